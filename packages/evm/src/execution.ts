@@ -1,0 +1,146 @@
+import type { BlockRules, Log, Transaction } from "@rnode/protocol";
+import type { StateChanges } from "./state.ts";
+
+/** What the EVM can see of its block. */
+export interface BlockEnvironment {
+  readonly number: bigint;
+  readonly timestamp: bigint;
+  readonly beneficiary: Uint8Array;
+  readonly gasLimit: bigint;
+  /** before London: 0 */
+  readonly baseFeePerGas: bigint;
+  /** proof of work only */
+  readonly difficulty: bigint;
+  readonly prevRandao: Uint8Array;
+  /** 1 on OP Stack chains and before Cancun */
+  readonly blobBaseFee: bigint;
+}
+
+export interface TransactionContext {
+  /** recovered signer, or `from` of a deposit */
+  readonly sender: Uint8Array;
+  /** complete EIP-2718 encoding: the L1 data fee is computed from it */
+  readonly encoded: Uint8Array;
+}
+
+/** Result of a transaction that went into a block. */
+export interface TransactionOutcome {
+  readonly status: 0 | 1;
+  /** after refunds and the calldata floor */
+  readonly gasUsed: bigint;
+  readonly logs: readonly Log[];
+  readonly output: Uint8Array;
+  /** why status is 0 */
+  readonly halt: HaltReason | undefined;
+  /** address created by a creation transaction that succeeded */
+  readonly createdAddress: Uint8Array | undefined;
+  /** sender nonce before a deposit, from Regolith */
+  readonly depositNonce: bigint | undefined;
+  /** L1 data fee in wei; 0 for deposits and on Ethereum chains */
+  readonly l1Fee: bigint;
+  /** tip paid to the beneficiary, wei a gas */
+  readonly effectiveTip: bigint;
+}
+
+export type HaltReason =
+  | "revert"
+  | "out-of-gas"
+  | "stack-underflow"
+  | "stack-overflow"
+  | "invalid-jump"
+  | "invalid-opcode"
+  | "static-state-change"
+  | "return-data-out-of-bounds"
+  | "call-depth"
+  | "insufficient-balance"
+  | "create-collision"
+  | "code-too-large"
+  | "initcode-too-large"
+  | "invalid-code-prefix"
+  | "nonce-overflow"
+  | "precompile-failure"
+  | "deposit-failed";
+
+/** Why a transaction must not be in the block: the block (or the pool) refuses it, and nothing changed. */
+export type TransactionRejection =
+  | "nonce-too-low"
+  | "nonce-too-high"
+  | "nonce-max"
+  | "insufficient-funds"
+  | "intrinsic-gas-too-low"
+  | "floor-data-gas-too-high"
+  | "gas-limit-exceeds-block"
+  | "gas-limit-exceeds-cap"
+  | "fee-cap-below-base-fee"
+  | "tip-above-fee-cap"
+  | "sender-not-eoa"
+  | "initcode-too-large"
+  | "type-not-supported"
+  | "wrong-chain-id"
+  | "blob-fee-cap-too-low"
+  | "no-blobs"
+  | "too-many-blobs"
+  | "bad-blob-version"
+  | "blob-creates-contract"
+  | "empty-authorization-list"
+  | "set-code-creates-contract"
+  | "gas-overflow"
+  | "system-transaction-after-regolith";
+
+export type TransactionResult =
+  | { readonly kind: "included"; readonly outcome: TransactionOutcome }
+  | { readonly kind: "rejected"; readonly reason: TransactionRejection; readonly data: Readonly<Record<string, string | bigint>> };
+
+/** A message for `eth_call`, gas estimation and system calls: no signature and no nonce check. */
+export interface CallMessage {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array | undefined;
+  readonly gasLimit: bigint;
+  readonly value: bigint;
+  readonly data: Uint8Array;
+  /** effective gas price seen by GASPRICE and charged up front when not zero */
+  readonly gasPrice: bigint;
+  readonly accessList?: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[] | undefined;
+}
+
+export interface CallOutcome {
+  readonly status: 0 | 1;
+  /** what a transaction would report: intrinsic gas included, refunds taken off */
+  readonly gasUsed: bigint;
+  readonly output: Uint8Array;
+  readonly halt: HaltReason | undefined;
+  readonly logs: readonly Log[];
+  readonly createdAddress: Uint8Array | undefined;
+}
+
+/**
+ * One block's execution on one engine. Everything happens on an overlay in the engine; the reader is never written.
+ * Made by `EvmEngine.beginBlock(rules, environment, reader)`; a second `beginBlock` on the same engine ends the first.
+ */
+export interface BlockExecution {
+  readonly rules: BlockRules;
+  readonly environment: BlockEnvironment;
+  /** gas still available in the block */
+  readonly gasLeft: bigint;
+  /** Validates and executes; a rejection leaves no trace. */
+  applyTransaction(transaction: Transaction, context: TransactionContext): TransactionResult;
+  /** Caller 0xff…fe, 30,000,000 gas, ignored when the target has no code (EIP-4788, EIP-2935). */
+  systemCall(to: Uint8Array, data: Uint8Array): CallOutcome | undefined;
+  /** Runs and throws every effect away. */
+  call(message: CallMessage): CallOutcome;
+  /** Balance increment without code (withdrawals, rewards); 0 creates nothing. */
+  addBalance(address: Uint8Array, amount: bigint): void;
+  /** Overrides, genesis and irregular state changes. Code undefined clears it. */
+  setBalance(address: Uint8Array, balance: bigint): void;
+  setNonce(address: Uint8Array, nonce: bigint): void;
+  setCode(address: Uint8Array, code: Uint8Array): void;
+  setStorage(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  /** Forgets all storage of the account (a full state override). */
+  clearStorage(address: Uint8Array): void;
+  getBalance(address: Uint8Array): bigint;
+  getNonce(address: Uint8Array): bigint;
+  getCode(address: Uint8Array): Uint8Array;
+  getStorage(address: Uint8Array, slot: Uint8Array): Uint8Array;
+  /** Net changes since `beginBlock`. */
+  changes(): StateChanges;
+}

@@ -1,0 +1,2 @@
+export * from "./execution.ts";
+export * from "./state.ts";

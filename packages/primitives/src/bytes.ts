@@ -1,0 +1,149 @@
+import { CodedError } from "./errors.ts";
+
+/** A `0x`-prefixed lower-case hex string. Inside the code hashes and addresses are bytes; hex is for JSON, map keys and ids. */
+export type Hex = `0x${string}`;
+
+export type BytesErrorCode = "bytes/not-hex" | "bytes/odd-hex" | "bytes/wrong-length" | "bytes/too-long";
+
+export const EMPTY_BYTES = new Uint8Array(0);
+
+const HEX_OF_BYTE: string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+const NIBBLE_OF_CODE = new Int8Array(128).fill(-1);
+for (let i = 0; i < 10; i++) NIBBLE_OF_CODE[48 + i] = i;
+for (let i = 0; i < 6; i++) {
+  NIBBLE_OF_CODE[65 + i] = 10 + i;
+  NIBBLE_OF_CODE[97 + i] = 10 + i;
+}
+
+/** `0x` followed by two lower-case digits a byte. */
+export function bytesToHex(bytes: Uint8Array): Hex {
+  let hex = "0x";
+  for (let i = 0; i < bytes.length; i++) hex += HEX_OF_BYTE[bytes[i]!];
+  return hex as Hex;
+}
+
+/**
+ * Bytes of a hex string, with or without `0x`, in either case.
+ *
+ * @throws {CodedError} bytes/odd-hex, bytes/not-hex
+ */
+export function hexToBytes(hex: string): Uint8Array {
+  const start = hex.startsWith("0x") || hex.startsWith("0X") ? 2 : 0;
+  const digits = hex.length - start;
+  if (digits % 2 !== 0) throw new CodedError<BytesErrorCode>("bytes/odd-hex", { digits });
+  const bytes = new Uint8Array(digits / 2);
+  for (let i = 0, at = start; i < bytes.length; i++, at += 2) {
+    const high = NIBBLE_OF_CODE[hex.charCodeAt(at)] ?? -1;
+    const low = NIBBLE_OF_CODE[hex.charCodeAt(at + 1)] ?? -1;
+    if (high < 0 || low < 0) throw new CodedError<BytesErrorCode>("bytes/not-hex", { position: at });
+    bytes[i] = (high << 4) | low;
+  }
+  return bytes;
+}
+
+/**
+ * Bytes of a hex string that must be exactly `length` bytes long.
+ *
+ * @throws {CodedError} bytes/wrong-length, bytes/odd-hex, bytes/not-hex
+ */
+export function hexToFixedBytes(hex: string, length: number): Uint8Array {
+  const bytes = hexToBytes(hex);
+  if (bytes.length !== length) {
+    throw new CodedError<BytesErrorCode>("bytes/wrong-length", { expected: length, got: bytes.length });
+  }
+  return bytes;
+}
+
+export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** Lexicographic order: negative, zero or positive. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = a[i]! - b[i]!;
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+export function isZeroBytes(bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (bytes[i] !== 0) return false;
+  return true;
+}
+
+/**
+ * Left-pads with zeros to `length`.
+ *
+ * @throws {CodedError} bytes/too-long
+ */
+export function padBytesLeft(bytes: Uint8Array, length: number): Uint8Array {
+  if (bytes.length === length) return bytes;
+  if (bytes.length > length) throw new CodedError<BytesErrorCode>("bytes/too-long", { length, got: bytes.length });
+  const padded = new Uint8Array(length);
+  padded.set(bytes, length - bytes.length);
+  return padded;
+}
+
+/** A view without the leading zero bytes. */
+export function trimBytesLeft(bytes: Uint8Array): Uint8Array {
+  let start = 0;
+  while (start < bytes.length && bytes[start] === 0) start++;
+  return start === 0 ? bytes : bytes.subarray(start);
+}
+
+/** Big-endian unsigned integer of any number of bytes; empty is 0. */
+export function bytesToBigint(bytes: Uint8Array): bigint {
+  if (bytes.length === 0) return 0n;
+  if (bytes.length <= 6) {
+    let small = 0;
+    for (let i = 0; i < bytes.length; i++) small = small * 256 + bytes[i]!;
+    return BigInt(small);
+  }
+  return BigInt(bytesToHex(bytes));
+}
+
+/**
+ * Big-endian bytes of a non-negative integer: minimal (0 is empty) without `length`, else exactly `length` bytes.
+ *
+ * @throws {CodedError} bytes/too-long
+ */
+export function bigintToBytes(value: bigint, length?: number): Uint8Array {
+  const digits = value === 0n ? "" : value.toString(16);
+  const bytes = hexToBytes(digits.length % 2 === 0 ? digits : `0${digits}`);
+  return length === undefined ? bytes : padBytesLeft(bytes, length);
+}
+
+/** Big-endian unsigned 64-bit integer. @throws {CodedError} bytes/too-long when it does not fit */
+export function uint64ToBytes(value: bigint | number): Uint8Array {
+  return bigintToBytes(BigInt(value), 8);
+}
+
+const UTF8_ENCODE_LIMIT = 0x80;
+
+/** Bytes of a text of ASCII characters (intents of the protocol). @throws RangeError on any other character */
+export function asciiToBytes(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= UTF8_ENCODE_LIMIT) throw new RangeError(`not ASCII at position ${i}: ${text}`);
+    bytes[i] = code;
+  }
+  return bytes;
+}

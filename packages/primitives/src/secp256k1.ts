@@ -1,0 +1,61 @@
+import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
+import native from "secp256k1";
+import { concatBytes, padBytesLeft } from "./bytes.ts";
+import { CodedError } from "./errors.ts";
+import { keccak256 } from "./hash.ts";
+
+export type Secp256k1ErrorCode = "secp256k1/bad-signature" | "secp256k1/bad-private-key";
+
+/** Order of the curve. */
+export const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+export const SECP256K1_HALF_N = SECP256K1_N >> 1n;
+
+export interface Signature {
+  /** 32 bytes */
+  readonly r: Uint8Array;
+  /** 32 bytes */
+  readonly s: Uint8Array;
+  readonly yParity: 0 | 1;
+}
+
+/**
+ * The uncompressed public key (64 bytes, without the 0x04 prefix) that signed `hash`. PERF: 60 µs native.
+ *
+ * @param r, s at most 32 bytes each, left-padded here
+ * @throws {CodedError} secp256k1/bad-signature
+ */
+export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
+  try {
+    const signature = concatBytes(padBytesLeft(r, 32), padBytesLeft(s, 32));
+    return native.ecdsaRecover(signature, yParity, hash, false).subarray(1);
+  } catch (cause) {
+    throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-signature", {}, { cause });
+  }
+}
+
+/** Last 20 bytes of keccak256 of the 64-byte public key. */
+export function publicKeyToAddress(publicKey: Uint8Array): Uint8Array {
+  return keccak256(publicKey).subarray(12);
+}
+
+/** @throws {CodedError} secp256k1/bad-signature */
+export function recoverAddress(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
+  return publicKeyToAddress(recoverPublicKey(hash, r, s, yParity));
+}
+
+/** Signs a 32-byte hash: deterministic nonce (RFC 6979), low s. @throws {CodedError} secp256k1/bad-private-key */
+export function signHash(hash: Uint8Array, privateKey: Uint8Array): Signature {
+  if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
+  const { signature, recid } = native.ecdsaSign(hash, privateKey);
+  return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 0 ? 0 : 1 };
+}
+
+export function isPrivateKey(privateKey: Uint8Array): boolean {
+  return noble.utils.isValidSecretKey(privateKey);
+}
+
+/** The address of a private key. @throws {CodedError} secp256k1/bad-private-key */
+export function privateKeyToAddress(privateKey: Uint8Array): Uint8Array {
+  if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
+  return publicKeyToAddress(noble.getPublicKey(privateKey, false).subarray(1));
+}

@@ -1,0 +1,46 @@
+import type { Transaction } from "./transaction.ts";
+
+/** Block header; optional fields exist from their fork on, in this order. */
+export interface Header {
+  readonly parentHash: Uint8Array;
+  readonly ommersHash: Uint8Array;
+  /** 20 bytes: miner, fee recipient */
+  readonly beneficiary: Uint8Array;
+  readonly stateRoot: Uint8Array;
+  readonly transactionsRoot: Uint8Array;
+  readonly receiptsRoot: Uint8Array;
+  /** 256 bytes */
+  readonly logsBloom: Uint8Array;
+  readonly difficulty: bigint;
+  readonly number: number;
+  readonly gasLimit: bigint;
+  readonly gasUsed: bigint;
+  /** seconds */
+  readonly timestamp: number;
+  readonly extraData: Uint8Array;
+  /** mixHash; prevRandao after the merge */
+  readonly mixHash: Uint8Array;
+  /** 8 bytes */
+  readonly nonce: Uint8Array;
+  readonly baseFeePerGas?: bigint | undefined;
+  readonly withdrawalsRoot?: Uint8Array | undefined;
+  readonly blobGasUsed?: bigint | undefined;
+  readonly excessBlobGas?: bigint | undefined;
+  readonly parentBeaconBlockRoot?: Uint8Array | undefined;
+  readonly requestsHash?: Uint8Array | undefined;
+}
+
+export interface Withdrawal {
+  readonly index: bigint;
+  readonly validatorIndex: bigint;
+  readonly address: Uint8Array;
+  /** gwei */
+  readonly amount: bigint;
+}
+
+export interface Block {
+  readonly header: Header;
+  readonly transactions: readonly Transaction[];
+  readonly ommers: readonly Header[];
+  readonly withdrawals?: readonly Withdrawal[] | undefined;
+}

@@ -1,0 +1,21 @@
+/**
+ * Where trie nodes come from. A database finds them by path, a witness by hash; both are given.
+ * A trie is the account trie (`owner` undefined) or the storage trie of `owner` = keccak256(address).
+ */
+export interface TrieNodeReader {
+  /**
+   * RLP of the node at `path`, whose keccak256 is `hash`.
+   *
+   * @param owner undefined for the account trie, else 32 bytes
+   * @param path nibbles from the root, one a byte
+   * @returns undefined when missing: the trie cannot be read further and the operation throws trie/missing-node
+   */
+  readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array): Uint8Array | undefined;
+}
+
+/** A node written (RLP) or deleted (undefined) by an update. Nodes under 32 bytes are inside their parents and never listed. */
+export interface TrieNodeChange {
+  readonly owner: Uint8Array | undefined;
+  readonly path: Uint8Array;
+  readonly rlp: Uint8Array | undefined;
+}

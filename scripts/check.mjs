@@ -1,0 +1,11 @@
+// Types, lint, format, rings: everything that can be wrong without running the code.
+import { run } from "./lib/build-steps.mjs";
+
+const node = process.execPath;
+const bin = (path) => `node_modules/${path}`;
+run(node, [bin("typescript/bin/tsc"), "-b"]);
+run(node, [bin("typescript/bin/tsc"), "-p", "tsconfig.tests.json"]);
+run(node, [bin("@biomejs/biome/bin/biome"), "check", "."]);
+run(node, [bin("oxlint/bin/oxlint"), "--type-aware", "--deny-warnings", "packages"]);
+run(node, ["scripts/check-rings.mjs"]);
+console.log("check: types, format, lint and rings are fine");

@@ -1,0 +1,41 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
+
+/** Runs a command in the repository; ends this process with its code when it fails. */
+export function run(command, args, options = {}) {
+  const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit", ...options });
+  if (result.error) throw result.error;
+  if (result.status !== 0) process.exit(result.status ?? 1);
+}
+
+/** Runs `step` unless its inputs are unchanged since the last time and its outputs are there. */
+function whenStale(name, inputs, outputs, step) {
+  const current = fingerprint(inputs);
+  if (outputs.every((output) => existsSync(join(ROOT, output))) && isStampCurrent(name, current)) return;
+  console.log(`building ${name}`);
+  step();
+  writeStamp(name, current);
+}
+
+export function buildEngine() {
+  const inputs = ["packages/evm/assembly", "packages/evm/scripts", "package-lock.json"];
+  whenStale("engine", inputs, ["packages/evm/build/engine.wasm"], () =>
+    run(process.execPath, ["packages/evm/scripts/build-engine.mjs"]),
+  );
+}
+
+export function buildContracts() {
+  const inputs = ["packages/devnet/contracts", "packages/devnet/scripts", "package-lock.json"];
+  whenStale("contracts", inputs, ["packages/devnet/build/contracts.json"], () =>
+    run(process.execPath, ["packages/devnet/scripts/build-contracts.mjs"]),
+  );
+}
+
+export function buildTypeScript() {
+  const packages = readdirSync(join(ROOT, "packages"));
+  const inputs = [...packages.map((name) => `packages/${name}`), "tsconfig.json", "tsconfig.base.json", "package-lock.json"];
+  const outputs = packages.map((name) => `packages/${name}/dist/index.js`);
+  whenStale("typescript", inputs, outputs, () => run(process.execPath, [join("node_modules", "typescript", "bin", "tsc"), "-b"]));
+}

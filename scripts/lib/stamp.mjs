@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** All files below `path` (or `path` itself), skipping build output and dependencies. */
+export function* filesBelow(path) {
+  if (!existsSync(path)) return;
+  if (statSync(path).isFile()) {
+    yield path;
+    return;
+  }
+  for (const entry of readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "build") continue;
+    yield* filesBelow(join(path, entry.name));
+  }
+}
+
+/** A hash of names, sizes and modification times: cheap, and changes with any edit. */
+export function fingerprint(paths) {
+  const hash = createHash("sha256");
+  for (const path of paths) {
+    for (const file of filesBelow(join(ROOT, path))) {
+      const { size, mtimeMs } = statSync(file);
+      hash.update(`${file.slice(ROOT.length)} ${size} ${mtimeMs}\n`);
+    }
+  }
+  return hash.digest("hex");
+}
+
+const stampFile = (name) => join(ROOT, "node_modules", ".cache", "rnode", name);
+
+export function isStampCurrent(name, value) {
+  const file = stampFile(name);
+  return existsSync(file) && readFileSync(file, "utf8") === value;
+}
+
+export function writeStamp(name, value) {
+  const file = stampFile(name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, value);
+}
