@@ -5,4 +5,5 @@ export * from "./payload.ts";
 export * from "./receipt.ts";
 export * from "./refs.ts";
 export * from "./rollup-config.ts";
+export * from "./rpc-json.ts";
 export * from "./transaction.ts";
