@@ -1,1 +1,3 @@
 export * from "./node-reader.ts";
+export * from "./ordered-trie.ts";
+export * from "./sorted-trie.ts";

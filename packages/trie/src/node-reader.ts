@@ -19,3 +19,13 @@ export interface TrieNodeChange {
   readonly path: Uint8Array;
   readonly rlp: Uint8Array | undefined;
 }
+
+export type TrieErrorCode =
+  /** a node that the operation needs is not in the reader */
+  | "trie/missing-node"
+  /** bytes that are not a trie node */
+  | "trie/bad-node"
+  /** a proof that does not lead from the root to the key's place */
+  | "trie/bad-proof"
+  /** keys of a sorted build that do not ascend */
+  | "trie/unsorted-keys";

@@ -1,0 +1,100 @@
+import { CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { commonNibbles, encodeBranch, encodeExtension, encodeLeaf, nibbleAt, nodeRef } from "./node-codec.ts";
+import type { TrieErrorCode } from "./node-reader.ts";
+
+/** A branch on the path of the last key; everything left of that path is already encoded. */
+interface OpenBranch {
+  /** nibbles from the root */
+  readonly depth: number;
+  readonly children: (Uint8Array | undefined)[];
+}
+
+/**
+ * Builds a trie from keys that come in ascending order, none a prefix of another, holding only the path to the last key. For tries made
+ * in one go: transactions, receipts, a genesis, a recomputation of the whole state.
+ */
+export class SortedTrieBuilder {
+  readonly #onNode: ((path: Uint8Array, rlp: Uint8Array) => void) | undefined;
+  /** by ascending depth */
+  readonly #open: OpenBranch[] = [];
+  #key: Uint8Array | undefined;
+  #value: Uint8Array | undefined;
+
+  /** @param onNode gets every node that a database stores: those of 32 bytes and more, and the root; `path` in nibbles, one a byte */
+  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void) {
+    this.#onNode = onNode;
+  }
+
+  /**
+   * Both arrays are kept until the next `add`, not copied.
+   *
+   * @throws {CodedError} trie/unsorted-keys
+   */
+  add(key: Uint8Array, value: Uint8Array): void {
+    const last = this.#key;
+    if (last !== undefined) {
+      const shared = commonNibbles(last, 0, last.length * 2, key, 0, key.length * 2);
+      const ascending = shared < last.length * 2 && shared < key.length * 2 && nibbleAt(last, shared) < nibbleAt(key, shared);
+      if (!ascending) throw new CodedError<TrieErrorCode>("trie/unsorted-keys");
+      this.#closeDownTo(shared);
+    }
+    this.#key = key;
+    this.#value = value;
+  }
+
+  /** The root of all that was added, 32 bytes. The builder is done. */
+  finish(): Uint8Array {
+    const key = this.#key;
+    if (key === undefined) return EMPTY_TRIE_ROOT;
+    const rlp = this.#closeDownTo(-1);
+    this.#onNode?.(new Uint8Array(0), rlp);
+    return keccak256(rlp);
+  }
+
+  /**
+   * Encodes all below the depth at which the next key leaves the path of the last one, and hangs it into a branch at that depth.
+   *
+   * @param depth −1: there is no next key
+   * @returns RLP of the root for depth −1
+   */
+  #closeDownTo(depth: number): Uint8Array {
+    const key = this.#key!;
+    let parent = this.#parentDepth(depth);
+    let rlp = encodeLeaf(key, parent + 1, key.length * 2, this.#value!);
+    for (;;) {
+      if (parent < 0) return rlp;
+      this.#hang(parent, rlp);
+      if (parent <= depth) return rlp;
+      const branch = this.#open.pop()!;
+      rlp = encodeBranch(branch.children, undefined);
+      parent = this.#parentDepth(depth);
+      if (branch.depth > parent + 1) {
+        const ref = nodeRef(rlp);
+        this.#emit(branch.depth, rlp);
+        rlp = encodeExtension(key, parent + 1, branch.depth, ref);
+      }
+    }
+  }
+
+  /** Depth of the branch that takes the node closed next: the deepest open one, or a new one where the next key leaves. */
+  #parentDepth(depth: number): number {
+    return Math.max(depth, this.#open.at(-1)?.depth ?? -1);
+  }
+
+  #hang(depth: number, rlp: Uint8Array): void {
+    let branch = this.#open.at(-1);
+    if (branch === undefined || branch.depth < depth) {
+      branch = { depth, children: new Array<Uint8Array | undefined>(16).fill(undefined) };
+      this.#open.push(branch);
+    }
+    branch.children[nibbleAt(this.#key!, depth)] = nodeRef(rlp);
+    this.#emit(depth + 1, rlp);
+  }
+
+  #emit(pathLength: number, rlp: Uint8Array): void {
+    if (this.#onNode === undefined || rlp.length < 32) return;
+    const path = new Uint8Array(pathLength);
+    for (let i = 0; i < pathLength; i++) path[i] = nibbleAt(this.#key!, i);
+    this.#onNode(path, rlp);
+  }
+}
