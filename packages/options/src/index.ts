@@ -1,1 +1,6 @@
-export {};
+export * from "./duration.ts";
+export * from "./help-text.ts";
+export * from "./nearest-name.ts";
+export * from "./option-group.ts";
+export * from "./parse-options.ts";
+export * from "./parsers.ts";

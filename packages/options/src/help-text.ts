@@ -1,0 +1,86 @@
+import { type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
+
+const FLAG_COLUMN = 44;
+
+/** The text of `--help`. */
+export function helpText(table: OptionTable): string {
+  const positionals = table.positionals === undefined ? "" : ` ${table.positionals.name}`;
+  const lines = [table.summary, "", `Usage: ${table.program} [options]${positionals}`];
+  let group: string | undefined;
+  for (const option of resolveOptions(table)) {
+    if (option.declaration.hidden) continue;
+    if (option.group !== group) {
+      group = option.group;
+      lines.push("", `${group}:`);
+    }
+    const flag = `  ${flagWithPlaceholder(option)}`;
+    const text = [option.declaration.help, notes(option)].filter((part) => part !== "").join(" ");
+    if (flag.length < FLAG_COLUMN - 1) lines.push(flag.padEnd(FLAG_COLUMN) + text);
+    else lines.push(flag, " ".repeat(FLAG_COLUMN) + text);
+  }
+  lines.push(
+    "",
+    `${"  --help, -h".padEnd(FLAG_COLUMN)}Show this text.`,
+    `${"  --version, -v".padEnd(FLAG_COLUMN)}Show the version.`,
+    "",
+  );
+  return lines.join("\n");
+}
+
+function flagWithPlaceholder({ flag, declaration }: ResolvedOption): string {
+  const { placeholder } = declaration.parse;
+  return placeholder === undefined ? `--${flag}` : `--${flag} <${placeholder}>`;
+}
+
+function notes(option: ResolvedOption): string {
+  const { declaration } = option;
+  const parts: string[] = [];
+  if (declaration.unit !== undefined) parts.push(declaration.unit);
+  if (declaration.required) parts.push("required");
+  const standard = defaultText(option);
+  if (standard !== "") parts.push(`default ${standard}`);
+  if (option.env !== undefined) parts.push(option.env);
+  return parts.length === 0 ? "" : `[${parts.join(", ")}]`;
+}
+
+function defaultText({ declaration }: ResolvedOption): string {
+  return declaration.default === undefined ? "" : declaration.parse.format(declaration.default);
+}
+
+/** The reference of a program as a Markdown table: one row an option, in order of declaration. */
+export function referenceTable(table: OptionTable): string {
+  const rows = resolveOptions(table)
+    .filter(({ declaration }) => !declaration.hidden)
+    .map((option) => {
+      const { declaration } = option;
+      const type = declaration.parse.placeholder ?? "true|false";
+      const unit = declaration.unit === undefined ? "" : ` (${declaration.unit})`;
+      const standard = declaration.required ? "required" : defaultText(option) || "none";
+      return [
+        `\`--${option.flag}\``,
+        option.env === undefined ? "" : `\`${option.env}\``,
+        `${type}${unit}`,
+        standard,
+        declaration.help,
+      ]
+        .map((cell) => cell.replaceAll("|", "\\|"))
+        .join(" | ");
+    });
+  return ["| Flag | Variable | Type | Default | Meaning |", "|---|---|---|---|---|", ...rows.map((row) => `| ${row} |`), ""].join(
+    "\n",
+  );
+}
+
+/** The values in force, one `flag=value` each, secrets hidden: for the log's first lines. */
+export function describeOptions(
+  table: OptionTable,
+  options: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+): Map<string, string> {
+  const described = new Map<string, string>();
+  for (const { group, key, flag, declaration } of resolveOptions(table)) {
+    const value = options[group]?.[key];
+    if (value === undefined) continue;
+    described.set(flag, declaration.secret ? "(secret)" : declaration.parse.format(value));
+  }
+  return described;
+}

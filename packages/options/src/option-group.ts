@@ -1,0 +1,104 @@
+import type { Parser } from "./parsers.ts";
+
+/** One option: flag, environment variable, default, type, help and reference row all come from here. */
+export interface OptionDeclaration<T> {
+  readonly parse: Parser<T>;
+  readonly help: string;
+  readonly default?: T;
+  /** the program does not start without it */
+  readonly required?: boolean;
+  /** what the number counts, for help and reference */
+  readonly unit?: string;
+  /** full flag name without dashes, where it does not follow from group and property */
+  readonly flag?: string;
+  /** environment variable without its prefix, where it does not follow from the flag; false: none */
+  readonly env?: string | false;
+  /** older names of the flag that still work */
+  readonly aliases?: readonly string[];
+  /** never printed: not in errors, not in `describeOptions` */
+  readonly secret?: boolean;
+  /** accepted, but left out of `--help` */
+  readonly hidden?: boolean;
+}
+
+export interface OptionGroup<D extends Declarations = Declarations> {
+  /** first part of the flags; empty for options without one */
+  readonly name: string;
+  readonly declarations: D;
+}
+
+export type Declarations = Readonly<Record<string, OptionDeclaration<unknown>>>;
+type ParsedBy<O> = O extends { readonly parse: Parser<infer T> } ? T : never;
+
+/** Values of a group: never undefined where there is a default or the option is required. */
+export type OptionsOf<G extends OptionGroup> = {
+  readonly [K in keyof G["declarations"]]: G["declarations"][K] extends { readonly default: unknown } | { readonly required: true }
+    ? ParsedBy<G["declarations"][K]>
+    : ParsedBy<G["declarations"][K]> | undefined;
+};
+
+/**
+ * Declares options that belong together. A property `l1Confs` of the group `sequencer` is `--sequencer.l1-confs` and
+ * `<PREFIX>SEQUENCER_L1_CONFS`; a duration `timeoutMs` is `--timeout`.
+ */
+export function optionGroup<const D extends Declarations>(
+  name: string,
+  declarations: D & { readonly [K in keyof D]: OptionDeclaration<ParsedBy<D[K]>> },
+): OptionGroup<D> {
+  return { name, declarations };
+}
+
+/** All options of a program. */
+export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = Readonly<Record<string, OptionGroup>>> {
+  /** as typed: `rengine`, `rengine init` */
+  readonly program: string;
+  /** one line on what it does */
+  readonly summary: string;
+  /** of environment variables, with its underscore: `RNODE_` */
+  readonly envPrefix: string;
+  readonly groups: G;
+  /** flags (without dashes) of which at most one may be given */
+  readonly exclusive?: readonly (readonly string[])[];
+  /** arguments that are not options; without it there are none. `name` as in the usage line: `BLOCKS.rlp…` */
+  readonly positionals?: { readonly name: string; readonly min: number; readonly max: number };
+  /** prefixed variables that are not options but must not be warned about */
+  readonly otherEnv?: readonly string[];
+}
+
+export function optionTable<const G extends Readonly<Record<string, OptionGroup>>>(table: OptionTable<G>): OptionTable<G> {
+  return table;
+}
+
+/** An option with its derived names. */
+export interface ResolvedOption {
+  readonly group: string;
+  readonly key: string;
+  /** without dashes */
+  readonly flag: string;
+  /** with the prefix; undefined: none */
+  readonly env: string | undefined;
+  readonly declaration: OptionDeclaration<unknown>;
+}
+
+const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** Every option of a table with its flag and variable, in order of declaration. */
+export function resolveOptions(table: OptionTable): ResolvedOption[] {
+  const resolved: ResolvedOption[] = [];
+  for (const [group, { name, declarations }] of Object.entries(table.groups)) {
+    for (const [key, declaration] of Object.entries(declarations)) {
+      const suffix = declaration.parse.keySuffix;
+      const word = kebab(suffix !== undefined && key.endsWith(suffix) ? key.slice(0, -suffix.length) : key);
+      const flag = declaration.flag ?? (name === "" ? word : `${name}.${word}`);
+      const suffixOfEnv = declaration.env ?? flag.toUpperCase().replace(/[.-]/g, "_");
+      resolved.push({
+        group,
+        key,
+        flag,
+        env: suffixOfEnv === false ? undefined : table.envPrefix + suffixOfEnv,
+        declaration,
+      });
+    }
+  }
+  return resolved;
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+import { formatDurationMs, parseDurationMs } from "./duration.ts";
+import { describeOptions, helpText, referenceTable } from "./help-text.ts";
+import { optionGroup, optionTable, resolveOptions } from "./option-group.ts";
+import { parseOptions } from "./parse-options.ts";
+import { address, bool, duration, hexKey, httpHeader, httpUrl, listOf, oneOf, path, port, text, uint } from "./parsers.ts";
+
+const sequencer = optionGroup("sequencer", {
+  enabled: { parse: bool, default: false, help: "Sequence." },
+  l1Confs: { parse: uint, default: 4, unit: "L1 blocks", help: "Distance." },
+});
+const main = optionGroup("", {
+  l1: { parse: httpUrl, env: "L1_ETH_RPC", required: true, help: "L1." },
+  http: { parse: bool, default: true, help: "Serve." },
+  httpApi: { parse: listOf(oneOf("eth", "net", "web3")), flag: "http.api", default: ["eth"], help: "Namespaces." },
+  rpcPort: { parse: port, flag: "rpc.port", default: 9545, help: "Port." },
+  pollMs: { parse: duration, default: 12_000, help: "Interval." },
+  dataDir: { parse: path, flag: "datadir", help: "Data." },
+  key: { parse: hexKey, secret: true, help: "Key." },
+  config: { parse: text, aliases: ["conf"], help: "File." },
+  inlineConfig: { parse: text, help: "Text." },
+});
+const table = optionTable({
+  program: "example",
+  summary: "An example.",
+  envPrefix: "EX_",
+  groups: { main, sequencer },
+  exclusive: [["config", "inline-config"]],
+  otherEnv: ["EX_VECTORS"],
+});
+const L1 = "--l1=http://localhost:8545";
+
+function options(args: string[], env: Record<string, string> = {}) {
+  const parsed = parseOptions(table, args, env);
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  return parsed;
+}
+
+describe("parseOptions", () => {
+  it("gives defaults, and undefined where there is none", () => {
+    const { options: values, sources } = options([L1]);
+    expect(values.sequencer).toEqual({ enabled: false, l1Confs: 4 });
+    expect(values.main).toMatchObject({ http: true, httpApi: ["eth"], rpcPort: 9545, pollMs: 12_000, dataDir: undefined });
+    expect(sources.get("l1")).toBe("flag");
+    expect(sources.get("http")).toBe("default");
+    const typed: number = values.sequencer.l1Confs;
+    const maybe: string | undefined = values.main.dataDir;
+    expect([typed, maybe]).toEqual([4, undefined]);
+  });
+
+  it.each([
+    ["--name=value", ["--sequencer.l1-confs=7"], 7],
+    ["--name value", ["--sequencer.l1-confs", "7"], 7],
+    ["-name=value", ["-sequencer.l1-confs=7"], 7],
+    ["-name value", ["-sequencer.l1-confs", "7"], 7],
+    ["the last one counts", ["--sequencer.l1-confs=1", "--sequencer.l1-confs=7"], 7],
+  ])("reads %s", (_, args, expected) => {
+    expect(options([L1, ...args]).options.sequencer.l1Confs).toBe(expected);
+  });
+
+  it.each([
+    [["--http"], true],
+    [["--http=true"], true],
+    [["--http=false"], false],
+    [["--http=0"], false],
+    [["-http=false"], false],
+  ])("reads the boolean %j", (args, expected) => {
+    expect(options([L1, ...args]).options.main.http).toBe(expected);
+  });
+
+  it("joins lists that are given several times and skips empty items", () => {
+    expect(options([L1, "--http.api=eth,net", "--http.api", "web3,"]).options.main.httpApi).toEqual(["eth", "net", "web3"]);
+  });
+
+  it("takes the variable when there is no flag, and treats an empty one as unset", () => {
+    const env = { EX_L1_ETH_RPC: "http://a", EX_SEQUENCER_L1_CONFS: "9", EX_HTTP: "false", EX_RPC_PORT: "", EX_POLL: "6m24s" };
+    const { options: values, sources, warnings } = options(["--sequencer.l1-confs=1"], env);
+    expect(values.main).toMatchObject({ l1: "http://a", http: false, rpcPort: 9545, pollMs: 384_000 });
+    expect(values.sequencer.l1Confs).toBe(1);
+    expect(sources.get("http")).toBe("env");
+    expect(warnings).toEqual([]);
+  });
+
+  it("warns of unknown prefixed variables with the nearest name", () => {
+    const { warnings } = options([L1], {
+      EX_SEQUENCER_L1_CONF: "9",
+      EX_VECTORS: "/x",
+      OTHER: "1",
+      EX_TOTALLY_DIFFERENT_THING: "1",
+    });
+    expect(warnings).toEqual([
+      "unknown environment variable EX_SEQUENCER_L1_CONF: did you mean EX_SEQUENCER_L1_CONFS?",
+      "unknown environment variable EX_TOTALLY_DIFFERENT_THING",
+    ]);
+  });
+
+  it.each([
+    [[], "--l1 or EX_L1_ETH_RPC is required: expected a URL starting with http://, https://"],
+    [["--l1=nonsense"], '--l1: "nonsense" is not valid, expected a URL starting with http://, https://'],
+    [["--l1=ftp://x"], '--l1: "ftp://x" is not valid, expected a URL starting with http://, https://'],
+    [[L1, "--sequencer.l1-conf=3"], "unknown option --sequencer.l1-conf: did you mean --sequencer.l1-confs? (--help lists all)"],
+    [[L1, "--zzzzzzzzzzzz"], "unknown option --zzzzzzzzzzzz (--help lists all)"],
+    [[L1, "-z"], "unknown option -z (--help lists all)"],
+    [[L1, "--sequencer.l1-confs=-1"], '--sequencer.l1-confs: "-1" is not valid, expected a whole number, 0 or more'],
+    [
+      [L1, "--sequencer.l1-confs=9007199254740993"],
+      '--sequencer.l1-confs: "9007199254740993" is not valid, expected a whole number, 0 or more',
+    ],
+    [[L1, "--rpc.port=70000"], '--rpc.port: "70000" is not valid, expected a port number from 0 to 65535'],
+    [[L1, "--http.api=eth,x"], '--http.api: "eth,x" is not valid, expected a comma-separated list, each one of eth, net, web3'],
+    [[L1, "--poll=5"], '--poll: "5" is not valid, expected a duration such as "500ms", "12s" or "6m24s"'],
+    [[L1, "--http=maybe"], '--http: "maybe" is not valid, expected true or false'],
+    [[L1, "--key=1234"], "--key: the value is not valid, expected a 32-byte key as 64 hex digits"],
+    [[L1, "--datadir", "--http"], "--datadir needs a value: expected a path, found the option --http"],
+    [[L1, "--datadir"], "--datadir needs a value: expected a path"],
+    [[L1, "--http", "false"], 'unexpected argument "false" (a boolean\'s value follows an equals sign: --name=false)'],
+    [[L1, "extra"], 'unexpected argument "extra"'],
+    [[L1, "--conf=a", "--inline-config=b"], "--config and --inline-config exclude each other: give one of them"],
+  ])("refuses %j in one line", (args, message) => {
+    expect(parseOptions(table, args, {})).toEqual({ kind: "error", message });
+  });
+
+  it("names the variable when its value is bad", () => {
+    expect(parseOptions(table, [L1], { EX_RPC_PORT: "x" })).toEqual({
+      kind: "error",
+      message: 'EX_RPC_PORT: "x" is not valid, expected a port number from 0 to 65535',
+    });
+  });
+
+  it.each([
+    [["--help"], "help"],
+    [["-h", "--l1=bad"], "help"],
+    [["--version"], "version"],
+    [["-v"], "version"],
+  ])("%j asks for %s", (args, kind) => {
+    expect(parseOptions(table, args, {}).kind).toBe(kind);
+  });
+
+  it("takes positionals where the table has them", () => {
+    const files = optionTable({ ...table, groups: { sequencer }, exclusive: [], positionals: { name: "FILE…", min: 1, max: 2 } });
+    expect(parseOptions(files, ["a", "--sequencer.enabled", "--", "-b"], {})).toMatchObject({
+      kind: "options",
+      positionals: ["a", "-b"],
+    });
+    expect(parseOptions(files, [], {})).toEqual({ kind: "error", message: "missing argument: expected FILE…" });
+    expect(parseOptions(files, ["a", "b", "c"], {})).toEqual({ kind: "error", message: 'unexpected argument "c"' });
+  });
+});
+
+describe("parsers", () => {
+  it.each([
+    ["6m24s", 384_000],
+    ["1h0m0s", 3_600_000],
+    ["12s", 12_000],
+    ["1.5s", 1500],
+    ["500ms", 500],
+    ["0", 0],
+    ["0s", 0],
+    ["-1s", -1000],
+  ])("reads the duration %s", (written, ms) => {
+    expect(parseDurationMs(written)).toBe(ms);
+    expect(parseDurationMs(formatDurationMs(ms))).toBe(ms);
+  });
+
+  it.each(["", "5", "s", "1x", "1s2", "1 s", "--1s", "1e3s"])("refuses the duration %j", (written) => {
+    expect(parseDurationMs(written)).toBeUndefined();
+  });
+
+  it("formats what it parses", () => {
+    expect([384_000, 3_600_000, 500, 0, 12_000].map(formatDurationMs)).toEqual(["6m24s", "1h", "500ms", "0s", "12s"]);
+  });
+
+  it("reads addresses, keys and headers strictly", () => {
+    const hex = "0x52908400098527886E0F7030069857D2E4169EE7";
+    expect(address.format(address.parse(hex)!)).toBe(hex.toLowerCase());
+    expect(address.parse("0x12")).toBeUndefined();
+    expect(hexKey.parse("11".repeat(32))).toHaveLength(32);
+    expect(httpHeader.parse("X-Key: a b")).toEqual({ name: "X-Key", value: "a b" });
+    expect(httpHeader.parse("X-Key a")).toBeUndefined();
+    expect(httpHeader.parse("X: a\nEvil: b")).toBeUndefined();
+  });
+});
+
+describe("help and reference", () => {
+  it("has every option with its variable and default", () => {
+    const help = helpText(table);
+    const reference = referenceTable(table);
+    for (const { flag, env } of resolveOptions(table)) {
+      expect(help).toContain(`--${flag}`);
+      expect(reference).toContain(`| \`--${flag}\` | \`${env}\` |`);
+    }
+    expect(help).toContain("Distance. [L1 blocks, default 4, EX_SEQUENCER_L1_CONFS]");
+    expect(reference).toContain("| `--poll` | `EX_POLL` | duration | 12s | Interval. |");
+  });
+
+  it("hides secrets when it describes the values", () => {
+    const { options: values } = options([L1, `--key=${"22".repeat(32)}`]);
+    const described = describeOptions(table, values);
+    expect(described.get("key")).toBe("(secret)");
+    expect(described.get("poll")).toBe("12s");
+    expect(described.has("datadir")).toBe(false);
+  });
+});
