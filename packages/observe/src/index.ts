@@ -1,1 +1,5 @@
-export {};
+export * from "./log-format.ts";
+export * from "./log-level.ts";
+export * from "./logger.ts";
+export * from "./metrics.ts";
+export * from "./metrics-server.ts";

@@ -4,3 +4,4 @@ export * from "./nearest-name.ts";
 export * from "./option-group.ts";
 export * from "./parse-options.ts";
 export * from "./parsers.ts";
+export * from "./standard-groups.ts";

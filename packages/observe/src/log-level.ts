@@ -1,0 +1,21 @@
+/** In order: each includes those before it. */
+export const LOG_LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const OTHER_NAMES: Readonly<Record<string, LogLevel>> = {
+  eror: "error",
+  crit: "error",
+  warning: "warn",
+  dbug: "debug",
+  trce: "trace",
+  detail: "trace",
+};
+
+/** A level by name in any case (also `crit`, `eror`, `dbug`, `trce`, `detail`) or number 0 to 5; undefined when it is none. */
+export function parseLogLevel(text: string): LogLevel | undefined {
+  const name = text.trim().toLowerCase();
+  if (/^[0-5]$/.test(name)) return LOG_LEVELS[Number(name)];
+  return LOG_LEVELS.find((level) => level === name) ?? OTHER_NAMES[name];
+}
+
+export const levelIndex = (level: LogLevel): number => LOG_LEVELS.indexOf(level);

@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { createMetrics, type MetricFactory, noMetrics } from "./metrics.ts";
+import { startMetricsServer } from "./metrics-server.ts";
+
+const declare = (m: MetricFactory) => ({
+  batches: m.counter<{ verdict: "accept" | "drop" }>("batches_total", "Batches.", ["verdict"]),
+  plain: m.counter("plain_total", "Plain."),
+  head: m.gauge("head_number", "Head."),
+  step: m.histogram("step_seconds", "Step.", [0.1, 1]),
+});
+
+describe("metrics", () => {
+  it("exposes what was counted, with the prefix", async () => {
+    const metrics = createMetrics({ prefix: "x_" });
+    const { batches, head, step } = declare(metrics);
+    metrics.gaugeOf("queue_items", "Queue.", () => 7);
+    batches.inc({ verdict: "drop" });
+    batches.add(2, { verdict: "drop" });
+    head.set(12);
+    step.observe(0.5);
+    step.time()();
+    const { body } = await metrics.expose();
+    for (const line of [
+      'x_batches_total{verdict="drop"} 3',
+      "x_plain_total 0",
+      "x_head_number 12",
+      "x_queue_items 7",
+      'x_step_seconds_bucket{le="1"} 2',
+      "x_step_seconds_count 2",
+    ]) {
+      expect(body.split("\n")).toContain(line);
+    }
+    expect(metrics.descriptions.map(({ name }) => name)).toEqual([
+      "x_batches_total",
+      "x_plain_total",
+      "x_head_number",
+      "x_step_seconds",
+      "x_queue_items",
+    ]);
+  });
+
+  it("does nothing when off", () => {
+    const { batches, head, step } = declare(noMetrics);
+    batches.inc({ verdict: "accept" });
+    head.set(1);
+    step.time()();
+  });
+
+  it("is served over HTTP", async () => {
+    const metrics = createMetrics({ prefix: "y_" });
+    declare(metrics);
+    const server = await startMetricsServer(metrics, { host: "127.0.0.1", port: 0 });
+    try {
+      const response = await fetch(`http://127.0.0.1:${server.port}/metrics`);
+      expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
+      expect(await response.text()).toContain("y_plain_total 0");
+      expect((await fetch(`http://127.0.0.1:${server.port}/other`)).status).toBe(404);
+      await expect(startMetricsServer(metrics, { host: "127.0.0.1", port: server.port })).rejects.toThrow("EADDRINUSE");
+    } finally {
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import * as prometheus from "prom-client";
+
+export type LabelValues = Readonly<Record<string, string>>;
+type NoLabels = Readonly<Record<never, string>>;
+/** Label names must be listed when there are labels: `m.counter<{ verdict: Verdict }>(name, help, ["verdict"])`. */
+type LabelNames<L extends LabelValues> = keyof L extends never ? [] : [labels: readonly (keyof L & string)[]];
+type Labels<L extends LabelValues> = keyof L extends never ? [] : [labels: L];
+
+/** Only grows; the name ends in `_total`. */
+export interface Counter<L extends LabelValues = NoLabels> {
+  inc(...labels: Labels<L>): void;
+  add(amount: number, ...labels: Labels<L>): void;
+}
+
+export interface Gauge<L extends LabelValues = NoLabels> {
+  set(value: number, ...labels: Labels<L>): void;
+}
+
+/** The name ends in the unit: `_seconds`, `_bytes`. */
+export interface Histogram<L extends LabelValues = NoLabels> {
+  observe(value: number, ...labels: Labels<L>): void;
+  /** Starts a timer; the returned function observes the seconds since. */
+  time(...labels: Labels<L>): () => void;
+}
+
+/** Each component declares its metrics beside its code: `createDeriveMetrics(m: MetricFactory)`. */
+export interface MetricFactory {
+  counter<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Counter<L>;
+  gauge<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Gauge<L>;
+  /** A gauge that is read when it is asked for. */
+  gaugeOf(name: string, help: string, read: () => number): void;
+  histogram<L extends LabelValues = NoLabels>(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    ...labels: LabelNames<L>
+  ): Histogram<L>;
+}
+
+export interface MetricDescription {
+  readonly name: string;
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+export interface Metrics extends MetricFactory {
+  /** in order of declaration; the process's own metrics are not listed */
+  readonly descriptions: readonly MetricDescription[];
+  /** Prometheus text exposition format. */
+  expose(): Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
+/**
+ * @param prefix of every name, with its underscore: `rnode_`
+ * @throws Error when two metrics have one name: a mistake in the program
+ */
+export function createMetrics({ prefix }: { readonly prefix: string }): Metrics {
+  const registry = new prometheus.Registry();
+  prometheus.collectDefaultMetrics({ register: registry });
+  const descriptions: MetricDescription[] = [];
+  const declare = (kind: MetricDescription["kind"], name: string, help: string, labels: readonly string[] = []) => {
+    const fullName = prefix + name;
+    descriptions.push({ name: fullName, kind, help, labels });
+    return { name: fullName, help, labelNames: [...labels], registers: [registry] };
+  };
+  return {
+    descriptions,
+    counter: (name, help, ...[labels]) => {
+      const counter = new prometheus.Counter(declare("counter", name, help, labels));
+      if (labels === undefined) counter.inc(0);
+      return {
+        inc: (...[values]) => counter.inc(values ?? {}, 1),
+        add: (amount, ...[values]) => counter.inc(values ?? {}, amount),
+      };
+    },
+    gauge: (name, help, ...[labels]) => {
+      const gauge = new prometheus.Gauge(declare("gauge", name, help, labels));
+      return { set: (value, ...[values]) => gauge.set(values ?? {}, value) };
+    },
+    gaugeOf: (name, help, read) => {
+      new prometheus.Gauge({
+        ...declare("gauge", name, help),
+        collect() {
+          this.set(read());
+        },
+      });
+    },
+    histogram: (name, help, buckets, ...[labels]) => {
+      const histogram = new prometheus.Histogram({ ...declare("histogram", name, help, labels), buckets: [...buckets] });
+      return {
+        observe: (value, ...[values]) => histogram.observe(values ?? {}, value),
+        time: (...[values]) => {
+          const startMs = performance.now();
+          return () => histogram.observe(values ?? {}, (performance.now() - startMs) / 1000);
+        },
+      };
+    },
+    expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+}
+
+/** Metrics switched off: every call does nothing. */
+export const noMetrics: MetricFactory = {
+  counter: () => ({ inc: () => {}, add: () => {} }),
+  gauge: () => ({ set: () => {} }),
+  gaugeOf: () => {},
+  histogram: () => ({ observe: () => {}, time: () => () => {} }),
+};

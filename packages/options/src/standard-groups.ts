@@ -1,0 +1,30 @@
+import { optionGroup } from "./option-group.ts";
+import { bool, oneOf, type Parser, port, text } from "./parsers.ts";
+
+const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
+
+/** A name in any case or its number; `detail` is the documented name of the finest level, `trace` its usual one. */
+const logLevel: Parser<(typeof LEVELS)[number]> = {
+  placeholder: "level",
+  expects: "one of silent, error, warn, info, debug, detail, or a number from 0 to 5",
+  parse: (value) => {
+    const name = value.toLowerCase();
+    if (/^[0-5]$/.test(name)) return LEVELS[Number(name)];
+    return name === "detail" ? "trace" : LEVELS.find((level) => level === name);
+  },
+  format: (level) => (level === "trace" ? "detail" : level),
+};
+
+/** The same in every program; `createLogger` of `@rnode/observe` takes the values as they are. */
+export const logOptions = optionGroup("log", {
+  level: { parse: logLevel, default: "info", help: "Lowest level that is written." },
+  format: { parse: oneOf("text", "terminal", "logfmt", "json", "json-pretty"), default: "text", help: "Format of log lines." },
+  color: { parse: bool, default: false, help: "Colour in terminal lines." },
+  pid: { parse: bool, default: false, help: "Add the process id to each line." },
+});
+
+export const metricsOptions = optionGroup("metrics", {
+  enabled: { parse: bool, default: false, help: "Serve metrics for Prometheus at /metrics." },
+  addr: { parse: text, default: "0.0.0.0", help: "Address the metrics server listens on." },
+  port: { parse: port, default: 7300, help: "Port of the metrics server." },
+});
