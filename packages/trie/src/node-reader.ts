@@ -7,13 +7,17 @@ export interface TrieNodeReader {
    * RLP of the node at `path`, whose keccak256 is `hash`.
    *
    * @param owner undefined for the account trie, else 32 bytes
-   * @param path nibbles from the root, one a byte
-   * @returns undefined when missing: the trie cannot be read further and the operation throws trie/missing-node
+   * @param path nibbles from the root, one a byte; valid only during the call, like `hash`
+   * @returns bytes that stay as they are while the operation lasts; undefined when missing: the operation then throws
+   * trie/missing-node
    */
   readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array): Uint8Array | undefined;
 }
 
-/** A node written (RLP) or deleted (undefined) by an update. Nodes under 32 bytes are inside their parents and never listed. */
+/**
+ * A node written (RLP) or deleted (undefined) by an update. Nodes under 32 bytes are inside their parents and never listed, except a
+ * root.
+ */
 export interface TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
