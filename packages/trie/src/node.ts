@@ -107,6 +107,7 @@ function assertRef(rlp: Uint8Array, span: RlpSpan): void {
 export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNode {
   const list = readRlpSpan(rlp, at);
   if (!list.isList) throw badNode("not a list");
+  if (stored && list.end !== rlp.length) throw badNode("bytes after the node");
   const first = readRlpSpan(rlp, list.dataStart, list.end);
   const second = readRlpSpan(rlp, first.end, list.end);
   if (second.end === list.end) return decodeShortNode(rlp, first, second, stored);
@@ -141,7 +142,7 @@ function decodeShortNode(rlp: Uint8Array, path: RlpSpan, item: RlpSpan, stored: 
   const from = path.dataStart * 2 + (isOdd ? 1 : 2);
   const to = path.end * 2;
   if ((flags & 0x20) !== 0) {
-    if (item.isList) throw badNode("leaf value is not a string");
+    if (item.isList || item.dataStart === item.end) throw badNode("leaf value is not a string of a byte or more");
     return new LeafNode(rlp, from, to, rlp.subarray(item.dataStart, item.end), false, stored);
   }
   if (from === to) throw badNode("extension without a path");

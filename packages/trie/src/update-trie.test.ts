@@ -188,7 +188,7 @@ describe("proofs", () => {
 
   it("refuses bytes that are no node", () => {
     for (const junk of [
-      "0x80",
+      "0x83aabbcc",
       "0xc0",
       "0xc101",
       "0xc22080",
