@@ -1,0 +1,204 @@
+import { CodedError } from "@rnode/primitives";
+import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
+import type { BlobParams, ChainConfig } from "./chain-config.ts";
+import type { EvmFork, OpFork } from "./forks.ts";
+import {
+  fieldKey,
+  type JsonObject,
+  type JsonParser,
+  jsonAddress,
+  jsonBoolean,
+  jsonError,
+  jsonFlexibleBigint,
+  jsonFlexibleNumber,
+  jsonObject,
+  optionalField,
+  requiredField,
+} from "./json-fields.ts";
+
+export type ChainConfigErrorCode = "chain-config/forks-out-of-order" | "chain-config/fork-times-differ";
+
+const BLOCK_KEYS = [
+  ["homestead", "homesteadBlock"],
+  ["tangerineWhistle", "eip150Block"],
+  ["spuriousDragon", "eip158Block"],
+  ["byzantium", "byzantiumBlock"],
+  ["constantinople", "constantinopleBlock"],
+  ["petersburg", "petersburgBlock"],
+  ["istanbul", "istanbulBlock"],
+  ["berlin", "berlinBlock"],
+  ["london", "londonBlock"],
+  ["paris", "mergeNetsplitBlock"],
+] as const satisfies readonly (readonly [EvmFork, string])[];
+
+const TIME_KEYS = [
+  ["shanghai", "shanghaiTime"],
+  ["cancun", "cancunTime"],
+  ["prague", "pragueTime"],
+  ["osaka", "osakaTime"],
+] as const satisfies readonly (readonly [EvmFork, string])[];
+
+/** Delta changes nothing in execution and has no key. */
+const OP_TIME_KEYS = [
+  ["regolith", "regolithTime"],
+  ["canyon", "canyonTime"],
+  ["ecotone", "ecotoneTime"],
+  ["fjord", "fjordTime"],
+  ["granite", "graniteTime"],
+  ["holocene", "holoceneTime"],
+  ["isthmus", "isthmusTime"],
+  ["jovian", "jovianTime"],
+  ["karst", "karstTime"],
+  ["interop", "interopTime"],
+] as const satisfies readonly (readonly [OpFork, string])[];
+
+/** Ethereum forks that an OP fork brings along, and which must have the same time where both are given. */
+const COUPLED_FORKS = [
+  ["shanghai", "canyon"],
+  ["cancun", "ecotone"],
+  ["prague", "isthmus"],
+  ["osaka", "karst"],
+] as const satisfies readonly (readonly [EvmFork, OpFork])[];
+
+/**
+ * Parses the `config` of a Geth genesis file; keys it does not know are ignored, as every client does. Spec: protocol/01 §17
+ *
+ * @throws {CodedError} json/invalid, chain-config/*
+ */
+export function parseChainConfig(value: unknown, path = "config"): ChainConfig {
+  const object = jsonObject(value, path);
+  const forkBlocks = readForks(object, path, BLOCK_KEYS);
+  const ethereumTimes = readForks(object, path, TIME_KEYS);
+  const optimism = optionalField(object, path, "optimism", (inner, key) =>
+    parseOptimism(object, path, jsonObject(inner, key), key),
+  );
+  assertInOrder(path, BLOCK_KEYS, forkBlocks);
+  assertInOrder(path, TIME_KEYS, ethereumTimes);
+  const evmForkTimes = optimism === undefined ? ethereumTimes : coupledTimes(path, ethereumTimes, optimism.forkTimes);
+  return {
+    chainId: requiredField(object, path, "chainId", jsonFlexibleBigint),
+    forkBlocks,
+    evmForkTimes,
+    terminalTotalDifficulty:
+      optimism === undefined ? optionalField(object, path, "terminalTotalDifficulty", jsonFlexibleBigint) : 0n,
+    daoForkBlock: optionalField(object, path, "daoForkBlock", jsonFlexibleNumber),
+    daoForkSupport: optionalField(object, path, "daoForkSupport", jsonBoolean),
+    difficultyBombBlocks: {
+      muirGlacier: optionalField(object, path, "muirGlacierBlock", jsonFlexibleNumber),
+      arrowGlacier: optionalField(object, path, "arrowGlacierBlock", jsonFlexibleNumber),
+      grayGlacier: optionalField(object, path, "grayGlacierBlock", jsonFlexibleNumber),
+    },
+    blobSchedule: optimism === undefined ? parseBlobSchedule(object, path) : [],
+    depositContractAddress: optionalField(object, path, "depositContractAddress", jsonAddress),
+    optimism,
+  };
+}
+
+function readForks<Fork extends string>(
+  object: JsonObject,
+  path: string,
+  keys: readonly (readonly [Fork, string])[],
+): Partial<Record<Fork, number>> {
+  const forks: Partial<Record<Fork, number>> = {};
+  for (const [fork, key] of keys) {
+    const activation = optionalField(object, path, key, jsonActivation);
+    if (activation !== undefined) forks[fork] = activation;
+  }
+  return forks;
+}
+
+/** "Never" is sometimes written as the largest uint64: beyond any block, so it is kept as the largest number. */
+const jsonActivation: JsonParser<number> = (value, key) => {
+  const activation = jsonFlexibleBigint(value, key);
+  return activation > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(activation);
+};
+
+/** Missing forks are fine (the next one implies them); an activation before an earlier fork's is not. */
+function assertInOrder<Fork extends string>(
+  path: string,
+  keys: readonly (readonly [Fork, string])[],
+  forks: Partial<Record<Fork, number>>,
+): void {
+  let previous: { key: string; activation: number } | undefined;
+  for (const [fork, key] of keys) {
+    const activation = forks[fork];
+    if (activation === undefined) continue;
+    if (previous !== undefined && activation < previous.activation) {
+      throw new CodedError<ChainConfigErrorCode>("chain-config/forks-out-of-order", {
+        key: fieldKey(path, key),
+        value: activation,
+        expected: `at least ${previous.key} (${previous.activation})`,
+      });
+    }
+    previous = { key, activation };
+  }
+}
+
+function parseOptimism(config: JsonObject, configPath: string, object: JsonObject, path: string): ChainConfig["optimism"] {
+  const forkTimes = readForks(config, configPath, OP_TIME_KEYS);
+  assertInOrder(configPath, OP_TIME_KEYS, forkTimes);
+  const eip1559Denominator = requiredField(object, path, "eip1559Denominator", jsonPositive);
+  return {
+    eip1559Elasticity: requiredField(object, path, "eip1559Elasticity", jsonPositive),
+    eip1559Denominator,
+    eip1559DenominatorCanyon: optionalField(object, path, "eip1559DenominatorCanyon", jsonPositive) ?? eip1559Denominator,
+    forkTimes,
+    bedrockBlock: optionalField(config, configPath, "bedrockBlock", jsonFlexibleNumber) ?? 0,
+  };
+}
+
+const jsonPositive: JsonParser<number> = (value, key) => {
+  const number = jsonFlexibleNumber(value, key);
+  if (number === 0) throw jsonError(key, value, "an integer above 0");
+  return number;
+};
+
+function coupledTimes(
+  path: string,
+  ethereumTimes: Partial<Record<EvmFork, number>>,
+  opTimes: Partial<Record<OpFork, number>>,
+): Partial<Record<EvmFork, number>> {
+  const times: Partial<Record<EvmFork, number>> = {};
+  for (const [evmFork, opFork] of COUPLED_FORKS) {
+    const given = ethereumTimes[evmFork];
+    const wanted = opTimes[opFork];
+    if (given !== undefined && given !== wanted) {
+      throw new CodedError<ChainConfigErrorCode>("chain-config/fork-times-differ", {
+        key: fieldKey(path, `${evmFork}Time`),
+        value: given,
+        expected: `${opFork}Time (${wanted ?? "not set"})`,
+      });
+    }
+    if (wanted !== undefined) times[evmFork] = wanted;
+  }
+  return times;
+}
+
+function parseBlobSchedule(config: JsonObject, path: string): { timeSec: number; params: BlobParams }[] {
+  const given = optionalField(config, path, "blobSchedule", jsonObject) ?? {};
+  const schedule: { timeSec: number; params: BlobParams }[] = [];
+  for (const fork of BLOB_SCHEDULE_FORKS) {
+    const timeSec = optionalField(config, path, `${fork}Time`, jsonActivation);
+    if (timeSec === undefined) continue;
+    schedule.push({ timeSec, params: blobParamsOf(given, fieldKey(path, "blobSchedule"), fork) });
+  }
+  return schedule;
+}
+
+function blobParamsOf(schedule: JsonObject, path: string, fork: BlobScheduleFork): BlobParams {
+  const given = optionalField(schedule, path, fork, parseBlobParams) ?? knownBlobParams(fork);
+  if (given === undefined)
+    throw jsonError(fieldKey(path, fork), undefined, "target, max and baseFeeUpdateFraction of a scheduled fork");
+  return given;
+}
+
+const parseBlobParams: JsonParser<BlobParams> = (value, path) => {
+  const object = jsonObject(value, path);
+  return {
+    target: requiredField(object, path, "target", jsonFlexibleNumber),
+    max: requiredField(object, path, "max", jsonFlexibleNumber),
+    baseFeeUpdateFraction: requiredField(object, path, "baseFeeUpdateFraction", (fraction, key) =>
+      BigInt(jsonPositive(fraction, key)),
+    ),
+  };
+};

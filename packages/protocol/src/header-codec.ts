@@ -1,0 +1,111 @@
+import {
+  CodedError,
+  decodeRlp,
+  encodeRlp,
+  expectRlpList,
+  expectRlpNumber,
+  expectRlpString,
+  expectRlpUint,
+  isCodedError,
+  keccak256,
+  type RlpItem,
+  rlpUint,
+} from "@rnode/primitives";
+import type { Header } from "./block.ts";
+
+export type HeaderErrorCode = "header/malformed" | "header/field-gap";
+
+/** Fields every header has, in RLP order, before the optional tail. */
+const MANDATORY_FIELDS = 15;
+const MAX_FIELDS = 21;
+
+/** RLP items of a header. @throws {CodedError} header/field-gap when a field is set after one that is not */
+export function headerToRlp(header: Header): RlpItem[] {
+  const items: RlpItem[] = [
+    header.parentHash,
+    header.ommersHash,
+    header.beneficiary,
+    header.stateRoot,
+    header.transactionsRoot,
+    header.receiptsRoot,
+    header.logsBloom,
+    rlpUint(header.difficulty),
+    rlpUint(header.number),
+    rlpUint(header.gasLimit),
+    rlpUint(header.gasUsed),
+    rlpUint(header.timestamp),
+    header.extraData,
+    header.mixHash,
+    header.nonce,
+  ];
+  const tail = [
+    optionalUint(header.baseFeePerGas),
+    header.withdrawalsRoot,
+    optionalUint(header.blobGasUsed),
+    optionalUint(header.excessBlobGas),
+    header.parentBeaconBlockRoot,
+    header.requestsHash,
+  ];
+  tail.forEach((item, index) => {
+    if (item === undefined) return;
+    if (items.length !== MANDATORY_FIELDS + index) throw new CodedError<HeaderErrorCode>("header/field-gap", { field: index });
+    items.push(item);
+  });
+  return items;
+}
+
+const optionalUint = (value: bigint | undefined): Uint8Array | undefined => (value === undefined ? undefined : rlpUint(value));
+
+/** @throws {CodedError} header/field-gap */
+export function encodeHeader(header: Header): Uint8Array {
+  return encodeRlp(headerToRlp(header));
+}
+
+/** keccak256 of the RLP: the block hash. Not cached. */
+export function hashHeader(header: Header): Uint8Array {
+  return keccak256(encodeHeader(header));
+}
+
+/** Decodes a header of any fork; which optional fields a fork demands is checked with the block. @throws {CodedError} header/malformed */
+export function decodeHeader(encoded: Uint8Array): Header {
+  try {
+    return headerFromRlp(decodeRlp(encoded));
+  } catch (error) {
+    if (isCodedError(error, "rlp/")) {
+      throw new CodedError<HeaderErrorCode>("header/malformed", { reason: error.code }, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** @throws {CodedError} rlp/* */
+export function headerFromRlp(item: RlpItem): Header {
+  const items = expectRlpList(item, MANDATORY_FIELDS, MAX_FIELDS);
+  const header: Header = {
+    parentHash: expectRlpString(items[0], 32),
+    ommersHash: expectRlpString(items[1], 32),
+    beneficiary: expectRlpString(items[2], 20),
+    stateRoot: expectRlpString(items[3], 32),
+    transactionsRoot: expectRlpString(items[4], 32),
+    receiptsRoot: expectRlpString(items[5], 32),
+    logsBloom: expectRlpString(items[6], 256),
+    difficulty: expectRlpUint(items[7], 32),
+    number: expectRlpNumber(items[8]),
+    gasLimit: expectRlpUint(items[9], 8),
+    gasUsed: expectRlpUint(items[10], 8),
+    timestamp: expectRlpNumber(items[11]),
+    extraData: expectRlpString(items[12]),
+    mixHash: expectRlpString(items[13], 32),
+    nonce: expectRlpString(items[14], 8),
+  };
+  const count = items.length - MANDATORY_FIELDS;
+  return {
+    ...header,
+    ...(count > 0 && { baseFeePerGas: expectRlpUint(items[15], 32) }),
+    ...(count > 1 && { withdrawalsRoot: expectRlpString(items[16], 32) }),
+    ...(count > 2 && { blobGasUsed: expectRlpUint(items[17], 8) }),
+    ...(count > 3 && { excessBlobGas: expectRlpUint(items[18], 8) }),
+    ...(count > 4 && { parentBeaconBlockRoot: expectRlpString(items[19], 32) }),
+    ...(count > 5 && { requestsHash: expectRlpString(items[20], 32) }),
+  };
+}

@@ -1,0 +1,89 @@
+import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH } from "@rnode/primitives";
+import type { Block } from "./block.ts";
+import { encodeWithdrawal } from "./block-codec.ts";
+import type { ExecutionPayloadEnvelope } from "./payload.ts";
+import { decodeTransaction, encodeTransaction } from "./transaction-codec.ts";
+
+export type PayloadErrorCode = "payload/not-post-merge";
+
+const ZERO_NONCE = new Uint8Array(8);
+
+/**
+ * The payload of a block. Spec: protocol/01 §11
+ *
+ * @param hash the block's hash
+ * @param hasOpWithdrawalsRoot from Isthmus: the header's withdrawals root is a storage root and travels in the payload
+ * @throws {CodedError} payload/not-post-merge when the header has no base fee
+ */
+export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsRoot: boolean): ExecutionPayloadEnvelope {
+  const { header } = block;
+  if (header.baseFeePerGas === undefined)
+    throw new CodedError<PayloadErrorCode>("payload/not-post-merge", { number: header.number });
+  return {
+    executionPayload: {
+      parentHash: header.parentHash,
+      feeRecipient: header.beneficiary,
+      stateRoot: header.stateRoot,
+      receiptsRoot: header.receiptsRoot,
+      logsBloom: header.logsBloom,
+      prevRandao: header.mixHash,
+      blockNumber: header.number,
+      gasLimit: header.gasLimit,
+      gasUsed: header.gasUsed,
+      timestamp: header.timestamp,
+      extraData: header.extraData,
+      baseFeePerGas: header.baseFeePerGas,
+      blockHash: hash,
+      transactions: block.transactions.map(encodeTransaction),
+      withdrawals: block.withdrawals,
+      blobGasUsed: header.blobGasUsed,
+      excessBlobGas: header.excessBlobGas,
+      withdrawalsRoot: hasOpWithdrawalsRoot ? header.withdrawalsRoot : undefined,
+    },
+    parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+  };
+}
+
+/**
+ * The block a payload describes; its hash is not compared with `blockHash` here.
+ *
+ * @param requestsHash the constant from Isthmus (Prague), undefined before
+ * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
+ * @throws {CodedError} tx/*
+ */
+export function payloadToBlock(
+  envelope: ExecutionPayloadEnvelope,
+  requestsHash: Uint8Array | undefined,
+  orderedTrieRoot: (encodedItems: readonly Uint8Array[]) => Uint8Array,
+): Block {
+  const payload = envelope.executionPayload;
+  return {
+    header: {
+      parentHash: payload.parentHash,
+      ommersHash: EMPTY_OMMERS_HASH,
+      beneficiary: payload.feeRecipient,
+      stateRoot: payload.stateRoot,
+      transactionsRoot: orderedTrieRoot(payload.transactions),
+      receiptsRoot: payload.receiptsRoot,
+      logsBloom: payload.logsBloom,
+      difficulty: 0n,
+      number: payload.blockNumber,
+      gasLimit: payload.gasLimit,
+      gasUsed: payload.gasUsed,
+      timestamp: payload.timestamp,
+      extraData: payload.extraData.length === 0 ? EMPTY_BYTES : payload.extraData,
+      mixHash: payload.prevRandao,
+      nonce: ZERO_NONCE,
+      baseFeePerGas: payload.baseFeePerGas,
+      withdrawalsRoot:
+        payload.withdrawalsRoot ?? (payload.withdrawals && orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))),
+      blobGasUsed: payload.blobGasUsed,
+      excessBlobGas: payload.excessBlobGas,
+      parentBeaconBlockRoot: envelope.parentBeaconBlockRoot,
+      requestsHash,
+    },
+    transactions: payload.transactions.map(decodeTransaction),
+    ommers: [],
+    withdrawals: payload.withdrawals,
+  };
+}
