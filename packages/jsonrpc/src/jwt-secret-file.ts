@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
+
+export type JwtSecretErrorCode = "jwt/bad-secret-file";
+
+function parseSecret(path: string, text: string): Uint8Array {
+  const digits = text.trim().replace(/^0x/i, "");
+  if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
+    throw new CodedError<JwtSecretErrorCode>("jwt/bad-secret-file", {
+      path,
+      reason: `invalid jwt secret in path ${path}, not 32 hex-formatted bytes`,
+    });
+  }
+  return hexToBytes(digits);
+}
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
+
+/**
+ * The 32-byte secret of a file of 64 hex digits, `0x` optional. A missing file is created with a random secret, readable by its
+ * owner only; two programs that start at the same moment agree on one secret.
+ *
+ * @throws {CodedError} jwt/bad-secret-file; the file system's errors
+ */
+export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Array; readonly isNew: boolean } {
+  try {
+    return { secret: parseSecret(path, readFileSync(path, "utf8")), isNew: false };
+  } catch (error) {
+    if (!hasCode(error, "ENOENT")) throw error;
+  }
+  const secret = randomBytes(32);
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    // "wx": whoever creates the file first wins, and the other reads it.
+    writeFileSync(path, bytesToHex(secret), { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+    return { secret: parseSecret(path, readFileSync(path, "utf8")), isNew: false };
+  }
+  return { secret: new Uint8Array(secret), isNew: true };
+}

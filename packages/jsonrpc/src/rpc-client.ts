@@ -1,0 +1,235 @@
+import { isCodedError } from "@rnode/primitives";
+import { Pool } from "undici";
+import { createJwt } from "./jwt.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
+import { RpcError, type RpcErrorBody, type RpcTransportCode, RpcTransportError } from "./rpc-error.ts";
+
+export interface RpcClientOptions {
+  /** http or https; credentials in it are sent as basic authentication */
+  readonly url: string;
+  /** 32 bytes: each HTTP request carries a fresh token */
+  readonly jwtSecret?: Uint8Array | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** for the whole request, waiting included; default 10 s */
+  readonly timeoutMs?: number | undefined;
+  /** calls in one HTTP request of `batch`; default 20 */
+  readonly maxBatchSize?: number | undefined;
+  /** HTTP requests under way at once; default 10 */
+  readonly maxConcurrency?: number | undefined;
+  /** calls a second, a batch counting as many; 0 (default): no limit */
+  readonly rateLimitPerSec?: number | undefined;
+  /** default 256 MiB */
+  readonly maxResponseBytes?: number | undefined;
+}
+
+export interface RpcCall {
+  readonly method: string;
+  readonly params?: readonly unknown[] | undefined;
+}
+
+export type RpcOutcome =
+  | { readonly kind: "result"; readonly result: unknown }
+  | { readonly kind: "error"; readonly error: RpcError };
+
+export interface CallOptions {
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RpcClient {
+  /** for logs: without credentials and path */
+  readonly endpoint: string;
+  /** The result as it came. @throws {RpcError} what the server answered; {RpcTransportError} no answer reached us */
+  call<T = unknown>(method: string, params?: readonly unknown[], options?: CallOptions): Promise<T>;
+  /** Answers in the order of the calls, in as few HTTP requests as allowed. @throws {RpcTransportError} when one of them failed */
+  batch(calls: readonly RpcCall[], options?: CallOptions): Promise<RpcOutcome[]>;
+  /** Ends what is under way with rpc/closed. */
+  close(): Promise<void>;
+}
+
+const JSON_TYPE = "application/json";
+
+/** A JSON-RPC client over HTTP. It never repeats a request: whether that is safe, only the caller knows. */
+export function createRpcClient(options: RpcClientOptions): RpcClient {
+  const url = new URL(options.url);
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError(`not an HTTP URL: ${url.protocol}//${url.host}`);
+  const endpoint = url.origin;
+  const path = url.pathname + url.search;
+  const timeoutMs = options.timeoutMs ?? 10_000;
+  const maxBatchSize = Math.max(1, options.maxBatchSize ?? 20);
+  const maxConcurrency = Math.max(1, options.maxConcurrency ?? 10);
+  const maxResponseBytes = options.maxResponseBytes ?? 256 * 1024 * 1024;
+  const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
+  // The pool queues what exceeds its connections: one request a connection at a time.
+  const pool = new Pool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  /** stops each request under way; undefined once closed */
+  let underWay: Set<() => void> | undefined = new Set();
+  const baseHeaders: Record<string, string> = { "content-type": JSON_TYPE, accept: JSON_TYPE, ...options.headers };
+  if (url.username !== "" || url.password !== "") {
+    const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+    baseHeaders.authorization = `Basic ${Buffer.from(credentials).toString("base64")}`;
+  }
+  let lastId = 0;
+
+  /** Sends one body and returns the parsed answer. */
+  async function post(body: string, method: string, callCount: number, callOptions: CallOptions | undefined): Promise<unknown> {
+    const limitMs = callOptions?.timeoutMs ?? timeoutMs;
+    const fail = (code: RpcTransportCode, data: Record<string, string | number> = {}, cause?: unknown): RpcTransportError =>
+      new RpcTransportError(code, { endpoint, method, ...data }, cause === undefined ? {} : { cause });
+    const abort = new AbortController();
+    let stopReason: "rpc/timeout" | "rpc/closed" | "rpc/aborted" | undefined;
+    const stop = (reason: NonNullable<typeof stopReason>): void => {
+      stopReason ??= reason;
+      abort.abort();
+    };
+    const onClose = (): void => stop("rpc/closed");
+    const onAbort = (): void => stop("rpc/aborted");
+    const timer = setTimeout(() => stop("rpc/timeout"), limitMs);
+    underWay?.add(onClose);
+    callOptions?.signal?.addEventListener("abort", onAbort, { once: true });
+    if (underWay === undefined) onClose();
+    if (callOptions?.signal?.aborted) onAbort();
+    try {
+      await limiter.take(callCount, abort.signal);
+      const headers =
+        options.jwtSecret === undefined
+          ? baseHeaders
+          : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(Date.now() / 1000))}` };
+      const response = await pool.request({ path, method: "POST", headers, body, signal: abort.signal });
+      const text = await readText(response.body, maxResponseBytes, fail);
+      const isOk = response.statusCode >= 200 && response.statusCode < 300;
+      const parsed = parseJson(text);
+      if (!isOk && !(carriesRpcError(parsed) && !GATEWAY_STATUSES.has(response.statusCode))) {
+        const retryAfter = response.headers["retry-after"];
+        throw fail("rpc/http-status", {
+          status: response.statusCode,
+          body: text.trim().slice(0, 200),
+          ...(typeof retryAfter === "string" ? { retryAfter } : {}),
+        });
+      }
+      if (parsed === undefined) throw fail("rpc/bad-response", { reason: "not JSON", body: text.slice(0, 200) });
+      return parsed;
+    } catch (error) {
+      if (isCodedError(error, "rpc/")) throw error;
+      if (stopReason !== undefined) throw fail(stopReason, stopReason === "rpc/timeout" ? { timeoutMs: limitMs } : {});
+      throw fail("rpc/unreachable", { reason: reasonOf(error) }, error);
+    } finally {
+      clearTimeout(timer);
+      underWay?.delete(onClose);
+      callOptions?.signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async function sendChunk(calls: readonly RpcCall[], callOptions: CallOptions | undefined): Promise<RpcOutcome[]> {
+    const method = calls[0]!.method;
+    const firstId = lastId + 1;
+    lastId += calls.length;
+    const requests = calls.map((call, index) => requestOf(firstId + index, call.method, call.params));
+    const parsed = await post(JSON.stringify(requests), method, calls.length, callOptions);
+    if (!Array.isArray(parsed)) {
+      // A server that refuses the whole batch answers with one error object.
+      const refusal = outcomeOf(parsed);
+      if (refusal?.kind === "error") return calls.map(() => refusal);
+      throw new RpcTransportError("rpc/bad-response", { endpoint, method, reason: "not a batch response" });
+    }
+    const outcomes = new Map<unknown, RpcOutcome>();
+    for (const item of parsed as unknown[]) {
+      const outcome = outcomeOf(item);
+      if (outcome !== undefined) outcomes.set((item as { id?: unknown }).id, outcome);
+    }
+    return calls.map((call, index) => {
+      const outcome = outcomes.get(firstId + index);
+      if (outcome === undefined) {
+        throw new RpcTransportError("rpc/bad-response", { endpoint, method: call.method, reason: "no answer in the batch" });
+      }
+      return outcome;
+    });
+  }
+
+  return {
+    endpoint,
+    async call<T>(method: string, params?: readonly unknown[], callOptions?: CallOptions): Promise<T> {
+      const id = ++lastId;
+      const parsed = await post(JSON.stringify(requestOf(id, method, params)), method, 1, callOptions);
+      const outcome = outcomeOf(parsed);
+      // Errors that a server finds before it has read the id come with id null.
+      if (outcome === undefined || ((parsed as { id?: unknown }).id !== id && outcome.kind !== "error")) {
+        throw new RpcTransportError("rpc/bad-response", { endpoint, method, reason: "not an answer to this request" });
+      }
+      if (outcome.kind === "error") throw outcome.error;
+      return outcome.result as T;
+    },
+    async batch(calls, callOptions) {
+      const chunks: Promise<RpcOutcome[]>[] = [];
+      for (let at = 0; at < calls.length; at += maxBatchSize) {
+        chunks.push(sendChunk(calls.slice(at, at + maxBatchSize), callOptions));
+      }
+      return (await Promise.all(chunks)).flat();
+    },
+    async close() {
+      const stops = underWay ?? [];
+      underWay = undefined;
+      for (const stop of stops) stop();
+      await pool.destroy();
+    },
+  };
+}
+
+/** A proxy's or balancer's answers, whatever their body says: the server behind it may never have seen the request. */
+const GATEWAY_STATUSES = new Set([401, 403, 407, 408, 413, 429, 502, 503, 504]);
+
+const requestOf = (id: number, method: string, params: readonly unknown[] | undefined): object => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  params: params ?? [],
+});
+
+const carriesRpcError = (parsed: unknown): boolean =>
+  Array.isArray(parsed)
+    ? parsed.length > 0 && parsed.every((item) => outcomeOf(item) !== undefined)
+    : outcomeOf(parsed)?.kind === "error";
+
+function outcomeOf(response: unknown): RpcOutcome | undefined {
+  if (typeof response !== "object" || response === null) return undefined;
+  if ("error" in response && response.error !== null && response.error !== undefined) {
+    const { code, message, data } = response.error as Partial<RpcErrorBody>;
+    if (typeof code !== "number") return undefined;
+    return { kind: "error", error: new RpcError(code, typeof message === "string" ? message : "", data) };
+  }
+  return "result" in response ? { kind: "result", result: response.result } : undefined;
+}
+
+/** undefined: not JSON (no JSON text parses to undefined). */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+async function readText(
+  body: AsyncIterable<Uint8Array> & { destroy(): void },
+  maxBytes: number,
+  fail: (code: RpcTransportCode, data: Record<string, number>) => RpcTransportError,
+): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      body.destroy();
+      throw fail("rpc/response-too-large", { maxBytes });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size).toString("utf8");
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  if (error.message !== "") return error.message;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

@@ -1,0 +1,50 @@
+import { CodedError } from "@rnode/primitives";
+
+/** Codes of JSON-RPC 2.0 itself. */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+/** What Go's servers answer for every application error without a code of its own. */
+export const SERVER_ERROR = -32000;
+
+export interface RpcErrorBody {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** An error object of JSON-RPC: what a server answered, or what a handler wants answered. */
+export class RpcError extends Error {
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "RpcError";
+    this.code = code;
+    this.data = data;
+  }
+
+  toBody(): RpcErrorBody {
+    return this.data === undefined
+      ? { code: this.code, message: this.message }
+      : { code: this.code, message: this.message, data: this.data };
+  }
+}
+
+/**
+ * Why no answer of the server reached us. `data` holds the endpoint (without credentials or path) and the method;
+ * for rpc/http-status also `status` and the start of the body.
+ */
+export type RpcTransportCode =
+  | "rpc/timeout"
+  | "rpc/unreachable"
+  | "rpc/http-status"
+  | "rpc/bad-response"
+  | "rpc/response-too-large"
+  | "rpc/aborted"
+  | "rpc/closed";
+
+export class RpcTransportError extends CodedError<RpcTransportCode> {}
