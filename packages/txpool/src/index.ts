@@ -1,1 +1,3 @@
-export {};
+export { effectiveTip, feeCap, tipCap } from "./fees.ts";
+export * from "./pool-types.ts";
+export * from "./transaction-pool.ts";
