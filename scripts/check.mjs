@@ -1,4 +1,4 @@
-// Types, lint, format, rings: everything that can be wrong without running the code.
+// Types, lint, format, rings, documentation: everything that can be wrong without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -8,4 +8,5 @@ run(node, [bin("typescript/bin/tsc"), "-p", "tsconfig.tests.json"]);
 run(node, [bin("@biomejs/biome/bin/biome"), "check", "."]);
 run(node, [bin("oxlint/bin/oxlint"), "--type-aware", "--deny-warnings", "packages"]);
 run(node, ["scripts/check-rings.mjs"]);
-console.log("check: types, format, lint and rings are fine");
+run(node, ["scripts/check-docs.mjs"]);
+console.log("check: types, format, lint, rings and documentation paths are fine");
