@@ -1,0 +1,131 @@
+import type { BlockRules } from "./chain-config.ts";
+import { flzCompressLength } from "./fastlz.ts";
+import { isOpForkAtLeast, type OpFork } from "./forks.ts";
+
+/** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields a fork lacks are 0. */
+export interface L1FeeParams {
+  /** wei */
+  readonly l1BaseFee: bigint;
+  /** wei; from Ecotone */
+  readonly blobBaseFee: bigint;
+  /** Ecotone's scalars, with six decimals */
+  readonly baseFeeScalar: bigint;
+  readonly blobBaseFeeScalar: bigint;
+  /** before Ecotone */
+  readonly overhead: bigint;
+  /** before Ecotone; with six decimals */
+  readonly scalar: bigint;
+  /** from Isthmus */
+  readonly operatorFeeScalar: bigint;
+  readonly operatorFeeConstant: bigint;
+  /** from Jovian; 0 while the attributes have an older form */
+  readonly daFootprintGasScalar: bigint;
+}
+
+const FEE_SLOTS = { l1BaseFee: 1, scalars: 3, overhead: 5, scalar: 6, blobBaseFee: 7, operatorFee: 8 } as const;
+const U64 = (1n << 64n) - 1n;
+const U32 = (1n << 32n) - 1n;
+const U16 = (1n << 16n) - 1n;
+
+/**
+ * Fee parameters from the storage of the L1Block predeploy. Spec: protocol/01 §5.2
+ *
+ * @param readSlot value of a storage slot (0 to 8) as an unsigned integer
+ */
+export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint): L1FeeParams {
+  // Bits of a word count from its end: byte 31 of the word is bits 0 to 7.
+  const scalars = readSlot(FEE_SLOTS.scalars);
+  const operatorFee = readSlot(FEE_SLOTS.operatorFee);
+  return {
+    l1BaseFee: readSlot(FEE_SLOTS.l1BaseFee),
+    blobBaseFee: readSlot(FEE_SLOTS.blobBaseFee),
+    baseFeeScalar: (scalars >> 96n) & U32, // bytes 16–19
+    blobBaseFeeScalar: (scalars >> 64n) & U32, // bytes 20–23
+    overhead: readSlot(FEE_SLOTS.overhead),
+    scalar: readSlot(FEE_SLOTS.scalar),
+    operatorFeeScalar: (operatorFee >> 64n) & U32, // bytes 20–23
+    operatorFeeConstant: operatorFee & U64, // bytes 24–31
+    daFootprintGasScalar: (operatorFee >> 96n) & U16, // bytes 18–19
+  };
+}
+
+type FeeRules = Pick<BlockRules, "op">;
+
+const DEPOSIT_TYPE = 0x7e;
+const isAtLeast = (rules: FeeRules, fork: OpFork): boolean => rules.op !== undefined && isOpForkAtLeast(rules.op, fork);
+const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => rules.op === undefined || encodedTx[0] === DEPOSIT_TYPE;
+
+/** Before Regolith the signature counted as 68 more non-zero bytes. */
+const BEDROCK_SIGNATURE_BYTES = 68;
+
+function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
+  let zeroes = 0;
+  for (let i = 0; i < encodedTx.length; i++) if (encodedTx[i] === 0) zeroes++;
+  const nonzeroes = encodedTx.length - zeroes + (isAtLeast(rules, "regolith") ? 0 : BEDROCK_SIGNATURE_BYTES);
+  return BigInt(4 * zeroes + 16 * nonzeroes);
+}
+
+const estimates = new WeakMap<Uint8Array, bigint>();
+
+/**
+ * Estimated size of a transaction in a compressed batch, in millionths of a byte (Fjord). PERF: remembered per array, which
+ * L1 cost, DA footprint, block builder and receipts share.
+ */
+export function estimatedDaSize(encodedTx: Uint8Array): bigint {
+  let estimate = estimates.get(encodedTx);
+  if (estimate === undefined) {
+    estimate = estimatedDaSizeOfFlz(flzCompressLength(encodedTx));
+    estimates.set(encodedTx, estimate);
+  }
+  return estimate;
+}
+
+/** `estimatedDaSize` from a FastLZ length. */
+export function estimatedDaSizeOfFlz(flzLength: number): bigint {
+  return BigInt(Math.max(100_000_000, 836_500 * flzLength - 42_585_600));
+}
+
+/** The activation block of Ecotone still has Bedrock's L1 attributes: all of Ecotone's parameters are 0. */
+function usesBedrockFormula(rules: FeeRules, params: L1FeeParams): boolean {
+  if (!isAtLeast(rules, "ecotone")) return true;
+  return params.blobBaseFee === 0n && params.baseFeeScalar === 0n && params.blobBaseFeeScalar === 0n;
+}
+
+/**
+ * The L1 data fee of a transaction in wei; 0 for deposits and on Ethereum chains. Spec: protocol/01 §5.4
+ *
+ * @param encodedTx complete EIP-2718 encoding, with the signature
+ */
+export function l1Cost(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
+  if (paysNothing(rules, encodedTx)) return 0n;
+  if (usesBedrockFormula(rules, params)) {
+    return ((calldataGas(rules, encodedTx) + params.overhead) * params.l1BaseFee * params.scalar) / 1_000_000n;
+  }
+  const feeScaled = 16n * params.l1BaseFee * params.baseFeeScalar + params.blobBaseFee * params.blobBaseFeeScalar;
+  if (!isAtLeast(rules, "fjord")) return (calldataGas(rules, encodedTx) * feeScaled) / 16_000_000n;
+  return (estimatedDaSize(encodedTx) * feeScaled) / 1_000_000_000_000n;
+}
+
+/** What receipts report as `l1GasUsed`. */
+export function l1GasUsed(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
+  if (paysNothing(rules, encodedTx)) return 0n;
+  if (usesBedrockFormula(rules, params)) return calldataGas(rules, encodedTx) + params.overhead;
+  if (!isAtLeast(rules, "fjord")) return calldataGas(rules, encodedTx);
+  return (estimatedDaSize(encodedTx) * 16n) / 1_000_000n;
+}
+
+const UINT256_MAX = (1n << 256n) - 1n;
+
+/** The operator's fee in wei for an amount of gas; the caller exempts deposits. Spec: protocol/01 §5.5 */
+export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): bigint {
+  if (!isAtLeast(rules, "isthmus")) return 0n;
+  const perGas = isAtLeast(rules, "jovian") ? gas * params.operatorFeeScalar * 100n : (gas * params.operatorFeeScalar) / 1_000_000n;
+  const fee = perGas + params.operatorFeeConstant;
+  return fee > UINT256_MAX ? UINT256_MAX : fee;
+}
+
+/** Gas of the DA footprint of one transaction: their sum is the header's `blobGasUsed` from Jovian. Spec: protocol/01 §7 */
+export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
+  if (paysNothing(rules, encodedTx) || !isAtLeast(rules, "jovian")) return 0n;
+  return (estimatedDaSize(encodedTx) / 1_000_000n) * params.daFootprintGasScalar;
+}
