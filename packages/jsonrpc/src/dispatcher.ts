@@ -1,0 +1,221 @@
+import { setImmediate } from "node:timers/promises";
+import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
+import type { RpcDialect } from "./dialect.ts";
+import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
+import { RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { ShapeError } from "./shape.ts";
+
+export interface DispatchLimits {
+  readonly maxBatchLength: number;
+  /** of one answer, and of all answers of a batch */
+  readonly maxResponseBytes: number;
+  /** nesting of the request */
+  readonly maxDepth: number;
+}
+
+export interface DispatcherOptions {
+  readonly dialect: RpcDialect;
+  readonly limits: DispatchLimits;
+  readonly log: Logger;
+  readonly metrics?: MetricFactory | undefined;
+  /** turns errors of the application into error objects; undefined: not one it knows */
+  readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
+}
+
+/** Methods that need the connection: they come before the table. */
+export type ConnectionMethods = (method: string) => Method | undefined;
+
+/** Turns request texts into response texts. Never throws. */
+export interface Dispatcher {
+  /** undefined: nothing to answer (only notifications) */
+  handle(
+    text: string,
+    methods: MethodTable,
+    context: RequestContext,
+    connectionMethods?: ConnectionMethods,
+  ): Promise<string | undefined>;
+}
+
+export const createRpcMetrics = (m: MetricFactory) => ({
+  requests: m.counter<{ method: string; outcome: "result" | "error" }>("rpc_requests_total", "Requests answered, by method.", [
+    "method",
+    "outcome",
+  ]),
+  seconds: m.histogram<{ method: string }>("rpc_request_seconds", "Time to answer.", [0.001, 0.01, 0.1, 1, 10], ["method"]),
+});
+
+/** A batch gives other connections their turn after so long. */
+const SLICE_MS = 20;
+
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { dialect, limits, log, mapError } = options;
+  const metrics = createRpcMetrics(options.metrics ?? noMetrics);
+
+  const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
+
+  async function handleOne(
+    request: unknown,
+    methods: MethodTable,
+    context: RequestContext,
+    connectionMethods: ConnectionMethods | undefined,
+  ): Promise<string | undefined> {
+    const invalid = whatIsInvalid(request);
+    if (invalid !== undefined) return errorText(idText(request), dialect.invalidRequest(invalid));
+    const { method: name, params, id } = request as { method: string; params?: unknown; id?: unknown };
+    const isNotification = id === undefined;
+    const declared = connectionMethods?.(name) ?? (Object.hasOwn(methods, name) ? methods[name] : undefined);
+    if (declared === undefined) {
+      metrics.requests.inc({ method: "unknown", outcome: "error" });
+      const isSubscription = context.transport === "http" && /^[a-z0-9]+_(?:un)?subscribe$/i.test(name);
+      const error = isSubscription ? dialect.subscriptionOverHttp(name) : dialect.methodNotFound(name.slice(0, 100));
+      return isNotification ? undefined : errorText(idText(request), error);
+    }
+    const endTimer = metrics.seconds.time({ method: name });
+    const outcome = await run(declared, name, params, context);
+    endTimer();
+    metrics.requests.inc({ method: name, outcome: outcome.kind });
+    if (isNotification) return undefined;
+    if (outcome.kind === "error") return errorText(idText(request), outcome.error);
+    return `{"jsonrpc":"2.0","id":${idText(request)},"result":${outcome.json}}`;
+  }
+
+  type Outcome = { readonly kind: "result"; readonly json: string } | { readonly kind: "error"; readonly error: RpcErrorBody };
+
+  async function run(declared: Method, name: string, params: unknown, context: RequestContext): Promise<Outcome> {
+    try {
+      const args = readArguments(declared.params, params, dialect);
+      const returned = declared.handler(args, context);
+      const result: unknown = returned instanceof Promise ? await returned : returned;
+      const json = result === undefined ? "null" : JSON.stringify(result);
+      if (json.length > limits.maxResponseBytes) return { kind: "error", error: dialect.responseTooLarge(limits.maxResponseBytes) };
+      return { kind: "result", json };
+    } catch (error) {
+      if (error instanceof RpcError) return { kind: "error", error: error.toBody() };
+      const mapped = mapError?.(error, name);
+      if (mapped !== undefined) return { kind: "error", error: mapped };
+      log.error("RPC method failed", { method: name, err: error });
+      return { kind: "error", error: dialect.handlerFailed };
+    }
+  }
+
+  return {
+    async handle(text, methods, context, connectionMethods) {
+      if (isDeeperThan(text, limits.maxDepth)) {
+        return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
+      }
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(text);
+      } catch (error) {
+        return errorText("null", dialect.parseError(error instanceof Error ? error.message.slice(0, 120) : "not JSON"));
+      }
+      if (!Array.isArray(parsed)) return handleOne(parsed, methods, context, connectionMethods);
+      const requests: unknown[] = parsed;
+      if (requests.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
+      if (requests.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
+      // One after the other: what a batch sends first has happened before the next is read.
+      const answers: string[] = [];
+      let size = 0;
+      let sliceStartMs = performance.now();
+      for (const request of requests) {
+        const isFull = size > limits.maxResponseBytes;
+        const answer = isFull
+          ? hasId(request)
+            ? errorText(idText(request), dialect.responseTooLarge(limits.maxResponseBytes))
+            : undefined
+          : await handleOne(request, methods, context, connectionMethods);
+        if (answer !== undefined) {
+          answers.push(answer);
+          size += answer.length;
+        }
+        if (performance.now() - sliceStartMs > SLICE_MS) {
+          await setImmediate();
+          sliceStartMs = performance.now();
+        }
+      }
+      return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+    },
+  };
+}
+
+/** Why a JSON value is not a request; undefined when it is one. */
+function whatIsInvalid(request: unknown): string | undefined {
+  if (typeof request !== "object" || request === null || Array.isArray(request)) return "not an object";
+  const { jsonrpc, method, params, id } = request as Record<string, unknown>;
+  if (id !== undefined && id !== null && typeof id !== "string" && !(typeof id === "number" && Number.isFinite(id))) {
+    return "id must be a string, a number or null";
+  }
+  // A number that JavaScript cannot hold would come back changed.
+  if (typeof id === "number" && Number.isInteger(id) && !Number.isSafeInteger(id)) return "id is too large a number: send a string";
+  if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
+  if (typeof method !== "string" || method === "") return "method must be a string";
+  if (params !== undefined && params !== null && typeof params !== "object") return "params must be an array or an object";
+  return undefined;
+}
+
+const hasId = (request: unknown): boolean => typeof request === "object" && request !== null && "id" in request;
+
+/** The id as it is answered: null when there is none that could be read. */
+function idText(request: unknown): string {
+  if (!hasId(request)) return "null";
+  const { id } = request as { id: unknown };
+  if (typeof id === "string") return JSON.stringify(id);
+  return typeof id === "number" && Number.isFinite(id) ? String(id) : "null";
+}
+
+/** @throws {RpcError} −32602 with the parameter's name */
+function readArguments(params: Params, given: unknown, dialect: RpcDialect): unknown[] {
+  const isByName = given !== undefined && given !== null && !Array.isArray(given);
+  const list: readonly unknown[] = isByName ? [] : ((given as unknown[] | null | undefined) ?? []);
+  if (list.length > params.length && dialect.tooManyArguments !== undefined)
+    throw asRpcError(dialect.tooManyArguments(params.length));
+  const byName = isByName ? (given as Record<string, unknown>) : undefined;
+  const args: unknown[] = [];
+  for (let index = 0; index < params.length; index++) {
+    const { name, shape, optional } = params[index]!;
+    const value = byName === undefined ? list[index] : Object.hasOwn(byName, name) ? byName[name] : undefined;
+    if (value === undefined || value === null) {
+      if (!optional) throw asRpcError(dialect.missingArgument(index, name));
+      args.push(undefined);
+      continue;
+    }
+    try {
+      args.push(shape.parse(value));
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      throw asRpcError(dialect.invalidArgument(index, name, error.message));
+    }
+  }
+  return args;
+}
+
+const asRpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
+
+/** Whether brackets nest deeper than `maxDepth`, without parsing: a text that is not JSON may say anything. */
+export function isDeeperThan(text: string, maxDepth: number): boolean {
+  if (!hasMoreOpenings(text, maxDepth)) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (inString) {
+      if (code === 0x5c) at++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > maxDepth) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return false;
+}
+
+// PERF: `indexOf` runs at memory speed, and a request rarely has more brackets than the limit.
+function hasMoreOpenings(text: string, limit: number): boolean {
+  let count = 0;
+  for (const bracket of ["[", "{"]) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) {
+      if (++count > limit) return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,117 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
+import type { RpcDialect } from "./dialect.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { checkJwt } from "./jwt.ts";
+import type { MethodTable } from "./method-table.ts";
+
+export interface HealthReport {
+  readonly isHealthy: boolean;
+  /** plain JSON */
+  readonly body: unknown;
+}
+
+export interface HttpHandlerOptions {
+  readonly methods: MethodTable;
+  readonly dispatcher: Dispatcher;
+  readonly dialect: RpcDialect;
+  readonly maxRequestBytes: number;
+  /** origins that browsers may call from; `*`: all; empty: none */
+  readonly cors: readonly string[];
+  /** names accepted in the Host header, besides addresses; `*`: all */
+  readonly vhosts: readonly string[];
+  readonly jwtSecret: Uint8Array | undefined;
+  readonly healthz: (() => HealthReport) | undefined;
+}
+
+const JSON_TYPE = "application/json";
+
+/** Answers one HTTP request: JSON-RPC by POST, `GET /healthz`, CORS preflights. */
+export function createHttpHandler(options: HttpHandlerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+  const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, jwtSecret, healthz } = options;
+  const tooLarge = JSON.stringify({ jsonrpc: "2.0", id: null, error: dialect.requestTooLarge(maxRequestBytes) });
+
+  return (request, response) => {
+    const path = request.url?.split("?", 1)[0] ?? "/";
+    if (!isAllowedHost(request.headers.host, vhosts)) return sendText(response, 403, "invalid host specified");
+    allowOrigin(request, response, cors);
+    if (request.method === "OPTIONS") return preflight(request, response);
+    if ((request.method === "GET" || request.method === "HEAD") && path === "/healthz" && healthz !== undefined) {
+      const { isHealthy, body } = healthz();
+      return send(response, isHealthy ? 200 : 503, JSON_TYPE, JSON.stringify(body));
+    }
+    if (jwtSecret !== undefined) {
+      const verdict = checkJwt(jwtSecret, request.headers.authorization, Date.now() / 1000);
+      if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
+    }
+    if (path !== "/") return refuse(request, response, 404, "not found");
+    // Load balancers ask this way whether somebody listens.
+    if (request.method === "GET" || request.method === "HEAD") return sendText(response, 200, "");
+    if (request.method !== "POST") return refuse(request, response, 405, "method not allowed");
+    if (request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() !== JSON_TYPE) {
+      return refuse(request, response, 415, "invalid content type, only application/json is supported");
+    }
+    if (Number(request.headers["content-length"] ?? 0) > maxRequestBytes)
+      return refuse(request, response, 413, tooLarge, JSON_TYPE);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxRequestBytes) {
+        request.removeAllListeners("data");
+        request.removeAllListeners("end");
+        refuse(request, response, 413, tooLarge, JSON_TYPE);
+        return;
+      }
+      chunks.push(chunk);
+    });
+    request.on("error", () => {}); // the connection was lost: there is nobody to answer
+    request.on("end", () => {
+      const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
+      const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
+      void dispatcher.handle(text, methods, context).then((answer) => send(response, 200, JSON_TYPE, answer ?? ""));
+    });
+  };
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = Buffer.from(text, "utf8");
+  response.writeHead(status, { "content-type": type, "content-length": body.length }).end(body);
+}
+
+const sendText = (response: ServerResponse, status: number, text: string): void =>
+  send(response, status, "text/plain; charset=utf-8", text === "" ? "" : `${text}\n`);
+
+/** Answers without reading the body, and ends the connection with it. */
+function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string, type?: string): void {
+  response.setHeader("connection", "close");
+  response.once("finish", () => request.destroy());
+  if (type === undefined) sendText(response, status, text);
+  else send(response, status, type, text);
+}
+
+function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
+  if (header === undefined || vhosts.includes("*")) return true;
+  const host = (/^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "")).toLowerCase();
+  return isIP(host) !== 0 || vhosts.some((name) => name.toLowerCase() === host);
+}
+
+function allowOrigin(request: IncomingMessage, response: ServerResponse, cors: readonly string[]): void {
+  const { origin } = request.headers;
+  if (origin === undefined || cors.length === 0) return;
+  response.setHeader("vary", "origin");
+  if (cors.includes("*")) response.setHeader("access-control-allow-origin", "*");
+  else if (cors.some((allowed) => allowed.toLowerCase() === origin.toLowerCase())) {
+    response.setHeader("access-control-allow-origin", origin);
+  }
+}
+
+function preflight(request: IncomingMessage, response: ServerResponse): void {
+  if (response.hasHeader("access-control-allow-origin")) {
+    response.setHeader("access-control-allow-methods", "POST, GET");
+    response.setHeader("access-control-allow-headers", request.headers["access-control-request-headers"] ?? "content-type");
+    response.setHeader("access-control-max-age", "600");
+  }
+  response.writeHead(204).end();
+}

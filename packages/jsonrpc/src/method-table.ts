@@ -1,0 +1,72 @@
+import type { JsonSchema, Shape } from "./shape.ts";
+
+/** A parameter; its name is in errors and in the published description. */
+export interface Param<T> {
+  readonly name: string;
+  readonly shape: Shape<T>;
+  readonly optional: boolean;
+}
+
+export const param = <T>(name: string, shape: Shape<T>): Param<T> => ({ name, shape, optional: false });
+
+/** undefined when it is missing or null. */
+export const optionalParam = <T>(name: string, shape: Shape<T>): Param<T | undefined> => ({ name, shape, optional: true });
+
+export type Params = readonly Param<unknown>[];
+export type ArgsOf<P extends Params> = { readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never };
+
+/** Who asks. */
+export interface RequestContext {
+  readonly transport: "http" | "ws";
+  readonly remoteAddress: string;
+}
+
+export interface MethodDocumentation {
+  readonly summary?: string;
+  readonly result?: { readonly name: string; readonly schema: JsonSchema };
+}
+
+/** A method of the API: the same declaration reads its parameters and describes them. */
+export interface Method extends MethodDocumentation {
+  readonly params: Params;
+  /** The result must be plain JSON; undefined is answered as null. An `RpcError` that is thrown is answered as it is. */
+  readonly handler: (args: readonly unknown[], context: RequestContext) => unknown;
+}
+
+/** By full name: `eth_getBalance`. */
+export type MethodTable = Readonly<Record<string, Method>>;
+
+export function method<const P extends Params>(
+  declaration: {
+    readonly params: P;
+    readonly handler: (args: ArgsOf<P>, context: RequestContext) => unknown;
+  } & MethodDocumentation,
+): Method {
+  return declaration as Method;
+}
+
+/** One subscription of one connection. */
+export interface SubscriptionSink {
+  /** quantity-like hex, unguessable */
+  readonly id: string;
+  /** Sends a notification; plain JSON. */
+  notify(result: unknown): void;
+}
+
+export interface Subscription {
+  readonly params: Params;
+  readonly summary?: string;
+  /** Begins to notify; returns what ends it. */
+  readonly start: (args: readonly unknown[], sink: SubscriptionSink) => () => void;
+}
+
+export function subscription<const P extends Params>(declaration: {
+  readonly params: P;
+  readonly summary?: string;
+  readonly start: (args: ArgsOf<P>, sink: SubscriptionSink) => () => void;
+}): Subscription {
+  return declaration as Subscription;
+}
+
+/** By namespace (`eth`: `eth_subscribe`, `eth_unsubscribe`, `eth_subscription`), then by kind (`newHeads`). */
+export type SubscriptionTable = Readonly<Record<string, Readonly<Record<string, Subscription>>>>;

@@ -1,0 +1,245 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { type WebSocket, WebSocketServer } from "ws";
+import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
+import { createDispatcher } from "./dispatcher.ts";
+import { createHttpHandler, type HealthReport } from "./http-listener.ts";
+import { checkJwt } from "./jwt.ts";
+import type { MethodTable, SubscriptionTable } from "./method-table.ts";
+import type { RpcErrorBody } from "./rpc-error.ts";
+import { serveWsConnection } from "./ws-connection.ts";
+
+export interface RpcServerLimits {
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+  readonly maxBatchLength: number;
+  readonly maxDepth: number;
+  /** of each listener */
+  readonly maxConnections: number;
+  /** of each WebSocket */
+  readonly maxSubscriptions: number;
+  readonly maxBufferedBytes: number;
+  /** to receive a whole request */
+  readonly requestTimeoutMs: number;
+}
+
+export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
+  maxRequestBytes: 15 * 1024 * 1024,
+  maxResponseBytes: 160 * 1024 * 1024,
+  maxBatchLength: 1000,
+  maxDepth: 64,
+  maxConnections: 500,
+  maxSubscriptions: 1024,
+  maxBufferedBytes: 16 * 1024 * 1024,
+  requestTimeoutMs: 30_000,
+};
+
+export interface HttpListenerOptions {
+  readonly host: string;
+  /** 0: any free one */
+  readonly port: number;
+  /** origins that browsers may call from; default none */
+  readonly cors?: readonly string[] | undefined;
+  /** names accepted in the Host header; default all */
+  readonly vhosts?: readonly string[] | undefined;
+  /** default: those of the server */
+  readonly methods?: MethodTable | undefined;
+}
+
+export interface WsListenerOptions {
+  readonly host: string;
+  /** the same host and port as HTTP: one listener serves both */
+  readonly port: number;
+  /** origins that browsers may connect from; default: pages of this machine */
+  readonly origins?: readonly string[] | undefined;
+  readonly methods?: MethodTable | undefined;
+  readonly subscriptions?: SubscriptionTable | undefined;
+}
+
+export interface RpcServerOptions {
+  readonly http?: HttpListenerOptions | undefined;
+  readonly ws?: WsListenerOptions | undefined;
+  /** 32 bytes: every request and every upgrade needs a token */
+  readonly jwtSecret?: Uint8Array | undefined;
+  readonly methods: MethodTable;
+  readonly dialect?: RpcDialect | undefined;
+  readonly limits?: Partial<RpcServerLimits> | undefined;
+  readonly log: Logger;
+  readonly metrics?: MetricFactory | undefined;
+  /** turns errors of the application into error objects */
+  readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
+  /** serves `GET /healthz` */
+  readonly healthz?: (() => HealthReport) | undefined;
+}
+
+export interface RpcServer {
+  /** @throws the listen error (EADDRINUSE…) */
+  listen(): Promise<{ readonly httpPort: number | undefined; readonly wsPort: number | undefined }>;
+  /** Takes no more requests, answers those it has within a second, then closes every connection. */
+  close(): Promise<void>;
+}
+
+const CLOSE_GRACE_MS = 1000;
+const PING_INTERVAL_MS = 30_000;
+const GOING_AWAY = 1001;
+
+/** A JSON-RPC server over HTTP and WebSocket. Nothing listens before `listen()`. */
+export function createRpcServer(options: RpcServerOptions): RpcServer {
+  const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
+  const dialect = options.dialect ?? GO_DIALECT;
+  const { log, jwtSecret, http, ws } = options;
+  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, mapError: options.mapError });
+  const servers: Server[] = [];
+  const sockets = new Set<WebSocket>();
+  let pings: NodeJS.Timeout | undefined;
+
+  function newServer(onRequest?: ReturnType<typeof createHttpHandler>): Server {
+    const server = createServer({
+      requestTimeout: limits.requestTimeoutMs,
+      headersTimeout: Math.min(limits.requestTimeoutMs, 10_000),
+      keepAliveTimeout: 120_000,
+      connectionsCheckingInterval: 1000,
+    });
+    server.maxConnections = limits.maxConnections;
+    server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
+    server.on("clientError", (_, socket) => {
+      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+      else socket.destroy();
+    });
+    servers.push(server);
+    return server;
+  }
+
+  function addWebSockets(server: Server, listener: WsListenerOptions): void {
+    const upgrader = new WebSocketServer({ noServer: true, maxPayload: limits.maxRequestBytes, perMessageDeflate: false });
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      socket.on("error", () => socket.destroy());
+      const refusal = refusalOfUpgrade(request, listener.origins, jwtSecret);
+      if (refusal !== undefined) {
+        const { status, reason } = refusal;
+        socket.end(
+          `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\n` +
+            `content-length: ${Buffer.byteLength(reason) + 1}\r\n\r\n${reason}\n`,
+        );
+        return;
+      }
+      upgrader.handleUpgrade(request, socket, head, (webSocket) => {
+        sockets.add(webSocket);
+        webSocket.on("close", () => sockets.delete(webSocket));
+        serveWsConnection(webSocket, request.socket.remoteAddress ?? "", {
+          methods: listener.methods ?? options.methods,
+          subscriptions: listener.subscriptions ?? {},
+          dispatcher,
+          dialect,
+          maxSubscriptions: limits.maxSubscriptions,
+          maxConcurrency: 64,
+          maxBufferedBytes: limits.maxBufferedBytes,
+          log,
+        });
+      });
+    });
+  }
+
+  /** Finds connections whose other end is gone. */
+  function startPings(): NodeJS.Timeout {
+    const silent = new WeakSet<WebSocket>();
+    const timer = setInterval(() => {
+      for (const socket of sockets) {
+        if (silent.has(socket)) {
+          socket.terminate();
+          continue;
+        }
+        silent.add(socket);
+        socket.once("pong", () => silent.delete(socket));
+        socket.ping();
+      }
+    }, PING_INTERVAL_MS);
+    timer.unref();
+    return timer;
+  }
+
+  return {
+    async listen() {
+      const onRequest =
+        http &&
+        createHttpHandler({
+          methods: http.methods ?? options.methods,
+          dispatcher,
+          dialect,
+          maxRequestBytes: limits.maxRequestBytes,
+          cors: http.cors ?? [],
+          vhosts: http.vhosts ?? ["*"],
+          jwtSecret,
+          healthz: options.healthz,
+        });
+      let httpServer: Server | undefined;
+      let wsServer: Server | undefined;
+      if (http !== undefined) httpServer = newServer(onRequest);
+      if (ws !== undefined) {
+        const isShared = http !== undefined && http.host === ws.host && http.port === ws.port;
+        wsServer = isShared && httpServer !== undefined ? httpServer : newServer();
+        addWebSockets(wsServer, ws);
+        pings = startPings();
+      }
+      try {
+        if (http !== undefined) await listenOn(httpServer!, http);
+        if (ws !== undefined && wsServer !== httpServer) await listenOn(wsServer!, ws);
+      } catch (error) {
+        await this.close();
+        throw error;
+      }
+      return { httpPort: httpServer && portOf(httpServer), wsPort: wsServer && portOf(wsServer) };
+    },
+
+    async close() {
+      clearInterval(pings);
+      const closed = servers.map((server) =>
+        server.listening
+          ? new Promise<void>((resolve) => {
+              server.close(() => resolve());
+              server.closeIdleConnections();
+            })
+          : Promise.resolve(),
+      );
+      for (const socket of sockets) socket.close(GOING_AWAY, "server is shutting down");
+      const grace = setTimeout(() => {
+        for (const socket of sockets) socket.terminate();
+        for (const server of servers) server.closeAllConnections();
+      }, CLOSE_GRACE_MS);
+      await Promise.all(closed);
+      clearTimeout(grace);
+    },
+  };
+}
+
+function refusalOfUpgrade(
+  request: IncomingMessage,
+  origins: readonly string[] | undefined,
+  jwtSecret: Uint8Array | undefined,
+): { readonly status: string; readonly reason: string } | undefined {
+  if (jwtSecret !== undefined) {
+    const verdict = checkJwt(jwtSecret, request.headers.authorization, Date.now() / 1000);
+    return verdict.kind === "refused" ? { status: "401 Unauthorized", reason: verdict.reason } : undefined;
+  }
+  const { origin } = request.headers;
+  if (origin === undefined || origins?.includes("*")) return undefined;
+  const isAllowed =
+    origins === undefined || origins.length === 0
+      ? /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(origin)
+      : origins.some((allowed) => allowed.toLowerCase() === origin.toLowerCase());
+  return isAllowed ? undefined : { status: "403 Forbidden", reason: "origin not allowed" };
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+function listenOn(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}

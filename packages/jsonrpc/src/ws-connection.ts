@@ -1,0 +1,136 @@
+import { randomBytes } from "node:crypto";
+import type { Logger } from "@rnode/observe";
+import type { WebSocket } from "ws";
+import type { RpcDialect } from "./dialect.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { type Method, type MethodTable, param, type SubscriptionTable } from "./method-table.ts";
+import { RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { ShapeError, textShape } from "./shape.ts";
+
+export interface WsConnectionOptions {
+  readonly methods: MethodTable;
+  readonly subscriptions: SubscriptionTable;
+  readonly dispatcher: Dispatcher;
+  readonly dialect: RpcDialect;
+  readonly maxSubscriptions: number;
+  /** messages of one connection that are worked on at once; more wait in the kernel's buffers */
+  readonly maxConcurrency: number;
+  /** bytes that wait for a consumer who does not read; beyond, the connection is dropped */
+  readonly maxBufferedBytes: number;
+  readonly log: Logger;
+}
+
+/** RFC 6455: the server ends the connection because of the client's behaviour. */
+const POLICY_VIOLATION = 1008;
+
+interface Active {
+  stop: () => void;
+  /** before the answer to `eth_subscribe` is sent, notifications wait */
+  waiting: string[] | undefined;
+}
+
+/** Serves one WebSocket until it closes. */
+export function serveWsConnection(socket: WebSocket, remoteAddress: string, options: WsConnectionOptions): void {
+  const { methods, subscriptions, dispatcher, dialect, maxSubscriptions, maxConcurrency, maxBufferedBytes, log } = options;
+  const active = new Map<string, Active>();
+  const context = { transport: "ws", remoteAddress } as const;
+  let underWay = 0;
+
+  const send = (text: string): void => {
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(text, (error) => {
+      if (error) socket.terminate();
+    });
+    if (socket.bufferedAmount > maxBufferedBytes) {
+      log.debug("slow WebSocket consumer dropped", { remoteAddress, bufferedBytes: socket.bufferedAmount });
+      endAll();
+      socket.close(POLICY_VIOLATION, `slow consumer: ${socket.bufferedAmount} bytes waiting`);
+      // A consumer that does not read does not see the close either.
+      setTimeout(() => socket.terminate(), 1000).unref();
+    }
+  };
+
+  const endAll = (): void => {
+    for (const { stop } of active.values()) stop();
+    active.clear();
+  };
+
+  const fail = ({ code, message, data }: RpcErrorBody): never => {
+    throw new RpcError(code, message, data);
+  };
+
+  function subscribe(namespace: string, args: readonly unknown[], opened: Active[]): string {
+    const kinds = subscriptions[namespace]!;
+    const kind = args[0] as string;
+    const declared = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+    if (declared === undefined) return fail(dialect.unknownSubscription(namespace, kind.slice(0, 100), Object.keys(kinds)));
+    if (active.size >= maxSubscriptions) return fail(dialect.tooManySubscriptions(maxSubscriptions));
+    const parsed = declared.params.map(({ name, shape, optional }, index) => {
+      const value = args[index + 1];
+      if (value === undefined || value === null) return optional ? undefined : fail(dialect.missingArgument(index + 1, name));
+      try {
+        return shape.parse(value);
+      } catch (error) {
+        if (error instanceof ShapeError) return fail(dialect.invalidArgument(index + 1, name, error.message));
+        throw error;
+      }
+    });
+    const id = `0x${randomBytes(16).toString("hex").replace(/^0+/, "")}`;
+    const entry: Active = { stop: () => {}, waiting: [] };
+    active.set(id, entry);
+    opened.push(entry);
+    entry.stop = declared.start(parsed, {
+      id,
+      notify: (result) => {
+        if (!active.has(id)) return;
+        const params = `{"subscription":"${id}","result":${JSON.stringify(result ?? null)}}`;
+        const text = `{"jsonrpc":"2.0","method":"${namespace}_subscription","params":${params}}`;
+        if (entry.waiting === undefined) send(text);
+        else entry.waiting.push(text);
+      },
+    });
+    return id;
+  }
+
+  function unsubscribe(id: string): boolean {
+    const entry = active.get(id);
+    if (entry === undefined) return dialect.subscriptionNotFound === undefined ? false : fail(dialect.subscriptionNotFound);
+    active.delete(id);
+    entry.stop();
+    return true;
+  }
+
+  const anyArgument = { schema: {}, parse: (value: unknown) => value };
+  const connectionMethods = (name: string, opened: Active[]): Method | undefined => {
+    const match = /^([a-z0-9]+)_(un)?subscribe$/i.exec(name);
+    const namespace = match?.[1];
+    if (namespace === undefined || !Object.hasOwn(subscriptions, namespace)) return undefined;
+    return match?.[2] === undefined
+      ? {
+          params: [param("kind", textShape), { name: "filter", shape: anyArgument, optional: true }],
+          handler: (args) => subscribe(namespace, args, opened),
+        }
+      : { params: [param("subscription", textShape)], handler: (args) => unsubscribe(args[0] as string) };
+  };
+
+  const sendWaiting = (entry: Active): void => {
+    const waiting = entry.waiting ?? [];
+    entry.waiting = undefined;
+    for (const text of waiting) send(text);
+  };
+
+  socket.on("message", (data, isBinary) => {
+    if (++underWay >= maxConcurrency) socket.pause();
+    const text = isBinary || data instanceof Buffer ? (data as Buffer).toString("utf8") : "";
+    const opened: Active[] = [];
+    void dispatcher
+      .handle(text, methods, context, (name) => connectionMethods(name, opened))
+      .then((answer) => {
+        if (answer !== undefined) send(answer);
+        opened.forEach(sendWaiting);
+        if (--underWay < maxConcurrency && socket.isPaused) socket.resume();
+      });
+  });
+  socket.on("error", () => socket.terminate()); // oversize or malformed frames: ws has sent the close code
+  socket.on("close", endAll);
+}
