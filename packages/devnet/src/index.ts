@@ -1,1 +1,10 @@
-export {};
+export * from "./accounts.ts";
+export * from "./contracts.ts";
+export * from "./devnet.ts";
+export type { DevnetInfo, NodeEndpoints } from "./files.ts";
+export type { L1Addresses } from "./l1-contracts.ts";
+export * from "./parameters.ts";
+export * from "./predeploys.ts";
+export { describeExit, type Program, type ProgramExit, ProgramFailure } from "./program.ts";
+export { RpcCallError, rpcCall } from "./rpc.ts";
+export * from "./status.ts";

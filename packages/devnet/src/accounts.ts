@@ -1,0 +1,38 @@
+import { bytesToHex, type Hex } from "viem";
+import { mnemonicToAccount } from "viem/accounts";
+
+/** The test mnemonic that every Ethereum tool knows. Its keys are public: nothing of value may ever be sent to them. */
+export const DEV_MNEMONIC = "test test test test test test test test test test test junk";
+
+export interface DevAccount {
+  readonly address: Hex;
+  readonly privateKey: Hex;
+}
+
+/** What the first accounts are used for; the others are free for users. */
+export interface DevRoles {
+  /** deploys the L1 contracts; owns them and the L2 ProxyAdmin */
+  readonly owner: DevAccount;
+  /** may propose output roots */
+  readonly proposer: DevAccount;
+  readonly batcher: DevAccount;
+  /** signs unsafe blocks */
+  readonly sequencer: DevAccount;
+  readonly challenger: DevAccount;
+}
+
+/** The first `count` accounts of the test mnemonic, m/44'/60'/0'/0/i. */
+export function devAccounts(count = 10): DevAccount[] {
+  return Array.from({ length: count }, (_, addressIndex) => {
+    const account = mnemonicToAccount(DEV_MNEMONIC, { addressIndex });
+    const key = account.getHdKey().privateKey;
+    if (!key) throw new Error(`no private key for account ${addressIndex}`);
+    return { address: account.address, privateKey: bytesToHex(key) };
+  });
+}
+
+export function devRoles(accounts: readonly DevAccount[]): DevRoles {
+  const [owner, proposer, batcher, sequencer, challenger] = accounts;
+  if (!owner || !proposer || !batcher || !sequencer || !challenger) throw new Error("the devnet needs five accounts or more");
+  return { owner, proposer, batcher, sequencer, challenger };
+}

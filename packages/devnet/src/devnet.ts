@@ -1,0 +1,315 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Hex } from "viem";
+import { devAccounts, devRoles } from "./accounts.ts";
+import { anvilArgs, anvilBinary } from "./anvil.ts";
+import { type NodeRole, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
+import { loadContracts } from "./contracts.ts";
+import { clearDatadir, type DevnetInfo, devnetPaths, lockDatadir, type NodeEndpoints, readDevnetInfo, writeJson } from "./files.ts";
+import { l1ChainConfig } from "./l1-chain-config.ts";
+import { planL1Deployment } from "./l1-contracts.ts";
+import { deployL1 } from "./l1-deploy.ts";
+import { constructorRunner, createL2Genesis } from "./l2-genesis.ts";
+import { type ChainParameters, DEFAULT_PARAMETERS } from "./parameters.ts";
+import { choosePorts, type Ports } from "./ports.ts";
+import { predeployAddresses } from "./predeploys.ts";
+import { Program, type ProgramSpec } from "./program.ts";
+import { rollupConfig } from "./rollup-config.ts";
+import { rpcCall } from "./rpc.ts";
+import { type DevnetStatus, StatusReader } from "./status.ts";
+import { Supervisor } from "./supervisor.ts";
+
+/** In the order in which they start; they stop in reverse. */
+export const PROGRAM_NAMES = ["l1", "sequencerEngine", "verifierEngine", "sequencerNode", "verifierNode", "batcher"] as const;
+export type ProgramName = (typeof PROGRAM_NAMES)[number];
+
+export interface DevnetOptions {
+  readonly datadir: string;
+  /** first of the consecutive ports; 0: any that are free */
+  readonly basePort: number;
+  /** for a new chain; a chain that exists keeps its own, except the L1 block time */
+  readonly parameters: Partial<ChainParameters>;
+  /** forget the chain of the data directory */
+  readonly fresh: boolean;
+  /** start a program again when it ends by itself */
+  readonly supervise: boolean;
+  readonly sequencerL1Confs: number;
+  /** how often anvil writes its chain to disk */
+  readonly l1StateIntervalSec: number;
+  /** one line for each step and each event */
+  readonly log: (line: string) => void;
+  /** gives up starting; a devnet that is up is not concerned */
+  readonly signal: AbortSignal | undefined;
+}
+
+export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
+  basePort: 8545,
+  parameters: {},
+  fresh: false,
+  supervise: true,
+  sequencerL1Confs: 0,
+  l1StateIntervalSec: 30,
+  log: () => {},
+  signal: undefined,
+};
+
+export interface Devnet {
+  /** as in devnet.json */
+  readonly info: DevnetInfo;
+  readonly isNew: boolean;
+  readonly programs: Readonly<Record<ProgramName, Program>>;
+  /** rejects when a program cannot be kept running; never resolves */
+  readonly failure: Promise<never>;
+  status(): Promise<DevnetStatus>;
+  /** Stops every program, the last started first. Safe to call twice. */
+  stop(): Promise<void>;
+  /** For the last moment of the process, when nothing can be awaited. */
+  killNow(): void;
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+const runFile = promisify(execFile);
+
+/**
+ * Starts everything and returns when all programs answer.
+ * @throws an error that says what to do: a taken port or data directory, a program that ended with its last log lines
+ */
+export async function startDevnet(given: Partial<DevnetOptions> & { readonly datadir: string }): Promise<Devnet> {
+  const options: DevnetOptions = { ...DEFAULT_OPTIONS, ...given };
+  const paths = devnetPaths(options.datadir);
+  const unlock = lockDatadir(options.datadir, paths);
+  const started: Program[] = [];
+  const abort = (): void => {
+    for (const program of started) program.killNow();
+  };
+  options.signal?.addEventListener("abort", abort);
+  const stopAll = async (): Promise<void> => {
+    for (const program of started.splice(0).reverse()) await program.stop();
+    unlock();
+  };
+  try {
+    const ports = await choosePorts(options.basePort);
+    if (options.fresh) clearDatadir(options.datadir, paths);
+    const existing = readDevnetInfo(paths);
+    if (!existing) clearDatadir(options.datadir, paths); // what a start left that was interrupted
+    const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...options.parameters };
+    checkParameters(parameters);
+    const specs = programSpecs(options, ports, parameters);
+    const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specs[name])])) as Record<
+      ProgramName,
+      Program
+    >;
+    const start = async (name: ProgramName): Promise<void> => {
+      options.signal?.throwIfAborted();
+      started.push(programs[name]);
+      await programs[name].start();
+      options.log(`${programs[name].spec.name} is up`);
+    };
+
+    await start("l1");
+    const info = existing
+      ? { ...existing, parameters, endpoints: endpointsOf(ports) }
+      : await createChain(options, ports, parameters);
+    writeJson(paths.info, info, 2);
+    await Promise.all([start("sequencerEngine"), start("verifierEngine")]);
+    await Promise.all([start("sequencerNode"), start("verifierNode")]);
+    await start("batcher");
+
+    const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
+    for (const name of PROGRAM_NAMES) supervisor.watch(programs[name]);
+    const reader = new StatusReader(info);
+    return {
+      info,
+      isNew: existing === undefined,
+      programs,
+      failure: supervisor.failure,
+      status: () => reader.read(),
+      stop: async () => {
+        supervisor.close();
+        await stopAll();
+      },
+      killNow: () => {
+        supervisor.close();
+        for (const program of started) program.killNow();
+        unlock();
+      },
+    };
+  } catch (error) {
+    await stopAll();
+    throw options.signal?.aborted ? new Error("stopped while starting", { cause: error }) : error;
+  } finally {
+    options.signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** The L1 contracts, the two genesis files, the engines' first block. */
+async function createChain(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
+  const paths = devnetPaths(options.datadir);
+  const accounts = devAccounts();
+  const roles = devRoles(accounts);
+  const bundle = loadContracts();
+  const l1Url = urlOf(ports.l1);
+
+  const plan = planL1Deployment(bundle, roles, parameters);
+  const l1Genesis = await deployL1(l1Url, plan, roles, parameters);
+  await rpcCall(l1Url, "evm_setIntervalMining", [parameters.l1BlockTimeSec]);
+  options.log(`bridge contracts deployed in L1 block ${l1Genesis.number}`);
+
+  const genesis = await createL2Genesis({
+    bundle,
+    parameters,
+    roles,
+    accounts,
+    l1: plan.addresses,
+    genesisTimeSec: l1Genesis.timestampSec,
+    runConstructor: constructorRunner(l1Url),
+  });
+  writeJson(paths.genesis, genesis);
+  writeJson(paths.l1ChainConfig, l1ChainConfig(parameters), 2);
+  for (const role of ["sequencer", "verifier"] as const) {
+    mkdirSync(dirname(paths.jwt(role)), { recursive: true });
+    writeFileSync(paths.jwt(role), randomBytes(32).toString("hex"), { mode: 0o600 });
+  }
+  const [l2Genesis, verifierGenesis] = await Promise.all([
+    initEngine(options.datadir, "sequencer"),
+    initEngine(options.datadir, "verifier"),
+  ]);
+  if (l2Genesis !== verifierGenesis) throw new Error(`two genesis hashes from one file: ${l2Genesis}, ${verifierGenesis}`);
+  writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
+  options.log(`L2 genesis ${l2Genesis}`);
+
+  return {
+    version: 1,
+    l1ChainId: parameters.l1ChainId,
+    l2ChainId: parameters.l2ChainId,
+    endpoints: endpointsOf(ports),
+    accounts,
+    roles: { owner: 0, proposer: 1, batcher: 2, sequencer: 3, challenger: 4 },
+    contracts: { l1: plan.addresses, l2: predeployAddresses() },
+    genesis: { l1: { hash: l1Genesis.hash, number: l1Genesis.number }, l2: l2Genesis, l2TimeSec: l1Genesis.timestampSec },
+    paths: {
+      genesis: paths.genesis,
+      rollupConfig: paths.rollupConfig,
+      l1ChainConfig: paths.l1ChainConfig,
+      sequencerJwt: paths.jwt("sequencer"),
+      verifierJwt: paths.jwt("verifier"),
+      logs: paths.logs,
+    },
+    parameters,
+  };
+}
+
+/** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
+async function initEngine(datadir: string, role: NodeRole): Promise<Hex> {
+  const args = rengineInitArgs(devnetPaths(datadir), role);
+  try {
+    const { stdout } = await runFile(process.execPath, args, { maxBuffer: 1 << 20 });
+    const hash = /genesis (0x[0-9a-f]{64})/.exec(stdout)?.[1];
+    if (hash) return hash as Hex;
+    throw new Error(`rengine init did not print the genesis hash: ${stdout.trim()}`);
+  } catch (error) {
+    const output = (error as { stderr?: string }).stderr?.trim();
+    throw new Error(`rengine init (${role}) failed${output ? `: ${output}` : ""}`, { cause: error });
+  }
+}
+
+function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Record<ProgramName, ProgramSpec> {
+  const paths = devnetPaths(options.datadir);
+  const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
+  const logOf = (name: string): string => join(paths.logs, `${name}.log`);
+  const engine = (role: NodeRole, port: number): ProgramSpec => ({
+    ...common,
+    name: `${role} rengine`,
+    args: () => rengineArgs(paths, ports, role),
+    logPath: logOf(`${role}-rengine`),
+    isReady: async () => Number(await rpcCall<Hex>(urlOf(port), "eth_chainId", [], 1000)) === parameters.l2ChainId,
+  });
+  const node = (role: NodeRole, port: number): ProgramSpec => ({
+    ...common,
+    name: `${role} rnode`,
+    args: () => rnodeArgs(paths, ports, parameters, role, { sequencerL1Confs: options.sequencerL1Confs }),
+    logPath: logOf(`${role}-rnode`),
+    isReady: async () => (await rpcCall(urlOf(port), "rnode_syncStatus", [], 1000)) !== undefined,
+  });
+  return {
+    l1: {
+      ...common,
+      name: "L1 anvil",
+      command: anvilBinary(),
+      args: () =>
+        anvilArgs(
+          { port: ports.l1, parameters, statePath: paths.l1State, stateIntervalSec: options.l1StateIntervalSec },
+          // until devnet.json is there, the deployment is not complete
+          !existsSync(paths.info),
+          Math.floor(Date.now() / 1000),
+        ),
+      logPath: logOf("l1-anvil"),
+      isReady: async () => Number(await rpcCall<Hex>(urlOf(ports.l1), "eth_chainId", [], 1000)) === parameters.l1ChainId,
+    },
+    sequencerEngine: engine("sequencer", ports.sequencerHttp),
+    verifierEngine: engine("verifier", ports.verifierHttp),
+    sequencerNode: node("sequencer", ports.sequencerNode),
+    verifierNode: node("verifier", ports.verifierNode),
+    batcher: {
+      ...common,
+      name: "rbatcher",
+      args: () => rbatcherArgs(ports, devRoles(devAccounts(5)).batcher.privateKey),
+      logPath: logOf("rbatcher"),
+      isReady: () => accepts(ports.batcher),
+    },
+  };
+}
+
+/** What was fixed at genesis cannot be changed by an option: say so instead of ignoring it. */
+function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): ChainParameters {
+  const { l1BlockTimeSec, ...rest } = options.parameters;
+  for (const [name, value] of Object.entries(rest)) {
+    const has = existing.parameters[name as keyof ChainParameters];
+    if (value !== undefined && value !== has) {
+      throw new Error(`the chain in ${options.datadir} has ${name} ${has}, not ${value}: start with --fresh for a new chain`);
+    }
+  }
+  return l1BlockTimeSec === undefined ? existing.parameters : { ...existing.parameters, l1BlockTimeSec };
+}
+
+function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): void {
+  if (l2BlockTimeSec > l1BlockTimeSec) {
+    throw new Error(
+      `the L2 block time (${l2BlockTimeSec} s) must not exceed the L1 block time (${l1BlockTimeSec} s): every L1 block is the origin of an L2 block`,
+    );
+  }
+}
+
+const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
+
+function endpointsOf(ports: Ports): DevnetInfo["endpoints"] {
+  const node = (http: number, ws: number, auth: number, rpc: number): NodeEndpoints => ({
+    http: urlOf(http),
+    ws: `ws://127.0.0.1:${ws}`,
+    auth: urlOf(auth),
+    node: urlOf(rpc),
+  });
+  return {
+    l1: urlOf(ports.l1),
+    l1Ws: `ws://127.0.0.1:${ports.l1}`,
+    sequencer: node(ports.sequencerHttp, ports.sequencerWs, ports.sequencerAuth, ports.sequencerNode),
+    verifier: node(ports.verifierHttp, ports.verifierWs, ports.verifierAuth, ports.verifierNode),
+    batcher: urlOf(ports.batcher),
+  };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Hex } from "viem";
+import type { DevAccount } from "./accounts.ts";
+import type { L1Addresses } from "./l1-contracts.ts";
+import type { ChainParameters } from "./parameters.ts";
+import type { PredeployName } from "./predeploys.ts";
+
+/** Endpoints of one execution client and its rollup node. */
+export interface NodeEndpoints {
+  readonly http: string;
+  readonly ws: string;
+  /** Engine API; the secret is in `paths` */
+  readonly auth: string;
+  readonly node: string;
+}
+
+/** What `devnet.json` says: everything a script needs to use the running devnet. */
+export interface DevnetInfo {
+  readonly version: 1;
+  readonly l1ChainId: number;
+  readonly l2ChainId: number;
+  readonly endpoints: {
+    readonly l1: string;
+    readonly l1Ws: string;
+    readonly sequencer: NodeEndpoints;
+    readonly verifier: NodeEndpoints;
+    readonly batcher: string;
+  };
+  /** funded on both chains */
+  readonly accounts: readonly DevAccount[];
+  /** indices into `accounts` */
+  readonly roles: { readonly owner: 0; readonly proposer: 1; readonly batcher: 2; readonly sequencer: 3; readonly challenger: 4 };
+  readonly contracts: { readonly l1: L1Addresses; readonly l2: Readonly<Record<PredeployName, Hex>> };
+  readonly genesis: { readonly l1: { readonly hash: Hex; readonly number: number }; readonly l2: Hex; readonly l2TimeSec: number };
+  readonly paths: {
+    readonly genesis: string;
+    readonly rollupConfig: string;
+    readonly l1ChainConfig: string;
+    readonly sequencerJwt: string;
+    readonly verifierJwt: string;
+    readonly logs: string;
+  };
+  readonly parameters: ChainParameters;
+}
+
+/** Where everything lies in the data directory. */
+export function devnetPaths(datadir: string) {
+  return {
+    info: join(datadir, "devnet.json"),
+    lock: join(datadir, "devnet.lock"),
+    genesis: join(datadir, "genesis.json"),
+    rollupConfig: join(datadir, "rollup.json"),
+    l1ChainConfig: join(datadir, "l1-chain-config.json"),
+    l1State: join(datadir, "l1-state.json"),
+    logs: join(datadir, "logs"),
+    engine: (node: "sequencer" | "verifier") => join(datadir, node, "engine"),
+    jwt: (node: "sequencer" | "verifier") => join(datadir, node, "jwt.hex"),
+  } as const;
+}
+
+export type DevnetPaths = ReturnType<typeof devnetPaths>;
+
+/** The chain of this data directory, if one was completed there. */
+export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
+  if (!existsSync(paths.info) || !existsSync(paths.l1State)) return undefined;
+  try {
+    const info = JSON.parse(readFileSync(paths.info, "utf8")) as DevnetInfo;
+    if (info.version === 1) return info;
+  } catch {
+    // reported below
+  }
+  throw new Error(`${paths.info} is not a devnet of this version: start with --fresh, or use another --datadir`);
+}
+
+export function writeJson(path: string, value: unknown, indent?: number): void {
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, JSON.stringify(value, undefined, indent));
+  renameSync(temporary, path);
+}
+
+/** Removes what a devnet writes, by name: a mistyped path is not emptied. */
+export function clearDatadir(datadir: string, paths: DevnetPaths): void {
+  for (const path of [paths.info, paths.genesis, paths.rollupConfig, paths.l1ChainConfig, paths.l1State, paths.logs]) {
+    rmSync(path, { recursive: true, force: true });
+  }
+  for (const node of ["sequencer", "verifier"]) rmSync(join(datadir, node), { recursive: true, force: true });
+}
+
+/**
+ * One devnet a data directory: the lock names the process that has it.
+ * @returns releases it
+ * @throws an error naming the process when it is alive
+ */
+export function lockDatadir(datadir: string, paths: DevnetPaths): () => void {
+  mkdirSync(datadir, { recursive: true });
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      writeFileSync(paths.lock, String(process.pid), { flag: "wx" });
+      return () => rmSync(paths.lock, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      const owner = Number(readFileSync(paths.lock, "utf8"));
+      if (isAlive(owner)) {
+        throw new Error(
+          `a devnet is running on ${datadir} (process ${owner}): stop it, or choose another --datadir and --base-port`,
+        );
+      }
+      rmSync(paths.lock, { force: true });
+    }
+  }
+  throw new Error(`cannot lock ${datadir}`);
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

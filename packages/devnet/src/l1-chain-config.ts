@@ -1,0 +1,27 @@
+import type { ChainParameters } from "./parameters.ts";
+
+/** The L1 as anvil runs it (Prague from the start), for `--rollup.l1-chain-config`: the blob schedule sets the L1 blob base fee. */
+export function l1ChainConfig(parameters: ChainParameters): object {
+  return {
+    chainId: parameters.l1ChainId,
+    homesteadBlock: 0,
+    eip150Block: 0,
+    eip155Block: 0,
+    eip158Block: 0,
+    byzantiumBlock: 0,
+    constantinopleBlock: 0,
+    petersburgBlock: 0,
+    istanbulBlock: 0,
+    berlinBlock: 0,
+    londonBlock: 0,
+    mergeNetsplitBlock: 0,
+    terminalTotalDifficulty: 0,
+    shanghaiTime: 0,
+    cancunTime: 0,
+    pragueTime: 0,
+    blobSchedule: {
+      cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
+      prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { createWalletClient, type Hex, http, numberToHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import type { DevRoles } from "./accounts.ts";
+import type { DeployPlan, DeployStep } from "./l1-contracts.ts";
+import type { ChainParameters } from "./parameters.ts";
+import { rpcCall } from "./rpc.ts";
+
+/** The L1 block in which the deployment was complete: the rollup's genesis on L1. */
+export interface L1Genesis {
+  readonly hash: Hex;
+  readonly number: number;
+  readonly timestampSec: number;
+}
+
+interface RpcReceipt {
+  readonly status: Hex;
+  readonly blockNumber: Hex;
+}
+
+/** Enough for the largest contract (24 KB of code) with its constructor; unused gas is given back. */
+const GAS_PER_STEP = 9_000_000n;
+const MAX_FEE_PER_GAS = 20_000_000_000n;
+/** The pool gives a sender's transactions to a block in order; a block holds this many steps for sure. */
+const MAX_DEPLOY_BLOCKS = 20;
+
+/**
+ * Sends the deployment and mines it by hand: anvil must have been started with `--no-mining` and a genesis time in the past.
+ * @throws an error naming the step that reverted
+ */
+export async function deployL1(url: string, plan: DeployPlan, roles: DevRoles, parameters: ChainParameters): Promise<L1Genesis> {
+  const wallet = createWalletClient({
+    account: privateKeyToAccount(roles.owner.privateKey),
+    chain: {
+      id: parameters.l1ChainId,
+      name: "L1",
+      nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+      rpcUrls: { default: { http: [url] } },
+    },
+    transport: http(url),
+  });
+  const sent: { step: DeployStep; hash: Hex }[] = [];
+  const send = async (step: DeployStep): Promise<void> => {
+    const serialized = await wallet.signTransaction({
+      type: "eip1559",
+      nonce: sent.length,
+      gas: GAS_PER_STEP,
+      maxFeePerGas: MAX_FEE_PER_GAS,
+      maxPriorityFeePerGas: 0n,
+      data: step.data,
+      ...(step.to === undefined ? {} : { to: step.to }),
+    });
+    sent.push({ step, hash: await rpcCall<Hex>(url, "eth_sendRawTransaction", [serialized]) });
+  };
+
+  for (const step of plan.steps) await send(step);
+  for (let mined = 0; !(await isPoolEmpty(url)); mined++) {
+    if (mined >= MAX_DEPLOY_BLOCKS) throw new Error("the L1 deployment does not fit into its blocks");
+    await rpcCall(url, "evm_mine");
+  }
+  // The L2 begins when the block that completes the deployment was made.
+  const previous = await rpcCall<{ timestamp: Hex }>(url, "eth_getBlockByNumber", ["latest", false]);
+  const timestampSec = Math.max(Math.floor(Date.now() / 1000), Number(previous.timestamp) + 1);
+  await rpcCall(url, "evm_setNextBlockTimestamp", [numberToHex(timestampSec)]);
+  await send(plan.lastStep(timestampSec));
+  await rpcCall(url, "evm_mine");
+
+  for (const { step, hash } of sent) {
+    const receipt = await rpcCall<RpcReceipt | null>(url, "eth_getTransactionReceipt", [hash]);
+    if (receipt?.status !== "0x1") throw new Error(`L1 deployment: "${step.what}" ${receipt ? "reverted" : "was not mined"}`);
+  }
+  const block = await rpcCall<{ hash: Hex; number: Hex; timestamp: Hex }>(url, "eth_getBlockByNumber", ["latest", false]);
+  return { hash: block.hash, number: Number(block.number), timestampSec: Number(block.timestamp) };
+}
+
+async function isPoolEmpty(url: string): Promise<boolean> {
+  const { pending, queued } = await rpcCall<{ pending: Hex; queued: Hex }>(url, "txpool_status");
+  return Number(pending) === 0 && Number(queued) === 0;
+}

@@ -1,0 +1,284 @@
+import { concatHex, encodeDeployData, encodePacked, type Hex, keccak256, numberToHex, padHex, stringToHex, toHex } from "viem";
+import { encodeAbiParameters } from "viem/utils";
+import type { DevAccount, DevRoles } from "./accounts.ts";
+import { type ContractBundle, contract } from "./contracts.ts";
+import type { L1Addresses } from "./l1-contracts.ts";
+import { type ChainParameters, L2_FORKS } from "./parameters.ts";
+import { PREDEPLOYS, type PredeployName, predeploy } from "./predeploys.ts";
+import { rpcCall } from "./rpc.ts";
+
+/** An account as Geth's genesis file has it: quantities in hex. */
+export interface GenesisAccount {
+  readonly balance: Hex;
+  readonly nonce?: Hex;
+  readonly code?: Hex;
+  readonly storage?: Readonly<Record<Hex, Hex>>;
+}
+
+export type GenesisAlloc = Readonly<Record<Hex, GenesisAccount>>;
+
+/** Runs a constructor and gives the code it returns, immutables filled in. */
+export type RunConstructor = (creationCode: Hex) => Promise<Hex>;
+
+export interface L2GenesisInput {
+  readonly bundle: ContractBundle;
+  readonly parameters: ChainParameters;
+  readonly roles: DevRoles;
+  readonly accounts: readonly DevAccount[];
+  readonly l1: L1Addresses;
+  readonly genesisTimeSec: number;
+  readonly runConstructor: RunConstructor;
+}
+
+const NAMESPACE_SIZE = 2048;
+const SLOT_IMPLEMENTATION = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+const SLOT_ADMIN = "0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
+const DEAD_SENDER = "0x000000000000000000000000000000000000dEaD";
+/** EIP-2935's contract; its code is fixed by its hash in the specification. */
+const BLOCK_HASH_HISTORY: GenesisCode = {
+  address: "0x0000F90827F1C53a10cb7A02335B175320002935",
+  code: "0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500",
+};
+/** They deployed the two system contracts; their nonces tell the upgrade transactions of older chains that the code is there. */
+const SYSTEM_CONTRACT_DEPLOYERS: readonly Hex[] = [
+  "0x0B799C86a49DEeb90402691F1041aa3AF2d3C875",
+  "0x3462413Af4609098e1E27A490f554f260213D685",
+];
+/** What each fee vault collects before anybody may send it on: nothing at all, in a devnet. */
+const VAULT_MIN_WITHDRAWAL = 0n;
+const VAULT_NETWORK_L2 = 1;
+const DEV_BALANCE = 10_000n * 10n ** 18n;
+/** Each possible precompile address has 1 wei, so that no call to one creates an account. */
+const PRECOMPILE_ADDRESSES = 256;
+
+interface GenesisCode {
+  readonly address: Hex;
+  readonly code: Hex;
+}
+
+/** Geth's genesis file of the L2: every predeploy in place, every fork to Jovian active. */
+export async function createL2Genesis(input: L2GenesisInput): Promise<object> {
+  const { parameters, genesisTimeSec } = input;
+  return {
+    config: l2ChainConfig(parameters),
+    nonce: "0x0",
+    timestamp: numberToHex(genesisTimeSec),
+    extraData: jovianExtraData(parameters),
+    gasLimit: numberToHex(parameters.l2GasLimit),
+    difficulty: "0x0",
+    mixHash: padHex("0x", { size: 32 }),
+    coinbase: predeploy("SequencerFeeVault"),
+    alloc: await l2Alloc(input),
+    number: "0x0",
+    gasUsed: "0x0",
+    parentHash: padHex("0x", { size: 32 }),
+    baseFeePerGas: numberToHex(1_000_000_000),
+    blobGasUsed: "0x0",
+    excessBlobGas: "0x0",
+  };
+}
+
+export function l2ChainConfig(parameters: ChainParameters): object {
+  const forkTimes = Object.fromEntries(L2_FORKS.filter((fork) => fork !== "delta").map((fork) => [`${fork}Time`, 0]));
+  return {
+    chainId: parameters.l2ChainId,
+    homesteadBlock: 0,
+    eip150Block: 0,
+    eip155Block: 0,
+    eip158Block: 0,
+    byzantiumBlock: 0,
+    constantinopleBlock: 0,
+    petersburgBlock: 0,
+    istanbulBlock: 0,
+    muirGlacierBlock: 0,
+    berlinBlock: 0,
+    londonBlock: 0,
+    arrowGlacierBlock: 0,
+    grayGlacierBlock: 0,
+    mergeNetsplitBlock: 0,
+    terminalTotalDifficulty: 0,
+    terminalTotalDifficultyPassed: true,
+    shanghaiTime: 0,
+    cancunTime: 0,
+    pragueTime: 0,
+    bedrockBlock: 0,
+    ...forkTimes,
+    optimism: {
+      eip1559Elasticity: parameters.eip1559Elasticity,
+      eip1559Denominator: parameters.eip1559Denominator,
+      eip1559DenominatorCanyon: parameters.eip1559DenominatorCanyon,
+    },
+  };
+}
+
+/** Jovian's header field: version 1 ‖ denominator u32 ‖ elasticity u32 ‖ minimum base fee u64. */
+function jovianExtraData(parameters: ChainParameters): Hex {
+  return encodePacked(
+    ["uint8", "uint32", "uint32", "uint64"],
+    [1, parameters.eip1559DenominatorCanyon, parameters.eip1559Elasticity, 0n],
+  );
+}
+
+export async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
+  const alloc: Record<Hex, GenesisAccount> = {};
+  const put = (address: Hex, account: GenesisAccount): void => {
+    alloc[address.toLowerCase() as Hex] = account;
+  };
+  for (let i = 1; i <= PRECOMPILE_ADDRESSES; i++) put(padHex(toHex(i), { size: 20 }), { balance: "0x1" });
+  for (const { address } of input.accounts) put(address, { balance: numberToHex(DEV_BALANCE) });
+  putPredeploys(input, put, await predeployCodes(input));
+  for (const { address, code } of preinstalls(input)) put(address, { balance: "0x0", nonce: "0x1", code });
+  for (const address of SYSTEM_CONTRACT_DEPLOYERS) put(address, { balance: "0x0", nonce: "0x1" });
+  return alloc;
+}
+
+/** Every address of the namespace is a proxy; those with a meaning point to an implementation at the mirrored address. */
+function putPredeploys(
+  { bundle, l1, roles }: L2GenesisInput,
+  put: (address: Hex, account: GenesisAccount) => void,
+  codes: ReadonlyMap<PredeployName, Hex>,
+): void {
+  const proxyCode = contract(bundle, "Proxy").runtimeCode;
+  const admin = word(predeploy("ProxyAdmin"));
+  const implementations = new Map<number, PredeployName>(
+    (Object.keys(PREDEPLOYS) as PredeployName[]).map((name) => [PREDEPLOYS[name].suffix, name]),
+  );
+  for (let suffix = 0; suffix < NAMESPACE_SIZE; suffix++) {
+    const proxy = predeployAddress(suffix);
+    const name = implementations.get(suffix);
+    if (name === undefined) {
+      put(proxy, { balance: "0x0", nonce: "0x1", code: proxyCode, storage: { [SLOT_ADMIN]: admin } });
+      continue;
+    }
+    const code = codes.get(name)!;
+    const { storage, lock } = predeployStorage(name, l1, roles);
+    if (!PREDEPLOYS[name].isProxied) {
+      put(proxy, { balance: "0x0", nonce: "0x1", code, storage });
+      continue;
+    }
+    const implementation = implementationAddress(suffix);
+    put(proxy, {
+      balance: "0x0",
+      nonce: "0x1",
+      code: proxyCode,
+      storage: { [SLOT_ADMIN]: admin, [SLOT_IMPLEMENTATION]: word(implementation), ...storage },
+    });
+    put(implementation, { balance: "0x0", nonce: "0x1", code, storage: lock });
+  }
+}
+
+/**
+ * What `initialize` would have written to the proxy, and what keeps anybody from initializing the implementation itself.
+ * Slots are those of the published contracts' storage layouts.
+ */
+function predeployStorage(
+  name: PredeployName,
+  l1: L1Addresses,
+  roles: DevRoles,
+): { storage: Readonly<Record<Hex, Hex>>; lock: Readonly<Record<Hex, Hex>> } {
+  const initialized = { [slot(0)]: word("0x01") };
+  switch (name) {
+    case "L2CrossDomainMessenger": {
+      // the flag shares its slot with a former variable of 20 bytes
+      const flag = { [slot(0)]: word(concatHex(["0x01", padHex("0x", { size: 20 })])) };
+      return {
+        storage: { ...flag, [slot(204)]: word(DEAD_SENDER), [slot(207)]: word(l1.L1CrossDomainMessenger) },
+        lock: flag,
+      };
+    }
+    case "L2StandardBridge":
+      return {
+        storage: {
+          ...initialized,
+          [slot(3)]: word(predeploy("L2CrossDomainMessenger")),
+          [slot(4)]: word(l1.L1StandardBridge),
+        },
+        lock: initialized,
+      };
+    case "L2ERC721Bridge":
+      return {
+        storage: { ...initialized, [slot(1)]: word(predeploy("L2CrossDomainMessenger")), [slot(2)]: word(l1.L1ERC721Bridge) },
+        lock: initialized,
+      };
+    case "OptimismMintableERC20Factory":
+      return { storage: { ...initialized, [slot(1)]: word(predeploy("L2StandardBridge")) }, lock: initialized };
+    case "ProxyAdmin":
+      return { storage: { [slot(0)]: word(roles.owner.address) }, lock: {} };
+    case "GasPriceOracle":
+      // isEcotone, isFjord, isIsthmus, isJovian
+      return { storage: { [slot(0)]: word("0x01010101") }, lock: {} };
+    case "LegacyMessagePasser":
+    case "DeployerWhitelist":
+    case "WETH":
+    case "SequencerFeeVault":
+    case "L1BlockNumber":
+    case "L1Block":
+    case "L2ToL1MessagePasser":
+    case "OptimismMintableERC721Factory":
+    case "BaseFeeVault":
+    case "L1FeeVault":
+    case "OperatorFeeVault":
+    case "SchemaRegistry":
+    case "EAS":
+      return { storage: {}, lock: {} };
+  }
+}
+
+/** Code of each predeploy; where it holds immutables, from running its constructor. */
+async function predeployCodes({ bundle, parameters, roles, runConstructor }: L2GenesisInput): Promise<Map<PredeployName, Hex>> {
+  const vault = [roles.owner.address, VAULT_MIN_WITHDRAWAL, VAULT_NETWORK_L2];
+  const constructorArguments: Partial<Record<PredeployName, readonly unknown[]>> = {
+    SequencerFeeVault: vault,
+    BaseFeeVault: vault,
+    L1FeeVault: vault,
+    OperatorFeeVault: vault,
+    OptimismMintableERC721Factory: [predeploy("L2ERC721Bridge"), BigInt(parameters.l1ChainId)],
+    EAS: [],
+  };
+  const codes = new Map<PredeployName, Hex>();
+  for (const name of Object.keys(PREDEPLOYS) as PredeployName[]) {
+    const { abi, creationCode, runtimeCode, hasImmutables } = contract(bundle, name);
+    const args = constructorArguments[name];
+    if (hasImmutables !== (args !== undefined)) throw new Error(`${name}: constructor arguments and immutables do not fit`);
+    codes.set(name, args ? await runConstructor(encodeDeployData({ abi, bytecode: creationCode, args })) : runtimeCode);
+  }
+  return codes;
+}
+
+/** A constructor runs in an `eth_call` without recipient: the answer is the deployed code. */
+export function constructorRunner(rpcUrl: string): RunConstructor {
+  return (data) => rpcCall<Hex>(rpcUrl, "eth_call", [{ data }, "latest"]);
+}
+
+function preinstalls({ bundle, parameters }: L2GenesisInput): GenesisCode[] {
+  const all: GenesisCode[] = Object.entries(bundle.preinstalls).map(([name, { address, code }]) => ({
+    address,
+    code: name === "Permit2" ? permit2Code(address, code, parameters.l2ChainId) : code,
+  }));
+  return [...all, BLOCK_HASH_HISTORY];
+}
+
+/** Permit2's template has room for two immutables: the chain id, and the domain separator that follows from it. */
+function permit2Code(address: Hex, template: Hex, chainId: number): Hex {
+  const [chainIdAt, separatorAt] = [6945, 6983];
+  const separator = keccak256(
+    encodeAbiParameters(
+      [{ type: "bytes32" }, { type: "bytes32" }, { type: "uint256" }, { type: "address" }],
+      [
+        keccak256(stringToHex("EIP712Domain(string name,uint256 chainId,address verifyingContract)")),
+        keccak256(stringToHex("Permit2")),
+        BigInt(chainId),
+        address,
+      ],
+    ),
+  );
+  const withWord = (code: Hex, at: number, value: Hex): Hex =>
+    `${code.slice(0, 2 + at * 2)}${value.slice(2)}${code.slice(2 + at * 2 + 64)}` as Hex;
+  return withWord(withWord(template, chainIdAt, padHex(toHex(chainId), { size: 32 })), separatorAt, separator);
+}
+
+const word = (value: Hex): Hex => padHex(value, { size: 32 }).toLowerCase() as Hex;
+const slot = (index: number): Hex => padHex(toHex(index), { size: 32 });
+const predeployAddress = (suffix: number): Hex => concatHex(["0x420000000000000000000000000000000000", toHex(suffix, { size: 2 })]);
+const implementationAddress = (suffix: number): Hex =>
+  concatHex(["0xc0d3c0d3c0d3c0d3c0d3c0d3c0d3c0d3c0d3", toHex(suffix, { size: 2 })]);

@@ -1,0 +1,41 @@
+import { bool, duration, integerBetween, type OptionsOf, optionGroup, optionTable, path, uint } from "@rnode/options";
+import { DEFAULT_OPTIONS } from "./devnet.ts";
+import { DEFAULT_PARAMETERS } from "./parameters.ts";
+
+const SECONDS = integerBetween(1, 600);
+/** Ten ports follow the base. */
+const BASE_PORT = integerBetween(0, 65_526);
+
+export const devnetOptions = optionGroup("", {
+  l1BlockTime: {
+    parse: SECONDS,
+    unit: "seconds",
+    help: `Time between L1 blocks (new chain: ${DEFAULT_PARAMETERS.l1BlockTimeSec}).`,
+  },
+  blockTime: {
+    parse: SECONDS,
+    unit: "seconds",
+    help: `Time between L2 blocks; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.l2BlockTimeSec}).`,
+  },
+  basePort: { parse: BASE_PORT, default: DEFAULT_OPTIONS.basePort, help: "First of ten consecutive ports; 0 takes free ones." },
+  datadir: { parse: path, default: path.parse("data/devnet")!, help: "Where the chains, logs and devnet.json are." },
+  fresh: { parse: bool, default: false, help: "Forget the chain of the data directory and start a new one." },
+  exitAfterMs: { parse: duration, help: "Stop cleanly after this time: for scripts." },
+  supervise: { parse: bool, default: true, help: "Start a program again when it ends by itself." },
+  sequencerL1Confs: {
+    parse: uint,
+    default: DEFAULT_OPTIONS.sequencerL1Confs,
+    unit: "L1 blocks",
+    help: "Distance the sequencer keeps from the L1 head when choosing an L1 origin.",
+  },
+  statusIntervalMs: { parse: duration, default: 10_000, help: "How often the status is printed when not on a terminal." },
+});
+
+export const devnetOptionTable = optionTable({
+  program: "npm start --",
+  summary: "Runs an L1, a sequencer, a batch submitter and a verifier on this machine.",
+  envPrefix: "DEVNET_",
+  groups: { devnet: devnetOptions },
+});
+
+export type DevnetCliOptions = OptionsOf<typeof devnetOptions>;

@@ -1,0 +1,52 @@
+import type { Hex } from "viem";
+
+/** Everything about the two chains that is decided before they exist. */
+export interface ChainParameters {
+  readonly l1ChainId: number;
+  readonly l2ChainId: number;
+  readonly l1BlockTimeSec: number;
+  readonly l2BlockTimeSec: number;
+  /** L1 blocks; anvil's `safe` is this far behind `latest`, `finalized` twice as far */
+  readonly l1EpochBlocks: number;
+  readonly l1GasLimit: number;
+  readonly l2GasLimit: number;
+  readonly maxSequencerDriftSec: number;
+  /** L1 blocks */
+  readonly seqWindowSize: number;
+  /** L1 blocks; from Granite the protocol's own 50 applies */
+  readonly channelTimeoutL1Blocks: number;
+  readonly baseFeeScalar: number;
+  readonly blobBaseFeeScalar: number;
+  readonly eip1559Elasticity: number;
+  readonly eip1559Denominator: number;
+  readonly eip1559DenominatorCanyon: number;
+  readonly batchInbox: Hex;
+  /** L2 blocks between two output proposals */
+  readonly outputIntervalBlocks: number;
+  /** how long a proven withdrawal waits */
+  readonly finalizationPeriodSec: number;
+}
+
+export const DEFAULT_PARAMETERS: ChainParameters = {
+  l1ChainId: 900,
+  l2ChainId: 901,
+  l1BlockTimeSec: 4,
+  l2BlockTimeSec: 2,
+  l1EpochBlocks: 4,
+  l1GasLimit: 60_000_000,
+  l2GasLimit: 60_000_000,
+  maxSequencerDriftSec: 600,
+  seqWindowSize: 200,
+  channelTimeoutL1Blocks: 120,
+  baseFeeScalar: 1368,
+  blobBaseFeeScalar: 810_949,
+  eip1559Elasticity: 6,
+  eip1559Denominator: 50,
+  eip1559DenominatorCanyon: 250,
+  batchInbox: "0x00289C189bEE4E70334629f04Cd5eD602B6600eB",
+  outputIntervalBlocks: 10,
+  finalizationPeriodSec: 2,
+};
+
+/** The fork schedule of the L2: every fork is active at genesis. */
+export const L2_FORKS = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"] as const;

@@ -1,0 +1,53 @@
+import { concatHex, type Hex, padHex, toHex } from "viem";
+import type { DevRoles } from "./accounts.ts";
+import type { L1Addresses } from "./l1-contracts.ts";
+import type { L1Genesis } from "./l1-deploy.ts";
+import { type ChainParameters, L2_FORKS } from "./parameters.ts";
+
+/** The rollup config file of rollup nodes. */
+export function rollupConfig(
+  parameters: ChainParameters,
+  roles: DevRoles,
+  l1: L1Addresses,
+  l1Genesis: L1Genesis,
+  l2GenesisHash: Hex,
+): object {
+  return {
+    genesis: {
+      l1: { hash: l1Genesis.hash, number: l1Genesis.number },
+      l2: { hash: l2GenesisHash, number: 0 },
+      l2_time: l1Genesis.timestampSec,
+      system_config: {
+        batcherAddr: roles.batcher.address,
+        overhead: padHex("0x", { size: 32 }),
+        scalar: ecotoneScalar(parameters.baseFeeScalar, parameters.blobBaseFeeScalar),
+        gasLimit: parameters.l2GasLimit,
+        eip1559Params: padHex("0x", { size: 8 }),
+        operatorFeeParams: padHex("0x", { size: 32 }),
+        minBaseFee: 0,
+        daFootprintGasScalar: 0,
+      },
+    },
+    block_time: parameters.l2BlockTimeSec,
+    max_sequencer_drift: parameters.maxSequencerDriftSec,
+    seq_window_size: parameters.seqWindowSize,
+    channel_timeout: parameters.channelTimeoutL1Blocks,
+    l1_chain_id: parameters.l1ChainId,
+    l2_chain_id: parameters.l2ChainId,
+    ...Object.fromEntries(L2_FORKS.map((fork) => [`${fork}_time`, 0])),
+    batch_inbox_address: parameters.batchInbox,
+    deposit_contract_address: l1.OptimismPortal,
+    l1_system_config_address: l1.SystemConfig,
+    protocol_versions_address: padHex("0x", { size: 20 }),
+    chain_op_config: {
+      eip1559Elasticity: parameters.eip1559Elasticity,
+      eip1559Denominator: parameters.eip1559Denominator,
+      eip1559DenominatorCanyon: parameters.eip1559DenominatorCanyon,
+    },
+  };
+}
+
+/** Version 1 ‖ 23 zero bytes ‖ blob base fee scalar u32 ‖ base fee scalar u32. */
+function ecotoneScalar(baseFeeScalar: number, blobBaseFeeScalar: number): Hex {
+  return concatHex(["0x01", padHex("0x", { size: 23 }), toHex(blobBaseFeeScalar, { size: 4 }), toHex(baseFeeScalar, { size: 4 })]);
+}

@@ -1,0 +1,73 @@
+import { describeExit, type Program, ProgramFailure } from "./program.ts";
+
+export interface SupervisorOptions {
+  /** off: an ended program stays down, which is reported but fails nothing */
+  readonly isOn: boolean;
+  readonly log: (line: string) => void;
+}
+
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 10_000;
+/** More unexpected ends than this within the window, and the program is given up. */
+const MAX_EXITS = 5;
+const WINDOW_MS = 60_000;
+
+/** Starts programs again that end by themselves. */
+export class Supervisor {
+  /** rejects with the program that was given up */
+  readonly failure: Promise<never>;
+  readonly #options: SupervisorOptions;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #fail: (reason: Error) => void = () => {};
+  #closed = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.failure = new Promise((_, reject) => {
+      this.#fail = reject;
+    });
+    this.failure.catch(() => {}); // whoever does not wait for it does not care
+  }
+
+  watch(program: Program): void {
+    const exits: number[] = [];
+    program.onUnexpectedExit = (exit) => {
+      if (this.#closed) return;
+      const now = Date.now();
+      exits.push(now);
+      const recent = exits.filter((at) => now - at < WINDOW_MS).length;
+      const what = describeExit(exit);
+      if (!this.#options.isOn) {
+        this.#options.log(new ProgramFailure(program.spec, what).message);
+        return;
+      }
+      if (recent > MAX_EXITS) {
+        this.#fail(new ProgramFailure(program.spec, `${what}, for the ${recent}th time within a minute: given up`));
+        return;
+      }
+      const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (recent - 1));
+      this.#options.log(`${program.spec.name} ${what}: starting it again in ${delayMs / 1000} s (log: ${program.spec.logPath})`);
+      this.#later(delayMs, program);
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  #later(delayMs: number, program: Program): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      // somebody may have started it meanwhile
+      if (this.#closed || program.isRunning) return;
+      program.start().then(
+        () => this.#options.log(`${program.spec.name} is up again`),
+        (error: unknown) => {
+          if (!this.#closed) this.#fail(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}
