@@ -52,7 +52,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
-  l1StateIntervalSec: 30,
+  l1StateIntervalSec: 10,
   log: () => {},
   signal: undefined,
 };

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { flzCompressLength } from "@rnode/protocol";
 import {
   concatHex,
   createPublicClient,
@@ -232,6 +233,24 @@ describe("the L2 genesis state", () => {
     ["a long transaction", T2, 202],
   ] as const)("counts FastLZ bytes: %s", async (_, data, length) => {
     expect(await read(probe, "FastLzProbe", "compressedLength", [data])).toBe(BigInt(length));
+  });
+
+  it("counts FastLZ bytes as the protocol package does", async () => {
+    // xorshift: compressible bytes of different sizes, the same in every run
+    let state = 0x2545f491;
+    const next = (below: number): number => {
+      state ^= state << 13;
+      state ^= state >>> 17;
+      state ^= state << 5;
+      return (state >>> 0) % below;
+    };
+    for (let round = 0; round < 40; round++) {
+      const symbols = 1 + next(round % 2 === 0 ? 4 : 256);
+      const bytes = Uint8Array.from({ length: next(600) }, () => next(symbols));
+      const repeated = round % 3 === 0 ? Uint8Array.from([...bytes, ...bytes, ...bytes]) : bytes;
+      const counted = await read(probe, "FastLzProbe", "compressedLength", [toHex(repeated)]);
+      expect(counted).toBe(BigInt(flzCompressLength(repeated)));
+    }
   });
 
   it("prices transactions by Fjord and Jovian", async () => {

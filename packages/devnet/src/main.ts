@@ -1,6 +1,5 @@
 import { helpText, parseOptions } from "@rnode/options";
 import { type Devnet, startDevnet } from "./devnet.ts";
-import type { DevnetInfo } from "./files.ts";
 import { type DevnetCliOptions, devnetOptionTable } from "./options.ts";
 import { formatStatus } from "./status.ts";
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 export interface ProgramSpec {
@@ -118,7 +118,9 @@ export class Program {
     const { command, logPath } = this.spec;
     mkdirSync(dirname(logPath), { recursive: true });
     const log = openSync(logPath, "a");
-    const child = spawn(command, [...this.spec.args()], { stdio: ["ignore", log, log], detached: true, windowsHide: true });
+    const args = [...this.spec.args()];
+    writeSync(log, `=== ${new Date().toISOString()} ${[command, ...args].join(" ")}\n`);
+    const child = spawn(command, args, { stdio: ["ignore", log, log], detached: true, windowsHide: true });
     closeSync(log);
     this.#child = child;
     this.#wanted = true;

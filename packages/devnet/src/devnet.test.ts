@@ -1,0 +1,73 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startDevnet } from "./devnet.ts";
+import { devnetPaths, lockDatadir } from "./files.ts";
+import { choosePorts, PORT_USES } from "./ports.ts";
+import { formatStatus } from "./status.ts";
+
+describe("starting a devnet", () => {
+  let datadir: string;
+  beforeEach(() => {
+    datadir = mkdtempSync(join(tmpdir(), "rnode-devnet-"));
+  });
+  afterEach(() => rmSync(datadir, { recursive: true, force: true }));
+
+  it("is refused on a data directory that is in use", async () => {
+    const unlock = lockDatadir(datadir, devnetPaths(datadir));
+    await expect(startDevnet({ datadir })).rejects.toThrow(`a devnet is running on ${datadir} (process ${process.pid})`);
+    unlock();
+  });
+
+  it("takes over the lock of a process that is gone", () => {
+    mkdirSync(datadir, { recursive: true });
+    writeFileSync(devnetPaths(datadir).lock, "999999999");
+    lockDatadir(datadir, devnetPaths(datadir))();
+  });
+
+  it("is refused when a port is taken, naming the option", async () => {
+    const ports = await choosePorts(0);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(ports.sequencerWs, "127.0.0.1", resolve));
+    const basePort = ports.sequencerWs - PORT_USES.indexOf("sequencerWs");
+    const refused = startDevnet({ datadir, basePort });
+    await expect(refused).rejects.toThrow(/port \d+ \(\w+\) is in use: .*--base-port/);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("is refused with L2 blocks slower than L1 blocks", async () => {
+    const refused = startDevnet({ datadir, basePort: 0, parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 3 } });
+    await expect(refused).rejects.toThrow("the L2 block time (3 s) must not exceed the L1 block time (2 s)");
+  });
+
+  it("is refused on files of another version", async () => {
+    const paths = devnetPaths(datadir);
+    writeFileSync(paths.info, '{"version": 0}');
+    writeFileSync(paths.l1State, "{}");
+    await expect(startDevnet({ datadir, basePort: 0 })).rejects.toThrow("--fresh");
+  });
+});
+
+describe("the status line", () => {
+  it("shows both nodes and the last batch", () => {
+    const line = formatStatus(
+      {
+        l1Head: 40,
+        sequencer: { unsafe: 80, safe: 70, finalized: 50 },
+        verifier: { unsafe: 70, safe: 70, finalized: 50 },
+        lastBatch: { l1Block: 39, l1TimeSec: 1000, sizeBytes: 321 },
+      },
+      1004.4,
+    );
+    expect(line).toBe(
+      "L1 40 | sequencer unsafe 80 safe 70 finalized 50 | verifier unsafe 70 safe 70 finalized 50 | last batch L1 39, 321 bytes, 4 s ago",
+    );
+  });
+
+  it("says who does not answer", () => {
+    const nothing = { l1Head: undefined, sequencer: undefined, verifier: undefined, lastBatch: undefined };
+    expect(formatStatus(nothing, 0)).toBe("L1 no answer | sequencer no answer | verifier no answer | last batch none yet");
+  });
+});
