@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { blobParamsAt, blockRules } from "./block-rules.ts";
+import { parseChainConfig } from "./chain-config-json.ts";
+import type { EvmFork, OpFork } from "./forks.ts";
+import { L1_CHAINS } from "./l1-chains.ts";
+
+const optimism = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 };
+const rollup = {
+  chainId: 901,
+  homesteadBlock: 0,
+  londonBlock: 0,
+  mergeNetsplitBlock: 0,
+  terminalTotalDifficulty: 0,
+  terminalTotalDifficultyPassed: true,
+  bedrockBlock: 0,
+  regolithTime: 0,
+  canyonTime: 10,
+  shanghaiTime: 10,
+  ecotoneTime: 20,
+  cancunTime: 20,
+  isthmusTime: 30,
+  pragueTime: 30,
+  jovianTime: 40,
+  optimism,
+};
+const ethereum = {
+  chainId: 1,
+  homesteadBlock: 10,
+  eip150Block: 20,
+  eip155Block: 30,
+  eip158Block: 30,
+  byzantiumBlock: 40,
+  londonBlock: 50,
+  terminalTotalDifficulty: 100,
+  shanghaiTime: 1000,
+  cancunTime: 2000,
+  pragueTime: 3000,
+  daoForkBlock: 15,
+  daoForkSupport: true,
+};
+
+describe("blockRules", () => {
+  it.each<[number, OpFork, EvmFork]>([
+    [0, "regolith", "paris"],
+    [9, "regolith", "paris"],
+    [10, "canyon", "shanghai"],
+    [20, "ecotone", "cancun"],
+    [30, "isthmus", "prague"],
+    [40, "jovian", "prague"],
+  ])("of a rollup at time %i", (timestamp, op, evm) => {
+    expect(blockRules(parseChainConfig(rollup), { number: 1, timestamp })).toEqual({
+      chainId: 901n,
+      op,
+      evm,
+      isPostMerge: true,
+      blobParams: undefined,
+      isDaoForkBlock: false,
+    });
+  });
+
+  it.each<[number, number, boolean | undefined, EvmFork]>([
+    [9, 0, undefined, "frontier"],
+    [10, 0, undefined, "homestead"],
+    [45, 0, undefined, "byzantium"],
+    [50, 999, undefined, "london"],
+    [50, 999, true, "paris"],
+    [51, 1000, undefined, "shanghai"],
+    [51, 5000, false, "london"],
+    [51, 2000, true, "cancun"],
+    [51, 3000, true, "prague"],
+  ])("of an Ethereum chain at block %i, time %i, after the merge %s", (number, timestamp, isPostMerge, evm) => {
+    const rules = blockRules(parseChainConfig(ethereum), { number, timestamp, isPostMerge });
+    expect(rules).toMatchObject({
+      evm,
+      op: undefined,
+      isPostMerge: ["paris", "shanghai", "cancun", "prague"].includes(evm),
+    });
+  });
+
+  it("knows the DAO fork's block", () => {
+    const config = parseChainConfig(ethereum);
+    expect([14, 15, 16].map((number) => blockRules(config, { number, timestamp: 0 }).isDaoForkBlock)).toEqual([false, true, false]);
+    expect(blockRules({ ...config, daoForkSupport: false }, { number: 15, timestamp: 0 }).isDaoForkBlock).toBe(false);
+  });
+
+  it.each<[number, EvmFork]>([
+    [1_149_999, "frontier"],
+    [1_150_000, "homestead"],
+    [7_280_000, "petersburg"],
+    [15_537_393, "london"],
+    [15_537_394, "paris"],
+  ])("of Mainnet's block %i", (number, evm) => {
+    expect(blockRules(L1_CHAINS.mainnet, { number, timestamp: 1_600_000_000 }).evm).toBe(evm);
+  });
+
+  it("takes blob limits by time", () => {
+    expect(blobParamsAt(L1_CHAINS.mainnet, 1_710_338_134)).toBeUndefined();
+    expect(
+      [1_710_338_135, 1_746_612_311, 1_765_290_071, 1_767_747_671].map((time) => blobParamsAt(L1_CHAINS.mainnet, time)?.max),
+    ).toEqual([6, 9, 15, 21]);
+    expect(blockRules(L1_CHAINS.sepolia, { number: 9_000_000, timestamp: 1_761_017_184 }).blobParams?.target).toBe(10);
+  });
+});
+
+describe("parseChainConfig", () => {
+  it("takes a blob schedule, and the known one where it is missing", () => {
+    const blobSchedule = { cancun: { target: 1, max: 2, baseFeeUpdateFraction: 3 } };
+    const params = parseChainConfig({ ...ethereum, blobSchedule }).blobSchedule.map((entry) => entry.params);
+    expect(params).toEqual([
+      { target: 1, max: 2, baseFeeUpdateFraction: 3n },
+      { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
+    ]);
+  });
+
+  it("takes numbers as hex and text", () => {
+    const config = parseChainConfig({ ...ethereum, chainId: "0x385", terminalTotalDifficulty: "58750000000000000000000" });
+    expect(config).toMatchObject({ chainId: 901n, terminalTotalDifficulty: 58_750_000_000_000_000_000_000n });
+  });
+
+  it.each<[string, unknown, string]>([
+    ["no object", [], "key=config"],
+    ["no chain id", { ...rollup, chainId: null }, "key=config.chainId"],
+    ["a bad block", { ...ethereum, londonBlock: -1 }, "key=config.londonBlock value=-1"],
+    [
+      "Ethereum forks out of order",
+      { ...ethereum, byzantiumBlock: 29 },
+      "chain-config/forks-out-of-order key=config.byzantiumBlock",
+    ],
+    ["rollup forks out of order", { ...rollup, jovianTime: 29 }, "chain-config/forks-out-of-order key=config.jovianTime"],
+    ["times that must coincide and do not", { ...rollup, cancunTime: 21 }, "chain-config/fork-times-differ key=config.cancunTime"],
+    [
+      "an Ethereum fork without its rollup fork",
+      { ...rollup, osakaTime: 50 },
+      "chain-config/fork-times-differ key=config.osakaTime",
+    ],
+    ["no elasticity", { ...rollup, optimism: { eip1559Denominator: 50 } }, "key=config.optimism.eip1559Elasticity"],
+    [
+      "a denominator of 0",
+      { ...rollup, optimism: { ...optimism, eip1559Denominator: 0 } },
+      "key=config.optimism.eip1559Denominator",
+    ],
+    ["a fork without blob limits", { ...ethereum, bpo3Time: 9000 }, "key=config.blobSchedule.bpo3"],
+  ])("refuses %s", (_, json, message) => {
+    expect(() => parseChainConfig(json)).toThrow(message);
+  });
+});
