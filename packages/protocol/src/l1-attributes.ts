@@ -1,0 +1,271 @@
+import {
+  bigintToBytes,
+  bytesToBigint,
+  CodedError,
+  concatBytes,
+  equalBytes,
+  hexToBytes,
+  isZeroBytes,
+  padBytesLeft,
+  uint64ToBytes,
+} from "@rnode/primitives";
+import { blobBaseFee } from "./base-fee.ts";
+import { BLOB_PARAMS } from "./blob-schedule.ts";
+import { l1InfoSourceHash } from "./deposits.ts";
+import { isActivationBlock, isOpForkActive } from "./forks.ts";
+import { L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "./predeploys.ts";
+import type { BlobScheduleEntry, RollupConfig, SystemConfig } from "./rollup-config.ts";
+import { decodeFeeScalar } from "./system-config-scalar.ts";
+import type { DepositTransaction } from "./transaction.ts";
+
+/** Forms of the L1 attributes calldata, named after the fork that brought them. Spec: protocol/02 §8.2 */
+export const L1_INFO_LAYOUTS = ["bedrock", "ecotone", "isthmus", "jovian"] as const;
+export type L1InfoLayout = (typeof L1_INFO_LAYOUTS)[number];
+
+/** What the first transaction of an L2 block says about L1. Fields that the layout does not have are 0. */
+export interface L1BlockInfo {
+  readonly layout: L1InfoLayout;
+  readonly number: number;
+  /** seconds */
+  readonly timestamp: number;
+  readonly baseFee: bigint;
+  /** 32 bytes */
+  readonly blockHash: Uint8Array;
+  readonly sequenceNumber: number;
+  /** 32 bytes: the batcher's address, left-padded */
+  readonly batcherHash: Uint8Array;
+  /** 32 bytes; Bedrock only */
+  readonly overhead: Uint8Array;
+  /** 32 bytes; Bedrock only */
+  readonly scalar: Uint8Array;
+  readonly blobBaseFee: bigint;
+  readonly baseFeeScalar: number;
+  readonly blobBaseFeeScalar: number;
+  readonly operatorFeeScalar: number;
+  readonly operatorFeeConstant: bigint;
+  readonly daFootprintGasScalar: number;
+}
+
+export type L1InfoErrorCode =
+  | "l1-info/unknown-selector"
+  | "l1-info/wrong-length"
+  | "l1-info/bad-padding"
+  | "l1-info/number-too-large"
+  | "l1-info/missing";
+
+const SELECTORS: Readonly<Record<L1InfoLayout, Uint8Array>> = {
+  bedrock: hexToBytes("0x015d8eb9"),
+  ecotone: hexToBytes("0x440a5e20"),
+  isthmus: hexToBytes("0x098999be"),
+  jovian: hexToBytes("0x3db6be2b"),
+};
+const LENGTHS: Readonly<Record<L1InfoLayout, number>> = { bedrock: 260, ecotone: 164, isthmus: 176, jovian: 178 };
+
+/** What 0 in the SystemConfig stands for. */
+export const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400;
+
+const L1_INFO_GAS = 1_000_000n;
+/** Before Regolith the deposit is a system transaction, whose gas is not counted. */
+const L1_INFO_SYSTEM_GAS = 150_000_000n;
+const ZERO_WORD = new Uint8Array(32);
+
+/**
+ * The layout of a block. A fork's activation block still has the old one, because the contract is upgraded in it, unless the
+ * fork is active at genesis.
+ */
+export function l1InfoLayout(config: Pick<RollupConfig, "forkTimes" | "blockTimeSec">, l2TimestampSec: number): L1InfoLayout {
+  const uses = (fork: "ecotone" | "isthmus" | "jovian") =>
+    isOpForkActive(config.forkTimes, fork, l2TimestampSec) &&
+    !isActivationBlock(config.forkTimes, fork, l2TimestampSec, config.blockTimeSec);
+  if (!uses("ecotone")) return "bedrock";
+  if (uses("jovian")) return "jovian";
+  return uses("isthmus") ? "isthmus" : "ecotone";
+}
+
+/** The calldata of the L1 attributes deposit. */
+export function encodeL1BlockInfo(info: L1BlockInfo): Uint8Array {
+  const { layout } = info;
+  if (layout === "bedrock") {
+    return concatBytes(
+      SELECTORS.bedrock,
+      word(info.number),
+      word(info.timestamp),
+      word(info.baseFee),
+      info.blockHash,
+      word(info.sequenceNumber),
+      info.batcherHash,
+      info.overhead,
+      info.scalar,
+    );
+  }
+  const parts = [
+    SELECTORS[layout],
+    uint(info.baseFeeScalar, 4),
+    uint(info.blobBaseFeeScalar, 4),
+    uint64ToBytes(info.sequenceNumber),
+    uint64ToBytes(info.timestamp),
+    uint64ToBytes(info.number),
+    word(info.baseFee),
+    word(info.blobBaseFee),
+    info.blockHash,
+    info.batcherHash,
+  ];
+  if (layout !== "ecotone") parts.push(uint(info.operatorFeeScalar, 4), uint64ToBytes(info.operatorFeeConstant));
+  if (layout === "jovian") parts.push(uint(info.daFootprintGasScalar, 2));
+  return concatBytes(...parts);
+}
+
+/** @throws {CodedError} l1-info/unknown-selector, l1-info/wrong-length, l1-info/bad-padding, l1-info/number-too-large */
+export function decodeL1BlockInfo(data: Uint8Array): L1BlockInfo {
+  const selector = data.subarray(0, 4);
+  const layout = L1_INFO_LAYOUTS.find((candidate) => equalBytes(SELECTORS[candidate], selector));
+  if (layout === undefined) throw new CodedError<L1InfoErrorCode>("l1-info/unknown-selector");
+  if (data.length !== LENGTHS[layout]) {
+    throw new CodedError<L1InfoErrorCode>("l1-info/wrong-length", { layout, got: data.length });
+  }
+  const at = (offset: number, length: number) => data.subarray(offset, offset + length);
+  if (layout === "bedrock") {
+    const wordAt = (index: number) => at(4 + 32 * index, 32);
+    const uint64At = (index: number) => padded(wordAt(index), 8);
+    return {
+      layout,
+      number: toNumber(uint64At(0)),
+      timestamp: toNumber(uint64At(1)),
+      baseFee: bytesToBigint(wordAt(2)),
+      blockHash: wordAt(3),
+      sequenceNumber: toNumber(uint64At(4)),
+      batcherHash: padBytesLeft(padded(wordAt(5), 20), 32),
+      overhead: wordAt(6),
+      scalar: wordAt(7),
+      blobBaseFee: 0n,
+      baseFeeScalar: 0,
+      blobBaseFeeScalar: 0,
+      operatorFeeScalar: 0,
+      operatorFeeConstant: 0n,
+      daFootprintGasScalar: 0,
+    };
+  }
+  return {
+    layout,
+    number: toNumber(at(28, 8)),
+    timestamp: toNumber(at(20, 8)),
+    baseFee: bytesToBigint(at(36, 32)),
+    blockHash: at(100, 32),
+    sequenceNumber: toNumber(at(12, 8)),
+    batcherHash: at(132, 32),
+    overhead: ZERO_WORD,
+    scalar: ZERO_WORD,
+    blobBaseFee: bytesToBigint(at(68, 32)),
+    baseFeeScalar: toNumber(at(4, 4)),
+    blobBaseFeeScalar: toNumber(at(8, 4)),
+    // Beyond the end of the shorter layouts: empty, 0.
+    operatorFeeScalar: toNumber(at(164, 4)),
+    operatorFeeConstant: bytesToBigint(at(168, 8)),
+    daFootprintGasScalar: toNumber(at(176, 2)),
+  };
+}
+
+/** What an L2 block takes from the L1 block that is its origin. */
+export interface L1OriginFacts {
+  readonly number: number;
+  /** 32 bytes */
+  readonly hash: Uint8Array;
+  /** seconds */
+  readonly timestamp: number;
+  readonly baseFeePerGas: bigint;
+  readonly blobBaseFee: bigint;
+}
+
+/**
+ * @param l2TimestampSec of the block that gets this info
+ * @throws {CodedError} system-config/bad-scalar: a scalar of an unknown version (only a wrong genesis config has one)
+ */
+export function l1BlockInfo(
+  config: RollupConfig,
+  origin: L1OriginFacts,
+  systemConfig: SystemConfig,
+  sequenceNumber: number,
+  l2TimestampSec: number,
+): L1BlockInfo {
+  const layout = l1InfoLayout(config, l2TimestampSec);
+  const isBedrock = layout === "bedrock";
+  const scalars = isBedrock ? { baseFeeScalar: 0, blobBaseFeeScalar: 0 } : decodeFeeScalar(systemConfig.scalar);
+  const hasOperatorFee = layout === "isthmus" || layout === "jovian";
+  return {
+    layout,
+    number: origin.number,
+    timestamp: origin.timestamp,
+    baseFee: origin.baseFeePerGas,
+    blockHash: origin.hash,
+    sequenceNumber,
+    batcherHash: padBytesLeft(systemConfig.batcherAddress, 32),
+    overhead: isBedrock ? systemConfig.overhead : ZERO_WORD,
+    scalar: isBedrock ? systemConfig.scalar : ZERO_WORD,
+    blobBaseFee: isBedrock ? 0n : origin.blobBaseFee,
+    ...scalars,
+    operatorFeeScalar: hasOperatorFee ? systemConfig.operatorFeeScalar : 0,
+    operatorFeeConstant: hasOperatorFee ? systemConfig.operatorFeeConstant : 0n,
+    daFootprintGasScalar: layout === "jovian" ? systemConfig.daFootprintGasScalar || DEFAULT_DA_FOOTPRINT_GAS_SCALAR : 0,
+  };
+}
+
+/** The first transaction of every L2 block. */
+export function l1InfoDeposit(
+  config: RollupConfig,
+  origin: L1OriginFacts,
+  systemConfig: SystemConfig,
+  sequenceNumber: number,
+  l2TimestampSec: number,
+): DepositTransaction {
+  const isSystemTx = !isOpForkActive(config.forkTimes, "regolith", l2TimestampSec);
+  return {
+    type: 0x7e,
+    sourceHash: l1InfoSourceHash(origin.hash, sequenceNumber),
+    from: L1_ATTRIBUTES_DEPOSITOR,
+    to: PREDEPLOYS.l1Block,
+    mint: 0n,
+    value: 0n,
+    gasLimit: isSystemTx ? L1_INFO_SYSTEM_GAS : L1_INFO_GAS,
+    isSystemTx,
+    data: encodeL1BlockInfo(l1BlockInfo(config, origin, systemConfig, sequenceNumber, l2TimestampSec)),
+  };
+}
+
+/**
+ * The blob base fee of an L1 block as the L1 attributes give it: 1 before Cancun. Chains with `pectraBlobScheduleTime` keep
+ * Cancun's fraction until then.
+ *
+ * @param schedule update fractions of the L1 chain, ascending by time
+ */
+export function l1BlobBaseFee(
+  config: Pick<RollupConfig, "pectraBlobScheduleTime">,
+  schedule: readonly BlobScheduleEntry[],
+  l1Block: { readonly timestamp: number; readonly excessBlobGas?: bigint | undefined },
+): bigint {
+  if (l1Block.excessBlobGas === undefined) return 1n;
+  const entry = schedule.findLast(({ timeSec }) => timeSec <= l1Block.timestamp);
+  const beforePectraSchedule = config.pectraBlobScheduleTime !== undefined && l1Block.timestamp < config.pectraBlobScheduleTime;
+  const fraction = beforePectraSchedule ? undefined : entry?.baseFeeUpdateFraction;
+  return blobBaseFee(l1Block.excessBlobGas, fraction ?? BLOB_PARAMS.cancun.baseFeeUpdateFraction);
+}
+
+function word(value: bigint | number): Uint8Array {
+  return uint(value, 32);
+}
+
+function uint(value: bigint | number, length: number): Uint8Array {
+  return bigintToBytes(BigInt(value), length);
+}
+
+/** The last `length` bytes of a word whose other bytes must be 0. */
+function padded(bytes: Uint8Array, length: number): Uint8Array {
+  const split = bytes.length - length;
+  if (!isZeroBytes(bytes.subarray(0, split))) throw new CodedError<L1InfoErrorCode>("l1-info/bad-padding");
+  return bytes.subarray(split);
+}
+
+function toNumber(bytes: Uint8Array): number {
+  const value = Number(bytesToBigint(bytes));
+  if (!Number.isSafeInteger(value)) throw new CodedError<L1InfoErrorCode>("l1-info/number-too-large");
+  return value;
+}

@@ -1,0 +1,235 @@
+import {
+  bytesToBigint,
+  CodedError,
+  concatBytes,
+  decodeRlp,
+  EMPTY_BYTES,
+  encodeRlp,
+  encodeRlpListOfEncoded,
+  expectRlpList,
+  expectRlpString,
+  expectRlpUint,
+  isCodedError,
+  padBytesLeft,
+  type RlpItem,
+  readRlpSpan,
+  rlpUint,
+  trimBytesLeft,
+} from "@rnode/primitives";
+import { type ByteCursor, encodeBitlist, encodeUvarint, joinBytes } from "./byte-cursor.ts";
+
+export type SpanBatchErrorCode =
+  | "span-batch/no-blocks"
+  | "span-batch/too-large"
+  | "span-batch/block-mismatch"
+  /** a transaction column is malformed: the rest of the channel is dropped */
+  | "span-batch/bad-transaction-data"
+  /** the columns are well-formed and a transaction is not: only this batch is dropped */
+  | "span-batch/bad-transaction"
+  /** a transaction that a span batch cannot hold */
+  | "span-batch/unsupported-transaction";
+
+/** Most blocks, most transactions, and most bytes of one transaction's data of a span batch. */
+export const MAX_SPAN_BATCH_ELEMENTS = 10_000_000;
+
+/** A transaction of a span batch: one row across the columns of the wire format. */
+export interface SpanTransaction {
+  /** 20 bytes; undefined creates a contract */
+  readonly to: Uint8Array | undefined;
+  readonly yParity: boolean;
+  /** 32 bytes */
+  readonly r: Uint8Array;
+  /** 32 bytes */
+  readonly s: Uint8Array;
+  /** what is left: an RLP list, after the type byte of a typed transaction */
+  readonly data: Uint8Array;
+  readonly nonce: bigint;
+  readonly gasLimit: bigint;
+  /** legacy transactions: signed for a chain id (EIP-155) */
+  readonly isProtected: boolean;
+}
+
+export type SpanTransactions = readonly SpanTransaction[];
+
+const LEGACY = 0;
+
+/** The type that the first byte of a row's `data` says. A typed transaction of type 0 counts as legacy and cannot be rebuilt. */
+function typeOf(data: Uint8Array): number {
+  return data[0]! >= 0xc0 ? LEGACY : data[0]!;
+}
+
+/**
+ * Reads the columns of `total` transactions: contract_creation_bits ‖ y_parity_bits ‖ tx_sigs ‖ tx_tos ‖ tx_datas ‖ tx_nonces ‖
+ * tx_gases ‖ protected_bits.
+ *
+ * @throws {CodedError} span-batch/bad-transaction-data, rlp/*, cursor/*
+ */
+export function decodeSpanTransactions(cursor: ByteCursor, total: number): SpanTransaction[] {
+  const creations = cursor.bitlist(total);
+  const parities = cursor.bitlist(total);
+  const signatures = cursor.take(total * 64);
+  const tos = creations.map((isCreation) => (isCreation ? undefined : cursor.take(20)));
+  const datas = Array.from({ length: total }, () => takeTransactionData(cursor));
+  const nonces = Array.from({ length: total }, () => cursor.uvarint());
+  const gasLimits = Array.from({ length: total }, () => cursor.uvarint());
+  const isLegacy = datas.map((data) => typeOf(data) === LEGACY);
+  const protectedBits = cursor.bitlist(isLegacy.reduce((sum, legacy) => sum + (legacy ? 1 : 0), 0));
+  let legacyAt = 0;
+  return datas.map((data, i) => ({
+    to: tos[i],
+    yParity: parities[i]!,
+    r: signatures.subarray(64 * i, 64 * i + 32),
+    s: signatures.subarray(64 * i + 32, 64 * i + 64),
+    data,
+    nonce: nonces[i]!,
+    gasLimit: gasLimits[i]!,
+    isProtected: isLegacy[i]! ? protectedBits[legacyAt++]! : true,
+  }));
+}
+
+function takeTransactionData(cursor: ByteCursor): Uint8Array {
+  const start = cursor.position;
+  const listAt = cursor.byte() <= 0x7f ? start + 1 : start;
+  const limit = Math.min(cursor.input.length, listAt + MAX_SPAN_BATCH_ELEMENTS);
+  const span = readRlpSpan(cursor.input, listAt, limit);
+  if (!span.isList) throw new CodedError<SpanBatchErrorCode>("span-batch/bad-transaction-data", { position: start });
+  cursor.position = span.end;
+  return cursor.input.subarray(start, span.end);
+}
+
+export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Array {
+  return joinBytes([
+    encodeBitlist(transactions.map(({ to }) => to === undefined)),
+    encodeBitlist(transactions.map(({ yParity }) => yParity)),
+    ...transactions.flatMap(({ r, s }) => [r, s]),
+    ...transactions.map(({ to }) => to ?? EMPTY_BYTES),
+    ...transactions.map(({ data }) => data),
+    ...transactions.map(({ nonce }) => encodeUvarint(nonce)),
+    ...transactions.map(({ gasLimit }) => encodeUvarint(gasLimit)),
+    encodeBitlist(transactions.filter(({ data }) => typeOf(data) === LEGACY).map(({ isProtected }) => isProtected)),
+  ]);
+}
+
+/** Which items a row's `data` list has, by transaction type. */
+const DATA_FIELDS: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 4: 6 };
+
+/**
+ * The transactions in their EIP-2718 form.
+ *
+ * @throws {CodedError} span-batch/bad-transaction: an unknown type, or fields that are no RLP of such a transaction
+ */
+export function rebuildSpanTransactions(transactions: SpanTransactions, chainId: bigint): Uint8Array[] {
+  return transactions.map((transaction, index) => {
+    try {
+      return rebuild(transaction, chainId);
+    } catch (error) {
+      if (!isCodedError(error, "rlp/")) throw error;
+      throw new CodedError<SpanBatchErrorCode>("span-batch/bad-transaction", { index }, { cause: error });
+    }
+  });
+}
+
+function rebuild(transaction: SpanTransaction, chainId: bigint): Uint8Array {
+  const { data } = transaction;
+  const isLegacy = data[0]! >= 0xc0;
+  const type = isLegacy ? LEGACY : data[0]!;
+  const fieldCount = DATA_FIELDS[type];
+  if (fieldCount === undefined || (!isLegacy && type === LEGACY)) {
+    throw new CodedError<SpanBatchErrorCode>("span-batch/bad-transaction", { type });
+  }
+  const fields = expectRlpList(decodeRlp(isLegacy ? data : data.subarray(1)), fieldCount, fieldCount);
+  checkFields(type, fields);
+  const value = fields[0]!;
+  const nonce = rlpUint(transaction.nonce);
+  const gasLimit = rlpUint(transaction.gasLimit);
+  const to = transaction.to ?? EMPTY_BYTES;
+  const parity = transaction.yParity ? 1n : 0n;
+  const r = trimBytesLeft(transaction.r);
+  const s = trimBytesLeft(transaction.s);
+  if (isLegacy) {
+    const v = parity + (transaction.isProtected ? 35n + 2n * chainId : 27n);
+    return encodeRlp([nonce, fields[1]!, gasLimit, to, value, fields[2]!, rlpUint(v), r, s]);
+  }
+  // Prices stand before the gas limit, everything else after `to` and `value`.
+  const prices = fields.slice(1, type === 1 ? 2 : 3);
+  const rest = fields.slice(type === 1 ? 2 : 3);
+  const list = encodeRlp([rlpUint(chainId), nonce, ...prices, gasLimit, to, value, ...rest, rlpUint(parity), r, s]);
+  return concatBytes(Uint8Array.of(type), list);
+}
+
+/** The form of each field, so that what is copied into the transaction is one. @throws {CodedError} rlp/* */
+function checkFields(type: number, fields: readonly RlpItem[]): void {
+  const prices = type === 2 || type === 4 ? 2 : 1;
+  for (let i = 0; i <= prices; i++) expectRlpUint(fields[i], 32);
+  expectRlpString(fields[prices + 1]);
+  if (type === LEGACY) return;
+  for (const entry of expectRlpList(fields[prices + 2])) {
+    const [address, keys] = expectRlpList(entry, 2, 2);
+    expectRlpString(address, 20);
+    for (const key of expectRlpList(keys)) expectRlpString(key, 32);
+  }
+  if (type !== 4) return;
+  for (const entry of expectRlpList(fields[prices + 3])) {
+    const [chainId, address, nonce, yParity, r, s] = expectRlpList(entry, 6, 6);
+    expectRlpUint(chainId, 32);
+    expectRlpString(address, 20);
+    expectRlpUint(nonce, 8);
+    expectRlpUint(yParity, 1);
+    expectRlpUint(r, 32);
+    expectRlpUint(s, 32);
+  }
+}
+
+export const emptySpanTransactions = (): SpanTransaction[] => [];
+
+/** Positions in a signed transaction's RLP list. */
+const LAYOUTS: Readonly<
+  Record<number, { length: number; nonce: number; gasLimit: number; to: number; data: readonly number[]; v: number }>
+> = {
+  0: { length: 9, nonce: 0, gasLimit: 2, to: 3, data: [4, 1, 5], v: 6 },
+  1: { length: 11, nonce: 1, gasLimit: 3, to: 4, data: [5, 2, 6, 7], v: 8 },
+  2: { length: 12, nonce: 1, gasLimit: 4, to: 5, data: [6, 2, 3, 7, 8], v: 9 },
+  4: { length: 13, nonce: 1, gasLimit: 4, to: 5, data: [6, 2, 3, 7, 8, 9], v: 10 },
+};
+
+/**
+ * Appends an EIP-2718 encoded transaction as a row.
+ *
+ * @throws {CodedError} span-batch/unsupported-transaction
+ */
+export function addSpanTransaction(transactions: SpanTransaction[], encoded: Uint8Array, chainId: bigint): void {
+  try {
+    transactions.push(toRow(encoded, chainId));
+  } catch (error) {
+    if (!isCodedError(error, "rlp/") && !isCodedError(error, "bytes/")) throw error;
+    throw new CodedError<SpanBatchErrorCode>("span-batch/unsupported-transaction", {}, { cause: error });
+  }
+}
+
+function toRow(encoded: Uint8Array, chainId: bigint): SpanTransaction {
+  const isLegacy = encoded.length > 0 && encoded[0]! >= 0xc0;
+  const type = isLegacy ? LEGACY : (encoded[0] ?? -1);
+  const layout = isLegacy || type !== LEGACY ? LAYOUTS[type] : undefined;
+  const unsupported = (what: string) => new CodedError<SpanBatchErrorCode>("span-batch/unsupported-transaction", { type, what });
+  if (layout === undefined) throw unsupported("type");
+  const payload = isLegacy ? encoded : encoded.subarray(1);
+  const fields = expectRlpList(decodeRlp(payload), layout.length, layout.length);
+  const v = expectRlpUint(fields[layout.v], 32);
+  const signedChainId = isLegacy ? (v >= 35n ? (v - 35n) / 2n : undefined) : expectRlpUint(fields[0], 32);
+  if (signedChainId !== undefined && signedChainId !== chainId) throw unsupported("chain id");
+  const parity = isLegacy ? (signedChainId === undefined ? v - 27n : (v - 35n) % 2n) : v;
+  if (parity !== 0n && parity !== 1n) throw unsupported("v");
+  const to = expectRlpString(fields[layout.to]);
+  if (to.length !== 0 && to.length !== 20) throw unsupported("to");
+  const list = encodeRlpListOfEncoded(layout.data.map((index) => encodeRlp(fields[index]!)));
+  return {
+    to: to.length === 0 ? undefined : to,
+    yParity: parity === 1n,
+    r: padBytesLeft(expectRlpString(fields[layout.v + 1]), 32),
+    s: padBytesLeft(expectRlpString(fields[layout.v + 2]), 32),
+    data: isLegacy ? list : concatBytes(Uint8Array.of(type), list),
+    nonce: bytesToBigint(expectRlpString(fields[layout.nonce])),
+    gasLimit: bytesToBigint(expectRlpString(fields[layout.gasLimit])),
+    isProtected: signedChainId !== undefined,
+  };
+}

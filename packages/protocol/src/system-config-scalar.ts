@@ -1,0 +1,40 @@
+import { bigintToBytes, bytesToBigint, CodedError, concatBytes, isZeroBytes } from "@rnode/primitives";
+
+const VERSION_BEDROCK = 0;
+const VERSION_ECOTONE = 1;
+
+export interface FeeScalars {
+  readonly baseFeeScalar: number;
+  readonly blobBaseFeeScalar: number;
+}
+
+/** Whether SystemConfig.scalar has a known version and zeros where that version has nothing. */
+export function isFeeScalarValid(scalar: Uint8Array): boolean {
+  if (scalar[0] === VERSION_BEDROCK) return isZeroBytes(scalar.subarray(1, 28));
+  return scalar[0] === VERSION_ECOTONE && isZeroBytes(scalar.subarray(1, 24));
+}
+
+/**
+ * The two fee scalars in SystemConfig.scalar, from Ecotone on: a Bedrock scalar is the base fee scalar, or the largest value when
+ * it does not fit. Spec: ecotone/l1-attributes.md
+ *
+ * @throws {CodedError} system-config/bad-scalar
+ */
+export function decodeFeeScalar(scalar: Uint8Array): FeeScalars {
+  const valid = isFeeScalarValid(scalar);
+  const baseFeeScalar = Number(bytesToBigint(scalar.subarray(28, 32)));
+  if (scalar[0] === VERSION_BEDROCK) return { baseFeeScalar: valid ? baseFeeScalar : 0xffff_ffff, blobBaseFeeScalar: 0 };
+  if (!valid) throw new CodedError<"system-config/bad-scalar">("system-config/bad-scalar", { version: scalar[0] ?? -1 });
+  return { baseFeeScalar, blobBaseFeeScalar: Number(bytesToBigint(scalar.subarray(24, 28))) };
+}
+
+/** SystemConfig.scalar of the two fee scalars: version 1, 32 bytes. */
+export function encodeFeeScalar({ baseFeeScalar, blobBaseFeeScalar }: FeeScalars): Uint8Array {
+  const padding = new Uint8Array(23);
+  return concatBytes(
+    Uint8Array.of(VERSION_ECOTONE),
+    padding,
+    bigintToBytes(BigInt(blobBaseFeeScalar), 4),
+    bigintToBytes(BigInt(baseFeeScalar), 4),
+  );
+}

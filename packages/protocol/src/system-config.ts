@@ -1,0 +1,210 @@
+import {
+  bigintToBytes,
+  bytesToBigint,
+  bytesToHex,
+  CodedError,
+  concatBytes,
+  equalBytes,
+  hexToBytes,
+  isZeroBytes,
+} from "@rnode/primitives";
+import { depositCalldata } from "./deposits.ts";
+import { isActivationBlock, isOpForkActive } from "./forks.ts";
+import { decodeL1BlockInfo, type L1BlockInfo, type L1InfoErrorCode } from "./l1-attributes.ts";
+import type { ExecutionPayload } from "./payload.ts";
+import type { Log, Receipt } from "./receipt.ts";
+import type { L2BlockRef } from "./refs.ts";
+import type { RollupConfig, SystemConfig } from "./rollup-config.ts";
+import { encodeFeeScalar, isFeeScalarValid } from "./system-config-scalar.ts";
+import { upgradeGas } from "./upgrade-transactions.ts";
+
+/** `ConfigUpdate(uint256,uint8,bytes)` */
+export const CONFIG_UPDATE_TOPIC = hexToBytes("0x1d2b0bda21d56b8bd12d4f94ebacffdfb35f5e226f84b461103bb8beab6353be");
+
+export type SystemConfigErrorCode =
+  | "system-config/bad-scalar"
+  | "system-config/wrong-topics"
+  | "system-config/unknown-version"
+  | "system-config/unknown-update-type"
+  | "system-config/bad-update"
+  | "system-config/bad-extra-data"
+  | "system-config/wrong-genesis";
+
+export const CONFIG_UPDATE_TYPES = {
+  batcher: 0,
+  feeScalars: 1,
+  gasLimit: 2,
+  unsafeBlockSigner: 3,
+  eip1559Params: 4,
+  operatorFeeParams: 5,
+  minBaseFee: 6,
+  daFootprintGasScalar: 7,
+} as const;
+
+/**
+ * The SystemConfig after the updates of one L1 block, in log order. Spec: protocol/02 §8.4
+ *
+ * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another form
+ * @throws {CodedError} system-config/*: an update that the contract cannot emit, or one newer than this software
+ */
+export function applySystemConfigUpdates(
+  config: RollupConfig,
+  systemConfig: SystemConfig,
+  receipts: readonly Receipt[],
+  l1TimestampSec: number,
+): SystemConfig {
+  let updated = systemConfig;
+  for (const { status, logs } of receipts) {
+    if (status !== 1) continue;
+    for (const log of logs) {
+      const topic = log.topics[0];
+      if (topic === undefined || !equalBytes(topic, CONFIG_UPDATE_TOPIC)) continue;
+      if (equalBytes(log.address, config.l1SystemConfigAddress)) updated = applyUpdate(config, updated, log, l1TimestampSec);
+    }
+  }
+  return updated;
+}
+
+function applyUpdate(config: RollupConfig, systemConfig: SystemConfig, log: Log, l1TimestampSec: number): SystemConfig {
+  const [, version, type] = log.topics;
+  if (version === undefined || type === undefined || log.topics.length !== 3) {
+    throw new CodedError<SystemConfigErrorCode>("system-config/wrong-topics", { count: log.topics.length });
+  }
+  if (!isZeroBytes(version)) throw new CodedError<SystemConfigErrorCode>("system-config/unknown-version");
+  const updateType = bytesToBigint(type);
+  const payload = (words: number) => updatePayload(log.data, words, updateType);
+  const uint = (length: number) => unpadded(payload(1), length, updateType);
+  switch (Number(updateType)) {
+    case CONFIG_UPDATE_TYPES.batcher:
+      return { ...systemConfig, batcherAddress: uint(20) };
+    case CONFIG_UPDATE_TYPES.feeScalars: {
+      const words = payload(2);
+      const scalar = words.subarray(32);
+      if (!isOpForkActive(config.forkTimes, "ecotone", l1TimestampSec)) {
+        return { ...systemConfig, overhead: words.subarray(0, 32), scalar };
+      }
+      return isFeeScalarValid(scalar) ? { ...systemConfig, overhead: new Uint8Array(32), scalar } : systemConfig;
+    }
+    case CONFIG_UPDATE_TYPES.gasLimit:
+      return { ...systemConfig, gasLimit: bytesToBigint(uint(8)) };
+    case CONFIG_UPDATE_TYPES.unsafeBlockSigner:
+      // Read from the contract's storage where it is needed.
+      return systemConfig;
+    case CONFIG_UPDATE_TYPES.eip1559Params:
+      return { ...systemConfig, eip1559Params: uint(8) };
+    case CONFIG_UPDATE_TYPES.operatorFeeParams: {
+      const params = uint(12);
+      return {
+        ...systemConfig,
+        operatorFeeScalar: Number(bytesToBigint(params.subarray(0, 4))),
+        operatorFeeConstant: bytesToBigint(params.subarray(4)),
+      };
+    }
+    case CONFIG_UPDATE_TYPES.minBaseFee:
+      return { ...systemConfig, minBaseFee: bytesToBigint(uint(8)) };
+    case CONFIG_UPDATE_TYPES.daFootprintGasScalar:
+      return { ...systemConfig, daFootprintGasScalar: Number(bytesToBigint(uint(2))) };
+    default:
+      throw new CodedError<SystemConfigErrorCode>("system-config/unknown-update-type", { updateType });
+  }
+}
+
+/** The `words` words inside data of the form: word 32 ‖ word length ‖ payload. */
+function updatePayload(data: Uint8Array, words: number, updateType: bigint): Uint8Array {
+  const length = words * 32;
+  const isWellFormed =
+    data.length === 64 + length &&
+    bytesToBigint(data.subarray(0, 32)) === 32n &&
+    bytesToBigint(data.subarray(32, 64)) === BigInt(length);
+  if (!isWellFormed) throw new CodedError<SystemConfigErrorCode>("system-config/bad-update", { updateType, length: data.length });
+  return data.subarray(64);
+}
+
+/** The last `length` bytes of a word whose other bytes must be 0. */
+function unpadded(word: Uint8Array, length: number, updateType: bigint): Uint8Array {
+  if (!isZeroBytes(word.subarray(0, 32 - length))) {
+    throw new CodedError<SystemConfigErrorCode>("system-config/bad-update", { updateType });
+  }
+  return word.subarray(32 - length);
+}
+
+/** The parts of a payload that refs and the SystemConfig are read from. */
+export type PayloadFacts = Pick<
+  ExecutionPayload,
+  "blockHash" | "parentHash" | "blockNumber" | "timestamp" | "gasLimit" | "extraData" | "transactions"
+>;
+
+/** The L1 info of a block after genesis. @throws {CodedError} l1-info/*, deposit/not-a-deposit, rlp/* */
+export function l1InfoOfPayload(payload: Pick<PayloadFacts, "transactions">): L1BlockInfo {
+  const first = payload.transactions[0];
+  if (first === undefined) throw new CodedError<L1InfoErrorCode>("l1-info/missing");
+  return decodeL1BlockInfo(depositCalldata(first));
+}
+
+/**
+ * The SystemConfig in force at an L2 block. Spec: protocol/02 §8.5
+ *
+ * @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/bad-extra-data, system-config/wrong-genesis, rlp/*
+ */
+export function systemConfigFromPayload(config: RollupConfig, payload: PayloadFacts): SystemConfig {
+  if (payload.blockNumber === config.genesis.l2.number) {
+    assertGenesis(config, payload);
+    return config.genesis.systemConfig;
+  }
+  const info = l1InfoOfPayload(payload);
+  const { timestamp } = payload;
+  const isActive = (fork: "holocene" | "isthmus" | "jovian") => isOpForkActive(config.forkTimes, fork, timestamp);
+  const isBedrockInfo = info.layout === "bedrock";
+  const extraDataBytes = isActive("jovian") ? 17 : 9;
+  if (isActive("holocene") && payload.extraData.length !== extraDataBytes) {
+    throw new CodedError<SystemConfigErrorCode>("system-config/bad-extra-data", { got: payload.extraData.length });
+  }
+  return {
+    batcherAddress: info.batcherHash.subarray(12),
+    overhead: info.overhead,
+    scalar: isBedrockInfo ? info.scalar : encodeFeeScalar(info),
+    gasLimit: payload.gasLimit - upgradeGasAddedTo(config, timestamp),
+    eip1559Params: isActive("holocene") ? payload.extraData.subarray(1, 9) : new Uint8Array(8),
+    operatorFeeScalar: info.operatorFeeScalar,
+    operatorFeeConstant: info.operatorFeeConstant,
+    minBaseFee: isActive("jovian") ? bytesToBigint(payload.extraData.subarray(9, 17)) : 0n,
+    daFootprintGasScalar: info.daFootprintGasScalar,
+  };
+}
+
+/** Gas that the attributes of a block got on top of the SystemConfig's limit and that its child must not inherit. */
+function upgradeGasAddedTo(config: RollupConfig, timestampSec: number): bigint {
+  const isKarst = isActivationBlock(config.forkTimes, "karst", timestampSec, config.blockTimeSec);
+  return isKarst && config.keepKarstUpgradeGas !== true ? upgradeGas("karst") : 0n;
+}
+
+/** @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/wrong-genesis, rlp/* */
+export function l2BlockRefFromPayload(config: RollupConfig, payload: PayloadFacts): L2BlockRef {
+  const block = {
+    hash: bytesToHex(payload.blockHash),
+    number: payload.blockNumber,
+    parentHash: bytesToHex(payload.parentHash),
+    timestamp: payload.timestamp,
+  };
+  if (payload.blockNumber === config.genesis.l2.number) {
+    assertGenesis(config, payload);
+    return { ...block, l1Origin: config.genesis.l1, sequenceNumber: 0 };
+  }
+  const info = l1InfoOfPayload(payload);
+  return { ...block, l1Origin: { hash: bytesToHex(info.blockHash), number: info.number }, sequenceNumber: info.sequenceNumber };
+}
+
+function assertGenesis(config: RollupConfig, payload: Pick<PayloadFacts, "blockHash">): void {
+  const got = bytesToHex(payload.blockHash);
+  const expected = config.genesis.l2.hash;
+  if (got !== expected) throw new CodedError<SystemConfigErrorCode>("system-config/wrong-genesis", { expected, got });
+}
+
+/** SystemConfig's operator fee as one word, as rollup configs write it: 20 zero bytes ‖ scalar u32 ‖ constant u64. */
+export function encodeOperatorFeeParams(params: Pick<SystemConfig, "operatorFeeScalar" | "operatorFeeConstant">): Uint8Array {
+  return concatBytes(
+    new Uint8Array(20),
+    bigintToBytes(BigInt(params.operatorFeeScalar), 4),
+    bigintToBytes(params.operatorFeeConstant, 8),
+  );
+}
