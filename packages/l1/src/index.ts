@@ -1,1 +1,6 @@
-export {};
+export * from "./clock.ts";
+export * from "./endpoint.ts";
+export * from "./head-poller.ts";
+export * from "./l1-client.ts";
+export * from "./l1-error.ts";
+export { L1_RPC_KINDS, type L1RpcKind } from "./receipts-fetcher.ts";

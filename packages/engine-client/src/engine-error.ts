@@ -1,0 +1,46 @@
+import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { CodedError } from "@rnode/primitives";
+
+/** What goes wrong in talking to the engine. What the engine says about a payload is not an error but an outcome. */
+export type EngineErrorCode =
+  /** no answer: refused, timed out, dropped. Temporary */
+  | "engine/unavailable"
+  /** HTTP 401: the JWT secrets differ, or the clocks do; `reason` is the engine's word. Temporary (somebody may mend it) */
+  | "engine/unauthorized"
+  /** a JSON-RPC error that is not one of the Engine API's; `rpcCode` says which. Temporary */
+  | "engine/rpc-error"
+  /** an answer that the Engine API does not allow */
+  | "engine/bad-answer";
+
+export class EngineError extends CodedError<EngineErrorCode> {}
+
+/** What this package needs of a JSON-RPC client: one call; a JSON-RPC error rejects with its numeric `code` on the error. */
+export interface EngineRpc {
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+}
+
+/** Codes of the Engine API itself: −38000 and below. */
+export const ENGINE_CODES = {
+  unknownPayload: -38001,
+  invalidForkchoiceState: -38002,
+  invalidPayloadAttributes: -38003,
+  tooLargeRequest: -38004,
+  unsupportedFork: -38005,
+} as const;
+
+export const isEngineCode = (code: number): boolean => code <= -38000 && code > -38100;
+
+/** Turns what a call was rejected with into an `EngineError`; rethrows what is no failure of the call. */
+export function toEngineError(method: string, error: unknown): EngineError {
+  if (error instanceof EngineError) return error;
+  if (error instanceof RpcError) {
+    return new EngineError("engine/rpc-error", { method, rpcCode: error.code, reason: error.message }, { cause: error });
+  }
+  if (error instanceof RpcTransportError) {
+    if (error.code === "rpc/http-status" && error.data.status === 401) {
+      return new EngineError("engine/unauthorized", { method, reason: String(error.data.body) }, { cause: error });
+    }
+    return new EngineError("engine/unavailable", { method, reason: error.message }, { cause: error });
+  }
+  throw error;
+}

@@ -1,0 +1,21 @@
+import { RpcError, type RpcOutcome, RpcTransportError } from "@rnode/jsonrpc";
+import { L1Error } from "./l1-error.ts";
+
+/** What this package needs of a JSON-RPC client; `RpcClient` has it. */
+export interface L1Rpc {
+  call(method: string, params: readonly unknown[]): Promise<unknown>;
+  batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]>;
+}
+
+export interface L1Endpoint {
+  /** how logs name it: without credentials and path */
+  readonly name: string;
+  readonly rpc: L1Rpc;
+}
+
+/** What another attempt or another endpoint may not suffer from. Anything else is a mistake of ours, or we are shutting down. */
+export function isEndpointFailure(error: unknown): error is Error {
+  if (error instanceof RpcTransportError) return error.code !== "rpc/closed";
+  if (error instanceof L1Error) return error.code === "l1/faulty-answer" || error.code === "l1/not-found";
+  return error instanceof RpcError;
+}

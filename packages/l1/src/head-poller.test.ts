@@ -1,0 +1,106 @@
+import type { L1BlockHeader } from "@rnode/derivation";
+import { describe, expect, it } from "vitest";
+import { HeadPoller } from "./head-poller.ts";
+import type { L1BlockLabel } from "./l1-client.ts";
+
+const block = (number: number): L1BlockHeader => ({
+  hash: `0x${number.toString(16).padStart(64, "0")}`,
+  number,
+  parentHash: `0x${(number - 1).toString(16).padStart(64, "0")}`,
+  timestamp: number * 12,
+  baseFeePerGas: 1n,
+  mixHash: new Uint8Array(32),
+});
+
+/** Sleepers wait until the test moves the clock. */
+class ManualClock {
+  now = 0;
+  private sleepers: { at: number; wake: () => void }[] = [];
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.sleepers.push({ at: this.now + ms, wake: resolve });
+      signal?.addEventListener("abort", () => resolve());
+      if (signal?.aborted) resolve();
+    });
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.now += ms;
+    const due = this.sleepers.filter(({ at }) => at <= this.now);
+    this.sleepers = this.sleepers.filter(({ at }) => at > this.now);
+    for (const { wake } of due) wake();
+    await settle();
+  }
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("HeadPoller", () => {
+  it("announces each label when it changes, at its own interval, and goes on after a failure", async () => {
+    const clock = new ManualClock();
+    const heads: Record<L1BlockLabel, L1BlockHeader | undefined> = { latest: block(10), safe: undefined, finalized: undefined };
+    const seen: string[] = [];
+    const warnings: string[] = [];
+    let isDown = false;
+    const poller = new HeadPoller(
+      { headIntervalMs: 1_000, epochIntervalMs: 3_000 },
+      {
+        clock,
+        l1: {
+          blockByLabel: async (label) => {
+            if (isDown) throw new Error("down");
+            return heads[label];
+          },
+        },
+        log: { warn: (_, fields) => warnings.push(String(fields?.label)) },
+        onChange: (label, { number }) => seen.push(`${label} ${number}`),
+      },
+    );
+    poller.start();
+    await settle();
+    expect(seen).toEqual(["latest 10"]);
+    heads.safe = block(8);
+    heads.finalized = block(6);
+    await clock.advance(1_000);
+    expect(seen).toEqual(["latest 10"]);
+    heads.latest = block(11);
+    await clock.advance(1_000);
+    await clock.advance(1_000);
+    expect(seen).toEqual(["latest 10", "latest 11", "safe 8", "finalized 6"]);
+    isDown = true;
+    await clock.advance(1_000);
+    expect(warnings).toEqual(["latest"]);
+    isDown = false;
+    heads.latest = block(12);
+    await clock.advance(1_000);
+    expect(seen.at(-1)).toBe("latest 12");
+    await poller.close();
+  });
+
+  it("does not poll with an interval of 0", async () => {
+    const asked: string[] = [];
+    const poller = new HeadPoller(
+      { headIntervalMs: 0, epochIntervalMs: -1 },
+      {
+        clock: new ManualClock(),
+        l1: {
+          blockByLabel: async (label) => {
+            asked.push(label);
+            return undefined;
+          },
+        },
+        log: { warn: () => {} },
+        onChange: () => {},
+      },
+    );
+    poller.start();
+    await settle();
+    await poller.close();
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,70 @@
+import type { L1BlockRef } from "@rnode/protocol";
+import type { Clock } from "./clock.ts";
+import type { L1BlockLabel, L1Client } from "./l1-client.ts";
+
+export interface HeadPollerOptions {
+  /** of the latest block; 0 or less: never */
+  readonly headIntervalMs: number;
+  /** of the safe and finalized blocks; 0 or less: never, and the L2 chain never finalizes */
+  readonly epochIntervalMs: number;
+}
+
+export interface HeadPollerDeps {
+  readonly l1: Pick<L1Client, "blockByLabel">;
+  readonly clock: Clock;
+  readonly log: { warn(text: string, fields?: Record<string, unknown>): void };
+  /** told when the block of a label is another than last time */
+  readonly onChange: (label: L1BlockLabel, block: L1BlockRef) => void;
+}
+
+/** Asks L1 for its latest, safe and finalized blocks, each at its interval, one request at a time. */
+export class HeadPoller {
+  private readonly options: HeadPollerOptions;
+  private readonly deps: HeadPollerDeps;
+  private readonly known = new Map<L1BlockLabel, string>();
+  private readonly closing = new AbortController();
+  private loops: Promise<unknown> = Promise.resolve();
+
+  constructor(options: HeadPollerOptions, deps: HeadPollerDeps) {
+    this.options = options;
+    this.deps = deps;
+  }
+
+  start(): void {
+    this.loops = Promise.all([
+      this.loop(this.options.headIntervalMs, ["latest"]),
+      this.loop(this.options.epochIntervalMs, ["safe", "finalized"]),
+    ]);
+  }
+
+  /** Asks for the labels once; a failure is logged and left to the next round. */
+  async poll(labels: readonly L1BlockLabel[]): Promise<void> {
+    for (const label of labels) {
+      try {
+        const block = await this.deps.l1.blockByLabel(label);
+        if (this.closing.signal.aborted || block === undefined || this.known.get(label) === block.hash) continue;
+        this.known.set(label, block.hash);
+        this.deps.onChange(label, block);
+      } catch (error) {
+        if (this.closing.signal.aborted) return;
+        this.deps.log.warn("cannot read the L1 head, trying again", {
+          label,
+          reason: error instanceof Error ? error.message : String(error),
+        });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.loops;
+  }
+
+  private async loop(intervalMs: number, labels: readonly L1BlockLabel[]): Promise<void> {
+    if (intervalMs <= 0) return;
+    while (!this.closing.signal.aborted) {
+      await this.poll(labels);
+      await this.deps.clock.sleep(intervalMs, this.closing.signal);
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { isCodedError } from "@rnode/primitives";
+import { describe, expect, it } from "vitest";
+import { L1Client, type L1ClientOptions } from "./l1-client.ts";
+import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
+import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
+
+const BLOCKS = [blockFixture(100, 0), blockFixture(101, 3), blockFixture(102, 20)];
+const [EMPTY, SMALL, LARGE] = BLOCKS as [BlockFixture, BlockFixture, BlockFixture];
+
+function client(options: Partial<L1ClientOptions> = {}, endpoints = [new FakeEndpoint([...BLOCKS])]) {
+  const clock = new FakeClock();
+  const faulty: string[] = [];
+  const failed: string[] = [];
+  const warnings: string[] = [];
+  const l1 = new L1Client(
+    { trustRpc: false, rpcKind: "standard", cacheSize: 10, ...options },
+    {
+      endpoints: endpoints.map((rpc, index) => ({ name: `endpoint-${index}`, rpc })),
+      clock,
+      log: { warn: (text, fields) => warnings.push(`${text} ${String(fields?.reason)}`), debug: () => {} },
+      metrics: { faultyAnswer: (name) => faulty.push(name), requestFailed: (name) => failed.push(name) },
+    },
+  );
+  return { l1, clock, endpoints, endpoint: endpoints[0]!, faulty, failed, warnings };
+}
+
+/** Every field that enters the header's hash, with another value. */
+const OTHER_VALUES: Record<string, unknown> = {
+  parentHash: `0x${"09".repeat(32)}`,
+  sha3Uncles: `0x${"09".repeat(32)}`,
+  miner: `0x${"09".repeat(20)}`,
+  stateRoot: `0x${"09".repeat(32)}`,
+  transactionsRoot: `0x${"09".repeat(32)}`,
+  receiptsRoot: `0x${"09".repeat(32)}`,
+  logsBloom: `0x${"09".repeat(256)}`,
+  difficulty: "0x1",
+  gasLimit: "0x1",
+  gasUsed: "0x1",
+  timestamp: "0x1",
+  extraData: "0x",
+  mixHash: `0x${"09".repeat(32)}`,
+  nonce: `0x${"09".repeat(8)}`,
+  baseFeePerGas: "0x8",
+  withdrawalsRoot: `0x${"09".repeat(32)}`,
+  blobGasUsed: "0x20000",
+  excessBlobGas: "0x0",
+  parentBeaconBlockRoot: `0x${"09".repeat(32)}`,
+  requestsHash: null,
+};
+
+describe("L1Client blocks", () => {
+  it("gives blocks by label, number and hash", async () => {
+    const { l1 } = client();
+    const expected = { hash: SMALL.hash, number: 101, timestamp: 1_700_001_212, baseFeePerGas: 7n, excessBlobGas: 100n };
+    expect(await l1.blockByNumber(101)).toMatchObject(expected);
+    expect(await l1.blockByHash(SMALL.hash)).toMatchObject(expected);
+    expect((await l1.blockByLabel("latest"))?.number).toBe(102);
+    expect(await l1.chainId()).toBe(900n);
+  });
+
+  it("answers undefined beyond the head without retrying, and for a hash that is gone after asking again", async () => {
+    const { l1, endpoint } = client();
+    expect(await l1.blockByNumber(103)).toBeUndefined();
+    expect(endpoint.calls).toEqual(["eth_getBlockByNumber"]);
+    expect(await l1.blockByHash(`0x${"ab".repeat(32)}`)).toBeUndefined();
+    expect(endpoint.calls.filter((method) => method === "eth_getBlockByHash")).toHaveLength(4);
+  });
+
+  it("answers by hash from the cache, by number never", async () => {
+    const { l1, endpoint } = client();
+    await l1.blockByNumber(101);
+    await l1.blockByHash(SMALL.hash);
+    await l1.blockByHash(SMALL.hash);
+    await l1.blockByNumber(101);
+    expect(endpoint.calls).toEqual(["eth_getBlockByNumber", "eth_getBlockByNumber"]);
+    await Promise.all([l1.transactions(SMALL.hash), l1.transactions(SMALL.hash), l1.receipts(SMALL.hash)]);
+    await Promise.all([l1.transactions(SMALL.hash), l1.receipts(SMALL.hash)]);
+    expect(endpoint.calls.slice(2).sort()).toEqual(["eth_getBlockByHash", "eth_getBlockReceipts"]);
+  });
+
+  it.each(Object.keys(OTHER_VALUES))("never accepts a header whose %s does not belong to its hash", async (field) => {
+    const { l1, endpoint, faulty, warnings } = client();
+    endpoint.override = () => ({ ...SMALL.json, [field]: OTHER_VALUES[field] });
+    await expect(l1.blockByNumber(101)).rejects.toThrow(/l1\/unavailable .*block hash/);
+    expect(faulty).toHaveLength(4);
+    expect(warnings[0]).toMatch(/faulty answer/);
+  });
+
+  it.each([
+    ["another block", () => LARGE.json],
+    ["a block without a hash", () => ({ ...SMALL.json, hash: undefined })],
+    ["a block without transactions", () => ({ ...SMALL.json, transactions: undefined })],
+    ["no object", () => "0x"],
+    ["a field that is not hex", () => ({ ...SMALL.json, gasUsed: "many" })],
+  ])("treats %s as a faulty answer", async (_, answer) => {
+    const { l1, endpoint, faulty } = client();
+    endpoint.override = answer;
+    await expect(l1.blockByNumber(101)).rejects.toThrow("l1/unavailable");
+    await expect(l1.blockByHash(SMALL.hash)).rejects.toThrow("l1/unavailable");
+    expect(faulty.length).toBe(8);
+  });
+
+  it("trusts the endpoint's hashes and transactions only when told to", async () => {
+    const tampered = { ...SMALL.fullJson, stateRoot: OTHER_VALUES.stateRoot, transactions: LARGE.fullJson.transactions };
+    const { l1, endpoint } = client({ trustRpc: true });
+    endpoint.override = () => tampered;
+    expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
+    expect(await l1.transactions(SMALL.hash)).toHaveLength(20);
+  });
+});
+
+describe("L1Client transactions", () => {
+  it("gives verified transactions", async () => {
+    const { l1 } = client();
+    expect(await l1.transactions(SMALL.hash)).toEqual(SMALL.transactions);
+    expect(await l1.transactions(EMPTY.hash)).toEqual([]);
+  });
+
+  it.each([
+    ["one missing", (list: unknown[]) => list.slice(1)],
+    ["two swapped", ([a, b, ...rest]: unknown[]) => [b, a, ...rest]],
+    ["a changed value", ([a, ...rest]: unknown[]) => [{ ...(a as object), value: "0x1" }, ...rest]],
+    ["a changed signature", ([a, ...rest]: unknown[]) => [{ ...(a as object), yParity: "0x2" }, ...rest]],
+    ["an unknown type", ([a, ...rest]: unknown[]) => [{ ...(a as object), type: "0x5" }, ...rest]],
+  ])("never accepts a list with %s", async (_, change) => {
+    const { l1, endpoint, faulty } = client();
+    endpoint.override = () => ({ ...SMALL.fullJson, transactions: change(SMALL.fullJson.transactions as unknown[]) });
+    await expect(l1.transactions(SMALL.hash)).rejects.toThrow("l1/unavailable");
+    expect(faulty).toHaveLength(4);
+  });
+});
+
+describe("L1Client receipts", () => {
+  it.each([
+    ["standard", ["eth_getBlockReceipts"]],
+    ["debug_geth", ["debug_getRawReceipts"]],
+    ["basic", Array(20).fill("eth_getTransactionReceipt")],
+    ["infura", Array(20).fill("eth_getTransactionReceipt")],
+    ["quicknode", ["debug_getRawReceipts"]],
+    // methods that the endpoint does not know are left out one after the other
+    ["alchemy", ["alchemy_getTransactionReceipts", ...Array(20).fill("eth_getTransactionReceipt")]],
+    ["any", ["alchemy_getTransactionReceipts", "debug_getRawReceipts"]],
+    ["erigon", ["erigon_getBlockReceiptsByBlockHash", ...Array(20).fill("eth_getTransactionReceipt")]],
+  ] as const)("fetches as %s does", async (rpcKind, expectedCalls) => {
+    const { l1, endpoint } = client({ rpcKind });
+    await l1.blockByNumber(102);
+    expect(await l1.receipts(LARGE.hash)).toEqual(LARGE.receipts);
+    expect(endpoint.calls.slice(1)).toEqual(expectedCalls);
+  });
+
+  it("tries an unsupported method again after a minute", async () => {
+    const { l1, endpoint, clock } = client({ cacheSize: 1 });
+    let isSupported = false;
+    endpoint.override = (method) => {
+      if (method === "eth_getBlockReceipts" && !isSupported) throw new RpcError(-32601, "no such method");
+      return undefined;
+    };
+    await l1.receipts(SMALL.hash);
+    isSupported = true;
+    endpoint.calls.length = 0;
+    await l1.receipts(LARGE.hash);
+    expect(endpoint.calls).not.toContain("eth_getBlockReceipts");
+    clock.now += 60_000;
+    endpoint.calls.length = 0;
+    await l1.receipts(SMALL.hash);
+    expect(endpoint.calls).toContain("eth_getBlockReceipts");
+  });
+
+  it.each([
+    ["null", () => null],
+    ["one missing", (list: Record<string, unknown>[]) => list.slice(1)],
+    ["a changed status", (list: Record<string, unknown>[]) => [{ ...list[0]!, status: "0x0" }, ...list.slice(1)]],
+    ["a changed gasUsed", (list: Record<string, unknown>[]) => [{ ...list[0]!, gasUsed: "0x1" }, ...list.slice(1)]],
+    ["another block's hash", (list: Record<string, unknown>[]) => [{ ...list[0]!, blockHash: EMPTY.hash }, ...list.slice(1)]],
+    ["a wrong index", (list: Record<string, unknown>[]) => [{ ...list[0]!, transactionIndex: "0x1" }, ...list.slice(1)]],
+    [
+      "a removed log",
+      (list: Record<string, unknown>[]) => [
+        { ...list[0]!, logs: (list[0]!.logs as object[]).map((log) => ({ ...log, removed: true })) },
+        ...list.slice(1),
+      ],
+    ],
+    [
+      "a wrong log index",
+      (list: Record<string, unknown>[]) => [
+        { ...list[0]!, logs: (list[0]!.logs as object[]).map((log) => ({ ...log, logIndex: "0x7" })) },
+        ...list.slice(1),
+      ],
+    ],
+    ["logs left out", (list: Record<string, unknown>[]) => [{ ...list[0]!, logs: [] }, ...list.slice(1)]],
+  ])("never accepts %s, trusted or not", async (_, change) => {
+    for (const trustRpc of [false, true]) {
+      const { l1, endpoint, faulty } = client({ trustRpc });
+      endpoint.override = (method) => (method === "eth_getBlockReceipts" ? change(SMALL.receiptsJson) : undefined);
+      await expect(l1.receipts(SMALL.hash)).rejects.toThrow("l1/unavailable");
+      expect(faulty).toHaveLength(4);
+      // nothing of it was remembered
+      endpoint.override = () => undefined;
+      expect(await l1.receipts(SMALL.hash)).toEqual(SMALL.receipts);
+    }
+  });
+
+  it("never accepts raw receipts of another block", async () => {
+    const { l1, endpoint } = client({ rpcKind: "debug_geth" });
+    endpoint.override = (method) => (method === "debug_getRawReceipts" ? LARGE.rawReceipts.slice(1, 4) : undefined);
+    await expect(l1.receipts(SMALL.hash)).rejects.toThrow("l1/unavailable");
+  });
+});
+
+describe("L1Client failures", () => {
+  it("retries with growing delays, then fails as temporary", async () => {
+    const { l1, endpoint, clock, failed } = client();
+    endpoint.override = () => {
+      throw new RpcTransportError("rpc/unreachable", {});
+    };
+    const error = await l1.blockByNumber(101).catch((caught: unknown) => caught);
+    expect(isCodedError(error, "l1/unavailable")).toBe(true);
+    expect(clock.sleptMs).toEqual([250, 500, 1000]);
+    expect(failed).toHaveLength(4);
+  });
+
+  it("goes to the next endpoint when one is faulty, and stays there", async () => {
+    const endpoints = [new FakeEndpoint([...BLOCKS]), new FakeEndpoint([...BLOCKS])];
+    const { l1, faulty } = client({}, endpoints);
+    endpoints[0]!.override = () => ({ ...SMALL.json, stateRoot: OTHER_VALUES.stateRoot });
+    expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
+    await l1.blockByNumber(102);
+    expect(endpoints[0]!.calls).toHaveLength(1);
+    expect(faulty).toEqual(["endpoint-0"]);
+  });
+
+  it("does not retry when the client is being closed or when the mistake is ours", async () => {
+    for (const mistake of [new RpcTransportError("rpc/closed", {}), new TypeError("bug")]) {
+      const { l1, endpoint, clock } = client();
+      endpoint.override = () => {
+        throw mistake;
+      };
+      await expect(l1.blockByNumber(101)).rejects.toBe(mistake);
+      expect(clock.sleptMs).toEqual([]);
+    }
+  });
+});

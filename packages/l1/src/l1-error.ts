@@ -1,0 +1,15 @@
+import { CodedError } from "@rnode/primitives";
+
+export type L1ErrorCode =
+  /** no endpoint answered in time, or the answer was an error: try again later */
+  | "l1/unavailable"
+  /** the answer contradicts itself or the hash that was asked for: the endpoint is at fault */
+  | "l1/faulty-answer"
+  /** a block that is known by its hash is not there */
+  | "l1/not-found"
+  | "l1/wrong-chain";
+
+export class L1Error extends CodedError<L1ErrorCode> {}
+
+export const faultyAnswer = (what: string, data: CodedError["data"] = {}): L1Error =>
+  new L1Error("l1/faulty-answer", { what, ...data });

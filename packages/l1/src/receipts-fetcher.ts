@@ -1,0 +1,132 @@
+import { RpcError } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import type { Receipt } from "@rnode/protocol";
+import type { Clock } from "./clock.ts";
+import type { L1Rpc } from "./endpoint.ts";
+import { verifyRawReceipts, verifyReceiptsJson } from "./receipts.ts";
+import type { L1Block } from "./verified-block.ts";
+
+/** `l1.rpckind`: what an endpoint is, to fetch receipts the cheap way. */
+export const L1_RPC_KINDS = [
+  "alchemy",
+  "quicknode",
+  "infura",
+  "parity",
+  "nethermind",
+  "debug_geth",
+  "erigon",
+  "basic",
+  "any",
+  "standard",
+] as const;
+export type L1RpcKind = (typeof L1_RPC_KINDS)[number];
+
+type BlockMethod = "alchemy" | "debug" | "erigon" | "eth" | "parity";
+
+const METHOD_NAMES = {
+  alchemy: "alchemy_getTransactionReceipts",
+  debug: "debug_getRawReceipts",
+  erigon: "erigon_getBlockReceiptsByBlockHash",
+  eth: "eth_getBlockReceipts",
+  parity: "parity_getBlockReceipts",
+} as const satisfies Record<BlockMethod, string>;
+
+/** Methods that answer a whole block, cheapest first, each from a number of transactions on. Spec: protocol/05 §1.1 */
+const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly { method: BlockMethod; fromTransactions: number }[]>> = {
+  alchemy: [
+    { method: "alchemy", fromTransactions: 17 },
+    { method: "eth", fromTransactions: 34 },
+  ],
+  quicknode: [
+    { method: "debug", fromTransactions: 1 },
+    { method: "eth", fromTransactions: 30 },
+  ],
+  infura: [],
+  parity: [{ method: "parity", fromTransactions: 1 }],
+  nethermind: [{ method: "parity", fromTransactions: 1 }],
+  debug_geth: [{ method: "debug", fromTransactions: 1 }],
+  erigon: [{ method: "erigon", fromTransactions: 1 }],
+  basic: [],
+  any: [
+    { method: "alchemy", fromTransactions: 1 },
+    { method: "debug", fromTransactions: 1 },
+    { method: "erigon", fromTransactions: 1 },
+    { method: "eth", fromTransactions: 1 },
+    { method: "parity", fromTransactions: 1 },
+  ],
+  standard: [{ method: "eth", fromTransactions: 1 }],
+};
+
+const RESTORE_METHODS_AFTER_MS = 60_000;
+const UNSUPPORTED_CODES: readonly number[] = [-32600, -32601, -32602];
+const UNSUPPORTED_TEXT = /unsupported method|unknown method|invalid param|is not available|rpc method is not whitelisted/i;
+
+/** Whether an error says that the endpoint does not have the method (and not that it failed this time). */
+export function isUnsupportedMethodError(error: unknown): boolean {
+  return error instanceof RpcError && (UNSUPPORTED_CODES.includes(error.code) || UNSUPPORTED_TEXT.test(error.message));
+}
+
+/** Fetches the receipts of blocks from one endpoint by the best method that it has been found to have. */
+export class ReceiptsFetcher {
+  private readonly rpc: L1Rpc;
+  private readonly kind: L1RpcKind;
+  private readonly clock: Clock;
+  private readonly unsupported = new Set<BlockMethod>();
+  private restoredAtMs: number;
+
+  constructor(kind: L1RpcKind, rpc: L1Rpc, clock: Clock) {
+    this.kind = kind;
+    this.rpc = rpc;
+    this.clock = clock;
+    this.restoredAtMs = clock.nowMs();
+  }
+
+  /**
+   * @returns the receipts, verified against the block's receipts root
+   * @throws what the endpoint answered, or {L1Error} l1/faulty-answer; a retry uses the next method when this one is unknown
+   */
+  async fetch(block: L1Block): Promise<readonly Receipt[]> {
+    if (block.transactionHashes.length === 0) return verifyReceiptsJson([], block);
+    const method = this.pickMethod(block.transactionHashes.length);
+    if (method === undefined) return this.fetchEach(block);
+    try {
+      return await this.fetchBlock(method, block);
+    } catch (error) {
+      if (isUnsupportedMethodError(error)) this.unsupported.add(method);
+      throw error;
+    }
+  }
+
+  private pickMethod(transactions: number): BlockMethod | undefined {
+    const nowMs = this.clock.nowMs();
+    if (nowMs - this.restoredAtMs >= RESTORE_METHODS_AFTER_MS) {
+      this.unsupported.clear();
+      this.restoredAtMs = nowMs;
+    }
+    const usable = METHODS_OF_KIND[this.kind].find(
+      ({ method, fromTransactions }) => transactions >= fromTransactions && !this.unsupported.has(method),
+    );
+    return usable?.method;
+  }
+
+  private async fetchBlock(method: BlockMethod, block: L1Block): Promise<readonly Receipt[]> {
+    const name = METHOD_NAMES[method];
+    if (method === "alchemy") {
+      const answer = await this.rpc.call(name, [{ blockHash: block.hash }]);
+      return verifyReceiptsJson((answer as { receipts?: unknown } | null)?.receipts, block);
+    }
+    const answer = await this.rpc.call(name, [block.hash]);
+    return method === "debug" ? verifyRawReceipts(answer, block) : verifyReceiptsJson(answer, block);
+  }
+
+  private async fetchEach(block: L1Block): Promise<readonly Receipt[]> {
+    const outcomes = await this.rpc.batch(
+      block.transactionHashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [bytesToHex(hash)] })),
+    );
+    const answers = outcomes.map((outcome) => {
+      if (outcome.kind === "error") throw outcome.error;
+      return outcome.result;
+    });
+    return verifyReceiptsJson(answers, block);
+  }
+}

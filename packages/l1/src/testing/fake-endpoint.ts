@@ -1,0 +1,72 @@
+import { RpcError, type RpcOutcome } from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { hashTransaction } from "@rnode/protocol";
+import type { Clock } from "../clock.ts";
+import type { L1Rpc } from "../endpoint.ts";
+import type { BlockFixture } from "./block-json.ts";
+
+/** A clock that only sleeping moves. */
+export class FakeClock implements Clock {
+  now = 0;
+  readonly sleptMs: number[] = [];
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  sleep(ms: number): Promise<void> {
+    this.sleptMs.push(ms);
+    this.now += ms;
+    return Promise.resolve();
+  }
+}
+
+/** An L1 endpoint that has `blocks`; `override` answers first where it returns something. */
+export class FakeEndpoint implements L1Rpc {
+  readonly blocks: BlockFixture[];
+  readonly calls: string[] = [];
+  /** a thrown error is answered as it is; undefined: the honest answer */
+  override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
+
+  constructor(blocks: BlockFixture[]) {
+    this.blocks = blocks;
+  }
+
+  async call(method: string, params: readonly unknown[]): Promise<unknown> {
+    this.calls.push(method);
+    const overridden = this.override(method, params);
+    return overridden === undefined ? this.answer(method, params) : overridden;
+  }
+
+  async batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]> {
+    return Promise.all(
+      calls.map(async ({ method, params }) => ({ kind: "result", result: await this.call(method, params) }) as const),
+    );
+  }
+
+  private answer(method: string, [id, flag]: readonly unknown[]): unknown {
+    const byHash = this.blocks.find(({ hash }) => hash === id);
+    switch (method) {
+      case "eth_chainId":
+        return "0x384";
+      case "eth_getBlockByNumber": {
+        const found = id === "latest" ? this.blocks.at(-1) : this.blocks.find(({ header }) => toQuantity(header.number) === id);
+        return (flag === true ? found?.fullJson : found?.json) ?? null;
+      }
+      case "eth_getBlockByHash":
+        return (flag === true ? byHash?.fullJson : byHash?.json) ?? null;
+      case "eth_getBlockReceipts":
+        return byHash?.receiptsJson ?? null;
+      case "debug_getRawReceipts":
+        return byHash?.rawReceipts ?? null;
+      case "eth_getTransactionReceipt":
+        for (const block of this.blocks) {
+          const index = block.transactions.findIndex((transaction) => bytesToHex(hashTransaction(transaction)) === id);
+          if (index >= 0) return block.receiptsJson[index];
+        }
+        return null;
+      default:
+        throw new RpcError(-32601, "the method does not exist");
+    }
+  }
+}

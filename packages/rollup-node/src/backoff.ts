@@ -1,0 +1,31 @@
+export interface BackoffOptions {
+  readonly maxMs: number;
+  /** 0 to 1; a fixed number makes tests repeatable */
+  readonly random: () => number;
+}
+
+const JITTER_MS = 250;
+
+/** Pauses between attempts: 2 s, 4 s, 8 s … up to a bound, and a little jitter. Spec: protocol/02 §2 */
+export class Backoff {
+  private readonly options: BackoffOptions;
+  private attempts = 0;
+
+  constructor(options: BackoffOptions) {
+    this.options = options;
+  }
+
+  /** The pause after one more failed attempt. */
+  nextMs(): number {
+    this.attempts++;
+    return Math.min(2 ** this.attempts * 1_000, this.options.maxMs) + Math.floor(this.options.random() * JITTER_MS);
+  }
+
+  get failedAttempts(): number {
+    return this.attempts;
+  }
+
+  succeed(): void {
+    this.attempts = 0;
+  }
+}

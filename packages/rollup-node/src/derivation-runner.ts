@@ -1,0 +1,220 @@
+import type { DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
+import type { L2Block } from "@rnode/engine-client";
+import type { Logger } from "@rnode/observe";
+import { isCodedError } from "@rnode/primitives";
+import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { attributesMismatch } from "./consolidation.ts";
+import type { EngineControl } from "./engine-control.ts";
+import { withDerived, withDerivedTip } from "./heads.ts";
+import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
+
+export interface DerivationRunnerDeps {
+  readonly config: RollupConfig;
+  readonly pipeline: DerivationPipeline;
+  readonly control: EngineControl;
+  readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
+  /** tells a derivation failure that retrying cannot help */
+  readonly isCritical: (error: unknown) => boolean;
+  readonly log: Logger;
+  /** a block became safe, derived from L1 data up to `derivedFrom` */
+  readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
+  /** all of L1 up to `origin` has been read */
+  readonly onIdle: (origin: L1BlockRef) => void;
+  /** something that `turn` waits for in the background has arrived */
+  readonly wake: () => void;
+}
+
+/** Steps that a pull may take on its own before the driver looks at it again. */
+const STEPS_A_PULL = 64;
+
+type Pulled =
+  | { readonly kind: "pulled"; readonly pull: Pull<DerivedAttributes> }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/**
+ * Turns what the pipeline derives into safe blocks: blocks that the unsafe chain already has are confirmed, others are built.
+ *
+ * Reading L1 goes on in the background while the driver does other things, since it can take long; the heads change only in `turn`.
+ * Spec: protocol/02 §10, §12
+ */
+export class DerivationRunner {
+  private readonly deps: DerivationRunnerDeps;
+  private attributes: DerivedAttributes | undefined;
+  private pulling: Promise<void> | undefined;
+  private pulled: Pulled | undefined;
+  private isExhausted = false;
+  /** L1 got new blocks while a pull was under way, which may have looked before */
+  private hasL1Changed = false;
+
+  constructor(deps: DerivationRunnerDeps) {
+    this.deps = deps;
+  }
+
+  /** L1 has more blocks than when the pipeline last asked. */
+  onL1Change(): void {
+    this.isExhausted = false;
+    this.hasL1Changed = true;
+  }
+
+  /** Starts over with the block after `safe`. @returns what went wrong */
+  async reset(safe: L2BlockRef): Promise<Trouble | undefined> {
+    await this.pulling;
+    this.attributes = undefined;
+    this.pulled = undefined;
+    this.isExhausted = false;
+    try {
+      await this.deps.pipeline.reset(safe);
+      return undefined;
+    } catch (error) {
+      return this.failureOf(error);
+    }
+  }
+
+  async turn(): Promise<Progress> {
+    if (this.attributes !== undefined) return this.processAttributes(this.attributes);
+    const { pulled } = this;
+    if (pulled !== undefined) {
+      this.pulled = undefined;
+      return this.takePulled(pulled);
+    }
+    if (!this.isExhausted) this.startPull(this.deps.control.heads.pendingSafe);
+    return IDLE;
+  }
+
+  /** Resolves when nothing is under way in the background. */
+  async settled(): Promise<void> {
+    await this.pulling;
+  }
+
+  private startPull(pendingSafe: L2BlockRef): void {
+    if (this.pulling !== undefined) return;
+    this.hasL1Changed = false;
+    this.pulling = this.pull(pendingSafe).then((pulled) => {
+      this.pulled = pulled;
+      this.pulling = undefined;
+      this.deps.wake();
+    });
+  }
+
+  private async pull(pendingSafe: L2BlockRef): Promise<Pulled> {
+    try {
+      for (let steps = 1; ; steps++) {
+        const pull = await this.deps.pipeline.step(pendingSafe);
+        if (pull.kind !== "again" || steps >= STEPS_A_PULL) return { kind: "pulled", pull };
+      }
+    } catch (error) {
+      return { kind: "failed", error };
+    }
+  }
+
+  private async takePulled(pulled: Pulled): Promise<Progress> {
+    if (pulled.kind === "failed") return this.failureOf(pulled.error);
+    const { pull } = pulled;
+    switch (pull.kind) {
+      case "value":
+        this.attributes = pull.value;
+        return this.processAttributes(pull.value);
+      case "again":
+        return PROGRESS;
+      case "exhausted": {
+        const { origin } = this.deps.pipeline;
+        this.isExhausted = !this.hasL1Changed;
+        if (origin !== undefined) this.deps.onIdle(origin);
+        return this.isExhausted ? IDLE : PROGRESS;
+      }
+      case "reset":
+        return reset(`derivation: ${pull.reason} (${pull.detail})`);
+    }
+  }
+
+  private failureOf(error: unknown): Trouble {
+    const reason = `derivation: ${error instanceof Error ? error.message : String(error)}`;
+    if (this.deps.isCritical(error)) return critical(reason);
+    if (isCodedError(error, "derivation/l1-origin-missing")) return reset(reason);
+    if (!isCodedError(error)) throw error;
+    return temporary(reason);
+  }
+
+  private async processAttributes(derived: DerivedAttributes): Promise<Progress> {
+    const { pendingSafe, unsafe } = this.deps.control.heads;
+    const { parent } = derived;
+    if (parent.hash !== pendingSafe.hash) {
+      if (parent.number === pendingSafe.number)
+        return reset(`derived block builds on another block ${parent.number} than the safe chain has`);
+      this.attributes = undefined;
+      return PROGRESS;
+    }
+    if (pendingSafe.number > unsafe.number) return reset("the derived chain is ahead of the unsafe chain");
+    return pendingSafe.number < unsafe.number ? this.consolidate(derived) : this.build(derived);
+  }
+
+  /** The unsafe chain has a block at this height: is it the derived one? */
+  private async consolidate(derived: DerivedAttributes): Promise<Progress> {
+    const { control, log, config } = this.deps;
+    const number = derived.parent.number + 1;
+    let block: L2Block | undefined;
+    try {
+      block = await this.deps.l2.blockByNumber(number);
+    } catch (error) {
+      if (!isCodedError(error, "engine/")) throw error;
+      return temporary(`consolidation: ${error.message}`);
+    }
+    if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
+    const mismatch = attributesMismatch(config, derived.attributes, derived.parent.hash, block.envelope);
+    if (mismatch !== undefined) {
+      log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
+      return this.build(derived);
+    }
+    control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan));
+    this.finish(derived);
+    return PROGRESS;
+  }
+
+  private async build(derived: DerivedAttributes): Promise<Progress> {
+    const { control, log } = this.deps;
+    const started = await control.startBuild(derived.parent, derived.attributes);
+    if (started.kind === "invalid") return this.handleInvalid(derived, started.reason);
+    if (started.kind !== "started") return started;
+    const sealed = await control.seal(started.job);
+    if (sealed.kind === "expired") return temporary(`the engine could not deliver a derived payload: ${sealed.reason}`);
+    if (sealed.kind === "malformed") {
+      log.error("the engine built a payload that cannot be a block of this chain", {
+        number: derived.parent.number + 1,
+        reason: sealed.reason,
+      });
+      this.attributes = undefined;
+      return PROGRESS;
+    }
+    const inserted = await control.insert(sealed.envelope);
+    if (inserted.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
+    if (inserted.kind !== "inserted") return inserted;
+    control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
+    this.finish(derived);
+    return control.announce();
+  }
+
+  private finish(derived: DerivedAttributes): void {
+    this.attributes = undefined;
+    if (derived.isLastInSpan) this.deps.onSafe(this.deps.control.heads.safe, derived.derivedFrom);
+  }
+
+  /** What L1 says cannot be executed. Spec: protocol/02 §12 */
+  private async handleInvalid(derived: DerivedAttributes, reason: string): Promise<Progress> {
+    const { control, pipeline, log } = this.deps;
+    const number = derived.parent.number + 1;
+    if ((derived.attributes.transactions ?? []).every(isDepositTransaction)) {
+      return critical(`block ${number} has only deposits, and the engine calls it invalid: ${reason}`);
+    }
+    if (derived.isHolocene) {
+      log.warn("derived block is invalid, building it with its deposits only", { number, reason });
+      this.attributes = pipeline.depositsOnly(derived);
+      return PROGRESS;
+    }
+    log.warn("derived block is invalid, dropping its batch", { number, reason });
+    this.attributes = undefined;
+    const { heads } = control;
+    const restored = heads.backupUnsafe ?? heads.unsafe;
+    control.setHeads({ ...heads, pendingSafe: heads.safe, unsafe: restored, backupUnsafe: undefined });
+    return control.announce();
+  }
+}

@@ -1,0 +1,249 @@
+import type { Clock } from "@rnode/l1";
+import type { Logger } from "@rnode/observe";
+import { CodedError } from "@rnode/primitives";
+import type { L2BlockRef } from "@rnode/protocol";
+import { Backoff } from "./backoff.ts";
+import type { DerivationRunner } from "./derivation-runner.ts";
+import type { EngineControl } from "./engine-control.ts";
+import type { Finalizer } from "./finalizer.ts";
+import { headsAfterReset } from "./heads.ts";
+import type { Progress, Trouble } from "./progress.ts";
+import type { Sequencer } from "./sequencer.ts";
+import type { UnsafeInserter } from "./unsafe-inserter.ts";
+
+export type DriverErrorCode =
+  /** an operator has to act; `reason` says what is wrong */
+  "driver/critical";
+
+/** Heads to start from, found in the engine and on L1. */
+export type FoundHeads =
+  | { readonly kind: "found"; readonly unsafe: L2BlockRef; readonly safe: L2BlockRef; readonly finalized: L2BlockRef }
+  | Trouble;
+
+export interface DriverDeps {
+  readonly control: EngineControl;
+  readonly sequencer: Sequencer;
+  readonly unsafe: UnsafeInserter;
+  readonly derivation: DerivationRunner;
+  readonly finalizer: Finalizer;
+  readonly findHeads: () => Promise<FoundHeads>;
+  readonly clock: Clock;
+  /** 0 to 1, for the jitter of pauses */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: { reset(): void; derivationError(): void };
+}
+
+const MAX_PAUSE_MS = 10_000;
+/** More resets than this in a minute do not help: the log says so, and they wait. */
+const MAX_RESETS_A_MINUTE = 5;
+const MINUTE_MS = 60_000;
+
+interface Part {
+  readonly name: string;
+  readonly turn: () => Promise<Progress>;
+  readonly backoff: Backoff;
+  retryAtMs: number;
+}
+
+/**
+ * The one loop of the node. In each turn, in this order: what the operator asked for; a reset when one is due; the sequencer, because
+ * blocks are due at their time; blocks from others; what L1 says; finality; telling the engine. A part that fails waits, with
+ * growing pauses, while the others go on.
+ */
+export class Driver {
+  private readonly deps: DriverDeps;
+  private readonly parts: readonly Part[];
+  private readonly resetBackoff: Backoff;
+  private commands: (() => Promise<void>)[] = [];
+  private woken = new AbortController();
+  private readonly closing = new AbortController();
+  private resetReason: string | undefined = "start";
+  private resetAtMs = 0;
+  private recentResetsMs: number[] = [];
+
+  constructor(deps: DriverDeps) {
+    this.deps = deps;
+    const part = (name: string, turn: () => Promise<Progress>): Part => ({ name, turn, backoff: this.newBackoff(), retryAtMs: 0 });
+    this.parts = [
+      part("sequencer", () => deps.sequencer.turn()),
+      part("unsafe blocks", () => deps.unsafe.turn()),
+      part("derivation", () => deps.derivation.turn()),
+      part("finality", () => deps.finalizer.turn()),
+      part("fork choice", () => this.announce()),
+    ];
+    this.resetBackoff = this.newBackoff();
+  }
+
+  /** Something arrived: look again now. */
+  wake(): void {
+    this.woken.abort();
+  }
+
+  /** Whether heads are being looked for, and why; undefined in normal operation. */
+  get resetUnderWay(): string | undefined {
+    return this.resetReason;
+  }
+
+  requestReset(reason: string): void {
+    this.resetReason ??= reason;
+    this.wake();
+  }
+
+  /** Runs `task` between two turns, so that nothing changes under it. */
+  run<T>(task: () => T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.closing.signal.aborted) {
+        reject(new Error("the node is shutting down"));
+        return;
+      }
+      this.commands.push(async () => {
+        try {
+          resolve(await task());
+        } catch (error) {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        }
+      });
+      this.wake();
+    });
+  }
+
+  /**
+   * Turns until `close`.
+   *
+   * @throws {CodedError} driver/critical
+   */
+  async loop(): Promise<void> {
+    try {
+      while (!this.closing.signal.aborted) {
+        const pauseMs = await this.turn();
+        if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken.signal);
+      }
+    } catch (error) {
+      // connections are being closed under whatever was under way
+      if (!this.closing.signal.aborted) throw error;
+    }
+  }
+
+  close(): void {
+    this.closing.abort();
+    this.wake();
+  }
+
+  /** One turn. @returns how long there is nothing to do, in milliseconds, unless `wake` is called */
+  async turn(): Promise<number> {
+    this.woken = new AbortController();
+    const { commands } = this;
+    this.commands = [];
+    for (const command of commands) await command();
+    if (this.resetReason !== undefined) {
+      if (this.deps.clock.nowMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
+      return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.nowMs());
+    }
+    let isBusy = false;
+    for (const part of this.parts) {
+      if (part.retryAtMs > this.deps.clock.nowMs()) continue;
+      const progress = await part.turn();
+      if (progress.kind === "progress") isBusy = true;
+      this.note(part, progress);
+      if (this.resetReason !== undefined) return 0;
+    }
+    return isBusy ? 0 : this.msUntilDue();
+  }
+
+  private async announce(): Promise<Progress> {
+    if (this.deps.control.isAnnounced) return { kind: "idle" };
+    return this.deps.control.announce();
+  }
+
+  private note(part: Part, progress: Progress): void {
+    const { log } = this.deps;
+    switch (progress.kind) {
+      case "idle":
+        return;
+      case "progress":
+        if (part.backoff.failedAttempts > 0) log.info("going on", { part: part.name });
+        part.backoff.succeed();
+        return;
+      case "temporary": {
+        const pauseMs = progress.retryAfterMs ?? part.backoff.nextMs();
+        part.retryAtMs = this.deps.clock.nowMs() + pauseMs;
+        if (part.name === "derivation") this.deps.metrics.derivationError();
+        log.warn("trying again after a pause", { part: part.name, reason: progress.reason, pauseMs });
+        return;
+      }
+      case "reset":
+        this.resetReason = progress.reason;
+        return;
+      case "critical":
+        throw new CodedError<DriverErrorCode>("driver/critical", { part: part.name, reason: progress.reason });
+    }
+  }
+
+  private async attemptReset(reason: string): Promise<void> {
+    const { log, clock, metrics } = this.deps;
+    log.info("finding the heads to start from", { reason });
+    const trouble = await this.findAndSetHeads();
+    if (trouble === undefined) {
+      this.resetBackoff.succeed();
+      this.resetReason = undefined;
+      metrics.reset();
+      this.slowDownResets(reason);
+      const { unsafe, safe, finalized } = this.deps.control.heads;
+      log.info("starting from", { unsafe: unsafe.number, safe: safe.number, finalized: finalized.number });
+      return;
+    }
+    if (trouble.kind === "critical")
+      throw new CodedError<DriverErrorCode>("driver/critical", { part: "reset", reason: trouble.reason });
+    const pauseMs = this.resetBackoff.nextMs();
+    this.resetAtMs = clock.nowMs() + pauseMs;
+    log.warn("cannot find the heads yet, trying again after a pause", { reason: trouble.reason, pauseMs });
+  }
+
+  private slowDownResets(reason: string): void {
+    const nowMs = this.deps.clock.nowMs();
+    this.recentResetsMs = [...this.recentResetsMs.filter((atMs) => nowMs - atMs < MINUTE_MS), nowMs];
+    const tooMany = this.recentResetsMs.length - MAX_RESETS_A_MINUTE;
+    if (tooMany <= 0) return;
+    const pauseMs = Math.min(2 ** tooMany * 1_000, MAX_PAUSE_MS);
+    this.resetAtMs = nowMs + pauseMs;
+    this.deps.log.error("resets do not help: the same trouble comes back", {
+      resetsInAMinute: this.recentResetsMs.length,
+      reason,
+      pauseMs,
+    });
+  }
+
+  /** Heads first, then the engine, then the pipeline. @returns what went wrong */
+  private async findAndSetHeads(): Promise<Trouble | undefined> {
+    const { control, derivation, finalizer, sequencer } = this.deps;
+    const found = await this.deps.findHeads();
+    if (found.kind !== "found") return found;
+    control.setHeads(headsAfterReset(found.unsafe, found.safe, found.finalized));
+    control.forgetAnnounced();
+    const told = await control.announce();
+    if (told.kind !== "progress" && told.kind !== "idle") return told;
+    const failure = await derivation.reset(found.safe);
+    if (failure !== undefined) return failure;
+    finalizer.reset();
+    sequencer.onReset();
+    for (const part of this.parts) {
+      part.backoff.succeed();
+      part.retryAtMs = 0;
+    }
+    return undefined;
+  }
+
+  private msUntilDue(): number {
+    const nowMs = this.deps.clock.nowMs();
+    const due = this.parts.filter(({ retryAtMs }) => retryAtMs > nowMs).map(({ retryAtMs }) => retryAtMs - nowMs);
+    const sequencerDueMs = this.deps.sequencer.dueInMs();
+    const sequencerWaits = this.parts.some(({ name, retryAtMs }) => name === "sequencer" && retryAtMs > nowMs);
+    if (sequencerDueMs !== undefined && !sequencerWaits) due.push(sequencerDueMs);
+    return Math.min(MAX_PAUSE_MS, ...due);
+  }
+
+  private newBackoff(): Backoff {
+    return new Backoff({ maxMs: MAX_PAUSE_MS, random: this.deps.random });
+  }
+}

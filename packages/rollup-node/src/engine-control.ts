@@ -1,0 +1,199 @@
+import type { ForkchoiceOutcome, ForkchoiceState, GetPayloadOutcome, NewPayloadOutcome } from "@rnode/engine-client";
+import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
+import {
+  type ExecutionPayloadEnvelope,
+  isDepositTransaction,
+  type L2BlockRef,
+  l2BlockRefFromPayload,
+  type PayloadAttributes,
+  type RollupConfig,
+} from "@rnode/protocol";
+import type { Heads } from "./heads.ts";
+import { critical, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
+
+/** What the driver calls of the Engine API; `EngineClient` has it. */
+export interface DriverEngine {
+  forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome>;
+  getPayload(id: Hex, timestampSec: number): Promise<GetPayloadOutcome>;
+  newPayload(envelope: ExecutionPayloadEnvelope): Promise<NewPayloadOutcome>;
+}
+
+/** A payload that the engine is building. */
+export interface BuildJob {
+  readonly payloadId: Hex;
+  readonly parent: L2BlockRef;
+  readonly attributes: PayloadAttributes;
+}
+
+export interface SealedPayload {
+  readonly envelope: ExecutionPayloadEnvelope;
+  readonly ref: L2BlockRef;
+}
+
+/** The engine will not have these attributes or this payload, now or later. */
+export interface Invalid {
+  readonly kind: "invalid";
+  readonly reason: string;
+}
+
+export type BuildStart = { readonly kind: "started"; readonly job: BuildJob } | Invalid | Trouble;
+
+export type Sealing =
+  | ({ readonly kind: "sealed" } & SealedPayload)
+  /** the engine no longer knows the job */
+  | { readonly kind: "expired"; readonly reason: string }
+  /** what the engine built cannot be a block of this chain */
+  | { readonly kind: "malformed"; readonly reason: string };
+
+export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
+
+/**
+ * The heads of the chain, and the one place from which the engine is told of them. Spec: protocol/02 §10, §12
+ *
+ * In consensus-layer sync every block comes from us, parents first. An engine that answers SYNCING has lost a block (it was restarted
+ * without its last ones, or rewound): waiting would never end, so the heads are found again from what it has.
+ */
+export class EngineControl {
+  private readonly engine: DriverEngine;
+  private readonly config: RollupConfig;
+  private labels: Heads | undefined;
+  /** what the engine last agreed to */
+  private announced: ForkchoiceState | undefined;
+
+  constructor(engine: DriverEngine, config: RollupConfig) {
+    this.engine = engine;
+    this.config = config;
+  }
+
+  /** undefined before the first reset */
+  get headsIfKnown(): Heads | undefined {
+    return this.labels;
+  }
+
+  get heads(): Heads {
+    if (this.labels === undefined) throw new Error("the heads are not known before the first reset");
+    return this.labels;
+  }
+
+  /** Moves the labels; the engine hears of it with the next `announce`. */
+  setHeads(heads: Heads): void {
+    this.labels = heads;
+  }
+
+  get isAnnounced(): boolean {
+    const { announced } = this;
+    const state = this.forkchoiceState(this.heads.unsafe.hash);
+    return announced?.head === state.head && announced.safe === state.safe && announced.finalized === state.finalized;
+  }
+
+  /** After a reset the engine is told even what it may know already: it can have been restarted in between. */
+  forgetAnnounced(): void {
+    this.announced = undefined;
+  }
+
+  /** Tells the engine the labels, unless it knows them. */
+  async announce(): Promise<Progress> {
+    if (this.isAnnounced) return PROGRESS;
+    const { unsafe, finalized } = this.heads;
+    if (unsafe.number < finalized.number) return this.unsafeBehindFinalized();
+    const state = this.forkchoiceState(unsafe.hash);
+    const outcome = await this.call("forkchoice update", () => this.engine.forkchoiceUpdated(state));
+    switch (outcome.kind) {
+      case "valid":
+        this.announced = state;
+        return PROGRESS;
+      case "syncing":
+        return reset(`the engine does not know block ${unsafe.number}`);
+      case "invalid":
+        return reset(`the engine calls the head ${unsafe.number} invalid: ${outcome.reason}`);
+      case "invalid-state":
+        return reset(`the engine refuses the fork choice: ${outcome.reason}`);
+      case "invalid-attributes":
+      case "refused":
+        return temporary(`the engine refuses the fork choice update: ${outcome.reason}`);
+      default:
+        return outcome;
+    }
+  }
+
+  /** Makes `parent` the engine's head and has it build on it. */
+  async startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildStart> {
+    if (this.heads.unsafe.number < this.heads.finalized.number) return this.unsafeBehindFinalized();
+    const state = this.forkchoiceState(parent.hash);
+    const outcome = await this.call("start of building", () => this.engine.forkchoiceUpdated(state, attributes));
+    switch (outcome.kind) {
+      case "valid":
+        this.announced = state;
+        if (outcome.payloadId === undefined) return temporary("the engine gave no payload id");
+        return { kind: "started", job: { payloadId: outcome.payloadId, parent, attributes } };
+      case "syncing":
+        return reset(`the engine does not know block ${parent.number}`);
+      case "invalid":
+      case "invalid-attributes":
+        return { kind: "invalid", reason: outcome.reason };
+      case "invalid-state":
+      case "refused":
+        return reset(`the engine refuses to build on block ${parent.number}: ${outcome.reason}`);
+      default:
+        return outcome;
+    }
+  }
+
+  /** Takes what was built. Any failure to get it counts as expired: the same attributes are built again. */
+  async seal(job: BuildJob): Promise<Sealing> {
+    const outcome = await this.call("sealing", () => this.engine.getPayload(job.payloadId, job.attributes.timestamp));
+    if (outcome.kind === "payload") return this.checkSealed(outcome.envelope, job);
+    return { kind: "expired", reason: outcome.reason };
+  }
+
+  /** Has the engine execute the payload; the labels are the caller's to move. */
+  async insert(envelope: ExecutionPayloadEnvelope): Promise<Insertion> {
+    const outcome = await this.call("insertion", () => this.engine.newPayload(envelope));
+    switch (outcome.kind) {
+      case "valid":
+        return { kind: "inserted" };
+      case "syncing":
+        return reset("the engine does not know the parent of the payload");
+      default:
+        return outcome;
+    }
+  }
+
+  private forkchoiceState(head: Hex): ForkchoiceState {
+    return { head, safe: this.heads.safe.hash, finalized: this.heads.finalized.hash };
+  }
+
+  private unsafeBehindFinalized(): Trouble {
+    const { unsafe, finalized } = this.heads;
+    return critical(`the unsafe head ${unsafe.number} is behind the finalized head ${finalized.number}`);
+  }
+
+  private checkSealed(envelope: ExecutionPayloadEnvelope, job: BuildJob): Sealing {
+    const { executionPayload } = envelope;
+    const malformed = (reason: string): Sealing => ({ kind: "malformed", reason });
+    const { transactions } = executionPayload;
+    if (transactions.length === 0) return malformed("no transactions");
+    if (transactions.some((transaction) => transaction.length === 0)) return malformed("an empty transaction");
+    if (!isDepositTransaction(transactions[0]!)) return malformed("the first transaction is not a deposit");
+    const firstUser = transactions.findIndex((transaction) => !isDepositTransaction(transaction));
+    if (firstUser >= 0 && transactions.slice(firstUser).some(isDepositTransaction))
+      return malformed("a deposit after a user transaction");
+    if (bytesToHex(executionPayload.parentHash) !== job.parent.hash) return malformed("another parent than asked for");
+    try {
+      return { kind: "sealed", envelope, ref: l2BlockRefFromPayload(this.config, executionPayload) };
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return malformed(error.message);
+    }
+  }
+
+  /** Failures of the call itself are temporary: the engine may be restarting. */
+  private async call<T>(what: string, call: () => Promise<T>): Promise<T | Extract<Trouble, { kind: "temporary" }>> {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isCodedError(error, "engine/")) throw error;
+      return { kind: "temporary", reason: `${what}: ${error.message}` };
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { Logger } from "@rnode/observe";
+import { isCodedError } from "@rnode/primitives";
+import type { BlockId, L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import { IDLE, PROGRESS, type Progress, reset, temporary } from "./progress.ts";
+
+export interface FinalizerDeps {
+  readonly l1: { blockByNumber(number: number): Promise<L1BlockRef | undefined> };
+  readonly finalized: () => L2BlockRef;
+  readonly safe: () => L2BlockRef;
+  /** raises the finalized label */
+  readonly finalize: (block: L2BlockRef) => void;
+  readonly log: Logger;
+}
+
+/** 4 epochs of 32 blocks, and one. */
+const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
+/** While derivation is busy, finality is looked at once in so many L1 blocks. */
+const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
+
+/** Which L2 block L1's finality makes final: the last that was derived from finalized L1 blocks. Spec: protocol/02 §11 */
+export class Finalizer {
+  private readonly deps: FinalizerDeps;
+  /** the latest safe block derived from each L1 block, oldest first */
+  private derived: { readonly l1: BlockId; readonly l2: L2BlockRef }[] = [];
+  private l1Finalized: L1BlockRef | undefined;
+  private isDue = false;
+  private hasTriedSinceSignal = true;
+  private lastAttemptAtL1Block = 0;
+
+  constructor(deps: FinalizerDeps) {
+    this.deps = deps;
+  }
+
+  onL1Finalized(block: L1BlockRef): void {
+    if (this.l1Finalized !== undefined && block.number <= this.l1Finalized.number) return;
+    this.l1Finalized = block;
+    this.isDue = true;
+    this.hasTriedSinceSignal = false;
+  }
+
+  onSafe(safe: L2BlockRef, derivedFrom: L1BlockRef): void {
+    const last = this.derived.at(-1);
+    if (last !== undefined && last.l1.number === derivedFrom.number) this.derived.pop();
+    this.derived.push({ l1: { hash: derivedFrom.hash, number: derivedFrom.number }, l2: safe });
+    if (this.derived.length > REMEMBERED_L1_BLOCKS) this.derived.shift();
+    if (derivedFrom.number > this.lastAttemptAtL1Block + L1_BLOCKS_BETWEEN_ATTEMPTS) this.isDue = true;
+  }
+
+  /** Derivation has read all of L1: what it derived since the last signal may be final already. */
+  onDerivationIdle(): void {
+    if (this.hasTriedSinceSignal) return;
+    this.hasTriedSinceSignal = true;
+    this.isDue = true;
+  }
+
+  /** The L1 blocks that were derived from may be gone. What is final stays final. */
+  reset(): void {
+    this.derived = [];
+    this.lastAttemptAtL1Block = 0;
+  }
+
+  async turn(): Promise<Progress> {
+    if (!this.isDue) return IDLE;
+    const outcome = await this.attempt();
+    if (outcome.kind !== "temporary") this.isDue = false;
+    return outcome;
+  }
+
+  private async attempt(): Promise<Progress> {
+    const { l1Finalized } = this;
+    if (l1Finalized === undefined) return IDLE;
+    this.lastAttemptAtL1Block = this.derived.at(-1)?.l1.number ?? 0;
+    const finalizedNumber = this.deps.finalized().number;
+    const candidate = this.derived.findLast(({ l1, l2 }) => l1.number <= l1Finalized.number && l2.number > finalizedNumber);
+    if (candidate === undefined) return IDLE;
+    try {
+      for (const { hash, number } of [l1Finalized, candidate.l1]) {
+        const canonical = await this.deps.l1.blockByNumber(number);
+        if (canonical?.hash !== hash) return reset(`L1 block ${number} was replaced although blocks were finalized from it`);
+      }
+    } catch (error) {
+      if (!isCodedError(error, "l1/")) throw error;
+      return temporary(`finality: ${error.message}`);
+    }
+    const { l2 } = candidate;
+    if (l2.number > this.deps.safe().number) return IDLE;
+    this.deps.finalize(l2);
+    this.deps.log.debug("finalized", { number: l2.number, hash: l2.hash, l1Block: l1Finalized.number });
+    return PROGRESS;
+  }
+}

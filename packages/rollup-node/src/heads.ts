@@ -1,0 +1,50 @@
+import type { L2BlockRef } from "@rnode/protocol";
+
+/**
+ * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label.
+ * Spec: protocol/02 §10
+ */
+export interface Heads {
+  /** tip of the chain */
+  readonly unsafe: L2BlockRef;
+  /** derived from L1, but not yet its whole span batch */
+  readonly pendingSafe: L2BlockRef;
+  /** derived from L1; safe before interop */
+  readonly localSafe: L2BlockRef;
+  readonly safe: L2BlockRef;
+  /** derived from finalized L1 blocks */
+  readonly finalized: L2BlockRef;
+  /** the tip before a derived block replaced it, while it may be needed again (before Holocene) */
+  readonly backupUnsafe: L2BlockRef | undefined;
+}
+
+export const headsAfterReset = (unsafe: L2BlockRef, safe: L2BlockRef, finalized: L2BlockRef): Heads => ({
+  unsafe,
+  pendingSafe: safe,
+  localSafe: safe,
+  safe,
+  finalized,
+  backupUnsafe: undefined,
+});
+
+const higher = (current: L2BlockRef, candidate: L2BlockRef): L2BlockRef =>
+  candidate.number >= current.number ? candidate : current;
+
+/** A block that was derived from L1 and is in the chain. */
+export function withDerived(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
+  const pendingSafe = higher(heads.pendingSafe, block);
+  if (!isLastInSpan) return { ...heads, pendingSafe };
+  return clearBackup({ ...heads, pendingSafe, localSafe: higher(heads.localSafe, block), safe: higher(heads.safe, block) });
+}
+
+/** A derived block that had to be built: it is the new tip, and what it replaced is kept for the case that it proves invalid. */
+export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
+  const backupUnsafe = block.number <= heads.unsafe.number ? heads.unsafe : heads.backupUnsafe;
+  return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan);
+}
+
+/** Spec: protocol/02 §10 "cleared when unsafe = safe = pending_safe" */
+function clearBackup(heads: Heads): Heads {
+  const { unsafe, safe, pendingSafe } = heads;
+  return unsafe.hash === safe.hash && safe.hash === pendingSafe.hash ? { ...heads, backupUnsafe: undefined } : heads;
+}

@@ -1,0 +1,163 @@
+import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import type { Clock } from "@rnode/l1";
+import type { Logger } from "@rnode/observe";
+import { type Hex, isCodedError } from "@rnode/primitives";
+import { isOpForkActive, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { reset, type Trouble, temporary } from "./progress.ts";
+
+export interface L1OriginSelectorOptions {
+  /** distance kept from the L1 head */
+  readonly l1Confs: number;
+}
+
+export interface L1OriginSelectorDeps {
+  readonly config: RollupConfig;
+  readonly l1: Pick<L1Provider, "blockByNumber" | "blockByHash" | "receipts">;
+  readonly l1Head: () => L1BlockRef | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type OriginChoice =
+  | {
+      readonly kind: "origin";
+      readonly origin: L1BlockHeader;
+      /** the block's time is beyond what the sequencer may fill with transactions at this origin */
+      readonly isPastDrift: boolean;
+    }
+  /** the next L1 block must be the origin, and L1 does not have it yet */
+  | { readonly kind: "wait"; readonly reason: string }
+  | Trouble;
+
+/** How long a block waits for the next origin while the current one still does. */
+const OPTIONAL_LOOKUP_MS = 300;
+const FJORD_MAX_DRIFT_SEC = 1_800;
+
+/** Seconds by which an L2 block may be younger than its L1 origin. Spec: protocol/02 §1 */
+export const maxSequencerDriftSec = (config: RollupConfig, originTimestampSec: number): number =>
+  isOpForkActive(config.forkTimes, "fjord", originTimestampSec) ? FJORD_MAX_DRIFT_SEC : config.maxSequencerDriftSec;
+
+/** What is known of the L1 block after an origin. */
+interface Lookup {
+  readonly after: Hex;
+  /** the L1 head it was asked under: a new one is a reason to ask again */
+  readonly l1Head: Hex | undefined;
+  readonly done: Promise<void>;
+  result: { readonly block: L1BlockHeader | undefined } | { readonly error: Error } | undefined;
+}
+
+/**
+ * Which L1 block the next L2 block is built on: the one after the current origin as soon as the rules allow. Spec: protocol/05 §10
+ *
+ * The next origin and its receipts are read ahead, so that a slow L1 does not delay blocks that can do without it.
+ */
+export class L1OriginSelector {
+  private readonly options: L1OriginSelectorOptions;
+  private readonly deps: L1OriginSelectorDeps;
+  private lookup: Lookup | undefined;
+
+  constructor(options: L1OriginSelectorOptions, deps: L1OriginSelectorDeps) {
+    this.options = options;
+    this.deps = deps;
+  }
+
+  async select(head: L2BlockRef): Promise<OriginChoice> {
+    const { config, l1, log } = this.deps;
+    let current: L1BlockHeader | undefined;
+    try {
+      current = await l1.blockByHash(head.l1Origin.hash);
+    } catch (error) {
+      return temporary(`L1 origin: ${l1Failure(error).message}`);
+    }
+    if (current === undefined) return reset(`the L1 origin ${head.l1Origin.number} of the unsafe head is gone`);
+    const timestampSec = head.timestamp + config.blockTimeSec;
+    const isPastDrift = timestampSec > current.timestamp + maxSequencerDriftSec(config, current.timestamp);
+    const next = await this.next(current, isPastDrift);
+    if ("error" in next) {
+      if (isPastDrift) return temporary(`next L1 origin: ${next.error.message}`);
+      log.debug("cannot read the next L1 origin, staying with the current one", {
+        number: current.number,
+        reason: next.error.message,
+      });
+      return { kind: "origin", origin: current, isPastDrift };
+    }
+    const { block } = next;
+    if (block !== undefined && block.parentHash !== current.hash) {
+      return reset(`L1 block ${block.number} does not build on the unsafe head's origin`);
+    }
+    if (block !== undefined && block.timestamp <= timestampSec) {
+      return {
+        kind: "origin",
+        origin: block,
+        isPastDrift: timestampSec > block.timestamp + maxSequencerDriftSec(config, block.timestamp),
+      };
+    }
+    if (isPastDrift && block === undefined) {
+      return { kind: "wait", reason: `block ${head.number + 1} needs L1 block ${current.number + 1} as its origin` };
+    }
+    return { kind: "origin", origin: current, isPastDrift };
+  }
+
+  /** Starts reading the block after `origin`, for the next `select`. */
+  prefetch(origin: { readonly hash: Hex; readonly number: number }): void {
+    this.ask(origin);
+  }
+
+  private async next(
+    current: L1BlockHeader,
+    isRequired: boolean,
+  ): Promise<{ readonly block: L1BlockHeader | undefined } | { readonly error: Error }> {
+    const before = this.lookup;
+    const lookup = this.ask(current);
+    if (lookup === undefined) return { block: undefined };
+    if (lookup.result === undefined) {
+      const stillGood = before?.after === current.hash ? before.result : undefined;
+      if (stillGood !== undefined && "block" in stillGood && stillGood.block !== undefined && !isRequired) return stillGood;
+      const limit = isRequired ? [] : [this.deps.clock.sleep(OPTIONAL_LOOKUP_MS)];
+      await Promise.race([lookup.done, ...limit]);
+    }
+    return lookup.result ?? { error: new Error("L1 is slow to answer") };
+  }
+
+  /** undefined: the block after `current` is within the confirmation distance */
+  private ask(current: { readonly hash: Hex; readonly number: number }): Lookup | undefined {
+    const { l1Confs } = this.options;
+    const l1Head = this.deps.l1Head();
+    if (l1Confs > 0 && l1Head !== undefined && current.number + 1 + l1Confs > l1Head.number) return undefined;
+    const known = this.lookup;
+    if (known !== undefined && known.after === current.hash) {
+      const isUseful =
+        known.result === undefined ||
+        (known.l1Head === l1Head?.hash && "block" in known.result && known.result.block !== undefined);
+      if (isUseful) return known;
+    }
+    const started: { -readonly [K in keyof Lookup]: Lookup[K] } = {
+      after: current.hash,
+      l1Head: l1Head?.hash,
+      result: undefined,
+      done: Promise.resolve(),
+    };
+    started.done = this.read(current.number + 1).then(
+      (block) => {
+        started.result = { block };
+      },
+      (error: unknown) => {
+        started.result = { error: l1Failure(error) };
+      },
+    );
+    this.lookup = started;
+    return started;
+  }
+
+  private async read(number: number): Promise<L1BlockHeader | undefined> {
+    const { l1 } = this.deps;
+    const block = await l1.blockByNumber(number);
+    if (block !== undefined) await l1.receipts(block.hash);
+    return block;
+  }
+}
+
+function l1Failure(error: unknown): Error {
+  if (isCodedError(error)) return error;
+  throw error;
+}

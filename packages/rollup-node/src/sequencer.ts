@@ -1,0 +1,261 @@
+import type { L1BlockHeader } from "@rnode/derivation";
+import type { Clock } from "@rnode/l1";
+import type { Logger } from "@rnode/observe";
+import type { Hex } from "@rnode/primitives";
+import {
+  type ExecutionPayloadEnvelope,
+  isActivationBlock,
+  type L2BlockRef,
+  type OpFork,
+  type PayloadAttributes,
+  type RollupConfig,
+} from "@rnode/protocol";
+import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
+import type { L1OriginSelector } from "./l1-origin-selector.ts";
+import { IDLE, PROGRESS, type Progress, type Trouble } from "./progress.ts";
+
+export interface SequencerOptions {
+  /** blocks that unsafe may be ahead of safe; 0: no limit */
+  readonly maxSafeLag: number;
+  /** take L1 origins as fast as allowed and build without the transaction pool */
+  readonly recover: boolean;
+}
+
+/** Attributes on a parent at an L1 origin, without a decision on the transaction pool. */
+export type PrepareAttributes = (
+  parent: L2BlockRef,
+  origin: L1BlockHeader,
+) => Promise<{ readonly kind: "attributes"; readonly attributes: PayloadAttributes } | Trouble>;
+
+export interface SequencerDeps {
+  readonly config: RollupConfig;
+  readonly control: EngineControl;
+  readonly origins: Pick<L1OriginSelector, "select" | "prefetch">;
+  readonly prepareAttributes: PrepareAttributes;
+  /** to the network, before our own engine has it; a refusal keeps the block from being inserted */
+  readonly publish: (envelope: ExecutionPayloadEnvelope) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type SequencerRefusal =
+  | { readonly kind: "already-running" | "not-running" }
+  | { readonly kind: "wrong-head"; readonly head: Hex };
+
+/** Time for getPayload, publishing and insertion before the block is due. */
+const SEALING_MARGIN_MS = 50;
+const TEMPORARY_RETRY_MS = 1_000;
+const PREPARATION_LIMIT_MS = 20_000;
+
+/** Blocks that every sequencer leaves without user transactions. Spec: protocol/05 §10 */
+const EMPTY_ACTIVATION_BLOCKS: readonly OpFork[] = [
+  "ecotone",
+  "fjord",
+  "granite",
+  "holocene",
+  "isthmus",
+  "jovian",
+  "karst",
+  "interop",
+];
+
+/**
+ * Makes blocks: starts building one as soon as its parent's time has come, seals it shortly before its own.
+ * Each turn does one step; between them the driver does other things. Spec: protocol/05 §10
+ */
+export class Sequencer {
+  private readonly options: SequencerOptions;
+  private readonly deps: SequencerDeps;
+  private active = false;
+  private isRecovering: boolean;
+  private nextActionAtMs = 0;
+  /** the unsafe head that `nextActionAtMs` was computed for */
+  private scheduledOn: Hex | undefined;
+  private job: BuildJob | undefined;
+  /** sealed and published, but not yet in the engine */
+  private sealed: SealedPayload | undefined;
+  private saidLagging = false;
+
+  constructor(options: SequencerOptions, deps: SequencerDeps) {
+    this.options = options;
+    this.deps = deps;
+    this.isRecovering = options.recover;
+  }
+
+  get isActive(): boolean {
+    return this.active;
+  }
+
+  /** @param expectedHead refuse when the unsafe head is another block */
+  checkStart(expectedHead: Hex | undefined): SequencerRefusal | undefined {
+    if (this.active) return { kind: "already-running" };
+    const head = this.deps.control.headsIfKnown?.unsafe.hash;
+    if (expectedHead !== undefined && head !== undefined && expectedHead !== head) return { kind: "wrong-head", head };
+    return undefined;
+  }
+
+  start(): void {
+    this.active = true;
+    this.scheduledOn = undefined;
+    this.nextActionAtMs = this.deps.clock.nowMs();
+    this.deps.log.info("sequencing started", { head: this.deps.control.headsIfKnown?.unsafe.number });
+  }
+
+  /** A block that was sealed is inserted first; one that is being built is given up. */
+  async stop(): Promise<void> {
+    if (this.sealed !== undefined) await this.insert(this.sealed);
+    this.active = false;
+    this.job = undefined;
+    this.sealed = undefined;
+    this.deps.log.info("sequencing stopped", { head: this.deps.control.headsIfKnown?.unsafe.number });
+  }
+
+  setRecoverMode(isRecovering: boolean): void {
+    this.isRecovering = isRecovering;
+  }
+
+  /** The heads were found anew: one block time of rest, so that derivation comes first. */
+  onReset(): void {
+    this.job = undefined;
+    this.sealed = undefined;
+    this.scheduledOn = this.deps.control.heads.unsafe.hash;
+    this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
+  }
+
+  /** Milliseconds until there is something to do; undefined: nothing before something else changes. */
+  dueInMs(): number | undefined {
+    if (!this.active || this.isHeldBack()) return undefined;
+    if (this.scheduledOn !== this.deps.control.heads.unsafe.hash) return 0;
+    return Math.max(0, this.nextActionAtMs - this.deps.clock.nowMs());
+  }
+
+  async turn(): Promise<Progress> {
+    if (!this.active) return IDLE;
+    this.followHead();
+    if (this.isHeldBack() || this.deps.clock.nowMs() < this.nextActionAtMs) return IDLE;
+    if (this.sealed !== undefined) return this.insert(this.sealed);
+    return this.job === undefined ? this.begin() : this.seal(this.job);
+  }
+
+  /** A head that is not ours ends what was being built on another one. */
+  private followHead(): void {
+    const { unsafe } = this.deps.control.heads;
+    if (this.scheduledOn === unsafe.hash) return;
+    if (this.job !== undefined || this.sealed !== undefined) {
+      this.deps.log.warn("the unsafe head changed, giving up the block being built", { head: unsafe.number });
+      this.job = undefined;
+      this.sealed = undefined;
+    }
+    this.scheduleAfter(unsafe);
+  }
+
+  /** Building on `head` starts at the head's own time: at once when that is past. */
+  private scheduleAfter(head: L2BlockRef): void {
+    this.scheduledOn = head.hash;
+    this.nextActionAtMs = Math.max(this.deps.clock.nowMs(), head.timestamp * 1_000);
+  }
+
+  private isHeldBack(): boolean {
+    const { maxSafeLag } = this.options;
+    if (maxSafeLag === 0 || this.job !== undefined || this.sealed !== undefined) return false;
+    const { unsafe, safe } = this.deps.control.heads;
+    const isLagging = unsafe.number - safe.number >= maxSafeLag;
+    if (isLagging !== this.saidLagging) {
+      this.saidLagging = isLagging;
+      const fields = { unsafe: unsafe.number, safe: safe.number, maxSafeLag };
+      if (isLagging) this.deps.log.warn("the safe head lags too far behind, not building until it advances", fields);
+      else this.deps.log.info("the safe head has caught up, building again", fields);
+    }
+    return isLagging;
+  }
+
+  private async begin(): Promise<Progress> {
+    const { control, config, log, origins } = this.deps;
+    const parent = control.heads.unsafe;
+    const choice = await origins.select(parent);
+    if (choice.kind === "wait") {
+      log.info("waiting for L1", { reason: choice.reason });
+      return this.retryIn(config.blockTimeSec * 1_000);
+    }
+    if (choice.kind !== "origin") return this.onTrouble("choosing the L1 origin", choice);
+    const prepared = await this.prepare(parent, choice.origin);
+    if (prepared.kind !== "attributes") return this.onTrouble("preparing attributes", prepared);
+    const attributes = { ...prepared.attributes, noTxPool: this.isWithoutPool(prepared.attributes.timestamp, choice.isPastDrift) };
+    const started = await control.startBuild(parent, attributes);
+    if (started.kind === "invalid") {
+      log.error("the engine refuses the attributes of a new block", { number: parent.number + 1, reason: started.reason });
+      return this.retryIn(config.blockTimeSec * 1_000);
+    }
+    if (started.kind !== "started") return this.onTrouble("starting to build", started);
+    this.job = started.job;
+    this.nextActionAtMs = attributes.timestamp * 1_000 - SEALING_MARGIN_MS;
+    log.debug("building", { number: parent.number + 1, l1Origin: choice.origin.number, noTxPool: attributes.noTxPool });
+    origins.prefetch(choice.origin);
+    return PROGRESS;
+  }
+
+  private async prepare(parent: L2BlockRef, origin: L1BlockHeader): ReturnType<PrepareAttributes> {
+    const limit = new AbortController();
+    const timeout = this.deps.clock
+      .sleep(PREPARATION_LIMIT_MS, limit.signal)
+      .then((): Trouble => ({ kind: "temporary", reason: `no answer within ${PREPARATION_LIMIT_MS / 1_000} s` }));
+    try {
+      return await Promise.race([this.deps.prepareAttributes(parent, origin), timeout]);
+    } finally {
+      limit.abort();
+    }
+  }
+
+  private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {
+    const { forkTimes, blockTimeSec } = this.deps.config;
+    const isActivation = EMPTY_ACTIVATION_BLOCKS.some((fork) => isActivationBlock(forkTimes, fork, timestampSec, blockTimeSec));
+    return isPastDrift || isActivation || this.isRecovering;
+  }
+
+  private async seal(job: BuildJob): Promise<Progress> {
+    const { control, log, config } = this.deps;
+    const number = job.parent.number + 1;
+    const sealed = await control.seal(job);
+    this.job = undefined;
+    if (sealed.kind !== "sealed") {
+      log.error("could not seal the block being built", { number, reason: sealed.reason });
+      return this.retryIn(config.blockTimeSec * 1_000);
+    }
+    this.sealed = { envelope: sealed.envelope, ref: sealed.ref };
+    await this.deps.publish(sealed.envelope);
+    return this.insert(this.sealed);
+  }
+
+  private async insert({ envelope, ref }: SealedPayload): Promise<Progress> {
+    const { control, log, config } = this.deps;
+    const inserted = await control.insert(envelope);
+    if (inserted.kind === "invalid") {
+      this.sealed = undefined;
+      log.error("the engine refuses the block it built", { number: ref.number, hash: ref.hash, reason: inserted.reason });
+      return this.retryIn(config.blockTimeSec * 1_000);
+    }
+    if (inserted.kind !== "inserted") return this.onTrouble("inserting the new block", inserted);
+    this.sealed = undefined;
+    control.setHeads({ ...control.heads, unsafe: ref });
+    this.scheduleAfter(ref);
+    log.info("sequenced block", {
+      number: ref.number,
+      hash: ref.hash,
+      transactions: envelope.executionPayload.transactions.length,
+      l1Origin: ref.l1Origin.number,
+    });
+    return control.announce();
+  }
+
+  /** Temporary trouble keeps the sequencer's own rhythm: a second, then again. */
+  private onTrouble(what: string, trouble: Trouble): Progress {
+    if (trouble.kind !== "temporary") return trouble;
+    this.deps.log.warn("sequencing is delayed", { what, reason: trouble.reason });
+    return this.retryIn(trouble.retryAfterMs ?? TEMPORARY_RETRY_MS);
+  }
+
+  private retryIn(ms: number): Progress {
+    this.nextActionAtMs = this.deps.clock.nowMs() + ms;
+    return PROGRESS;
+  }
+}
