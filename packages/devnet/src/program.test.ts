@@ -59,7 +59,11 @@ describe("a child program", () => {
   });
 
   it.each([
-    ["ends at once", "console.error('no such key'); process.exit(3)", /child ended with code 3\n(?:.*\n)* {2}\| no such key\n.*child\.log/],
+    [
+      "ends at once",
+      "console.error('no such key'); process.exit(3)",
+      /child ended with code 3\n(?:.*\n)* {2}\| no such key\n.*child\.log/,
+    ],
     ["never answers", "console.log('hm'); setInterval(() => {}, 1000)", /did not answer within 0\.3 s/],
   ])("says what happened when it %s", async (_, script, message) => {
     const program = child(script, { readyTimeoutMs: script.includes("setInterval") ? 300 : 5_000 });

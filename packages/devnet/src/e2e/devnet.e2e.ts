@@ -1,0 +1,461 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Account,
+  concatHex,
+  createPublicClient,
+  createWalletClient,
+  encodeAbiParameters,
+  type Hex,
+  http,
+  keccak256,
+  numberToHex,
+  padHex,
+  parseEther,
+  parseEventLogs,
+  parseGwei,
+  webSocket,
+} from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import {
+  getL2TransactionHashes,
+  getWithdrawals,
+  publicActionsL1,
+  publicActionsL2,
+  walletActionsL1,
+  walletActionsL2,
+} from "viem/op-stack";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contract, loadContracts } from "../contracts.ts";
+import { type Devnet, type ProgramName, startDevnet } from "../devnet.ts";
+import type { DevnetInfo } from "../files.ts";
+import { predeploy } from "../predeploys.ts";
+import { rpcCall } from "../rpc.ts";
+import type { SyncStatus } from "../status.ts";
+import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
+import { ChainView, type OutputAtBlock } from "./chain-view.ts";
+import { DevnetCli } from "./devnet-cli.ts";
+import { waitFor } from "./wait.ts";
+
+const datadir = mkdtempSync(join(tmpdir(), "rnode-e2e-"));
+const bundle = loadContracts();
+const abiOf = (name: string) => contract(bundle, name).abi;
+
+afterAll(() => {
+  if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
+});
+
+describe("npm start", () => {
+  let cli: DevnetCli;
+  const startedMs = Date.now();
+  afterAll(async () => {
+    cli.signal("SIGKILL");
+    await cli.exited;
+  });
+
+  it("makes the first L2 block within 20 s", async () => {
+    cli = new DevnetCli(["--base-port=0", `--datadir=${datadir}`, "--status-interval=1s"]);
+    const info = await waitFor("devnet.json", 20_000, readInfo);
+    await waitFor("the first L2 block", 20_000, async () => {
+      const number = Number(await rpcCall<Hex>(info.endpoints.sequencer.http, "eth_blockNumber"));
+      return number > 0 ? number : undefined;
+    });
+    expect(Date.now() - startedMs).toBeLessThan(20_000);
+  });
+
+  it("has a safe block on the verifier within 60 s, with default block times", async () => {
+    const info = readInfo()!;
+    const safe = await waitFor("a safe block on the verifier", 60_000, async () => {
+      const status = await rpcCall<SyncStatus>(info.endpoints.verifier.node, "rnode_syncStatus");
+      return status.safe_l2.number > 0 ? status.safe_l2 : undefined;
+    });
+    expect(Date.now() - startedMs).toBeLessThan(60_000);
+    const block = await rpcCall<{ hash: Hex }>(info.endpoints.sequencer.http, "eth_getBlockByNumber", [
+      numberToHex(safe.number),
+      false,
+    ]);
+    expect(safe.hash).toBe(block.hash);
+  });
+
+  it("prints endpoints, accounts, contracts and the status, and refuses a second one on its data", async () => {
+    const info = readInfo()!;
+    for (const text of [
+      info.endpoints.l1,
+      info.endpoints.sequencer.http,
+      info.accounts[9]!.privateKey,
+      info.contracts.l1.OptimismPortal,
+      info.contracts.l2.L1Block,
+      "| last batch L1 ",
+    ]) {
+      expect(cli.output).toContain(text);
+    }
+    const second = new DevnetCli(["--base-port=0", `--datadir=${datadir}`]);
+    expect((await second.exited).code).toBe(1);
+    expect(second.output).toContain(`a devnet is running on ${datadir}`);
+  });
+
+  it("stops cleanly on Ctrl-C", async () => {
+    cli.signal("SIGINT");
+    expect(await cli.exited).toEqual({ code: 0, signal: null });
+    const { endpoints } = readInfo()!;
+    for (const url of [endpoints.l1, endpoints.sequencer.http, endpoints.verifier.node]) {
+      await expect(rpcCall(url, "eth_chainId")).rejects.toThrow("fetch failed");
+    }
+  });
+});
+
+describe("a devnet that goes on", () => {
+  let devnet: Devnet;
+  let view: ChainView;
+  let before: { info: DevnetInfo };
+  const L1_BLOCK_TIME = 2;
+
+  beforeAll(async () => {
+    before = { info: readInfo()! };
+    devnet = await startDevnet({
+      datadir,
+      basePort: 0,
+      parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
+      supervise: false,
+      log: (line) => console.log(line),
+    });
+    view = new ChainView(devnet);
+  });
+  afterAll(async () => {
+    await devnet?.stop();
+  });
+
+  const key = (index: number): Account => privateKeyToAccount(devnet.info.accounts[index]!.privateKey);
+  const l1Client = () =>
+    createPublicClient({ chain: l1ViemChain(devnet.info), transport: http(), pollingInterval: 300 }).extend(publicActionsL1());
+  const l2Client = () =>
+    createPublicClient({ chain: l2ViemChain(devnet.info), transport: http(), pollingInterval: 300 }).extend(publicActionsL2());
+  const l1Wallet = (index: number) =>
+    createWalletClient({ account: key(index), chain: l1ViemChain(devnet.info), transport: http() }).extend(walletActionsL1());
+  const l2Wallet = (index: number) =>
+    createWalletClient({ account: key(index), chain: l2ViemChain(devnet.info), transport: http() }).extend(walletActionsL2());
+  const setConfig = async (functionName: string, args: readonly unknown[]): Promise<void> => {
+    const hash = await l1Wallet(0).writeContract({
+      address: devnet.info.contracts.l1.SystemConfig,
+      abi: abiOf("SystemConfig"),
+      functionName,
+      args,
+    });
+    const receipt = await l1Client().waitForTransactionReceipt({ hash });
+    expect(receipt.status).toBe("success");
+  };
+  const verifierReaches = (number: number, timeoutMs = 40_000): Promise<number> =>
+    waitFor(`safe block ${number} on the verifier`, timeoutMs, async () => {
+      const safe = await view.safeNumber("verifier");
+      return safe >= number ? safe : undefined;
+    });
+  const expectSameHash = async (number: number): Promise<void> => {
+    expect(await view.blockHash("verifier", number)).toBe(await view.blockHash("sequencer", number));
+  };
+  const sendEther = async (index: number, to: Hex, value: bigint) => {
+    const hash = await l2Wallet(index).sendTransaction({ to, value });
+    return await l2Client().waitForTransactionReceipt({ hash, timeout: 20_000 });
+  };
+
+  it("is the chain of before", async () => {
+    expect(devnet.isNew).toBe(false);
+    expect(devnet.info.genesis).toEqual(before.info.genesis);
+    expect(await view.blockHash("sequencer", 0)).toBe(before.info.genesis.l2);
+    expect(await view.blockHash("verifier", 0)).toBe(before.info.genesis.l2);
+    const head = await view.unsafeNumber("sequencer");
+    expect(head).toBeGreaterThan(0);
+    await waitFor("the next L2 block", 20_000, async () => ((await view.unsafeNumber("sequencer")) > head ? true : undefined));
+  });
+
+  it("mints a deposit on L2", async () => {
+    const value = parseEther("1.5");
+    const receiver = key(7).address;
+    const balance = await l2Client().getBalance({ address: receiver });
+    const request = await l2Client().buildDepositTransaction({ account: key(6), mint: value, to: receiver });
+    const l1Hash = await l1Wallet(6).depositTransaction(request);
+    const l1Receipt = await l1Client().waitForTransactionReceipt({ hash: l1Hash });
+    const [l2Hash] = getL2TransactionHashes(l1Receipt);
+    const l2Receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash!, timeout: 30_000 });
+    expect(l2Receipt.status).toBe("success");
+    expect(l2Receipt.type).toBe("deposit");
+    expect(await l2Client().getBalance({ address: receiver })).toBe(balance + value);
+
+    await verifierReaches(Number(l2Receipt.blockNumber));
+    const onVerifier = await view.engine<Hex>("verifier", "eth_getBalance", [receiver, numberToHex(l2Receipt.blockNumber)]);
+    expect(BigInt(onVerifier)).toBe(balance + value);
+  });
+
+  it("runs an ERC-20 through viem", async () => {
+    const { abi, creationCode } = contract(bundle, "TestToken");
+    const supply = parseEther("1000000");
+    const owner = l2Wallet(5);
+    const client = l2Client();
+    const deployed = await client.waitForTransactionReceipt({
+      hash: await owner.deployContract({ abi, bytecode: creationCode, args: ["Test", "TST", supply] }),
+    });
+    const address = deployed.contractAddress!;
+    const read = (functionName: string, args: readonly unknown[] = []) => client.readContract({ address, abi, functionName, args });
+    expect(await read("symbol")).toBe("TST");
+
+    const to = key(8).address;
+    const transfer = await client.waitForTransactionReceipt({
+      hash: await owner.writeContract({ address, abi, functionName: "transfer", args: [to, 5n] }),
+    });
+    expect(await read("balanceOf", [to])).toBe(5n);
+    expect(await read("balanceOf", [key(5).address])).toBe(supply - 5n);
+    const [event] = parseEventLogs({ abi, eventName: "Transfer", logs: transfer.logs });
+    expect(event).toMatchObject({ args: { from: key(5).address, to, value: 5n } });
+    const logs = await client.getContractEvents({ address, abi, eventName: "Transfer", fromBlock: deployed.blockNumber });
+    expect(logs.map(({ transactionHash }) => transactionHash)).toEqual([deployed.transactionHash, transfer.transactionHash]);
+
+    const tooMuch = owner.writeContract({ address, abi, functionName: "transfer", args: [to, supply * 2n] });
+    await expect(tooMuch).rejects.toThrow("InsufficientBalance");
+  });
+
+  it("pushes new heads over WebSocket", async () => {
+    const client = createPublicClient({ chain: l2ViemChain(devnet.info), transport: webSocket() });
+    const numbers: bigint[] = [];
+    const unwatch = client.watchBlocks({ onBlock: ({ number }) => numbers.push(number) });
+    await waitFor("two heads", 15_000, () => (numbers.length >= 2 ? true : undefined));
+    unwatch();
+    (await client.transport.getRpcClient()).close();
+    expect(numbers[1]! - numbers[0]!).toBe(1n);
+  });
+
+  it("answers GasPriceOracle.l1BaseFee() with the L1 origin's base fee, and charges by it", async () => {
+    const vault = predeploy("L1FeeVault");
+    const receipt = await sendEther(5, key(9).address, 1n);
+    const { blockNumber } = receipt;
+    const at = { blockNumber };
+    const oracle = { address: predeploy("GasPriceOracle"), abi: abiOf("GasPriceOracle") } as const;
+    const client = l2Client();
+    const baseFee = await client.readContract({ ...oracle, functionName: "l1BaseFee", ...at });
+    const originNumber = await client.readContract({
+      address: predeploy("L1Block"),
+      abi: abiOf("L1Block"),
+      functionName: "number",
+      ...at,
+    });
+    const origin = await l1Client().getBlock({ blockNumber: originNumber as bigint });
+    expect(baseFee).toBe(origin.baseFeePerGas);
+    expect(receipt.l1GasPrice).toBe(origin.baseFeePerGas);
+    expect(receipt.l1Fee).toBeGreaterThan(0n);
+    const paid =
+      (await client.getBalance({ address: vault, ...at })) -
+      (await client.getBalance({ address: vault, blockNumber: blockNumber - 1n }));
+    expect(paid).toBe(receipt.l1Fee);
+  });
+
+  it("proves a withdrawal with the node's output root, and the portal pays it out", async () => {
+    const value = parseEther("0.25");
+    const receiver = padHex("0xfeed", { size: 20 });
+    const l2Hash = await l2Wallet(6).initiateWithdrawal({ request: { gas: 100_000n, to: receiver, value } });
+    const receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash, timeout: 20_000 });
+    const [withdrawal] = getWithdrawals(receipt);
+
+    // The oracle takes outputs at its interval only: the next one after the withdrawal.
+    const oracle = { address: devnet.info.contracts.l1.L2OutputOracle, abi: abiOf("L2OutputOracle") } as const;
+    const interval = devnet.info.parameters.outputIntervalBlocks;
+    const outputs: number[] = [];
+    for (let next = interval; next < Number(receipt.blockNumber) + interval; next += interval) outputs.push(next);
+    const last = outputs.at(-1)!;
+    await verifierReaches(last);
+
+    const output = await view.node<OutputAtBlock>("verifier", "rnode_outputAtBlock", [last]);
+    expect(output).toEqual({
+      ...(await view.node<OutputAtBlock>("sequencer", "rnode_outputAtBlock", [last])),
+      syncStatus: expect.anything(),
+    });
+    const slot = keccak256(encodeAbiParameters([{ type: "bytes32" }, { type: "uint256" }], [withdrawal!.withdrawalHash, 0n]));
+    const proof = await l2Client().getProof({
+      address: predeploy("L2ToL1MessagePasser"),
+      storageKeys: [slot],
+      blockNumber: BigInt(last),
+    });
+    const block = await l2Client().getBlock({ blockNumber: BigInt(last) });
+    expect(proof.storageProof[0]!.value).toBe(1n);
+    expect(output.withdrawalStorageRoot).toBe(proof.storageHash);
+    expect(output.stateRoot).toBe(block.stateRoot);
+    expect(output.outputRoot).toBe(
+      keccak256(concatHex([padHex("0x", { size: 32 }), block.stateRoot, proof.storageHash, block.hash])),
+    );
+
+    for (const number of outputs) {
+      const { outputRoot } = await view.node<OutputAtBlock>("verifier", "rnode_outputAtBlock", [number]);
+      const proposed = await l1Wallet(1).writeContract({
+        ...oracle,
+        functionName: "proposeL2Output",
+        args: [outputRoot, BigInt(number), padHex("0x", { size: 32 }), 0n],
+      });
+      await l1Client().waitForTransactionReceipt({ hash: proposed });
+    }
+    const l2OutputRoot = await l1Client().getL2Output({
+      l2BlockNumber: receipt.blockNumber,
+      targetChain: l2ViemChain(devnet.info),
+    });
+    const prove = await l2Client().buildProveWithdrawal({ account: key(6), output: l2OutputRoot, withdrawal: withdrawal! });
+    const proven = await l1Client().waitForTransactionReceipt({ hash: await l1Wallet(6).proveWithdrawal(prove) });
+    expect(proven.status).toBe("success");
+    await l1Client().waitToFinalize({ targetChain: l2ViemChain(devnet.info), withdrawalHash: withdrawal!.withdrawalHash });
+    const finalized = await waitFor("finalization", 20_000, async () => {
+      const hash = await l1Wallet(6).finalizeWithdrawal({ targetChain: l2ViemChain(devnet.info), withdrawal: withdrawal! });
+      return await l1Client().waitForTransactionReceipt({ hash });
+    });
+    expect(finalized.status).toBe("success");
+    expect(await l1Client().getBalance({ address: receiver })).toBe(value);
+  });
+
+  it("stops and starts the sequencer by the admin API", async () => {
+    expect(await view.node("sequencer", "admin_sequencerActive")).toBe(true);
+    const head = await view.node<Hex>("sequencer", "admin_stopSequencer");
+    const number = await view.unsafeNumber("sequencer");
+    expect(await view.blockHash("sequencer", number)).toBe(head);
+    expect(await view.node("sequencer", "admin_sequencerActive")).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 2.5 * devnet.info.parameters.l2BlockTimeSec * 1000));
+    expect(await view.unsafeNumber("sequencer")).toBe(number);
+
+    await expect(view.node("sequencer", "admin_startSequencer", [padHex("0x01", { size: 32 })])).rejects.toThrow();
+    await view.node("sequencer", "admin_startSequencer", [head]);
+    expect(await view.node("sequencer", "admin_sequencerActive")).toBe(true);
+    await waitFor("new blocks", 20_000, async () => ((await view.unsafeNumber("sequencer")) > number ? true : undefined));
+    await expectSameHashAfterDerivation(number + 1);
+  });
+
+  it("applies gas limit and fee updates of SystemConfig on both nodes", async () => {
+    await setConfig("setGasLimit", [45_000_000n]);
+    await setConfig("setGasConfigEcotone", [2000, 3000]);
+    await setConfig("setOperatorFeeScalars", [10, 777n]);
+    await setConfig("setMinBaseFee", [parseGwei("0.5")]);
+    const client = l2Client();
+    const l1Block = { address: predeploy("L1Block"), abi: abiOf("L1Block") } as const;
+    const number = await waitFor("the updates on the sequencer", 30_000, async () => {
+      const block = await client.getBlock();
+      const blockNumber = block.number;
+      const scalar = await client.readContract({ ...l1Block, functionName: "baseFeeScalar", blockNumber });
+      const constant = await client.readContract({ ...l1Block, functionName: "operatorFeeConstant", blockNumber });
+      const isDone = block.gasLimit === 45_000_000n && scalar === 2000 && constant === 777n;
+      return isDone && block.extraData.endsWith(numberToHex(parseGwei("0.5"), { size: 8 }).slice(2)) ? blockNumber : undefined;
+    });
+
+    const vault = predeploy("OperatorFeeVault");
+    const receipt = await sendEther(5, key(9).address, 1n);
+    const at = (blockNumber: bigint) => client.getBalance({ address: vault, blockNumber });
+    const paid = (await at(receipt.blockNumber)) - (await at(receipt.blockNumber - 1n));
+    expect(paid).toBe(receipt.gasUsed * 10n * 100n + 777n);
+    expect(receipt.blockNumber).toBeGreaterThanOrEqual(number);
+
+    await verifierReaches(Number(receipt.blockNumber));
+    await expectSameHash(Number(receipt.blockNumber));
+    const onVerifier = await view.engine<{ gasLimit: Hex; extraData: Hex }>("verifier", "eth_getBlockByNumber", [
+      numberToHex(receipt.blockNumber),
+      false,
+    ]);
+    expect(Number(onVerifier.gasLimit)).toBe(45_000_000);
+  });
+
+  const killOrder: ProgramName[] = ["batcher", "sequencerNode", "sequencerEngine", "verifierNode", "verifierEngine"];
+  it.each(killOrder)("loses nothing when %s is killed and started again", async (name) => {
+    const sent = await sendEther(5, key(9).address, 1n);
+    const number = Number(sent.blockNumber);
+    const hash = await view.blockHash("sequencer", number);
+    const safe = await view.safeNumber("verifier");
+    const safeHash = await view.blockHash("verifier", safe);
+
+    expect((await devnet.programs[name].kill("SIGKILL")).signal).toBe("SIGKILL");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await devnet.programs[name].start();
+
+    expect(await view.blockHash("sequencer", number)).toBe(hash);
+    expect(await view.blockHash("verifier", safe)).toBe(safeHash);
+    await waitFor(`blocks after the restart of ${name}`, 30_000, async () =>
+      (await view.unsafeNumber("sequencer")) > number + 1 ? true : undefined,
+    );
+    await verifierReaches(number);
+    expect(await view.blockHash("verifier", number)).toBe(hash);
+    expect(await view.blockHash("sequencer", number)).toBe(hash);
+  });
+
+  it("follows an L1 reorganisation three blocks deep", async () => {
+    const l1Head = async (): Promise<number> => Number(await view.l1<Hex>("eth_blockNumber"));
+    const l1Hash = async (number: number): Promise<Hex> =>
+      (await view.l1<{ hash: Hex }>("eth_getBlockByNumber", [numberToHex(number), false])).hash;
+    const snapshot = await view.l1<Hex>("evm_snapshot");
+    const fork = await l1Head();
+
+    // A deposit that the reorganisation undoes; three blocks on top of the fork point, derived by the verifier.
+    const undone = key(7).address;
+    const undoneRequest = await l2Client().buildDepositTransaction({ account: key(7), mint: 1n, to: undone });
+    const undoneReceipt = await l1Client().waitForTransactionReceipt({ hash: await l1Wallet(7).depositTransaction(undoneRequest) });
+    const [undoneHash] = getL2TransactionHashes(undoneReceipt);
+    await l2Client().waitForTransactionReceipt({ hash: undoneHash!, timeout: 20_000 });
+    await waitFor("three L1 blocks", 20_000, async () => ((await l1Head()) >= fork + 3 ? true : undefined));
+    await waitFor("the verifier to have seen them", 20_000, async () =>
+      (await view.syncStatus("verifier")).current_l1.number >= fork + 3 ? true : undefined,
+    );
+
+    await view.l1("evm_setIntervalMining", [0]);
+    const depth = (await l1Head()) - fork;
+    expect(depth).toBeGreaterThanOrEqual(3);
+    const oldHashes = await Promise.all([1, 2, 3].map((above) => l1Hash(fork + above)));
+    expect(await view.l1("evm_revert", [snapshot])).toBe(true);
+    expect(await l1Head()).toBe(fork);
+    await view.l1("anvil_dropAllTransactions");
+    // Another three blocks and one more, so that the new chain is the longer one; one has a deposit of its own.
+    const forkTime = Number((await view.l1<{ timestamp: Hex }>("eth_getBlockByNumber", [numberToHex(fork), false])).timestamp);
+    const nowSec = Math.floor(Date.now() / 1000);
+    const step = Math.max(1, Math.floor((nowSec - forkTime) / (depth + 1)));
+    const request = await l2Client().buildDepositTransaction({ account: key(8), mint: parseEther("3"), to: key(8).address });
+    const newDeposit = await l1Wallet(8).depositTransaction(request);
+    for (let above = 1; above <= depth + 1; above++) {
+      await view.l1("evm_setNextBlockTimestamp", [forkTime + above * step]);
+      await view.l1("evm_mine");
+    }
+    await view.l1("evm_setIntervalMining", [L1_BLOCK_TIME]);
+    const newHashes = await Promise.all([1, 2, 3].map((above) => l1Hash(fork + above)));
+    for (const [index, hash] of newHashes.entries()) expect(hash).not.toBe(oldHashes[index]);
+
+    const newReceipt = await l1Client().waitForTransactionReceipt({ hash: newDeposit });
+    const [newHash] = getL2TransactionHashes(newReceipt);
+    const minted = await l2Client().waitForTransactionReceipt({ hash: newHash!, timeout: 40_000 });
+    expect(minted.status).toBe("success");
+    await verifierReaches(Number(minted.blockNumber), 60_000);
+    await expectSameHash(Number(minted.blockNumber));
+    for (const role of ["sequencer", "verifier"] as const) {
+      expect(await view.engine(role, "eth_getTransactionReceipt", [undoneHash])).toBeNull();
+      const { safe_l2: safe } = await view.syncStatus(role);
+      expect(safe.l1origin.hash).toBe(await l1Hash(safe.l1origin.number));
+    }
+  });
+
+  it("finalizes what L1 has finalized", async () => {
+    const finalized = await waitFor("a finalized L2 block on both nodes", 40_000, async () => {
+      const both = await Promise.all([view.syncStatus("sequencer"), view.syncStatus("verifier")]);
+      const number = Math.min(...both.map(({ finalized_l2 }) => finalized_l2.number));
+      return number > 0 ? number : undefined;
+    });
+    const block = await view.engine<{ number: Hex }>("verifier", "eth_getBlockByNumber", ["finalized", false]);
+    expect(Number(block.number)).toBeGreaterThanOrEqual(finalized);
+  });
+
+  it("has 50 or more L2 blocks with the same hashes on sequencer and verifier", async () => {
+    const last = await verifierReaches(Math.max(50, await view.unsafeNumber("sequencer")), 60_000);
+    const [onSequencer, onVerifier] = await Promise.all([view.hashes("sequencer", last), view.hashes("verifier", last)]);
+    expect(onSequencer.length).toBeGreaterThan(50);
+    expect(onSequencer).not.toContain(undefined);
+    expect(onVerifier).toEqual(onSequencer);
+  });
+
+  async function expectSameHashAfterDerivation(number: number): Promise<void> {
+    await verifierReaches(number);
+    await expectSameHash(number);
+  }
+});
+
+function readInfo(): DevnetInfo | undefined {
+  try {
+    return JSON.parse(readFileSync(join(datadir, "devnet.json"), "utf8")) as DevnetInfo;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * Asks until the answer is there.
+ * @throws an error naming what was waited for, with the last error if asking failed
+ */
+export async function waitFor<T>(what: string, timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const deadlineMs = Date.now() + timeoutMs;
+  let lastError: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+      lastError = undefined;
+    } catch (error) {
+      lastError = error;
+    }
+    if (Date.now() > deadlineMs) throw new Error(`waited ${timeoutMs / 1000} s for ${what}`, { cause: lastError });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}

@@ -1,0 +1,33 @@
+import { type Chain, defineChain } from "viem";
+import { chainConfig } from "viem/op-stack";
+import type { DevnetInfo } from "./files.ts";
+
+const ETHER = { name: "Ether", symbol: "ETH", decimals: 18 } as const;
+
+export function l1ViemChain({ l1ChainId, endpoints }: DevnetInfo): Chain {
+  return defineChain({
+    id: l1ChainId,
+    name: "devnet L1",
+    nativeCurrency: ETHER,
+    rpcUrls: { default: { http: [endpoints.l1], webSocket: [endpoints.l1Ws] } },
+  });
+}
+
+/** With everything that `viem/op-stack` needs for deposits and withdrawals. */
+export function l2ViemChain({ l1ChainId, l2ChainId, endpoints, contracts: { l1 } }: DevnetInfo) {
+  const onL1 = <A extends `0x${string}`>(address: A) => ({ [l1ChainId]: { address } });
+  return defineChain({
+    ...chainConfig,
+    id: l2ChainId,
+    name: "devnet L2",
+    nativeCurrency: ETHER,
+    rpcUrls: { default: { http: [endpoints.sequencer.http], webSocket: [endpoints.sequencer.ws] } },
+    sourceId: l1ChainId,
+    contracts: {
+      ...chainConfig.contracts,
+      portal: onL1(l1.OptimismPortal),
+      l2OutputOracle: onL1(l1.L2OutputOracle),
+      l1StandardBridge: onL1(l1.L1StandardBridge),
+    },
+  });
+}

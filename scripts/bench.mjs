@@ -1,0 +1,28 @@
+// `npm run bench -- <name> [options]`: runs one benchmark of packages/bench, after building what is out of date.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { buildContracts, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+
+const BENCHMARKS = {
+  devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
+  evm: "the EVM engine against anvil and @ethereumjs/evm",
+  state: "trie, storage and state roots",
+};
+
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined || !(name in BENCHMARKS)) {
+  console.error(`which benchmark? npm run bench -- <name>`);
+  for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(8)} ${what}`);
+  process.exit(1);
+}
+buildEngine();
+buildContracts();
+buildTypeScript();
+const file = join(ROOT, "packages", "bench", "dist", `${name}.js`);
+if (!existsSync(file)) {
+  console.error(`the benchmark ${name} is not there yet (packages/bench/src/${name}.ts)`);
+  process.exit(1);
+}
+const { main } = await import(file);
+process.exit(await main(args));
