@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startDevnet } from "./devnet.ts";
-import { devnetPaths, lockDatadir } from "./files.ts";
+import { DatadirLock, devnetPaths } from "./files.ts";
 import { choosePorts, PORT_USES } from "./ports.ts";
 import { formatStatus } from "./status.ts";
 
@@ -16,15 +16,20 @@ describe("starting a devnet", () => {
   afterEach(() => rmSync(datadir, { recursive: true, force: true }));
 
   it("is refused on a data directory that is in use", async () => {
-    const unlock = lockDatadir(datadir, devnetPaths(datadir));
+    const lock = DatadirLock.acquire(datadir, devnetPaths(datadir));
     await expect(startDevnet({ datadir })).rejects.toThrow(`a devnet is running on ${datadir} (process ${process.pid})`);
-    unlock();
+    lock.release();
   });
 
   it("takes over the lock of a process that is gone", () => {
     mkdirSync(datadir, { recursive: true });
-    writeFileSync(devnetPaths(datadir).lock, "999999999");
-    lockDatadir(datadir, devnetPaths(datadir))();
+    writeFileSync(devnetPaths(datadir).lock, '{"pid": 999999999, "programs": [999999998]}');
+    DatadirLock.acquire(datadir, devnetPaths(datadir)).release();
+  });
+
+  it("is refused while programs of a killed one are running", async () => {
+    writeFileSync(devnetPaths(datadir).lock, `{"pid": 999999999, "programs": [999999998, ${process.pid}]}`);
+    await expect(startDevnet({ datadir })).rejects.toThrow(`end them with kill ${process.pid}`);
   });
 
   it("is refused when a port is taken, naming the option", async () => {

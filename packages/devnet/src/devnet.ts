@@ -9,7 +9,7 @@ import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
 import { type NodeRole, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
-import { clearDatadir, type DevnetInfo, devnetPaths, lockDatadir, type NodeEndpoints, readDevnetInfo, writeJson } from "./files.ts";
+import { clearDatadir, DatadirLock, type DevnetInfo, devnetPaths, type NodeEndpoints, readDevnetInfo, writeJson } from "./files.ts";
 import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
 import { deployL1 } from "./l1-deploy.ts";
@@ -82,7 +82,7 @@ const runFile = promisify(execFile);
 export async function startDevnet(given: Partial<DevnetOptions> & { readonly datadir: string }): Promise<Devnet> {
   const options: DevnetOptions = { ...DEFAULT_OPTIONS, ...given };
   const paths = devnetPaths(options.datadir);
-  const unlock = lockDatadir(options.datadir, paths);
+  const lock = DatadirLock.acquire(options.datadir, paths);
   const started: Program[] = [];
   const abort = (): void => {
     for (const program of started) program.killNow();
@@ -90,7 +90,7 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
   options.signal?.addEventListener("abort", abort);
   const stopAll = async (): Promise<void> => {
     for (const program of started.splice(0).reverse()) await program.stop();
-    unlock();
+    lock.release();
   };
   try {
     const ports = await choosePorts(options.basePort);
@@ -107,6 +107,7 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
     const start = async (name: ProgramName): Promise<void> => {
       options.signal?.throwIfAborted();
       started.push(programs[name]);
+      programs[name].onLaunch = () => lock.setPrograms(started.flatMap(({ pid }) => pid ?? []));
       await programs[name].start();
       options.log(`${programs[name].spec.name} is up`);
     };
@@ -136,7 +137,7 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
       killNow: () => {
         supervisor.close();
         for (const program of started) program.killNow();
-        unlock();
+        lock.release();
       },
     };
   } catch (error) {

@@ -87,29 +87,59 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   for (const node of ["sequencer", "verifier"]) rmSync(join(datadir, node), { recursive: true, force: true });
 }
 
-/**
- * One devnet a data directory: the lock names the process that has it.
- * @returns releases it
- * @throws an error naming the process when it is alive
- */
-export function lockDatadir(datadir: string, paths: DevnetPaths): () => void {
-  mkdirSync(datadir, { recursive: true });
-  for (let attempt = 0; attempt < 2; attempt++) {
-    try {
-      writeFileSync(paths.lock, String(process.pid), { flag: "wx" });
-      return () => rmSync(paths.lock, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      const owner = Number(readFileSync(paths.lock, "utf8"));
-      if (isAlive(owner)) {
+/** The lock of a data directory: which process has it, and which programs that process started. */
+export class DatadirLock {
+  readonly #path: string;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * One devnet a data directory.
+   * @throws an error naming the processes, when the owner or a program that an ended owner left behind is alive
+   */
+  static acquire(datadir: string, paths: DevnetPaths): DatadirLock {
+    mkdirSync(datadir, { recursive: true });
+    for (let attempt = 0; attempt < 2; attempt++) {
+      try {
+        writeFileSync(paths.lock, JSON.stringify({ pid: process.pid, programs: [] }), { flag: "wx" });
+        return new DatadirLock(paths.lock);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      const { pid, programs } = readLock(paths.lock);
+      if (isAlive(pid)) {
+        throw new Error(`a devnet is running on ${datadir} (process ${pid}): stop it, or choose another --datadir and --base-port`);
+      }
+      const left = programs.filter(isAlive);
+      if (left.length > 0) {
         throw new Error(
-          `a devnet is running on ${datadir} (process ${owner}): stop it, or choose another --datadir and --base-port`,
+          `an earlier devnet on ${datadir} was killed and left programs running: end them with kill ${left.join(" ")}`,
         );
       }
       rmSync(paths.lock, { force: true });
     }
+    throw new Error(`cannot lock ${datadir}`);
   }
-  throw new Error(`cannot lock ${datadir}`);
+
+  /** Remembers the programs' process ids, for whoever comes after a kill of this process. */
+  setPrograms(pids: readonly number[]): void {
+    writeJson(this.#path, { pid: process.pid, programs: pids });
+  }
+
+  release(): void {
+    rmSync(this.#path, { force: true });
+  }
+}
+
+function readLock(path: string): { pid: number; programs: number[] } {
+  try {
+    const { pid, programs } = JSON.parse(readFileSync(path, "utf8")) as { pid: number; programs: number[] };
+    return { pid: Number(pid), programs: programs.map(Number) };
+  } catch {
+    return { pid: 0, programs: [] }; // written half: its owner is gone
+  }
 }
 
 function isAlive(pid: number): boolean {

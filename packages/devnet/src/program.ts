@@ -42,6 +42,8 @@ const READY_POLL_MS = 100;
  */
 export class Program {
   readonly spec: ProgramSpec;
+  /** called each time a process was made */
+  onLaunch: (() => void) | undefined;
   /** called when it ends without having been asked to */
   onUnexpectedExit: ((exit: ProgramExit) => void) | undefined;
   #child: ChildProcess | undefined;
@@ -138,6 +140,7 @@ export class Program {
       child.on("exit", (code, signal) => end({ code, signal }));
       child.on("error", () => end({ code: null, signal: null }));
     });
+    this.onLaunch?.();
   }
 
   async #answers(): Promise<boolean> {
