@@ -1,10 +1,15 @@
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
-import native from "secp256k1";
 import { concatBytes, padBytesLeft } from "./bytes.ts";
 import { CodedError } from "./errors.ts";
 import { keccak256 } from "./hash.ts";
+import { loadSecp256k1Backend } from "./secp256k1-backend.ts";
 
 export type Secp256k1ErrorCode = "secp256k1/bad-signature" | "secp256k1/bad-private-key";
+
+const backend = await loadSecp256k1Backend();
+
+/** "native", or "noble" where no binding could be loaded: recovering senders is then twenty times slower. */
+export const SECP256K1_BACKEND: "native" | "noble" = backend.name;
 
 /** Order of the curve. */
 export const SECP256K1_N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
@@ -26,8 +31,7 @@ export interface Signature {
  */
 export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
   try {
-    const signature = concatBytes(padBytesLeft(r, 32), padBytesLeft(s, 32));
-    return native.ecdsaRecover(signature, yParity, hash, false).subarray(1);
+    return backend.recover(hash, concatBytes(padBytesLeft(r, 32), padBytesLeft(s, 32)), yParity).subarray(1);
   } catch (cause) {
     throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-signature", {}, { cause });
   }
@@ -46,8 +50,8 @@ export function recoverAddress(hash: Uint8Array, r: Uint8Array, s: Uint8Array, y
 /** Signs a 32-byte hash: deterministic nonce (RFC 6979), low s. @throws {CodedError} secp256k1/bad-private-key */
 export function signHash(hash: Uint8Array, privateKey: Uint8Array): Signature {
   if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
-  const { signature, recid } = native.ecdsaSign(hash, privateKey);
-  return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: recid === 0 ? 0 : 1 };
+  const { signature, yParity } = backend.sign(hash, privateKey);
+  return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: yParity === 0 ? 0 : 1 };
 }
 
 export function isPrivateKey(privateKey: Uint8Array): boolean {
@@ -57,5 +61,5 @@ export function isPrivateKey(privateKey: Uint8Array): boolean {
 /** The address of a private key. @throws {CodedError} secp256k1/bad-private-key */
 export function privateKeyToAddress(privateKey: Uint8Array): Uint8Array {
   if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
-  return publicKeyToAddress(noble.getPublicKey(privateKey, false).subarray(1));
+  return publicKeyToAddress(backend.publicKey(privateKey).subarray(1));
 }

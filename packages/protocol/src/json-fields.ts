@@ -11,8 +11,7 @@ export type JsonParser<T> = (value: unknown, key: string) => T;
 const SHOWN_CHARACTERS = 80;
 
 export function jsonError(key: string, value: unknown, expected: string): CodedError<JsonErrorCode> {
-  const text =
-    value === undefined ? "(missing)" : typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value));
+  const text = value === undefined ? "(missing)" : ((JSON.stringify(value) as string | undefined) ?? typeof value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   return new CodedError<JsonErrorCode>("json/invalid", { key, value: shown, expected });
 }

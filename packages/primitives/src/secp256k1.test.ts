@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { bytesToHex, hexToBytes } from "./bytes.ts";
+import { keccak256 } from "./hash.ts";
+import { privateKeyToAddress, recoverAddress, SECP256K1_HALF_N, SECP256K1_N, signHash } from "./secp256k1.ts";
+import { loadSecp256k1Backend, NOBLE_BACKEND } from "./secp256k1-backend.ts";
+
+const privateKey = new Uint8Array(32).fill(0x11);
+const hash = keccak256(Uint8Array.of(1, 2, 3));
+
+describe("secp256k1", () => {
+  it("knows the address of a private key", () => {
+    expect(bytesToHex(privateKeyToAddress(privateKey))).toBe("0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a");
+  });
+
+  it("signs deterministically with a low s, and recovers the signer", () => {
+    const { r, s, yParity } = signHash(hash, privateKey);
+    expect(signHash(hash, privateKey)).toEqual({ r, s, yParity });
+    expect(BigInt(bytesToHex(s)) <= SECP256K1_HALF_N).toBe(true);
+    expect(recoverAddress(hash, r, s, yParity)).toEqual(privateKeyToAddress(privateKey));
+    expect(recoverAddress(hash, r, s, yParity ^ 1)).not.toEqual(privateKeyToAddress(privateKey));
+  });
+
+  it("signs the gossip vector's message as the protocol says", () => {
+    const { r, s, yParity } = signHash(
+      hexToBytes("0xa72648feb555df2e5769522d63f335024a540b559e415dfdefc902306fbb10d2"),
+      privateKey,
+    );
+    expect(bytesToHex(r)).toBe("0x173521b0362938539d85f37232e7a4563260cdb2c4aea985d6641653395158e0");
+    expect(bytesToHex(s)).toBe("0x4e68ac87768247a013258e3cb1960e4c95c4cb07825e44352cb2ff36e01fd980");
+    expect(yParity).toBe(1);
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["zero", new Uint8Array(32)],
+    ["the curve's order", hexToBytes(SECP256K1_N.toString(16))],
+    ["31 bytes", new Uint8Array(31).fill(1)],
+  ])("refuses %s as a private key", (_, key) => {
+    expect(() => signHash(hash, key)).toThrow("secp256k1/bad-private-key");
+    expect(() => privateKeyToAddress(key)).toThrow("secp256k1/bad-private-key");
+  });
+
+  it.each<[string, Uint8Array, Uint8Array, number]>([
+    ["r = 0", new Uint8Array(1), Uint8Array.of(1), 0],
+    ["s = 0", Uint8Array.of(1), new Uint8Array(1), 0],
+    ["r of 33 bytes", new Uint8Array(33), Uint8Array.of(1), 0],
+    ["r that is no point's x", Uint8Array.of(5), Uint8Array.of(1), 0],
+    ["y parity 4", Uint8Array.of(1), Uint8Array.of(1), 4],
+  ])("refuses %s as a signature", (_, r, s, yParity) => {
+    expect(() => recoverAddress(hash, r, s, yParity)).toThrow("secp256k1/bad-signature");
+  });
+});
+
+describe("backends", () => {
+  it("falls back to pure JavaScript where the binding does not load", async () => {
+    const backend = await loadSecp256k1Backend(() => Promise.reject(new Error("no native build")));
+    expect(backend).toBe(NOBLE_BACKEND);
+  });
+
+  it("agree", async () => {
+    const loaded = await loadSecp256k1Backend();
+    for (let i = 1; i < 20; i++) {
+      const key = keccak256(Uint8Array.of(i));
+      const message = keccak256(key);
+      const signed = NOBLE_BACKEND.sign(message, key);
+      const other = loaded.sign(message, key);
+      expect(bytesToHex(signed.signature)).toBe(bytesToHex(other.signature));
+      expect(signed.yParity).toBe(other.yParity);
+      const recovered = NOBLE_BACKEND.recover(message, signed.signature, signed.yParity);
+      expect(bytesToHex(recovered)).toBe(bytesToHex(loaded.recover(message, signed.signature, signed.yParity)));
+      expect(bytesToHex(recovered)).toBe(bytesToHex(NOBLE_BACKEND.publicKey(key)));
+      expect(bytesToHex(loaded.publicKey(key))).toBe(bytesToHex(NOBLE_BACKEND.publicKey(key)));
+    }
+  });
+
+  it("recover high-s signatures alike", async () => {
+    const loaded = await loadSecp256k1Backend();
+    const { signature, yParity } = loaded.sign(hash, privateKey);
+    const high = SECP256K1_N - BigInt(bytesToHex(signature.subarray(32)));
+    const flipped = Uint8Array.of(...signature.subarray(0, 32), ...hexToBytes(high.toString(16).padStart(64, "0")));
+    expect(bytesToHex(NOBLE_BACKEND.recover(hash, flipped, yParity ^ 1))).toBe(
+      bytesToHex(loaded.recover(hash, flipped, yParity ^ 1)),
+    );
+  });
+});
