@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { processUsage, UsageWatch } from "./process-usage.ts";
+
+describe("process usage", () => {
+  it("sees the CPU time and memory of this process", () => {
+    const before = processUsage(process.pid)!;
+    const until = Date.now() + 150;
+    while (Date.now() < until);
+    const after = processUsage(process.pid)!;
+    expect(after.cpuSec - before.cpuSec).toBeGreaterThanOrEqual(0.05);
+    expect(after.rssBytes / process.memoryUsage().rss).toBeGreaterThan(0.5);
+    expect(after.rssBytes / process.memoryUsage().rss).toBeLessThan(2);
+  });
+
+  it("has nothing to say of a process that does not exist", () => {
+    expect(processUsage(999_999_999)).toBeUndefined();
+  });
+
+  it("sums up what it watched", () => {
+    const watch = new UsageWatch(
+      new Map([
+        ["me", () => process.pid],
+        ["gone", () => undefined],
+      ]),
+      10_000,
+    );
+    const [me, gone] = watch.stop();
+    expect(me!.peakRssMiB).toBeGreaterThan(10);
+    expect(gone).toEqual({ name: "gone", cores: 0, peakRssMiB: 0 });
+  });
+});
