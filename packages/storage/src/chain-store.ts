@@ -27,12 +27,18 @@ export interface TransactionLocation {
   readonly index: number;
 }
 
-/** State as of one canonical block. Reads are synchronous. */
+/**
+ * State as of one canonical block; stays right while later blocks are committed. Reads are synchronous.
+ * When the block leaves the canonical chain they throw storage/state-gone.
+ */
 export interface StateView {
   readonly block: BlockId;
   readAccount(address: Uint8Array): StoredAccount | undefined;
+  /** 32 bytes; undefined is zero */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
+  /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
+  /** of this block or an ancestor */
   readBlockHash(number: number): Uint8Array | undefined;
 }
 
@@ -41,6 +47,9 @@ export type ForkchoiceLabel = "safe" | "finalized";
 /**
  * The chain on disk. The flat state and the trie nodes are those of `head()`; older states come from change sets and their
  * history index. Every write method is one atomic commit: a kill at any moment leaves the state before or after it.
+ * Only canonical blocks are kept: a reorganisation removes the blocks it unwinds.
+ *
+ * All methods throw storage/corrupted, storage/io, and those that write storage/read-only, storage/disk-full.
  */
 export interface ChainStore {
   /** last canonical block with state; undefined before the genesis is written */
@@ -53,18 +62,24 @@ export interface ChainStore {
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined;
   readCanonicalHash(number: number): Uint8Array | undefined;
   readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined;
+  /** undefined for an unknown block, and on a chain without difficulty */
   readTotalDifficulty(hash: Uint8Array): bigint | undefined;
 
   /** State at a canonical block, by number; undefined when pruned or not yet there. */
   stateAt(blockNumber: number): StateView | undefined;
-  /** Trie nodes at a canonical block (undo of the node change sets in memory); undefined when out of the proof window. */
+  /** Trie nodes at a canonical block; undefined when out of the proof window or not yet there. */
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined;
 
   /** Genesis: block, flat state and trie of an empty store. @throws CodedError storage/not-empty */
   writeGenesis(commit: BlockCommit): void;
   /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
   commitBlock(commit: BlockCommit, labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
-  /** Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order; all in one transaction. */
+  /**
+   * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order; all in one transaction. A label on a block that is
+   * unwound is removed, unless `labels` sets it.
+   *
+   * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
+   */
   reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
   writeLabels(labels: Partial<Record<ForkchoiceLabel, BlockId>>): void;
 
@@ -72,7 +87,10 @@ export interface ChainStore {
   readMeta(key: string): Uint8Array | undefined;
   writeMeta(key: string, value: Uint8Array): void;
 
-  /** Canonical blocks whose logs may match, ascending; the caller filters exactly. */
+  /**
+   * Canonical blocks whose logs may match, ascending; the caller filters exactly. Undefined or empty lists match anything. Takes time in
+   * proportion to the blocks of the rarest condition.
+   */
   blocksWithLogs(
     filter: {
       readonly addresses?: readonly Uint8Array[] | undefined;
@@ -83,4 +101,49 @@ export interface ChainStore {
   ): Iterable<number>;
 
   close(): Promise<void>;
+}
+
+/** Rows and bytes of one table. */
+export interface TableStats {
+  readonly entries: number;
+  readonly sizeBytes: number;
+}
+
+export interface StorageStats {
+  readonly folder: string;
+  readonly format: number;
+  readonly head: BlockId | undefined;
+  /** first block of the chain, usually 0 */
+  readonly firstBlock: number | undefined;
+  /** lowest block whose trie nodes can be read */
+  readonly oldestProvableBlock: number | undefined;
+  readonly fileBytes: number;
+  /** inside the file, used again by later commits */
+  readonly freeBytes: number;
+  readonly tables: Readonly<Record<string, TableStats>>;
+}
+
+/** Result of recomputing everything that the head's state root commits to. */
+export interface StateVerification {
+  readonly block: BlockId;
+  readonly expectedStateRoot: Uint8Array;
+  readonly stateRoot: Uint8Array;
+  readonly accounts: number;
+  readonly slots: number;
+  readonly codes: number;
+  readonly nodes: number;
+  /** what is wrong, in words, at most a hundred; empty: all is right */
+  readonly problems: readonly string[];
+}
+
+/** A `ChainStore` with what its operator needs. */
+export interface ChainDatabase extends ChainStore {
+  storageStats(): StorageStats;
+  /**
+   * Recomputes all storage roots and the state root from the flat state and compares them, every trie node and every code with what is
+   * stored. Reads everything, once for each `maxEntriesInMemory` accounts.
+   *
+   * @throws {CodedError} storage/empty
+   */
+  verifyState(options?: { readonly maxEntriesInMemory?: number | undefined }): StateVerification;
 }

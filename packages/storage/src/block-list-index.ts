@@ -1,0 +1,139 @@
+import { storageError } from "./errors.ts";
+import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
+import { startsWith, type Table } from "./table.ts";
+
+/*
+ * Sorted lists of block numbers, one for each key (an address, a slot, a topic), in chunks:
+ *   row key: key ‖ highest block number of the chunk 6; of the last chunk, which grows: MAX_BLOCK_NUMBER
+ *   row:     1 if there are earlier chunks, else 0, 1 byte ‖ first number 6 ‖ distance of each further number from the first 4
+ * The chunk with the first number above N is found by one seek to key ‖ N + 1. Most keys have one chunk, which is one read.
+ */
+
+const FIRST_AT = 1;
+const REST_AT = FIRST_AT + BLOCK_NUMBER_SIZE;
+const DISTANCE_SIZE = 4;
+/** Of full chunks; four fit into a page of 4 KiB with their keys. */
+const MAX_NUMBERS = 220;
+
+const countOf = (length: number): number => (length - REST_AT) / DISTANCE_SIZE + 1;
+
+function numberAt(chunk: Uint8Array, index: number): number {
+  const first = readBlockNumber(chunk, FIRST_AT);
+  return index === 0 ? first : first + readUint32(chunk, REST_AT + (index - 1) * DISTANCE_SIZE);
+}
+
+/** Index of the first number of the chunk that is at least `number`; the count when there is none. */
+function lowerBound(chunk: Uint8Array, number: number): number {
+  let low = 0;
+  let high = countOf(chunk.length);
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (numberAt(chunk, middle) < number) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export class BlockListIndex {
+  readonly #table: Table;
+  /** by size of the keys: a row key to build in */
+  readonly #rowKeys = new Map<number, Uint8Array>();
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  /** Valid until the next call for a key of the same size. */
+  #rowKey(key: Uint8Array, highest: number): Uint8Array {
+    let rowKey = this.#rowKeys.get(key.length);
+    if (rowKey === undefined) {
+      rowKey = new Uint8Array(key.length + BLOCK_NUMBER_SIZE);
+      this.#rowKeys.set(key.length, rowKey);
+    }
+    rowKey.set(key);
+    writeBlockNumber(rowKey, key.length, highest);
+    return rowKey;
+  }
+
+  /** Adds a number above all others of the key; one that is there already is ignored. */
+  append(key: Uint8Array, number: number): void {
+    const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
+    if (last === undefined) {
+      this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), newChunk(number, false));
+      return;
+    }
+    const count = countOf(last.length);
+    const highest = numberAt(last, count - 1);
+    if (highest === number) return;
+    if (highest > number) throw storageError("storage/corrupted", { row: "block list", reason: `${number} after ${highest}` });
+    if (count < MAX_NUMBERS) {
+      const longer = new Uint8Array(last.length + DISTANCE_SIZE);
+      for (let i = 0; i < last.length; i++) longer[i] = last[i]!;
+      writeUint32(longer, last.length, number - readBlockNumber(last, FIRST_AT));
+      this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), longer);
+      return;
+    }
+    const full = this.#table.read(this.#rowKey(key, MAX_BLOCK_NUMBER))!;
+    this.#table.write(this.#rowKey(key, highest), full);
+    this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), newChunk(number, true));
+  }
+
+  /** Removes the numbers above `number`. */
+  truncate(key: Uint8Array, number: number): void {
+    let last = this.#table.read(this.#rowKey(key, MAX_BLOCK_NUMBER));
+    while (last !== undefined) {
+      const keep = lowerBound(last, number + 1);
+      if (keep > 0) {
+        if (keep === countOf(last.length)) return;
+        this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), last.slice(0, REST_AT + (keep - 1) * DISTANCE_SIZE));
+        return;
+      }
+      const hasEarlier = last[0] === 1;
+      this.#table.delete(this.#rowKey(key, MAX_BLOCK_NUMBER));
+      if (!hasEarlier) return;
+      const earlier = this.#table.lastUpTo(this.#rowKey(key, MAX_BLOCK_NUMBER));
+      if (earlier === undefined || !this.#isOf(earlier.key, key)) {
+        throw storageError("storage/corrupted", { row: "block list", reason: "an earlier chunk is missing" });
+      }
+      // The chunk before becomes the last one.
+      this.#table.delete(earlier.key);
+      this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), earlier.value);
+      last = earlier.value;
+    }
+  }
+
+  #isOf(rowKey: Uint8Array, key: Uint8Array): boolean {
+    return rowKey.length === key.length + BLOCK_NUMBER_SIZE && startsWith(rowKey, key);
+  }
+
+  /** The lowest number of the key that is at least `number`. */
+  firstFrom(key: Uint8Array, number: number): number | undefined {
+    const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
+    if (last === undefined) return undefined;
+    const first = readBlockNumber(last, FIRST_AT);
+    if (first >= number) {
+      if (first === number || last[0] === 0) return first;
+      const entry = this.#table.firstFrom(this.#rowKey(key, number))!;
+      return numberAt(entry.value, lowerBound(entry.value, number));
+    }
+    const index = lowerBound(last, number);
+    return index < countOf(last.length) ? numberAt(last, index) : undefined;
+  }
+
+  /** The chunk that holds `firstFrom(key, number)`, as numbers. */
+  chunkFrom(key: Uint8Array, number: number): number[] | undefined {
+    const entry = this.#table.firstFrom(this.#rowKey(key, number));
+    if (entry === undefined || !this.#isOf(entry.key, key)) return undefined;
+    const numbers: number[] = [];
+    const count = countOf(entry.value.length);
+    for (let i = lowerBound(entry.value, number); i < count; i++) numbers.push(numberAt(entry.value, i));
+    return numbers.length === 0 ? undefined : numbers;
+  }
+}
+
+function newChunk(number: number, hasEarlier: boolean): Uint8Array {
+  const chunk = new Uint8Array(REST_AT);
+  chunk[0] = hasEarlier ? 1 : 0;
+  writeBlockNumber(chunk, FIRST_AT, number);
+  return chunk;
+}

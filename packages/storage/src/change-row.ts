@@ -1,0 +1,103 @@
+import { compareBytes } from "@rnode/primitives";
+import { readUint32, writeUint32 } from "./keys.ts";
+
+/*
+ * What one block changed of one account, as it was before:
+ *   bytes of the account row 1 (0: it did not exist) ‖ account row ‖ [number of slots 4 ‖ slots 32 each, ascending ‖ bytes of each value 1
+ *   each ‖ values]
+ * The bracket is left out when there are no slots. A value of 0 bytes: the slot was empty.
+ */
+
+export interface OldSlot {
+  /** 32 bytes */
+  readonly slot: Uint8Array;
+  /** without leading zeros; undefined: empty */
+  readonly value: Uint8Array | undefined;
+}
+
+const SLOT_SIZE = 32;
+
+/** @param slots sorted here */
+export function encodeChangeRow(account: Uint8Array | undefined, slots: OldSlot[]): Uint8Array {
+  slots.sort((a, b) => compareBytes(a.slot, b.slot));
+  const accountSize = account?.length ?? 0;
+  let size = 1 + accountSize;
+  if (slots.length > 0) size += 4 + slots.length * (SLOT_SIZE + 1);
+  for (const { value } of slots) size += value?.length ?? 0;
+  const row = new Uint8Array(size);
+  row[0] = accountSize;
+  if (account !== undefined) row.set(account, 1);
+  if (slots.length === 0) return row;
+  const countAt = 1 + accountSize;
+  writeUint32(row, countAt, slots.length);
+  let slotAt = countAt + 4;
+  let sizeAt = slotAt + slots.length * SLOT_SIZE;
+  let valueAt = sizeAt + slots.length;
+  for (const { slot, value } of slots) {
+    row.set(slot, slotAt);
+    slotAt += SLOT_SIZE;
+    row[sizeAt++] = value?.length ?? 0;
+    if (value !== undefined) {
+      row.set(value, valueAt);
+      valueAt += value.length;
+    }
+  }
+  return row;
+}
+
+/** Where the account row begins, undefined when the account did not exist. Only indexes into `row`. */
+export function oldAccountAt(row: Uint8Array): number | undefined {
+  return row[0] === 0 ? undefined : 1;
+}
+
+/** Where the old value of the slot lies in the row; undefined when the block did not change the slot. Only indexes into `row`. */
+export function findOldSlot(row: Uint8Array, slot: Uint8Array): { at: number; size: number } | undefined {
+  const countAt = 1 + row[0]!;
+  if (countAt === row.length) return undefined;
+  const count = readUint32(row, countAt);
+  const slotsAt = countAt + 4;
+  let low = 0;
+  let high = count - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const order = compareSlot(row, slotsAt + middle * SLOT_SIZE, slot);
+    if (order === 0) return valueSpan(row, slotsAt, count, middle);
+    if (order < 0) low = middle + 1;
+    else high = middle - 1;
+  }
+  return undefined;
+}
+
+function compareSlot(row: Uint8Array, at: number, slot: Uint8Array): number {
+  for (let i = 0; i < SLOT_SIZE; i++) {
+    const difference = row[at + i]! - slot[i]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function valueSpan(row: Uint8Array, slotsAt: number, count: number, index: number): { at: number; size: number } {
+  const sizesAt = slotsAt + count * SLOT_SIZE;
+  let at = sizesAt + count;
+  for (let i = 0; i < index; i++) at += row[sizesAt + i]!;
+  return { at, size: row[sizesAt + index]! };
+}
+
+/** All of a row, views into it. */
+export function decodeChangeRow(row: Uint8Array): { account: Uint8Array | undefined; slots: OldSlot[] } {
+  const countAt = 1 + row[0]!;
+  const account = row[0] === 0 ? undefined : row.subarray(1, countAt);
+  const slots: OldSlot[] = [];
+  if (countAt === row.length) return { account, slots };
+  const count = readUint32(row, countAt);
+  const sizesAt = countAt + 4 + count * SLOT_SIZE;
+  let valueAt = sizesAt + count;
+  for (let i = 0; i < count; i++) {
+    const slotAt = countAt + 4 + i * SLOT_SIZE;
+    const size = row[sizesAt + i]!;
+    const value = size === 0 ? undefined : row.subarray(valueAt, valueAt + size);
+    slots.push({ slot: row.subarray(slotAt, slotAt + SLOT_SIZE), value });
+    valueAt += size;
+  }
+  return { account, slots };
+}

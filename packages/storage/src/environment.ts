@@ -1,0 +1,157 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { open, type RootDatabase, type TransactionFlags } from "lmdb";
+import type { TableStats } from "./chain-store.ts";
+import { storageError, toStorageError } from "./errors.ts";
+import { Table } from "./table.ts";
+import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
+
+export interface EnvironmentOptions {
+  readonly readOnly: boolean;
+  /** bytes of address space to begin with; it grows with the database */
+  readonly mapSizeBytes: number | undefined;
+  /**
+   * "each": a commit is on the disk when it returns. "interval": it is in the operating system's hands (a killed process loses nothing),
+   * and on the disk after at most `syncIntervalMs`; a power cut loses the last commits, never the database.
+   */
+  readonly sync: "each" | "interval";
+  readonly syncIntervalMs: number;
+}
+
+/** Bytes of `data.mdb`, its free pages, and every table. */
+export interface EnvironmentStats {
+  readonly fileBytes: number;
+  readonly freeBytes: number;
+  readonly tables: Readonly<Record<string, TableStats>>;
+}
+
+const MAX_TABLES = 48;
+const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
+const ABORTABLE_AND_COMMITTED = 0x3;
+
+/** One LMDB environment: opening, locking, transactions, errors. Knows nothing of what the tables hold. */
+export class Environment {
+  readonly folder: string;
+  readonly readOnly: boolean;
+  readonly #root: RootDatabase<Uint8Array, Uint8Array>;
+  readonly #lock: WriterLock | undefined;
+  readonly #sync: "each" | "interval";
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #tables = new Map<string, Table>();
+  #isFlushed = true;
+  #flushError: Error | undefined;
+
+  /**
+   * @throws {CodedError} storage/locked, storage/no-database, storage/corrupted, storage/disk-full, storage/io
+   */
+  constructor(folder: string, options: EnvironmentOptions) {
+    this.folder = folder;
+    this.readOnly = options.readOnly;
+    this.#sync = options.sync;
+    const file = join(folder, "data.mdb");
+    if (options.readOnly && !existsSync(file)) throw storageError("storage/no-database", { folder });
+    this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
+    try {
+      this.#root = open({
+        path: folder,
+        noSubdir: false,
+        encoding: "binary",
+        keyEncoding: "binary",
+        maxDbs: MAX_TABLES,
+        maxReaders: 256,
+        readOnly: options.readOnly,
+        // Overlapping: LMDB keeps the last flushed state usable while later commits are not flushed yet.
+        ...(options.readOnly ? {} : { overlappingSync: options.sync === "interval" }),
+        ...(options.mapSizeBytes === undefined ? {} : { mapSize: options.mapSizeBytes }),
+      });
+    } catch (error) {
+      this.#lock?.release();
+      throw toStorageError(error, folder);
+    }
+    if (!options.readOnly && options.sync === "interval") {
+      this.#timer = setInterval(() => void this.#flush(), options.syncIntervalMs);
+      this.#timer.unref();
+    }
+  }
+
+  /** Opens a table, made if missing; read-only: undefined if missing. */
+  openTable(name: string): Table | undefined {
+    try {
+      const db = this.#root.openDB({ name, encoding: "binary", keyEncoding: "binary" });
+      if (db === undefined) return undefined;
+      const table = new Table(db);
+      this.#tables.set(name, table);
+      return table;
+    } catch (error) {
+      throw toStorageError(error, this.folder);
+    }
+  }
+
+  /** Names of all tables in the file, also those that were not opened. */
+  tableNames(): string[] {
+    const names: string[] = [];
+    for (const key of this.#root.getKeys({})) names.push(new TextDecoder().decode(key));
+    return names.map((name) => name.replace(/\0$/, ""));
+  }
+
+  /**
+   * Runs `action` as one atomic commit: all of its writes or, when it throws, none. Durable at return (`sync` "each").
+   *
+   * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
+   */
+  atomically<T>(action: () => T): T {
+    if (this.readOnly) throw storageError("storage/read-only", { folder: this.folder });
+    if (this.#flushError !== undefined) throw toStorageError(this.#flushError, this.folder);
+    const flags = this.#sync === "each" ? ABORTABLE_AND_COMMITTED : ABORTABLE_AND_COMMITTED | NOT_FLUSHED;
+    try {
+      const result = this.#root.transactionSync(action, flags);
+      this.#isFlushed = this.#sync === "each";
+      return result;
+    } catch (error) {
+      throw toStorageError(error, this.folder);
+    }
+  }
+
+  /** Lets a reader see what others committed since; a writer sees its own commits at once. */
+  refresh(): void {
+    this.#root.resetReadTxn();
+  }
+
+  stats(): EnvironmentStats {
+    const tables: Record<string, TableStats> = {};
+    for (const [name, table] of this.#tables) tables[name] = table.stats();
+    const { pageSize, lastPageNumber, free } = this.#root.getStats() as {
+      pageSize: number;
+      lastPageNumber: number;
+      free: { entryCount: number; treeLeafPageCount: number; treeBranchPageCount: number; overflowPages: number };
+    };
+    const fileBytes = (lastPageNumber + 1) * pageSize;
+    const used = Object.values(tables).reduce((sum, table) => sum + table.sizeBytes, 0);
+    const ownPages = (free.treeLeafPageCount + free.treeBranchPageCount + free.overflowPages + 3) * pageSize;
+    return { fileBytes, freeBytes: Math.max(0, fileBytes - used - ownPages), tables };
+  }
+
+  /** fsync in a thread of its own; an error is reported by the next commit. */
+  #flush(): Promise<void> {
+    if (this.#isFlushed) return Promise.resolve();
+    this.#isFlushed = true;
+    // Missing in the library's types.
+    const root = this.#root as unknown as { sync(callback: (error: Error | null | undefined) => void): void };
+    return new Promise((resolve) => {
+      root.sync((error) => {
+        if (error !== null && error !== undefined) this.#flushError = error;
+        resolve();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    try {
+      await this.#flush();
+      await this.#root.close();
+    } finally {
+      this.#lock?.release();
+    }
+  }
+}

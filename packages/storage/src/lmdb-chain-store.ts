@@ -1,0 +1,318 @@
+import { bytesToHex, equalBytes, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
+import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
+import type { TrieNodeReader } from "@rnode/trie";
+import { BlockTables } from "./block-tables.ts";
+import type {
+  BlockCommit,
+  ChainDatabase,
+  ForkchoiceLabel,
+  StateVerification,
+  StateView,
+  StorageStats,
+  TransactionLocation,
+} from "./chain-store.ts";
+import type { Environment } from "./environment.ts";
+import { storageError } from "./errors.ts";
+import { type LogFilter, LogIndex } from "./log-index.ts";
+import { type Head, MetaTable } from "./meta-table.ts";
+import { NodeTables } from "./node-tables.ts";
+import { FORMAT, openTables, type Tables } from "./schema.ts";
+import { StateTables } from "./state-tables.ts";
+import { StoredNodeView, StoredStateView, type ViewSource } from "./state-view.ts";
+import { verifyTables } from "./verify-state.ts";
+
+type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
+
+export interface ChainStoreOptions {
+  /** a reader beside the process that writes; sees each commit from the next turn of the event loop on */
+  readonly readOnly?: boolean | undefined;
+  /** address space to begin with, bytes; grows with the database */
+  readonly mapSize?: number | undefined;
+  /** how far back tries can be read and blocks unwound; default a week of two-second blocks */
+  readonly proofWindowBlocks?: number | undefined;
+  /**
+   * "each" (default): a commit is on the disk when it returns. "interval": at most `syncIntervalMs` later; a killed process still loses
+   * nothing, a power cut the last commits.
+   */
+  readonly sync?: "each" | "interval" | undefined;
+  readonly syncIntervalMs?: number | undefined;
+}
+
+const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
+/** Reorganisations of this depth must always be possible. */
+const MIN_PROOF_WINDOW_BLOCKS = 128;
+const DEFAULT_SYNC_INTERVAL_MS = 1000;
+/** A window made smaller is caught up with over many commits. */
+const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
+const DEFAULT_VERIFY_ENTRIES = 500_000;
+
+/**
+ * Opens the chain database in a folder, making it if it is new.
+ *
+ * @throws {CodedError} storage/locked (folder, pid), storage/no-database, storage/foreign-database, storage/newer-format,
+ * storage/corrupted, storage/disk-full, storage/io
+ */
+export function openChainStore(path: string, options: ChainStoreOptions = {}): ChainDatabase {
+  const { environment, tables } = openTables(path, {
+    readOnly: options.readOnly ?? false,
+    mapSizeBytes: options.mapSize,
+    sync: options.sync ?? "each",
+    syncIntervalMs: options.syncIntervalMs ?? DEFAULT_SYNC_INTERVAL_MS,
+  });
+  const window = Math.max(MIN_PROOF_WINDOW_BLOCKS, options.proofWindowBlocks ?? DEFAULT_PROOF_WINDOW_BLOCKS);
+  return new LmdbChainStore(environment, tables, window);
+}
+
+class LmdbChainStore implements ChainDatabase, ViewSource {
+  readonly #environment: Environment;
+  readonly #tables: Tables;
+  readonly #proofWindowBlocks: number;
+  readonly #meta: MetaTable;
+  readonly #logs: LogIndex;
+  readonly blocks: BlockTables;
+  readonly state: StateTables;
+  readonly nodes: NodeTables;
+  /** of the writer, who alone moves it; a reader asks the database */
+  #head: Head | undefined;
+
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
+    this.#environment = environment;
+    this.#tables = tables;
+    this.#proofWindowBlocks = proofWindowBlocks;
+    this.#meta = new MetaTable(tables.meta);
+    this.#logs = new LogIndex(tables.logs);
+    this.blocks = new BlockTables(tables);
+    this.state = new StateTables(tables);
+    this.nodes = new NodeTables(tables);
+    this.#head = this.#meta.readHead();
+  }
+
+  #currentHead(): Head | undefined {
+    return this.#environment.readOnly ? this.#meta.readHead() : this.#head;
+  }
+
+  currentHead(): Head {
+    const head = this.#currentHead();
+    if (head === undefined) throw storageError("storage/empty", { folder: this.#environment.folder });
+    return head;
+  }
+
+  head(): BlockId | undefined {
+    const head = this.#currentHead();
+    return head === undefined ? undefined : { number: head.number, hash: head.hashHex };
+  }
+
+  label(label: ForkchoiceLabel): BlockId | undefined {
+    return this.#meta.readLabel(label);
+  }
+
+  /** Runs `read` with the number of a block that is stored. */
+  #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
+    const number = this.blocks.numberOf(hash);
+    return number === undefined ? undefined : read(number);
+  }
+
+  readHeader(hash: Uint8Array): Header | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.header(number));
+  }
+
+  readBlock(hash: Uint8Array): Block | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.block(number));
+  }
+
+  readReceipts(hash: Uint8Array): readonly Receipt[] | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.receipts(number));
+  }
+
+  readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.senders(number));
+  }
+
+  readTotalDifficulty(hash: Uint8Array): bigint | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.totalDifficulty(number));
+  }
+
+  readCanonicalHash(number: number): Uint8Array | undefined {
+    return this.blocks.canonicalHash(number);
+  }
+
+  readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined {
+    return this.blocks.transactionLocation(transactionHash);
+  }
+
+  stateAt(blockNumber: number): StateView | undefined {
+    const hash = this.blocks.canonicalHash(blockNumber);
+    return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
+  }
+
+  trieNodesAt(blockNumber: number): TrieNodeReader | undefined {
+    const oldest = this.#oldestProvableBlock();
+    if (oldest === undefined || blockNumber < oldest) return undefined;
+    const hash = this.blocks.canonicalHash(blockNumber);
+    return hash === undefined ? undefined : new StoredNodeView(this, blockNumber, hash);
+  }
+
+  #oldestProvableBlock(): number | undefined {
+    const head = this.#currentHead();
+    if (head === undefined) return undefined;
+    const oldestChanges = this.nodes.oldestChanges();
+    const kept = oldestChanges === undefined ? head.number : oldestChanges - 1;
+    return Math.max(kept, head.number - this.#proofWindowBlocks);
+  }
+
+  writeGenesis(commit: BlockCommit): void {
+    this.#write(undefined, () => {
+      if (this.#head !== undefined) throw storageError("storage/not-empty", { head: this.#head.number });
+      const { number } = commit.block.header;
+      this.#meta.writeFirstBlock(number);
+      this.blocks.write(commit);
+      this.state.writeCodes(commit.changes.codes);
+      this.state.writeGenesis(commit.changes.accounts, commit.storageRoots);
+      this.nodes.writeGenesis(commit.nodes);
+      return { number, hash: commit.hash, hashHex: bytesToHex(commit.hash), reorganisations: 0 };
+    });
+  }
+
+  commitBlock(commit: BlockCommit, labels?: Labels): void {
+    this.#write(labels, () => {
+      const head = this.#append(this.currentHead(), commit);
+      this.#pruneNodes(head.number);
+      return head;
+    });
+  }
+
+  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void {
+    this.#write(labels, () => {
+      const before = this.currentHead();
+      const target = this.blocks.canonicalHash(toNumber);
+      if (target === undefined || toNumber > before.number) {
+        throw storageError("storage/unknown-ancestor", { number: toNumber, head: before.number });
+      }
+      const oldest = this.#oldestProvableBlock();
+      if (oldest !== undefined && toNumber < oldest) throw storageError("storage/unwind-too-deep", { number: toNumber, oldest });
+      for (let number = before.number; number > toNumber; number--) this.#unwind(number);
+      const reorganisations = before.reorganisations + (toNumber < before.number ? 1 : 0);
+      let head: Head = { number: toNumber, hash: target, hashHex: bytesToHex(target), reorganisations };
+      for (const commit of commits) head = this.#append(head, commit);
+      if (toNumber < before.number) this.#dropLabelsOfUnwound();
+      this.#pruneNodes(head.number);
+      return head;
+    });
+  }
+
+  writeLabels(labels: Labels): void {
+    this.#environment.atomically(() => this.#writeLabels(labels));
+  }
+
+  readMeta(key: string): Uint8Array | undefined {
+    return this.#meta.readClientValue(key);
+  }
+
+  writeMeta(key: string, value: Uint8Array): void {
+    this.#environment.atomically(() => this.#meta.writeClientValue(key, value));
+  }
+
+  blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number> {
+    const head = this.#currentHead();
+    return head === undefined ? [] : this.#logs.blocks(filter, fromBlock, Math.min(toBlock, head.number));
+  }
+
+  /** One transaction; the head in memory moves only when it is committed. */
+  #write(labels: Labels | undefined, action: () => Head): void {
+    this.#head = this.#environment.atomically(() => {
+      const head = action();
+      this.#meta.writeHead(head);
+      if (labels !== undefined) this.#writeLabels(labels);
+      return head;
+    });
+  }
+
+  #writeLabels(labels: Labels): void {
+    if (labels.safe !== undefined) this.#meta.writeLabel("safe", labels.safe);
+    if (labels.finalized !== undefined) this.#meta.writeLabel("finalized", labels.finalized);
+  }
+
+  #append(head: Head, commit: BlockCommit): Head {
+    const { block, hash, changes, storageRoots, nodes, receipts } = commit;
+    const { number, parentHash } = block.header;
+    if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
+      throw storageError("storage/not-child-of-head", {
+        number,
+        parentHash: bytesToHex(parentHash),
+        head: `${head.number} ${head.hashHex}`,
+      });
+    }
+    this.blocks.write(commit);
+    this.state.writeCodes(changes.codes);
+    this.state.apply(number, changes.accounts, storageRoots);
+    const cleared = changes.accounts.filter(
+      ({ before, after, storageCleared }) => before !== undefined && (storageCleared || after === undefined),
+    );
+    this.nodes.apply(
+      number,
+      nodes,
+      cleared.map(({ address }) => keccak256(address)),
+    );
+    this.#logs.append(number, logsOf(receipts));
+    return { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
+  }
+
+  #unwind(number: number): void {
+    this.#logs.remove(number, logsOf(this.blocks.receipts(number) ?? []));
+    this.nodes.unwind(number);
+    this.state.unwind(number);
+    this.blocks.remove(number);
+  }
+
+  #dropLabelsOfUnwound(): void {
+    for (const label of ["safe", "finalized"] as const) {
+      const block = this.#meta.readLabel(label);
+      if (block === undefined) continue;
+      if (!equalBytes(this.blocks.canonicalHash(block.number) ?? ZERO_HASH, hexToBytes(block.hash)))
+        this.#meta.writeLabel(label, undefined);
+    }
+  }
+
+  #pruneNodes(headNumber: number): void {
+    for (let i = 0; i < MAX_PRUNED_BLOCKS_PER_COMMIT; i++) {
+      if (this.nodes.pruneOldest(headNumber - this.#proofWindowBlocks) === undefined) return;
+    }
+  }
+
+  storageStats(): StorageStats {
+    const { fileBytes, freeBytes, tables } = this.#environment.stats();
+    return {
+      folder: this.#environment.folder,
+      format: FORMAT,
+      head: this.head(),
+      firstBlock: this.#meta.readFirstBlock(),
+      oldestProvableBlock: this.#oldestProvableBlock(),
+      fileBytes,
+      freeBytes,
+      tables,
+    };
+  }
+
+  verifyState(options: { readonly maxEntriesInMemory?: number | undefined } = {}): StateVerification {
+    const head = this.currentHead();
+    const header = this.blocks.header(head.number);
+    if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
+    const verified = verifyTables(this.#tables, options.maxEntriesInMemory ?? DEFAULT_VERIFY_ENTRIES);
+    const problems = [...verified.problems];
+    if (!equalBytes(verified.stateRoot, header.stateRoot)) {
+      problems.unshift(
+        `state root of block ${head.number} is ${bytesToHex(header.stateRoot)}, recomputed ${bytesToHex(verified.stateRoot)}`,
+      );
+    }
+    const block = { number: head.number, hash: head.hashHex };
+    return { ...verified, block, expectedStateRoot: header.stateRoot, problems };
+  }
+
+  close(): Promise<void> {
+    return this.#environment.close();
+  }
+}
+
+function* logsOf(receipts: readonly Receipt[]): Generator<Receipt["logs"][number]> {
+  for (const { logs } of receipts) yield* logs;
+}

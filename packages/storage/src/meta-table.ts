@@ -1,0 +1,72 @@
+import { asciiToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
+import type { BlockId } from "@rnode/protocol";
+import type { ForkchoiceLabel } from "./chain-store.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber } from "./keys.ts";
+import type { Table } from "./table.ts";
+
+/** The head, and how many reorganisations there were: while that number stays, every canonical block stays canonical. */
+export interface Head {
+  readonly number: number;
+  readonly hash: Uint8Array;
+  readonly hashHex: Hex;
+  readonly reorganisations: number;
+}
+
+const HEAD_KEY = asciiToBytes("head");
+const FIRST_BLOCK_KEY = asciiToBytes("first-block");
+const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
+  safe: asciiToBytes("label-safe"),
+  finalized: asciiToBytes("label-finalized"),
+};
+/** Keys of the client, apart from ours. */
+const clientKey = (key: string): Uint8Array => asciiToBytes(`client/${key}`);
+const HASH_SIZE = 32;
+
+/** Small rows: head, labels, values of the client. */
+export class MetaTable {
+  readonly #table: Table;
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  readHead(): Head | undefined {
+    const row = this.#table.read(HEAD_KEY);
+    if (row === undefined) return undefined;
+    const hash = row.subarray(BLOCK_NUMBER_SIZE, BLOCK_NUMBER_SIZE + HASH_SIZE);
+    const reorganisations = readBlockNumber(row, BLOCK_NUMBER_SIZE + HASH_SIZE);
+    return { number: readBlockNumber(row, 0), hash, hashHex: bytesToHex(hash), reorganisations };
+  }
+
+  writeHead({ number, hash, reorganisations }: Head): void {
+    this.#table.write(HEAD_KEY, concatBytes(blockNumberKey(number), hash, blockNumberKey(reorganisations)));
+  }
+
+  readFirstBlock(): number | undefined {
+    const row = this.#table.peek(FIRST_BLOCK_KEY);
+    return row === undefined ? undefined : readBlockNumber(row, 0);
+  }
+
+  writeFirstBlock(number: number): void {
+    this.#table.write(FIRST_BLOCK_KEY, blockNumberKey(number));
+  }
+
+  readLabel(label: ForkchoiceLabel): BlockId | undefined {
+    const row = this.#table.read(LABEL_KEYS[label]);
+    if (row === undefined) return undefined;
+    return { number: readBlockNumber(row, 0), hash: bytesToHex(row.subarray(BLOCK_NUMBER_SIZE)) };
+  }
+
+  writeLabel(label: ForkchoiceLabel, block: BlockId | undefined): void {
+    if (block === undefined) this.#table.delete(LABEL_KEYS[label]);
+    else this.#table.write(LABEL_KEYS[label], concatBytes(blockNumberKey(block.number), hexToBytes(block.hash)));
+  }
+
+  readClientValue(key: string): Uint8Array | undefined {
+    return this.#table.read(clientKey(key));
+  }
+
+  writeClientValue(key: string, value: Uint8Array): void {
+    this.#table.write(clientKey(key), value);
+  }
+}

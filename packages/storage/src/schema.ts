@@ -1,0 +1,82 @@
+import { asciiToBytes } from "@rnode/primitives";
+import type { BlockTableSet } from "./block-tables.ts";
+import { Environment, type EnvironmentOptions } from "./environment.ts";
+import { storageError } from "./errors.ts";
+import type { NodeTableSet } from "./node-tables.ts";
+import type { StateTableSet } from "./state-tables.ts";
+import type { Table } from "./table.ts";
+
+/** Changes with every change of a table's meaning that older programs would misread. */
+export const FORMAT = 1;
+
+const TABLE_NAMES = [
+  "meta",
+  "headers",
+  "bodies",
+  "receipts",
+  "senders",
+  "canonical",
+  "numbers",
+  "transactions",
+  "totalDifficulty",
+  "accounts",
+  "storage",
+  "changes",
+  "accountHistory",
+  "storageHistory",
+  "codes",
+  "nodes",
+  "nodeHistory",
+  "nodeChanges",
+  "logs",
+] as const;
+
+export interface Tables extends BlockTableSet, StateTableSet, NodeTableSet {
+  readonly meta: Table;
+  readonly logs: Table;
+}
+
+const FORMAT_KEY = asciiToBytes("format");
+/** Tells our databases from others: the format row begins with it. */
+const FORMAT_MARK = asciiToBytes("rnode");
+
+/**
+ * Opens the database of the folder, making it if it is new.
+ *
+ * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/corrupted, storage/io
+ */
+export function openTables(folder: string, options: EnvironmentOptions): { environment: Environment; tables: Tables } {
+  const environment = new Environment(folder, options);
+  try {
+    const names = environment.tableNames();
+    const isNew = names.length === 0 && !options.readOnly;
+    if (!isNew && !names.includes("meta")) throw storageError("storage/foreign-database", { folder });
+    const meta = environment.openTable("meta");
+    if (meta === undefined) throw storageError("storage/foreign-database", { folder });
+    const row = meta.read(FORMAT_KEY);
+    // Without a row, but with the table: killed between making the table and writing the row, before anything else was written.
+    if (row === undefined && names.length > 1) throw storageError("storage/foreign-database", { folder });
+    if (row !== undefined) assertFormat(folder, row);
+    if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
+    if (row === undefined) environment.atomically(() => meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT)));
+    const opened: Record<string, Table> = {};
+    for (const name of TABLE_NAMES) {
+      const table = environment.openTable(name);
+      // A reader that comes while the writer makes the tables for the first time.
+      if (table === undefined) throw storageError("storage/no-database", { folder });
+      opened[name] = table;
+    }
+    return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
+  } catch (error) {
+    void environment.close();
+    throw error;
+  }
+}
+
+function assertFormat(folder: string, row: Uint8Array): void {
+  const isOurs = row.length === FORMAT_MARK.length + 1 && FORMAT_MARK.every((byte, i) => row[i] === byte);
+  if (!isOurs) throw storageError("storage/foreign-database", { folder });
+  const format = row[FORMAT_MARK.length]!;
+  if (format > FORMAT) throw storageError("storage/newer-format", { folder, format, supported: FORMAT });
+  if (format < FORMAT) throw storageError("storage/foreign-database", { folder, format });
+}

@@ -1,0 +1,216 @@
+import type { AccountChange } from "@rnode/evm";
+import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, trimBytesLeft } from "@rnode/primitives";
+import { decodeAccountValue, encodeAccountValue } from "./account-value.ts";
+import { BlockListIndex } from "./block-list-index.ts";
+import type { StoredAccount } from "./chain-store.ts";
+import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccountAt } from "./change-row.ts";
+import { storageError } from "./errors.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
+import type { Table } from "./table.ts";
+
+const ADDRESS_SIZE = 20;
+const SLOT_KEY_SIZE = ADDRESS_SIZE + 32;
+
+export interface StateTableSet {
+  /** address → account */
+  readonly accounts: Table;
+  /** address ‖ slot → value without leading zeros */
+  readonly storage: Table;
+  /** block ‖ address → what the account was before the block (change-row.ts) */
+  readonly changes: Table;
+  /** address → blocks that changed the account */
+  readonly accountHistory: Table;
+  /** address ‖ slot → blocks that changed the slot */
+  readonly storageHistory: Table;
+  /** code hash → code; never removed */
+  readonly codes: Table;
+}
+
+/**
+ * Flat state at the head, and the states before it: the state after block N has the old value of the first block after N that changed
+ * the account or slot, else what the head has.
+ */
+export class StateTables {
+  readonly #tables: StateTableSet;
+  readonly #accountHistory: BlockListIndex;
+  readonly #storageHistory: BlockListIndex;
+  readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
+  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
+
+  constructor(tables: StateTableSet) {
+    this.#tables = tables;
+    this.#accountHistory = new BlockListIndex(tables.accountHistory);
+    this.#storageHistory = new BlockListIndex(tables.storageHistory);
+  }
+
+  #slotKeyOf(address: Uint8Array, slot: Uint8Array): Uint8Array {
+    this.#slotKey.set(address);
+    this.#slotKey.set(slot, ADDRESS_SIZE);
+    return this.#slotKey;
+  }
+
+  #changeKeyOf(number: number, address: Uint8Array): Uint8Array {
+    writeBlockNumber(this.#changeKey, 0, number);
+    this.#changeKey.set(address, BLOCK_NUMBER_SIZE);
+    return this.#changeKey;
+  }
+
+  readAccount(address: Uint8Array): StoredAccount | undefined {
+    const row = this.#tables.accounts.peek(address);
+    return row === undefined ? undefined : decodeAccountValue(row);
+  }
+
+  /** 32 bytes; undefined is zero. */
+  readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
+    const value = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
+    return value === undefined ? undefined : toWord(value, 0, value.length);
+  }
+
+  /** The account after block `number`, which is not above the head. */
+  readAccountAt(number: number, address: Uint8Array): StoredAccount | undefined {
+    const changedAt = this.#accountHistory.firstFrom(address, number + 1);
+    if (changedAt === undefined) return this.readAccount(address);
+    const row = this.#changeRow(changedAt, address);
+    const at = oldAccountAt(row);
+    return at === undefined ? undefined : decodeAccountValue(row, at);
+  }
+
+  readStorageAt(number: number, address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
+    const changedAt = this.#storageHistory.firstFrom(this.#slotKeyOf(address, slot), number + 1);
+    if (changedAt === undefined) return this.readStorage(address, slot);
+    const row = this.#changeRow(changedAt, address);
+    const old = findOldSlot(row, slot);
+    if (old === undefined) {
+      throw storageError("storage/corrupted", { row: `changes ${changedAt} ${bytesToHex(address)}`, reason: "slot missing" });
+    }
+    return old.size === 0 ? undefined : toWord(row, old.at, old.size);
+  }
+
+  #changeRow(number: number, address: Uint8Array): Uint8Array {
+    const row = this.#tables.changes.peek(this.#changeKeyOf(number, address));
+    if (row === undefined)
+      throw storageError("storage/corrupted", { row: `changes ${number} ${bytesToHex(address)}`, reason: "missing" });
+    return row;
+  }
+
+  /** A copy. @throws {CodedError} storage/missing-code */
+  readCode(codeHash: Uint8Array): Uint8Array {
+    const code = this.#tables.codes.read(codeHash);
+    if (code === undefined) throw storageError("storage/missing-code", { codeHash: bytesToHex(codeHash) });
+    return code;
+  }
+
+  writeCodes(codes: Iterable<{ readonly codeHash: Uint8Array; readonly code: Uint8Array }>): void {
+    for (const { codeHash, code } of codes) if (!this.#tables.codes.has(codeHash)) this.#tables.codes.write(codeHash, code);
+  }
+
+  /** Writes the accounts of an empty database; nothing was before, so there is nothing to remember. */
+  writeGenesis(accounts: readonly AccountChange[], storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
+    for (const { address, after, storage } of sortedByAddress(accounts)) {
+      if (after === undefined) continue;
+      const storageRoot = storageRoots.get(bytesToHex(address)) ?? EMPTY_TRIE_ROOT;
+      this.#tables.accounts.write(address, encodeAccountValue({ ...after, storageRoot }));
+      for (const { slot, after: value } of storage) {
+        const trimmed = trimBytesLeft(value);
+        if (trimmed.length > 0) this.#tables.storage.write(this.#slotKeyOf(address, slot), trimmed);
+      }
+    }
+  }
+
+  /** Applies the changes of block `number` to the flat state and remembers what they replace. */
+  apply(number: number, accounts: readonly AccountChange[], storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
+    for (const change of sortedByAddress(accounts)) {
+      const { address } = change;
+      const rowBefore = this.#tables.accounts.read(address);
+      const slots = this.#applyStorage(number, change);
+      const rowAfter = this.#accountRowAfter(change, rowBefore, storageRoots);
+      const isSame = rowBefore === undefined || rowAfter === undefined ? rowBefore === rowAfter : equalBytes(rowBefore, rowAfter);
+      if (isSame && slots.length === 0) continue;
+      if (rowAfter !== undefined) this.#tables.accounts.write(address, rowAfter);
+      else if (rowBefore !== undefined) this.#tables.accounts.delete(address);
+      this.#tables.changes.write(this.#changeKeyOf(number, address), encodeChangeRow(rowBefore, slots));
+      this.#accountHistory.append(address, number);
+    }
+  }
+
+  #accountRowAfter(
+    { address, after, storageCleared }: AccountChange,
+    rowBefore: Uint8Array | undefined,
+    storageRoots: ReadonlyMap<Hex, Uint8Array>,
+  ): Uint8Array | undefined {
+    if (after === undefined) return undefined;
+    let storageRoot = storageRoots.get(bytesToHex(address));
+    if (storageRoot === undefined) {
+      const keeps = rowBefore !== undefined && !storageCleared;
+      storageRoot = keeps ? decodeAccountValue(rowBefore).storageRoot : EMPTY_TRIE_ROOT;
+    }
+    return encodeAccountValue({ ...after, storageRoot });
+  }
+
+  /** @returns the slots that changed, with their old values */
+  #applyStorage(number: number, { address, after, storageCleared, storage }: AccountChange): OldSlot[] {
+    const { storage: table } = this.#tables;
+    const old: OldSlot[] = [];
+    const isCleared = storageCleared || after === undefined;
+    const cleared = new Map<Hex, Uint8Array>();
+    if (isCleared) {
+      for (const { key, value } of [...table.withPrefix(address)]) cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value);
+    }
+    const written =
+      after === undefined ? [] : storage.length > 1 ? [...storage].sort((a, b) => compareBytes(a.slot, b.slot)) : storage;
+    for (const { slot, after: value } of written) {
+      const key = this.#slotKeyOf(address, slot);
+      let before: Uint8Array | undefined;
+      if (isCleared) {
+        const slotHex = bytesToHex(slot);
+        before = cleared.get(slotHex);
+        cleared.delete(slotHex);
+      } else {
+        before = table.read(key);
+      }
+      const trimmed = trimBytesLeft(value);
+      if (before === undefined ? trimmed.length === 0 : equalBytes(before, trimmed)) continue;
+      if (trimmed.length === 0) table.delete(key);
+      else table.write(key, trimmed);
+      this.#storageHistory.append(key, number);
+      old.push({ slot, value: before });
+    }
+    for (const [slotHex, value] of cleared) {
+      const slot = hexToBytes(slotHex);
+      const key = this.#slotKeyOf(address, slot);
+      table.delete(key);
+      this.#storageHistory.append(key, number);
+      old.push({ slot, value });
+    }
+    return old;
+  }
+
+  /** Takes the changes of block `number`, the head, back. */
+  unwind(number: number): void {
+    const { accounts, storage, changes } = this.#tables;
+    for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
+      const address = key.subarray(BLOCK_NUMBER_SIZE);
+      const { account, slots } = decodeChangeRow(value);
+      if (account === undefined) accounts.delete(address);
+      else accounts.write(address, account);
+      this.#accountHistory.truncate(address, number - 1);
+      for (const { slot, value: old } of slots) {
+        const slotKey = this.#slotKeyOf(address, slot);
+        if (old === undefined) storage.delete(slotKey);
+        else storage.write(slotKey, old);
+        this.#storageHistory.truncate(slotKey, number - 1);
+      }
+      changes.delete(key);
+    }
+  }
+}
+
+function sortedByAddress(accounts: readonly AccountChange[]): AccountChange[] {
+  return [...accounts].sort((a, b) => compareBytes(a.address, b.address));
+}
+
+function toWord(bytes: Uint8Array, at: number, size: number): Uint8Array {
+  const word = new Uint8Array(32);
+  for (let i = 0; i < size; i++) word[32 - size + i] = bytes[at + i]!;
+  return word;
+}

@@ -1,0 +1,96 @@
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import type { BlockId } from "@rnode/protocol";
+import type { TrieNodeReader } from "@rnode/trie";
+import type { BlockTables } from "./block-tables.ts";
+import type { StateView, StoredAccount } from "./chain-store.ts";
+import { storageError } from "./errors.ts";
+import type { Head } from "./meta-table.ts";
+import type { NodeTables } from "./node-tables.ts";
+import type { StateTables } from "./state-tables.ts";
+
+/** What views read from. */
+export interface ViewSource {
+  readonly blocks: BlockTables;
+  readonly state: StateTables;
+  readonly nodes: NodeTables;
+  /** of the same database state as the reads that follow in the same synchronous run */
+  currentHead(): Head;
+}
+
+/** A canonical block that is looked at while the head moves on. */
+class PinnedBlock {
+  readonly number: number;
+  readonly hash: Uint8Array;
+  readonly #source: ViewSource;
+  #reorganisations: number;
+
+  constructor(source: ViewSource, number: number, hash: Uint8Array) {
+    this.#source = source;
+    this.number = number;
+    this.hash = hash;
+    this.#reorganisations = source.currentHead().reorganisations;
+  }
+
+  /**
+   * Whether the block is the head, so that the head's tables are its state. PERF: the common case costs two comparisons.
+   *
+   * @throws {CodedError} storage/state-gone
+   */
+  isHead(): boolean {
+    const head = this.#source.currentHead();
+    if (head.reorganisations !== this.#reorganisations) {
+      const canonical = this.#source.blocks.canonicalHash(this.number);
+      if (canonical === undefined || !equalBytes(canonical, this.hash)) {
+        throw storageError("storage/state-gone", { number: this.number, hash: bytesToHex(this.hash) });
+      }
+      this.#reorganisations = head.reorganisations;
+    }
+    return head.number === this.number;
+  }
+}
+
+export class StoredStateView implements StateView {
+  readonly block: BlockId;
+  readonly #source: ViewSource;
+  readonly #pinned: PinnedBlock;
+
+  constructor(source: ViewSource, number: number, hash: Uint8Array) {
+    this.block = { number, hash: bytesToHex(hash) };
+    this.#source = source;
+    this.#pinned = new PinnedBlock(source, number, hash);
+  }
+
+  readAccount(address: Uint8Array): StoredAccount | undefined {
+    const { state } = this.#source;
+    return this.#pinned.isHead() ? state.readAccount(address) : state.readAccountAt(this.#pinned.number, address);
+  }
+
+  readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
+    const { state } = this.#source;
+    return this.#pinned.isHead() ? state.readStorage(address, slot) : state.readStorageAt(this.#pinned.number, address, slot);
+  }
+
+  readCode(codeHash: Uint8Array): Uint8Array {
+    return this.#source.state.readCode(codeHash);
+  }
+
+  readBlockHash(number: number): Uint8Array | undefined {
+    this.#pinned.isHead(); // its ancestors are canonical as long as it is
+    return number > this.#pinned.number ? undefined : this.#source.blocks.canonicalHash(number);
+  }
+}
+
+export class StoredNodeView implements TrieNodeReader {
+  readonly #source: ViewSource;
+  readonly #pinned: PinnedBlock;
+
+  constructor(source: ViewSource, number: number, hash: Uint8Array) {
+    this.#source = source;
+    this.#pinned = new PinnedBlock(source, number, hash);
+  }
+
+  readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
+    const { nodes } = this.#source;
+    return this.#pinned.isHead() ? nodes.readNode(owner, path) : nodes.readNodeAt(this.#pinned.number, owner, path);
+  }
+}
