@@ -1,5 +1,6 @@
 export * from "./base-fee.ts";
 export * from "./batch.ts";
+export * from "./batch-input.ts";
 export * from "./blob.ts";
 export * from "./blob-schedule.ts";
 export * from "./block.ts";

@@ -1,0 +1,92 @@
+import { CodedError } from "@rnode/primitives";
+import {
+  type ForkTimes,
+  FRAME_OVERHEAD_BYTES,
+  type Frame,
+  isOpForkActive,
+  MAX_FRAME_NUMBER,
+  type SpanBatchInput,
+} from "@rnode/protocol";
+import type { CompressionAlgorithm } from "./stream-compressor.ts";
+
+/** Why a channel takes no more blocks. */
+export type ChannelFullReason = "compressor-full" | "too-many-rlp-bytes" | "max-frame-index";
+
+export type ChannelOutErrorCode = "channel-out/closed" | "channel-out/not-closed" | "channel-out/frame-too-small";
+
+export interface ChannelOutOptions {
+  /** 16 random bytes */
+  readonly id: Uint8Array;
+  readonly algorithm: CompressionAlgorithm;
+  /** output size at which the channel is full: frames × (frame size − 23) */
+  readonly targetOutputBytes: number;
+  readonly chain: {
+    readonly genesisTimeSec: number;
+    readonly blockTimeSec: number;
+    readonly chainId: bigint;
+    readonly forkTimes: ForkTimes;
+  };
+}
+
+/**
+ * A channel that a batcher fills with blocks and sends as frames. Calls must not overlap: await each.
+ */
+export interface ChannelOut {
+  readonly id: Uint8Array;
+  /** bytes of batches in the channel, before compression */
+  readonly inputBytes: number;
+  /** compressed bytes that can be put into frames now */
+  readonly readyBytes: number;
+  /** set once no more blocks are taken; close the channel then */
+  readonly full: ChannelFullReason | undefined;
+  /**
+   * Adds the next block.
+   *
+   * @returns false when the block is not part of the channel because the channel is full (see `full`); it may also be full after a
+   * block that it took
+   * @throws {CodedError} channel-out/closed; span-batch/block-mismatch, span-batch/unsupported-transaction: the block cannot follow,
+   * nothing is changed
+   */
+  addBlock(block: SpanBatchInput): Promise<boolean>;
+  /** Makes what was added ready, at the cost of compression. */
+  flush(): Promise<void>;
+  /** No more blocks; everything becomes ready. */
+  close(): Promise<void>;
+  /**
+   * The next frame, of at most `maxFrameBytes` bytes with its overhead. The last frame of a closed channel is marked so; there are
+   * no frames after it.
+   *
+   * @throws {CodedError} channel-out/frame-too-small
+   */
+  nextFrame(maxFrameBytes: number): Frame;
+  /** Frees what compression holds; needed for a channel that is given up before it is closed. */
+  destroy(): void;
+}
+
+/** Most bytes of batches in a channel that derivation reads, by the time of the block that is added. */
+export function maxRlpBytesPerChannel(forkTimes: ForkTimes, timestampSec: number): number {
+  return isOpForkActive(forkTimes, "fjord", timestampSec) ? 100_000_000 : 10_000_000;
+}
+
+/** Cuts frames from the output of a channel. */
+export class FrameCutter {
+  readonly #id: Uint8Array;
+  #number = 0;
+
+  constructor(id: Uint8Array) {
+    this.#id = id;
+  }
+
+  /** After the frame with the number 65,534 only the last one can follow. */
+  get isExhausted(): boolean {
+    return this.#number >= MAX_FRAME_NUMBER;
+  }
+
+  next(maxFrameBytes: number, isClosed: boolean, output: { length: number; take(length: number): Uint8Array }): Frame {
+    const maxData = maxFrameBytes - FRAME_OVERHEAD_BYTES;
+    if (maxData <= 0) throw new CodedError<ChannelOutErrorCode>("channel-out/frame-too-small", { maxFrameBytes });
+    const isLast = isClosed && output.length <= maxData;
+    const data = output.take(Math.min(maxData, output.length));
+    return { channelId: this.#id, number: this.#number++, data, isLast };
+  }
+}

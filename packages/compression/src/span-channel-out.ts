@@ -1,0 +1,129 @@
+import { CodedError, concatBytes } from "@rnode/primitives";
+import { encodeChannelBatch, type Frame, SpanBatchBuilder, type SpanBatchInput } from "@rnode/protocol";
+import {
+  type ChannelFullReason,
+  type ChannelOut,
+  type ChannelOutErrorCode,
+  type ChannelOutOptions,
+  FrameCutter,
+  maxRlpBytesPerChannel,
+} from "./channel-out.ts";
+import { compressChannel } from "./stream-compressor.ts";
+
+export interface SpanChannelOutOptions extends ChannelOutOptions {
+  /** 0: one span batch a channel */
+  readonly maxBlocksPerSpanBatch?: number | undefined;
+}
+
+/**
+ * Span batches: their columns change with each block, so the channel is compressed as a whole, and nothing is ready before it is
+ * full or closed. Spec: protocol/05 §11.3
+ */
+export function createSpanChannelOut(options: SpanChannelOutOptions): ChannelOut {
+  return new SpanChannelOut(options);
+}
+
+class SpanChannelOut implements ChannelOut {
+  readonly id: Uint8Array;
+  readonly #options: SpanChannelOutOptions;
+  readonly #frames: FrameCutter;
+  /** span batches that have their number of blocks */
+  #sealed: Uint8Array = new Uint8Array();
+  #builder: SpanBatchBuilder;
+  /** the sealed batches and the growing one, encoded */
+  #input: Uint8Array = new Uint8Array();
+  /** blocks in `#input` */
+  #blocks = 0;
+  #compressed: Uint8Array = new Uint8Array();
+  /** length of the input that `#compressed` was made of */
+  #compressedInputBytes = 0;
+  #output: Uint8Array = new Uint8Array();
+  #full: ChannelFullReason | undefined;
+  #closed = false;
+
+  constructor(options: SpanChannelOutOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.#frames = new FrameCutter(options.id);
+    this.#builder = new SpanBatchBuilder(options.chain);
+  }
+
+  get inputBytes(): number {
+    return this.#input.length;
+  }
+
+  get readyBytes(): number {
+    return this.#output.length;
+  }
+
+  get full(): ChannelFullReason | undefined {
+    return this.#full;
+  }
+
+  async addBlock(block: SpanBatchInput): Promise<boolean> {
+    if (this.#closed) throw new CodedError<ChannelOutErrorCode>("channel-out/closed");
+    if (this.#full !== undefined) return false;
+    this.#sealFullBatch();
+    this.#builder.add(block);
+    const previous = this.#input;
+    const input = concatBytes(this.#sealed, encodeChannelBatch(this.#builder.build()));
+    if (input.length > maxRlpBytesPerChannel(this.#options.chain.forkTimes, block.timestampSec)) {
+      this.#full = "too-many-rlp-bytes";
+      return false;
+    }
+    this.#input = input;
+    this.#blocks++;
+    const { targetOutputBytes } = this.#options;
+    const growth = input.length - this.#compressedInputBytes;
+    // PERF: what was added cannot compress to more than it is, so most blocks need no compression.
+    if (this.#compressed.length + growth < targetOutputBytes) return true;
+    await this.#compress();
+    if (this.#compressed.length < targetOutputBytes) return true;
+    this.#full = "compressor-full";
+    if (this.#compressed.length > targetOutputBytes && this.#blocks > 1) {
+      this.#input = previous;
+      this.#blocks--;
+      await this.#compress();
+      this.#output = this.#compressed;
+      return false;
+    }
+    this.#output = this.#compressed;
+    return true;
+  }
+
+  #sealFullBatch(): void {
+    const max = this.#options.maxBlocksPerSpanBatch ?? 0;
+    if (max === 0 || this.#builder.blockCount < max) return;
+    this.#sealed = this.#input;
+    this.#builder = new SpanBatchBuilder(this.#options.chain);
+  }
+
+  async #compress(): Promise<void> {
+    this.#compressed = await compressChannel(this.#options.algorithm, this.#input);
+    this.#compressedInputBytes = this.#input.length;
+  }
+
+  /** Nothing: a span batch is not ready in parts. */
+  async flush(): Promise<void> {}
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#output.length > 0) return;
+    if (this.#compressedInputBytes !== this.#input.length) await this.#compress();
+    this.#output = this.#compressed;
+  }
+
+  nextFrame(maxFrameBytes: number): Frame {
+    const output = this.#output;
+    return this.#frames.next(maxFrameBytes, this.#closed, {
+      length: output.length,
+      take: (length) => {
+        this.#output = output.subarray(length);
+        return output.subarray(0, length);
+      },
+    });
+  }
+
+  destroy(): void {}
+}
