@@ -186,6 +186,23 @@ describe("a devnet that goes on", () => {
     expect(BigInt(onVerifier)).toBe(balance + value);
   });
 
+  it("relays a deposit of the standard bridge", async () => {
+    const value = parseEther("0.1");
+    const address = key(9).address;
+    const l1Hash = await l1Wallet(9).writeContract({
+      address: devnet.info.contracts.l1.L1StandardBridge,
+      abi: abiOf("L1StandardBridge"),
+      functionName: "depositETH",
+      args: [200_000, "0x"],
+      value,
+    });
+    const [l2Hash] = getL2TransactionHashes(await l1Client().waitForTransactionReceipt({ hash: l1Hash }));
+    const { status, blockNumber } = await l2Client().waitForTransactionReceipt({ hash: l2Hash!, timeout: 30_000 });
+    expect(status).toBe("success");
+    const balanceAt = (number: bigint) => l2Client().getBalance({ address, blockNumber: number });
+    expect((await balanceAt(blockNumber)) - (await balanceAt(blockNumber - 1n))).toBe(value);
+  });
+
   it("runs an ERC-20 through viem", async () => {
     const { abi, creationCode } = contract(bundle, "TestToken");
     const supply = parseEther("1000000");
