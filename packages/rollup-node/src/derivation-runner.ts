@@ -81,6 +81,11 @@ export class DerivationRunner {
     return IDLE;
   }
 
+  /** Something came out of the pipeline that no turn has looked at yet. */
+  get hasPulled(): boolean {
+    return this.pulled !== undefined;
+  }
+
   /** Resolves when nothing is under way in the background. */
   async settled(): Promise<void> {
     await this.pulling;

@@ -1,0 +1,54 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { StartError } from "./start-error.ts";
+
+/** What the admin namespace changes and a restart must not forget. Spec: protocol/05 §9 */
+export interface AdminState {
+  readonly sequencerStarted: boolean;
+}
+
+/** The file of `--rpc.admin-state`; without a path nothing is kept. */
+export class AdminStateFile {
+  private readonly path: string | undefined;
+
+  constructor(path: string | undefined) {
+    this.path = path;
+  }
+
+  /** undefined: nothing stored. @throws {StartError} start/bad-admin-state */
+  load(): AdminState | undefined {
+    const { path } = this;
+    if (path === undefined || !existsSync(path)) return undefined;
+    let json: unknown;
+    try {
+      json = JSON.parse(readFileSync(path, "utf8"));
+    } catch (cause) {
+      throw new StartError("start/bad-admin-state", `--rpc.admin-state ${path}: ${(cause as Error).message}`, { cause });
+    }
+    const keys = typeof json === "object" && json !== null ? Object.keys(json) : [];
+    const { sequencerStarted } = (json ?? {}) as { sequencerStarted?: unknown };
+    if (keys.length !== 1 || typeof sequencerStarted !== "boolean") {
+      throw new StartError(
+        "start/bad-admin-state",
+        `--rpc.admin-state ${path}: expected {"sequencerStarted": true or false} and nothing else`,
+      );
+    }
+    return { sequencerStarted };
+  }
+
+  /** Replaces the file in one step: a kill leaves the old or the new state. @throws the file system's errors */
+  save(state: AdminState): void {
+    const { path } = this;
+    if (path === undefined) return;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    const temporaryPath = `${path}.tmp`;
+    const file = openSync(temporaryPath, "w", 0o644);
+    try {
+      writeSync(file, `${JSON.stringify(state)}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporaryPath, path);
+  }
+}

@@ -1,0 +1,140 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DerivationConfig } from "@rnode/derivation";
+import { CodedError, isCodedError } from "@rnode/primitives";
+import {
+  type BlobScheduleEntry,
+  type ChainConfig,
+  l1ChainConfig,
+  type OpFork,
+  parseChainConfig,
+  type RollupConfig,
+  rollupConfigFromJson,
+  rollupConfigOfNetwork,
+  rollupConfigToJson,
+  upgradeArtifactsFromFiles,
+} from "@rnode/protocol";
+import type { RnodeOptions } from "./options.ts";
+import { StartError } from "./start-error.ts";
+
+/** The chain that the options name, with overrides applied. @throws {StartError} */
+export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
+  const rollup = withOverrides(loadRollupConfig(options), options.override);
+  const upgradesDir = options.rollup.upgradesDir;
+  return {
+    rollup,
+    l1BlobSchedule: loadL1BlobSchedule(rollup, options.rollup.l1ChainConfig),
+    upgradeArtifact: upgradesDir === undefined ? undefined : loadUpgrades(upgradesDir),
+  };
+}
+
+function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): RollupConfig {
+  if (network !== undefined) return orBadConfig("--network", () => rollupConfigOfNetwork(network));
+  if (config === undefined) {
+    throw new StartError(
+      "start/bad-config",
+      "--network or --rollup.config is required: the name of a network or a rollup configuration file",
+    );
+  }
+  const isInline = config.trimStart().startsWith("{");
+  const text = isInline ? config : readText("--rollup.config", config);
+  return orBadConfig(`--rollup.config${isInline ? "" : ` ${config}`}`, () => rollupConfigFromJson(parseJson(text)));
+}
+
+const OVERRIDDEN_FORKS: Readonly<Partial<Record<keyof RnodeOptions["override"], OpFork>>> = {
+  canyon: "canyon",
+  delta: "delta",
+  ecotone: "ecotone",
+  fjord: "fjord",
+  granite: "granite",
+  holocene: "holocene",
+  isthmus: "isthmus",
+  jovian: "jovian",
+  lagoon: "interop",
+};
+
+function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]): RollupConfig {
+  const forkTimes: Partial<Record<OpFork, number>> = { ...config.forkTimes };
+  const given: string[] = [];
+  for (const [name, fork] of Object.entries(OVERRIDDEN_FORKS) as [keyof RnodeOptions["override"], OpFork][]) {
+    const time = overrides[name];
+    if (time === undefined) continue;
+    forkTimes[fork] = time;
+    given.push(`--override.${name}`);
+  }
+  const { pectrablobschedule } = overrides;
+  if (pectrablobschedule !== undefined) given.push("--override.pectrablobschedule");
+  if (given.length === 0) return config;
+  const overridden = { ...config, forkTimes, pectraBlobScheduleTime: pectrablobschedule ?? config.pectraBlobScheduleTime };
+  // the checks of a configuration file: forks in order, none left out
+  return orBadConfig(given.join(", "), () => rollupConfigFromJson(rollupConfigToJson(overridden)));
+}
+
+/** The L1's blob base fee parameters: built in for public L1s, otherwise from a file. */
+function loadL1BlobSchedule(rollup: RollupConfig, path: string | undefined): readonly BlobScheduleEntry[] {
+  const known = l1ChainConfig(rollup.l1ChainId);
+  if (known !== undefined) return blobScheduleOf(known);
+  if (path === undefined) {
+    if (rollup.forkTimes.ecotone === undefined) return [];
+    throw new StartError(
+      "start/bad-config",
+      `--rollup.l1-chain-config is required: L1 chain ${rollup.l1ChainId} is not a public one, and its blob schedule is needed`,
+    );
+  }
+  const config = orBadConfig(`--rollup.l1-chain-config ${path}`, () => {
+    const json = parseJson(readText("--rollup.l1-chain-config", path));
+    const inner = (json as { config?: unknown } | null)?.config;
+    return parseChainConfig(inner ?? json);
+  });
+  if (config.chainId !== rollup.l1ChainId) {
+    throw new StartError(
+      "start/wrong-chain",
+      `--rollup.l1-chain-config ${path} is of chain ${config.chainId}, but the rollup's L1 is chain ${rollup.l1ChainId}`,
+    );
+  }
+  return blobScheduleOf(config);
+}
+
+const blobScheduleOf = ({ blobSchedule }: ChainConfig): readonly BlobScheduleEntry[] =>
+  blobSchedule.map(({ timeSec, params }) => ({ timeSec, baseFeeUpdateFraction: params.baseFeeUpdateFraction }));
+
+function loadUpgrades(folder: string): DerivationConfig["upgradeArtifact"] {
+  return orBadConfig(`--rollup.upgrades-dir ${folder}`, () => {
+    const names = readdirSync(folder).sort();
+    return upgradeArtifactsFromFiles(names.map((name) => ({ name, content: readFileSync(join(folder, name)) })));
+  });
+}
+
+function readText(flag: string, path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    if (!isFileError(cause)) throw cause;
+    throw new StartError("start/bad-config", `${flag}: cannot read ${path}: ${cause.message}`, { cause });
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CodedError("config/not-json", { reason: (cause as Error).message }, { cause });
+  }
+}
+
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
+
+function orBadConfig<T>(what: string, load: () => T): T {
+  try {
+    return load();
+  } catch (cause) {
+    if (cause instanceof StartError) throw cause;
+    if (!isCodedError(cause) && !isFileError(cause)) throw cause;
+    const details = isCodedError(cause)
+      ? Object.entries(cause.data).map(([key, value]) => `${key} ${String(value)}`)
+      : [cause.message];
+    throw new StartError("start/bad-config", `${what}: ${isCodedError(cause) ? `${cause.code}: ` : ""}${details.join(", ")}`, {
+      cause,
+    });
+  }
+}

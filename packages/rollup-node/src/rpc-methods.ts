@@ -1,0 +1,228 @@
+import type { L2Block } from "@rnode/engine-client";
+import {
+  anyJson,
+  booleanShape,
+  countShape,
+  hashShape,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  RpcError,
+  SERVER_ERROR,
+  textShape,
+} from "@rnode/jsonrpc";
+import type { LogLevel } from "@rnode/observe";
+import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import {
+  type ExecutionPayloadEnvelope,
+  envelopeFromJson,
+  isOpForkActive,
+  outputRoot,
+  type RollupConfig,
+  rollupConfigToJson,
+} from "@rnode/protocol";
+import type { SequencerRefusal } from "./sequencer.ts";
+import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
+
+/** What the methods ask of the node. */
+export interface NodeApi {
+  readonly config: RollupConfig;
+  readonly version: string;
+  /** prove the message passer's root from the state even where the header has it */
+  readonly fetchWithdrawalRootFromState: boolean;
+  readonly l2: {
+    blockByNumber(number: number): Promise<L2Block | undefined>;
+    messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
+  };
+  syncStatus(): SyncStatusJson;
+}
+
+/** What the admin methods ask of the node. */
+export interface NodeAdminApi {
+  readonly hasSequencer: boolean;
+  isSequencerActive(): boolean;
+  /** @throws when the new state cannot be stored */
+  startSequencer(expectedHead: Hex | undefined): Promise<SequencerRefusal | undefined>;
+  stopSequencer(): Promise<SequencerRefusal | undefined>;
+  setRecoverMode(isOn: boolean): Promise<void>;
+  resetDerivationPipeline(): void;
+  postUnsafePayload(envelope: ExecutionPayloadEnvelope): Promise<void>;
+  /** hash that a payload's content has */
+  hashOf(envelope: ExecutionPayloadEnvelope): Uint8Array;
+  /** undefined: no such level */
+  parseLogLevel(text: string): LogLevel | undefined;
+  setLogLevel(level: LogLevel): void;
+}
+
+const serverError = (message: string): RpcError => new RpcError(SERVER_ERROR, message);
+
+interface Output {
+  readonly block: L2Block;
+  readonly outputRoot: Uint8Array;
+  readonly storageRoot: Uint8Array;
+  readonly status: SyncStatusJson;
+}
+
+const OUTPUT_VERSION: Hex = `0x${"00".repeat(32)}`;
+
+async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
+  let block: L2Block | undefined;
+  const status = node.syncStatus();
+  try {
+    block = await node.l2.blockByNumber(number);
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    throw serverError(`failed to get L2 block ref with sync status: ${error.message}`);
+  }
+  if (block === undefined) throw serverError(`failed to get L2 block ref with sync status: block ${number} not found`);
+  const { header, ref } = block;
+  try {
+    const isInHeader = isOpForkActive(node.config.forkTimes, "isthmus", header.timestamp) && !node.fetchWithdrawalRootFromState;
+    const storageRoot =
+      isInHeader && header.withdrawalsRoot !== undefined ? header.withdrawalsRoot : await node.l2.messagePasserStorageRoot(block);
+    const { blockHash } = block.envelope.executionPayload;
+    const root = outputRoot({ stateRoot: header.stateRoot, messagePasserStorageRoot: storageRoot, blockHash });
+    return { block, outputRoot: root, storageRoot, status };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    throw serverError(`failed to get L2 output at block ${ref.hash}:${ref.number}: ${error.message}`);
+  }
+}
+
+/**
+ * The methods of `rnode_`, and the same under the upstream name `optimism_`, where `outputAtBlock` answers an object.
+ * Spec: protocol/04 §2
+ */
+export function rollupMethods(node: NodeApi): MethodTable {
+  const blockNumber = [param("blockNumber", countShape)] as const;
+  const shared = (namespace: string): MethodTable => ({
+    [`${namespace}_syncStatus`]: method({ params: [], handler: () => node.syncStatus() }),
+    [`${namespace}_rollupConfig`]: method({ params: [], handler: () => rollupConfigToJson(node.config) }),
+    [`${namespace}_version`]: method({ params: [], handler: () => node.version }),
+    [`${namespace}_safeHeadAtL1Block`]: method({
+      params: [param("l1BlockNumber", countShape)],
+      handler: ([number]) => {
+        throw serverError(`failed to get safe head at l1 block 0x${number.toString(16)}: safe head database not enabled`);
+      },
+    }),
+  });
+  return {
+    ...shared("rnode"),
+    ...shared("optimism"),
+    rnode_outputAtBlock: method({
+      params: blockNumber,
+      handler: async ([number]) => [OUTPUT_VERSION, bytesToHex((await outputAtBlock(node, number)).outputRoot)],
+    }),
+    optimism_outputAtBlock: method({
+      params: blockNumber,
+      handler: async ([number]) => {
+        const output = await outputAtBlock(node, number);
+        return {
+          version: OUTPUT_VERSION,
+          outputRoot: bytesToHex(output.outputRoot),
+          blockRef: l2RefToJson(output.block.ref),
+          withdrawalStorageRoot: bytesToHex(output.storageRoot),
+          stateRoot: bytesToHex(output.block.header.stateRoot),
+          syncStatus: output.status,
+        };
+      },
+    }),
+    health_status: method({ params: [], handler: () => node.version }),
+  };
+}
+
+function refusalError(refusal: SequencerRefusal, received: Hex | undefined): RpcError {
+  switch (refusal.kind) {
+    case "already-running":
+      return serverError("sequencer already running");
+    case "not-running":
+      return serverError("sequencer not running");
+    case "wrong-head":
+      return serverError(`block hash does not match: head ${refusal.head}, received ${received}`);
+  }
+}
+
+/** The admin namespace. Spec: protocol/04 §4 */
+export function adminMethods(admin: NodeAdminApi): MethodTable {
+  const assertSequencer = (): void => {
+    if (!admin.hasSequencer) throw serverError("sequencer is not enabled");
+  };
+  return {
+    admin_resetDerivationPipeline: method({
+      params: [],
+      handler: () => {
+        admin.resetDerivationPipeline();
+        return null;
+      },
+    }),
+    // upstream's callers send the hash of the unsafe head to start from, others send nothing
+    admin_startSequencer: method({
+      params: [optionalParam("unsafeHead", hashShape)],
+      handler: async ([unsafeHead]) => {
+        assertSequencer();
+        const expected = unsafeHead === undefined ? undefined : bytesToHex(unsafeHead);
+        const refusal = await admin.startSequencer(expected);
+        if (refusal !== undefined) throw refusalError(refusal, expected);
+        return null;
+      },
+    }),
+    admin_stopSequencer: method({
+      params: [],
+      handler: async () => {
+        assertSequencer();
+        const refusal = await admin.stopSequencer();
+        if (refusal !== undefined) throw refusalError(refusal, undefined);
+        return null;
+      },
+    }),
+    admin_sequencerActive: method({ params: [], handler: () => admin.isSequencerActive() }),
+    admin_setRecoverMode: method({
+      params: [param("recover", booleanShape)],
+      handler: async ([isOn]) => {
+        assertSequencer();
+        await admin.setRecoverMode(isOn);
+        return null;
+      },
+    }),
+    admin_conductorEnabled: method({ params: [], handler: () => false }),
+    admin_overrideLeader: method({
+      params: [],
+      handler: () => {
+        assertSequencer();
+        throw serverError("conductor is not enabled");
+      },
+    }),
+    admin_postUnsafePayload: method({
+      params: [param("envelope", anyJson)],
+      handler: async ([json]) => {
+        const envelope = readEnvelope(json);
+        const { blockHash } = envelope.executionPayload;
+        const actual = admin.hashOf(envelope);
+        if (!equalBytes(actual, blockHash)) {
+          throw serverError(`payload has bad block hash: ${bytesToHex(blockHash)}, actual block hash is: ${bytesToHex(actual)}`);
+        }
+        await admin.postUnsafePayload(envelope);
+        return null;
+      },
+    }),
+    admin_setLogLevel: method({
+      params: [param("level", textShape)],
+      handler: ([text]) => {
+        const level = admin.parseLogLevel(text);
+        if (level === undefined) throw serverError(`unknown level: ${text}`);
+        admin.setLogLevel(level);
+        return null;
+      },
+    }),
+  };
+}
+
+function readEnvelope(json: unknown): ExecutionPayloadEnvelope {
+  try {
+    return envelopeFromJson(json);
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    throw new RpcError(-32602, `invalid argument 0: ${error.message}`);
+  }
+}

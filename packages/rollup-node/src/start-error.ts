@@ -1,0 +1,17 @@
+import { CodedError } from "@rnode/primitives";
+
+export type StartErrorCode =
+  | "start/bad-config"
+  | "start/wrong-chain"
+  | "start/unauthorized"
+  | "start/unreachable"
+  | "start/port-in-use"
+  | "start/bad-admin-state";
+
+/** Why the node does not start, in one line that says what to do. Exit code 1. */
+export class StartError extends CodedError<StartErrorCode> {
+  constructor(code: StartErrorCode, text: string, options?: ErrorOptions) {
+    super(code, {}, options);
+    this.message = text;
+  }
+}

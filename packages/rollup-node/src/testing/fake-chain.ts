@@ -1,0 +1,397 @@
+import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import type { ForkchoiceOutcome, ForkchoiceState, GetPayloadOutcome, L2Block, NewPayloadOutcome } from "@rnode/engine-client";
+import { EngineError } from "@rnode/engine-client";
+import {
+  asciiToBytes,
+  bytesToHex,
+  concatBytes,
+  EMPTY_TRIE_ROOT,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  uint64ToBytes,
+} from "@rnode/primitives";
+import {
+  type ExecutionPayload,
+  type ExecutionPayloadEnvelope,
+  encodeTransaction,
+  extraDataFromAttributes,
+  type Header,
+  isOpForkActive,
+  type L2BlockRef,
+  l1InfoDeposit,
+  l2BlockRefFromPayload,
+  type PayloadAttributes,
+  payloadToBlock,
+  type Receipt,
+  type RollupConfig,
+  type SystemConfig,
+  type Transaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import type { DriverEngine } from "../engine-control.ts";
+
+const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+const hashOf = (text: string): Hex => bytesToHex(keccak256(asciiToBytes(text)));
+
+export const GENESIS_TIME_SEC = 1_700_000_000;
+export const L1_BLOCK_TIME_SEC = 12;
+
+const SYSTEM_CONFIG: SystemConfig = {
+  batcherAddress: filled(20, 0xba),
+  overhead: new Uint8Array(32),
+  scalar: concatBytes(Uint8Array.of(1), new Uint8Array(31)),
+  gasLimit: 30_000_000n,
+  eip1559Params: new Uint8Array(8),
+  operatorFeeScalar: 0,
+  operatorFeeConstant: 0n,
+  minBaseFee: 0n,
+  daFootprintGasScalar: 0,
+};
+
+/** A chain with every fork to Jovian at genesis, or up to Granite only. */
+export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
+  const forks = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite"] as const;
+  const later = newest === "jovian" ? (["holocene", "isthmus", "jovian"] as const) : [];
+  const config: RollupConfig = {
+    genesis: {
+      l1: { hash: hashOf("L1 0 a"), number: 0 },
+      l2: { hash: `0x${"00".repeat(32)}`, number: 0 },
+      l2TimeSec: GENESIS_TIME_SEC,
+      systemConfig: SYSTEM_CONFIG,
+    },
+    blockTimeSec: 2,
+    maxSequencerDriftSec: 600,
+    seqWindowSize: 100,
+    channelTimeoutL1Blocks: 50,
+    l1ChainId: 900n,
+    l2ChainId: 901n,
+    forkTimes: Object.fromEntries([...forks, ...later].map((fork) => [fork, 0])),
+    batchInboxAddress: filled(20, 0xff),
+    depositContractAddress: filled(20, 0xdd),
+    l1SystemConfigAddress: filled(20, 0xcc),
+    protocolVersionsAddress: new Uint8Array(20),
+    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+    ...overrides,
+  };
+  const genesis = genesisEnvelope(config);
+  return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(genesis.executionPayload.blockHash), number: 0 } } };
+}
+
+/** L1 as a list of blocks; `reorg` replaces its end by another branch. */
+export class FakeL1 implements L1Provider {
+  readonly blocks: L1BlockHeader[] = [];
+  private readonly all = new Map<Hex, L1BlockHeader>();
+  /** thrown by every call while set */
+  failure: Error | undefined;
+  readonly calls: string[] = [];
+
+  constructor(blockCount: number) {
+    this.extend(blockCount, "a");
+  }
+
+  get head(): L1BlockHeader {
+    return this.blocks.at(-1)!;
+  }
+
+  extend(count: number, branch = "a"): void {
+    for (let i = 0; i < count; i++) {
+      const number = this.blocks.length;
+      const block: L1BlockHeader = {
+        hash: hashOf(`L1 ${number} ${branch}`),
+        number,
+        parentHash: this.blocks.at(-1)?.hash ?? hashOf("before"),
+        timestamp: GENESIS_TIME_SEC + number * L1_BLOCK_TIME_SEC,
+        baseFeePerGas: 7n,
+        mixHash: keccak256(asciiToBytes(`mix ${number} ${branch}`)),
+        parentBeaconBlockRoot: filled(32, 0xbe),
+        excessBlobGas: 0n,
+      };
+      this.blocks.push(block);
+      this.all.set(block.hash, block);
+    }
+  }
+
+  reorg(depth: number, count: number, branch: string): void {
+    this.blocks.length -= depth;
+    this.extend(count, branch);
+  }
+
+  async blockByNumber(number: number): Promise<L1BlockHeader | undefined> {
+    this.note(`number ${number}`);
+    return this.blocks[number];
+  }
+
+  async blockByHash(hash: Hex): Promise<L1BlockHeader | undefined> {
+    this.note("hash");
+    return this.all.get(hash);
+  }
+
+  async receipts(_blockHash: Hex): Promise<readonly Receipt[]> {
+    this.note("receipts");
+    return [];
+  }
+
+  async transactions(_blockHash: Hex): Promise<readonly Transaction[]> {
+    this.note("transactions");
+    return [];
+  }
+
+  private note(call: string): void {
+    this.calls.push(call);
+    if (this.failure !== undefined) throw this.failure;
+  }
+}
+
+/** What derivation and the sequencer make of a parent and an origin, here with the given user transactions. */
+export function attributesOn(
+  config: RollupConfig,
+  parent: L2BlockRef,
+  origin: L1BlockHeader,
+  userTransactions: readonly Uint8Array[] = [],
+): PayloadAttributes {
+  const timestamp = parent.timestamp + config.blockTimeSec;
+  const sequenceNumber = parent.l1Origin.hash === origin.hash ? parent.sequenceNumber + 1 : 0;
+  const isActive = (fork: "holocene" | "jovian"): boolean => isOpForkActive(config.forkTimes, fork, timestamp);
+  const facts = {
+    number: origin.number,
+    hash: hexToBytes(origin.hash),
+    timestamp: origin.timestamp,
+    baseFeePerGas: origin.baseFeePerGas,
+    blobBaseFee: 1n,
+  };
+  const info = encodeTransaction(l1InfoDeposit(config, facts, SYSTEM_CONFIG, sequenceNumber, timestamp));
+  return {
+    timestamp,
+    prevRandao: origin.mixHash,
+    suggestedFeeRecipient: filled(20, 0x42),
+    withdrawals: [],
+    parentBeaconBlockRoot: origin.parentBeaconBlockRoot,
+    transactions: [info, ...userTransactions],
+    noTxPool: true,
+    gasLimit: 30_000_000n,
+    ...(isActive("holocene") ? { eip1559Params: new Uint8Array(8) } : {}),
+    ...(isActive("jovian") ? { minBaseFee: 0n } : {}),
+  };
+}
+
+function genesisEnvelope(config: RollupConfig): ExecutionPayloadEnvelope {
+  const payload = { parentHash: new Uint8Array(32), blockNumber: -1, timestamp: config.genesis.l2TimeSec - config.blockTimeSec };
+  return envelopeOf(config, payload, {
+    timestamp: config.genesis.l2TimeSec,
+    prevRandao: new Uint8Array(32),
+    suggestedFeeRecipient: filled(20, 0x42),
+    withdrawals: [],
+    parentBeaconBlockRoot: new Uint8Array(32),
+    transactions: [],
+    noTxPool: true,
+    gasLimit: 30_000_000n,
+    minBaseFee: 0n,
+  });
+}
+
+/** The payload of a block; its hash covers all that distinguishes blocks in these tests. */
+function envelopeOf(
+  config: RollupConfig,
+  parent: { readonly parentHash: Uint8Array; readonly blockNumber: number },
+  attributes: PayloadAttributes,
+): ExecutionPayloadEnvelope {
+  const transactions = attributes.transactions ?? [];
+  const isActive = (fork: "holocene" | "isthmus" | "jovian"): boolean =>
+    isOpForkActive(config.forkTimes, fork, attributes.timestamp);
+  const extraData = isActive("holocene")
+    ? extraDataFromAttributes(
+        attributes.eip1559Params ?? new Uint8Array(8),
+        { denominator: 250, elasticity: 6 },
+        isActive("jovian") ? (attributes.minBaseFee ?? 0n) : undefined,
+      )
+    : new Uint8Array(0);
+  const payload: Omit<ExecutionPayload, "blockHash"> = {
+    parentHash: parent.parentHash,
+    feeRecipient: attributes.suggestedFeeRecipient,
+    stateRoot: filled(32, 0x57),
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: new Uint8Array(256),
+    prevRandao: attributes.prevRandao,
+    blockNumber: parent.blockNumber + 1,
+    gasLimit: attributes.gasLimit ?? 0n,
+    gasUsed: 0n,
+    timestamp: attributes.timestamp,
+    extraData,
+    baseFeePerGas: 1n,
+    transactions,
+    withdrawals: attributes.withdrawals,
+    blobGasUsed: 0n,
+    excessBlobGas: 0n,
+    ...(isActive("isthmus") ? { withdrawalsRoot: filled(32, 0x77) } : {}),
+  };
+  const blockHash = keccak256(
+    payload.parentHash,
+    uint64ToBytes(payload.timestamp),
+    payload.prevRandao,
+    payload.extraData,
+    uint64ToBytes(payload.gasLimit),
+    ...transactions,
+  );
+  return { executionPayload: { ...payload, blockHash }, parentBeaconBlockRoot: attributes.parentBeaconBlockRoot };
+}
+
+/** An engine in memory: keeps every block it was given, follows fork choice, builds what it is told plus its pool. */
+export class FakeEngine implements DriverEngine {
+  readonly config: RollupConfig;
+  private readonly blocks = new Map<Hex, L2Block>();
+  private readonly jobs = new Map<Hex, ExecutionPayloadEnvelope>();
+  private nextJob = 1;
+  head: Hex;
+  safe: Hex;
+  finalized: Hex;
+  /** user transactions that the next built block takes from the pool */
+  pool: Uint8Array[] = [];
+  /** a user transaction with this first byte makes its block invalid */
+  readonly invalidFirstByte = 0xee;
+  /** answers instead of the engine, once each, in order; undefined: the engine answers */
+  readonly nextForkchoice: (ForkchoiceOutcome | EngineError | undefined)[] = [];
+  readonly nextGetPayload: (GetPayloadOutcome | EngineError | undefined)[] = [];
+  readonly nextNewPayload: (NewPayloadOutcome | EngineError | undefined)[] = [];
+  /** every call fails while set */
+  isDown = false;
+  readonly calls: string[] = [];
+
+  constructor(config: RollupConfig) {
+    this.config = config;
+    const genesis = this.store(genesisEnvelope(config));
+    this.head = genesis.ref.hash;
+    this.safe = genesis.ref.hash;
+    this.finalized = genesis.ref.hash;
+  }
+
+  /** Makes a block on `parent` and stores it without moving the head. */
+  make(parent: L2BlockRef, attributes: PayloadAttributes): L2Block {
+    return this.store(envelopeOf(this.config, { parentHash: hexToBytes(parent.hash), blockNumber: parent.number }, attributes));
+  }
+
+  block(hash: Hex): L2Block {
+    const found = this.blocks.get(hash);
+    if (found === undefined) throw new Error(`no block ${hash}`);
+    return found;
+  }
+
+  forget(hash: Hex): void {
+    this.blocks.delete(hash);
+  }
+
+  async blockByNumber(number: number): Promise<L2Block | undefined> {
+    this.note(`blockByNumber ${number}`);
+    for (let block = this.blocks.get(this.head); block !== undefined; block = this.blocks.get(block.ref.parentHash)) {
+      if (block.ref.number === number) return block;
+    }
+    return undefined;
+  }
+
+  async blockByHash(hash: Hex): Promise<L2Block | undefined> {
+    this.note("blockByHash");
+    return this.blocks.get(hash);
+  }
+
+  async forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome> {
+    this.note(attributes === undefined ? "forkchoice" : "build");
+    const scripted = this.nextForkchoice.shift();
+    if (scripted instanceof EngineError) throw scripted;
+    if (scripted !== undefined) return scripted;
+    const head = this.blocks.get(state.head);
+    if (head === undefined) return { kind: "syncing" };
+    if (!this.blocks.has(state.safe) || !this.blocks.has(state.finalized))
+      return { kind: "invalid-state", reason: "unknown label" };
+    this.head = state.head;
+    this.safe = state.safe;
+    this.finalized = state.finalized;
+    if (attributes === undefined) return { kind: "valid", payloadId: undefined };
+    const transactions = [...(attributes.transactions ?? []), ...(attributes.noTxPool ? [] : this.pool)];
+    if (!attributes.noTxPool) this.pool = [];
+    const id: Hex = `0x${(this.nextJob++).toString(16).padStart(16, "0")}`;
+    const parent = { parentHash: head.envelope.executionPayload.blockHash, blockNumber: head.ref.number };
+    this.jobs.set(id, envelopeOf(this.config, parent, { ...attributes, transactions }));
+    return { kind: "valid", payloadId: id };
+  }
+
+  async getPayload(id: Hex): Promise<GetPayloadOutcome> {
+    this.note("getPayload");
+    const scripted = this.nextGetPayload.shift();
+    if (scripted instanceof EngineError) throw scripted;
+    if (scripted !== undefined) return scripted;
+    const envelope = this.jobs.get(id);
+    this.jobs.delete(id);
+    return envelope === undefined ? { kind: "expired", reason: "Unknown payload" } : { kind: "payload", envelope, valueWei: 0n };
+  }
+
+  async newPayload(envelope: ExecutionPayloadEnvelope): Promise<NewPayloadOutcome> {
+    this.note("newPayload");
+    const scripted = this.nextNewPayload.shift();
+    if (scripted instanceof EngineError) throw scripted;
+    if (scripted !== undefined) return scripted;
+    const { parentHash, transactions } = envelope.executionPayload;
+    if (!this.blocks.has(bytesToHex(parentHash))) return { kind: "syncing" };
+    if (transactions.some(([first]) => first === this.invalidFirstByte)) {
+      return { kind: "invalid", latestValidHash: bytesToHex(parentHash), reason: "bad transaction" };
+    }
+    this.store(envelope);
+    return { kind: "valid" };
+  }
+
+  private store(envelope: ExecutionPayloadEnvelope): L2Block {
+    const { executionPayload } = envelope;
+    const isGenesis = executionPayload.blockNumber === 0;
+    const hash = bytesToHex(executionPayload.blockHash);
+    const ref: L2BlockRef = isGenesis
+      ? {
+          hash,
+          number: 0,
+          parentHash: bytesToHex(executionPayload.parentHash),
+          timestamp: executionPayload.timestamp,
+          l1Origin: this.config.genesis.l1,
+          sequenceNumber: 0,
+        }
+      : l2BlockRefFromPayload(this.config, executionPayload);
+    const header: Header = payloadToBlock(
+      { ...envelope, executionPayload: { ...executionPayload, transactions: [] } },
+      undefined,
+      orderedTrieRoot,
+    ).header;
+    const block = { ref, envelope, header };
+    this.blocks.set(hash, block);
+    return block;
+  }
+
+  private note(call: string): void {
+    this.calls.push(call);
+    if (this.isDown) throw new EngineError("engine/unavailable", { method: call });
+  }
+}
+
+/** Moves only when a test moves it. */
+export class ManualClock {
+  now = GENESIS_TIME_SEC * 1_000;
+  private sleepers: { at: number; wake: () => void }[] = [];
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted || ms <= 0) {
+        resolve();
+        return;
+      }
+      this.sleepers.push({ at: this.now + ms, wake: resolve });
+      signal?.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  advance(ms: number): void {
+    this.now += ms;
+    const due = this.sleepers.filter(({ at }) => at <= this.now);
+    this.sleepers = this.sleepers.filter(({ at }) => at > this.now);
+    for (const { wake } of due) wake();
+  }
+}

@@ -1,0 +1,225 @@
+import type { DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
+import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
+import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { DerivationRunner } from "../derivation-runner.ts";
+import { Driver, type FoundHeads } from "../driver.ts";
+import { EngineControl } from "../engine-control.ts";
+import { Finalizer } from "../finalizer.ts";
+import { L1OriginSelector } from "../l1-origin-selector.ts";
+import { Sequencer, type SequencerOptions } from "../sequencer.ts";
+import { UnsafeInserter } from "../unsafe-inserter.ts";
+import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
+
+/** What L1 holds for one L2 block. */
+export interface Batch {
+  /** L1 origin of the block */
+  readonly origin: number;
+  /** L1 block in which the batch is complete */
+  readonly from: number;
+  readonly userTransactions?: readonly Uint8Array[];
+  readonly isLastInSpan?: boolean;
+}
+
+/** Derives what the test says L1 holds: `batches[n]` is for block n + 1. */
+export class ScriptedPipeline implements DerivationPipeline {
+  readonly batches: Batch[] = [];
+  /** answers of `step` before the batches; an Error is thrown */
+  readonly next: (Pull<DerivedAttributes> | Error)[] = [];
+  flushes = 0;
+  resets: number[] = [];
+  steps = 0;
+  origin: L1BlockRef | undefined;
+  isHolocene = true;
+  private readonly config: RollupConfig;
+  private readonly l1: FakeL1;
+
+  constructor(config: RollupConfig, l1: FakeL1) {
+    this.config = config;
+    this.l1 = l1;
+  }
+
+  async step(parent: L2BlockRef): Promise<Pull<DerivedAttributes>> {
+    this.steps++;
+    const scripted = this.next.shift();
+    if (scripted instanceof Error) throw scripted;
+    if (scripted !== undefined) return scripted;
+    const batch = this.batches[parent.number];
+    if (batch === undefined || batch.from > this.l1.head.number) {
+      this.origin = this.l1.head;
+      return { kind: "exhausted" };
+    }
+    this.origin = this.l1.blocks[batch.from]!;
+    const attributes = attributesOn(this.config, parent, this.l1.blocks[batch.origin]!, batch.userTransactions);
+    const { isLastInSpan = true } = batch;
+    return { kind: "value", value: { attributes, parent, isLastInSpan, derivedFrom: this.origin, isHolocene: this.isHolocene } };
+  }
+
+  async reset(safe: L2BlockRef): Promise<void> {
+    this.resets.push(safe.number);
+  }
+
+  flushChannel(): void {
+    this.flushes++;
+  }
+
+  depositsOnly(rejected: DerivedAttributes): DerivedAttributes {
+    this.flushChannel();
+    const transactions = (rejected.attributes.transactions ?? []).filter(isDepositTransaction);
+    return { ...rejected, attributes: { ...rejected.attributes, transactions }, isLastInSpan: true };
+  }
+}
+
+export interface HarnessOptions {
+  readonly config?: RollupConfig;
+  readonly l1Blocks?: number;
+  readonly sequencer?: Partial<SequencerOptions>;
+  readonly l1Confs?: number;
+}
+
+/** The driver with everything around it replaced: engine, L1, pipeline, clock. */
+export function createHarness(options: HarnessOptions = {}) {
+  const config = options.config ?? testConfig();
+  const clock = new ManualClock();
+  const engine = new FakeEngine(config);
+  const l1 = new FakeL1(options.l1Blocks ?? 1);
+  const pipeline = new ScriptedPipeline(config, l1);
+  const logs: { level: string; text: string; fields: LogFields | undefined }[] = [];
+  const log: Logger = Object.create(silentLogger, {
+    ...Object.fromEntries(
+      (["error", "warn", "info", "debug"] as const).map((level) => [
+        level,
+        { value: (text: string, fields?: LogFields) => logs.push({ level, text, fields }) },
+      ]),
+    ),
+  }) as Logger;
+  const control = new EngineControl(engine, config);
+  const published: number[] = [];
+  const counts = { resets: 0, derivationErrors: 0 };
+  const origins = new L1OriginSelector({ l1Confs: options.l1Confs ?? 0 }, { config, l1, l1Head: () => l1.head, clock, log });
+  const sequencer = new Sequencer(
+    { maxSafeLag: 0, recover: false, ...options.sequencer },
+    {
+      config,
+      control,
+      origins,
+      clock,
+      log,
+      prepareAttributes: async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) }),
+      publish: async ({ executionPayload }) => void published.push(executionPayload.blockNumber),
+    },
+  );
+  const finalizer = new Finalizer({
+    l1,
+    finalized: () => control.heads.finalized,
+    safe: () => control.heads.safe,
+    finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
+    log,
+  });
+  const idleAt: number[] = [];
+  const derivation = new DerivationRunner({
+    config,
+    pipeline,
+    control,
+    l2: engine,
+    isCritical: (error) => error instanceof Error && error.message.includes("critical"),
+    log,
+    onSafe: (safe, from) => finalizer.onSafe(safe, from),
+    onIdle: (origin) => {
+      idleAt.push(origin.number);
+      finalizer.onDerivationIdle();
+    },
+    wake: () => driver.wake(),
+  });
+  const unsafe = new UnsafeInserter({ config, control, log });
+  const found: { next: FoundHeads | undefined } = { next: undefined };
+  const driver: Driver = new Driver({
+    control,
+    sequencer,
+    unsafe,
+    derivation,
+    finalizer,
+    clock,
+    random: () => 0,
+    log,
+    metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
+    findHeads: async () => {
+      if (found.next !== undefined) return found.next;
+      if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
+      const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
+      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized! };
+    },
+  });
+
+  /** Turns until there is nothing to do at this moment. @returns the pause that the driver wants then */
+  async function untilIdle(): Promise<number> {
+    for (let turns = 0; turns < 2_000; turns++) {
+      const pauseMs = await driver.turn();
+      const before = pipeline.steps;
+      await derivation.settled();
+      if (pauseMs > 0 && pipeline.steps === before && !derivation.hasPulled) return pauseMs;
+    }
+    throw new Error("the driver does not come to rest: it loops without pause");
+  }
+
+  /** Moves the clock in steps, giving the driver its turns at each. */
+  async function advance(ms: number, stepMs = 50): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      clock.advance(stepMs);
+      await untilIdle();
+    }
+  }
+
+  /** L1 grows, and the node hears of it. */
+  function newL1Head(count = 1, branch = "a"): void {
+    l1.extend(count, branch);
+    derivation.onL1Change();
+    driver.wake();
+  }
+
+  const heads = () => {
+    const { unsafe: u, pendingSafe, safe, finalized } = control.heads;
+    return { unsafe: u.number, pendingSafe: pendingSafe.number, safe: safe.number, finalized: finalized.number };
+  };
+  return {
+    config,
+    clock,
+    engine,
+    l1,
+    pipeline,
+    control,
+    sequencer,
+    finalizer,
+    derivation,
+    unsafe,
+    driver,
+    logs,
+    published,
+    counts,
+    idleAt,
+    found,
+    untilIdle,
+    advance,
+    newL1Head,
+    heads,
+  };
+}
+
+export type Harness = ReturnType<typeof createHarness>;
+
+/** A user transaction of a kind that the fake engine accepts. */
+export const userTransaction = (seed: number): Uint8Array => Uint8Array.of(0x02, seed, 1, 2, 3);
+export const invalidTransaction = Uint8Array.of(0xee, 1, 2, 3);
+
+/** Extends the engine's chain by blocks of its own, as if they had been gossiped or sequenced before. */
+export function buildUnsafe(
+  harness: Harness,
+  blocks: readonly { origin: number; userTransactions?: readonly Uint8Array[] }[],
+): L2BlockRef {
+  const { engine, config, l1 } = harness;
+  let parent = engine.block(engine.head).ref;
+  for (const { origin, userTransactions } of blocks) {
+    parent = engine.make(parent, attributesOn(config, parent, l1.blocks[origin]!, userTransactions)).ref;
+  }
+  engine.head = parent.hash;
+  return parent;
+}
