@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { TableStats } from "./chain-store.ts";
+import { checkDataFile } from "./data-file.ts";
 import { storageError, toStorageError } from "./errors.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
@@ -52,6 +53,7 @@ export class Environment {
     if (options.readOnly && !existsSync(file)) throw storageError("storage/no-database", { folder });
     this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
     try {
+      if (existsSync(file)) checkDataFile(folder, file, !options.readOnly);
       this.#root = open({
         path: folder,
         noSubdir: false,
@@ -79,7 +81,7 @@ export class Environment {
     try {
       const db = this.#root.openDB({ name, encoding: "binary", keyEncoding: "binary" });
       if (db === undefined) return undefined;
-      const table = new Table(db);
+      const table = new Table(db, this.folder);
       this.#tables.set(name, table);
       return table;
     } catch (error) {
@@ -89,9 +91,13 @@ export class Environment {
 
   /** Names of all tables in the file, also those that were not opened. */
   tableNames(): string[] {
-    const names: string[] = [];
-    for (const key of this.#root.getKeys({})) names.push(new TextDecoder().decode(key));
-    return names.map((name) => name.replace(/\0$/, ""));
+    try {
+      const names: string[] = [];
+      for (const key of this.#root.getKeys({})) names.push(new TextDecoder().decode(key).replace(/\0$/, ""));
+      return names;
+    } catch (error) {
+      throw toStorageError(error, this.folder);
+    }
   }
 
   /**
@@ -143,6 +149,13 @@ export class Environment {
         resolve();
       });
     });
+  }
+
+  /** For a database that turned out to be unusable: frees the lock at once, the rest when it can. */
+  abandon(): void {
+    clearInterval(this.#timer);
+    this.#lock?.release();
+    this.#root.close().catch(() => {}); // there is a better error already
   }
 
   async close(): Promise<void> {

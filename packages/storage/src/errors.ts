@@ -1,3 +1,4 @@
+import { statfsSync } from "node:fs";
 import { CodedError, isCodedError } from "@rnode/primitives";
 
 export type StorageErrorCode =
@@ -40,10 +41,23 @@ export function storageError(
   return new CodedError<StorageErrorCode>(code, data, options);
 }
 
+const EIO = 5;
 const ENOSPC = 28;
 const LMDB_MAP_FULL = -30792;
 /** MDB_CORRUPTED, MDB_PANIC, MDB_VERSION_MISMATCH, MDB_INVALID, MDB_PAGE_NOTFOUND */
 const LMDB_DAMAGED = new Set([-30796, -30795, -30794, -30793, -30797]);
+
+/** LMDB reports a write cut short by a full disk as an input/output error. */
+const FULL_BELOW_BYTES = 8 << 20;
+
+function isDiskFull(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < FULL_BELOW_BYTES;
+  } catch {
+    return false;
+  }
+}
 
 /** What a caught error of LMDB or the file system means; errors with a code of their own pass. */
 export function toStorageError(error: unknown, folder: string): Error {
@@ -51,6 +65,9 @@ export function toStorageError(error: unknown, folder: string): Error {
   if (!(error instanceof Error)) return storageError("storage/io", { folder, reason: String(error) });
   const { code, message } = error as Error & { code?: unknown };
   if (code === ENOSPC || code === "ENOSPC" || code === LMDB_MAP_FULL || /no space left|MDB_MAP_FULL/i.test(message)) {
+    return storageError("storage/disk-full", { folder }, { cause: error });
+  }
+  if ((code === EIO || /input\/output error/i.test(message)) && isDiskFull(folder)) {
     return storageError("storage/disk-full", { folder }, { cause: error });
   }
   const isDamaged = typeof code === "number" && LMDB_DAMAGED.has(code);

@@ -68,7 +68,7 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     }
     return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
   } catch (error) {
-    void environment.close();
+    environment.abandon();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
-import type { Database } from "lmdb";
+import type { Database, RangeOptions } from "lmdb";
 import type { TableStats } from "./chain-store.ts";
+import { toStorageError } from "./errors.ts";
 
 export type LmdbDatabase = Database<Uint8Array, Uint8Array>;
 
@@ -14,14 +15,33 @@ export interface TableEntry {
  */
 export class Table {
   readonly #db: LmdbDatabase;
+  readonly #folder: string;
 
-  constructor(db: LmdbDatabase) {
+  /** @param folder of the database, for errors */
+  constructor(db: LmdbDatabase, folder: string) {
     this.#db = db;
+    this.#folder = folder;
+  }
+
+  #get(key: Uint8Array): Uint8Array | undefined {
+    try {
+      return this.#db.getBinaryFast(key);
+    } catch (error) {
+      throw toStorageError(error, this.#folder);
+    }
+  }
+
+  *#range(options: RangeOptions): Generator<TableEntry> {
+    try {
+      for (const { key, value } of this.#db.getRange(options)) yield { key: plain(key), value: plain(value) };
+    } catch (error) {
+      throw toStorageError(error, this.#folder);
+    }
   }
 
   /** A copy that the caller owns. */
   read(key: Uint8Array): Uint8Array | undefined {
-    const shared = this.#db.getBinaryFast(key);
+    const shared = this.#get(key);
     return shared === undefined ? undefined : copyOf(shared);
   }
 
@@ -30,11 +50,11 @@ export class Table {
    * tell its true size; the typed-array methods see the whole buffer.
    */
   peek(key: Uint8Array): Uint8Array | undefined {
-    return this.#db.getBinaryFast(key);
+    return this.#get(key);
   }
 
   has(key: Uint8Array): boolean {
-    return this.#db.getBinaryFast(key) !== undefined;
+    return this.#get(key) !== undefined;
   }
 
   write(key: Uint8Array, value: Uint8Array): void {
@@ -48,27 +68,26 @@ export class Table {
 
   /** The first row at or after `start`. */
   firstFrom(start: Uint8Array): TableEntry | undefined {
-    for (const entry of this.#db.getRange({ start, limit: 1 })) return toEntry(entry);
+    for (const entry of this.#range({ start, limit: 1 })) return entry;
     return undefined;
   }
 
   /** The last row at or before `start`. */
   lastUpTo(start: Uint8Array): TableEntry | undefined {
-    for (const entry of this.#db.getRange({ start, limit: 1, reverse: true })) return toEntry(entry);
+    for (const entry of this.#range({ start, limit: 1, reverse: true })) return entry;
     return undefined;
   }
 
   /** Rows from `start` up to, not including, `end`. Rows must not be written or deleted while it runs. */
-  *range(start: Uint8Array, end?: Uint8Array): Generator<TableEntry> {
-    const options = end === undefined ? { start } : { start, end };
-    for (const entry of this.#db.getRange(options)) yield toEntry(entry);
+  range(start: Uint8Array, end?: Uint8Array): Generator<TableEntry> {
+    return this.#range(end === undefined ? { start } : { start, end });
   }
 
   /** Rows whose key begins with `prefix`, from `start` (default: all), as in `range`. */
   *withPrefix(prefix: Uint8Array, start: Uint8Array = prefix): Generator<TableEntry> {
-    for (const entry of this.#db.getRange({ start })) {
+    for (const entry of this.#range({ start })) {
       if (!startsWith(entry.key, prefix)) return;
-      yield toEntry(entry);
+      yield entry;
     }
   }
 
@@ -80,10 +99,6 @@ export class Table {
     const pages = stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
     return { entries: stats.entryCount, sizeBytes: pages * stats.pageSize };
   }
-}
-
-function toEntry({ key, value }: { key: Uint8Array; value: Uint8Array }): TableEntry {
-  return { key: plain(key), value: plain(value) };
 }
 
 /** Iterators return copies already, as Buffers. */
