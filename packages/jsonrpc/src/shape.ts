@@ -141,6 +141,7 @@ export function objectShape<R extends Fields, O extends Fields>(
       const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
       if (given !== undefined && given !== null) parsed[name] = parseWithin(field, given, name);
       else if (Object.hasOwn(required, name)) throw new ShapeError("missing", name);
+      else parsed[name] = undefined;
     }
     return parsed as { readonly [K in keyof R]: Parsed<R[K]> } & { readonly [K in keyof O]: Parsed<O[K]> | undefined };
   });
