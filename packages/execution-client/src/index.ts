@@ -1,1 +1,2 @@
-export {};
+export { type RunningClient, startClient } from "./client.ts";
+export { type ClientOptions, clientTable } from "./options.ts";

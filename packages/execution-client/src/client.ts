@@ -1,0 +1,246 @@
+import { join } from "node:path";
+import { createSenderCache, type HeadChange, initGenesis, newEngine, openChain, storedGenesisHash } from "@rnode/chain";
+import { createRpcServer, type RpcServer, type RpcServerLimits, readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { createMetrics, type Logger, type MetricFactory, noMetrics, startMetricsServer } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
+import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
+import { CommandError } from "./commands/command-error.ts";
+import { openDatabase } from "./commands/database.ts";
+import { engineMethods } from "./engine/engine-methods.ts";
+import { methodsOf } from "./methods/namespaces.ts";
+import type { RpcServices } from "./methods/services.ts";
+import type { ClientOptions } from "./options.ts";
+import { PoolService } from "./pool/pool-service.ts";
+import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
+import type { Profile } from "./profile/profile.ts";
+import { PROFILE_G } from "./profile/profile-g.ts";
+import { PROFILE_R } from "./profile/profile-r.ts";
+import type { ReadBackend } from "./rpc/backend.ts";
+import { CallService } from "./rpc/call-service.ts";
+import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
+import { GasPriceOracle } from "./rpc/gas-price.ts";
+import { ethSubscriptions } from "./rpc/subscriptions.ts";
+
+const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
+const MIB = 1024 * 1024;
+const WEI_PER_GWEI = 10n ** 9n;
+/** Requests of the rollup node hold whole blocks. */
+const ENGINE_MAX_REQUEST_BYTES = 128 * MIB;
+
+/** A client that runs. */
+export interface RunningClient {
+  readonly httpPort: number | undefined;
+  readonly wsPort: number | undefined;
+  readonly enginePort: number;
+  readonly jwtSecretPath: string;
+  /** Stops in reverse order of the start. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds the client and starts it: every part is made here, once, in the order of what it needs.
+ *
+ * @throws {CommandError} what the operator must change; CodedError of the parts; listen errors
+ */
+export async function startClient(options: ClientOptions, log: Logger): Promise<RunningClient> {
+  const closers: (() => Promise<void> | void)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closer of closers.splice(0).reverse()) await closer();
+  };
+  try {
+    return await start(options, log, closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function start(
+  options: ClientOptions,
+  log: Logger,
+  closers: (() => Promise<void> | void)[],
+  close: () => Promise<void>,
+): Promise<RunningClient> {
+  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
+  const metrics = await openMetrics(options, log, closers);
+  const profile = withLogLimits(PROFILES[chainOptions.profile], rpc);
+
+  const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
+  const store = openDatabase(chainOptions.datadir);
+  let isStoreOwned = true; // until the chain closes it
+  closers.push(() => (isStoreOwned ? store.close() : undefined));
+  initializeGenesis(store, spec);
+
+  const senders = createSenderCache();
+  const chain = openChain(
+    { store, config: spec.config, senders, nowMs: Date.now },
+    chainOptions.upgradesDir === undefined ? {} : { upgradesDir: chainOptions.upgradesDir },
+  );
+  isStoreOwned = false;
+  closers.push(() => chain.close());
+  const head = chain.head();
+  log.info("chain opened", { chainId: spec.config.chainId, genesis: chain.genesis.hash, head: head.number, hash: head.hash });
+
+  const forwarder =
+    rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);
+  if (forwarder !== undefined) {
+    closers.push(() => forwarder.close());
+    void forwarder.probe();
+  }
+  const pool = new PoolService(
+    {
+      feeCapWei: BigInt(Math.round(rpc.txfeecap * 1e9)) * WEI_PER_GWEI,
+      limits: {
+        maxSlots: txpool.globalSlots,
+        maxPendingPerSender: txpool.accountSlots,
+        maxQueuedPerSender: txpool.accountQueue,
+        minimumTipWei: txpool.priceLimit,
+        priceBumpPercent: txpool.priceBump,
+      },
+    },
+    { chain, profile, senders, forwarder, log, metrics, nowSec: () => Math.floor(Date.now() / 1000) },
+  );
+  closers.push(() => pool.close());
+
+  const backend: ReadBackend = { profile, chain, store };
+  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
+  const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
+  const services: RpcServices = {
+    backend,
+    chain,
+    pool,
+    calls: new CallService(backend, newEngine(), { gasCap: rpc.gascap }),
+    gasPrice: new GasPriceOracle(backend),
+    filters,
+    logLimits,
+    startingBlock: head.number,
+  };
+  closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
+  closers.push(pool.onPending((transactions) => filters.onPending(transactions)));
+  closers.push(chain.onHeadChange((change) => logHead(log, change)));
+
+  const subscriptions = ethSubscriptions(backend, pool);
+  const limits: Partial<RpcServerLimits> = {
+    maxRequestBytes: rpc.maxRequestSize * MIB,
+    maxResponseBytes: rpc.maxResponseSize * MIB,
+    maxBatchLength: rpc.maxBatchLength,
+    maxConnections: rpc.maxConnections,
+    maxSubscriptions: rpc.maxSubscriptionsPerConnection,
+  };
+  const publicServer = createRpcServer({
+    ...(http.enabled && {
+      http: {
+        host: http.addr,
+        port: http.port,
+        cors: http.corsdomain,
+        vhosts: http.vhosts,
+        methods: methodsOf(http.api, services),
+      },
+    }),
+    ...(ws.enabled && {
+      ws: {
+        host: ws.addr,
+        port: ws.port,
+        origins: ws.origins,
+        methods: methodsOf(ws.api, services),
+        subscriptions: ws.api.includes("eth") ? subscriptions : {},
+      },
+    }),
+    methods: {},
+    dialect: profile.dialect,
+    limits,
+    log,
+    metrics,
+  });
+  const { httpPort, wsPort } = await listen(publicServer, { "http.port": http.port, "ws.port": ws.port }, closers);
+  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
+  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
+
+  // The Engine API comes last: when the rollup node reaches it, everything else is there.
+  const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
+  const { secret, isNew } = readOrCreateJwtSecret(jwtSecretPath);
+  if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
+  const engineAddress = { host: authrpc.addr, port: authrpc.port };
+  const engineServer = createRpcServer({
+    http: engineAddress,
+    ws: { ...engineAddress, subscriptions },
+    jwtSecret: secret,
+    methods: {
+      ...methodsOf(["eth", "net", "web3", "miner", "debug"], services),
+      ...engineMethods({
+        chain,
+        profile,
+        log,
+        onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
+      }),
+    },
+    dialect: profile.dialect,
+    limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
+    log,
+  });
+  const { httpPort: enginePort } = await listen(engineServer, { "authrpc.port": authrpc.port }, closers);
+  log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
+  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, close };
+}
+
+async function listen(
+  server: RpcServer,
+  wanted: Readonly<Record<string, number>>,
+  closers: (() => Promise<void> | void)[],
+): ReturnType<RpcServer["listen"]> {
+  const ports = await server.listen().catch((error: unknown) => {
+    if (!(error instanceof Error && "port" in error)) throw error;
+    const option = Object.keys(wanted).find((name) => wanted[name] === error.port);
+    throw new CommandError(`${error.message}${option === undefined ? "" : ` (--${option} chooses another port)`}`, {
+      cause: error,
+    });
+  });
+  closers.push(() => server.close());
+  return ports;
+}
+
+async function openMetrics(
+  { metrics: options }: ClientOptions,
+  log: Logger,
+  closers: (() => Promise<void> | void)[],
+): Promise<MetricFactory> {
+  if (!options.enabled) return noMetrics;
+  const metrics = createMetrics({ prefix: "rengine_" });
+  const server = await startMetricsServer(metrics, { host: options.addr, port: options.port });
+  closers.push(() => server.close());
+  log.info("metrics listen", { addr: options.addr, port: server.port });
+  return metrics;
+}
+
+/** An empty database gets the genesis; another must begin with it. */
+function initializeGenesis(store: ReturnType<typeof openDatabase>, spec: Awaited<ReturnType<typeof loadChainSpec>>): void {
+  const stored = storedGenesisHash(store);
+  // A named network without --genesis: the database was made by `rengine init`, and the table has the hash.
+  if (stored !== undefined && spec.genesis === undefined) {
+    const expected = spec.network?.genesis.l2.hash;
+    if (expected !== undefined && expected !== bytesToHex(stored)) {
+      throw new CommandError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
+    }
+    return;
+  }
+  initGenesis(store, genesisOfSpec(spec));
+}
+
+const orUnlimited = (limit: number | undefined, standard: number): number =>
+  limit === undefined ? standard : limit === 0 ? Number.POSITIVE_INFINITY : limit;
+
+const withLogLimits = (profile: Profile, { maxBlocksPerFilter, maxLogsPerResponse }: ClientOptions["rpc"]): Profile => ({
+  ...profile,
+  rpc: {
+    ...profile.rpc,
+    maxBlocksPerFilter: orUnlimited(maxBlocksPerFilter, profile.rpc.maxBlocksPerFilter),
+    maxLogsPerResponse: orUnlimited(maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
+  },
+});
+
+function logHead(log: Logger, { head, removed, added }: HeadChange): void {
+  const { header, transactions } = head.block;
+  const fields = { number: header.number, hash: head.hash, txs: transactions.length, gasUsed: header.gasUsed };
+  if (removed.length > 0) log.warn("chain reorganised", { ...fields, removed: removed.length, added: added.length });
+  else log.info("new head", fields);
+}

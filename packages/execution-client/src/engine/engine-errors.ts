@@ -1,0 +1,19 @@
+import { INVALID_PARAMS, type RpcErrorBody } from "@rnode/jsonrpc";
+
+/** Errors of the Engine API. Spec: execution-apis src/engine/common.md#errors */
+const ENGINE_ERRORS = {
+  "unknown-payload": { code: -38001, message: "Unknown payload" },
+  "invalid-forkchoice": { code: -38002, message: "Invalid forkchoice state" },
+  "invalid-attributes": { code: -38003, message: "Invalid payload attributes" },
+  "too-large": { code: -38004, message: "Too large request" },
+  "unsupported-fork": { code: -38005, message: "Unsupported fork" },
+  "invalid-params": { code: INVALID_PARAMS, message: "Invalid parameters" },
+} as const satisfies Record<string, RpcErrorBody>;
+
+export type EngineErrorName = keyof typeof ENGINE_ERRORS;
+
+/** @param detail what exactly is wrong: in `data.err`, as the clients put it there */
+export function engineError(name: EngineErrorName, detail?: string): RpcErrorBody {
+  const { code, message } = ENGINE_ERRORS[name];
+  return detail === undefined ? { code, message } : { code, message, data: { err: detail } };
+}

@@ -1,0 +1,229 @@
+import { type BuiltPayload, type Chain, requestsHash } from "@rnode/chain";
+import {
+  arrayShape,
+  countShape,
+  dataShape,
+  hashShape,
+  type MethodTable,
+  method,
+  objectShape,
+  optionalParam,
+  param,
+  RpcError,
+  textShape,
+} from "@rnode/jsonrpc";
+import type { Logger } from "@rnode/observe";
+import { bytesToHex, equalBytes, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
+import {
+  blockToPayload,
+  type ExecutionPayloadEnvelope,
+  encodeTransaction,
+  isOpForkAtLeast,
+  type PayloadAttributes,
+  type PayloadStatusV1,
+  payloadToBlock,
+  payloadToJson,
+  withdrawalToJson,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { Profile } from "../profile/profile.ts";
+import { VERSION } from "../version.ts";
+import { engineError } from "./engine-errors.ts";
+import { attributesShape, forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
+import {
+  checkForkchoiceVersion,
+  checkGetPayloadVersion,
+  checkNewPayloadVersion,
+  type GetPayloadVersion,
+  type NewPayloadInput,
+  type NewPayloadVersion,
+  rulesAtTime,
+  type VersionFault,
+} from "./engine-versions.ts";
+import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
+
+export interface EngineServices {
+  readonly chain: Chain;
+  readonly profile: Profile;
+  readonly log: Logger;
+  /** told of the protocol versions that L1 recommends and requires */
+  readonly onSignal: (versions: SignalledVersions) => void;
+}
+
+const MAX_BODIES = 1024;
+/** Payloads that stay available after they were fetched: a client may ask again. */
+const KEPT_PAYLOADS = 10;
+
+const rpcError = (name: Parameters<typeof engineError>[0], detail?: string): RpcError => {
+  const { code, message, data } = engineError(name, detail);
+  return new RpcError(code, message, data);
+};
+
+function refuse(fault: VersionFault | undefined): void {
+  if (fault !== undefined) throw rpcError(fault.error, fault.detail);
+}
+
+/** The Engine API. Spec: protocol/04 §5 */
+export function engineMethods({ chain, profile, log, onSignal }: EngineServices): MethodTable {
+  const { config } = chain;
+  const delivered = new Map<Hex, BuiltPayload>();
+
+  function forkchoiceUpdated(
+    version: 1 | 2 | 3,
+    [state, attributes]: readonly [Parameters<Chain["forkchoiceUpdated"]>[0], PayloadAttributes | undefined],
+  ): JsonObject {
+    refuse(checkForkchoiceVersion(config, version, attributes));
+    const result = chain.forkchoiceUpdated(state, attributes, version);
+    switch (result.kind) {
+      case "updated":
+        return { payloadStatus: statusToJson(result.status), payloadId: result.payloadId ?? null };
+      case "invalid-state": {
+        const { code, message, data } = profile.errors.forkchoice(result.reason);
+        throw new RpcError(code, message, data);
+      }
+      case "invalid-attributes": {
+        const { code, message, data } = profile.errors.attributes(result.fault, result.reason);
+        throw new RpcError(code, message, data);
+      }
+    }
+  }
+
+  function newPayload(version: NewPayloadVersion, input: NewPayloadInput): JsonObject {
+    refuse(checkNewPayloadVersion(config, version, input));
+    const { payload, parentBeaconBlockRoot, executionRequests, versionedHashes } = input;
+    const hash = executionRequests === undefined ? undefined : requestsHash(executionRequests);
+    let status: PayloadStatusV1;
+    try {
+      const block = payloadToBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, orderedTrieRoot);
+      const blobHashes = block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
+      const areHashesRight = versionedHashes === undefined || isSameList(versionedHashes, blobHashes);
+      status = areHashesRight
+        ? chain.newPayload(block, payload.blockHash)
+        : { status: "INVALID", latestValidHash: null, validationError: "invalid versionedHashes" };
+    } catch (error) {
+      if (!isCodedError(error, "tx/") && !isCodedError(error, "rlp/")) throw error;
+      status = { status: "INVALID", latestValidHash: null, validationError: `invalid transaction: ${error.message}` };
+    }
+    if (status.status === "INVALID") {
+      log.warn("payload refused", { number: payload.blockNumber, hash: payload.blockHash, reason: status.validationError });
+    }
+    return statusToJson(status);
+  }
+
+  function getPayload(version: GetPayloadVersion, id: Hex): JsonObject {
+    const built = delivered.get(id) ?? chain.getPayload(id);
+    if (built === undefined) throw rpcError("unknown-payload");
+    delivered.delete(id);
+    delivered.set(id, built);
+    const oldest = delivered.keys().next();
+    if (delivered.size > KEPT_PAYLOADS && !oldest.done) delivered.delete(oldest.value);
+    const { header } = built.block;
+    refuse(checkGetPayloadVersion(config, version, header.timestamp));
+    const rules = rulesAtTime(config, header.timestamp);
+    const isIsthmus = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
+    const envelope = blockToPayload(built.block, built.hash, isIsthmus);
+    return payloadAnswer(version, built, envelope);
+  }
+
+  function bodyOf(selector: Parameters<Chain["resolve"]>[0]): JsonObject | null {
+    const stored = chain.resolve(selector);
+    if (stored === undefined) return null;
+    return {
+      transactions: stored.block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),
+      withdrawals: stored.block.withdrawals?.map(withdrawalToJson) ?? null,
+    };
+  }
+
+  const state = param("forkchoiceState", forkchoiceStateShape);
+  const attributes = optionalParam("payloadAttributes", attributesShape);
+  const id = param("payloadId", payloadIdShape);
+  const payload = param("executionPayload", payloadShape);
+  const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
+  const beaconRoot = optionalParam("parentBeaconBlockRoot", hashShape);
+  const none = { versionedHashes: undefined, parentBeaconBlockRoot: undefined, executionRequests: undefined };
+
+  const methods: MethodTable = {
+    engine_forkchoiceUpdatedV1: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(1, args) }),
+    engine_forkchoiceUpdatedV2: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(2, args) }),
+    engine_forkchoiceUpdatedV3: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(3, args) }),
+    engine_newPayloadV1: method({ params: [payload], handler: ([given]) => newPayload(1, { payload: given, ...none }) }),
+    engine_newPayloadV2: method({ params: [payload], handler: ([given]) => newPayload(2, { payload: given, ...none }) }),
+    engine_newPayloadV3: method({
+      params: [payload, versionedHashes, beaconRoot],
+      handler: ([given, hashes, root]) =>
+        newPayload(3, { payload: given, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: undefined }),
+    }),
+    engine_newPayloadV4: method({
+      params: [payload, versionedHashes, beaconRoot, optionalParam("executionRequests", arrayShape(dataShape))],
+      handler: ([given, hashes, root, requests]) =>
+        newPayload(4, { payload: given, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests }),
+    }),
+    engine_getPayloadV1: method({ params: [id], handler: ([given]) => getPayload(1, given) }),
+    engine_getPayloadV2: method({ params: [id], handler: ([given]) => getPayload(2, given) }),
+    engine_getPayloadV3: method({ params: [id], handler: ([given]) => getPayload(3, given) }),
+    engine_getPayloadV4: method({ params: [id], handler: ([given]) => getPayload(4, given) }),
+    engine_getPayloadV5: method({ params: [id], handler: ([given]) => getPayload(5, given) }),
+    engine_getPayloadBodiesByHashV1: method({
+      params: [param("hashes", arrayShape(hashShape))],
+      handler: ([hashes]) => {
+        if (hashes.length > MAX_BODIES) throw rpcError("too-large", `requested ${hashes.length} bodies, limit ${MAX_BODIES}`);
+        return hashes.map((hash) => bodyOf({ kind: "hash", hash, requireCanonical: false }));
+      },
+    }),
+    engine_getPayloadBodiesByRangeV1: method({
+      params: [param("start", countShape), param("count", countShape)],
+      handler: ([start, count]) => {
+        if (start === 0 || count === 0) throw rpcError("invalid-params", "start and count must not be 0");
+        if (count > MAX_BODIES) throw rpcError("too-large", `requested ${count} bodies, limit ${MAX_BODIES}`);
+        const last = Math.min(start + count - 1, chain.head().number); // nothing is said of blocks after the head
+        const bodies: (JsonObject | null)[] = [];
+        for (let number = start; number <= last; number++) bodies.push(bodyOf({ kind: "number", number }));
+        return bodies;
+      },
+    }),
+    engine_getClientVersionV1: method({
+      params: [
+        param("clientVersion", objectShape({ code: textShape, name: textShape, version: textShape, commit: textShape }, {})),
+      ],
+      handler: () => [{ code: "RN", name: "rengine", version: `v${VERSION}`, commit: "0x00000000" }],
+    }),
+    engine_signalSuperchainV1: method({
+      params: [param("signal", objectShape({ recommended: hashShape, required: hashShape }, {}))],
+      summary: "Protocol versions that L1 recommends and requires; the answer is this client's own.",
+      handler: ([{ recommended, required }]) => {
+        onSignal({ recommended, required });
+        return bytesToHex(LOCAL_PROTOCOL_VERSION);
+      },
+    }),
+  };
+  return {
+    ...methods,
+    engine_exchangeCapabilities: method({
+      params: [param("methods", arrayShape(textShape))],
+      handler: () => Object.keys(methods),
+    }),
+  };
+}
+
+const isSameList = (a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean =>
+  a.length === b.length && a.every((item, index) => equalBytes(item, b[index]!));
+
+const statusToJson = ({ status, latestValidHash, validationError }: PayloadStatusV1): JsonObject => ({
+  status,
+  latestValidHash,
+  validationError: validationError ?? null,
+});
+
+function payloadAnswer(version: GetPayloadVersion, built: BuiltPayload, envelope: ExecutionPayloadEnvelope): JsonObject {
+  const executionPayload = payloadToJson(envelope.executionPayload);
+  if (version === 1) return { ...executionPayload };
+  const answer: JsonObject = { executionPayload, blockValue: toQuantity(built.value) };
+  if (version >= 3) {
+    answer.blobsBundle = { commitments: [], proofs: [], blobs: [] };
+    answer.shouldOverrideBuilder = false;
+    if (envelope.parentBeaconBlockRoot !== undefined) answer.parentBeaconBlockRoot = bytesToHex(envelope.parentBeaconBlockRoot);
+  }
+  if (version >= 4) answer.executionRequests = built.requests.map(bytesToHex);
+  return answer;
+}

@@ -1,0 +1,103 @@
+import { bytesToBigint, isCodedError, toQuantity } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockRules,
+  daFootprint,
+  decodeL1BlockInfo,
+  estimatedDaSize,
+  isOpForkAtLeast,
+  type L1BlockInfo,
+  type L1FeeParams,
+  l1Cost,
+  l1GasUsed,
+  type Transaction,
+} from "@rnode/protocol";
+import type { Profile } from "../profile/profile.ts";
+
+/** The L1 side of one block, from its first deposit. */
+export interface BlockL1Info {
+  readonly info: L1BlockInfo;
+  readonly params: L1FeeParams;
+}
+
+/** undefined where the block has none: the genesis, and Ethereum chains. */
+export function l1InfoOfBlock(block: Block): BlockL1Info | undefined {
+  const first = block.transactions[0];
+  if (first?.type !== 0x7e) return undefined;
+  try {
+    const info = decodeL1BlockInfo(first.data);
+    return { info, params: feeParamsOf(info) };
+  } catch (error) {
+    if (isCodedError(error, "l1-info/")) return undefined; // a chain of our own tests, or Ecotone's first block with odd data
+    throw error;
+  }
+}
+
+const feeParamsOf = (info: L1BlockInfo): L1FeeParams => ({
+  l1BaseFee: info.baseFee,
+  blobBaseFee: info.blobBaseFee,
+  baseFeeScalar: BigInt(info.baseFeeScalar),
+  blobBaseFeeScalar: BigInt(info.blobBaseFeeScalar),
+  overhead: bytesToBigint(info.overhead),
+  scalar: bytesToBigint(info.scalar),
+  operatorFeeScalar: BigInt(info.operatorFeeScalar),
+  operatorFeeConstant: info.operatorFeeConstant,
+  daFootprintGasScalar: BigInt(info.daFootprintGasScalar),
+});
+
+/** What OP Stack receipts have beside Ethereum's. Spec: protocol/04 §7 */
+export function l1FeeFields(
+  profile: Profile,
+  rules: BlockRules,
+  { info, params }: BlockL1Info,
+  tx: Transaction,
+  encoded: Uint8Array,
+): Record<string, string> {
+  const isDeposit = tx.type === 0x7e;
+  const op = rules.op ?? "bedrock";
+  const fields: Record<string, string> = {};
+  if (isOpForkAtLeast(op, "jovian") && (!isDeposit || profile.receipt.depositsHaveBlobGasUsed)) {
+    const footprint = isDeposit
+      ? (estimatedDaSize(encoded) / 1_000_000n) * params.daFootprintGasScalar
+      : daFootprint(rules, params, encoded);
+    fields.blobGasUsed = toQuantity(footprint);
+  }
+  if (isDeposit && !profile.receipt.depositsHaveL1Fields) return fields;
+  fields.l1GasPrice = toQuantity(params.l1BaseFee);
+  fields.l1GasUsed = toQuantity(isDeposit ? depositL1GasUsed(rules, params, info, encoded) : l1GasUsed(rules, params, encoded));
+  fields.l1Fee = toQuantity(isDeposit ? 0n : l1Cost(rules, params, encoded));
+  const isBedrockForm = info.layout === "bedrock";
+  const hasFeeScalar = profile.receipt.l1FeeScalarByFork ? !isOpForkAtLeast(op, "ecotone") : isBedrockForm;
+  if (hasFeeScalar) fields.l1FeeScalar = scalarText(params.scalar);
+  if (isBedrockForm) {
+    if (hasFeeScalar && profile.receipt.hasRawScalarBeforeEcotone) fields.l1BaseFeeScalar = toQuantity(params.scalar);
+    return fields;
+  }
+  fields.l1BaseFeeScalar = toQuantity(params.baseFeeScalar);
+  fields.l1BlobBaseFee = toQuantity(params.blobBaseFee);
+  fields.l1BlobBaseFeeScalar = toQuantity(params.blobBaseFeeScalar);
+  if (params.operatorFeeScalar > 0n || params.operatorFeeConstant > 0n) {
+    fields.operatorFeeScalar = toQuantity(params.operatorFeeScalar);
+    fields.operatorFeeConstant = toQuantity(params.operatorFeeConstant);
+  }
+  if (info.layout === "jovian") fields.daFootprintGasScalar = toQuantity(params.daFootprintGasScalar);
+  return fields;
+}
+
+/** The same count over a deposit's encoding, though a deposit pays nothing. */
+function depositL1GasUsed(rules: BlockRules, params: L1FeeParams, info: L1BlockInfo, encoded: Uint8Array): bigint {
+  if (isOpForkAtLeast(rules.op ?? "bedrock", "fjord") && info.layout !== "bedrock")
+    return (estimatedDaSize(encoded) * 16n) / 1_000_000n;
+  let gas = 0;
+  for (const byte of encoded) gas += byte === 0 ? 4 : 16;
+  return BigInt(gas) + (info.layout === "bedrock" ? params.overhead : 0n);
+}
+
+/** Six decimals, trailing zeros cut: 684000 is `0.684`. */
+export function scalarText(scalar: bigint): string {
+  const decimals = String(scalar % 1_000_000n)
+    .padStart(6, "0")
+    .replace(/0+$/, "");
+  const whole = scalar / 1_000_000n;
+  return decimals === "" ? String(whole) : `${whole}.${decimals}`;
+}

@@ -1,0 +1,103 @@
+import type { StoredBlock } from "@rnode/chain";
+import { bytesToHex, encodeRlp, keccak256, rlpUint, toQuantity } from "@rnode/primitives";
+import {
+  type BlockRules,
+  blobBaseFee,
+  effectiveGasPrice,
+  encodeTransaction,
+  GAS_PER_BLOB,
+  hashTransaction,
+  type Log,
+  type Receipt,
+} from "@rnode/protocol";
+import type { Profile } from "../profile/profile.ts";
+import type { BlockPlace } from "./block-place.ts";
+import { l1FeeFields, l1InfoOfBlock } from "./l1-fee-fields.ts";
+import type { JsonObject } from "./transaction-json.ts";
+
+export interface LogPlace {
+  readonly block: BlockPlace;
+  readonly transactionHash: Uint8Array;
+  readonly transactionIndex: number;
+  readonly logIndex: number;
+}
+
+/** @param removed the block left the canonical chain */
+export function logToJson(profile: Profile, log: Log, place: LogPlace, removed = false): JsonObject {
+  return {
+    address: bytesToHex(log.address),
+    topics: log.topics.map(bytesToHex),
+    data: bytesToHex(log.data),
+    blockHash: bytesToHex(place.block.hash),
+    blockNumber: toQuantity(place.block.number),
+    ...(profile.log.hasBlockTimestamp && { blockTimestamp: toQuantity(place.block.timestamp) }),
+    transactionHash: bytesToHex(place.transactionHash),
+    transactionIndex: toQuantity(place.transactionIndex),
+    logIndex: toQuantity(place.logIndex),
+    removed,
+  };
+}
+
+export const placeOf = ({ hash, block: { header } }: StoredBlock): BlockPlace => ({
+  hash,
+  number: header.number,
+  timestamp: header.timestamp,
+  baseFeePerGas: header.baseFeePerGas,
+});
+
+/** Index in the block of a transaction's first log. */
+export function firstLogIndex(receipts: readonly Receipt[], transactionIndex: number): number {
+  let count = 0;
+  for (let index = 0; index < transactionIndex; index++) count += receipts[index]!.logs.length;
+  return count;
+}
+
+const createdAddress = (sender: Uint8Array, nonce: bigint): Uint8Array =>
+  keccak256(encodeRlp([sender, rlpUint(nonce)])).subarray(12);
+
+/** Receipts of a block's transactions, all or one, as `eth_getTransactionReceipt` shows them. Spec: protocol/04 §7 */
+export function receiptsToJson(profile: Profile, rules: BlockRules, stored: StoredBlock, only?: number): JsonObject[] {
+  const { block, receipts, senders } = stored;
+  const { header } = block;
+  const place = placeOf(stored);
+  const l1Info = rules.op === undefined ? undefined : l1InfoOfBlock(block);
+  const indices = only === undefined ? block.transactions.keys() : [only];
+  const all: JsonObject[] = [];
+  for (const index of indices) {
+    const tx = block.transactions[index]!;
+    const receipt = receipts[index]!;
+    const sender = senders[index]!;
+    const transactionHash = hashTransaction(tx);
+    const nonce = tx.type === 0x7e ? (receipt.depositNonce ?? 0n) : tx.nonce;
+    const logBase = firstLogIndex(receipts, index);
+    const before = index === 0 ? 0n : receipts[index - 1]!.cumulativeGasUsed;
+    all.push({
+      ...(receipt.status === undefined ? { root: bytesToHex(receipt.stateRoot!) } : { status: toQuantity(receipt.status) }),
+      cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
+      logs: receipt.logs.map((log, position) =>
+        logToJson(profile, log, { block: place, transactionHash, transactionIndex: index, logIndex: logBase + position }),
+      ),
+      logsBloom: bytesToHex(receipt.bloom),
+      type: toQuantity(tx.type),
+      transactionHash: bytesToHex(transactionHash),
+      transactionIndex: toQuantity(index),
+      blockHash: bytesToHex(stored.hash),
+      blockNumber: toQuantity(header.number),
+      gasUsed: toQuantity(receipt.cumulativeGasUsed - before),
+      effectiveGasPrice: toQuantity(effectiveGasPrice(tx, header.baseFeePerGas)),
+      from: bytesToHex(sender),
+      to: tx.to === undefined ? null : bytesToHex(tx.to),
+      contractAddress: tx.to === undefined ? bytesToHex(createdAddress(sender, nonce)) : null,
+      ...(tx.type === 0x03 && {
+        blobGasUsed: toQuantity(BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB),
+        blobGasPrice: toQuantity(
+          rules.blobParams === undefined ? 1n : blobBaseFee(header.excessBlobGas ?? 0n, rules.blobParams.baseFeeUpdateFraction),
+        ),
+      }),
+      ...(receipt.depositNonce !== undefined && { depositNonce: toQuantity(receipt.depositNonce) }),
+      ...(receipt.depositReceiptVersion !== undefined && { depositReceiptVersion: toQuantity(receipt.depositReceiptVersion) }),
+      ...(l1Info !== undefined && l1FeeFields(profile, rules, l1Info, tx, encodeTransaction(tx))),
+    });
+  }
+  return all;
+}

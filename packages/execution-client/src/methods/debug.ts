@@ -1,0 +1,35 @@
+import { hashShape, type MethodTable, method, param } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
+import { findTransaction, requireBlock, requireHeader } from "../rpc/backend.ts";
+import { blockSelectorShape } from "../rpc/block-selector.ts";
+import type { RpcServices } from "./services.ts";
+
+/** Encodings as they are hashed. */
+export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
+  const block = param("block", blockSelectorShape);
+  return {
+    debug_getRawHeader: method({
+      params: [block],
+      handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
+    }),
+    debug_getRawBlock: method({
+      params: [block],
+      handler: ([selector]) => bytesToHex(encodeBlock(requireBlock(backend, selector).block)),
+    }),
+    debug_getRawReceipts: method({
+      params: [block],
+      handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
+    }),
+    debug_getRawTransaction: method({
+      params: [param("hash", hashShape)],
+      summary: "EIP-2718 encoding; `0x` when unknown.",
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        const encoded =
+          found === undefined ? pool.pool.get(hash)?.encoded : encodeTransaction(found.stored.block.transactions[found.index]!);
+        return encoded === undefined ? "0x" : bytesToHex(encoded);
+      },
+    }),
+  };
+}

@@ -1,0 +1,180 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { booleanShape, countShape, hashShape, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { encodeTransaction } from "@rnode/protocol";
+import { blockToJson, headerToJson } from "../json/block-json.ts";
+import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
+import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
+import { findTransaction, rulesAt } from "../rpc/backend.ts";
+import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
+import type { RpcServices } from "./services.ts";
+
+/** In the order a staged sync runs them. Spec: protocol/04 §8 */
+const SYNC_STAGES = [
+  "Era",
+  "Headers",
+  "Bodies",
+  "SenderRecovery",
+  "Execution",
+  "PruneSenderRecovery",
+  "MerkleUnwind",
+  "AccountHashing",
+  "StorageHashing",
+  "MerkleExecute",
+  "TransactionLookup",
+  "IndexStorageHistory",
+  "IndexAccountHistory",
+  "Prune",
+  "Finish",
+];
+
+/** Blocks, transactions and receipts. What is not there is null, in both profiles. */
+export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): MethodTable {
+  const { chain, profile, store } = backend;
+  const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
+  const block = (selector: BlockSelector, full: boolean | undefined): JsonObject | null => {
+    const stored = chain.resolve(selector);
+    if (stored === undefined) return null;
+    const isMerged = stored.block.header.difficulty === 0n && chain.config.optimism !== undefined;
+    const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(stored.hash);
+    return blockToJson(profile, stored, { full: full ?? false, totalDifficulty });
+  };
+  const transactionAt = (stored: StoredBlock | undefined, index: number): JsonObject | null => {
+    const tx = stored?.block.transactions[index];
+    if (stored === undefined || tx === undefined) return null;
+    const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
+    return transactionToJson(profile, tx, stored.senders[index]!, minedAt);
+  };
+  const rawTransactionAt = (stored: StoredBlock | undefined, index: number): string | null => {
+    const tx = stored?.block.transactions[index];
+    return tx === undefined ? null : bytesToHex(encodeTransaction(tx));
+  };
+  const transactionCount = (selector: BlockSelector): string | null => {
+    const stored = chain.resolve(selector);
+    return stored === undefined ? null : toQuantity(stored.block.transactions.length);
+  };
+  const uncleCount = (selector: BlockSelector): string | null => {
+    const stored = chain.resolve(selector);
+    return stored === undefined ? null : toQuantity(stored.block.ommers.length);
+  };
+  const uncle = (selector: BlockSelector): null => {
+    chain.headerOf(selector);
+    return null; // no chain this client follows beyond its tests has uncles
+  };
+
+  return {
+    eth_chainId: method({ params: [], summary: "Chain id of the L2.", handler: () => toQuantity(chain.config.chainId) }),
+    eth_blockNumber: method({ params: [], summary: "Number of the latest block.", handler: () => toQuantity(chain.head().number) }),
+    eth_accounts: method({ params: [], summary: "Accounts this node signs for: none.", handler: () => [] }),
+    eth_syncing: method({
+      params: [],
+      summary: "Whether and how far the node is syncing.",
+      handler: () => {
+        if (!profile.hasSyncStages) return false;
+        const head = toQuantity(chain.head().number);
+        return {
+          startingBlock: toQuantity(startingBlock),
+          currentBlock: head,
+          highestBlock: head,
+          stages: SYNC_STAGES.map((name) => ({ name, block: head })),
+        };
+      },
+    }),
+    eth_getBlockByNumber: method({
+      params: [param("block", blockNumberShape), optionalParam("full", booleanShape)],
+      handler: ([selector, full]) => block(selector, full),
+    }),
+    eth_getBlockByHash: method({
+      params: [param("hash", hashShape), optionalParam("full", booleanShape)],
+      handler: ([hash, full]) => block(hashSelector(hash), full),
+    }),
+    eth_getHeaderByNumber: method({
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => {
+        const at = chain.headerOf(selector);
+        return at === undefined ? null : headerToJson(at.header, at.hash);
+      },
+    }),
+    eth_getHeaderByHash: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const at = chain.headerOf(hashSelector(hash));
+        return at === undefined ? null : headerToJson(at.header, at.hash);
+      },
+    }),
+    eth_getBlockTransactionCountByNumber: method({
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => transactionCount(selector),
+    }),
+    eth_getBlockTransactionCountByHash: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => transactionCount(hashSelector(hash)),
+    }),
+    eth_getUncleCountByBlockNumber: method({
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => uncleCount(selector),
+    }),
+    eth_getUncleCountByBlockHash: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => uncleCount(hashSelector(hash)),
+    }),
+    eth_getUncleByBlockNumberAndIndex: method({
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector]) => uncle(selector),
+    }),
+    eth_getUncleByBlockHashAndIndex: method({
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash]) => uncle(hashSelector(hash)),
+    }),
+    eth_getTransactionByHash: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found !== undefined) return transactionAt(found.stored, found.index);
+        const pooled = pool.pool.get(hash);
+        return pooled === undefined ? null : transactionToJson(profile, pooled.transaction, pooled.sender, undefined);
+      },
+    }),
+    eth_getTransactionByBlockNumberAndIndex: method({
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector, index]) => transactionAt(chain.resolve(selector), index),
+    }),
+    eth_getTransactionByBlockHashAndIndex: method({
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash, index]) => transactionAt(chain.resolve(hashSelector(hash)), index),
+    }),
+    eth_getRawTransactionByHash: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found !== undefined) return rawTransactionAt(found.stored, found.index);
+        const pooled = pool.pool.get(hash);
+        return pooled === undefined ? null : bytesToHex(pooled.encoded);
+      },
+    }),
+    eth_getRawTransactionByBlockNumberAndIndex: method({
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector, index]) => rawTransactionAt(chain.resolve(selector), index),
+    }),
+    eth_getRawTransactionByBlockHashAndIndex: method({
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash, index]) => rawTransactionAt(chain.resolve(hashSelector(hash)), index),
+    }),
+    eth_getTransactionReceipt: method({
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) return null;
+        const { stored, index } = found;
+        return receiptsToJson(profile, rulesAt(backend, stored.block.header), stored, index)[0]!;
+      },
+    }),
+    eth_getBlockReceipts: method({
+      params: [optionalParam("block", blockSelectorShape)],
+      handler: ([selector]) => {
+        const stored = chain.resolve(selector ?? LATEST);
+        return stored === undefined ? null : receiptsToJson(profile, rulesAt(backend, stored.block.header), stored);
+      },
+    }),
+  };
+}

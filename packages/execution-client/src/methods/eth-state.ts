@@ -1,0 +1,103 @@
+import { addressShape, arrayShape, type MethodTable, method, optionalParam, param, type Shape, shape } from "@rnode/jsonrpc";
+import {
+  bytesToBigint,
+  bytesToHex,
+  EMPTY_BYTES,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  keccak256,
+  toQuantity,
+} from "@rnode/primitives";
+import { createProof } from "@rnode/trie";
+import { blockIdOf, requireState, rpcError } from "../rpc/backend.ts";
+import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
+import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../rpc/call-request.ts";
+import type { RpcServices } from "./services.ts";
+
+const ZERO_WORD = new Uint8Array(32);
+const MAX_PROOF_KEYS = 1024;
+
+/** A slot with its text, which proofs repeat. */
+const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => ({
+  text: value as string,
+  slot: slotShape.parse(value),
+}));
+
+const block = optionalParam("block", blockSelectorShape);
+const address = param("address", addressShape);
+
+/** Accounts, storage, proofs and calls. */
+export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTable {
+  const callParams = [
+    param("call", callRequestShape),
+    block,
+    optionalParam("stateOverrides", stateOverrideShape),
+    optionalParam("blockOverrides", blockOverrideShape),
+  ] as const;
+  return {
+    eth_getBalance: method({
+      params: [address, block],
+      handler: ([who, selector]) => toQuantity(requireState(backend, selector ?? LATEST).state.readAccount(who)?.balance ?? 0n),
+    }),
+    eth_getTransactionCount: method({
+      params: [address, block],
+      summary: "The nonce; with `pending`, transactions in the pool are counted.",
+      handler: ([who, selector = LATEST]) => {
+        const nonce = requireState(backend, selector).state.readAccount(who)?.nonce ?? 0n;
+        const isPending = selector.kind === "tag" && selector.tag === "pending";
+        return toQuantity((isPending ? pool.pool.nextNonce(who) : undefined) ?? nonce);
+      },
+    }),
+    eth_getCode: method({
+      params: [address, block],
+      handler: ([who, selector]) => {
+        const { state } = requireState(backend, selector ?? LATEST);
+        const account = state.readAccount(who);
+        const isEmpty = account === undefined || equalBytes(account.codeHash, EMPTY_KECCAK);
+        return bytesToHex(isEmpty ? EMPTY_BYTES : state.readCode(account.codeHash));
+      },
+    }),
+    eth_getStorageAt: method({
+      params: [address, param("slot", slotShape), block],
+      handler: ([who, slot, selector]) =>
+        bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
+    }),
+    eth_getProof: method({
+      params: [address, param("storageKeys", arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS })), block],
+      summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
+      handler: ([who, keys, selector = LATEST]) => {
+        const at = requireState(backend, selector);
+        const nodes = backend.chain.trieNodesAt(blockIdOf(at));
+        if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+        const account = at.state.readAccount(who);
+        const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
+        const owner = keccak256(who);
+        return {
+          address: bytesToHex(who),
+          accountProof: createProof(nodes, undefined, at.header.stateRoot, owner).map(bytesToHex),
+          balance: toQuantity(account?.balance ?? 0n),
+          codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
+          nonce: toQuantity(account?.nonce ?? 0n),
+          storageHash: bytesToHex(storageRoot),
+          storageProof: keys.map(({ text, slot }) => ({
+            key: text,
+            value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
+            proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
+          })),
+        };
+      },
+    }),
+    eth_call: method({
+      params: callParams,
+      handler: ([request, selector, state, overrides]) =>
+        bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
+    }),
+    eth_estimateGas: method({
+      params: callParams,
+      summary: "L2 execution gas only.",
+      handler: ([request, selector, state, overrides]) =>
+        toQuantity(calls.estimateGas(request, selector ?? LATEST, { state, block: overrides })),
+    }),
+  };
+}

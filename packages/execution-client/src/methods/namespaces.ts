@@ -1,0 +1,44 @@
+import { type MethodTable, method } from "@rnode/jsonrpc";
+import { debugRawMethods } from "./debug.ts";
+import { ethBlockMethods } from "./eth-blocks.ts";
+import { ethFeeMethods } from "./eth-fees.ts";
+import { ethLogMethods } from "./eth-logs.ts";
+import { ethSendMethods } from "./eth-send.ts";
+import { ethStateMethods } from "./eth-state.ts";
+import { minerMethods } from "./miner.ts";
+import { netMethods, web3Methods } from "./net-web3.ts";
+import type { RpcServices } from "./services.ts";
+import { txpoolMethods } from "./txpool.ts";
+
+/** What `--http.api` and `--ws.api` may list. */
+export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "rpc"] as const;
+export type Namespace = (typeof NAMESPACES)[number];
+
+const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices) => MethodTable>> = {
+  eth: (services) => ({
+    ...ethBlockMethods(services),
+    ...ethStateMethods(services),
+    ...ethFeeMethods(services),
+    ...ethLogMethods(services),
+    ...ethSendMethods(services),
+  }),
+  net: netMethods,
+  web3: web3Methods,
+  debug: debugRawMethods,
+  txpool: txpoolMethods,
+  trace: () => ({}),
+  miner: minerMethods,
+};
+
+/** The methods of a listener: those of the namespaces it lists; every other method answers −32601. */
+export function methodsOf(namespaces: readonly Namespace[], services: RpcServices): MethodTable {
+  const { profile } = services.backend;
+  const listed = namespaces.filter((name) => name !== "rpc" && (name !== "trace" || profile.servesTrace));
+  const methods: Record<string, MethodTable[string]> = {};
+  for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
+  if (profile.servesRpcModules) {
+    const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
+    methods.rpc_modules = method({ params: [], summary: "Namespaces of this listener.", handler: () => modules });
+  }
+  return methods;
+}

@@ -1,0 +1,30 @@
+import { dataShape, type MethodTable, method, param } from "@rnode/jsonrpc";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import type { RpcServices } from "./services.ts";
+
+export function netMethods({ backend }: RpcServices): MethodTable {
+  return {
+    net_version: method({
+      params: [],
+      summary: "Network id: the chain id, decimal.",
+      handler: () => String(backend.chain.config.chainId),
+    }),
+    net_listening: method({ params: [], handler: () => true }),
+    net_peerCount: method({
+      params: [],
+      summary: "Execution-layer peers: none, blocks come from the rollup node.",
+      handler: () => "0x0",
+    }),
+  };
+}
+
+export function web3Methods({ backend }: RpcServices): MethodTable {
+  return {
+    web3_clientVersion: method({ params: [], handler: () => backend.profile.clientVersion }),
+    web3_sha3: method({
+      params: [param("data", dataShape)],
+      summary: "keccak256.",
+      handler: ([data]) => bytesToHex(keccak256(data)),
+    }),
+  };
+}

@@ -1,0 +1,20 @@
+import type { Chain } from "@rnode/chain";
+import type { PoolService } from "../pool/pool-service.ts";
+import type { ReadBackend } from "../rpc/backend.ts";
+import type { CallService } from "../rpc/call-service.ts";
+import type { FilterRegistry } from "../rpc/filters.ts";
+import type { GasPriceOracle } from "../rpc/gas-price.ts";
+import type { LogLimits } from "../rpc/log-query.ts";
+
+/** What the methods of the public namespaces work with. */
+export interface RpcServices {
+  readonly backend: ReadBackend;
+  readonly chain: Pick<Chain, "setMaxDaSize">;
+  readonly pool: PoolService;
+  readonly calls: CallService;
+  readonly gasPrice: GasPriceOracle;
+  readonly filters: FilterRegistry;
+  readonly logLimits: LogLimits;
+  /** number of the head when the program started, for `eth_syncing` */
+  readonly startingBlock: number;
+}

@@ -1,0 +1,101 @@
+import {
+  bigUint,
+  bool,
+  decimal,
+  httpUrl,
+  listOf,
+  logOptions,
+  metricsOptions,
+  type OptionsOf,
+  oneOf,
+  optionGroup,
+  optionTable,
+  path,
+  port,
+  text,
+  uint,
+} from "@rnode/options";
+import { NAMESPACES } from "./methods/namespaces.ts";
+
+const namespaces = listOf(oneOf(...NAMESPACES));
+
+const chain = optionGroup("", {
+  chain: { parse: text, required: true, help: "Name of a network, or a genesis file." },
+  genesis: { parse: text, help: "File or URL with the genesis allocations of a named network." },
+  datadir: { parse: path, required: true, help: "Folder of the database." },
+  profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, or those of the legacy client G." },
+  upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder of network-upgrade bundles." },
+});
+
+const http = optionGroup("http", {
+  enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
+  addr: { parse: text, default: "127.0.0.1", help: "Address to listen on." },
+  port: { parse: port, default: 8545, help: "Port to listen on." },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], help: "Namespaces served." },
+  corsdomain: { parse: listOf(text), default: [], help: "Origins that browsers may call from; * is all." },
+  vhosts: { parse: listOf(text), default: ["*"], help: "Names accepted in the Host header; * is all." },
+});
+
+const ws = optionGroup("ws", {
+  enabled: { parse: bool, flag: "ws", default: false, help: "Serve JSON-RPC over WebSocket." },
+  addr: { parse: text, default: "127.0.0.1", help: "Address to listen on." },
+  port: { parse: port, default: 8546, help: "Port to listen on; with the address and port of HTTP, one listener serves both." },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], help: "Namespaces served." },
+  origins: { parse: listOf(text), default: [], help: "Origins that browsers may connect from; * is all. Default: this machine." },
+});
+
+const authrpc = optionGroup("authrpc", {
+  addr: { parse: text, default: "127.0.0.1", help: "Address of the Engine API." },
+  port: { parse: port, default: 8551, help: "Port of the Engine API." },
+  jwtsecret: { parse: path, help: "File of the 32-byte hex secret; made when missing. Default: jwt.hex in the data folder." },
+});
+
+const rollup = optionGroup("rollup", {
+  sequencerHttp: { parse: httpUrl, help: "Sequencer that transactions are forwarded to." },
+  disableTxPoolGossip: {
+    parse: bool,
+    default: false,
+    help: "Keep pool transactions to ourselves; so far the client never shares them.",
+  },
+});
+
+const rpc = optionGroup("rpc", {
+  gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate." },
+  txfeecap: { parse: decimal, default: 1, unit: "ether", help: "Most fee of a transaction sent over RPC; 0 is no cap." },
+  maxBlocksPerFilter: { parse: uint, unit: "blocks", help: "Longest range of a log query; 0 is no limit. Default: the profile's." },
+  maxLogsPerResponse: { parse: uint, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
+  maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request." },
+  maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response." },
+  maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch." },
+  maxConnections: { parse: uint, default: 500, help: "Most connections of a listener." },
+  maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket." },
+});
+
+const txpool = optionGroup("txpool", {
+  globalSlots: {
+    parse: uint,
+    flag: "txpool.globalslots",
+    default: 20_000,
+    unit: "slots of 32 KiB",
+    help: "Room for all transactions.",
+  },
+  accountSlots: { parse: uint, flag: "txpool.accountslots", default: 2048, help: "Executable transactions of one sender." },
+  accountQueue: { parse: uint, flag: "txpool.accountqueue", default: 256, help: "Waiting transactions of one sender." },
+  priceLimit: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
+  priceBump: {
+    parse: bigUint,
+    flag: "txpool.pricebump",
+    default: 10n,
+    unit: "percent",
+    help: "By how much a replacement must pay more.",
+  },
+});
+
+export const clientTable = optionTable({
+  program: "rengine",
+  summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
+  envPrefix: "RENGINE_",
+  groups: { chain, http, ws, authrpc, rollup, rpc, txpool, log: logOptions, metrics: metricsOptions },
+});
+
+export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };

@@ -1,0 +1,64 @@
+import { rulesOfBlock } from "@rnode/chain";
+import { bigintToBytes, bytesToBigint, EMPTY_KECCAK, equalBytes } from "@rnode/primitives";
+import {
+  blockRules,
+  type ChainConfig,
+  floorDataGas,
+  type Header,
+  intrinsicGas,
+  isEvmForkAtLeast,
+  l1Cost,
+  l1FeeParamsFromL1BlockStorage,
+  nextBaseFee,
+  operatorFee,
+  PREDEPLOYS,
+} from "@rnode/protocol";
+import type { StateView } from "@rnode/storage";
+import type { PoolHead } from "@rnode/txpool";
+
+/** Gas of the L1 attributes deposit, which every block holds. Spec: protocol/01 §15 */
+const L1_INFO_GAS_OVERHEAD = 70_000n;
+/** EIP-7825 */
+const TRANSACTION_GAS_CAP = 16_777_216n;
+/** EIP-3860 */
+const MAX_INITCODE_BYTES = 49_152;
+/** EIP-7702: `0xef0100 ‖ address` */
+const DELEGATION_BYTES = 23;
+
+/** What the pool checks transactions against: the state after `header`, the rules of the block after it. */
+export function poolHeadOf(config: ChainConfig, header: Header, state: StateView): PoolHead {
+  const childTime = header.timestamp + 1;
+  const isPostMerge = rulesOfBlock(config, header).isPostMerge;
+  const rules = blockRules(config, { number: header.number + 1, timestamp: childTime, isPostMerge });
+  const isOptimism = rules.op !== undefined;
+  const l1Params = isOptimism
+    ? l1FeeParamsFromL1BlockStorage((slot) => {
+        const word = state.readStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32));
+        return word === undefined ? 0n : bytesToBigint(word);
+      })
+    : undefined;
+  return {
+    chainId: config.chainId,
+    baseFeeWei: header.baseFeePerGas === undefined ? 0n : nextBaseFee(config, header, childTime),
+    gasLimit: isOptimism && header.gasLimit > L1_INFO_GAS_OVERHEAD ? header.gasLimit - L1_INFO_GAS_OVERHEAD : header.gasLimit,
+    transactionGasCap: isEvmForkAtLeast(rules.evm, "osaka") ? TRANSACTION_GAS_CAP : undefined,
+    acceptsSetCode: isEvmForkAtLeast(rules.evm, "prague"),
+    maxInitcodeBytes: isEvmForkAtLeast(rules.evm, "shanghai") ? MAX_INITCODE_BYTES : undefined,
+    readAccount: (address) => {
+      const account = state.readAccount(address);
+      if (account === undefined) return { nonce: 0n, balance: 0n, isContract: false };
+      const { nonce, balance, codeHash } = account;
+      return { nonce, balance, isContract: !equalBytes(codeHash, EMPTY_KECCAK) && !isDelegation(state.readCode(codeHash)) };
+    },
+    minimumGas: (transaction) => {
+      const intrinsic = intrinsicGas(rules, transaction);
+      const floor = floorDataGas(rules, transaction.data);
+      return intrinsic > floor ? intrinsic : floor;
+    },
+    rollupFee: (transaction, encoded) =>
+      l1Params === undefined ? 0n : l1Cost(rules, l1Params, encoded) + operatorFee(rules, l1Params, transaction.gasLimit),
+  };
+}
+
+const isDelegation = (code: Uint8Array): boolean =>
+  code.length === DELEGATION_BYTES && code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00;

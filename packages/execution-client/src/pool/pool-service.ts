@@ -1,0 +1,173 @@
+import type { Chain, HeadChange, SenderSource } from "@rnode/chain";
+import { RpcError } from "@rnode/jsonrpc";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { decodeTransaction, encodeTransaction, hashTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { type AddResult, feeCap, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import type { Profile } from "../profile/profile.ts";
+import { poolHeadOf } from "./pool-head.ts";
+
+/** Sends raw transactions to the sequencer. */
+export interface Forwarder {
+  /** @throws {RpcError} what the sequencer answered, or that it cannot be reached */
+  send(raw: Uint8Array): Promise<void>;
+}
+
+export interface PoolServiceOptions {
+  readonly limits: Partial<PoolLimits>;
+  /** wei; most that gas may cost in all of a transaction sent over RPC; 0: no cap */
+  readonly feeCapWei: bigint;
+}
+
+export interface PoolServiceDependencies {
+  readonly chain: Chain;
+  readonly profile: Profile;
+  readonly senders: SenderSource;
+  /** undefined: this node's own pool is what the sequencer builds from */
+  readonly forwarder: Forwarder | undefined;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  readonly nowSec: () => number;
+}
+
+export const createPoolMetrics = (m: MetricFactory) => ({
+  pending: m.gauge("txpool_pending_transactions", "Executable transactions in the pool."),
+  queued: m.gauge("txpool_queued_transactions", "Transactions that wait for a nonce or for funds."),
+  refused: m.counter<{ reason: string }>("txpool_refused_total", "Transactions refused, by reason.", ["reason"]),
+});
+
+/** Keeps the transaction pool at the head of the chain and takes in what users send. */
+export class PoolService {
+  readonly pool: TransactionPool;
+  readonly #chain: Chain;
+  readonly #dependencies: PoolServiceDependencies;
+  readonly #options: PoolServiceOptions;
+  readonly #metrics: ReturnType<typeof createPoolMetrics>;
+  readonly #stop: () => void;
+
+  constructor(options: PoolServiceOptions, dependencies: PoolServiceDependencies) {
+    const { chain } = dependencies;
+    this.#chain = chain;
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#metrics = createPoolMetrics(dependencies.metrics);
+    this.pool = new TransactionPool(this.#headOfChain(), options.limits);
+    chain.setPendingSource(this.pool);
+    this.#stop = chain.onHeadChange((change) => this.#follow(change));
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void {
+    return this.pool.onPending(listener);
+  }
+
+  /** Takes a raw transaction from a user: forwards it where there is a sequencer, else adds it. @throws {RpcError} */
+  async submit(raw: Uint8Array): Promise<Uint8Array> {
+    const pooled = this.#read(raw);
+    const { forwarder, log } = this.#dependencies;
+    if (forwarder === undefined) {
+      const result = this.#add(pooled);
+      if (result.kind === "refused") throw this.#refusal(result);
+      return pooled.hash;
+    }
+    await forwarder.send(raw);
+    const result = this.#add(pooled);
+    // The sequencer has it: what our own pool thinks only matters to who asks us for pending transactions.
+    if (result.kind === "refused" && result.reason !== "already-known") {
+      log.debug("forwarded transaction not kept", { hash: pooled.hash, reason: result.reason });
+    }
+    return pooled.hash;
+  }
+
+  #add(pooled: PooledTransaction): AddResult {
+    const result = this.pool.add(pooled);
+    if (result.kind === "added") this.#dependencies.senders.remember(pooled.hash, pooled.sender);
+    else this.#metrics.refused.inc({ reason: result.reason });
+    this.#count();
+    return result;
+  }
+
+  #refusal(result: Extract<AddResult, { kind: "refused" }>): RpcError {
+    const { code, message, data } = this.#dependencies.profile.errors.poolRefusal[result.reason](result.data);
+    return new RpcError(code, message, data);
+  }
+
+  /** @throws {RpcError} */
+  #read(raw: Uint8Array): PooledTransaction {
+    const { profile, nowSec } = this.#dependencies;
+    const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
+      const { code, message, data } = profile.errors.submission(fault);
+      return new RpcError(code, message, data);
+    };
+    if (raw.length === 0) throw refuse({ kind: "empty" });
+    if (raw[0] === 0x7e || raw[0] === 0x03) throw refuse({ kind: "type-not-supported" });
+    let transaction: SignedTransaction;
+    try {
+      const decoded = decodeTransaction(raw);
+      if (decoded.type === 0x7e) throw refuse({ kind: "type-not-supported" });
+      transaction = decoded;
+    } catch (error) {
+      if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
+      if (isCodedError(error)) throw refuse({ kind: "undecodable", reason: error.message });
+      throw error;
+    }
+    if (transaction.type === 0x00 && transaction.chainId === undefined && !profile.rpc.acceptsUnprotected)
+      throw refuse({ kind: "unprotected" });
+    const { feeCapWei } = this.#options;
+    const feeWei = feeCap(transaction) * transaction.gasLimit;
+    if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
+    let sender: Uint8Array;
+    try {
+      sender = recoverSender(transaction);
+    } catch (error) {
+      if (isCodedError(error, "tx/")) throw refuse({ kind: "bad-signature" });
+      throw error;
+    }
+    return {
+      transaction,
+      sender,
+      encoded: encodeTransaction(transaction),
+      hash: hashTransaction(transaction),
+      isLocal: true,
+      arrivedAtSec: nowSec(),
+    };
+  }
+
+  #follow({ removed, added }: HeadChange): void {
+    const { nowSec } = this.#dependencies;
+    // PERF: growing the chain is the common case and puts nothing back
+    const mined =
+      removed.length === 0
+        ? undefined
+        : new Set(added.flatMap(({ block }) => block.transactions.map((tx) => bytesToHex(hashTransaction(tx)))));
+    const reinjected: PooledTransaction[] = [];
+    for (const { block, senders } of removed.toReversed()) {
+      block.transactions.forEach((transaction, index) => {
+        if (transaction.type === 0x7e || transaction.type === 0x03) return;
+        const hash = hashTransaction(transaction);
+        if (mined?.has(bytesToHex(hash))) return;
+        const encoded = encodeTransaction(transaction);
+        reinjected.push({ transaction, sender: senders[index]!, encoded, hash, isLocal: false, arrivedAtSec: nowSec() });
+      });
+    }
+    this.pool.reset(this.#headOfChain(), reinjected, nowSec());
+    this.#count();
+  }
+
+  #headOfChain(): ReturnType<typeof poolHeadOf> {
+    const id = this.#chain.head();
+    const at = this.#chain.headerOf({ kind: "hash", hash: hexToBytes(id.hash), requireCanonical: false });
+    const state = this.#chain.stateAt(id);
+    if (at === undefined || state === undefined) throw new Error(`the head ${id.hash} has no state`); // the store keeps the head's state
+    return poolHeadOf(this.#chain.config, at.header, state);
+  }
+
+  #count(): void {
+    const { pending, queued } = this.pool.counts();
+    this.#metrics.pending.set(pending);
+    this.#metrics.queued.set(queued);
+  }
+}

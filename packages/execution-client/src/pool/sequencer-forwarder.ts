@@ -1,0 +1,45 @@
+import { createRpcClient, RpcError, RpcTransportError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { errorText, type Logger } from "@rnode/observe";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import type { Forwarder } from "./pool-service.ts";
+
+export interface SequencerForwarder extends Forwarder {
+  /** Asks whether the endpoint answers and is on our chain; says so in the log. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param url of the sequencer's public RPC */
+export function createSequencerForwarder(url: string, chainId: bigint, log: Logger): SequencerForwarder {
+  const client = createRpcClient({ url, timeoutMs: 5000, maxConcurrency: 64 });
+  return {
+    async send(raw) {
+      try {
+        await client.call("eth_sendRawTransaction", [bytesToHex(raw)]);
+      } catch (error) {
+        if (error instanceof RpcError) throw error; // verbatim: code, message and data
+        if (!(error instanceof RpcTransportError)) throw error;
+        log.warn("sequencer not reached", { endpoint: client.endpoint, err: error });
+        throw new RpcError(SERVER_ERROR, `failed to forward the transaction to the sequencer: ${error.code}`);
+      }
+    },
+    async probe() {
+      try {
+        const answered = await client.call("eth_chainId");
+        if (answered === toQuantity(chainId)) log.info("sequencer endpoint answers", { endpoint: client.endpoint });
+        else
+          log.error("sequencer endpoint is on another chain", {
+            endpoint: client.endpoint,
+            answered,
+            expected: toQuantity(chainId),
+          });
+      } catch (error) {
+        log.warn("sequencer endpoint does not answer: transactions cannot be forwarded", {
+          endpoint: client.endpoint,
+          reason: errorText(error),
+        });
+      }
+    },
+    close: () => client.close(),
+  };
+}

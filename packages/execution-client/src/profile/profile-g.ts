@@ -1,0 +1,189 @@
+import type { AttributesFault } from "@rnode/chain";
+import type { HaltReason } from "@rnode/evm";
+import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
+import { engineError } from "../engine/engine-errors.ts";
+import { GO_TARGET, VERSION } from "../version.ts";
+import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+
+const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
+
+const HALT_TEXTS: Readonly<Record<Exclude<HaltReason, "revert">, string>> = {
+  "out-of-gas": "out of gas",
+  "stack-underflow": "stack underflow",
+  "stack-overflow": "stack limit reached 1024 (1024)",
+  "invalid-jump": "invalid jump destination",
+  "invalid-opcode": "invalid opcode",
+  "static-state-change": "write protection",
+  "return-data-out-of-bounds": "return data out of bounds",
+  "call-depth": "max call depth exceeded",
+  "insufficient-balance": "insufficient balance for transfer",
+  "create-collision": "contract address collision",
+  "code-too-large": "max code size exceeded",
+  "initcode-too-large": "max initcode size exceeded",
+  "invalid-code-prefix": "invalid code: must not begin with 0xef",
+  "nonce-overflow": "nonce uint64 overflow",
+  "precompile-failure": "precompile failed",
+  "deposit-failed": "failed deposit",
+};
+
+function callError(fault: CallFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "halt":
+      return failed(HALT_TEXTS[fault.halt]);
+    case "gas-exceeds-allowance":
+      return failed(`gas required exceeds allowance (${fault.allowance})`);
+    case "intrinsic-gas":
+      return failed(`intrinsic gas too low: have ${fault.gasLimit}, want ${fault.minimum}`);
+    case "insufficient-funds":
+      return failed(
+        `insufficient funds for gas * price + value: address ${fault.address} have ${fault.haveWei} want ${fault.wantWei}`,
+      );
+    case "fee-below-base-fee":
+      return failed(
+        `max fee per gas less than block base fee: address ${fault.address}, maxFeePerGas: ${fault.maxFeeWei}, baseFee: ${fault.baseFeeWei}`,
+      );
+    case "tip-above-fee-cap":
+      return failed(
+        `max priority fee per gas higher than max fee per gas: address ${fault.address}, maxPriorityFeePerGas: ${fault.tipWei}, maxFeePerGas: ${fault.maxFeeWei}`,
+      );
+    case "both-fee-models":
+      return failed("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+}
+
+/** Wei as ether with two decimals. */
+function etherText(wei: bigint): string {
+  const hundredths = (wei + 5n * 10n ** 15n) / 10n ** 16n;
+  return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;
+}
+
+function submissionError(fault: SubmissionFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "empty":
+      return failed("typed transaction too short");
+    case "undecodable":
+      return failed(fault.reason);
+    case "type-not-supported":
+      return failed("transaction type not supported");
+    case "bad-signature":
+      return failed("invalid sender");
+    case "unprotected":
+      return failed("only replay-protected (EIP-155) transactions allowed over RPC");
+    case "fee-above-cap":
+      return failed(`tx fee (${etherText(fault.feeWei)} ether) exceeds the configured cap (${etherText(fault.capWei)} ether)`);
+  }
+}
+
+function logQueryError(fault: LogQueryFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "bad-range":
+      return failed("invalid block range params");
+    case "beyond-head":
+      return failed("block range extends beyond current head block");
+    case "too-many-blocks":
+      return failed(`query exceeds max block range ${fault.limit}`);
+    case "too-many-logs":
+      return failed(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
+    case "hash-and-range":
+      return { code: INVALID_PARAMS, message: "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other" };
+  }
+}
+
+function feeHistoryError(fault: FeeHistoryFault): RpcErrorBody {
+  return fault.kind === "bad-percentiles"
+    ? failed(`invalid reward percentile: ${fault.detail}`)
+    : failed(`request beyond head block: requested ${fault.requested}, head ${fault.head}`);
+}
+
+const FORKCHOICE_TEXTS = {
+  "safe-not-available": "safe block not available in database",
+  "safe-not-canonical": "safe block not in canonical chain",
+  "finalized-not-available": "final block not available in database",
+  "finalized-not-canonical": "final block not in canonical chain",
+} as const;
+
+/** Its texts for faults that have one; the others are described by our own. */
+const ATTRIBUTE_TEXTS: Readonly<Partial<Record<AttributesFault, string>>> = {
+  "timestamp-not-after-head": "invalid timestamp",
+  "missing-withdrawals": "missing withdrawals",
+  "unexpected-withdrawals": "unexpected withdrawals",
+  "missing-beacon-root": "missing beacon root",
+  "unexpected-beacon-root": "unexpected beacon root",
+  "missing-gas-limit": "gasLimit parameter is required",
+  "unexpected-eip1559-params": "eip155Params not supported prior to Holocene upgrade",
+};
+
+const errors: ErrorTable = {
+  submission: submissionError,
+  poolRefusal: {
+    "already-known": () => failed("already known"),
+    "type-not-supported": () => failed("transaction type not supported"),
+    "wrong-chain-id": ({ have, want }) => failed(`invalid chain id for signer: have ${have} want ${want}`),
+    oversized: ({ size, limit }) => failed(`oversized data: transaction size ${size}, limit ${limit}`),
+    "initcode-too-large": ({ size, limit }) => failed(`max initcode size exceeded: code size ${size}, limit ${limit}`),
+    "exceeds-block-gas-limit": () => failed("exceeds block gas limit"),
+    "exceeds-transaction-gas-cap": ({ gas, cap }) => failed(`transaction gas limit too high (cap: ${cap}, tx: ${gas})`),
+    "tip-above-fee-cap": () => failed("max priority fee per gas higher than max fee per gas"),
+    underpriced: ({ tip, minimum }) => failed(`transaction underpriced: gas tip cap ${tip}, minimum needed ${minimum}`),
+    "intrinsic-gas-too-low": ({ gas, minimum }) => failed(`intrinsic gas too low: gas ${gas}, minimum needed ${minimum}`),
+    "sender-not-eoa": () => failed("sender not an eoa"),
+    "nonce-too-low": ({ next, nonce }) => failed(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
+    "insufficient-funds": ({ balance, cost, queued = 0n, overshot }) =>
+      failed(
+        queued === 0n
+          ? `insufficient funds for gas * price + value: balance ${balance}, tx cost ${cost}, overshot ${overshot}`
+          : `insufficient funds for gas * price + value: balance ${balance}, queued cost ${queued}, tx cost ${cost}, overshot ${overshot}`,
+      ),
+    "replacement-underpriced": () => failed("replacement transaction underpriced"),
+    "account-limit-exceeded": ({ pooled }) => failed(`account limit exceeded: pooled ${pooled} txs`),
+    "pool-full": () => failed("txpool is full"),
+  },
+  call: callError,
+  blockNotFound: (selector) =>
+    failed(
+      selector.kind === "tag" && (selector.tag === "safe" || selector.tag === "finalized")
+        ? `${selector.tag} block not found`
+        : "header not found",
+    ),
+  stateUnavailable: () => failed("pruned history unavailable"),
+  proofUnavailable: () => failed("missing trie node: the block is outside the proof window"),
+  transactionNotFound: failed("transaction not found"),
+  logQuery: logQueryError,
+  filterNotFound: failed("filter not found"),
+  feeHistory: feeHistoryError,
+  unsupportedTracer: (name) => failed(`unknown tracer ${name}: only built-in tracers are supported`),
+  attributes: (fault, reason) =>
+    fault === "transaction-undecodable" ? failed(reason) : engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),
+  forkchoice: (fault) => engineError("invalid-forkchoice", FORKCHOICE_TEXTS[fault]),
+};
+
+/** The legacy Geth-like answers. */
+export const PROFILE_G: Profile = {
+  name: "G",
+  dialect: GO_DIALECT,
+  errors,
+  clientVersion: `rengine/v${VERSION}-stable/${GO_TARGET}/node${process.versions.node}`,
+  hasSyncStages: false,
+  servesRpcModules: true,
+  servesTrace: false,
+  block: { hasTotalDifficulty: true },
+  transaction: {
+    hasBlockTimestamp: false,
+    deposit: {
+      hasNullRecipient: true,
+      hasZeroMint: false,
+      hasYParity: false,
+      hasNonceBeforeRegolith: true,
+      systemFlag: true,
+    },
+  },
+  receipt: {
+    depositsHaveL1Fields: false,
+    hasRawScalarBeforeEcotone: false,
+    l1FeeScalarByFork: false,
+    depositsHaveBlobGasUsed: false,
+  },
+  log: { hasBlockTimestamp: false },
+  txpool: { hasChecksumAddresses: true },
+  rpc: { acceptsUnprotected: false, maxBlocksPerFilter: Number.POSITIVE_INFINITY, maxLogsPerResponse: Number.POSITIVE_INFINITY },
+};

@@ -1,0 +1,174 @@
+import type { HaltReason } from "@rnode/evm";
+import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
+import { engineError } from "../engine/engine-errors.ts";
+import { RUST_TARGET, VERSION } from "../version.ts";
+import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import { selectorText } from "./selector-text.ts";
+
+const TRANSACTION_REJECTED = -32003;
+const RESOURCE_NOT_FOUND = -32001;
+const PRUNED = 4444;
+
+const body = (code: number, message: string): RpcErrorBody => ({ code, message });
+const rejected = (message: string): RpcErrorBody => body(TRANSACTION_REJECTED, message);
+const invalidInput = (message: string): RpcErrorBody => body(SERVER_ERROR, message);
+const invalidParams = (message: string): RpcErrorBody => body(INVALID_PARAMS, message);
+
+/** Names of the halts as `EVM error: …` shows them. */
+const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | "invalid-opcode">, string>> = {
+  "stack-underflow": "StackUnderflow",
+  "stack-overflow": "StackOverflow",
+  "invalid-jump": "InvalidJump",
+  "static-state-change": "StateChangeDuringStaticCall",
+  "return-data-out-of-bounds": "OutOfOffset",
+  "call-depth": "CallTooDeep",
+  "insufficient-balance": "OutOfFunds",
+  "create-collision": "CreateCollision",
+  "code-too-large": "CreateContractSizeLimit",
+  "initcode-too-large": "CreateInitCodeSizeLimit",
+  "invalid-code-prefix": "CreateContractStartingWithEF",
+  "nonce-overflow": "NonceOverflow",
+  "precompile-failure": "PrecompileError",
+  "deposit-failed": "FailedDeposit",
+};
+
+function callError(fault: CallFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "halt":
+      if (fault.halt === "out-of-gas") return rejected(`out of gas: gas required exceeds: ${fault.gasLimit}`);
+      if (fault.halt === "invalid-opcode") return rejected("EVM error: InvalidFEOpcode");
+      return rejected(`EVM error: ${HALT_NAMES[fault.halt]}`);
+    case "gas-exceeds-allowance":
+      return invalidInput(`gas required exceeds allowance (${fault.allowance})`);
+    case "intrinsic-gas":
+      return invalidInput("intrinsic gas too low");
+    case "insufficient-funds":
+      return rejected(`insufficient funds for gas * price + value: have ${fault.haveWei} want ${fault.wantWei}`);
+    case "fee-below-base-fee":
+      return invalidInput("max fee per gas less than block base fee");
+    case "tip-above-fee-cap":
+      return rejected("max priority fee per gas higher than max fee per gas");
+    case "both-fee-models":
+      return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+}
+
+function submissionError(fault: SubmissionFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "empty":
+      return invalidParams("empty transaction data");
+    case "undecodable":
+    case "type-not-supported":
+      return invalidParams("failed to decode signed transaction");
+    case "bad-signature":
+      return invalidParams("invalid transaction signature");
+    case "unprotected":
+      return invalidInput("only replay-protected (EIP-155) transactions allowed over RPC");
+    case "fee-above-cap":
+      return invalidInput(`tx fee (${fault.feeWei} wei) exceeds the configured cap (${fault.capWei} wei)`);
+  }
+}
+
+function logQueryError(fault: LogQueryFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "bad-range":
+      return invalidParams("invalid block range params");
+    case "beyond-head":
+      return invalidParams("block range extends beyond current head block");
+    case "too-many-blocks":
+      return invalidParams(`query exceeds max block range ${fault.limit}`);
+    case "too-many-logs":
+      return invalidParams(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
+    case "hash-and-range":
+      return invalidParams("cannot specify both blockHash and fromBlock/toBlock, choose one or the other");
+  }
+}
+
+function feeHistoryError(fault: FeeHistoryFault): RpcErrorBody {
+  return fault.kind === "bad-percentiles"
+    ? invalidParams(`invalid reward percentiles: ${fault.detail}`)
+    : invalidParams(`request beyond head block: requested ${fault.requested}, head ${fault.head}`);
+}
+
+/** OP attribute fields: −32602 with the name of the fault; the rest is the Engine API's own −38003. */
+const OP_ATTRIBUTE_FAULTS: Readonly<Partial<Record<string, string>>> = {
+  "missing-gas-limit": "MissingGasLimitInPayloadAttributes",
+  "missing-eip1559-params": "MissingEip1559ParamsInPayloadAttributes",
+  "eip1559-denominator-zero": "Eip1559ParamsDenominatorZero",
+  "eip1559-elasticity-zero": "Eip1559ParamsElasticityZero",
+  "missing-min-base-fee": "MissingMinBaseFeeInPayloadAttributes",
+  "unexpected-min-base-fee": "MinBaseFeeNotAllowedBeforeJovian",
+};
+
+const errors: ErrorTable = {
+  submission: submissionError,
+  poolRefusal: {
+    "already-known": () => invalidInput("already known"),
+    "type-not-supported": () => invalidParams("failed to decode signed transaction"),
+    "wrong-chain-id": () => invalidInput("invalid chain ID"),
+    oversized: ({ size, limit }) => invalidInput(`oversized data: transaction size ${size}, limit ${limit}`),
+    "initcode-too-large": () => invalidInput("max initcode size exceeded"),
+    "exceeds-block-gas-limit": () => invalidInput("exceeds block gas limit"),
+    "exceeds-transaction-gas-cap": ({ gas, cap }) => invalidInput(`exceeds max transaction gas limit: gas ${gas}, cap ${cap}`),
+    "tip-above-fee-cap": () => rejected("max priority fee per gas higher than max fee per gas"),
+    underpriced: ({ minimum }) =>
+      minimum === undefined || minimum === 0n
+        ? invalidInput("transaction underpriced")
+        : rejected(`transaction priority fee below minimum required priority fee ${minimum}`),
+    "intrinsic-gas-too-low": () => invalidInput("intrinsic gas too low"),
+    "sender-not-eoa": () => rejected("sender is not an EOA"),
+    "nonce-too-low": ({ next, nonce }) => invalidInput(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
+    "insufficient-funds": ({ balance, cost, queued = 0n }) =>
+      rejected(`insufficient funds for gas * price + value: have ${balance} want ${(cost ?? 0n) + queued}`),
+    "replacement-underpriced": () => invalidInput("replacement transaction underpriced"),
+    "account-limit-exceeded": ({ pooled }) => rejected(`account limit exceeded: pooled ${pooled} txs`),
+    "pool-full": () => rejected("txpool is full"),
+  },
+  call: callError,
+  blockNotFound: (selector) => body(RESOURCE_NOT_FOUND, `block not found: ${selectorText(selector)}`),
+  stateUnavailable: () => body(PRUNED, "pruned history unavailable"),
+  proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
+  transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
+  logQuery: logQueryError,
+  filterNotFound: invalidParams("filter not found"),
+  feeHistory: feeHistoryError,
+  unsupportedTracer: () => body(INTERNAL_ERROR, "unsupported tracer"),
+  attributes: (fault, reason) => {
+    const name = OP_ATTRIBUTE_FAULTS[fault];
+    return name === undefined
+      ? engineError("invalid-attributes", reason)
+      : { code: INVALID_PARAMS, message: "Invalid params", data: { err: name } };
+  },
+  forkchoice: (fault) => engineError("invalid-forkchoice", fault),
+};
+
+/** The Reth-like answers. */
+export const PROFILE_R: Profile = {
+  name: "R",
+  dialect: RUST_DIALECT,
+  errors,
+  clientVersion: `rengine/v${VERSION}/${RUST_TARGET}`,
+  hasSyncStages: true,
+  servesRpcModules: false,
+  servesTrace: true,
+  block: { hasTotalDifficulty: false },
+  transaction: {
+    hasBlockTimestamp: true,
+    deposit: {
+      hasNullRecipient: false,
+      hasZeroMint: true,
+      hasYParity: true,
+      hasNonceBeforeRegolith: false,
+      systemFlag: "0x1",
+    },
+  },
+  receipt: {
+    depositsHaveL1Fields: true,
+    hasRawScalarBeforeEcotone: true,
+    l1FeeScalarByFork: true,
+    depositsHaveBlobGasUsed: true,
+  },
+  log: { hasBlockTimestamp: true },
+  txpool: { hasChecksumAddresses: false },
+  rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },
+};

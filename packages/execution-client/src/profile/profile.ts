@@ -1,0 +1,102 @@
+import type { AttributesFault, BlockSelector, ForkchoiceFault } from "@rnode/chain";
+import type { HaltReason } from "@rnode/evm";
+import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
+import type { PoolRefusal } from "@rnode/txpool";
+
+export type ProfileName = "R" | "G";
+
+/** Why a raw transaction was not even looked at by the pool. */
+export type SubmissionFault =
+  | { readonly kind: "empty" }
+  | { readonly kind: "undecodable"; readonly reason: string }
+  | { readonly kind: "bad-signature" }
+  | { readonly kind: "type-not-supported" }
+  | { readonly kind: "unprotected" }
+  | { readonly kind: "fee-above-cap"; readonly feeWei: bigint; readonly capWei: bigint };
+
+/** Why a call or an estimate has no result; reverts are the same in both profiles. */
+export type CallFault =
+  | { readonly kind: "halt"; readonly halt: Exclude<HaltReason, "revert">; readonly gasLimit: bigint }
+  | { readonly kind: "gas-exceeds-allowance"; readonly allowance: bigint }
+  | { readonly kind: "intrinsic-gas"; readonly gasLimit: bigint; readonly minimum: bigint }
+  | { readonly kind: "insufficient-funds"; readonly address: string; readonly haveWei: bigint; readonly wantWei: bigint }
+  | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
+  | { readonly kind: "tip-above-fee-cap"; readonly address: string; readonly tipWei: bigint; readonly maxFeeWei: bigint }
+  | { readonly kind: "both-fee-models" };
+
+/** Why a log query has no answer. */
+export type LogQueryFault =
+  | { readonly kind: "bad-range" }
+  | { readonly kind: "beyond-head"; readonly head: number }
+  | { readonly kind: "too-many-blocks"; readonly limit: number }
+  | { readonly kind: "too-many-logs"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
+  | { readonly kind: "hash-and-range" };
+
+export type FeeHistoryFault =
+  | { readonly kind: "bad-percentiles"; readonly detail: string }
+  | { readonly kind: "beyond-head"; readonly requested: number; readonly head: number };
+
+/** Texts and codes of application errors: one exhaustive row a case. Spec: protocol/04 §5.4, §9 */
+export interface ErrorTable {
+  readonly submission: (fault: SubmissionFault) => RpcErrorBody;
+  readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
+  readonly call: (fault: CallFault) => RpcErrorBody;
+  readonly blockNotFound: (selector: BlockSelector) => RpcErrorBody;
+  readonly stateUnavailable: (selector: BlockSelector) => RpcErrorBody;
+  readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
+  readonly transactionNotFound: RpcErrorBody;
+  readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;
+  readonly filterNotFound: RpcErrorBody;
+  readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
+  readonly unsupportedTracer: (name: string) => RpcErrorBody;
+  readonly attributes: (fault: AttributesFault, reason: string) => RpcErrorBody;
+  readonly forkchoice: (fault: ForkchoiceFault) => RpcErrorBody;
+}
+
+/**
+ * Which client's answers are given (DESIGN §5): this object has all the differences, and nothing else asks which profile is on.
+ */
+export interface Profile {
+  readonly name: ProfileName;
+  readonly dialect: RpcDialect;
+  readonly errors: ErrorTable;
+  readonly clientVersion: string;
+  /** a synced node answers `eth_syncing` with an object of stages instead of false */
+  readonly hasSyncStages: boolean;
+  readonly servesRpcModules: boolean;
+  readonly servesTrace: boolean;
+  readonly block: {
+    readonly hasTotalDifficulty: boolean;
+  };
+  readonly transaction: {
+    readonly hasBlockTimestamp: boolean;
+    /** of deposits: keys that are there or not */
+    readonly deposit: {
+      /** `to: null` of a creation, or no key */
+      readonly hasNullRecipient: boolean;
+      /** `mint: 0x0`, or no key, when nothing is minted */
+      readonly hasZeroMint: boolean;
+      readonly hasYParity: boolean;
+      /** nonce `0x0`, or no key, where the receipt has none (before Regolith) */
+      readonly hasNonceBeforeRegolith: boolean;
+      readonly systemFlag: "0x1" | true;
+    };
+  };
+  readonly receipt: {
+    readonly depositsHaveL1Fields: boolean;
+    /** the raw scalar of before Ecotone under `l1BaseFeeScalar` */
+    readonly hasRawScalarBeforeEcotone: boolean;
+    /** decided by the fork of the block, not by the form of its L1 attributes: none in Ecotone's first block */
+    readonly l1FeeScalarByFork: boolean;
+    /** `blobGasUsed` of deposits from Jovian */
+    readonly depositsHaveBlobGasUsed: boolean;
+  };
+  readonly log: { readonly hasBlockTimestamp: boolean };
+  readonly txpool: { readonly hasChecksumAddresses: boolean };
+  readonly rpc: {
+    /** transactions without replay protection are taken */
+    readonly acceptsUnprotected: boolean;
+    readonly maxBlocksPerFilter: number;
+    readonly maxLogsPerResponse: number;
+  };
+}

@@ -1,0 +1,58 @@
+import type { BlockSelector, Chain, StoredBlock } from "@rnode/chain";
+import { rulesOfBlock } from "@rnode/chain";
+import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import type { BlockId, BlockRules, Header } from "@rnode/protocol";
+import type { ChainStore, StateView } from "@rnode/storage";
+import type { Profile } from "../profile/profile.ts";
+
+/** What reading methods need: no pool, no writing. */
+export interface ReadBackend {
+  readonly profile: Profile;
+  readonly chain: Pick<Chain, "config" | "genesis" | "head" | "resolve" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange">;
+  readonly store: Pick<ChainStore, "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash">;
+}
+
+export const rpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
+
+export interface HeaderAt {
+  readonly header: Header;
+  readonly hash: Uint8Array;
+}
+
+/** @throws {RpcError} block not found, in the profile's words */
+export function requireHeader({ chain, profile }: ReadBackend, selector: BlockSelector): HeaderAt {
+  const found = chain.headerOf(selector);
+  if (found === undefined) throw rpcError(profile.errors.blockNotFound(selector));
+  return found;
+}
+
+/** @throws {RpcError} block not found, in the profile's words */
+export function requireBlock({ chain, profile }: ReadBackend, selector: BlockSelector): StoredBlock {
+  const found = chain.resolve(selector);
+  if (found === undefined) throw rpcError(profile.errors.blockNotFound(selector));
+  return found;
+}
+
+export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytesToHex(hash), number: header.number });
+
+/** State after a block. @throws {RpcError} block not found, state not retained */
+export function requireState(backend: ReadBackend, selector: BlockSelector): HeaderAt & { readonly state: StateView } {
+  const at = requireHeader(backend, selector);
+  const state = backend.chain.stateAt(blockIdOf(at));
+  if (state === undefined) throw rpcError(backend.profile.errors.stateUnavailable(selector));
+  return { ...at, state };
+}
+
+export const rulesAt = ({ chain }: ReadBackend, header: Header): BlockRules => rulesOfBlock(chain.config, header);
+
+/** A canonical transaction by its hash. */
+export function findTransaction(
+  { chain, store }: ReadBackend,
+  hash: Uint8Array,
+): { readonly stored: StoredBlock; readonly index: number } | undefined {
+  const location = store.readTransactionLocation(hash);
+  if (location === undefined) return undefined;
+  const stored = chain.resolve({ kind: "hash", hash: location.blockHash, requireCanonical: true });
+  return stored === undefined ? undefined : { stored, index: location.index };
+}

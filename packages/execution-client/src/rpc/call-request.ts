@@ -1,0 +1,123 @@
+import {
+  addressShape,
+  arrayShape,
+  bytesShape,
+  countShape,
+  dataShape,
+  hashShape,
+  objectShape,
+  type Shape,
+  ShapeError,
+  shape,
+  uint64Shape,
+  uint256Shape,
+} from "@rnode/jsonrpc";
+import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { AccessListEntry } from "@rnode/protocol";
+
+/** A transaction as `eth_call` and its kin take it; nothing is filled in. */
+export interface CallRequest {
+  readonly from: Uint8Array | undefined;
+  readonly to: Uint8Array | undefined;
+  readonly gas: bigint | undefined;
+  readonly gasPrice: bigint | undefined;
+  readonly maxFeePerGas: bigint | undefined;
+  readonly maxPriorityFeePerGas: bigint | undefined;
+  readonly value: bigint;
+  readonly nonce: bigint | undefined;
+  readonly data: Uint8Array;
+  readonly accessList: readonly AccessListEntry[] | undefined;
+}
+
+export const accessListShape: Shape<AccessListEntry[]> = arrayShape(
+  objectShape({ address: addressShape, storageKeys: arrayShape(hashShape) }, {}),
+);
+
+const fields = objectShape(
+  {},
+  {
+    from: addressShape,
+    to: addressShape,
+    gas: uint64Shape,
+    gasPrice: uint256Shape,
+    maxFeePerGas: uint256Shape,
+    maxPriorityFeePerGas: uint256Shape,
+    value: uint256Shape,
+    nonce: uint64Shape,
+    data: dataShape,
+    input: dataShape,
+    accessList: accessListShape,
+    chainId: uint256Shape,
+  },
+);
+
+export const callRequestShape: Shape<CallRequest> = shape(fields.schema, (value) => {
+  const { data, input, value: wei, chainId: _, ...rest } = fields.parse(value);
+  if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
+    throw new ShapeError('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
+  }
+  return { ...rest, value: wei ?? 0n, data: input ?? data ?? new Uint8Array(0) };
+});
+
+export interface AccountOverride {
+  readonly address: Uint8Array;
+  readonly balance: bigint | undefined;
+  readonly nonce: bigint | undefined;
+  readonly code: Uint8Array | undefined;
+  /** all storage is replaced */
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  readonly stateDiff: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/** A storage slot: 32 bytes, shorter ones padded, as all clients take it. */
+export const slotShape: Shape<Uint8Array> = shape({ type: "string", pattern: "^0x[0-9a-f]{1,64}$" }, (value) => {
+  if (typeof value !== "string" || !/^0x[0-9a-fA-F]{0,64}$/.test(value))
+    throw new ShapeError("expected a storage slot of at most 32 bytes");
+  return hexToBytes(value.slice(2).padStart(64, "0"));
+});
+
+const wordMapShape: Shape<ReadonlyMap<string, Uint8Array>> = shape(
+  { type: "object", additionalProperties: hashShape.schema },
+  (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new ShapeError("expected an object of storage slots");
+    const words = new Map<string, Uint8Array>();
+    for (const [key, word] of Object.entries(value)) words.set(bytesToHex(slotShape.parse(key)), hashShape.parse(word));
+    return words;
+  },
+);
+
+const accountOverride = objectShape(
+  {},
+  { balance: uint256Shape, nonce: uint64Shape, code: dataShape, state: wordMapShape, stateDiff: wordMapShape },
+);
+
+export const stateOverrideShape: Shape<AccountOverride[]> = shape(
+  { type: "object", additionalProperties: accountOverride.schema },
+  (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError("expected an object of accounts");
+    return Object.entries(value).map(([key, given]) => {
+      try {
+        const override = accountOverride.parse(given);
+        if (override.state !== undefined && override.stateDiff !== undefined) throw new ShapeError("has both state and stateDiff");
+        return { address: addressShape.parse(key), ...override };
+      } catch (error) {
+        throw error instanceof ShapeError ? error.within(key) : error;
+      }
+    });
+  },
+);
+
+export const blockOverrideShape = objectShape(
+  {},
+  {
+    number: uint64Shape,
+    time: countShape,
+    gasLimit: uint64Shape,
+    feeRecipient: addressShape,
+    prevRandao: bytesShape(32),
+    baseFeePerGas: uint256Shape,
+    blobBaseFee: uint256Shape,
+  },
+);
+export type BlockOverride = ReturnType<typeof blockOverrideShape.parse>;

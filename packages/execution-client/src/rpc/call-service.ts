@@ -1,0 +1,185 @@
+import { type BlockSelector, blockEnvironment } from "@rnode/chain";
+import type { BlockEnvironment, BlockExecution, CallMessage, CallOutcome, EvmEngine } from "@rnode/evm";
+import { RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import type { StateView } from "@rnode/storage";
+import type { CallFault } from "../profile/profile.ts";
+import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "./backend.ts";
+import type { AccountOverride, BlockOverride, CallRequest } from "./call-request.ts";
+import { revertReason } from "./revert-reason.ts";
+
+export interface CallLimits {
+  /** gas of a call that names none, and the most one may use */
+  readonly gasCap: bigint;
+}
+
+export interface CallOverrides {
+  readonly state?: readonly AccountOverride[] | undefined;
+  readonly block?: BlockOverride | undefined;
+}
+
+/** A call ready to run: on the state after the block, with its environment. */
+export interface PreparedCall {
+  readonly execution: BlockExecution;
+  readonly message: CallMessage;
+  readonly at: HeaderAt & { readonly state: StateView };
+  readonly engine: EvmEngine;
+}
+
+const ESTIMATE_ERROR_RATIO = 0.015;
+const PLAIN_TRANSFER_GAS = 21_000n;
+const CALL_STIPEND = 2300n;
+const REVERT_CODE = 3;
+
+/** Runs calls that change nothing. One engine, one call at a time. */
+export class CallService {
+  readonly #backend: ReadBackend;
+  readonly #engine: EvmEngine;
+  readonly #limits: CallLimits;
+
+  constructor(backend: ReadBackend, engine: EvmEngine, limits: CallLimits) {
+    this.#backend = backend;
+    this.#engine = engine;
+    this.#limits = limits;
+  }
+
+  /** `eth_call`: the output. @throws {RpcError} */
+  call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
+    const { execution, message } = this.prepare(request, selector, overrides);
+    const outcome = execution.call(message);
+    if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
+    return outcome.output;
+  }
+
+  /**
+   * `eth_estimateGas`: the least gas limit (within 1.5 %) with which the call succeeds, found as Geth finds it.
+   *
+   * @throws {RpcError}
+   */
+  estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): bigint {
+    const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
+    const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
+    const prepared = this.prepare({ ...request, gas: wanted }, selector, overrides);
+    const { execution, message } = prepared;
+    const run = (gasLimit: bigint): CallOutcome => execution.call({ ...message, gasLimit });
+
+    let high = message.gasLimit;
+    const isPlainTransfer = message.to !== undefined && message.data.length === 0 && execution.getCode(message.to).length === 0;
+    if (isPlainTransfer && run(PLAIN_TRANSFER_GAS).status === 1) return PLAIN_TRANSFER_GAS;
+    const first = run(high);
+    if (first.status === 0) {
+      if (first.halt === "out-of-gas") throw this.#refuse({ kind: "gas-exceeds-allowance", allowance: high });
+      throw this.#failure(first, high);
+    }
+    let low = first.gasUsed - 1n;
+    // What it used, with what calls hold back (1/64) and a stipend, is usually enough.
+    const optimistic = ((first.gasUsed + CALL_STIPEND) * 64n) / 63n;
+    if (optimistic < high) {
+      if (run(optimistic).status === 0) low = optimistic;
+      else high = optimistic;
+    }
+    while (low + 1n < high) {
+      if (Number(high - low) / Number(high) < ESTIMATE_ERROR_RATIO) break;
+      let middle = (high + low) / 2n;
+      if (middle > low * 2n) middle = low * 2n; // most need little more than they use
+      if (run(middle).status === 0) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  /** @throws {RpcError} unknown block, missing state, fees or funds that do not fit */
+  prepare(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): PreparedCall {
+    const at = requireState(this.#backend, selector);
+    const rules = rulesAt(this.#backend, at.header);
+    const environment = overridden(blockEnvironment(rules, at.header), overrides.block);
+    const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
+    // A call that offers no fee sees no base fee either.
+    const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
+    const execution = this.#engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
+    applyStateOverrides(execution, overrides.state ?? []);
+    const from = request.from ?? ZERO_ADDRESS;
+    const gasLimit = this.#gasLimit(execution, request, from, gasPrice);
+    const { to, value, data, accessList } = request;
+    return { execution, message: { from, to, gasLimit, value, data, gasPrice, accessList }, at, engine: this.#engine };
+  }
+
+  /** Wei a gas; 0 when the request names no fee. */
+  #gasPrice(request: CallRequest, baseFeeWei: bigint): bigint {
+    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request;
+    const address = bytesToHex(request.from ?? ZERO_ADDRESS);
+    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+      throw this.#refuse({ kind: "both-fee-models" });
+    }
+    const cap = gasPrice ?? maxFeePerGas ?? 0n;
+    const tip = gasPrice ?? maxPriorityFeePerGas ?? 0n;
+    if (gasPrice === undefined && maxFeePerGas !== undefined && tip > cap) {
+      throw this.#refuse({ kind: "tip-above-fee-cap", address, tipWei: tip, maxFeeWei: cap });
+    }
+    if (cap === 0n) return 0n;
+    if (cap < baseFeeWei) throw this.#refuse({ kind: "fee-below-base-fee", address, maxFeeWei: cap, baseFeeWei });
+    const offered = baseFeeWei + tip;
+    return gasPrice ?? (offered < cap ? offered : cap);
+  }
+
+  /** What the request names, the cap allows and the sender can pay. */
+  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array, gasPrice: bigint): bigint {
+    const cap = this.#limits.gasCap;
+    const wanted = request.gas === undefined || request.gas > cap ? cap : request.gas;
+    const balance = execution.getBalance(from);
+    const insufficient = (wantWei: bigint): RpcError =>
+      this.#refuse({ kind: "insufficient-funds", address: bytesToHex(from), haveWei: balance, wantWei });
+    if (balance < request.value) throw insufficient(request.value);
+    if (gasPrice === 0n) return wanted;
+    const affordable = (balance - request.value) / gasPrice;
+    if (affordable >= wanted) return wanted;
+    if (affordable < PLAIN_TRANSFER_GAS) throw insufficient(request.value + wanted * gasPrice);
+    return affordable;
+  }
+
+  #refuse(fault: CallFault): RpcError {
+    return rpcError(this.#backend.profile.errors.call(fault));
+  }
+
+  #failure(outcome: CallOutcome, gasLimit: bigint): RpcError {
+    const { halt } = outcome;
+    if (halt === undefined || halt === "revert") return revertError(outcome.output);
+    return this.#refuse({ kind: "halt", halt, gasLimit });
+  }
+}
+
+/** Code 3, the reason where there is one, and the data. */
+export function revertError(output: Uint8Array): RpcError {
+  const reason = revertReason(output);
+  return new RpcError(
+    REVERT_CODE,
+    reason === undefined ? "execution reverted" : `execution reverted: ${reason}`,
+    bytesToHex(output),
+  );
+}
+
+const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+function overridden(environment: BlockEnvironment, override: BlockOverride | undefined): BlockEnvironment {
+  if (override === undefined) return environment;
+  return {
+    ...environment,
+    number: override.number ?? environment.number,
+    timestamp: override.time === undefined ? environment.timestamp : BigInt(override.time),
+    gasLimit: override.gasLimit ?? environment.gasLimit,
+    beneficiary: override.feeRecipient ?? environment.beneficiary,
+    prevRandao: override.prevRandao ?? environment.prevRandao,
+    baseFeePerGas: override.baseFeePerGas ?? environment.baseFeePerGas,
+    blobBaseFee: override.blobBaseFee ?? environment.blobBaseFee,
+  };
+}
+
+function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
+  for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
+    if (balance !== undefined) execution.setBalance(address, balance);
+    if (nonce !== undefined) execution.setNonce(address, nonce);
+    if (code !== undefined) execution.setCode(address, code);
+    if (state !== undefined) execution.clearStorage(address);
+    for (const [slot, word] of state ?? stateDiff ?? []) execution.setStorage(address, hexToBytes(slot), word);
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import type { HeadChange } from "@rnode/chain";
+import { bytesToHex } from "@rnode/primitives";
+import type { PooledTransaction } from "@rnode/txpool";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { type ReadBackend, rpcError } from "./backend.ts";
+import { type LogFilter, logsOfBlock } from "./log-filter.ts";
+import { type LogLimits, queryLogs } from "./log-query.ts";
+
+type Filter =
+  | { readonly kind: "logs"; readonly filter: LogFilter; pending: JsonObject[] }
+  | { readonly kind: "blocks" | "transactions"; pending: string[] };
+
+interface Installed {
+  readonly filter: Filter;
+  lastPolledMs: number;
+}
+
+export interface FilterLimits extends LogLimits {
+  readonly maxFilters: number;
+  /** a filter nobody polls is forgotten after this */
+  readonly lifetimeMs: number;
+}
+
+export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000 } as const;
+
+/** Filters that are polled: `eth_newFilter` and its kin. They live in memory only, as everywhere. */
+export class FilterRegistry {
+  readonly #backend: ReadBackend;
+  readonly #limits: FilterLimits;
+  readonly #nowMs: () => number;
+  readonly #installed = new Map<string, Installed>();
+
+  constructor(backend: ReadBackend, limits: FilterLimits, nowMs: () => number) {
+    this.#backend = backend;
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+  }
+
+  install(kind: "blocks" | "transactions"): string;
+  install(kind: "logs", filter: LogFilter): string;
+  install(kind: Filter["kind"], filter?: LogFilter): string {
+    this.#forgetOld();
+    if (this.#installed.size >= this.#limits.maxFilters) {
+      const oldest = this.#installed.keys().next();
+      if (!oldest.done) this.#installed.delete(oldest.value);
+    }
+    const id = `0x${randomBytes(16).toString("hex").replace(/^0+/, "")}`;
+    const created: Filter = kind === "logs" ? { kind, filter: filter!, pending: [] } : { kind, pending: [] };
+    this.#installed.set(id, { filter: created, lastPolledMs: this.#nowMs() });
+    return id;
+  }
+
+  uninstall(id: string): boolean {
+    return this.#installed.delete(id);
+  }
+
+  /** What came since the last poll. @throws {RpcError} filter not found */
+  changes(id: string): unknown[] {
+    const { filter } = this.#polled(id);
+    const { pending } = filter;
+    filter.pending = [];
+    return pending;
+  }
+
+  /** All logs of a log filter. @throws {RpcError} filter not found */
+  logs(id: string): JsonObject[] {
+    const { filter } = this.#polled(id);
+    if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
+    return queryLogs(this.#backend, filter.filter, this.#limits);
+  }
+
+  onHeadChange({ removed, added }: HeadChange): void {
+    this.#forgetOld();
+    const { profile } = this.#backend;
+    for (const { filter } of this.#installed.values()) {
+      if (filter.kind === "blocks") filter.pending.push(...added.map(({ hash }) => bytesToHex(hash)));
+      if (filter.kind !== "logs") continue;
+      const { filter: criteria } = filter;
+      for (const stored of removed) filter.pending.push(...logsOfBlock(profile, stored, criteria, true));
+      for (const stored of added) {
+        if (isWithin(criteria, stored.block.header.number)) filter.pending.push(...logsOfBlock(profile, stored, criteria));
+      }
+    }
+  }
+
+  onPending(transactions: readonly PooledTransaction[]): void {
+    for (const { filter } of this.#installed.values()) {
+      if (filter.kind === "transactions") filter.pending.push(...transactions.map(({ hash }) => bytesToHex(hash)));
+    }
+  }
+
+  #polled(id: string): Installed {
+    this.#forgetOld();
+    const installed = this.#installed.get(id);
+    if (installed === undefined) throw rpcError(this.#backend.profile.errors.filterNotFound);
+    installed.lastPolledMs = this.#nowMs();
+    return installed;
+  }
+
+  #forgetOld(): void {
+    const oldestMs = this.#nowMs() - this.#limits.lifetimeMs;
+    for (const [id, { lastPolledMs }] of this.#installed) if (lastPolledMs < oldestMs) this.#installed.delete(id);
+  }
+}
+
+function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {
+  if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
+  return !(toBlock?.kind === "number" && number > toBlock.number);
+}

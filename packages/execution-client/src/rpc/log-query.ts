@@ -1,0 +1,49 @@
+import type { BlockSelector } from "@rnode/chain";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { LogQueryFault } from "../profile/profile.ts";
+import { type ReadBackend, requireBlock, rpcError } from "./backend.ts";
+import { LATEST } from "./block-selector.ts";
+import { type LogFilter, logsOfBlock } from "./log-filter.ts";
+
+export interface LogLimits {
+  readonly maxBlocks: number;
+  readonly maxLogs: number;
+}
+
+/** `eth_getLogs`. Reads only blocks that the index names. @throws {RpcError} */
+export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLimits): JsonObject[] {
+  const { profile, chain, store } = backend;
+  const refuse = (fault: LogQueryFault): never => {
+    throw rpcError(profile.errors.logQuery(fault));
+  };
+  if (filter.blockHash !== undefined) {
+    if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
+    const stored = requireBlock(backend, { kind: "hash", hash: filter.blockHash, requireCanonical: false });
+    return logsOfBlock(profile, stored, filter);
+  }
+  const head = chain.head().number;
+  const from = numberOf(backend, filter.fromBlock ?? LATEST);
+  const to = numberOf(backend, filter.toBlock ?? LATEST);
+  if (from > to) refuse({ kind: "bad-range" });
+  if (from > head) refuse({ kind: "beyond-head", head });
+  const last = Math.min(to, head);
+  if (last - from + 1 > limits.maxBlocks) refuse({ kind: "too-many-blocks", limit: limits.maxBlocks });
+  const logs: JsonObject[] = [];
+  for (const number of store.blocksWithLogs({ addresses: filter.addresses, topics: filter.topics }, from, last)) {
+    const stored = chain.resolve({ kind: "number", number });
+    if (stored === undefined) continue; // a reorganisation in between made the chain shorter
+    const found = logsOfBlock(profile, stored, filter);
+    if (logs.length + found.length > limits.maxLogs && last > from) {
+      refuse({ kind: "too-many-logs", limit: limits.maxLogs, fromBlock: from, toBlock: Math.max(from, number - 1) });
+    }
+    logs.push(...found);
+  }
+  return logs;
+}
+
+function numberOf(backend: ReadBackend, selector: BlockSelector): number {
+  if (selector.kind === "number") return selector.number;
+  const found = backend.chain.headerOf(selector);
+  if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
+  return found.header.number;
+}

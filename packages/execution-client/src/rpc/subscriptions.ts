@@ -1,0 +1,57 @@
+import { booleanShape, optionalParam, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import type { PooledTransaction } from "@rnode/txpool";
+import { headerToJson } from "../json/block-json.ts";
+import { transactionToJson } from "../json/transaction-json.ts";
+import type { ReadBackend } from "./backend.ts";
+import { logCriteriaShape, logsOfBlock } from "./log-filter.ts";
+
+export interface PendingFeed {
+  onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void;
+}
+
+/** `eth_subscribe`. Spec: requirements § Events, protocol/04 §8 */
+export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): SubscriptionTable {
+  const { chain, profile } = backend;
+  return {
+    eth: {
+      newHeads: subscription({
+        params: [],
+        summary: "The header of each block that joins the canonical chain.",
+        start: (_, sink) =>
+          chain.onHeadChange(({ added }) => {
+            for (const { block, hash } of added) sink.notify(headerToJson(block.header, hash));
+          }),
+      }),
+      logs: subscription({
+        params: [optionalParam("filter", logCriteriaShape)],
+        summary: "Matching logs of new blocks; those of blocks that leave the chain come again, marked as removed.",
+        start: ([filter], sink) => {
+          const criteria = filter ?? { addresses: undefined, topics: [] };
+          return chain.onHeadChange(({ removed, added }) => {
+            for (const stored of removed) for (const log of logsOfBlock(profile, stored, criteria, true)) sink.notify(log);
+            for (const stored of added) for (const log of logsOfBlock(profile, stored, criteria)) sink.notify(log);
+          });
+        },
+      }),
+      newPendingTransactions: subscription({
+        params: [optionalParam("full", booleanShape)],
+        summary: "Transactions that become executable in the pool: hashes, or objects when `full` is true.",
+        start: ([full], sink) =>
+          pool.onPending((transactions) => {
+            for (const { transaction, sender, hash } of transactions) {
+              sink.notify(full ? transactionToJson(profile, transaction, sender, undefined) : bytesToHex(hash));
+            }
+          }),
+      }),
+      syncing: subscription({
+        params: [],
+        summary: "Whether the node is syncing: it follows the rollup node block by block, so never.",
+        start: (_, sink) => {
+          sink.notify(false);
+          return () => {};
+        },
+      }),
+    },
+  };
+}

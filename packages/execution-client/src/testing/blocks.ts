@@ -1,0 +1,135 @@
+import type { StoredBlock } from "@rnode/chain";
+import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, privateKeyToAddress, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
+import {
+  type DepositTransaction,
+  encodeL1BlockInfo,
+  type FeeMarketTransaction,
+  type Header,
+  hashHeader,
+  L1_ATTRIBUTES_DEPOSITOR,
+  type L1BlockInfo,
+  type L1InfoLayout,
+  type Log,
+  logsBloom,
+  PREDEPLOYS,
+  type Receipt,
+  signTransaction,
+  type Transaction,
+} from "@rnode/protocol";
+
+export const KEY = new Uint8Array(32).fill(0x11);
+export const SENDER = privateKeyToAddress(KEY);
+export const RECIPIENT = new Uint8Array(20).fill(0x22);
+export const GWEI = 1_000_000_000n;
+
+export const header = (overrides: Partial<Header> = {}): Header => ({
+  parentHash: ZERO_HASH,
+  ommersHash: EMPTY_OMMERS_HASH,
+  beneficiary: PREDEPLOYS.sequencerFeeVault,
+  stateRoot: EMPTY_TRIE_ROOT,
+  transactionsRoot: EMPTY_TRIE_ROOT,
+  receiptsRoot: EMPTY_TRIE_ROOT,
+  logsBloom: new Uint8Array(256),
+  difficulty: 0n,
+  number: 7,
+  gasLimit: 30_000_000n,
+  gasUsed: 21_000n,
+  timestamp: 1_700_000_000,
+  extraData: new Uint8Array(0),
+  mixHash: ZERO_HASH,
+  nonce: new Uint8Array(8),
+  baseFeePerGas: GWEI,
+  ...overrides,
+});
+
+export const feeTransaction = (overrides: Partial<FeeMarketTransaction> = {}): FeeMarketTransaction =>
+  signTransaction(
+    {
+      type: 0x02,
+      chainId: 901n,
+      nonce: 3n,
+      gasLimit: 50_000n,
+      to: RECIPIENT,
+      value: 5n,
+      data: Uint8Array.of(1, 2, 3),
+      maxPriorityFeePerGas: 10n,
+      maxFeePerGas: 2n * GWEI,
+      accessList: [],
+      ...overrides,
+    },
+    KEY,
+  );
+
+export const deposit = (overrides: Partial<DepositTransaction> = {}): DepositTransaction => ({
+  type: 0x7e,
+  sourceHash: new Uint8Array(32).fill(0x33),
+  from: L1_ATTRIBUTES_DEPOSITOR,
+  to: PREDEPLOYS.l1Block,
+  mint: 0n,
+  value: 0n,
+  gasLimit: 1_000_000n,
+  isSystemTx: false,
+  data: new Uint8Array(0),
+  ...overrides,
+});
+
+export const l1Info = (layout: L1InfoLayout, overrides: Partial<L1BlockInfo> = {}): DepositTransaction =>
+  deposit({
+    data: encodeL1BlockInfo({
+      layout,
+      number: 100,
+      timestamp: 1_699_999_990,
+      baseFee: 7n * GWEI,
+      blockHash: new Uint8Array(32).fill(0x44),
+      sequenceNumber: 0,
+      batcherHash: ZERO_HASH,
+      overhead: layout === "bedrock" ? word(188n) : ZERO_HASH,
+      scalar: layout === "bedrock" ? word(684_000n) : ZERO_HASH,
+      blobBaseFee: 3n,
+      baseFeeScalar: 1368,
+      blobBaseFeeScalar: 810_949,
+      operatorFeeScalar: 0,
+      operatorFeeConstant: 0n,
+      daFootprintGasScalar: 400,
+      ...overrides,
+    }),
+  });
+
+function word(value: bigint): Uint8Array {
+  const bytes = new Uint8Array(32);
+  new DataView(bytes.buffer).setBigUint64(24, value);
+  return bytes;
+}
+
+export const log = (topics: number[], address: Uint8Array = RECIPIENT): Log => ({
+  address,
+  topics: topics.map((topic) => new Uint8Array(32).fill(topic)),
+  data: Uint8Array.of(9),
+});
+
+/** A block of these transactions, each of which used `gas` and left `logs`. */
+export function storedBlock(
+  transactions: readonly Transaction[],
+  { gas = 21_000n, logs = [], ...fields }: Partial<Header> & { gas?: bigint; logs?: readonly (readonly Log[])[] } = {},
+): StoredBlock {
+  let cumulativeGasUsed = 0n;
+  const receipts = transactions.map((tx, index): Receipt => {
+    cumulativeGasUsed += gas;
+    const own = logs[index] ?? [];
+    return {
+      type: tx.type,
+      status: 1,
+      cumulativeGasUsed,
+      bloom: logsBloom(own),
+      logs: own,
+      ...(tx.type === 0x7e && { depositNonce: 41n, depositReceiptVersion: 1n }),
+    };
+  });
+  const own = header({ gasUsed: cumulativeGasUsed, logsBloom: logsBloom(logs.flat()), ...fields });
+  return {
+    hash: hashHeader(own),
+    block: { header: own, transactions, ommers: [], withdrawals: [] },
+    receipts,
+    senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : tx.signature === undefined ? ZERO_ADDRESS : SENDER)),
+  };
+}
