@@ -17,6 +17,11 @@ export interface StateReader {
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
   /** never asked for the empty code hash; throws when unknown, because that is a broken database or witness */
   readCode(codeHash: Uint8Array): Uint8Array;
+  /**
+   * whether the account has any storage; asked when a contract is created over an account that exists (EIP-7610). Left out: there is none,
+   * which holds on every chain that began with EIP-161
+   */
+  hasStorage?(address: Uint8Array): boolean;
   /** hash of an ancestor, undefined when unknown; only asked within the last 256 blocks */
   readBlockHash(number: number): Uint8Array | undefined;
 }

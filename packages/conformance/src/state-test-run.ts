@@ -1,0 +1,213 @@
+import type { AccountRecord, EvmEngine, StateChanges, StateReader, TransactionRejection, TransactionResult } from "@rnode/evm";
+import {
+  asciiToBytes,
+  bytesToHex,
+  compareBytes,
+  EMPTY_KECCAK,
+  encodeRlp,
+  type Hex,
+  hexToBytes,
+  isZeroBytes,
+  keccak256,
+} from "@rnode/primitives";
+import {
+  BLOB_PARAMS,
+  type BlobParams,
+  type BlockRules,
+  blobBaseFee,
+  type EvmFork,
+  isEvmForkAtLeast,
+  type Log,
+} from "@rnode/protocol";
+import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
+import { type StateTest, type StateTestCase, testBytes, testNumber } from "./state-test-case.ts";
+
+/** A state in maps, by lower-case hex. */
+interface MemoryAccount {
+  record: AccountRecord;
+  readonly storage: Map<Hex, Uint8Array>;
+}
+type MemoryState = Map<Hex, MemoryAccount>;
+
+/** Runs one case. @returns what is wrong, undefined: passed */
+export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): string | undefined {
+  const { test, fork, expected } = testCase;
+  const codes = new Map<Hex, Uint8Array>();
+  const state = stateOf(test, codes);
+  const coinbase = hexToBytes(test.env.currentCoinbase!);
+  const result = execute(engine, testCase, readerOf(state, codes), coinbase, (changes) => applyChanges(state, changes));
+
+  // The tests were filled with a block reward of 0, which before EIP-161 brings the miner's account into being.
+  const coinbaseHex = bytesToHex(coinbase);
+  if (!isEvmForkAtLeast(fork, "spuriousDragon") && !state.has(coinbaseHex)) state.set(coinbaseHex, EMPTY_ACCOUNT());
+
+  const wrongRefusal = compareRefusal(expected.expectException, result);
+  if (wrongRefusal !== undefined) return wrongRefusal;
+  const root = bytesToHex(stateRoot(state));
+  if (root !== expected.hash) return `state root ${root}, expected ${expected.hash}${describe(result)}`;
+  const logs = bytesToHex(logsHash(result?.kind === "included" ? result.outcome.logs : []));
+  return logs === expected.logs ? undefined : `logs hash ${logs}, expected ${expected.logs}`;
+}
+
+const EMPTY_ACCOUNT = (): MemoryAccount => ({ record: { nonce: 0n, balance: 0n, codeHash: EMPTY_KECCAK }, storage: new Map() });
+
+function describe(result: TransactionResult | undefined): string {
+  if (result === undefined || result.kind === "rejected") return "";
+  const { gasUsed, halt } = result.outcome;
+  return ` (gas used ${gasUsed}${halt === undefined ? "" : `, ${halt}`})`;
+}
+
+/** undefined: the transaction has no encoding, so that nothing could be executed */
+function execute(
+  engine: EvmEngine,
+  { test, fork, transaction, sender }: StateTestCase,
+  reader: StateReader,
+  coinbase: Uint8Array,
+  onChanges: (changes: StateChanges) => void,
+): TransactionResult | undefined {
+  if (transaction === undefined) return undefined;
+  const { env } = test;
+  const number = (name: string): bigint => testNumber(env[name] ?? "0x0")!;
+  const rules = rulesOf(fork);
+  const block = engine.beginBlock(
+    rules,
+    {
+      number: number("currentNumber"),
+      timestamp: number("currentTimestamp"),
+      beneficiary: coinbase,
+      gasLimit: number("currentGasLimit"),
+      baseFeePerGas: isEvmForkAtLeast(fork, "london") ? number("currentBaseFee") : 0n,
+      difficulty: number("currentDifficulty"),
+      prevRandao: testBytes(env.currentRandom ?? "0x0"),
+      blobBaseFee:
+        rules.blobParams === undefined ? 1n : blobBaseFee(number("currentExcessBlobGas"), rules.blobParams.baseFeeUpdateFraction),
+    },
+    reader,
+  );
+  const result = block.applyTransaction(transaction, { sender, encoded: new Uint8Array(0) });
+  onChanges(block.changes());
+  return result;
+}
+
+function rulesOf(fork: EvmFork): BlockRules {
+  return {
+    chainId: 1n,
+    evm: fork,
+    op: undefined,
+    isPostMerge: isEvmForkAtLeast(fork, "paris"),
+    blobParams: (BLOB_PARAMS as Partial<Record<string, BlobParams>>)[fork],
+    isDaoForkBlock: false,
+  };
+}
+
+function stateOf(test: StateTest, codes: Map<Hex, Uint8Array>): MemoryState {
+  const state: MemoryState = new Map();
+  for (const [addressHex, account] of Object.entries(test.pre)) {
+    const code = hexToBytes(account.code);
+    const codeHash = code.length === 0 ? EMPTY_KECCAK : keccak256(code);
+    codes.set(bytesToHex(codeHash), code);
+    const storage = new Map<Hex, Uint8Array>();
+    for (const [slot, value] of Object.entries(account.storage)) {
+      const bytes = testBytes(value);
+      if (!isZeroBytes(bytes)) storage.set(bytesToHex(testBytes(slot)), bytes);
+    }
+    const record = { nonce: testNumber(account.nonce)!, balance: testNumber(account.balance)!, codeHash };
+    state.set(bytesToHex(hexToBytes(addressHex)), { record, storage });
+  }
+  return state;
+}
+
+function readerOf(state: MemoryState, codes: ReadonlyMap<Hex, Uint8Array>): StateReader {
+  return {
+    readAccount: (address) => state.get(bytesToHex(address))?.record,
+    readStorage: (address, slot) => state.get(bytesToHex(address))?.storage.get(bytesToHex(slot)),
+    hasStorage: (address) => (state.get(bytesToHex(address))?.storage.size ?? 0) > 0,
+    readCode(codeHash) {
+      const code = codes.get(bytesToHex(codeHash));
+      if (code === undefined) throw new Error(`no code ${bytesToHex(codeHash)}`);
+      return code;
+    },
+    // the tests define the hash of a block as that of its number in decimal digits
+    readBlockHash: (number) => keccak256(asciiToBytes(number.toString())),
+  };
+}
+
+function applyChanges(state: MemoryState, { accounts }: StateChanges): void {
+  for (const { address, after, storageCleared, storage } of accounts) {
+    const addressHex = bytesToHex(address);
+    if (after === undefined) {
+      state.delete(addressHex);
+      continue;
+    }
+    const slots = storageCleared ? new Map<Hex, Uint8Array>() : (state.get(addressHex)?.storage ?? new Map<Hex, Uint8Array>());
+    for (const { slot, after: value } of storage) {
+      if (isZeroBytes(value)) slots.delete(bytesToHex(slot));
+      else slots.set(bytesToHex(slot), value);
+    }
+    state.set(addressHex, { record: after, storage: slots });
+  }
+}
+
+function stateRoot(state: MemoryState): Uint8Array {
+  return rootOf(
+    [...state].map(([addressHex, { record, storage }]) => {
+      const storageRoot = rootOf(
+        [...storage].map(([slot, value]) => ({ key: keccak256(hexToBytes(slot)), value: encodeStorageValue(value) })),
+      );
+      return { key: keccak256(hexToBytes(addressHex)), value: encodeAccount({ ...record, storageRoot }) };
+    }),
+  );
+}
+
+function rootOf(leaves: { key: Uint8Array; value: Uint8Array }[]): Uint8Array {
+  const builder = new SortedTrieBuilder();
+  for (const { key, value } of leaves.sort((a, b) => compareBytes(a.key, b.key))) builder.add(key, value);
+  return builder.finish();
+}
+
+const logsHash = (logs: readonly Log[]): Uint8Array =>
+  keccak256(encodeRlp(logs.map(({ address, topics, data }) => [address, [...topics], data])));
+
+/** What the tests call our reasons. */
+const REJECTIONS: Readonly<Record<string, readonly TransactionRejection[]>> = {
+  INSUFFICIENT_ACCOUNT_FUNDS: ["insufficient-funds"],
+  GASLIMIT_PRICE_PRODUCT_OVERFLOW: ["gas-overflow"],
+  INTRINSIC_GAS_TOO_LOW: ["intrinsic-gas-too-low", "floor-data-gas-too-high"],
+  INTRINSIC_GAS_BELOW_FLOOR_GAS_COST: ["floor-data-gas-too-high", "intrinsic-gas-too-low"],
+  INSUFFICIENT_MAX_FEE_PER_GAS: ["fee-cap-below-base-fee"],
+  PRIORITY_GREATER_THAN_MAX_FEE_PER_GAS: ["tip-above-fee-cap"],
+  INSUFFICIENT_MAX_FEE_PER_BLOB_GAS: ["blob-fee-cap-too-low"],
+  GAS_ALLOWANCE_EXCEEDED: ["gas-limit-exceeds-block"],
+  GAS_LIMIT_EXCEEDS_MAXIMUM: ["gas-limit-exceeds-cap"],
+  INITCODE_SIZE_EXCEEDED: ["initcode-too-large"],
+  NONCE_IS_MAX: ["nonce-max"],
+  NONCE_MISMATCH_TOO_LOW: ["nonce-too-low"],
+  NONCE_MISMATCH_TOO_HIGH: ["nonce-too-high"],
+  SENDER_NOT_EOA: ["sender-not-eoa"],
+  TYPE_1_TX_PRE_FORK: ["type-not-supported"],
+  TYPE_2_TX_PRE_FORK: ["type-not-supported"],
+  TYPE_3_TX_PRE_FORK: ["type-not-supported"],
+  TYPE_4_TX_PRE_FORK: ["type-not-supported"],
+  TYPE_3_TX_ZERO_BLOBS: ["no-blobs"],
+  TYPE_3_TX_BLOB_COUNT_EXCEEDED: ["too-many-blobs"],
+  TYPE_3_TX_MAX_BLOB_GAS_ALLOWANCE_EXCEEDED: ["too-many-blobs"],
+  TYPE_3_TX_INVALID_BLOB_VERSIONED_HASH: ["bad-blob-version"],
+  TYPE_3_TX_CONTRACT_CREATION: ["blob-creates-contract"],
+  TYPE_4_EMPTY_AUTHORIZATION_LIST: ["empty-authorization-list"],
+  TYPE_4_TX_CONTRACT_CREATION: ["set-code-creates-contract"],
+};
+
+/** A refusal for another reason than the expected one is a failure too. */
+function compareRefusal(expectException: string | undefined, result: TransactionResult | undefined): string | undefined {
+  const refusal = result === undefined ? "not encodable" : result.kind === "rejected" ? result.reason : undefined;
+  if (expectException === undefined) return refusal === undefined ? undefined : `refused (${refusal}), expected to be executed`;
+  if (refusal === undefined) return `executed, expected ${expectException}`;
+  const names = expectException.split("|").map((name) => name.replace(/^TransactionException\./, ""));
+  const matches = names.some((name) => {
+    if (name === "RLP_INVALID_VALUE") return result === undefined;
+    const reasons = REJECTIONS[name];
+    if (reasons === undefined) throw new Error(`unknown expected exception ${name}`);
+    return reasons.some((reason) => reason === refusal);
+  });
+  return matches ? undefined : `refused (${refusal}), expected ${expectException}`;
+}

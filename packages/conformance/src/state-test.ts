@@ -1,0 +1,107 @@
+import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import { newEngine } from "@rnode/chain";
+import type { EvmEngine } from "@rnode/evm";
+import { type StateTest, stateTestCase, stateTestCases } from "./state-test-case.ts";
+import { runStateTestCase } from "./state-test-run.ts";
+import { evmForkOfSuite } from "./suite-forks.ts";
+import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
+
+export interface StateTestOptions {
+  /** only the cases of this fork, as the tests name it */
+  readonly fork?: string;
+  /** worker threads; 1, and running from sources: this thread */
+  readonly jobs?: number;
+  /** files done */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/**
+ * `GeneralStateTests` of ethereum/tests: one transaction on a state, for every combination of data, gas limit and value, in every fork of
+ * `post`. Compared are the state root, the hash of the logs, and whether and why the transaction is refused.
+ *
+ * @param paths files and folders
+ */
+export async function runStateTests(paths: readonly string[], options: StateTestOptions = {}): Promise<SuiteReport> {
+  const files = paths.flatMap((path) => (statSync(path).isDirectory() ? jsonFilesBelow(path) : [path]));
+  const jobs = Math.min(options.jobs ?? availableParallelism(), files.length);
+  const isCompiled = import.meta.url.endsWith(".js");
+  const parts = jobs > 1 && isCompiled ? await runInWorkers(files, jobs, options) : [runHere(files, options)];
+  return {
+    passed: parts.reduce((sum, { passed }) => sum + passed, 0),
+    failures: parts.flatMap(({ failures }) => failures),
+    skipped: parts.flatMap(({ skipped }) => skipped),
+  };
+}
+
+function runHere(files: readonly string[], { fork, onProgress }: StateTestOptions): SuiteReport {
+  const engine = newEngine();
+  const results: CaseResult[] = [];
+  const skipped: string[] = [];
+  for (const [index, file] of files.entries()) {
+    const report = runStateTestFile(engine, file, fork);
+    results.push(...report.results);
+    skipped.push(...report.skipped);
+    onProgress?.(index + 1, files.length);
+  }
+  return { ...reportOf(results), skipped };
+}
+
+/** All cases of one file. */
+export function runStateTestFile(
+  engine: EvmEngine,
+  file: string,
+  onlyFork: string | undefined,
+): { results: CaseResult[]; skipped: string[] } {
+  const results: CaseResult[] = [];
+  const skipped: string[] = [];
+  for (const [testName, test] of Object.entries(readJsonFile(file) as Record<string, StateTest>)) {
+    for (const { forkName, index } of stateTestCases(test)) {
+      if (onlyFork !== undefined && forkName !== onlyFork) continue;
+      const fork = evmForkOfSuite(forkName);
+      const name = `${testName} [${forkName} ${index}]`;
+      if (fork === undefined) skipped.push(`${name}: unknown fork`);
+      else results.push(resultOf(name, () => runStateTestCase(engine, stateTestCase(test, forkName, fork, index))));
+    }
+  }
+  return { results, skipped };
+}
+
+/** What a worker is given, and gives back for each file. */
+export interface StateTestWork {
+  readonly files: readonly string[];
+  readonly fork: string | undefined;
+}
+export interface StateTestFileDone {
+  readonly results: readonly CaseResult[];
+  readonly skipped: readonly string[];
+}
+
+/** Every worker takes each `jobs`-th file: the slow ones lie together. */
+async function runInWorkers(
+  files: readonly string[],
+  jobs: number,
+  { fork, onProgress }: StateTestOptions,
+): Promise<SuiteReport[]> {
+  let done = 0;
+  const runWorker = (part: readonly string[]): Promise<SuiteReport> =>
+    new Promise((resolve, reject) => {
+      const work: StateTestWork = { files: part, fork };
+      const worker = new Worker(new URL("./state-test-worker.js", import.meta.url), { workerData: work });
+      const results: CaseResult[] = [];
+      const skipped: string[] = [];
+      worker.on("message", (file: StateTestFileDone) => {
+        results.push(...file.results);
+        skipped.push(...file.skipped);
+        onProgress?.(++done, files.length);
+      });
+      worker.once("error", reject);
+      worker.once("exit", (code) => {
+        if (code === 0) resolve({ ...reportOf(results), skipped });
+        else reject(new Error(`state test worker ended with code ${code}`));
+      });
+    });
+  const parts = Array.from({ length: jobs }, (_, job) => files.filter((_file, index) => index % jobs === job));
+  return Promise.all(parts.map(runWorker));
+}

@@ -1,0 +1,231 @@
+/** What the host calls. Arguments that do not fit numbers go through EXCHANGE and ENVIRONMENT (layout.ts). */
+import {
+  A_ADDRESS,
+  A_BALANCE,
+  A_EXISTS,
+  A_GENERATION,
+  A_NONCE,
+  C_DELEGATION,
+  HALT_NONE,
+  KIND_CALL,
+  KIND_CREATE,
+  M_CALLER,
+  M_CODE,
+  M_DEPTH,
+  M_GAS,
+  M_INPUT,
+  M_INPUT_LENGTH,
+  M_KIND,
+  M_SELF,
+  M_STATIC,
+  M_VALUE,
+  PRAGUE,
+  R_CREATED,
+  R_HALT,
+  R_LOGS,
+  R_LOGS_LENGTH,
+  R_REFUND,
+  S_VALUE,
+  SCRATCH_WORD_C,
+  STACKS,
+  X_ADDRESS,
+  X_KEY,
+  X_VALUE,
+} from "./layout";
+import {
+  accountsReset,
+  decreaseBalance,
+  ensureLoaded,
+  findEntry,
+  increaseBalance,
+  nextTransactionEpoch,
+  settleTransaction,
+  setNonce as changeNonce,
+  touch,
+  warmAccount as accessAccount,
+} from "./accounts";
+import { delegateOf, deployCode, enterCall, enterCreate } from "./calls";
+import { codeCacheReset, codeOf, setDeepestFrame, trimCodeCache } from "./code";
+import { journalPosition, journalReset, revertTo as undoTo } from "./journal";
+import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
+import { buildOpcodeTable } from "./opcodes";
+import { fork, setRules } from "./rules";
+import { run } from "./interpreter";
+import { findSlot, refund, setRefund, storageReset, transientReset, warmSlotByKey } from "./storage";
+import { copyWord, zeroWord } from "./word";
+
+export { setHashSeed } from "./hash-index";
+export { heapTop } from "./heap";
+export { firstAccount } from "./accounts";
+export { reserveInput, reserveOutput } from "./output";
+export { codeCacheBytes, codeOf, finishCode, reserveCode, setCodeCacheBound } from "./code";
+
+// the parts that unit tests check on their own
+export { keccak256 } from "./keccak";
+export { add, subtract, less, lessSigned, shiftLeft, shiftRight, shiftRightSigned, signExtend, byteAt, leadingZeros } from "./word";
+export { multiply, power } from "./multiply";
+export { sha256 } from "./sha256";
+export { blake2F } from "./blake2";
+export { divide, divideSigned, remainder, remainderSigned, addModulo, multiplyModulo } from "./divide";
+
+let activeRules: u32 = 0xffffffff;
+
+/** Starts a block: forgets all accounts and storage. Code stays, unless the rules are others. */
+export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, trace: bool): void {
+  setRules(newFork, lastPrecompile, hasP256, trace);
+  setDeepestFrame(-1);
+  const rules = newFork | (u32(trace) << 8);
+  if (rules != activeRules) {
+    activeRules = rules;
+    buildOpcodeTable(newFork);
+    codeCacheReset();
+  }
+  trimCodeCache();
+  accountsReset();
+  storageReset();
+  journalReset();
+  logsReset();
+  setRefund(0);
+}
+
+/** Before anything a transaction does. */
+export function beginTransaction(): void {
+  nextTransactionEpoch();
+  transientReset();
+  journalReset();
+  logsReset();
+  setRefund(0);
+}
+
+/** After a transaction: deletes what is to be deleted; its effects stand. */
+export function endTransaction(): void {
+  settleTransaction();
+  trimCodeCache();
+}
+
+/** Position to return to with `revertTo`. */
+export function checkpoint(): u32 {
+  return journalPosition();
+}
+
+/** Undoes state changes since the checkpoint (logs and refunds too, which only `execute` makes). */
+export function revertTo(position: u32): void {
+  undoTo(position);
+  logsRevertTo(0);
+  setRefund(0);
+}
+
+/** Entry of the account with the raw address at X_ADDRESS, loaded. */
+export function account(): u32 {
+  const entry = unloadedAccount();
+  ensureLoaded(entry);
+  return entry;
+}
+
+/** The same, but its state is not read: for marking it as warm. */
+export function unloadedAccount(): u32 {
+  zeroWord(SCRATCH_WORD_C);
+  for (let i: u32 = 0; i < 20; i++) store<u8>(SCRATCH_WORD_C + i, load<u8>(X_ADDRESS + 19 - i));
+  return findEntry(SCRATCH_WORD_C);
+}
+
+/** Adds X_VALUE. */
+export function addBalance(entry: u32): void {
+  increaseBalance(entry, X_VALUE);
+}
+
+/** Takes X_VALUE off; the caller has checked that it is there. */
+export function subtractBalance(entry: u32): void {
+  decreaseBalance(entry, X_VALUE);
+}
+
+export function setNonce(entry: u32, nonce: u64): void {
+  changeNonce(entry, nonce);
+}
+
+export function warmAccount(entry: u32): void {
+  accessAccount(entry);
+}
+
+/** Marks the slot with the key at X_KEY as accessed. */
+export function warmSlot(entry: u32): void {
+  warmSlotByKey(entry, X_KEY);
+}
+
+/** Storage entry of the slot with the key at X_KEY. */
+export function slot(entry: u32): u32 {
+  return findSlot(entry, X_KEY);
+}
+
+/** Sets code inside a transaction (EIP-7702), so that it can be undone. */
+export function setCode(entry: u32, bytes: u32, length: u32): void {
+  touch(entry);
+  deployCode(entry, bytes, length);
+}
+
+// ---- overrides, between transactions: not journalled
+
+export function overrideAccount(entry: u32): void {
+  store<u32>(entry, 1, A_EXISTS);
+}
+
+export function overrideBalance(entry: u32): void {
+  store<u32>(entry, 1, A_EXISTS);
+  copyWord(entry + A_BALANCE, X_VALUE);
+}
+
+export function overrideNonce(entry: u32, nonce: u64): void {
+  store<u32>(entry, 1, A_EXISTS);
+  store<u64>(entry, nonce, A_NONCE);
+}
+
+/** The slot with the key at X_KEY gets X_VALUE. */
+export function overrideStorage(entry: u32): void {
+  store<u32>(entry, 1, A_EXISTS);
+  copyWord(findSlot(entry, X_KEY) + S_VALUE, X_VALUE);
+}
+
+export function clearStorage(entry: u32): void {
+  store<u32>(entry, load<u32>(entry, A_GENERATION) + 1, A_GENERATION);
+}
+
+/** The account that an EIP-7702 delegation of this one leads to, perhaps not loaded; 0: no delegation. */
+export function delegate(entry: u32): u32 {
+  const code = codeOf(entry);
+  return load<u32>(code, C_DELEGATION) != 0 ? delegateOf(code) : 0;
+}
+
+/**
+ * Executes a message from the host: `to` 0 creates a contract. Value at X_VALUE, data at `input`. The result is in R_*; the sender's
+ * nonce has been increased. `sender` 0 is a system call without value: the caller is the word at X_KEY, and no account of its own.
+ */
+export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64): void {
+  store<u32>(M_STATIC, 0);
+  store<i64>(M_GAS, gas);
+  store<u32>(M_CALLER, sender != 0 ? sender : to);
+  store<u32>(M_INPUT, input);
+  store<u32>(M_INPUT_LENGTH, length);
+  store<u32>(M_DEPTH, 0);
+  store<u32>(R_CREATED, 0);
+  copyWord(M_VALUE, X_VALUE);
+  const stack = STACKS + 32;
+  let halt: u32;
+  if (to != 0) {
+    store<u32>(M_KIND, KIND_CALL);
+    store<u32>(M_SELF, to);
+    store<u32>(M_CODE, to);
+    if (fork >= PRAGUE) {
+      const delegated = delegate(to);
+      if (delegated != 0) accessAccount(delegated);
+    }
+    halt = enterCall(sender != 0 ? sender + A_ADDRESS : X_KEY, stack);
+  } else {
+    store<u32>(M_KIND, KIND_CREATE);
+    halt = enterCreate(stack, true);
+  }
+  if (halt == HALT_NONE) run();
+  else store<u32>(R_HALT, halt);
+  store<i64>(R_REFUND, refund);
+  store<u32>(R_LOGS, logsPointer());
+  store<u32>(R_LOGS_LENGTH, logsPosition());
+}

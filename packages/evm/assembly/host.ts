@@ -1,0 +1,30 @@
+/** What the engine asks its host for. The host reads and writes linear memory; see src/engine/host.ts. */
+
+/** Fills A_EXISTS, A_NONCE, A_BALANCE, A_CODE_HASH of a new entry from the state before the block. */
+@external("host", "loadAccount") export declare function hostLoadAccount(account: u32): void;
+/** Fills the word at `out` with the value of the slot whose raw key is at X_HASH. */
+@external("host", "loadStorage") export declare function hostLoadStorage(account: u32, out: u32): void;
+/** Copies the code with the hash at `hash` through `installCode`; returns its code entry. */
+@external("host", "loadCode") export declare function hostLoadCode(hash: u32): u32;
+/** Whether the state before the block holds any storage of the account (EIP-7610). */
+@external("host", "hasStorage") export declare function hostHasStorage(account: u32): u32;
+/** Writes the hash of block `number` to X_HASH as raw bytes; 0 when it is not known. */
+@external("host", "blockHash") export declare function hostBlockHash(number: u64): u32;
+/** A contract's code was deployed: the host keeps a copy for `changes()` and for later loads. */
+@external("host", "newCode") export declare function hostNewCode(hash: u32, bytes: u32, length: u32): void;
+/** Runs a precompile; returns its gas cost, or −1 when it fails. The output is at R_OUTPUT, through `reserveOutput`. */
+@external("host", "precompile") export declare function hostPrecompile(id: u32, input: u32, length: u32, gas: i64): i64;
+/** Linear memory has grown: views of it are stale. */
+@external("host", "memoryGrown") export declare function hostMemoryGrown(): void;
+/** Linear memory cannot grow any more; does not return. */
+@external("host", "outOfMemory") export declare function hostOutOfMemory(): void;
+/** Tracing only: before an instruction. */
+@external("host", "traceStep") export declare function hostTraceStep(frame: u32, pc: u32, opcode: u32): void;
+/** Tracing only: a message is about to be executed (M_*). */
+@external("host", "traceEnter") export declare function hostTraceEnter(): void;
+/** Tracing only: the message ended; output at R_OUTPUT. */
+@external("host", "traceExit") export declare function hostTraceExit(depth: u32, halt: u32, gasLeft: i64): void;
+/** Tracing only: SELFDESTRUCT moved X_VALUE. */
+@external("host", "traceSelfDestruct") export declare function hostTraceSelfDestruct(self: u32, beneficiary: u32): void;
+/** Tracing only: a log was emitted. */
+@external("host", "traceLog") export declare function hostTraceLog(record: u32): void;

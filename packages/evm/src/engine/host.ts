@@ -1,0 +1,207 @@
+import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
+import type { EvmErrorCode } from "../errors.ts";
+import type { PrecompileTable } from "../precompiles/precompile.ts";
+import type { StateReader } from "../state.ts";
+import type { EvmTracer, TraceStep } from "../tracer.ts";
+import {
+  A_BALANCE,
+  A_CODE_HASH,
+  A_EXISTS,
+  A_NONCE,
+  A_RAW_ADDRESS,
+  C_BYTES,
+  F_DEPTH,
+  F_GAS,
+  F_MEMORY,
+  F_MEMORY_SIZE,
+  F_SELF,
+  F_SP,
+  F_STACK,
+  HALT_NAMES,
+  L_ADDRESS,
+  L_DATA_LENGTH,
+  L_TOPICS,
+  LOG_HEADER,
+  M_CALLER,
+  M_CODE,
+  M_DEPTH,
+  M_GAS,
+  M_INPUT,
+  M_INPUT_LENGTH,
+  M_KIND,
+  M_SELF,
+  M_STATIC,
+  M_VALUE,
+  MESSAGE_KINDS,
+  R_OUTPUT,
+  R_OUTPUT_LENGTH,
+  X_HASH,
+  X_VALUE,
+} from "./layout.ts";
+import { EngineMemory } from "./memory.ts";
+import { type EngineExports, type EvmModule, instantiate } from "./module.ts";
+
+/** One engine instance and what its host functions answer from: exchanged at every block. */
+export class EngineInstance {
+  readonly memory = new EngineMemory();
+  readonly exports: EngineExports;
+  reader: StateReader = NO_STATE;
+  precompiles: PrecompileTable = new Map();
+  tracer: EvmTracer | undefined;
+  /** code deployed in this block, by hash */
+  readonly newCodes = new Map<Hex, Uint8Array>();
+
+  constructor(module: EvmModule) {
+    this.exports = instantiate(module, {
+      loadAccount: (account: number) => this.#loadAccount(account),
+      loadStorage: (account: number, out: number) => this.#loadStorage(account, out),
+      loadCode: (hash: number) => this.#loadCode(hash),
+      hasStorage: (account: number) => this.#hasStorage(account),
+      blockHash: (number: bigint) => this.#blockHash(number),
+      newCode: (hash: number, bytes: number, length: number) => {
+        this.newCodes.set(bytesToHex(this.memory.bytes.subarray(hash, hash + 32)), this.memory.slice(bytes, length));
+      },
+      precompile: (id: number, input: number, length: number, gas: bigint) => this.#precompile(id, input, length, gas),
+      memoryGrown: () => this.memory.refresh(this.exports.memory.buffer),
+      outOfMemory: () => {
+        throw new CodedError<EvmErrorCode>("evm/out-of-memory", { bytes: this.memory.bytes.length });
+      },
+      traceStep: (frame: number, pc: number, opcode: number) => this.tracer?.onStep?.(this.#step(frame, pc, opcode)),
+      traceEnter: () => this.#traceEnter(),
+      traceExit: (depth: number, halt: number, gasLeft: bigint) => this.#traceExit(depth, halt, gasLeft),
+      traceSelfDestruct: (self: number, beneficiary: number) =>
+        this.tracer?.onSelfDestruct?.(this.addressOf(self), this.addressOf(beneficiary), this.memory.word(X_VALUE)),
+      traceLog: (record: number) => this.#traceLog(record),
+    });
+    this.memory.refresh(this.exports.memory.buffer);
+  }
+
+  /** A view of an account entry's raw address. */
+  addressOf(account: number): Uint8Array {
+    return this.memory.bytes.subarray(account + A_RAW_ADDRESS, account + A_RAW_ADDRESS + 20);
+  }
+
+  #loadAccount(account: number): void {
+    const record = this.reader.readAccount(this.addressOf(account));
+    if (record === undefined) return;
+    const { memory } = this;
+    memory.setU32(account + A_EXISTS, 1);
+    memory.setU64(account + A_NONCE, record.nonce);
+    memory.setWord(account + A_BALANCE, record.balance);
+    memory.bytes.set(record.codeHash, account + A_CODE_HASH);
+  }
+
+  #loadStorage(account: number, out: number): void {
+    const { memory } = this;
+    const value = this.reader.readStorage(this.addressOf(account), memory.bytes.subarray(X_HASH, X_HASH + 32));
+    if (value !== undefined) memory.setRawWord(out, value);
+  }
+
+  #loadCode(hash: number): number {
+    const hashBytes = this.memory.slice(hash, 32);
+    const code = this.newCodes.get(bytesToHex(hashBytes)) ?? this.reader.readCode(hashBytes);
+    const entry = this.exports.reserveCode(hash, code.length);
+    this.memory.bytes.set(code, this.memory.u32(entry + C_BYTES));
+    this.exports.finishCode(entry);
+    return entry;
+  }
+
+  #hasStorage(account: number): number {
+    return this.reader.hasStorage?.(this.addressOf(account)) === true ? 1 : 0;
+  }
+
+  #blockHash(number: bigint): number {
+    const hash = this.reader.readBlockHash(Number(number));
+    if (hash === undefined) return 0;
+    this.memory.bytes.set(hash, X_HASH);
+    return 1;
+  }
+
+  /** Gas cost, or −1 for a failure. */
+  #precompile(id: number, input: number, length: number, gas: bigint): bigint {
+    const precompile = this.precompiles.get(id);
+    if (precompile === undefined) return -1n;
+    const data = this.memory.bytes.subarray(input, input + length);
+    const cost = precompile.gas(data);
+    if (cost > gas) return -1n;
+    const output = precompile.run(data);
+    if (output === undefined) return -1n;
+    const at = this.exports.reserveOutput(output.length);
+    this.memory.bytes.set(output, at);
+    return cost;
+  }
+
+  #step(frame: number, pc: number, opcode: number): TraceStep {
+    const { memory } = this;
+    const { bytes } = memory;
+    const sp = memory.u32(frame + F_SP);
+    const memoryAt = memory.u32(frame + F_MEMORY);
+    const memorySize = memory.u32(frame + F_MEMORY_SIZE);
+    return {
+      pc,
+      opcode,
+      gas: memory.i64(frame + F_GAS),
+      depth: memory.u32(frame + F_DEPTH),
+      stackSize: (sp + 32 - memory.u32(frame + F_STACK)) / 32,
+      address: this.addressOf(memory.u32(frame + F_SELF)),
+      stack: (fromTop) => memory.word(sp - 32 * fromTop),
+      memorySize,
+      memory: () => bytes.subarray(memoryAt, memoryAt + memorySize),
+      returnData: () => this.returnData(),
+    };
+  }
+
+  /** A view of the last call's output. */
+  returnData(): Uint8Array {
+    const at = this.memory.u32(R_OUTPUT);
+    return this.memory.bytes.subarray(at, at + this.memory.u32(R_OUTPUT_LENGTH));
+  }
+
+  #traceEnter(): void {
+    const { memory, tracer } = this;
+    if (tracer?.onEnter === undefined) return;
+    const input = memory.u32(M_INPUT);
+    const addressOrNone = (account: number) => (account === 0 ? undefined : this.addressOf(account));
+    tracer.onEnter({
+      kind: MESSAGE_KINDS[memory.u32(M_KIND)]!,
+      depth: memory.u32(M_DEPTH),
+      from: this.addressOf(memory.u32(M_CALLER)),
+      to: addressOrNone(memory.u32(M_SELF)),
+      codeAddress: addressOrNone(memory.u32(M_CODE)),
+      gas: memory.i64(M_GAS),
+      value: memory.word(M_VALUE),
+      input: memory.bytes.subarray(input, input + memory.u32(M_INPUT_LENGTH)),
+      isStatic: memory.u32(M_STATIC) !== 0,
+    });
+  }
+
+  #traceExit(depth: number, halt: number, gasLeft: bigint): void {
+    this.tracer?.onExit?.({ depth, halt: HALT_NAMES[halt], gasLeft, output: this.returnData() });
+  }
+
+  #traceLog(record: number): void {
+    if (this.tracer?.onLog === undefined) return;
+    const { address, topics, data } = readLog(this.memory, record);
+    this.tracer.onLog(address, topics, data);
+  }
+}
+
+/** Copies of a log record's parts. */
+export function readLog(memory: EngineMemory, record: number) {
+  const topicCount = memory.u32(record + L_TOPICS);
+  const dataAt = record + LOG_HEADER + 32 * topicCount;
+  return {
+    address: memory.slice(record + L_ADDRESS, 20),
+    topics: Array.from({ length: topicCount }, (_, i) => memory.slice(record + LOG_HEADER + 32 * i, 32)),
+    data: memory.slice(dataAt, memory.u32(record + L_DATA_LENGTH)),
+  };
+}
+
+const NO_STATE: StateReader = {
+  readAccount: () => undefined,
+  readStorage: () => undefined,
+  readCode: () => {
+    throw new CodedError<EvmErrorCode>("evm/stale-block");
+  },
+  readBlockHash: () => undefined,
+};

@@ -1,0 +1,95 @@
+import type { BlockRules } from "@rnode/protocol";
+import { EngineBlock } from "./block.ts";
+import { EngineInstance } from "./engine/host.ts";
+import type { EvmModule } from "./engine/module.ts";
+import type { BlockEnvironment, BlockExecution } from "./execution.ts";
+import { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evaluation.ts";
+import { createPrecompiles, type PrecompileSet } from "./precompiles/table.ts";
+import type { StateReader } from "./state.ts";
+import type { EvmTracer } from "./tracer.ts";
+import { warmUpEngine } from "./warm-up.ts";
+
+export interface EvmOptions {
+  /** for the point evaluation precompile; without it a slow one in JavaScript */
+  readonly kzg?: KzgVerifier | undefined;
+  /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on it. */
+  readonly hashSeed?: Uint8Array | undefined;
+  /** bytes of decoded code kept across blocks; 128 MB without */
+  readonly codeCacheBytes?: number | undefined;
+}
+
+/** An EVM: executes one block at a time. A process can have several, each with its own memory of 40 MB and more. */
+export interface EvmEngine {
+  /** Starts on a block; ends the one before, whose `BlockExecution` must not be used any more. */
+  beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution;
+  /** From the next `beginBlock` on. Without a tracer tracing costs nothing. */
+  setTracer(tracer: EvmTracer | undefined): void;
+  /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */
+  warmUp(): void;
+  /** bytes of linear memory in use */
+  readonly memoryBytes: number;
+}
+
+/** An instance that has grown beyond this is replaced at the next block: linear memory never shrinks. */
+const MAX_KEPT_MEMORY_BYTES = 768 << 20;
+
+export function createEvm(module: EvmModule, options: EvmOptions = {}): EvmEngine {
+  return new Engine(module, options);
+}
+
+class Engine implements EvmEngine {
+  readonly #module: EvmModule;
+  readonly #options: EvmOptions;
+  readonly #precompiles = new Map<string, PrecompileSet>();
+  #instance: EngineInstance;
+  #tracer: EvmTracer | undefined;
+  #current: EngineBlock | undefined;
+
+  constructor(module: EvmModule, options: EvmOptions) {
+    this.#module = module;
+    this.#options = options;
+    this.#instance = this.#newInstance();
+  }
+
+  get memoryBytes(): number {
+    return this.#instance.memory.bytes.length;
+  }
+
+  setTracer(tracer: EvmTracer | undefined): void {
+    this.#tracer = tracer;
+  }
+
+  warmUp(): void {
+    warmUpEngine(this);
+  }
+
+  beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution {
+    this.#current?.end();
+    if (this.memoryBytes > MAX_KEPT_MEMORY_BYTES) this.#instance = this.#newInstance();
+    this.#instance.reader = reader;
+    this.#instance.tracer = this.#tracer;
+    this.#current = new EngineBlock(this.#instance, rules, environment, this.#precompilesOf(rules));
+    return this.#current;
+  }
+
+  #precompilesOf(rules: BlockRules): PrecompileSet {
+    const key = `${rules.evm} ${rules.op}`;
+    let set = this.#precompiles.get(key);
+    if (set === undefined) {
+      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier);
+      this.#precompiles.set(key, set);
+    }
+    return set;
+  }
+
+  #newInstance(): EngineInstance {
+    const instance = new EngineInstance(this.#module);
+    const { hashSeed, codeCacheBytes } = this.#options;
+    if (hashSeed !== undefined) {
+      const view = new DataView(hashSeed.buffer, hashSeed.byteOffset, hashSeed.byteLength);
+      instance.exports.setHashSeed(view.getBigUint64(0), view.getBigUint64(8));
+    }
+    if (codeCacheBytes !== undefined) instance.exports.setCodeCacheBound(codeCacheBytes);
+    return instance;
+  }
+}

@@ -1,0 +1,112 @@
+import { bigintToBytes, bytesToBigint } from "@rnode/primitives";
+import { type Precompile, paddedSlice, UNPAYABLE } from "./precompile.ts";
+
+/** Lengths of base, exponent and modulus are words at the start of the input. */
+const HEADER_BYTES = 96;
+/** EIP-7823 */
+const OSAKA_MAX_BYTES = 1024n;
+
+interface Lengths {
+  readonly base: bigint;
+  readonly exponent: bigint;
+  readonly modulus: bigint;
+}
+
+function lengthsOf(input: Uint8Array): Lengths {
+  const word = (index: number) => bytesToBigint(paddedSlice(input, 32 * index, 32));
+  return { base: word(0), exponent: word(1), modulus: word(2) };
+}
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+function bitLength(value: bigint): number {
+  return value === 0n ? 0 : value.toString(2).length;
+}
+
+/** The exponent's first 32 bytes (all of it when shorter) as a number. */
+function exponentHead(input: Uint8Array, { base, exponent }: Lengths): bigint {
+  if (base > BigInt(input.length)) return 0n;
+  return bytesToBigint(paddedSlice(input, HEADER_BYTES + Number(base), Number(exponent < 32n ? exponent : 32n)));
+}
+
+/** Position of the exponent's highest bit, longer exponents counted by `perByte` a byte beyond 32. */
+function iterations(input: Uint8Array, lengths: Lengths, perByte: bigint): bigint {
+  const bits = BigInt(Math.max(bitLength(exponentHead(input, lengths)) - 1, 0));
+  return lengths.exponent > 32n ? perByte * (lengths.exponent - 32n) + bits : bits;
+}
+
+/** EIP-198 */
+function byzantiumGas(input: Uint8Array): bigint {
+  const lengths = lengthsOf(input);
+  const x = max(lengths.base, lengths.modulus);
+  let complexity: bigint;
+  if (x <= 64n) complexity = x * x;
+  else if (x <= 1024n) complexity = (x * x) / 4n + 96n * x - 3072n;
+  else complexity = (x * x) / 16n + 480n * x - 199_680n;
+  return (complexity * max(iterations(input, lengths, 8n), 1n)) / 20n;
+}
+
+/** EIP-2565 */
+function berlinGas(input: Uint8Array): bigint {
+  const lengths = lengthsOf(input);
+  const words = (max(lengths.base, lengths.modulus) + 7n) / 8n;
+  return max(200n, (words * words * max(iterations(input, lengths, 8n), 1n)) / 3n);
+}
+
+/** EIP-7883, with the bounds of EIP-7823 */
+function osakaGas(input: Uint8Array): bigint {
+  const lengths = lengthsOf(input);
+  if (max(lengths.exponent, max(lengths.base, lengths.modulus)) > OSAKA_MAX_BYTES) return UNPAYABLE;
+  const longest = max(lengths.base, lengths.modulus);
+  const words = (longest + 7n) / 8n;
+  const complexity = longest > 32n ? 2n * words * words : 16n;
+  return max(500n, complexity * max(iterations(input, lengths, 16n), 1n));
+}
+
+function run(input: Uint8Array): Uint8Array | undefined {
+  const lengths = lengthsOf(input);
+  if (lengths.modulus === 0n) return new Uint8Array(0);
+  // Without base and modulus the price does not depend on the exponent, which may then have any length.
+  const modulusBytes = Number(lengths.modulus);
+  const baseBytes = Number(lengths.base);
+  const exponentBytes = Number(lengths.exponent);
+  const part = (start: number, length: number) => bytesToBigint(paddedSlice(input, start, length));
+  const modulus = part(HEADER_BYTES + baseBytes + exponentBytes, modulusBytes);
+  if (modulus === 0n) return new Uint8Array(modulusBytes);
+  const base = part(HEADER_BYTES, baseBytes);
+  const exponent = part(HEADER_BYTES + baseBytes, exponentBytes);
+  return bigintToBytes(modularPower(base, exponent, modulus), modulusBytes);
+}
+
+const WINDOW_BITS = 4;
+
+/** base ^ exponent mod modulus: left to right, a window of four bits at a time. */
+export function modularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  if (modulus === 1n) return 0n;
+  const reduced = base % modulus;
+  if (exponent === 0n) return 1n;
+  if (reduced <= 1n) return reduced;
+  const digits = exponent.toString(16);
+  if (digits.length <= 8) {
+    let result = 1n;
+    for (const bit of exponent.toString(2)) {
+      result = (result * result) % modulus;
+      if (bit === "1") result = (result * reduced) % modulus;
+    }
+    return result;
+  }
+  const powers = [1n, reduced];
+  for (let i = 2; i < 1 << WINDOW_BITS; i++) powers.push((powers[i - 1]! * reduced) % modulus);
+  let result = powers[Number.parseInt(digits[0]!, 16)]!;
+  for (let i = 1; i < digits.length; i++) {
+    for (let bit = 0; bit < WINDOW_BITS; bit++) result = (result * result) % modulus;
+    const digit = Number.parseInt(digits[i]!, 16);
+    if (digit !== 0) result = (result * powers[digit]!) % modulus;
+  }
+  return result;
+}
+
+/** 0x05: lengths of base, exponent, modulus ‖ base ‖ exponent ‖ modulus → base ^ exponent mod modulus */
+export const modexpByzantium: Precompile = { gas: byzantiumGas, run };
+export const modexpBerlin: Precompile = { gas: berlinGas, run };
+export const modexpOsaka: Precompile = { gas: osakaGas, run };

@@ -1,0 +1,58 @@
+import type { MessageKind } from "./engine/layout.ts";
+import type { HaltReason } from "./execution.ts";
+
+/**
+ * Hooks of a trace. The engine decodes code differently while a tracer is set (each instruction reports itself), so that nothing is paid
+ * when there is none. Arguments are views of the engine's memory, valid only during the call.
+ */
+export interface EvmTracer {
+  /** before an instruction; it may still fail for lack of gas or stack */
+  onStep?(step: TraceStep): void;
+  /** a call or creation begins; also those that end at once (precompiles, accounts without code, too little balance) */
+  onEnter?(message: TraceMessage): void;
+  /** the innermost open message ended */
+  onExit?(result: TraceResult): void;
+  onSelfDestruct?(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void;
+  onLog?(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void;
+}
+
+export interface TraceStep {
+  readonly pc: number;
+  readonly opcode: number;
+  /** before the instruction */
+  readonly gas: bigint;
+  /** 0 for the transaction's own message */
+  readonly depth: number;
+  readonly stackSize: number;
+  /** 20 bytes: the account executed on */
+  readonly address: Uint8Array;
+  /** word `fromTop`, 0 is the top, as a number */
+  stack(fromTop: number): bigint;
+  readonly memorySize: number;
+  /** a view */
+  memory(): Uint8Array;
+  /** output of the last call of this frame */
+  returnData(): Uint8Array;
+}
+
+export interface TraceMessage {
+  readonly kind: MessageKind;
+  readonly depth: number;
+  /** 20 bytes */
+  readonly from: Uint8Array;
+  /** 20 bytes: whose storage and balance; undefined for a creation that failed before its address was used */
+  readonly to: Uint8Array | undefined;
+  /** 20 bytes: whose code, before delegation */
+  readonly codeAddress: Uint8Array | undefined;
+  readonly gas: bigint;
+  readonly value: bigint;
+  readonly input: Uint8Array;
+  readonly isStatic: boolean;
+}
+
+export interface TraceResult {
+  readonly depth: number;
+  readonly halt: HaltReason | undefined;
+  readonly gasLeft: bigint;
+  readonly output: Uint8Array;
+}

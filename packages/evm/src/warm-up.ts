@@ -1,0 +1,47 @@
+import { hexToBytes } from "@rnode/primitives";
+import type { EvmEngine } from "./evm.ts";
+import type { StateReader } from "./state.ts";
+
+/**
+ * The WebAssembly engine of V8 runs a function in its quick baseline tier until it has used up a budget, then compiles an optimised version
+ * in the background, which only the next call enters. A first call that lasts a minute would stay in the slow tier to its end: so the
+ * interpreter is called a few times here with a loop of ordinary instructions.
+ */
+export function warmUpEngine(engine: EvmEngine): void {
+  const caller = new Uint8Array(20).fill(0x11);
+  const contract = new Uint8Array(20).fill(0x22);
+  const reader: StateReader = {
+    readAccount: () => undefined,
+    readStorage: () => undefined,
+    readCode: () => LOOP,
+    readBlockHash: () => undefined,
+  };
+  const block = engine.beginBlock(
+    { chainId: 1n, evm: "cancun", op: undefined, isPostMerge: true, blobParams: undefined, isDaoForkBlock: false },
+    {
+      number: 1n,
+      timestamp: 1n,
+      beneficiary: caller,
+      gasLimit: 1n << 40n,
+      baseFeePerGas: 0n,
+      difficulty: 0n,
+      prevRandao: new Uint8Array(32),
+      blobBaseFee: 1n,
+    },
+    reader,
+  );
+  block.setCode(contract, LOOP);
+  for (let round = 0; round < ROUNDS; round++) {
+    block.call({ from: caller, to: contract, gasLimit: GAS_A_ROUND, value: 0n, data: new Uint8Array(0), gasPrice: 0n });
+  }
+}
+
+const ROUNDS = 8;
+const GAS_A_ROUND = 2_000_000n;
+
+/**
+ * A counter that is stored to memory, loaded, multiplied, added, divided, hashed, compared and written to storage until the gas ends:
+ * PUSH0 JUMPDEST DUP1 PUSH0 MSTORE PUSH1 32 PUSH0 KECCAK256 PUSH0 MLOAD MUL PUSH1 7 ADD PUSH1 3 SWAP1 DIV PUSH1 1 AND DUP2 SSTORE
+ * PUSH1 1 ADD DUP1 PUSH2 0x0100 GT PUSH1 1 JUMPI PUSH0 PUSH0 SSTORE PUSH1 1 JUMP
+ */
+const LOOP = hexToBytes("0x5f5b805f5260205f205f51026007016003900460011681556001018061010011600157505f600156");
