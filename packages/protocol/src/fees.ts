@@ -27,29 +27,35 @@ const U64 = (1n << 64n) - 1n;
 const U32 = (1n << 32n) - 1n;
 const U16 = (1n << 16n) - 1n;
 
+type FeeRules = Pick<BlockRules, "op">;
+
 /**
  * Fee parameters from the storage of the L1Block predeploy. Spec: protocol/01 §5.2
  *
  * @param readSlot value of a storage slot (0 to 8) as an unsigned integer
+ * @param rules only the slots that the block's fork computes with are read, the others are 0: a witness has no more. Without
+ * rules all are read.
  */
-export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint): L1FeeParams {
+export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint, rules?: FeeRules): L1FeeParams {
   // Bits of a word count from its end: byte 31 of the word is bits 0 to 7.
-  const scalars = readSlot(FEE_SLOTS.scalars);
-  const operatorFee = readSlot(FEE_SLOTS.operatorFee);
-  return {
+  const hasEcotone = rules === undefined || isAtLeast(rules, "ecotone");
+  const hasOperatorFee = rules === undefined || isAtLeast(rules, "isthmus");
+  const scalars = hasEcotone ? readSlot(FEE_SLOTS.scalars) : 0n;
+  const operatorFee = hasOperatorFee ? readSlot(FEE_SLOTS.operatorFee) : 0n;
+  const params = {
     l1BaseFee: readSlot(FEE_SLOTS.l1BaseFee),
-    blobBaseFee: readSlot(FEE_SLOTS.blobBaseFee),
+    blobBaseFee: hasEcotone ? readSlot(FEE_SLOTS.blobBaseFee) : 0n,
     baseFeeScalar: (scalars >> 96n) & U32, // bytes 16–19
     blobBaseFeeScalar: (scalars >> 64n) & U32, // bytes 20–23
-    overhead: readSlot(FEE_SLOTS.overhead),
-    scalar: readSlot(FEE_SLOTS.scalar),
+    overhead: 0n,
+    scalar: 0n,
     operatorFeeScalar: (operatorFee >> 64n) & U32, // bytes 20–23
     operatorFeeConstant: operatorFee & U64, // bytes 24–31
     daFootprintGasScalar: (operatorFee >> 96n) & U16, // bytes 18–19
   };
+  if (rules !== undefined && !usesBedrockFormula(rules, params)) return params;
+  return { ...params, overhead: readSlot(FEE_SLOTS.overhead), scalar: readSlot(FEE_SLOTS.scalar) };
 }
-
-type FeeRules = Pick<BlockRules, "op">;
 
 const DEPOSIT_TYPE = 0x7e;
 const isAtLeast = (rules: FeeRules, fork: OpFork): boolean => rules.op !== undefined && isOpForkAtLeast(rules.op, fork);
