@@ -1,0 +1,156 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } from "@rnode/primitives";
+import { encodeTransaction, PREDEPLOYS } from "@rnode/protocol";
+import { type RunningClient, startClient } from "../client.ts";
+import { clientTable } from "../options.ts";
+import { l1Info } from "./blocks.ts";
+
+export const CHAIN_ID = 901;
+export const GENESIS_TIME_SEC = 1_700_000_000;
+export const RICH_KEY: Hex = `0x${"a1".repeat(32)}`;
+export const RICH_ADDRESS: Hex = bytesToHex(privateKeyToAddress(hexToBytes(RICH_KEY)));
+export const RICH_BALANCE = 10n ** 21n;
+const ZERO: Hex = `0x${"00".repeat(32)}`;
+const word = (digits: string): Hex => `0x${digits.padStart(64, "0")}`;
+
+/** A Jovian chain with one rich account, and fee parameters in L1Block as its contract would hold them. */
+export const GENESIS = {
+  config: {
+    chainId: CHAIN_ID,
+    bedrockBlock: 0,
+    regolithTime: 0,
+    canyonTime: 0,
+    ecotoneTime: 0,
+    fjordTime: 0,
+    graniteTime: 0,
+    holoceneTime: 0,
+    isthmusTime: 0,
+    jovianTime: 0,
+    optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+  },
+  timestamp: toQuantity(GENESIS_TIME_SEC),
+  gasLimit: "0x1c9c380",
+  baseFeePerGas: "0x3b9aca00",
+  extraData: "0x01000000fa000000060000000000000000",
+  alloc: {
+    [RICH_ADDRESS]: { balance: toQuantity(RICH_BALANCE) },
+    [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { nonce: "0x1", balance: "0x0", storage: { [ZERO]: word("1") } },
+    [bytesToHex(PREDEPLOYS.l1Block)]: {
+      nonce: "0x1", // not empty: the deposit to it must not delete it
+      balance: "0x0",
+      storage: {
+        [word("1")]: word((7n * 10n ** 9n).toString(16)),
+        [word("3")]: word(((1368n << 96n) | (810_949n << 64n)).toString(16)),
+        [word("7")]: word("3"),
+      },
+    },
+  },
+};
+
+export interface TestClient {
+  readonly client: RunningClient;
+  readonly httpUrl: string;
+  readonly wsUrl: string;
+  readonly rpc: RpcClient;
+  readonly engine: RpcClient;
+  /** Builds a block on a parent from the pool and forced transactions, and makes it the head; as the rollup node does. */
+  buildBlock(options?: BuildOptions): Promise<{ readonly hash: Hex; readonly number: number; readonly payload: BuiltPayloadJson }>;
+  /** Stops the client; the folder stays for `restart`. */
+  close(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface BuildOptions {
+  readonly parent?: { readonly hash: Hex; readonly timestampSec: number };
+  readonly noTxPool?: boolean;
+  readonly transactions?: readonly Hex[];
+  readonly gasLimit?: bigint;
+}
+
+export interface BuiltPayloadJson {
+  readonly executionPayload: Readonly<Record<string, unknown>> & {
+    readonly blockHash: Hex;
+    readonly blockNumber: Hex;
+    readonly transactions: Hex[];
+  };
+  readonly blockValue: Hex;
+  readonly parentBeaconBlockRoot: Hex;
+  readonly executionRequests: Hex[];
+}
+
+/** @param folder of an earlier client; default: a new one */
+export async function startTestClient(
+  extra: readonly string[] = [],
+  folder = mkdtempSync(join(tmpdir(), "rengine-")),
+): Promise<TestClient> {
+  const genesisPath = join(folder, "genesis.json");
+  writeFileSync(genesisPath, JSON.stringify(GENESIS));
+  const api = "eth,net,web3,debug,txpool,miner";
+  const args = [
+    `--chain=${genesisPath}`,
+    `--datadir=${join(folder, "data")}`,
+    ...["--http", "--http.port=0", `--http.api=${api}`, "--ws", "--ws.port=0", `--ws.api=${api}`, "--authrpc.port=0", ...extra],
+  ];
+  const parsed = parseOptions(clientTable, args, {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  const client = await startClient(parsed.options, silentLogger);
+  const httpUrl = `http://127.0.0.1:${client.httpPort}`;
+  const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());
+  const rpc = createRpcClient({ url: httpUrl });
+  const engine = createRpcClient({ url: `http://127.0.0.1:${client.enginePort}`, jwtSecret });
+
+  const close = async (): Promise<void> => {
+    await rpc.close();
+    await engine.close();
+    await client.close();
+  };
+  let sequence = 0;
+  return {
+    client,
+    httpUrl,
+    wsUrl: `ws://127.0.0.1:${client.wsPort}`,
+    rpc,
+    engine,
+    async buildBlock({ parent, noTxPool = false, transactions = [], gasLimit = 30_000_000n } = {}) {
+      const head = await engine.call<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
+      const parentHash = parent?.hash ?? head.hash;
+      const timestamp = (parent?.timestampSec ?? Number(head.timestamp)) + 2;
+      const deposit = { ...l1Info("jovian"), sourceHash: new Uint8Array(32).fill(++sequence) };
+      const attributes = {
+        timestamp: toQuantity(timestamp),
+        prevRandao: ZERO,
+        suggestedFeeRecipient: bytesToHex(PREDEPLOYS.sequencerFeeVault),
+        withdrawals: [],
+        parentBeaconBlockRoot: ZERO,
+        transactions: [bytesToHex(encodeTransaction(deposit)), ...transactions],
+        noTxPool,
+        gasLimit: toQuantity(gasLimit),
+        eip1559Params: "0x000000fa00000006",
+        minBaseFee: 0,
+      };
+      const choose = (hash: Hex, withAttributes: object | null) =>
+        engine.call<{ payloadStatus: { status: string }; payloadId: Hex | null }>("engine_forkchoiceUpdatedV3", [
+          { headBlockHash: hash, safeBlockHash: ZERO, finalizedBlockHash: ZERO },
+          withAttributes,
+        ]);
+      const { payloadId } = await choose(parentHash, attributes);
+      const payload = await engine.call<BuiltPayloadJson>("engine_getPayloadV4", [payloadId]);
+      const { executionPayload } = payload;
+      const imported = await engine.call<{ status: string }>("engine_newPayloadV4", [executionPayload, [], ZERO, []]);
+      if (imported.status !== "VALID") throw new Error(JSON.stringify(imported));
+      const { payloadStatus } = await choose(executionPayload.blockHash, null);
+      if (payloadStatus.status !== "VALID") throw new Error(JSON.stringify(payloadStatus));
+      return { hash: executionPayload.blockHash, number: Number(executionPayload.blockNumber), payload };
+    },
+    close,
+    async remove() {
+      await close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
