@@ -1,0 +1,241 @@
+import { RpcError } from "@rnode/jsonrpc";
+import {
+  bytesToHex,
+  EMPTY_OMMERS_HASH,
+  EMPTY_REQUESTS_HASH,
+  encodeRlp,
+  hexToBytes,
+  keccak256,
+  rlpUint,
+  toQuantity,
+} from "@rnode/primitives";
+import {
+  encodeTransaction,
+  type Header,
+  hashHeader,
+  hashTransaction,
+  l1InfoDeposit,
+  PREDEPLOYS,
+  type RollupConfig,
+  signTransaction,
+} from "@rnode/protocol";
+import { encodeAccount, orderedTrieRoot } from "@rnode/trie";
+import { describe, expect, it } from "vitest";
+import { L2Blocks } from "./l2-blocks.ts";
+
+const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+
+const CONFIG: RollupConfig = {
+  genesis: {
+    l1: { hash: bytesToHex(filled(32, 0xa0)), number: 10 },
+    l2: { hash: bytesToHex(filled(32, 0xb0)), number: 0 },
+    l2TimeSec: 1000,
+    systemConfig: {
+      batcherAddress: filled(20, 0xba),
+      overhead: new Uint8Array(32),
+      scalar: hexToBytes(`01${"00".repeat(31)}`),
+      gasLimit: 30_000_000n,
+      eip1559Params: new Uint8Array(8),
+      operatorFeeScalar: 0,
+      operatorFeeConstant: 0n,
+      minBaseFee: 0n,
+      daFootprintGasScalar: 0,
+    },
+  },
+  blockTimeSec: 2,
+  maxSequencerDriftSec: 600,
+  seqWindowSize: 20,
+  channelTimeoutL1Blocks: 30,
+  l1ChainId: 900n,
+  l2ChainId: 901n,
+  forkTimes: { regolith: 0, canyon: 0, delta: 0, ecotone: 0, fjord: 0, granite: 0, holocene: 0, isthmus: 0, jovian: 0 },
+  batchInboxAddress: filled(20, 0xff),
+  depositContractAddress: filled(20, 0xde),
+  l1SystemConfigAddress: filled(20, 0x5c),
+  protocolVersionsAddress: new Uint8Array(20),
+  chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+};
+
+/** Trie of one account: its leaf is the root. */
+const STORAGE_ROOT = filled(32, 0x99);
+const ACCOUNT_LEAF = encodeRlp([
+  Uint8Array.of(0x20, ...keccak256(PREDEPLOYS.l2ToL1MessagePasser)),
+  encodeAccount({ nonce: 1n, balance: 0n, storageRoot: STORAGE_ROOT, codeHash: filled(32, 0x98) }),
+]);
+
+function block(number: number) {
+  const timestamp = 1000 + number * 2;
+  const origin = { number: 11, hash: filled(32, 0xa1), timestamp: 1001, baseFeePerGas: 7n, blobBaseFee: 1n };
+  const deposit = l1InfoDeposit(CONFIG, origin, CONFIG.genesis.systemConfig, number - 1, timestamp);
+  const legacy = signTransaction(
+    {
+      type: 0x00,
+      chainId: 901n,
+      nonce: 3n,
+      gasPrice: 5n,
+      gasLimit: 21_000n,
+      to: filled(20, 1),
+      value: 1n,
+      data: new Uint8Array(0),
+    },
+    filled(32, 0x11),
+  );
+  const transactions = [deposit, legacy];
+  const header: Header = {
+    parentHash: filled(32, 0xb0),
+    ommersHash: EMPTY_OMMERS_HASH,
+    beneficiary: filled(20, 0x42),
+    stateRoot: keccak256(ACCOUNT_LEAF),
+    transactionsRoot: orderedTrieRoot(transactions.map((transaction) => encodeTransaction(transaction))),
+    receiptsRoot: filled(32, 0x57),
+    logsBloom: new Uint8Array(256),
+    difficulty: 0n,
+    number,
+    gasLimit: 30_000_000n,
+    gasUsed: 60_000n,
+    timestamp,
+    extraData: hexToBytes("01000000fa000000060000000000000000"),
+    mixHash: filled(32, 0x33),
+    nonce: new Uint8Array(8),
+    baseFeePerGas: 8n,
+    withdrawalsRoot: STORAGE_ROOT,
+    blobGasUsed: 40_000n,
+    excessBlobGas: 0n,
+    parentBeaconBlockRoot: filled(32, 0x44),
+    requestsHash: EMPTY_REQUESTS_HASH,
+  };
+  const hash = bytesToHex(hashHeader(header));
+  const json = {
+    hash,
+    parentHash: bytesToHex(header.parentHash),
+    sha3Uncles: bytesToHex(header.ommersHash),
+    miner: bytesToHex(header.beneficiary),
+    stateRoot: bytesToHex(header.stateRoot),
+    transactionsRoot: bytesToHex(header.transactionsRoot),
+    receiptsRoot: bytesToHex(header.receiptsRoot),
+    logsBloom: bytesToHex(header.logsBloom),
+    difficulty: "0x0",
+    number: toQuantity(number),
+    gasLimit: "0x1c9c380",
+    gasUsed: "0xea60",
+    timestamp: toQuantity(timestamp),
+    extraData: bytesToHex(header.extraData),
+    mixHash: bytesToHex(header.mixHash),
+    nonce: "0x0000000000000000",
+    baseFeePerGas: "0x8",
+    withdrawalsRoot: bytesToHex(STORAGE_ROOT),
+    blobGasUsed: "0x9c40",
+    excessBlobGas: "0x0",
+    parentBeaconBlockRoot: bytesToHex(filled(32, 0x44)),
+    requestsHash: bytesToHex(EMPTY_REQUESTS_HASH),
+    withdrawals: [],
+    transactions: [
+      {
+        type: "0x7e",
+        hash: bytesToHex(hashTransaction(deposit)),
+        sourceHash: bytesToHex(deposit.sourceHash),
+        from: bytesToHex(deposit.from),
+        to: bytesToHex(deposit.to!),
+        mint: "0x0",
+        value: "0x0",
+        gas: toQuantity(deposit.gasLimit),
+        input: bytesToHex(deposit.data),
+        nonce: "0x0",
+      },
+      {
+        type: "0x0",
+        hash: bytesToHex(hashTransaction(legacy)),
+        nonce: "0x3",
+        gasPrice: "0x5",
+        gas: "0x5208",
+        to: bytesToHex(legacy.to!),
+        value: "0x1",
+        input: "0x",
+        chainId: "0x385",
+        v: toQuantity(35 + 901 * 2 + legacy.signature!.yParity),
+        r: bytesToHex(legacy.signature!.r),
+        s: bytesToHex(legacy.signature!.s),
+      },
+    ],
+  };
+  return { hash, header, json, transactions };
+}
+
+const FIVE = block(5);
+
+function source(answer: (method: string, params: readonly unknown[]) => unknown = () => FIVE.json) {
+  const calls: string[] = [];
+  const rpc = {
+    call: async (method: string, params: readonly unknown[]): Promise<unknown> => {
+      calls.push(`${method} ${String(params[0])}`);
+      return answer(method, params);
+    },
+  };
+  return { l2: new L2Blocks(rpc, CONFIG), calls };
+}
+
+describe("L2Blocks", () => {
+  it("gives ref, header and payload of a block, and its SystemConfig", async () => {
+    const { l2, calls } = source();
+    const found = await l2.blockByNumber(5);
+    expect(found?.ref).toEqual({
+      hash: FIVE.hash,
+      number: 5,
+      parentHash: bytesToHex(filled(32, 0xb0)),
+      timestamp: 1010,
+      l1Origin: { hash: bytesToHex(filled(32, 0xa1)), number: 11 },
+      sequenceNumber: 4,
+    });
+    expect(found?.envelope.executionPayload.transactions).toEqual(
+      FIVE.transactions.map((transaction) => encodeTransaction(transaction)),
+    );
+    expect(found?.envelope.executionPayload.withdrawalsRoot).toEqual(STORAGE_ROOT);
+    expect(found?.envelope.parentBeaconBlockRoot).toEqual(filled(32, 0x44));
+    expect(await l2.systemConfigByHash(FIVE.hash)).toMatchObject({ gasLimit: 30_000_000n, batcherAddress: filled(20, 0xba) });
+    // by hash from the cache
+    expect(calls).toEqual(["eth_getBlockByNumber 0x5"]);
+  });
+
+  it.each([
+    ["stateRoot", bytesToHex(filled(32, 9))],
+    ["gasUsed", "0x1"],
+    ["timestamp", "0x1"],
+    ["hash", bytesToHex(filled(32, 9))],
+    ["transactions", FIVE.json.transactions.slice(0, 1)],
+    ["transactions", [FIVE.json.transactions[0], { ...FIVE.json.transactions[1], value: "0x2" }]],
+    ["transactions", undefined],
+  ])("refuses a block whose %s is not its own", async (field, value) => {
+    await expect(source(() => ({ ...FIVE.json, [field]: value })).l2.blockByNumber(5)).rejects.toThrow("engine/bad-answer");
+  });
+
+  it("answers undefined for blocks and labels that are not there", async () => {
+    expect(await source(() => null).l2.blockByNumber(9)).toBeUndefined();
+    expect(await source(() => null).l2.blockByLabel("safe")).toBeUndefined();
+    expect(await source(() => null).l2.hashByNumber(9)).toBeUndefined();
+    const unset = source(() => {
+      throw new RpcError(-32000, "safe block not found");
+    });
+    expect(await unset.l2.blockByLabel("safe")).toBeUndefined();
+    await expect(unset.l2.blockByNumber(1)).rejects.toThrow("engine/rpc-error");
+    const broken = source(() => {
+      throw new RpcError(-32000, "database is corrupt");
+    });
+    await expect(broken.l2.blockByLabel("safe")).rejects.toThrow("engine/rpc-error");
+  });
+
+  it("proves the message passer's storage root", async () => {
+    const proof = (nodes: unknown) => (method: string) =>
+      method === "eth_getProof" ? { accountProof: nodes, storageHash: bytesToHex(filled(32, 1)) } : FIVE.json;
+    const good = source(proof([bytesToHex(ACCOUNT_LEAF)])).l2;
+    const found = (await good.blockByNumber(5))!;
+    expect(await good.messagePasserStorageRoot(found)).toEqual(STORAGE_ROOT);
+    for (const nodes of [
+      undefined,
+      [],
+      [bytesToHex(encodeRlp([rlpUint(1)]))],
+      [bytesToHex(ACCOUNT_LEAF), bytesToHex(ACCOUNT_LEAF)],
+    ]) {
+      await expect(source(proof(nodes)).l2.messagePasserStorageRoot(found)).rejects.toThrow("engine/bad-answer");
+    }
+  });
+});

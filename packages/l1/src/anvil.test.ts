@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { bytesToHex, concatBytes } from "@rnode/primitives";
+import { createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "./clock.ts";
+import { L1Client } from "./l1-client.ts";
+
+// A real L1 with a transaction of every type that calldata rollups meet. Skipped where the prebuilt anvil does not run.
+const require = createRequire(import.meta.url);
+const anvilBinary = (): string | undefined => {
+  try {
+    const manifest = require.resolve(
+      `@foundry-rs/anvil-${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}/package.json`,
+    );
+    return join(dirname(manifest), "bin", "anvil");
+  } catch {
+    return undefined;
+  }
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const binary = anvilBinary();
+
+describe.skipIf(binary === undefined)("L1Client against anvil", () => {
+  let anvil: ChildProcess;
+  let rpc: RpcClient;
+  let url: string;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}`;
+    anvil = spawn(binary!, ["--port", String(port), "--hardfork", "prague", "--slots-in-an-epoch", "2", "--silent"], {
+      stdio: "ignore",
+    });
+    rpc = createRpcClient({ url });
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const isUp = await rpc.call("eth_chainId").then(
+        () => true,
+        () => false,
+      );
+      if (isUp) return;
+      await systemClock.sleep(100);
+    }
+    throw new Error("anvil did not start");
+  });
+
+  afterAll(async () => {
+    anvil.kill("SIGKILL");
+    await rpc.close();
+  });
+
+  it("verifies headers, transactions and receipts of all types by every strategy that anvil has", async () => {
+    const account = privateKeyToAccount("0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80");
+    const wallet = createWalletClient({ account, chain: foundry, transport: http(url) });
+    const to = `0x${"70".repeat(20)}` as const;
+    const gasPrice = 10n ** 10n;
+    await wallet.sendTransaction({ to, value: 1n, type: "legacy", gasPrice });
+    await wallet.sendTransaction({
+      to,
+      value: 1n,
+      type: "eip2930",
+      gasPrice,
+      accessList: [{ address: to, storageKeys: [`0x${"01".repeat(32)}`] }],
+    });
+    await wallet.sendTransaction({ to, value: 1n, type: "eip1559", data: "0x00c0ffee" });
+    const authorization = await wallet.signAuthorization({ contractAddress: `0x${"71".repeat(20)}`, executor: "self" });
+    await wallet.sendTransaction({ to, gas: 100_000n, authorizationList: [authorization] });
+    // init code that emits LOG1(topic 0x2a, data of 32 bytes) and deploys nothing
+    await wallet.sendTransaction({ data: "0x602a60206000a160006000f3", gas: 200_000n });
+    // several transactions in one block
+    await rpc.call("evm_setAutomine", [false]);
+    for (let i = 0; i < 5; i++) await wallet.sendTransaction({ to, value: BigInt(i), nonce: 6 + i, gas: 21_000n });
+    await rpc.call("evm_mine");
+    const types = new Set<number>();
+    for (const rpcKind of ["standard", "basic", "any"] as const) {
+      const l1 = new L1Client(
+        { trustRpc: false, rpcKind, cacheSize: 100 },
+        {
+          endpoints: [{ name: url, rpc }],
+          clock: systemClock,
+          log: { warn: (text, fields) => expect.fail(`${text} ${JSON.stringify(fields)}`), debug: () => {} },
+        },
+      );
+      expect(await l1.chainId()).toBe(31_337n);
+      const head = (await l1.blockByLabel("latest"))!;
+      expect(head.number).toBeGreaterThanOrEqual(6);
+      expect((await l1.blockByLabel("finalized"))?.number).toBe(head.number - 4);
+      for (let number = 0; number <= head.number; number++) {
+        const block = (await l1.blockByNumber(number))!;
+        expect(block.baseFeePerGas).toBeGreaterThan(0n);
+        const transactions = (await l1.transactions(block.hash))!;
+        const receipts = (await l1.receipts(block.hash))!;
+        expect(receipts.map(({ type }) => type)).toEqual(transactions.map(({ type }) => type));
+        for (const { type } of transactions) types.add(type);
+        if (number === head.number) expect(transactions).toHaveLength(5);
+      }
+      expect(await l1.blockByNumber(head.number + 1)).toBeUndefined();
+    }
+    expect([...types].sort()).toEqual([0, 1, 2, 4]);
+  });
+
+  it("sees a block that a reorganisation removed as gone", async () => {
+    const l1 = new L1Client(
+      { trustRpc: false, rpcKind: "standard", cacheSize: 100, maxAttempts: 2 },
+      {
+        endpoints: [{ name: url, rpc }],
+        clock: { ...systemClock, sleep: () => Promise.resolve() },
+        log: { warn: () => {}, debug: () => {} },
+      },
+    );
+    const snapshot = await rpc.call("evm_snapshot");
+    await rpc.call("evm_mine");
+    const removed = (await l1.blockByLabel("latest"))!;
+    await rpc.call("evm_revert", [snapshot]);
+    await rpc.call("evm_setNextBlockTimestamp", [removed.timestamp + 5]);
+    await rpc.call("evm_mine");
+    const replacement = (await l1.blockByNumber(removed.number))!;
+    expect(replacement.hash).not.toBe(removed.hash);
+    expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // by hash: from the cache
+    expect(await l1.transactions(bytesToHex(concatBytes(new Uint8Array(31), Uint8Array.of(1))))).toBeUndefined();
+  });
+});
