@@ -1,6 +1,18 @@
-import type { StateReader } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
-import type { Block, BlockId, Header, PayloadAttributes, PayloadStatusV1, Receipt } from "@rnode/protocol";
+import type {
+  Block,
+  BlockId,
+  ChainConfig,
+  Header,
+  PayloadAttributes,
+  PayloadStatusV1,
+  Receipt,
+  SignedTransaction,
+} from "@rnode/protocol";
+import type { StateView } from "@rnode/storage";
+import type { TrieNodeReader } from "@rnode/trie";
+
+export type { StateView } from "@rnode/storage";
 
 /** A block that can be asked for by tag, number or hash. */
 export type BlockSelector =
@@ -21,6 +33,8 @@ export interface BuiltPayload {
   readonly hash: Uint8Array;
   /** sum of tips in wei */
   readonly value: bigint;
+  /** EIP-7685 requests, type byte first; always empty on an OP Stack chain */
+  readonly requests: readonly Uint8Array[];
 }
 
 export interface HeadChange {
@@ -38,27 +52,78 @@ export interface ForkchoiceState {
   readonly finalizedBlockHash: Uint8Array;
 }
 
+/** Why a fork choice was refused before anything changed. */
+export type ForkchoiceFault = "safe-not-available" | "safe-not-canonical" | "finalized-not-available" | "finalized-not-canonical";
+
+/** Why payload attributes were refused. The fork choice itself has been applied. Spec: protocol/01 §12, §13 */
+export type AttributesFault =
+  | "timestamp-not-after-head"
+  | "missing-withdrawals"
+  | "unexpected-withdrawals"
+  | "withdrawals-not-empty"
+  | "missing-beacon-root"
+  | "unexpected-beacon-root"
+  | "missing-gas-limit"
+  | "gas-limit-too-large"
+  | "missing-eip1559-params"
+  | "unexpected-eip1559-params"
+  | "eip1559-params-length"
+  | "eip1559-denominator-zero"
+  | "eip1559-elasticity-zero"
+  | "missing-min-base-fee"
+  | "unexpected-min-base-fee"
+  | "transaction-undecodable"
+  | "transaction-invalid";
+
 export type ForkchoiceResult =
   | { readonly kind: "updated"; readonly status: PayloadStatusV1; readonly payloadId: Hex | undefined }
   /** −38002 */
-  | { readonly kind: "invalid-state"; readonly reason: string }
-  /** −38003 */
-  | { readonly kind: "invalid-attributes"; readonly reason: string };
+  | { readonly kind: "invalid-state"; readonly reason: ForkchoiceFault }
+  /** −38003, or −32602 for some faults of the R profile; `reason` is one line with the details */
+  | { readonly kind: "invalid-attributes"; readonly fault: AttributesFault; readonly reason: string };
+
+/** A transaction that may go into a block being built. */
+export interface PendingTransaction {
+  readonly transaction: SignedTransaction;
+  readonly sender: Uint8Array;
+  /** complete EIP-2718 encoding */
+  readonly encoded: Uint8Array;
+  readonly hash: Uint8Array;
+}
+
+/** Transactions by descending tip; nonces of one sender ascend. */
+export interface BestTransactions {
+  next(): PendingTransaction | undefined;
+  /** Leaves out what remains of the sender of the last transaction: it cannot follow. */
+  skipSender(): void;
+}
+
+/** What block building asks of the transaction pool. */
+export interface PendingSource {
+  best(baseFeeWei: bigint): BestTransactions;
+}
 
 /** The canonical chain of one node: the only writer of the store. All methods are synchronous unless they say otherwise. */
 export interface Chain {
+  readonly config: ChainConfig;
   readonly genesis: StoredBlock;
   head(): BlockId;
   resolve(selector: BlockSelector): StoredBlock | undefined;
   headerOf(selector: BlockSelector): { readonly header: Header; readonly hash: Uint8Array } | undefined;
-  /** State after the block; undefined when not retained. */
-  stateAt(block: BlockId): StateReader | undefined;
+  /** State after the block, canonical or executed and in memory; undefined when not retained. */
+  stateAt(block: BlockId): StateView | undefined;
+  /** Trie nodes of the state after the block; undefined when out of the proof window. */
+  trieNodesAt(block: BlockId): TrieNodeReader | undefined;
   /** Executes and checks a block; VALID blocks are kept in memory until fork choice makes them canonical. */
   newPayload(block: Block, hash: Uint8Array): PayloadStatusV1;
   /** Moves the labels, reorganising or rewinding where needed, and starts a build when attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
   /** The best version so far; ends the job. */
   getPayload(id: Hex): BuiltPayload | undefined;
+  /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 is off. */
+  setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
+  /** Where pool transactions come from; without one, blocks hold forced transactions only. */
+  setPendingSource(source: PendingSource): void;
   onHeadChange(listener: (change: HeadChange) => void): () => void;
   close(): Promise<void>;
 }

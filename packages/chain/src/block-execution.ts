@@ -1,0 +1,147 @@
+import type { EvmEngine, StateReader } from "@rnode/evm";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockRules,
+  type ChainConfig,
+  encodeReceipt,
+  encodeTransaction,
+  type Header,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+} from "@rnode/protocol";
+import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
+import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
+import { checkBody, checkBodyBelongs } from "./body-validation.ts";
+import type { ExecutedBlock } from "./executed-block.ts";
+import { type BlockFault, blockFault, mismatch } from "./faults.ts";
+import { checkHeader } from "./header-validation.ts";
+import { requestsHash } from "./requests.ts";
+import { rulesOfBlock } from "./rules.ts";
+import type { SenderSource } from "./senders.ts";
+import { messagePasserRoot, type ParentTrie, stateUpdate } from "./state-root.ts";
+
+/** What execution needs besides the block and its parent. */
+export interface ExecutionContext {
+  readonly config: ChainConfig;
+  readonly engine: EvmEngine;
+  readonly senders: SenderSource;
+  readonly create2DeployerCode: () => Uint8Array;
+}
+
+/** The parent and the state after it. */
+export interface ParentState {
+  readonly header: Header;
+  readonly hash: Uint8Array;
+  readonly reader: StateReader;
+  readonly trie: ParentTrie;
+}
+
+export type ExecutionVerdict =
+  | { readonly kind: "valid"; readonly executed: ExecutedBlock }
+  | {
+      readonly kind: "invalid";
+      readonly fault: BlockFault;
+      /** whether no block with this hash can be valid; false: only this body is not the hash's */
+      readonly isFinal: boolean;
+    };
+
+const invalid = (fault: BlockFault): ExecutionVerdict => ({ kind: "invalid", fault, isFinal: true });
+
+/** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
+export function executeBlock(context: ExecutionContext, parent: ParentState, block: Block, hash: Uint8Array): ExecutionVerdict {
+  const { config } = context;
+  const { header, transactions } = block;
+  const rules = rulesOfBlock(config, header);
+  const headerFault = checkHeader(config, rules, parent.header, header);
+  if (headerFault !== undefined) return invalid(headerFault);
+  const foreignBody = checkBodyBelongs(rules, block);
+  if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
+  const bodyFault = checkBody(rules, block);
+  if (bodyFault !== undefined) return invalid(bodyFault);
+  const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
+  if (recovered.kind === "unrecoverable") {
+    return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));
+  }
+  const { senders } = recovered;
+  const run = new BlockRun({
+    ...context,
+    rules,
+    parent: parent.header,
+    header,
+    reader: parent.reader,
+    intermediateRoot: (changes) => stateUpdate(parent.trie, changes).stateRoot,
+  });
+  for (const [index, transaction] of transactions.entries()) {
+    const applied = run.apply(transaction, senders[index]!, encodeTransaction(transaction));
+    if (applied.kind === "rejected") return invalid(rejectionFault(index, applied));
+  }
+  const finished = run.finish(block.withdrawals, block.ommers);
+  if (finished.kind === "invalid") return invalid(finished.fault);
+  const { result } = finished;
+  const cheap = checkResult(rules, header, result);
+  if (cheap !== undefined) return invalid(cheap);
+  const update = stateUpdate(parent.trie, result.changes);
+  const wrongRoot = checkRoots(rules, header, parent.trie, update);
+  if (wrongRoot !== undefined) return invalid(wrongRoot);
+  return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
+}
+
+export function executedBlock(
+  block: Block,
+  hash: Uint8Array,
+  senders: readonly Uint8Array[],
+  result: BlockRunResult,
+  update: StateTrieUpdate,
+): ExecutedBlock {
+  return {
+    block,
+    hash,
+    hashHex: bytesToHex(hash),
+    parentHashHex: bytesToHex(block.header.parentHash),
+    receipts: result.receipts,
+    senders,
+    changes: result.changes,
+    storageRoots: update.storageRoots,
+    nodes: update.nodes,
+    requests: result.requests,
+    tipsWei: result.tipsWei,
+  };
+}
+
+export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array =>
+  orderedTrieRoot(receipts.map((receipt) => encodeReceipt(receipt)));
+
+/** What the header says of the execution, other than the state. */
+function checkResult(rules: BlockRules, header: Header, result: BlockRunResult): BlockFault | undefined {
+  if (result.gasUsed !== header.gasUsed) {
+    return blockFault("gas-used-mismatch", { computed: result.gasUsed, header: header.gasUsed });
+  }
+  const root = receiptsRoot(result);
+  if (!equalBytes(root, header.receiptsRoot)) return mismatch("receipts-root-mismatch", root, header.receiptsRoot);
+  if (!equalBytes(result.logsBloom, header.logsBloom)) {
+    return blockFault("logs-bloom-mismatch", { number: header.number }); // 256 bytes say nothing to a reader
+  }
+  if (rules.op !== undefined) {
+    if (isOpForkAtLeast(rules.op, "jovian") && result.daFootprint !== header.blobGasUsed) {
+      return blockFault("blob-gas-used-mismatch", { computed: result.daFootprint, header: header.blobGasUsed ?? 0n });
+    }
+  } else if (header.requestsHash !== undefined) {
+    const hash = requestsHash(result.requests);
+    if (!equalBytes(hash, header.requestsHash)) return mismatch("requests-hash-mismatch", hash, header.requestsHash);
+  }
+  return undefined;
+}
+
+function checkRoots(rules: BlockRules, header: Header, parent: ParentTrie, update: StateTrieUpdate): BlockFault | undefined {
+  if (!equalBytes(update.stateRoot, header.stateRoot)) {
+    return mismatch("state-root-mismatch", update.stateRoot, header.stateRoot);
+  }
+  if (rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")) {
+    const root = messagePasserRoot(parent, update);
+    if (header.withdrawalsRoot === undefined || !equalBytes(root, header.withdrawalsRoot)) {
+      return mismatch("withdrawals-root-mismatch", root, header.withdrawalsRoot ?? new Uint8Array(0));
+    }
+  }
+  return undefined;
+}

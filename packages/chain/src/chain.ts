@@ -1,0 +1,379 @@
+import { bytesToHex, CodedError, equalBytes, type Hex, hexToBytes, isZeroBytes } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockId,
+  type ChainConfig,
+  type Header,
+  hashHeader,
+  type PayloadAttributes,
+  type PayloadStatusV1,
+} from "@rnode/protocol";
+import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
+import type { TrieNodeReader } from "@rnode/trie";
+import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
+import { BlockTree, type BlockTreeLimits } from "./block-tree.ts";
+import type {
+  BlockSelector,
+  BuiltPayload,
+  Chain,
+  ForkchoiceFault,
+  ForkchoiceResult,
+  ForkchoiceState,
+  HeadChange,
+  PendingSource,
+  StoredBlock,
+} from "./chain-types.ts";
+import { create2DeployerCodeFrom } from "./create2-deployer.ts";
+import { newEngine } from "./engine-module.ts";
+import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./executed-block.ts";
+import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
+import { storedGenesisHash } from "./genesis.ts";
+import { InvalidBlocks } from "./invalid-blocks.ts";
+import { LayeredState, layeredNodes } from "./layered-state.ts";
+import { LeftBlocks } from "./left-blocks.ts";
+import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
+import { createSenderCache, type SenderSource } from "./senders.ts";
+
+export interface ChainDependencies {
+  /** with its genesis written (`initGenesis`) */
+  readonly store: ChainStore;
+  readonly config: ChainConfig;
+  readonly senders?: SenderSource;
+  /** milliseconds; for the time limits of block building */
+  readonly nowMs: () => number;
+}
+
+export interface ChainOptions {
+  readonly tree?: BlockTreeLimits;
+  readonly building?: PayloadJobsOptions;
+  /** folder of the Canyon bytecode bundle */
+  readonly upgradesDir?: string | undefined;
+}
+
+/** @throws {CodedError} chain/no-genesis */
+export function openChain(dependencies: ChainDependencies, options: ChainOptions = {}): Chain {
+  return new StoredChain(dependencies, options);
+}
+
+type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
+
+/** How a block hangs on the canonical chain. */
+interface Branch {
+  /** last canonical block below it, or itself */
+  readonly forkPoint: BlockId;
+  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
+  readonly blocks: readonly ExecutedBlock[];
+}
+
+class StoredChain implements Chain {
+  readonly config: ChainConfig;
+  readonly genesis: StoredBlock;
+  readonly #store: ChainStore;
+  readonly #context: ExecutionContext;
+  readonly #tree: BlockTree;
+  readonly #invalid = new InvalidBlocks();
+  readonly #left = new LeftBlocks();
+  readonly #jobs: PayloadJobs;
+  readonly #listeners = new Set<(change: HeadChange) => void>();
+
+  constructor({ store, config, senders = createSenderCache(), nowMs }: ChainDependencies, options: ChainOptions) {
+    const genesisHash = storedGenesisHash(store);
+    if (genesisHash === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
+    this.config = config;
+    this.#store = store;
+    const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
+    this.#context = { config, engine: newEngine(), senders, create2DeployerCode };
+    this.#tree = new BlockTree(options.tree);
+    // A build keeps its engine busy between calls: it has its own.
+    this.#jobs = new PayloadJobs({ config, engine: newEngine(), senders, create2DeployerCode }, nowMs, options.building);
+    this.genesis = this.#storedBlock(genesisHash)!;
+  }
+
+  head(): BlockId {
+    return this.#store.head()!;
+  }
+
+  resolve(selector: BlockSelector): StoredBlock | undefined {
+    const hash = this.#hashOf(selector);
+    return hash === undefined ? undefined : this.#storedBlock(hash);
+  }
+
+  headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
+    const hash = this.#hashOf(selector);
+    const header = hash && this.#header(hash);
+    return hash === undefined || header === undefined ? undefined : { header, hash };
+  }
+
+  stateAt({ hash, number }: BlockId): StateView | undefined {
+    if (this.#isCanonical(hash, number)) return this.#store.stateAt(number);
+    const branch = this.#branchOf(hash);
+    return branch === undefined ? undefined : this.#stateOf(branch)?.view;
+  }
+
+  trieNodesAt({ hash, number }: BlockId): TrieNodeReader | undefined {
+    if (this.#isCanonical(hash, number)) return this.#store.trieNodesAt(number);
+    const branch = this.#branchOf(hash);
+    return branch === undefined ? undefined : this.#stateOf(branch)?.nodes;
+  }
+
+  newPayload(block: Block, hash: Uint8Array): PayloadStatusV1 {
+    const hashHex = bytesToHex(hash);
+    const known = this.#invalid.get(hashHex);
+    if (known !== undefined) return invalidStatus(known.latestValidHash, describeFault(known.fault));
+    if (this.#isExecuted(hashHex, hash)) return { status: "VALID", latestValidHash: hashHex };
+    const computed = hashHeader(block.header);
+    if (!equalBytes(computed, hash)) {
+      // Says nothing about the block that really has this hash: not remembered.
+      return invalidStatus(
+        null,
+        describeFault(blockFault("block-hash-mismatch", { computed: bytesToHex(computed), given: hashHex })),
+      );
+    }
+    return this.#execute(block, hash, hashHex);
+  }
+
+  forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult {
+    const headHash = state.headBlockHash;
+    const headHex = bytesToHex(headHash);
+    if (isZeroBytes(headHash)) return updated(invalidStatus(null, "head block hash is zero"));
+    const known = this.#invalid.get(headHex);
+    if (known !== undefined) return updated(invalidStatus(known.latestValidHash, describeFault(known.fault)));
+    const branch = this.#branchOf(headHex) ?? this.#reexecuted(headHash);
+    if (branch === undefined) return updated({ status: "SYNCING", latestValidHash: null });
+
+    const labels = this.#checkLabels(state, branch);
+    if (labels.kind === "invalid-state") return labels;
+    const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: headHex };
+    const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
+    // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it. Spec: protocol/01 §14
+    if (isRewind && this.config.optimism === undefined) return updated(valid);
+    this.#moveHead(branch, labels.labels);
+    if (attributes === undefined) return updated(valid);
+
+    const parent = this.#parentState(headHex, headHash);
+    if (parent === undefined) throw new Error(`no state at the head ${headHex}`); // the head's state is always there
+    const started = this.#jobs.start(parent, attributes, version);
+    if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
+    return { kind: "updated", status: valid, payloadId: started.id };
+  }
+
+  getPayload(id: Hex): BuiltPayload | undefined {
+    const executed = this.#jobs.finish(id);
+    if (executed === undefined) return undefined;
+    this.#tree.add(executed); // comes back as newPayload: not executed again
+    const { block, hash, tipsWei, requests } = executed;
+    return { block, hash, value: tipsWei, requests };
+  }
+
+  setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void {
+    this.#jobs.limits = { maxTransactionBytes, maxBlockBytes };
+  }
+
+  setPendingSource(source: PendingSource): void {
+    this.#jobs.source = source;
+  }
+
+  onHeadChange(listener: (change: HeadChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    await this.#store.close();
+  }
+
+  #execute(block: Block, hash: Uint8Array, hashHex: Hex): PayloadStatusV1 {
+    const { parentHash } = block.header;
+    const parentHex = bytesToHex(parentHash);
+    const badParent = this.#invalid.get(parentHex);
+    if (badParent !== undefined) {
+      const fault = blockFault("parent-invalid", { parent: parentHex, rule: badParent.fault.rule });
+      this.#invalid.add(hashHex, { fault, latestValidHash: badParent.latestValidHash });
+      return invalidStatus(badParent.latestValidHash, describeFault(fault));
+    }
+    const parent = this.#parentState(parentHex, parentHash);
+    if (parent === undefined) return { status: "SYNCING", latestValidHash: null };
+    const verdict = executeBlock(this.#context, parent, block, hash);
+    if (verdict.kind === "invalid") {
+      if (verdict.isFinal) this.#invalid.add(hashHex, { fault: verdict.fault, latestValidHash: parentHex });
+      return invalidStatus(parentHex, describeFault(verdict.fault));
+    }
+    this.#tree.add(verdict.executed);
+    return { status: "VALID", latestValidHash: hashHex };
+  }
+
+  /** The block with its state; a block that left the chain and memory is executed again. */
+  #parentState(hashHex: Hex, hash: Uint8Array): ParentState | undefined {
+    const branch = this.#branchOf(hashHex) ?? this.#reexecuted(hash);
+    if (branch === undefined) return undefined;
+    const state = this.#stateOf(branch);
+    const header = this.#header(hash);
+    if (state === undefined || header === undefined) return undefined;
+    const { view, nodes } = state;
+    return {
+      header,
+      hash,
+      reader: view,
+      trie: { stateRoot: header.stateRoot, nodes, storageRootOf: (address) => view.readAccount(address)?.storageRoot },
+    };
+  }
+
+  /** Where the block hangs, if it and all below it down to the canonical chain are executed. */
+  #branchOf(hashHex: Hex): Branch | undefined {
+    const blocks: ExecutedBlock[] = [];
+    for (let at = hashHex; ; ) {
+      const executed = this.#tree.get(at);
+      const number = executed?.block.header.number ?? this.#store.readHeader(hexToBytes(at))?.number;
+      if (number === undefined) return undefined;
+      if (this.#isCanonical(at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
+      if (executed === undefined) return undefined;
+      blocks.push(executed);
+      at = executed.parentHashHex;
+    }
+  }
+
+  /** Executes again what a reorganisation left and the tree no longer has. */
+  #reexecuted(hash: Uint8Array): Branch | undefined {
+    const hashHex = bytesToHex(hash);
+    const missing: { block: Block; hash: Uint8Array }[] = [];
+    for (let at = hash; ; ) {
+      if (this.#branchOf(bytesToHex(at)) !== undefined) break;
+      const block = this.#left.get(bytesToHex(at));
+      if (block === undefined) return undefined;
+      missing.push({ block, hash: at });
+      at = block.header.parentHash;
+    }
+    for (const { block, hash: blockHash } of missing.reverse()) {
+      if (this.#execute(block, blockHash, bytesToHex(blockHash)).status !== "VALID") return undefined;
+    }
+    return this.#branchOf(hashHex);
+  }
+
+  #stateOf({ forkPoint, blocks }: Branch): { view: StateView; nodes: TrieNodeReader } | undefined {
+    const view = this.#store.stateAt(forkPoint.number);
+    const nodes = this.#store.trieNodesAt(forkPoint.number);
+    if (view === undefined || nodes === undefined) return undefined;
+    const newest = blocks.at(-1);
+    if (newest === undefined) return { view, nodes };
+    const layers: StateLayer[] = blocks.map(stateLayerOf).reverse();
+    const block: BlockId = { hash: newest.hashHex, number: newest.block.header.number };
+    return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
+  }
+
+  #isCanonical(hashHex: Hex, number: number): boolean {
+    const canonical = number <= this.head().number ? this.#store.readCanonicalHash(number) : undefined;
+    return canonical !== undefined && bytesToHex(canonical) === hashHex;
+  }
+
+  #isExecuted(hashHex: Hex, hash: Uint8Array): boolean {
+    if (this.#tree.get(hashHex) !== undefined) return this.#branchOf(hashHex) !== undefined;
+    const header = this.#store.readHeader(hash);
+    return header !== undefined && this.#isCanonical(hashHex, header.number);
+  }
+
+  /** Safe and finalized must lie on the chain of the new head. */
+  #checkLabels(
+    state: ForkchoiceState,
+    branch: Branch,
+  ): { kind: "labels"; labels: Labels } | { kind: "invalid-state"; reason: ForkchoiceFault } {
+    const headNumber = branch.forkPoint.number + branch.blocks.length;
+    const labels: Labels = {};
+    const wanted = [
+      ["finalized", state.finalizedBlockHash],
+      ["safe", state.safeBlockHash],
+    ] as const;
+    for (const [label, hash] of wanted) {
+      if (isZeroBytes(hash)) {
+        const current = this.#store.label(label);
+        // A label must not stay above a head that goes back, nor on a chain that is left.
+        if (current !== undefined && current.number > branch.forkPoint.number) labels[label] = branch.forkPoint;
+        continue;
+      }
+      const hashHex = bytesToHex(hash);
+      const onBranch = branch.blocks.find((executed) => executed.hashHex === hashHex);
+      const number = onBranch?.block.header.number ?? this.#header(hash)?.number;
+      if (number === undefined) return { kind: "invalid-state", reason: `${label}-not-available` };
+      const isAncestor = onBranch !== undefined || (number <= branch.forkPoint.number && this.#isCanonical(hashHex, number));
+      if (!isAncestor || number > headNumber) return { kind: "invalid-state", reason: `${label}-not-canonical` };
+      labels[label] = { hash: hashHex, number };
+    }
+    return { kind: "labels", labels };
+  }
+
+  #moveHead({ forkPoint, blocks }: Branch, labels: Labels): void {
+    const before = this.head();
+    const changed = this.#changedLabels(labels);
+    if (blocks.length === 0 && forkPoint.hash === before.hash) {
+      if (Object.keys(changed).length > 0) this.#store.writeLabels(changed);
+      return;
+    }
+    this.#jobs.suspend(); // an open build reads the state that is about to move
+    const removed: StoredBlock[] = [];
+    for (let number = before.number; number > forkPoint.number; number--) {
+      const block = this.#storedBlock(this.#store.readCanonicalHash(number)!)!;
+      removed.push(block);
+      this.#left.add(bytesToHex(block.hash), block.block);
+    }
+    if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);
+    else this.#store.reorganize(forkPoint.number, blocks, changed);
+    const added = blocks.map(storedBlockOf);
+    const head = added.at(-1) ?? this.#storedBlock(hexToBytes(forkPoint.hash))!;
+    for (const listener of this.#listeners) listener({ head, removed, added });
+  }
+
+  #changedLabels(labels: Labels): Labels {
+    const changed: Labels = {};
+    for (const label of ["safe", "finalized"] as const) {
+      const wanted = labels[label];
+      if (wanted !== undefined && wanted.hash !== this.#store.label(label)?.hash) changed[label] = wanted;
+    }
+    return changed;
+  }
+
+  #hashOf(selector: BlockSelector): Uint8Array | undefined {
+    switch (selector.kind) {
+      case "hash": {
+        if (!selector.requireCanonical) return selector.hash;
+        const number = this.#header(selector.hash)?.number;
+        return number !== undefined && this.#isCanonical(bytesToHex(selector.hash), number) ? selector.hash : undefined;
+      }
+      case "number":
+        return selector.number > this.head().number ? undefined : this.#store.readCanonicalHash(selector.number);
+      case "tag":
+        switch (selector.tag) {
+          case "latest":
+          case "pending": // what is being built is not shown
+            return hexToBytes(this.head().hash);
+          case "earliest":
+            return this.genesis.hash;
+          case "safe":
+          case "finalized": {
+            const label = this.#store.label(selector.tag);
+            return label === undefined ? undefined : hexToBytes(label.hash);
+          }
+        }
+    }
+  }
+
+  #header(hash: Uint8Array): Header | undefined {
+    return this.#tree.get(bytesToHex(hash))?.block.header ?? this.#store.readHeader(hash);
+  }
+
+  #storedBlock(hash: Uint8Array): StoredBlock | undefined {
+    const executed = this.#tree.get(bytesToHex(hash));
+    if (executed !== undefined) return storedBlockOf(executed);
+    const block = this.#store.readBlock(hash);
+    const receipts = this.#store.readReceipts(hash);
+    const senders = this.#store.readSenders(hash);
+    return block === undefined || receipts === undefined || senders === undefined ? undefined : { hash, block, receipts, senders };
+  }
+}
+
+const updated = (status: PayloadStatusV1): ForkchoiceResult => ({ kind: "updated", status, payloadId: undefined });
+
+const invalidStatus = (latestValidHash: Hex | null, validationError: string): PayloadStatusV1 => ({
+  status: "INVALID",
+  latestValidHash,
+  validationError,
+});

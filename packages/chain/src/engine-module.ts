@@ -1,0 +1,19 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { compileEvm, createEvm, type EvmEngine, type EvmModule } from "@rnode/evm";
+import { createKzgVerifier } from "./kzg.ts";
+
+const require = createRequire(import.meta.url);
+let compiled: EvmModule | undefined;
+
+/** The EVM engine's WebAssembly, compiled once a process. @throws when the package was not built */
+export function loadEvmModule(): EvmModule {
+  compiled ??= compileEvm(readFileSync(require.resolve("@rnode/evm/engine.wasm")));
+  return compiled;
+}
+
+/** A new engine: one instance executes one block at a time. */
+export function newEngine(): EvmEngine {
+  return createEvm(loadEvmModule(), { kzg: createKzgVerifier(), hashSeed: randomBytes(16) });
+}

@@ -1,0 +1,24 @@
+import type { StateChanges } from "@rnode/evm";
+import { bytesToHex, EMPTY_TRIE_ROOT } from "@rnode/primitives";
+import { PREDEPLOYS } from "@rnode/protocol";
+import { type StateTrieUpdate, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+
+/** The state a block starts from, as the trie sees it. */
+export interface ParentTrie {
+  readonly stateRoot: Uint8Array;
+  readonly nodes: TrieNodeReader;
+  /** undefined: no such account */
+  storageRootOf(address: Uint8Array): Uint8Array | undefined;
+}
+
+/** @throws {CodedError} trie/missing-node */
+export function stateUpdate(parent: ParentTrie, changes: StateChanges): StateTrieUpdate {
+  return updateStateTrie(parent.nodes, parent.stateRoot, changes.accounts, (address) => parent.storageRootOf(address));
+}
+
+const MESSAGE_PASSER_HEX = bytesToHex(PREDEPLOYS.l2ToL1MessagePasser);
+
+/** Isthmus: the header's withdrawals root is the message passer's storage root after the block. Spec: protocol/01 §10 */
+export function messagePasserRoot(parent: ParentTrie, update: StateTrieUpdate): Uint8Array {
+  return update.storageRoots.get(MESSAGE_PASSER_HEX) ?? parent.storageRootOf(PREDEPLOYS.l2ToL1MessagePasser) ?? EMPTY_TRIE_ROOT;
+}
