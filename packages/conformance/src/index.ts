@@ -1,1 +1,10 @@
-export {};
+export * from "./blockchain-test.ts";
+export * from "./genesis-test.ts";
+export * from "./rlp-test.ts";
+export * from "./run-conformance.ts";
+export * from "./state-test.ts";
+export * from "./stateless-test.ts";
+export * from "./suite-forks.ts";
+export * from "./transaction-test.ts";
+export * from "./trie-test.ts";
+export * from "./vectors.ts";

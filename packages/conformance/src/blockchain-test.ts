@@ -1,0 +1,150 @@
+import { basename } from "node:path";
+import {
+  createSenderCache,
+  type ExecutedBlock,
+  type ExecutionContext,
+  executeBlock,
+  genesisBlock,
+  LayeredState,
+  layeredNodes,
+  newEngine,
+  type ParentState,
+  type StateView,
+  stateLayerOf,
+} from "@rnode/chain";
+import { bytesToHex, type CodedError, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { type Block, type ChainConfig, decodeBlock, type Genesis, type Header, hashHeader, parseAlloc } from "@rnode/protocol";
+
+import { chainConfigOfSuite } from "./suite-forks.ts";
+import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
+
+interface TestBlock {
+  readonly rlp: string;
+  /** the block must be refused */
+  readonly expectException?: string;
+}
+
+interface BlockchainCase {
+  readonly network: string;
+  readonly genesisRLP: string;
+  readonly pre: unknown;
+  readonly blocks: readonly TestBlock[];
+  readonly lastblockhash: string;
+  readonly postState?: unknown;
+  readonly postStateHash?: string;
+}
+
+/**
+ * `BlockchainTests` of ethereum/tests and execution-spec-tests: every block is executed on its parent, the invalid ones must be
+ * refused, and the last one must be the expected one with the expected state.
+ */
+export function runBlockchainTests(folder: string): SuiteReport {
+  const engine = newEngine();
+  const results: CaseResult[] = [];
+  const skipped: string[] = [];
+  for (const path of jsonFilesBelow(folder)) {
+    for (const [name, test] of Object.entries(readJsonFile(path) as Record<string, BlockchainCase>)) {
+      const config = chainConfigOfSuite(test.network);
+      if (config === undefined) skipped.push(`${basename(path)} ${name}: network ${test.network}`);
+      else results.push(resultOf(`${basename(path)} ${name}`, () => runCase(test, { config, engine, ...CONTEXT })));
+    }
+  }
+  return { ...reportOf(results), skipped };
+}
+
+const CONTEXT = {
+  senders: createSenderCache(),
+  create2DeployerCode: (): Uint8Array => {
+    throw new Error("an Ethereum chain has no Canyon");
+  },
+};
+
+function runCase(test: BlockchainCase, context: ExecutionContext): string | undefined {
+  const { header } = decodeBlock(hexToBytes(test.genesisRLP));
+  const chain = new MemoryChain(genesisOf(header, test.pre), context);
+  if (chain.lastHash !== bytesToHex(hashHeader(header))) return `genesis: computed ${chain.lastHash}`;
+  for (const [index, { rlp, expectException }] of test.blocks.entries()) {
+    const refusal = chain.add(rlp);
+    if (refusal !== undefined && expectException === undefined) return `block ${index}: ${refusal}`;
+    if (refusal === undefined && expectException !== undefined) return `block ${index}: accepted, expected ${expectException}`;
+  }
+  if (chain.lastHash !== test.lastblockhash) return `last block ${chain.lastHash}, expected ${test.lastblockhash}`;
+  const expectedRoot =
+    test.postState === undefined
+      ? test.postStateHash
+      : bytesToHex(genesisBlock(genesisOf(header, test.postState), context.config).block.header.stateRoot);
+  const root = bytesToHex(chain.last.block.header.stateRoot);
+  return expectedRoot === undefined || root === expectedRoot ? undefined : `state root ${root}, expected ${expectedRoot}`;
+}
+
+function genesisOf(header: Header, alloc: unknown): Genesis {
+  const { baseFeePerGas, blobGasUsed, excessBlobGas, parentBeaconBlockRoot } = header;
+  return {
+    config: undefined,
+    header: { ...header, baseFeePerGas, blobGasUsed, excessBlobGas, parentBeaconBlockRoot },
+    alloc: parseAlloc(alloc, "alloc"),
+  };
+}
+
+const EMPTY_STATE: StateView = {
+  block: { hash: `0x${"00".repeat(32)}`, number: -1 },
+  readAccount: () => undefined,
+  readStorage: () => undefined,
+  readCode(codeHash) {
+    throw new Error(`no code ${bytesToHex(codeHash)}`);
+  },
+  readBlockHash: () => undefined,
+};
+
+/** All blocks in memory, each state as layers down to the empty one. */
+class MemoryChain {
+  readonly #context: ExecutionContext;
+  readonly #blocks = new Map<Hex, ExecutedBlock>();
+  last: ExecutedBlock;
+
+  constructor(genesis: Genesis, context: ExecutionContext & { readonly config: ChainConfig }) {
+    this.#context = context;
+    const commit = genesisBlock(genesis, context.config);
+    const parentHashHex = bytesToHex(commit.block.header.parentHash);
+    this.last = { ...commit, hashHex: bytesToHex(commit.hash), parentHashHex, requests: [], tipsWei: 0n };
+    this.#blocks.set(this.last.hashHex, this.last);
+  }
+
+  get lastHash(): Hex {
+    return this.last.hashHex;
+  }
+
+  /** @returns why the block was refused */
+  add(rlp: string): string | undefined {
+    let block: Block;
+    try {
+      block = decodeBlock(hexToBytes(rlp));
+    } catch (error) {
+      if (isCodedError(error)) return (error as CodedError).message;
+      throw error;
+    }
+    const parent = this.#stateAfter(bytesToHex(block.header.parentHash));
+    if (parent === undefined) return "unknown parent";
+    const verdict = executeBlock(this.#context, parent, block, hashHeader(block.header));
+    if (verdict.kind === "invalid") return `${verdict.fault.rule} ${JSON.stringify(verdict.fault.data, printable)}`;
+    this.#blocks.set(verdict.executed.hashHex, verdict.executed);
+    this.last = verdict.executed;
+    return undefined;
+  }
+
+  #stateAfter(hashHex: Hex): ParentState | undefined {
+    const executed = this.#blocks.get(hashHex);
+    if (executed === undefined) return undefined;
+    const layers = [];
+    for (let at: ExecutedBlock | undefined = executed; at !== undefined; at = this.#blocks.get(at.parentHashHex)) {
+      layers.push(stateLayerOf(at));
+    }
+    const { header } = executed.block;
+    const view = new LayeredState({ hash: hashHex, number: header.number }, EMPTY_STATE, layers);
+    const nodes = layeredNodes({ readNode: () => undefined }, layers);
+    const storageRootOf = (address: Uint8Array): Uint8Array | undefined => view.readAccount(address)?.storageRoot;
+    return { header, hash: executed.hash, reader: view, trie: { stateRoot: header.stateRoot, nodes, storageRootOf } };
+  }
+}
+
+const printable = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? value.toString() : value);

@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { type Unpacked, unpackArchive } from "./archive.ts";
+import { runBlockchainTests } from "./blockchain-test.ts";
+import { runGenesisTests } from "./genesis-test.ts";
+import { runRlpTests } from "./rlp-test.ts";
+import { runStateTests } from "./state-test.ts";
+import { runStatelessTests } from "./stateless-test.ts";
+import { runTransactionTests } from "./transaction-test.ts";
+import { runTrieTests } from "./trie-test.ts";
+import { type SuiteReport, vectorsFolder } from "./vectors.ts";
+
+interface Suite {
+  readonly title: string;
+  /** name of the folder that holds it */
+  readonly folder: string;
+  /** cases in the published archive or folder: fewer mean that it is half unpacked */
+  readonly atLeast: number;
+  run(folder: string, jobs: number): SuiteReport | Promise<SuiteReport>;
+}
+
+const SUITES: readonly Suite[] = [
+  { title: "genesis files of real chains", folder: "genesis", atLeast: 5, run: runGenesisTests },
+  { title: "real blocks, stateless", folder: "blocks", atLeast: 6, run: runStatelessTests },
+  { title: "RLP tests", folder: "RLPTests", atLeast: 55, run: runRlpTests },
+  { title: "trie tests", folder: "TrieTests", atLeast: 25, run: runTrieTests },
+  { title: "transaction tests", folder: "TransactionTests", atLeast: 2665, run: runTransactionTests },
+  { title: "blockchain tests", folder: "BlockchainTests", atLeast: 442, run: runBlockchainTests },
+  {
+    title: "state tests",
+    folder: "GeneralStateTests",
+    atLeast: 15_000,
+    run: (folder, jobs) => runStateTests([folder], { jobs }),
+  },
+];
+
+const ARCHIVE = "ethereum-tests.tar.xz";
+const SHOWN_FAILURES = 20;
+
+const HELP = `npm run conformance -- [DIR] [--suite NAME] [--jobs N]
+Runs the public test suites in DIR (default: RNODE_VECTORS, or shared/vectors beside the repository). DIR holds
+${ARCHIVE}, or the folders ${SUITES.map(({ folder }) => folder).join(", ")}, or is one of them.`;
+
+/** @returns the exit code; the last line printed is `N passed, M failed` */
+export async function runConformance(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      suite: { type: "string" },
+      jobs: { type: "string", default: "2" },
+      // What npm test runs; all suites fit its time.
+      quick: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const folder = positionals[0] === undefined ? vectorsFolder(env) : resolve(positionals[0]);
+  if (folder === undefined || !existsSync(folder)) {
+    return failed(`no test data in ${folder ?? env.RNODE_VECTORS ?? "../shared/vectors"}`);
+  }
+  const archive = join(folder, ARCHIVE);
+  const unpacked: Unpacked | undefined = existsSync(archive) ? unpackArchive(archive) : undefined;
+  try {
+    // A complete data folder must have every case; any other folder is run for what it has.
+    const found = findSuites(unpacked === undefined ? [folder] : [folder, unpacked.folder], values.suite);
+    if (found.length === 0) return failed(`${folder} holds none of the suites; see --help`);
+    return await runSuites(found, unpacked !== undefined, Math.max(1, Number(values.jobs) || 1));
+  } finally {
+    unpacked?.remove();
+  }
+}
+
+function failed(message: string): number {
+  console.error(message);
+  console.log("0 passed, 1 failed");
+  return 1;
+}
+
+interface Found {
+  readonly suite: Suite;
+  readonly path: string;
+}
+
+function findSuites(roots: readonly string[], wanted: string | undefined): Found[] {
+  const found: Found[] = [];
+  for (const suite of SUITES) {
+    if (wanted !== undefined && wanted !== suite.folder) continue;
+    for (const root of roots) {
+      const path = basename(root) === suite.folder ? root : join(root, suite.folder);
+      if (existsSync(path)) found.push({ suite, path });
+    }
+  }
+  return found;
+}
+
+async function runSuites(found: readonly Found[], isComplete: boolean, jobs: number): Promise<number> {
+  let passed = 0;
+  let failures = 0;
+  for (const { suite, path } of found) {
+    const startMs = Date.now();
+    const report = await suite.run(path, jobs);
+    const seconds = ((Date.now() - startMs) / 1000).toFixed(1);
+    const { skipped } = report;
+    const notes = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
+    console.log(`${suite.title}: ${report.passed} passed, ${report.failures.length} failed${notes} (${seconds} s)`);
+    for (const failure of report.failures.slice(0, SHOWN_FAILURES)) console.log(`  ${failure}`);
+    if (report.failures.length > SHOWN_FAILURES) console.log(`  … and ${report.failures.length - SHOWN_FAILURES} more`);
+    passed += report.passed;
+    failures += report.failures.length;
+    const count = report.passed + report.failures.length;
+    const atLeast = isComplete ? suite.atLeast : 1;
+    if (count < atLeast) {
+      console.log(`  only ${count} cases in ${path}, expected at least ${atLeast}`);
+      failures++;
+    }
+  }
+  console.log(`${passed} passed, ${failures} failed`);
+  return failures === 0 ? 0 : 1;
+}

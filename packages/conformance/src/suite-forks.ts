@@ -1,0 +1,59 @@
+import { hexToBytes } from "@rnode/primitives";
+import { ALL_FORKS_AT_GENESIS, BLOB_PARAMS, type ChainConfig, EVM_FORKS, type EvmFork } from "@rnode/protocol";
+
+/** Names that ethereum/tests gives to forks. */
+const FORKS: Readonly<Record<string, EvmFork>> = {
+  Frontier: "frontier",
+  Homestead: "homestead",
+  EIP150: "tangerineWhistle",
+  EIP158: "spuriousDragon",
+  Byzantium: "byzantium",
+  Constantinople: "constantinople",
+  ConstantinopleFix: "petersburg",
+  Istanbul: "istanbul",
+  Berlin: "berlin",
+  London: "london",
+  Merge: "paris",
+  Paris: "paris",
+  Shanghai: "shanghai",
+  Cancun: "cancun",
+  Prague: "prague",
+  Osaka: "osaka",
+};
+
+const PARIS = EVM_FORKS.indexOf("paris");
+const FIRST_TIMED_FORK = PARIS + 1;
+const MAINNET_DEPOSIT_CONTRACT = "0x00000000219ab540356cbb839cbe05303d7705fa";
+
+/** The fork a test names; undefined: none of ours. */
+export function evmForkOfSuite(name: string): EvmFork | undefined {
+  return Object.hasOwn(FORKS, name) ? FORKS[name] : undefined;
+}
+
+/** Configuration of a chain that has the named fork from its genesis on, or moves to it at a time (`ShanghaiToCancunAtTime15k`). */
+export function chainConfigOfSuite(network: string): ChainConfig | undefined {
+  const [, from, to, thousands] = /^(\w+?)To(\w+)AtTime(\d+)k$/.exec(network) ?? [];
+  const first = evmForkOfSuite(from ?? network);
+  const last = to === undefined ? first : evmForkOfSuite(to);
+  if (first === undefined || last === undefined) return undefined;
+  const firstIndex = EVM_FORKS.indexOf(first);
+  const lastIndex = EVM_FORKS.indexOf(last);
+  if (to !== undefined && lastIndex < FIRST_TIMED_FORK) return undefined;
+  const forkBlocks: Partial<Record<EvmFork, number>> = {};
+  for (const fork of EVM_FORKS.slice(1, Math.min(firstIndex, PARIS - 1) + 1)) forkBlocks[fork] = ALL_FORKS_AT_GENESIS[fork] ?? 0;
+  const evmForkTimes: Partial<Record<EvmFork, number>> = {};
+  for (let i = FIRST_TIMED_FORK; i <= lastIndex; i++) evmForkTimes[EVM_FORKS[i]!] = i <= firstIndex ? 0 : Number(thousands) * 1000;
+  const { cancun, prague, osaka } = evmForkTimes;
+  return {
+    chainId: 1n,
+    forkBlocks,
+    evmForkTimes,
+    ...(lastIndex >= PARIS && { terminalTotalDifficulty: 0n }),
+    blobSchedule: [
+      ...(cancun === undefined ? [] : [{ timeSec: cancun, params: BLOB_PARAMS.cancun }]),
+      ...(prague === undefined ? [] : [{ timeSec: prague, params: BLOB_PARAMS.prague }]),
+      ...(osaka === undefined ? [] : [{ timeSec: osaka, params: BLOB_PARAMS.osaka }]),
+    ],
+    depositContractAddress: hexToBytes(MAINNET_DEPOSIT_CONTRACT),
+  };
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+/** Outcome of one case: `failure` undefined is passed. */
+export interface CaseResult {
+  readonly name: string;
+  readonly failure: string | undefined;
+}
+
+/** Outcome of a suite; failures and skips are one line each, with the case's name. */
+export interface SuiteReport {
+  readonly passed: number;
+  readonly failures: readonly string[];
+  readonly skipped: readonly string[];
+}
+
+export function reportOf(results: Iterable<CaseResult>): SuiteReport {
+  let passed = 0;
+  const failures: string[] = [];
+  for (const { name, failure } of results) {
+    if (failure === undefined) passed++;
+    else failures.push(`${name}: ${failure}`);
+  }
+  return { passed, failures, skipped: [] };
+}
+
+/** A case that throws fails with what it throws. */
+export function resultOf(name: string, run: () => string | undefined): CaseResult {
+  try {
+    return { name, failure: run() };
+  } catch (error) {
+    return { name, failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** All `.json` and `.json.gz` files below a folder, in order of their paths. */
+export function jsonFilesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => /\.json(\.gz)?$/.test(name))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+/** Folder of public test data: `RNODE_VECTORS`, or `shared/vectors` beside the repository; undefined when there is none. */
+export function vectorsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+  const folder = env.RNODE_VECTORS ?? join(repository, "../shared/vectors");
+  return existsSync(folder) ? folder : undefined;
+}
+
+/** A JSON file, gzipped or not. */
+export function readJsonFile(path: string): unknown {
+  const bytes = readFileSync(path);
+  const text = bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes;
+  return JSON.parse(text.toString("utf8"));
+}
