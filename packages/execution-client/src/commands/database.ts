@@ -1,0 +1,19 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type ChainDatabase, type ChainStoreOptions, openChainStore } from "@rnode/storage";
+import { CommandError } from "./command-error.ts";
+
+/** The chain's database inside `--datadir`. */
+export const databasePath = (datadir: string): string => join(datadir, "chaindata");
+
+/** Opens the database for writing, making it where there is none. */
+export function openDatabase(datadir: string, options: ChainStoreOptions = {}): ChainDatabase {
+  return openChainStore(databasePath(datadir), options);
+}
+
+/** Opens a database that must be there already. @throws {CommandError} */
+export function openExistingDatabase(datadir: string, options: { readonly readOnly: boolean }): ChainDatabase {
+  const path = databasePath(datadir);
+  if (!existsSync(path)) throw new CommandError(`${datadir}: holds no chain database (rengine init makes one)`);
+  return openChainStore(path, options);
+}

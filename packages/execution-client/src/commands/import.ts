@@ -1,0 +1,124 @@
+import { stat } from "node:fs/promises";
+import { performance } from "node:perf_hooks";
+import { type Chain, initGenesis, openChain, storedGenesisHash } from "@rnode/chain";
+import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
+import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
+import { type Block, hashHeader } from "@rnode/protocol";
+import { type ChainSpec, genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
+import { type Command, type CommandIo, readArguments } from "./command.ts";
+import { CommandError } from "./command-error.ts";
+import { openDatabase } from "./database.ts";
+import { readBlocks } from "./read-blocks.ts";
+
+const table = optionTable({
+  program: "rengine import",
+  summary: "Executes and stores a stream of RLP blocks.",
+  envPrefix: "RENGINE_",
+  groups: {
+    main: optionGroup("", {
+      chain: { parse: text, required: true, help: "Genesis file (JSON, also gzipped), or the name of a network." },
+      genesis: { parse: text, help: "File or URL with the allocations of a named network." },
+      datadir: { parse: path, required: true, help: "Folder of the database; made when missing." },
+      batch: { parse: uint, default: 32, unit: "blocks", env: false, help: "Blocks written in one transaction." },
+    }),
+    rollup: optionGroup("rollup", {
+      upgradesDir: { parse: path, help: "Folder of network upgrade bundles (Canyon's first block needs one)." },
+    }),
+  },
+  positionals: { name: "BLOCKS.rlp…", min: 1, max: Number.MAX_SAFE_INTEGER },
+});
+
+/** `rengine import`: prints the new head, `head <number> 0x<hash>`. A block that breaks a rule ends it; those before it stay. */
+export const importBlocks: Command = async (args, env, io) => {
+  const parsed = readArguments(table, args, env, io);
+  if (parsed === undefined) return 0;
+  const { chain: name, genesis, datadir, batch } = parsed.options.main;
+  const spec = await loadChainSpec({ chain: name, genesis });
+  const store = openDatabase(datadir, { sync: "interval" }); // a power cut costs a repeated import
+  try {
+    if (spec.genesis !== undefined || storedGenesisHash(store) === undefined) initGenesis(store, genesisOfSpec(spec));
+    else assertTableGenesis(spec, storedGenesisHash(store)!);
+    const chain = openChain(
+      { store, config: spec.config, nowMs: () => performance.now() },
+      { upgradesDir: parsed.options.rollup.upgradesDir },
+    );
+    for (const file of parsed.positionals) await importFile(chain, file, Math.max(1, batch), io);
+    const head = chain.head();
+    io.out(`head ${head.number} ${head.hash}`);
+    return 0;
+  } finally {
+    await store.close();
+  }
+};
+
+/** A database without `--genesis` must at least be the network's. */
+function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): void {
+  if (network !== undefined && !equalBytes(stored, hexToBytes(network.genesis.l2.hash))) {
+    throw new CommandError(`the database starts with ${bytesToHex(stored)}, ${chain} with ${network.genesis.l2.hash}`);
+  }
+}
+
+async function importFile(chain: Chain, file: string, batchSize: number, io: CommandIo): Promise<void> {
+  const progress = new ImportProgress(file, (await stat(file)).size, io);
+  let pendingHead: Uint8Array | undefined;
+  let pendingCount = 0;
+  const commit = (): void => {
+    if (pendingHead === undefined) return;
+    chain.forkchoiceUpdated({ headBlockHash: pendingHead, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH }, undefined, 3);
+    pendingHead = undefined;
+    pendingCount = 0;
+  };
+  try {
+    for await (const { block, fileOffset } of readBlocks(file)) {
+      if (block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
+      pendingHead = importOne(chain, file, block);
+      if (++pendingCount >= batchSize) commit();
+      progress.advance(block, fileOffset);
+    }
+  } finally {
+    commit();
+  }
+}
+
+function importOne(chain: Chain, file: string, block: Block): Uint8Array {
+  const hash = hashHeader(block.header);
+  const status = chain.newPayload(block, hash);
+  const where = `${file}: block ${block.header.number} ${bytesToHex(hash)}`;
+  if (status.status === "INVALID") throw new CommandError(`${where} is invalid: ${status.validationError}`);
+  if (status.status !== "VALID") {
+    throw new CommandError(`${where}: its parent ${bytesToHex(block.header.parentHash)} is not in the database`);
+  }
+  return hash;
+}
+
+const PROGRESS_INTERVAL_MS = 200;
+const BAR_WIDTH = 30;
+
+class ImportProgress {
+  readonly #file: string;
+  readonly #totalBytes: number;
+  readonly #io: CommandIo;
+  readonly #startMs = performance.now();
+  #shownMs = 0;
+  #blocks = 0;
+  #gas = 0n;
+
+  constructor(file: string, totalBytes: number, io: CommandIo) {
+    this.#file = file;
+    this.#totalBytes = totalBytes;
+    this.#io = io;
+  }
+
+  advance(block: Block, offset: number): void {
+    this.#blocks++;
+    this.#gas += block.header.gasUsed;
+    const nowMs = performance.now();
+    if (nowMs - this.#shownMs < PROGRESS_INTERVAL_MS) return;
+    this.#shownMs = nowMs;
+    const seconds = (nowMs - this.#startMs) / 1000;
+    const done = Math.round((offset / this.#totalBytes) * BAR_WIDTH);
+    const bar = "█".repeat(done) + "░".repeat(BAR_WIDTH - done);
+    const rate = `${(this.#blocks / seconds).toFixed(0)} blocks/s, ${(Number(this.#gas) / 1e6 / seconds).toFixed(1)} Mgas/s`;
+    this.#io.progress(`${this.#file} ${bar} block ${block.header.number}, ${rate}`);
+  }
+}

@@ -1,0 +1,35 @@
+import { initGenesis } from "@rnode/chain";
+import { optionGroup, optionTable, path, text } from "@rnode/options";
+import { bytesToHex } from "@rnode/primitives";
+import { genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
+import { type Command, readArguments } from "./command.ts";
+import { openDatabase } from "./database.ts";
+
+const table = optionTable({
+  program: "rengine init",
+  summary: "Writes the genesis block and its state into a new database.",
+  envPrefix: "RENGINE_",
+  groups: {
+    main: optionGroup("", {
+      chain: { parse: text, required: true, help: "Genesis file (JSON, also gzipped), or the name of a network." },
+      genesis: { parse: text, help: "File or URL with the allocations of a named network." },
+      datadir: { parse: path, required: true, help: "Folder of the database." },
+    }),
+  },
+});
+
+/** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
+export const init: Command = async (args, env, io) => {
+  const parsed = readArguments(table, args, env, io);
+  if (parsed === undefined) return 0;
+  const { chain, genesis: source, datadir } = parsed.options.main;
+  const genesis = genesisOfSpec(await loadChainSpec({ chain, genesis: source }));
+  const store = openDatabase(datadir);
+  try {
+    initGenesis(store, genesis);
+  } finally {
+    await store.close();
+  }
+  io.out(`genesis ${bytesToHex(genesis.hash)} state ${bytesToHex(genesis.block.header.stateRoot)}`);
+  return 0;
+};

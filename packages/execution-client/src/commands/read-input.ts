@@ -1,0 +1,48 @@
+import { readFile } from "node:fs/promises";
+import { gunzipSync } from "node:zlib";
+import { CommandError } from "./command-error.ts";
+
+const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+const FETCH_TIMEOUT_MS = 60_000;
+
+/** Content of a file or http(s) URL, decompressed when it is gzip. @throws {CommandError} */
+export async function readInput(source: string): Promise<Uint8Array> {
+  const bytes = /^https?:\/\//.test(source) ? await download(source) : await readFileOf(source);
+  if (!isGzip(bytes)) return bytes;
+  try {
+    return gunzipSync(bytes);
+  } catch (cause) {
+    throw new CommandError(`${source}: broken gzip data`, { cause });
+  }
+}
+
+/** A JSON document from a file or URL. @throws {CommandError} naming the source */
+export async function readJson(source: string): Promise<unknown> {
+  const bytes = await readInput(source);
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+  } catch (cause) {
+    throw new CommandError(`${source}: not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function readFileOf(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "is a folder, not a file" : String(code);
+    throw new CommandError(`${path}: ${problem}`, { cause });
+  }
+}
+
+async function download(url: string): Promise<Uint8Array> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+    if (!response.ok) throw new CommandError(`${url}: HTTP status ${response.status}`);
+    return new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    if (cause instanceof CommandError) throw cause;
+    throw new CommandError(`${url}: cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { evmForkOfSuite, runStateTests } from "@rnode/conformance";
+import { bool, integerBetween, optionGroup, optionTable, text } from "@rnode/options";
+import { type Command, readArguments } from "./command.ts";
+import { CommandError } from "./command-error.ts";
+
+const MAX_JOBS = 256;
+
+const table = optionTable({
+  program: "rengine statetest",
+  summary: "Runs Ethereum state tests (the GeneralStateTests form).",
+  envPrefix: "RENGINE_",
+  groups: {
+    main: optionGroup("", {
+      fork: { parse: text, env: false, help: "Run only the cases of this fork, as the tests name it: Cancun." },
+      json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
+      jobs: { parse: integerBetween(1, MAX_JOBS), env: false, help: "Worker threads; default: one a processor." },
+    }),
+  },
+  positionals: { name: "PATH…", min: 1, max: Number.MAX_SAFE_INTEGER },
+});
+
+/** `rengine statetest`: failures, one a line, then `N passed, M failed`. No case at all is a failure. */
+export const statetest: Command = async (args, env, io) => {
+  const parsed = readArguments(table, args, env, io);
+  if (parsed === undefined) return 0;
+  const { fork, json, jobs = availableParallelism() } = parsed.options.main;
+  for (const path of parsed.positionals) if (!existsSync(path)) throw new CommandError(`${path}: no such file or folder`);
+  if (fork !== undefined && evmForkOfSuite(fork) === undefined) throw new CommandError(`--fork: "${fork}" is no fork of the tests`);
+  const report = await runStateTests(parsed.positionals, {
+    ...(fork !== undefined && { fork }),
+    jobs,
+    onProgress: (done, total) => io.progress(`${done} of ${total}`),
+  });
+  const { passed, failures, skipped } = report;
+  if (json) io.out(JSON.stringify({ passed, failed: failures.length, failures, skipped }));
+  else {
+    for (const failure of failures) io.out(failure);
+    if (skipped.length > 0) io.err(`${skipped.length} skipped: ${skipped[0]}`);
+    io.out(`${passed} passed, ${failures.length} failed`);
+  }
+  if (passed + failures.length === 0) throw new CommandError("no state test found");
+  return failures.length === 0 ? 0 : 1;
+};

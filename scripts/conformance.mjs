@@ -1,0 +1,12 @@
+// `npm run conformance -- [DIR]`: the public test suites, after building what is out of date. Last line: `N passed, M failed`.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+
+buildEngine();
+buildTypeScript();
+const file = join(ROOT, "packages", "conformance", "dist", "run-conformance.js");
+if (!existsSync(file)) throw new Error(`${file} is missing: the build did not make it`);
+const { runConformance } = await import(file);
+process.exitCode = await runConformance(process.argv.slice(2), process.env);
