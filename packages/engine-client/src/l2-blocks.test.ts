@@ -14,6 +14,7 @@ import {
   type Header,
   hashHeader,
   hashTransaction,
+  type LegacyTransaction,
   l1InfoDeposit,
   PREDEPLOYS,
   type RollupConfig,
@@ -67,7 +68,7 @@ function block(number: number) {
   const timestamp = 1000 + number * 2;
   const origin = { number: 11, hash: filled(32, 0xa1), timestamp: 1001, baseFeePerGas: 7n, blobBaseFee: 1n };
   const deposit = l1InfoDeposit(CONFIG, origin, CONFIG.genesis.systemConfig, number - 1, timestamp);
-  const legacy = signTransaction(
+  const legacy = signTransaction<LegacyTransaction>(
     {
       type: 0x00,
       chainId: 901n,

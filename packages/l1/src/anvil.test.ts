@@ -111,7 +111,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
       }
       expect(await l1.blockByNumber(head.number + 1)).toBeUndefined();
     }
-    expect([...types].sort()).toEqual([0, 1, 2, 4]);
+    expect([...types].sort((a, b) => a - b)).toEqual([0, 1, 2, 4]);
   });
 
   it("sees a block that a reorganisation removed as gone", async () => {

@@ -1,8 +1,8 @@
-import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import { type L1BlockHeader, type L1Provider, maxSequencerDriftSec } from "@rnode/derivation";
 import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import { type Hex, isCodedError } from "@rnode/primitives";
-import { isOpForkActive, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { reset, type Trouble, temporary } from "./progress.ts";
 
 export interface L1OriginSelectorOptions {
@@ -31,12 +31,6 @@ export type OriginChoice =
 
 /** How long a block waits for the next origin while the current one still does. */
 const OPTIONAL_LOOKUP_MS = 300;
-const FJORD_MAX_DRIFT_SEC = 1_800;
-
-/** Seconds by which an L2 block may be younger than its L1 origin. Spec: protocol/02 §1 */
-export const maxSequencerDriftSec = (config: RollupConfig, originTimestampSec: number): number =>
-  isOpForkActive(config.forkTimes, "fjord", originTimestampSec) ? FJORD_MAX_DRIFT_SEC : config.maxSequencerDriftSec;
-
 /** What is known of the L1 block after an origin. */
 interface Lookup {
   readonly after: Hex;

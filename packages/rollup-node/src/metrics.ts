@@ -1,0 +1,60 @@
+import type { DerivationObserver } from "@rnode/derivation";
+import type { L1ClientMetrics } from "@rnode/l1";
+import type { MetricFactory } from "@rnode/observe";
+import type { SyncFacts } from "./sync-status.ts";
+
+/** Metrics of the rollup node. Names: protocol/05 §12 */
+export function createNodeMetrics(factory: MetricFactory) {
+  const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
+  const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation that were tried again.");
+  const faulty = factory.counter<{ endpoint: string }>(
+    "l1_faulty_answers_total",
+    "L1 answers that do not match their hash or root.",
+    ["endpoint"],
+  );
+  const failed = factory.counter<{ endpoint: string }>("l1_failed_requests_total", "L1 requests without a usable answer.", [
+    "endpoint",
+  ]);
+  const batches = factory.counter<{ type: string; verdict: string }>("derived_batches_total", "Batches read, by verdict.", [
+    "type",
+    "verdict",
+  ]);
+  const channels = factory.counter<{ event: string }>("channel_events_total", "What became of channels.", ["event"]);
+  const droppedFrames = factory.counter<{ reason: string }>("dropped_frames_total", "Frames that were not used, by reason.", [
+    "reason",
+  ]);
+  const droppedData = factory.counter<{ reason: string }>("dropped_data_total", "Batcher data that held no frames, by reason.", [
+    "reason",
+  ]);
+  const l1Metrics: L1ClientMetrics = {
+    faultyAnswer: (endpoint) => faulty.inc({ endpoint }),
+    requestFailed: (endpoint) => failed.inc({ endpoint }),
+  };
+  const observer: Partial<DerivationObserver> = {
+    onBatch: ({ batch, verdict }) =>
+      batches.inc({ type: batch.type, verdict: verdict.kind === "drop" ? verdict.reason : verdict.kind }),
+    onChannel: ({ event }) => channels.inc({ event }),
+    onFrameDropped: ({ reason }) => droppedFrames.inc({ reason }),
+    onDataDropped: ({ reason }) => droppedData.inc({ reason }),
+  };
+  return {
+    ...l1Metrics,
+    observer,
+    reset: () => resets.inc(),
+    derivationError: () => derivationErrors.inc(),
+    observeHeads(facts: () => SyncFacts): void {
+      const gauges: readonly (readonly [string, (facts: SyncFacts) => number | undefined])[] = [
+        ["l1_head", ({ l1 }) => l1.head?.number],
+        ["l1_finalized", ({ l1 }) => l1.finalized?.number],
+        ["l1_derived", ({ currentL1 }) => currentL1?.number],
+        ["l2_unsafe", ({ heads }) => heads?.unsafe.number],
+        ["l2_pending_safe", ({ heads }) => heads?.pendingSafe.number],
+        ["l2_safe", ({ heads }) => heads?.safe.number],
+        ["l2_finalized", ({ heads }) => heads?.finalized.number],
+      ];
+      for (const [name, read] of gauges) {
+        factory.gaugeOf(`refs_number_${name}`, `Number of the ${name.replaceAll("_", " ")} block.`, () => read(facts()) ?? 0);
+      }
+    },
+  };
+}

@@ -1,0 +1,285 @@
+import { createDecompressor } from "@rnode/compression";
+import { type BlobProvider, createDerivationPipeline, type DerivationConfig, isCriticalDerivationError } from "@rnode/derivation";
+import { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
+import { type Clock, HeadPoller, L1Client } from "@rnode/l1";
+import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
+import { CodedError, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
+import { hashHeader, isOpForkActive, type L1BlockRef, payloadToBlock } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import type { AdminStateFile } from "./admin-state.ts";
+import { DerivationRunner } from "./derivation-runner.ts";
+import { Driver } from "./driver.ts";
+import { EngineControl } from "./engine-control.ts";
+import { Finalizer } from "./finalizer.ts";
+import { findHeads } from "./find-heads.ts";
+import { L1OriginSelector } from "./l1-origin-selector.ts";
+import { L1View, withConfirmations } from "./l1-view.ts";
+import { createNodeMetrics } from "./metrics.ts";
+import type { RnodeOptions } from "./options.ts";
+import { preflight } from "./preflight.ts";
+import { attributesPreparer } from "./prepare-attributes.ts";
+import { adminMethods, rollupMethods } from "./rpc-methods.ts";
+import { Sequencer } from "./sequencer.ts";
+import { StartError } from "./start-error.ts";
+import { StatusLine } from "./status-line.ts";
+import { syncStatusToJson } from "./sync-status.ts";
+import { UnsafeInserter } from "./unsafe-inserter.ts";
+import { VERSION } from "./version.ts";
+
+export interface NodeDeps {
+  readonly derivation: DerivationConfig;
+  readonly jwtSecret: Uint8Array;
+  readonly jwtPath: string;
+  readonly adminState: AdminStateFile;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+}
+
+/** Reading blobs is not part of this build: an L1 block with a batcher's blob transaction stops derivation, and the log says so. */
+const NO_BLOBS: BlobProvider = {
+  blobs: (block) =>
+    Promise.reject(new CodedError("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
+};
+
+/** All the wiring of the rollup node. Nothing runs before `start`; `close` ends it in reverse order. */
+export class RollupNode {
+  private readonly options: RnodeOptions;
+  private readonly deps: NodeDeps;
+  private readonly l1Rpcs: readonly RpcClient[];
+  private readonly engineRpc: RpcClient;
+  private readonly l1: L1Client;
+  private readonly l2: L2Blocks;
+  private readonly engine: EngineClient;
+  private readonly driver: Driver;
+  private readonly poller: HeadPoller;
+  private readonly server: RpcServer;
+  private readonly statusLine: StatusLine;
+  private readonly sequencer: Sequencer;
+  private readonly closing = new AbortController();
+  private loops: Promise<unknown> = Promise.resolve();
+
+  constructor(options: RnodeOptions, deps: NodeDeps) {
+    this.options = options;
+    this.deps = deps;
+    const { clock, log } = deps;
+    const config = deps.derivation.rollup;
+    const metrics = createNodeMetrics(deps.metrics);
+
+    // L1
+    this.l1Rpcs = options.l1.urls.map((url) =>
+      createRpcClient({
+        url,
+        maxBatchSize: options.l1.rpcMaxBatchSize,
+        maxConcurrency: options.l1.maxConcurrency,
+        rateLimitPerSec: options.l1.rpcRateLimit,
+      }),
+    );
+    this.l1 = new L1Client(
+      {
+        trustRpc: options.l1.trustrpc,
+        rpcKind: options.l1.rpckind,
+        cacheSize: options.l1.cacheSize === 0 ? Math.ceil((config.seqWindowSize * 3) / 2) : options.l1.cacheSize,
+      },
+      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+    );
+    const l1View = new L1View();
+
+    // the engine
+    this.engineRpc = createRpcClient({
+      url: options.l2.url,
+      jwtSecret: deps.jwtSecret,
+      timeoutMs: options.l2.engineRpcTimeoutMs,
+    });
+    this.engine = new EngineClient(this.engineRpc, config.forkTimes);
+    this.l2 = new L2Blocks(this.engineRpc, config);
+    const control = new EngineControl(this.engine, config);
+
+    // derivation and what follows from it
+    let currentL1: L1BlockRef | undefined;
+    const derivationL1 = withConfirmations(this.l1, options.verifier.l1Confs, () => l1View.head);
+    const providers = { l1: derivationL1, blobs: NO_BLOBS, l2: this.l2, decompressor: createDecompressor() };
+    const finalizer = new Finalizer({
+      l1: this.l1,
+      finalized: () => control.heads.finalized,
+      safe: () => control.heads.safe,
+      finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
+      log,
+    });
+    const derivation = new DerivationRunner({
+      config,
+      pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer: metrics.observer }),
+      control,
+      l2: this.l2,
+      isCritical: isCriticalDerivationError,
+      log,
+      onSafe: (safe, derivedFrom) => finalizer.onSafe(safe, derivedFrom),
+      onIdle: (origin) => {
+        currentL1 = origin;
+        finalizer.onDerivationIdle();
+      },
+      wake: () => this.driver.wake(),
+    });
+    const unsafe = new UnsafeInserter({ config, control, log });
+
+    // making blocks
+    const origins = new L1OriginSelector(
+      { l1Confs: options.sequencer.l1Confs },
+      { config, l1: this.l1, l1Head: () => l1View.head, clock, log },
+    );
+    this.sequencer = new Sequencer(options.sequencer, {
+      config,
+      control,
+      origins,
+      prepareAttributes: attributesPreparer(deps.derivation, { l1: this.l1, l2: this.l2 }),
+      publish: () => Promise.resolve(),
+      clock,
+      log,
+    });
+
+    this.driver = new Driver({
+      control,
+      sequencer: this.sequencer,
+      unsafe,
+      derivation,
+      finalizer,
+      findHeads: () => {
+        currentL1 = undefined;
+        return findHeads(deps.derivation, { l1: this.l1, l2: this.l2 }, log);
+      },
+      clock,
+      random: deps.random,
+      log,
+      metrics,
+    });
+    this.poller = new HeadPoller(
+      { headIntervalMs: options.l1.httpPollIntervalMs, epochIntervalMs: options.l1.epochPollIntervalMs },
+      {
+        l1: this.l1,
+        clock,
+        log,
+        onChange: (label, block) => {
+          l1View.update(label, block);
+          if (label === "latest") derivation.onL1Change();
+          if (label === "finalized") finalizer.onL1Finalized(block);
+          this.driver.wake();
+        },
+      },
+    );
+
+    // what others ask
+    const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: unsafe.lowestQueued() });
+    this.statusLine = new StatusLine({ facts: syncFacts, resetUnderWay: () => this.driver.resetUnderWay, clock, log });
+    metrics.observeHeads(syncFacts);
+    const methods = rollupMethods({
+      config,
+      version: VERSION,
+      fetchWithdrawalRootFromState: options.later.fetchWithdrawalRootFromState,
+      l2: this.l2,
+      syncStatus: () => syncStatusToJson(syncFacts()),
+    });
+    const admin = adminMethods({
+      hasSequencer: options.sequencer.enabled,
+      isSequencerActive: () => this.sequencer.isActive,
+      startSequencer: (expectedHead) =>
+        this.driver.run(() => {
+          const refusal = this.sequencer.checkStart(expectedHead);
+          if (refusal !== undefined) return refusal;
+          deps.adminState.save({ sequencerStarted: true });
+          this.sequencer.start();
+          return undefined;
+        }),
+      stopSequencer: () =>
+        this.driver.run(async () => {
+          if (!this.sequencer.isActive) return { kind: "not-running" as const };
+          deps.adminState.save({ sequencerStarted: false });
+          await this.sequencer.stop();
+          return undefined;
+        }),
+      setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
+      resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
+      postUnsafePayload: (envelope) =>
+        this.driver.run(() => {
+          unsafe.push(envelope);
+        }),
+      hashOf: (envelope) => {
+        const isIsthmus = isOpForkActive(config.forkTimes, "isthmus", envelope.executionPayload.timestamp);
+        return hashHeader(payloadToBlock(envelope, isIsthmus ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot).header);
+      },
+      parseLogLevel,
+      setLogLevel: (level) => {
+        log.level = level;
+      },
+    });
+    this.server = createRpcServer({
+      http: { host: options.rpc.addr, port: options.rpc.port, cors: ["*"] },
+      methods: options.rpc.enableAdmin ? { ...methods, ...admin } : methods,
+      log: log.child({ part: "rpc" }),
+      metrics: deps.metrics,
+      healthz: () => ({ isHealthy: true, body: { version: VERSION } }),
+    });
+  }
+
+  /**
+   * Checks the endpoints, then begins to work.
+   *
+   * @returns the port of the RPC server and the end of the node, which rejects when it cannot go on
+   * @throws {StartError}
+   */
+  async start(): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
+    const { options, deps } = this;
+    const { log } = deps;
+    await preflight({
+      config: deps.derivation.rollup,
+      l1: this.l1,
+      l2: this.l2,
+      engine: this.engine,
+      clock: deps.clock,
+      log,
+      l1Name: options.l1.urls.join(","),
+      l2Name: this.engineRpc.endpoint,
+      jwtPath: deps.jwtPath,
+      signal: this.closing.signal,
+    });
+    const { httpPort } = await this.listen();
+    if (options.sequencer.enabled) this.startSequencer();
+    this.poller.start();
+    this.statusLine.start();
+    const ended = this.driver.loop();
+    this.loops = ended.catch(() => {});
+    return { rpcPort: httpPort, ended };
+  }
+
+  /** Stops within moments, whatever is under way: all that matters is in the engine and on L1. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    this.driver.close();
+    await Promise.all([this.engineRpc.close(), ...this.l1Rpcs.map((rpc) => rpc.close())]);
+    await Promise.all([this.server.close(), this.poller.close(), this.statusLine.close(), this.loops]);
+  }
+
+  private startSequencer(): void {
+    const { adminState, log } = this.deps;
+    const stored = adminState.load();
+    const isStopped = stored === undefined ? this.options.sequencer.stopped : !stored.sequencerStarted;
+    if (stored !== undefined && isStopped !== this.options.sequencer.stopped) {
+      log.warn("the stored admin state overrides --sequencer.stopped", { stopped: isStopped });
+    }
+    adminState.save({ sequencerStarted: !isStopped });
+    if (!isStopped) this.sequencer.start();
+  }
+
+  private async listen(): Promise<{ readonly httpPort: number | undefined }> {
+    const { addr, port } = this.options.rpc;
+    try {
+      return await this.server.listen();
+    } catch (cause) {
+      if (!(cause instanceof Error) || !("syscall" in cause)) throw cause;
+      throw new StartError("start/port-in-use", `cannot listen on --rpc.addr ${addr} --rpc.port ${port}: ${cause.message}`, {
+        cause,
+      });
+    }
+  }
+}
