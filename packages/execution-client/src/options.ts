@@ -13,6 +13,7 @@ import {
   path,
   port,
   text,
+  textOf,
   uint,
 } from "@rnode/options";
 import { NAMESPACES } from "./methods/namespaces.ts";
@@ -20,8 +21,12 @@ import { NAMESPACES } from "./methods/namespaces.ts";
 const namespaces = listOf(oneOf(...NAMESPACES));
 
 const chain = optionGroup("", {
-  chain: { parse: text, required: true, help: "Name of a network, or a genesis file." },
-  genesis: { parse: text, help: "File or URL with the genesis allocations of a named network." },
+  chain: {
+    parse: textOf("name|file", "the name of a network or a genesis file"),
+    required: true,
+    help: "Network, or genesis file.",
+  },
+  genesis: { parse: textOf("file|url", "a file or URL"), help: "File or URL with the genesis allocations of a named network." },
   datadir: { parse: path, required: true, help: "Folder of the database." },
   profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, or those of the legacy client G." },
   upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder of network-upgrade bundles." },

@@ -65,6 +65,9 @@ export const bool: Parser<boolean> = {
 
 export const text: Parser<string> = parser("text", "a text", (value) => value);
 
+/** A text that stands for something particular. @param expects completes "expected …" */
+export const textOf = (placeholder: string, expects: string): Parser<string> => parser(placeholder, expects, (value) => value);
+
 /** Milliseconds, written as Go writes durations. */
 export const duration: Parser<number> = {
   ...parser("duration", 'a duration such as "500ms", "12s" or "6m24s"', parseDurationMs, formatDurationMs),

@@ -18,6 +18,7 @@ import {
   blockToPayload,
   type ExecutionPayloadEnvelope,
   encodeTransaction,
+  hashHeader,
   isOpForkAtLeast,
   type PayloadAttributes,
   type PayloadStatusV1,
@@ -97,10 +98,17 @@ export function engineMethods({ chain, profile, log, onSignal }: EngineServices)
     try {
       const block = payloadToBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, orderedTrieRoot);
       const blobHashes = block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
-      const areHashesRight = versionedHashes === undefined || isSameList(versionedHashes, blobHashes);
-      status = areHashesRight
-        ? chain.newPayload(block, payload.blockHash)
-        : { status: "INVALID", latestValidHash: null, validationError: "invalid versionedHashes" };
+      const computed = hashHeader(block.header);
+      // Before anything else, a known hash too: the fields are then those of the known block.
+      const fault = !equalBytes(computed, payload.blockHash)
+        ? `blockhash mismatch: computed ${bytesToHex(computed)}, given ${bytesToHex(payload.blockHash)}`
+        : versionedHashes !== undefined && !isSameList(versionedHashes, blobHashes)
+          ? "invalid versionedHashes"
+          : undefined;
+      status =
+        fault === undefined
+          ? chain.newPayload(block, payload.blockHash)
+          : { status: "INVALID", latestValidHash: null, validationError: fault };
     } catch (error) {
       if (!isCodedError(error, "tx/") && !isCodedError(error, "rlp/")) throw error;
       status = { status: "INVALID", latestValidHash: null, validationError: `invalid transaction: ${error.message}` };

@@ -1,0 +1,230 @@
+import { once } from "node:events";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { COUNTER_CREATION } from "../testing/counter.ts";
+import { CHAIN_ID, GENESIS_TIME_SEC, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
+
+const ZERO = `0x${"00".repeat(32)}`;
+const UNKNOWN = `0x${"ee".repeat(32)}`;
+const account = privateKeyToAccount(RICH_KEY);
+const state = (headBlockHash: string, safeBlockHash = ZERO, finalizedBlockHash = ZERO) => ({
+  headBlockHash,
+  safeBlockHash,
+  finalizedBlockHash,
+});
+const attributes = {
+  timestamp: `0x${(GENESIS_TIME_SEC + 1000).toString(16)}`,
+  prevRandao: ZERO,
+  suggestedFeeRecipient: `0x${"00".repeat(20)}`,
+  withdrawals: [],
+  parentBeaconBlockRoot: ZERO,
+  transactions: [],
+  noTxPool: true,
+  gasLimit: "0x1c9c380",
+  eip1559Params: "0x000000fa00000006",
+  minBaseFee: 0,
+};
+
+describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
+  let node: TestClient;
+  let genesis: string;
+  beforeAll(async () => {
+    node = await startTestClient([`--profile=${profile}`]);
+    genesis = (await node.engine.call<{ hash: string }>("eth_getBlockByNumber", ["0x0", false])).hash;
+  });
+  afterAll(() => node.remove());
+
+  const call = (method: string, ...params: unknown[]) => node.engine.call(`engine_${method}`, params);
+  const failure = (method: string, ...params: unknown[]) =>
+    call(method, ...params).then(
+      (result) => ({ result }),
+      ({ code, message, data }: { code: number; message: string; data?: unknown }) => ({ code, message, data }),
+    );
+
+  it("needs its token", async () => {
+    const url = `http://127.0.0.1:${node.client.enginePort}`;
+    const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+    expect([response.status, await response.text()]).toEqual([401, "missing token\n"]);
+  });
+
+  it("says what it can, and serves eth_", async () => {
+    const capabilities = (await call("exchangeCapabilities", ["engine_newPayloadV3"])) as string[];
+    for (const name of ["forkchoiceUpdatedV3", "newPayloadV4", "getPayloadV4", "getPayloadBodiesByRangeV1", "signalSuperchainV1"]) {
+      expect(capabilities).toContain(`engine_${name}`);
+    }
+    expect(capabilities).not.toContain("engine_exchangeCapabilities");
+    expect(await call("getClientVersionV1", { code: "RN", name: "rnode", version: "1", commit: "0x00000000" })).toMatchObject([
+      { name: "rengine" },
+    ]);
+    expect(await node.engine.call("eth_chainId")).toBe("0x385");
+    expect(await call("signalSuperchainV1", { recommended: ZERO, required: ZERO })).toBe(
+      `0x${"00".repeat(19)}09${"00".repeat(12)}`.slice(0, 66),
+    );
+  });
+
+  it.each<[string, unknown[], object]>([
+    [
+      "forkchoiceUpdatedV3",
+      [state(UNKNOWN), null],
+      { result: { payloadStatus: { status: "SYNCING", latestValidHash: null, validationError: null }, payloadId: null } },
+    ],
+    ["forkchoiceUpdatedV3", [state(ZERO), null], { result: { payloadStatus: { status: "INVALID" }, payloadId: null } }],
+    ["getPayloadV4", ["0x0102030405060708"], { code: -38001, message: "Unknown payload" }],
+    ["getPayloadV4", ["0x01"], { code: -32602 }],
+    ["forkchoiceUpdatedV3", [state("0x12"), null], { code: -32602 }],
+    ["newPayloadV4", [{}, [], ZERO, []], { code: -32602 }],
+    ["getPayloadBodiesByRangeV1", ["0x0", "0x1"], { code: -32602 }],
+    ["getPayloadBodiesByRangeV1", ["0x1", "0x401"], { code: -38004, message: "Too large request" }],
+  ])("%s refuses what is wrong", async (method, params, expected) => {
+    expect(await failure(method, ...params)).toMatchObject(expected);
+  });
+
+  const opFault = (err: string, text?: string) =>
+    profile === "R"
+      ? { code: -32602, message: "Invalid params", data: { err } }
+      : { code: -38003, message: "Invalid payload attributes", ...(text && { data: { err: text } }) };
+  it.each<[string, object, object]>([
+    ["no gas limit", { gasLimit: undefined }, opFault("MissingGasLimitInPayloadAttributes", "gasLimit parameter is required")],
+    ["no EIP-1559 parameters", { eip1559Params: undefined }, opFault("MissingEip1559ParamsInPayloadAttributes")],
+    ["half of them zero", { eip1559Params: "0x0000000000000006" }, opFault("Eip1559ParamsDenominatorZero")],
+    ["no minimum base fee", { minBaseFee: undefined }, opFault("MissingMinBaseFeeInPayloadAttributes")],
+    ["no withdrawals", { withdrawals: undefined }, { code: -38003, message: "Invalid payload attributes" }],
+    ["no beacon root", { parentBeaconBlockRoot: undefined }, { code: -38003, message: "Invalid payload attributes" }],
+    ["an old timestamp", { timestamp: "0x1" }, { code: -38003, message: "Invalid payload attributes" }],
+    [
+      "a transaction that is none",
+      { transactions: ["0x02c0"] },
+      profile === "R" ? { code: -38003 } : { code: -32000, message: expect.stringMatching(/^transaction 0 is not valid: /) },
+    ],
+    ["a malformed field", { prevRandao: "0x12" }, { code: -32602 }],
+  ])("refuses attributes with %s", async (_, change, expected) => {
+    expect(await failure("forkchoiceUpdatedV3", state(genesis), { ...attributes, ...change })).toMatchObject(expected);
+  });
+
+  it("holds methods to their forks", async () => {
+    expect(await failure("forkchoiceUpdatedV2", state(genesis), { ...attributes, parentBeaconBlockRoot: undefined })).toMatchObject(
+      { code: -38005 },
+    );
+    const { payloadStatus, payloadId } = (await call("forkchoiceUpdatedV3", state(genesis), attributes)) as {
+      payloadStatus: object;
+      payloadId: string;
+    };
+    expect(payloadStatus).toEqual({ status: "VALID", latestValidHash: genesis, validationError: null });
+    expect(payloadId).toMatch(/^0x03[0-9a-f]{14}$/);
+    expect(await failure("getPayloadV3", payloadId)).toMatchObject({ code: -38005, message: "Unsupported fork" });
+    const payload = (await call("getPayloadV4", payloadId)) as Record<string, unknown>;
+    expect(Object.keys(payload).sort((a, b) => a.localeCompare(b))).toEqual([
+      "blobsBundle",
+      "blockValue",
+      "executionPayload",
+      "executionRequests",
+      "parentBeaconBlockRoot",
+      "shouldOverrideBuilder",
+    ]);
+    expect(await call("getPayloadV4", payloadId)).toEqual(payload); // asked again, answered again
+  });
+
+  it("judges payloads", async () => {
+    const { payload } = await node.buildBlock();
+    const { executionPayload } = payload;
+    const submit = (change: object) => call("newPayloadV4", { ...executionPayload, ...change }, [], ZERO, []);
+    expect(await submit({})).toEqual({ status: "VALID", latestValidHash: executionPayload.blockHash, validationError: null });
+    expect(await submit({ blockHash: UNKNOWN })).toMatchObject({
+      status: "INVALID",
+      latestValidHash: null,
+      validationError: expect.stringMatching(/hash/),
+    });
+    expect(await submit({ gasUsed: "0x1" })).toMatchObject({ status: "INVALID" });
+    expect(await submit({ transactions: ["0x02c0"] })).toMatchObject({
+      status: "INVALID",
+      validationError: expect.stringMatching(/^invalid transaction: /),
+    });
+    expect(await failure("newPayloadV4", executionPayload, [UNKNOWN], ZERO, [])).toMatchObject({ result: { status: "INVALID" } });
+    expect(await failure("newPayloadV4", executionPayload, [], null, [])).toMatchObject({ code: -32602 });
+    expect(await failure("newPayloadV3", executionPayload, [], ZERO)).toMatchObject({ code: -38005 });
+  });
+
+  it("refuses labels that are unknown or elsewhere, and shows good ones", async () => {
+    const { hash } = await node.buildBlock();
+    const wrong = await failure("forkchoiceUpdatedV3", state(hash, UNKNOWN), null);
+    expect(wrong).toMatchObject({ code: -38002, message: "Invalid forkchoice state" });
+    if (profile === "G") expect(wrong).toMatchObject({ data: { err: "safe block not available in database" } });
+    expect(await node.rpc.call("eth_getBlockByNumber", ["finalized", false])).toBeNull();
+    await call("forkchoiceUpdatedV3", state(hash, hash, genesis), null);
+    expect(await node.rpc.call("eth_getBlockByNumber", ["safe", false])).toMatchObject({ hash });
+    expect(await node.rpc.call("eth_getBlockByNumber", ["finalized", false])).toMatchObject({ hash: genesis });
+  });
+
+  it("gives bodies", async () => {
+    const { hash, number } = await node.buildBlock();
+    const block = await node.rpc.call<{ transactions: string[] }>("eth_getBlockByNumber", ["latest", false]);
+    const bodies = (await call("getPayloadBodiesByHashV1", [hash, UNKNOWN])) as ({
+      transactions: string[];
+      withdrawals: unknown;
+    } | null)[];
+    expect(bodies[0]).toMatchObject({ withdrawals: [], transactions: [expect.stringMatching(/^0x7e/)] });
+    expect(bodies[0]!.transactions).toHaveLength(block.transactions.length);
+    expect(bodies[1]).toBeNull();
+    const quantity = `0x${number.toString(16)}`;
+    expect(await call("getPayloadBodiesByRangeV1", quantity, "0x5")).toEqual([bodies[0]]);
+  });
+
+  it("reorganises: logs are taken back, transactions return to the pool", async () => {
+    const { rpc } = node;
+    const base = await rpc.call<{ hash: `0x${string}`; timestamp: string }>("eth_getBlockByNumber", ["latest", false]);
+    const socket = new WebSocket(node.wsUrl);
+    await once(socket, "open");
+    const messages: {
+      result?: string;
+      params?: { subscription: string; result: { removed?: boolean; hash?: string; blockHash?: string } };
+    }[] = [];
+    socket.on("message", (data: Buffer) => messages.push(JSON.parse(data.toString("utf8"))));
+    const nonce = Number(await rpc.call("eth_getTransactionCount", [account.address, "latest"]));
+    const sign = (fields: object) =>
+      account.signTransaction({ chainId: CHAIN_ID, type: "eip1559", gas: 200_000n, maxFeePerGas: 10n ** 10n, ...fields });
+    await rpc.call("eth_sendRawTransaction", [await sign({ nonce, data: COUNTER_CREATION })]);
+    const creation = await node.buildBlock();
+    const { contractAddress } = (await rpc.call<{ contractAddress: `0x${string}` }[]>("eth_getBlockReceipts", [creation.hash]))[1]!;
+
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params: ["logs", { address: contractAddress }] }));
+    socket.send(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "eth_subscribe", params: ["newHeads"] }));
+    await expect.poll(() => messages.length).toBe(2);
+    const filter = await rpc.call("eth_newFilter", [{ address: contractAddress }]);
+    const increment = await rpc.call<string>("eth_sendRawTransaction", [await sign({ nonce: nonce + 1, to: contractAddress })]);
+    const first = await node.buildBlock();
+    expect(await rpc.call("eth_getTransactionReceipt", [increment])).toMatchObject({ blockHash: first.hash });
+    const [logsId, headsId] = messages.map(({ result }) => result);
+    const notes = (id: string | undefined) =>
+      messages.filter(({ params }) => params?.subscription === id).map(({ params }) => params!.result);
+    await expect.poll(() => notes(logsId)).toMatchObject([{ removed: false, blockHash: first.hash }]);
+
+    // Another chain from the block before: first the creation again (without the pool it is forced), then an empty block.
+    const rawCreation = await rpc.call<`0x${string}`>("debug_getRawTransaction", [
+      (await rpc.call<{ transactions: string[] }>("eth_getBlockByHash", [creation.hash, false])).transactions[1],
+    ]);
+    const timestampSec = Number(base.timestamp) + 10;
+    const other = await node.buildBlock({ parent: { hash: base.hash, timestampSec }, noTxPool: true, transactions: [rawCreation] });
+    expect(other.number).toBe(creation.number);
+    await expect.poll(() => notes(logsId)).toMatchObject([{ removed: false }, { removed: true, blockHash: first.hash }]);
+    await expect.poll(() => notes(headsId).at(-1)).toMatchObject({ hash: other.hash });
+    expect(await rpc.call("eth_getFilterChanges", [filter])).toMatchObject([{ removed: false }, { removed: true }]);
+    expect(await rpc.call("eth_getTransactionReceipt", [increment])).toBeNull();
+    expect(await rpc.call("eth_getTransactionByHash", [increment])).toMatchObject({ hash: increment, blockHash: null });
+    expect(await rpc.call("eth_getBlockByHash", [first.hash, false])).toSatisfy(
+      (block: { hash?: string } | null) => block === null || block.hash === first.hash,
+    );
+
+    const again = await node.buildBlock();
+    expect(await rpc.call("eth_getTransactionReceipt", [increment])).toMatchObject({ blockHash: again.hash });
+    socket.terminate();
+  });
+
+  it("rewinds to an older block of its chain", async () => {
+    const head = await node.rpc.call<{ parentHash: string; number: string }>("eth_getBlockByNumber", ["latest", false]);
+    expect(await call("forkchoiceUpdatedV3", state(head.parentHash), null)).toMatchObject({ payloadStatus: { status: "VALID" } });
+    expect(Number(await node.rpc.call("eth_blockNumber"))).toBe(Number(head.number) - 1);
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_blockNumber")).toBe(head.number);
+  });
+});
