@@ -1,0 +1,39 @@
+import type { MetricFactory } from "@rnode/observe";
+import type { ResetReason } from "./channel-manager.ts";
+import type { ChannelCloseReason } from "./pending-channel.ts";
+
+export type BatcherMetrics = ReturnType<typeof createBatcherMetrics>;
+
+export const createBatcherMetrics = (m: MetricFactory) => ({
+  up: m.gauge("up", "1 while the batcher publishes, 0 while it is stopped."),
+  blocksLoaded: m.counter("blocks_added_total", "L2 blocks taken from the execution client."),
+  pendingBlocks: m.gauge("pending_blocks_count", "L2 blocks that are in no transaction yet."),
+  pendingBytes: m.gauge("pending_blocks_bytes", "Bytes of their transactions."),
+  channelsOpened: m.counter("channels_opened_total", "Channels begun."),
+  channelsClosed: m.counter<{ reason: ChannelCloseReason }>("channels_closed_total", "Channels that take no more blocks.", [
+    "reason",
+  ]),
+  channelsConfirmed: m.counter("channels_confirmed_total", "Channels completely on L1."),
+  channelFrames: m.histogram("channel_frames", "Frames of a channel.", [1, 2, 4, 8, 16, 32]),
+  compressionRatio: m.histogram(
+    "channel_compression_ratio",
+    "Output divided by input of a channel.",
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1],
+  ),
+  inputBytes: m.counter("input_bytes_total", "Bytes of batches before compression."),
+  outputBytes: m.counter("output_bytes_total", "Bytes of frames."),
+  transactions: m.counter<{ stage: "submitted" | "confirmed" | "failed" | "nonce-consumed" }>(
+    "transactions_total",
+    "Batcher transactions, by what became of them.",
+    ["stage"],
+  ),
+  publications: m.counter("txmgr_publications_total", "Transactions and replacements that L1 accepted."),
+  refusals: m.counter<{ verdict: string }>("txmgr_refusals_total", "Transactions that L1 refused.", ["verdict"]),
+  feeCap: m.gauge("txmgr_fee_cap_gwei", "Fee cap of the newest transaction."),
+  balance: m.gauge("balance_ether", "Balance of the batcher's account."),
+  resets: m.counter<{ reason: ResetReason }>("resets_total", "Times it began again from the safe head.", ["reason"]),
+  l1Head: m.gauge("refs_l1_head", "Number of the L1 head."),
+  l2Unsafe: m.gauge("refs_l2_unsafe", "Number of the unsafe L2 head."),
+  l2Safe: m.gauge("refs_l2_safe", "Number of the safe L2 head."),
+  lastInclusion: m.gauge("last_inclusion_l1_block", "L1 block of the newest confirmed transaction."),
+});

@@ -1,0 +1,203 @@
+import { randomBytes } from "node:crypto";
+import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
+import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
+import type { Clock } from "@rnode/l1";
+import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
+import { batcherMethods } from "./admin-rpc.ts";
+import { BatchSubmitter } from "./batch-submitter.ts";
+import { BatcherError } from "./batcher-error.ts";
+import { createBatcherMetrics } from "./batcher-metrics.ts";
+import { type ChannelConfig, channelConfig } from "./channel-config.ts";
+import { RpcL1Access } from "./l1-access.ts";
+import type { RbatcherOptions } from "./options.ts";
+import { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
+import { TransactionManager } from "./transaction-manager.ts";
+import { VERSION } from "./version.ts";
+
+export interface BatcherDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+}
+
+export interface Batcher {
+  readonly rpcPort: number;
+  /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it cannot ever */
+  readonly ready: Promise<void>;
+  close(): Promise<void>;
+}
+
+const ENDPOINT_RETRY_MS = 2000;
+
+/** Wires everything. The server listens at once; endpoints that are not there yet are waited for. @throws the listen error */
+export async function startBatcher(options: RbatcherOptions, deps: BatcherDeps): Promise<Batcher> {
+  const { log } = deps;
+  const timeoutMs = options.transactions.networkTimeoutMs;
+  const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
+  const clients = {
+    l1: clientOf(options.endpoints.l1EthRpc),
+    l2: clientOf(options.endpoints.l2EthRpc),
+    rollup: clientOf(options.endpoints.rollupRpc),
+  };
+  let submitter: BatchSubmitter | undefined;
+  const server = createRpcServer({
+    http: { host: options.rpc.addr, port: options.rpc.port },
+    methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, options.rpc.enableAdmin),
+    log,
+    metrics: deps.metrics,
+    healthz: () => ({ isHealthy: true, body: { version: VERSION } }),
+  });
+  const closeClients = async (): Promise<void> => {
+    await Promise.all(Object.values(clients).map((client) => client.close()));
+  };
+  const closing = new AbortController();
+  let rpcPort: number;
+  try {
+    rpcPort = (await server.listen()).httpPort ?? options.rpc.port;
+  } catch (error) {
+    await closeClients();
+    throw error;
+  }
+  const ready = createSubmitter(options, deps, clients, closing.signal).then((created) => {
+    submitter = created;
+    if (created !== undefined && !options.batches.stopped) created.start();
+  });
+  return {
+    rpcPort,
+    ready,
+    async close() {
+      closing.abort();
+      await ready.catch(() => {}); // told to whoever awaits `ready`
+      await server.close();
+      await submitter?.stop();
+      await closeClients();
+    },
+  };
+}
+
+/** @returns undefined when it was closed while it waited for an endpoint */
+async function createSubmitter(
+  options: RbatcherOptions,
+  { clock, log, metrics }: BatcherDeps,
+  clients: { readonly l1: RpcClient; readonly l2: RpcClient; readonly rollup: RpcClient },
+  signal: AbortSignal,
+): Promise<BatchSubmitter | undefined> {
+  const l1 = new RpcL1Access(clients.l1);
+  const node = new RpcRollupNode(clients.rollup);
+  const rollup = await untilAnswered(() => node.rollupConfig(), "rollup node", clients.rollup.endpoint, { clock, log, signal });
+  if (rollup === undefined) return undefined;
+  const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
+  const l1ChainId = await untilAnswered(() => l1.chainId(), "L1", clients.l1.endpoint, { clock, log, signal });
+  const blocks = new RpcBlockSource(clients.l2, rollup);
+  const l2 = await untilAnswered(
+    async () => ({ chainId: await blocks.chainId(), genesis: await blocks.hashOf(rollup.genesis.l2.number) }),
+    "L2 execution client",
+    clients.l2.endpoint,
+    { clock, log, signal },
+  );
+  if (l1ChainId === undefined || l2 === undefined) return undefined;
+  assertChains(rollup, { l1ChainId, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
+  const batcherMetrics = createBatcherMetrics(metrics);
+  const { minTipCap, minBasefee, feeLimitMultiplier, feeLimitThreshold, numConfirmations, ...timing } = options.transactions;
+  const transactions = new TransactionManager(
+    {
+      ...timing,
+      l1ChainId,
+      confirmations: numConfirmations,
+      minTipWei: minTipCap,
+      minBaseFeeWei: minBasefee,
+      feeLimitMultiplier: BigInt(feeLimitMultiplier),
+      feeLimitThresholdWei: feeLimitThreshold,
+    },
+    {
+      l1,
+      clock,
+      log,
+      events: {
+        published: ({ fees }) => {
+          batcherMetrics.publications.inc();
+          batcherMetrics.feeCap.set(Number(fees.feeCap) / 1e9);
+        },
+        refused: (verdict) => batcherMetrics.refusals.inc({ verdict }),
+      },
+    },
+  );
+  const address = bytesToHex(transactions.address);
+  const configured = rollup.genesis.systemConfig.batcherAddress;
+  if (!equalBytes(transactions.address, configured)) {
+    log.warn("the key is not that of the rollup's first batcher: its batches count only if the SystemConfig names it by now", {
+      address,
+      genesisBatcher: bytesToHex(configured),
+    });
+  }
+  log.info("rbatcher is ready", {
+    version: VERSION,
+    l1ChainId,
+    l2ChainId: rollup.l2ChainId,
+    address,
+    inbox: bytesToHex(rollup.batchInboxAddress),
+    batchType: channels.batchType,
+    compression: channels.algorithm,
+  });
+  const { pollIntervalMs, waitNodeSync, checkRecentTxsDepth, stopTimeoutMs, maxPendingTx } = options.batches;
+  return new BatchSubmitter(
+    {
+      channels,
+      batchInboxAddress: rollup.batchInboxAddress,
+      maxPendingTransactions: maxPendingTx,
+      pollIntervalMs,
+      waitNodeSync,
+      checkRecentTxsDepth,
+      stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
+      stopTimeoutMs,
+    },
+    { l1, node, blocks, transactions, createChannelOut: () => createChannelOut(channels), clock, log, metrics: batcherMetrics },
+  );
+}
+
+function createChannelOut(config: ChannelConfig): ChannelOut {
+  const common = {
+    id: new Uint8Array(randomBytes(CHANNEL_ID_BYTES)),
+    algorithm: config.algorithm,
+    targetOutputBytes: config.targetFrames * (config.maxFrameBytes - FRAME_OVERHEAD_BYTES),
+    chain: config.chain,
+  };
+  return config.batchType === "span"
+    ? createSpanChannelOut({ ...common, maxBlocksPerSpanBatch: config.maxBlocksPerSpanBatch })
+    : createSingularChannelOut({ ...common, strategy: config.strategy });
+}
+
+function assertChains(
+  rollup: RollupConfig,
+  found: { readonly l1ChainId: bigint; readonly l2ChainId: bigint; readonly l2Genesis: string | undefined },
+): void {
+  const refuse = (option: string, what: string, got: string | bigint, expected: string | bigint): never => {
+    throw new BatcherError("batcher/wrong-chain", { option, what, got, expected });
+  };
+  if (found.l1ChainId !== rollup.l1ChainId) refuse("--l1-eth-rpc", "L1 chain id", found.l1ChainId, rollup.l1ChainId);
+  if (found.l2ChainId !== rollup.l2ChainId) refuse("--l2-eth-rpc", "L2 chain id", found.l2ChainId, rollup.l2ChainId);
+  const { hash } = rollup.genesis.l2;
+  if (found.l2Genesis !== hash) refuse("--l2-eth-rpc", "L2 genesis block", found.l2Genesis ?? "none", hash);
+}
+
+async function untilAnswered<T>(
+  ask: () => Promise<T>,
+  what: string,
+  endpoint: string,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+): Promise<T | undefined> {
+  let lastText = "";
+  while (!signal.aborted) {
+    try {
+      return await ask();
+    } catch (error) {
+      const text = errorText(error);
+      if (text !== lastText) log.warn("waiting for an endpoint", { what, endpoint, error: text });
+      lastText = text;
+    }
+    await clock.sleep(ENDPOINT_RETRY_MS, signal);
+  }
+  return undefined;
+}

@@ -1,0 +1,100 @@
+import type { CompressionAlgorithm, FullStrategy } from "@rnode/compression";
+import { FRAME_OVERHEAD_BYTES, isOpForkActive, type RollupConfig } from "@rnode/protocol";
+import { BatcherError } from "./batcher-error.ts";
+
+/** How channels are made; follows from the options and the rollup's parameters. Spec: protocol/05 §11.3 */
+export interface ChannelConfig {
+  readonly batchType: "singular" | "span";
+  readonly algorithm: CompressionAlgorithm;
+  /** when a channel of singular batches is full */
+  readonly strategy: FullStrategy;
+  /** frame with its overhead, without the version byte in front */
+  readonly maxFrameBytes: number;
+  readonly targetFrames: number;
+  /** 0: a span batch takes all blocks of its channel */
+  readonly maxBlocksPerSpanBatch: number;
+  /** L1 blocks after which a channel is closed whatever is in it; 0: never */
+  readonly maxChannelDuration: number;
+  /** L1 blocks before a deadline at which a channel is closed */
+  readonly subSafetyMargin: number;
+  /** L1 blocks between the first and the last frame of a channel that derivation still accepts */
+  readonly channelTimeout: number;
+  /** L1 blocks after its origin by which a block must be published */
+  readonly seqWindowSize: number;
+  readonly chain: {
+    readonly genesisTimeSec: number;
+    readonly blockTimeSec: number;
+    readonly chainId: bigint;
+    readonly forkTimes: RollupConfig["forkTimes"];
+  };
+}
+
+/** The options that channels depend on, as given. */
+export interface ChannelOptions {
+  readonly batchType: 0 | 1;
+  readonly compressionAlgo: "zlib" | "brotli" | "brotli-9" | "brotli-10" | "brotli-11";
+  readonly compressor: "shadow" | "ratio" | "none";
+  readonly approxComprRatio: number;
+  readonly maxL1TxSizeBytes: number;
+  readonly targetNumFrames: number;
+  readonly maxBlocksPerSpanBatch: number;
+  readonly maxChannelDuration: number;
+  readonly subSafetyMargin: number;
+}
+
+const VERSION_BYTES = 1;
+/** Derivation's constant from Granite on; used as soon as Granite is scheduled, so that no channel is caught by the change. */
+const GRANITE_CHANNEL_TIMEOUT = 50;
+
+/**
+ * @param nowSec wall clock: forks that are not active yet cannot be used
+ * @throws {BatcherError} batcher/bad-config, naming option, value and expectation
+ */
+export function channelConfig(options: ChannelOptions, rollup: RollupConfig, nowSec: number): ChannelConfig {
+  const { forkTimes } = rollup;
+  const refuse = (option: string, value: string | number, expected: string): never => {
+    throw new BatcherError("batcher/bad-config", { option: `--${option}`, value, expected });
+  };
+  const maxFrameBytes = options.maxL1TxSizeBytes - VERSION_BYTES;
+  if (maxFrameBytes <= FRAME_OVERHEAD_BYTES) {
+    refuse("max-l1-tx-size-bytes", options.maxL1TxSizeBytes, `more than ${FRAME_OVERHEAD_BYTES + VERSION_BYTES} bytes`);
+  }
+  const channelTimeout = forkTimes.granite === undefined ? rollup.channelTimeoutL1Blocks : GRANITE_CHANNEL_TIMEOUT;
+  for (const [limit, value] of [
+    ["the channel timeout", channelTimeout],
+    ["the sequencing window", rollup.seqWindowSize],
+  ] as const) {
+    if (options.subSafetyMargin > value) {
+      refuse("sub-safety-margin", options.subSafetyMargin, `at most ${limit} of ${value} L1 blocks`);
+    }
+  }
+  if (options.batchType === 1 && !isOpForkActive(forkTimes, "delta", nowSec)) {
+    refuse("batch-type", 1, "0, as Delta is not active and span batches would be dropped");
+  }
+  const algorithm = options.compressionAlgo === "brotli" ? "brotli-10" : options.compressionAlgo;
+  if (algorithm !== "zlib" && !isOpForkActive(forkTimes, "fjord", nowSec)) {
+    refuse("compression-algo", options.compressionAlgo, "zlib, as Fjord is not active and brotli channels would be dropped");
+  }
+  if (options.compressor === "none" && algorithm !== "zlib") {
+    refuse("compressor", "none", "shadow or ratio, as only zlib channels can be stored without compression");
+  }
+  return {
+    batchType: options.batchType === 1 ? "span" : "singular",
+    algorithm,
+    strategy:
+      options.compressor === "ratio" ? { kind: "ratio", approxComprRatio: options.approxComprRatio } : { kind: options.compressor },
+    maxFrameBytes,
+    targetFrames: options.targetNumFrames,
+    maxBlocksPerSpanBatch: options.maxBlocksPerSpanBatch,
+    maxChannelDuration: options.maxChannelDuration,
+    subSafetyMargin: options.subSafetyMargin,
+    channelTimeout,
+    seqWindowSize: rollup.seqWindowSize,
+    chain: {
+      genesisTimeSec: rollup.genesis.l2TimeSec,
+      blockTimeSec: rollup.blockTimeSec,
+      chainId: rollup.l2ChainId,
+      forkTimes,
+    },
+  };
+}

@@ -1,0 +1,292 @@
+import type { ChannelOut } from "@rnode/compression";
+import { type BlockId, encodeBatcherData, type Frame, type L2BlockRef } from "@rnode/protocol";
+import type { BatcherBlock } from "./batcher-block.ts";
+import { BatcherError } from "./batcher-error.ts";
+import type { ChannelConfig } from "./channel-config.ts";
+import { type ChannelCloseReason, PendingChannel } from "./pending-channel.ts";
+
+/** One L1 transaction to be sent. */
+export interface TxData {
+  /** ascending in the order in which the transactions must be included */
+  readonly id: number;
+  readonly channelId: string;
+  readonly frameNumbers: readonly number[];
+  /** version byte ‖ frames */
+  readonly data: Uint8Array;
+}
+
+/** What the batcher holds no longer fits the chain: forget it and start again from the safe head. */
+export type ResetReason =
+  | "l2-reorg"
+  | "safe-head-went-back"
+  | "safe-head-overtook"
+  | "published-but-not-derived"
+  | "channel-timed-out"
+  | "transaction-failed-out-of-order"
+  | "transaction-abandoned"
+  | "nonce-consumed";
+
+export type ManagerVerdict = { readonly kind: "ok" } | { readonly kind: "reset"; readonly reason: ResetReason };
+
+const OK: ManagerVerdict = { kind: "ok" };
+const reset = (reason: ResetReason): ManagerVerdict => ({ kind: "reset", reason });
+
+/** The node's view of both chains at one moment. */
+export interface ChainView {
+  readonly safeL2: BlockId;
+  readonly unsafeL2: BlockId;
+  /** number of the L1 block up to which the node has derived */
+  readonly currentL1: number;
+  readonly l1Head: number;
+}
+
+export interface ChannelEvents {
+  opened?(channel: { readonly id: string }): void;
+  closed?(channel: PendingChannel, reason: ChannelCloseReason): void;
+  confirmed?(channel: PendingChannel): void;
+}
+
+export interface ChannelManagerDeps {
+  /** an empty channel with a fresh random id */
+  readonly createChannelOut: () => ChannelOut;
+  readonly events?: ChannelEvents;
+}
+
+/** Derivation of an L1 block may still be under way one block later. */
+const DERIVATION_SLACK_L1_BLOCKS = 2;
+
+/**
+ * Turns L2 blocks into the data of L1 transactions and follows what becomes of them. Holds every block from the safe head on.
+ * No clock, no I/O; calls must not overlap.
+ */
+export class ChannelManager {
+  readonly #config: ChannelConfig;
+  readonly #deps: ChannelManagerDeps;
+  /** contiguous; the first one follows `#base` */
+  #blocks: BatcherBlock[] = [];
+  #base: BlockId;
+  /** index in `#blocks` of the first block that is in no channel */
+  #cursor = 0;
+  #channels: PendingChannel[] = [];
+  /** the last of `#channels` while it takes blocks */
+  #open: PendingChannel | undefined;
+  #lastClosedL1Origin: number;
+  readonly #inFlight = new Map<number, { readonly channel: PendingChannel; readonly frames: readonly Frame[] }>();
+  #nextTxId = 0;
+  /** id of the newest transaction that was confirmed since the last reset */
+  #newestConfirmedTxId = -1;
+  #flushRequested = false;
+
+  constructor(config: ChannelConfig, deps: ChannelManagerDeps, safeL2: L2BlockRef) {
+    this.#config = config;
+    this.#deps = deps;
+    this.#base = { hash: safeL2.hash, number: safeL2.number };
+    this.#lastClosedL1Origin = safeL2.l1Origin.number;
+  }
+
+  /** The newest block it has; the next one must be its child. */
+  get tip(): BlockId {
+    const last = this.#blocks.at(-1);
+    return last === undefined ? this.#base : last.ref;
+  }
+  get blockCount(): number {
+    return this.#blocks.length;
+  }
+  /** Blocks that are in no transaction yet. */
+  get unsubmittedBlockCount(): number {
+    const waiting = this.#channels.filter((channel) => !channel.isTouched);
+    return waiting.reduce((sum, channel) => sum + channel.blockCount, this.#blocks.length - this.#cursor);
+  }
+  /** Bytes of the transactions of blocks that are in no channel or in one that is not on its way. */
+  get unsubmittedBytes(): number {
+    let bytes = 0;
+    for (let i = this.#cursor; i < this.#blocks.length; i++) bytes += this.#blocks[i]!.sizeBytes;
+    for (const channel of this.#channels) if (!channel.isTouched) bytes += channel.sizeBytes;
+    return bytes;
+  }
+  get inFlightCount(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Starts again after `safeL2`; nothing may be in flight. */
+  reset(safeL2: L2BlockRef): void {
+    for (const channel of this.#channels) channel.destroy();
+    this.#blocks = [];
+    this.#base = { hash: safeL2.hash, number: safeL2.number };
+    this.#cursor = 0;
+    this.#channels = [];
+    this.#open = undefined;
+    this.#lastClosedL1Origin = safeL2.l1Origin.number;
+    this.#inFlight.clear();
+    this.#newestConfirmedTxId = -1;
+    this.#flushRequested = false;
+  }
+
+  /** Takes the block after `tip`. */
+  addBlock(block: BatcherBlock): ManagerVerdict {
+    const { tip } = this;
+    if (block.ref.number !== tip.number + 1 || block.ref.parentHash !== tip.hash) return reset("l2-reorg");
+    this.#blocks.push(block);
+    return OK;
+  }
+
+  /** Compares what it holds with the node's view, and forgets what has become safe. */
+  update(view: ChainView): ManagerVerdict {
+    const { safeL2, unsafeL2 } = view;
+    const { tip } = this;
+    if (safeL2.number < this.#base.number) return reset("safe-head-went-back");
+    if (unsafeL2.number < tip.number || (unsafeL2.number === tip.number && unsafeL2.hash !== tip.hash)) return reset("l2-reorg");
+    if (safeL2.number > tip.number) return reset("safe-head-overtook");
+    const safeHash =
+      safeL2.number === this.#base.number ? this.#base.hash : this.#blocks[safeL2.number - this.#base.number - 1]!.ref.hash;
+    if (safeHash !== safeL2.hash) return reset("l2-reorg");
+    for (const channel of this.#channels) {
+      const firstBlock = channel.firstBlockNumber;
+      const lastBlock = channel.lastBlock?.ref.number;
+      if (firstBlock === undefined || lastBlock === undefined) continue;
+      // Blocks became safe through other data than ours: sending them would repeat them.
+      if (firstBlock <= safeL2.number && !channel.isFullySubmitted) return reset("safe-head-overtook");
+      if (lastBlock <= safeL2.number) continue;
+      if (channel.isTimedOut(view.l1Head)) return reset("channel-timed-out");
+      const inclusion = channel.inclusionRange;
+      if (channel.isFullyConfirmed && inclusion !== undefined && view.currentL1 >= inclusion.last + DERIVATION_SLACK_L1_BLOCKS) {
+        return reset("published-but-not-derived");
+      }
+    }
+    if (this.#cursor < safeL2.number - this.#base.number) return reset("safe-head-overtook");
+    this.#prune(safeL2);
+    return OK;
+  }
+
+  #prune(safeL2: BlockId): void {
+    const count = safeL2.number - this.#base.number;
+    this.#blocks.splice(0, count);
+    this.#cursor -= count;
+    this.#base = { hash: safeL2.hash, number: safeL2.number };
+    this.#channels = this.#channels.filter((channel) => !this.#isDone(channel));
+  }
+
+  #isDone(channel: PendingChannel): boolean {
+    const { lastBlock } = channel;
+    return lastBlock !== undefined && lastBlock.ref.number <= this.#base.number && channel.isFullyConfirmed;
+  }
+
+  /** Closes the growing channel at the next `nextTxData`, with every block that is there by then. */
+  requestFlush(): void {
+    this.#flushRequested = true;
+  }
+
+  /**
+   * Data for the next transaction; undefined when there is none to be sent now. It counts as in flight until `confirm` or `fail`.
+   *
+   * @throws {BatcherError} batcher/block-too-large; {CodedError} span-batch/*: a block that cannot be published
+   */
+  async nextTxData(l1HeadNumber: number): Promise<TxData | undefined> {
+    const waiting = this.#takeTxData();
+    if (waiting !== undefined) return waiting;
+    await this.#fillChannels(l1HeadNumber);
+    return this.#takeTxData();
+  }
+
+  #takeTxData(): TxData | undefined {
+    const channel = this.#channels.find(({ hasUnsentFrames }) => hasUnsentFrames);
+    if (channel === undefined) return undefined;
+    const frames = channel.takeUnsent(1); // calldata carries one frame a transaction
+    const id = this.#nextTxId++;
+    this.#inFlight.set(id, { channel, frames });
+    return { id, channelId: channel.id, frameNumbers: frames.map(({ number }) => number), data: encodeBatcherData(frames) };
+  }
+
+  /** Adds blocks to channels until one of them has frames to send or no blocks are left. */
+  async #fillChannels(l1HeadNumber: number): Promise<void> {
+    for (;;) {
+      if (this.#open === undefined) {
+        if (this.#cursor >= this.#blocks.length) {
+          this.#flushRequested = false;
+          return;
+        }
+        this.#openChannel();
+      }
+      const channel = this.#open!;
+      await this.#addBlocks(channel);
+      channel.checkDeadline(l1HeadNumber);
+      const reason = channel.closeReason ?? (this.#flushRequested && channel.blockCount > 0 ? "flushed" : undefined);
+      if (reason === undefined) return;
+      await this.#closeChannel(channel, reason);
+      if (channel.hasUnsentFrames) return;
+    }
+  }
+
+  async #addBlocks(channel: PendingChannel): Promise<void> {
+    while (channel.closeReason === undefined && this.#cursor < this.#blocks.length) {
+      const block = this.#blocks[this.#cursor]!;
+      if (await channel.add(block)) {
+        this.#cursor++;
+      } else if (channel.blockCount === 0) {
+        throw new BatcherError("batcher/block-too-large", { number: block.ref.number, sizeBytes: block.sizeBytes });
+      }
+    }
+  }
+
+  #openChannel(): void {
+    const { maxChannelDuration } = this.#config;
+    const deadline = maxChannelDuration === 0 ? undefined : this.#lastClosedL1Origin + maxChannelDuration;
+    const channel = new PendingChannel(this.#deps.createChannelOut(), this.#config, deadline);
+    this.#channels.push(channel);
+    this.#open = channel;
+    this.#deps.events?.opened?.(channel);
+  }
+
+  async #closeChannel(channel: PendingChannel, reason: ChannelCloseReason): Promise<void> {
+    await channel.close(reason);
+    this.#open = undefined;
+    if (channel.lastBlock !== undefined) this.#lastClosedL1Origin = channel.lastBlock.ref.l1Origin.number;
+    this.#deps.events?.closed?.(channel, reason);
+  }
+
+  /** The transaction is in an L1 block, deep enough. */
+  confirm(txId: number, inclusionBlock: number): ManagerVerdict {
+    const tx = this.#inFlight.get(txId);
+    if (tx === undefined) return OK; // from before a reset
+    this.#inFlight.delete(txId);
+    this.#newestConfirmedTxId = Math.max(this.#newestConfirmedTxId, txId);
+    tx.channel.confirm(tx.frames, inclusionBlock);
+    if (!tx.channel.isFullyConfirmed) return OK;
+    this.#deps.events?.confirmed?.(tx.channel);
+    if (this.#isDone(tx.channel)) this.#channels = this.#channels.filter((channel) => channel !== tx.channel);
+    return tx.channel.isTimedOut(inclusionBlock) ? reset("channel-timed-out") : OK;
+  }
+
+  /** The transaction will never be included: its frames are sent again, before all others. */
+  fail(txId: number): ManagerVerdict {
+    const tx = this.#inFlight.get(txId);
+    if (tx === undefined) return OK;
+    this.#inFlight.delete(txId);
+    const { lastBlock } = tx.channel;
+    if (lastBlock !== undefined && lastBlock.ref.number <= this.#base.number) {
+      tx.channel.destroy(); // derived already, whatever became of this transaction
+      this.#channels = this.#channels.filter((channel) => channel !== tx.channel);
+      return OK;
+    }
+    // Frames after these ones are included before them, or may be: from Holocene on derivation drops what is out of order.
+    if (this.#newestConfirmedTxId > txId || [...this.#inFlight.keys()].some((id) => id > txId)) {
+      return reset("transaction-failed-out-of-order");
+    }
+    tx.channel.putBack(tx.frames);
+    return OK;
+  }
+
+  /**
+   * No more blocks: gives up channels of which nothing was sent (they are built again after a restart), and closes one of which
+   * something was, so that the rest of its frames can be sent.
+   */
+  async terminate(): Promise<void> {
+    if (this.#open?.isTouched) await this.#closeChannel(this.#open, "terminated");
+    this.#channels = this.#channels.filter((channel) => {
+      if (!channel.isTouched) channel.destroy();
+      return channel.isTouched;
+    });
+    this.#open = undefined;
+    this.#cursor = this.#blocks.length;
+  }
+}

@@ -1,0 +1,223 @@
+import {
+  bool,
+  decimal,
+  duration,
+  hexKey,
+  httpUrl,
+  integerBetween,
+  logOptions,
+  metricsOptions,
+  type OptionSource,
+  type OptionsOf,
+  oneOf,
+  optionGroup,
+  optionTable,
+  type Parser,
+  port,
+  text,
+  uint,
+} from "@rnode/options";
+import { isPrivateKey } from "@rnode/primitives";
+
+/** Gwei, with up to nine decimals, as wei. */
+const gwei: Parser<bigint> = {
+  placeholder: "gwei",
+  expects: "an amount of gwei, 0 or more, with at most nine decimals",
+  parse: (value) => {
+    const match = /^([0-9]+)(?:\.([0-9]{1,9}))?$/.exec(value);
+    return match === null ? undefined : BigInt(match[1]!) * 10n ** 9n + BigInt((match[2] ?? "").padEnd(9, "0"));
+  },
+  format: (wei) => {
+    const decimals = String(wei % 10n ** 9n)
+      .padStart(9, "0")
+      .replace(/0+$/, "");
+    return `${wei / 10n ** 9n}${decimals === "" ? "" : `.${decimals}`}`;
+  },
+};
+
+/** A span batch is 1, a singular one 0. */
+const batchType: Parser<0 | 1> = {
+  placeholder: "0|1",
+  expects: "0 (singular batches) or 1 (span batches)",
+  parse: (value) => (value === "0" ? 0 : value === "1" ? 1 : undefined),
+  format: String,
+};
+
+/** In (0, 1]. */
+const ratio: Parser<number> = {
+  ...decimal,
+  placeholder: "ratio",
+  expects: "a ratio above 0 and at most 1",
+  parse: (value) => {
+    const parsed = decimal.parse(value);
+    return parsed !== undefined && parsed > 0 && parsed <= 1 ? parsed : undefined;
+  },
+};
+
+/** Milliseconds above 0. */
+const positiveDuration: Parser<number> = {
+  ...duration,
+  expects: `${duration.expects}, above 0`,
+  parse: (value) => {
+    const parsed = duration.parse(value);
+    return parsed !== undefined && parsed > 0 ? parsed : undefined;
+  },
+};
+
+const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
+
+export const endpointOptions = optionGroup("", {
+  l1EthRpc: { parse: httpUrl, required: true, help: "L1 JSON-RPC endpoint." },
+  l2EthRpc: { parse: httpUrl, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
+  rollupRpc: { parse: httpUrl, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
+});
+
+export const batcherOptions = optionGroup("", {
+  pollIntervalMs: { parse: positiveDuration, default: 6000, help: "Interval of looking for new L2 blocks." },
+  maxPendingTx: { parse: uint, default: 1, help: "L1 transactions under way at once. 0: no limit." },
+  subSafetyMargin: {
+    parse: uint,
+    default: 10,
+    unit: "L1 blocks",
+    help: "A channel is closed so long before the channel timeout or the end of the sequencing window.",
+  },
+  maxChannelDuration: {
+    parse: uint,
+    default: 0,
+    unit: "L1 blocks",
+    help: "A channel is closed after so long, however full. 0: never for this reason.",
+  },
+  maxL1TxSizeBytes: {
+    parse: integerBetween(2, 1_000_000),
+    default: 120_000,
+    unit: "bytes",
+    help: "Largest calldata of an L1 transaction.",
+  },
+  targetNumFrames: { parse: positive, default: 1, help: "Frames that a full channel has." },
+  maxBlocksPerSpanBatch: { parse: uint, default: 0, unit: "L2 blocks", help: "Blocks in one span batch. 0: all of its channel." },
+  approxComprRatio: { parse: ratio, default: 0.6, help: "What the ratio compressor takes for output divided by input." },
+  compressor: {
+    parse: oneOf("shadow", "ratio", "none"),
+    default: "shadow",
+    help: "What tells that a channel of singular batches is full: compressing it, its size, or its size without compression.",
+  },
+  compressionAlgo: {
+    parse: oneOf("zlib", "brotli", "brotli-9", "brotli-10", "brotli-11"),
+    default: "zlib",
+    help: "Compression of channels; brotli is brotli-10.",
+  },
+  batchType: { parse: batchType, default: 0, help: "Batches written: 0 singular, 1 span." },
+  dataAvailabilityType: {
+    parse: oneOf("calldata", "blobs", "auto"),
+    default: "calldata",
+    help: "Where batches are published. This build publishes calldata.",
+  },
+  checkRecentTxsDepth: {
+    parse: integerBetween(0, 128),
+    default: 0,
+    unit: "L1 blocks",
+    help: "At start the rollup node must have derived own transactions of the last so many L1 blocks. 0: all of them.",
+  },
+  waitNodeSync: { parse: bool, default: false, help: "At start wait until the rollup node has derived up to the L1 head." },
+  stopped: { parse: bool, default: false, help: "Start without publishing; admin_startBatcher begins." },
+  stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for transactions under way." },
+});
+
+export const transactionOptions = optionGroup("", {
+  privateKey: { parse: hexKey, required: true, secret: true, help: "Key of the batcher's account." },
+  numConfirmations: { parse: positive, default: 10, unit: "L1 blocks", help: "Depth at which a transaction counts as included." },
+  safeAbortNonceTooLowCount: {
+    parse: positive,
+    default: 3,
+    help: "Signs in a row that another transaction has the nonce, after which one is given up.",
+  },
+  feeLimitMultiplier: {
+    parse: positive,
+    default: 5,
+    help: "A replacement may cost so many times what L1 asks of a new transaction.",
+  },
+  feeLimitThreshold: {
+    parse: gwei,
+    flag: "txmgr.fee-limit-threshold",
+    default: 100n * 10n ** 9n,
+    help: "Fee cap up to which that limit does not apply.",
+  },
+  minTipCap: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Lowest priority fee." },
+  minBasefee: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Lowest base fee that is reckoned with." },
+  resubmissionTimeoutMs: {
+    parse: positiveDuration,
+    default: 48_000,
+    help: "A transaction that is not included after so long is replaced by a better paid one.",
+  },
+  networkTimeoutMs: { parse: positiveDuration, default: 10_000, help: "Limit of one request to an endpoint." },
+  sendTimeoutMs: {
+    parse: duration,
+    flag: "txmgr.send-timeout",
+    default: 600_000,
+    help: "A transaction that is not included after so long is given up. 0: never.",
+  },
+  notInMempoolTimeoutMs: {
+    parse: positiveDuration,
+    flag: "txmgr.not-in-mempool-timeout",
+    default: 120_000,
+    help: "A transaction that no L1 pool has taken after so long is given up.",
+  },
+  receiptQueryIntervalMs: {
+    parse: positiveDuration,
+    flag: "txmgr.receipt-query-interval",
+    default: 12_000,
+    help: "Interval of asking whether a transaction is included.",
+  },
+});
+
+export const rpcOptions = optionGroup("rpc", {
+  addr: { parse: text, default: "0.0.0.0", help: "Address of the batcher's own JSON-RPC server." },
+  port: { parse: port, default: 8545, help: "Its port." },
+  enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace there." },
+});
+
+export const rbatcherOptions = optionTable({
+  program: "rbatcher",
+  summary: "Publishes the blocks of an L2 sequencer on L1.",
+  envPrefix: "RBATCHER_",
+  groups: {
+    endpoints: endpointOptions,
+    batches: batcherOptions,
+    transactions: transactionOptions,
+    rpc: rpcOptions,
+    log: logOptions,
+    metrics: metricsOptions,
+  },
+});
+
+export type RbatcherOptions = {
+  readonly [G in keyof typeof rbatcherOptions.groups]: OptionsOf<(typeof rbatcherOptions.groups)[G]>;
+};
+
+/** One line on the first option that cannot be had, or that does not fit another; undefined when all is well. */
+export function unusableOption(
+  { batches, transactions }: RbatcherOptions,
+  sources: ReadonlyMap<string, OptionSource>,
+): string | undefined {
+  const { dataAvailabilityType, compressor, compressionAlgo, batchType } = batches;
+  if (!isPrivateKey(transactions.privateKey))
+    return "--private-key: the value is no key of the curve, expected one from 1 to its order";
+  if (dataAvailabilityType !== "calldata") {
+    return `--data-availability-type: "${dataAvailabilityType}" is not available in this build, expected calldata: blobs cannot be published yet`;
+  }
+  if (compressor === "none" && compressionAlgo !== "zlib") {
+    return `--compressor: "none" needs --compression-algo=zlib, found ${compressionAlgo}`;
+  }
+  const isGiven = (flag: string): boolean => (sources.get(flag) ?? "default") !== "default";
+  if (batchType === 1 && isGiven("compressor") && compressor !== "shadow") {
+    return `--compressor: "${compressor}" is for singular batches, expected shadow with --batch-type=1`;
+  }
+  if (batchType === 0 && isGiven("max-blocks-per-span-batch") && batches.maxBlocksPerSpanBatch > 0) {
+    return `--max-blocks-per-span-batch: ${batches.maxBlocksPerSpanBatch} needs span batches, expected 0 with --batch-type=0`;
+  }
+  const { sendTimeoutMs, notInMempoolTimeoutMs } = transactions;
+  if (sendTimeoutMs > 0 && sendTimeoutMs < notInMempoolTimeoutMs && isGiven("txmgr.send-timeout")) {
+    return `--txmgr.send-timeout: expected at least --txmgr.not-in-mempool-timeout (${notInMempoolTimeoutMs}ms) or 0, found ${sendTimeoutMs}ms`;
+  }
+  return undefined;
+}

@@ -1,0 +1,152 @@
+import { RpcError } from "@rnode/jsonrpc";
+import type { Clock } from "@rnode/l1";
+import { errorText, type Logger } from "@rnode/observe";
+import type { L2BlockRef } from "@rnode/protocol";
+import type { L1Access } from "./l1-access.ts";
+import type { RollupNode } from "./rollup-access.ts";
+import type { SyncStatus } from "./sync-status.ts";
+
+export interface ResyncOptions {
+  readonly pollIntervalMs: number;
+  /** wait until the node has derived up to the L1 head, whoever sent transactions */
+  readonly waitNodeSync: boolean;
+  /** own transactions further back in L1 than this are not waited for; 0: all are */
+  readonly checkRecentTxsDepth: number;
+  /** so long transactions in the pool may take to be included before they are replaced */
+  readonly stuckAfterMs: number;
+}
+
+export interface ResyncDeps {
+  readonly l1: Pick<L1Access, "head" | "nonce">;
+  readonly node: Pick<RollupNode, "syncStatus">;
+  /** the batcher's account */
+  readonly address: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const MAX_BACKOFF_MS = 30_000;
+/** On an L1 that makes no more blocks: the node's view must stand still for so long to be taken as final. */
+const STANDSTILL_MS = 10_000;
+
+/**
+ * Waits until the node's safe head includes everything this account has ever put on L1, and returns that safe head: what is
+ * published from there on neither leaves out nor repeats a block, whatever happened to the process before this one.
+ *
+ * @returns undefined when the signal was aborted
+ */
+export async function resync(options: ResyncOptions, deps: ResyncDeps, signal: AbortSignal): Promise<L2BlockRef | undefined> {
+  const { clock, log } = deps;
+  const wait = new NodeSync(options, deps);
+  let backoffMs = options.pollIntervalMs;
+  while (!signal.aborted) {
+    try {
+      const safeHead = await wait.step();
+      if (safeHead !== undefined) return safeHead;
+      backoffMs = options.pollIntervalMs;
+    } catch (error) {
+      log.warn("waiting for L1 and the rollup node", { error: errorText(error) });
+      backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+    }
+    await clock.sleep(backoffMs, signal);
+  }
+  return undefined;
+}
+
+/** Whether the node knows anything at all: right after its start it answers with zeros. */
+export function isNodeReady(status: SyncStatus): boolean {
+  const isZero = (hash: string): boolean => /^0x0*$/.test(hash);
+  return ![status.headL1, status.currentL1, status.unsafeL2, status.safeL2].some(({ hash }) => isZero(hash));
+}
+
+class NodeSync {
+  readonly #options: ResyncOptions;
+  readonly #deps: ResyncDeps;
+  /** nonce that the node must have derived up to; undefined while transactions are in the pool */
+  #targetNonce: bigint | undefined;
+  /** L1 head at that time */
+  #targetL1 = 0;
+  #stuckSinceMs: number | undefined;
+  #lastPoolNonce = 0n;
+  #standstill: { readonly key: string; readonly sinceMs: number } | undefined;
+  #lastLog = "";
+
+  constructor(options: ResyncOptions, deps: ResyncDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  async step(): Promise<L2BlockRef | undefined> {
+    if (this.#targetNonce === undefined && !(await this.#isPoolEmpty())) return undefined;
+    const status = await this.#deps.node.syncStatus();
+    if (!isNodeReady(status)) return this.#waiting("waiting for the rollup node to know both chains", {});
+    const currentL1 = status.currentL1.number;
+    if (this.#options.waitNodeSync && currentL1 < this.#targetL1) {
+      return this.#waiting("waiting for the rollup node to reach the L1 head", { currentL1, targetL1: this.#targetL1 });
+    }
+    return (await this.#hasDerivedOwnTransactions(status))
+      ? status.safeL2
+      : this.#waiting("waiting for the rollup node to derive what was published before", { currentL1 });
+  }
+
+  /** Transactions of a process before this one would be included after what is read now. */
+  async #isPoolEmpty(): Promise<boolean> {
+    const { l1, address, clock, log } = this.#deps;
+    const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
+    if (pending > latest) {
+      const now = clock.nowMs();
+      if (latest !== this.#lastPoolNonce || this.#stuckSinceMs === undefined) this.#stuckSinceMs = now;
+      this.#lastPoolNonce = latest;
+      if (now - this.#stuckSinceMs < this.#options.stuckAfterMs) {
+        this.#waiting("waiting for transactions that were sent before", { count: pending - latest });
+        return false;
+      }
+      // Their nonces are taken again: either they are included or what replaces them is, never both.
+      log.warn("transactions that were sent before are not included: replacing them", { count: pending - latest });
+    }
+    const head = await l1.head();
+    this.#targetNonce = await this.#nonceToWaitFor(latest, head.number);
+    this.#targetL1 = head.number;
+    return true;
+  }
+
+  async #nonceToWaitFor(latest: bigint, headNumber: number): Promise<bigint> {
+    const depth = this.#options.checkRecentTxsDepth;
+    if (depth === 0) return latest;
+    const before = await this.#deps.l1.nonce(this.#deps.address, Math.max(0, headNumber - depth));
+    return before === latest ? 0n : latest;
+  }
+
+  async #hasDerivedOwnTransactions(status: SyncStatus): Promise<boolean> {
+    const target = this.#targetNonce ?? 0n;
+    const currentL1 = status.currentL1.number;
+    // Of the block before: only then is nothing of it left to be derived, whatever the node means by its current L1 block.
+    const derived = await this.#nonceAt(Math.max(0, currentL1 - 1));
+    if (derived === undefined) return currentL1 > this.#targetL1;
+    if (derived >= target) return true;
+    if (((await this.#nonceAt(currentL1)) ?? 0n) < target) return false;
+    return this.#standsStill(`${status.currentL1.hash} ${status.headL1.hash} ${status.safeL2.hash}`);
+  }
+
+  /** undefined: L1 does not have the state of that block any more */
+  async #nonceAt(block: number): Promise<bigint | undefined> {
+    try {
+      return await this.#deps.l1.nonce(this.#deps.address, block);
+    } catch (error) {
+      if (error instanceof RpcError) return undefined;
+      throw error;
+    }
+  }
+
+  #standsStill(key: string): boolean {
+    const now = this.#deps.clock.nowMs();
+    if (this.#standstill?.key !== key) this.#standstill = { key, sinceMs: now };
+    return now - this.#standstill.sinceMs >= STANDSTILL_MS;
+  }
+
+  #waiting(text: string, fields: Record<string, number | bigint>): undefined {
+    if (text !== this.#lastLog) this.#deps.log.info(text, fields);
+    this.#lastLog = text;
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex, hexToFixedBytes, parseQuantity, toQuantity } from "@rnode/primitives";
+import { type RollupConfig, rollupConfigFromJson } from "@rnode/protocol";
+import { type BatcherBlock, batcherBlockFromRpc } from "./batcher-block.ts";
+import { BatcherError } from "./batcher-error.ts";
+import { readAnswer } from "./l1-access.ts";
+import { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
+
+/** What the batcher asks of the rollup node. Every method rejects when there is no answer. */
+export interface RollupNode {
+  syncStatus(): Promise<SyncStatus>;
+  rollupConfig(): Promise<RollupConfig>;
+}
+
+/** What the batcher asks of the L2 execution client. */
+export interface BlockSource {
+  chainId(): Promise<bigint>;
+  /** undefined: no such block yet */
+  hashOf(number: number): Promise<Hex | undefined>;
+  /** The canonical blocks `first`… in order, up to `count`; fewer where the chain ends. */
+  blocks(first: number, count: number): Promise<BatcherBlock[]>;
+}
+
+const METHOD_NOT_FOUND = -32601;
+
+/** A rollup node of this project, or one that keeps upstream's namespace. */
+export class RpcRollupNode implements RollupNode {
+  readonly #rpc: RpcClient;
+  #namespace: "rnode" | "optimism" = "rnode";
+
+  constructor(rpc: RpcClient) {
+    this.#rpc = rpc;
+  }
+
+  async syncStatus(): Promise<SyncStatus> {
+    const answer = await this.#call("syncStatus");
+    return readAnswer("syncStatus", () => syncStatusFromJson(answer));
+  }
+
+  async rollupConfig(): Promise<RollupConfig> {
+    const answer = await this.#call("rollupConfig");
+    return readAnswer("rollupConfig", () => rollupConfigFromJson(answer, { unknownKeys: "ignore" }));
+  }
+
+  async #call(method: string): Promise<unknown> {
+    try {
+      return await this.#rpc.call(`${this.#namespace}_${method}`);
+    } catch (error) {
+      if (!(error instanceof RpcError && error.code === METHOD_NOT_FOUND)) throw error;
+      const other = this.#namespace === "rnode" ? "optimism" : "rnode";
+      const answer = await this.#rpc.call(`${other}_${method}`);
+      this.#namespace = other;
+      return answer;
+    }
+  }
+}
+
+export class RpcBlockSource implements BlockSource {
+  readonly #rpc: RpcClient;
+  readonly #rollup: RollupConfig;
+
+  constructor(rpc: RpcClient, rollup: RollupConfig) {
+    this.#rpc = rpc;
+    this.#rollup = rollup;
+  }
+
+  async chainId(): Promise<bigint> {
+    const answer = await this.#rpc.call("eth_chainId");
+    return readAnswer("eth_chainId", () => parseQuantity(String(answer)));
+  }
+
+  async hashOf(number: number): Promise<Hex | undefined> {
+    const method = "eth_getBlockByNumber";
+    const answer = await this.#rpc.call<{ hash?: unknown } | null>(method, [toQuantity(number), false]);
+    if (answer === null) return undefined;
+    return readAnswer(method, () => bytesToHex(hexToFixedBytes(String(answer.hash), 32)));
+  }
+
+  async blocks(first: number, count: number): Promise<BatcherBlock[]> {
+    const method = "eth_getBlockByNumber";
+    const calls = Array.from({ length: count }, (_, i) => ({ method, params: [toQuantity(first + i), true] }));
+    const blocks: BatcherBlock[] = [];
+    for (const outcome of await this.#rpc.batch(calls)) {
+      if (outcome.kind === "error") throw outcome.error;
+      if (outcome.result === null) break;
+      const block = readAnswer(method, () => batcherBlockFromRpc(outcome.result, this.#rollup));
+      const expected = first + blocks.length;
+      if (block.ref.number !== expected) {
+        throw new BatcherError("batcher/bad-answer", { method, reason: "another number", expected, got: block.ref.number });
+      }
+      blocks.push(block);
+    }
+    return blocks;
+  }
+}

@@ -1,0 +1,24 @@
+/** What an L1 client's answer to `eth_sendRawTransaction` means for the sender. */
+export type SendVerdict =
+  /** it has the transaction */
+  | "accepted"
+  /** the nonce is used by a transaction in the chain */
+  | "nonce-too-low"
+  /** another transaction with this nonce is in the pool and pays as much, or the pool wants more */
+  | "underpriced"
+  /** the account cannot pay */
+  | "insufficient-funds"
+  /** anything else: try again later */
+  | "refused";
+
+// The texts of Geth, Reth, Nethermind, Besu, Erigon and anvil; none of them has codes for these cases.
+const VERDICTS: readonly (readonly [RegExp, SendVerdict])[] = [
+  [/already ?known|known transaction|already imported|AlreadyKnown/i, "accepted"],
+  [/nonce (is )?too low|OldNonce|nonce below|lower than the current nonce/i, "nonce-too-low"],
+  [/underpriced|too low to replace|ReplacementNotAllowed|fee too low|less than block base fee|FeeTooLow/i, "underpriced"],
+  [/insufficient (funds|balance)|upfront cost exceeds|InsufficientFunds/i, "insufficient-funds"],
+];
+
+export function sendVerdictOf(message: string): SendVerdict {
+  return VERDICTS.find(([pattern]) => pattern.test(message))?.[1] ?? "refused";
+}

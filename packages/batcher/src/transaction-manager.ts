@@ -1,0 +1,293 @@
+import type { Clock } from "@rnode/l1";
+import type { Logger } from "@rnode/observe";
+import { errorText } from "@rnode/observe";
+import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
+import {
+  encodeTransaction,
+  type FeeMarketTransaction,
+  floorDataGas,
+  hashTransaction,
+  intrinsicGas,
+  signTransaction,
+} from "@rnode/protocol";
+import type { Inclusion, L1Access } from "./l1-access.ts";
+import { exceedsFeeLimit, type FeeMarket, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
+
+export interface TransactionManagerOptions extends FeePolicy {
+  readonly l1ChainId: bigint;
+  readonly privateKey: Uint8Array;
+  /** a transaction counts as included once so many blocks, its own too, are on top of its parent */
+  readonly confirmations: number;
+  readonly resubmissionTimeoutMs: number;
+  readonly receiptQueryIntervalMs: number;
+  /** 0: none */
+  readonly sendTimeoutMs: number;
+  readonly notInMempoolTimeoutMs: number;
+  /** so many signs in a row that the nonce is used by someone else */
+  readonly safeAbortNonceTooLowCount: number;
+}
+
+/** What became of a transaction. */
+export type SendOutcome =
+  | { readonly kind: "confirmed"; readonly inclusion: Inclusion; readonly hash: Hex; readonly feeCapWei: bigint }
+  /**
+   * Given up, its nonce is free: the next transaction takes it and thereby replaces this one, if it is in a pool somewhere
+   * (`isPublished`) and not included by then.
+   */
+  | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool"; readonly isPublished: boolean }
+  /** another transaction has the nonce: one of a process before this one, or of somebody else with the key */
+  | { readonly kind: "nonce-consumed"; readonly nonce: bigint }
+  /** asked to stop; the transaction may still be included */
+  | { readonly kind: "cancelled" };
+
+export interface TransactionEvents {
+  published?(tx: { readonly hash: Hex; readonly nonce: bigint; readonly fees: TxFees; readonly attempt: number }): void;
+  refused?(reason: string): void;
+}
+
+export interface TransactionManagerDeps {
+  readonly l1: L1Access;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly events?: TransactionEvents;
+}
+
+interface Version {
+  readonly hash: Hex;
+  readonly fees: TxFees;
+}
+
+/** Wait after a refusal or an error of the endpoint. */
+const RETRY_MS = 2000;
+/** So long a refusal for want of funds is not repeated in the log. */
+const FUNDS_LOG_INTERVAL_MS = 60_000;
+/** Limits are those of the newest fork: what older ones do not use is not paid. */
+const GAS_RULES = { evm: "prague" } as const;
+
+/** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be under way at once. */
+export class TransactionManager {
+  readonly address: Uint8Array;
+  readonly #options: TransactionManagerOptions;
+  readonly #deps: TransactionManagerDeps;
+  /** nonces of transactions that are under way */
+  readonly #taken = new Set<bigint>();
+  /** fees of transactions that were given up but may still be in the pool, by nonce: a new one must pay more */
+  readonly #abandonedFees = new Map<bigint, TxFees>();
+  #nonceLock: Promise<unknown> = Promise.resolve();
+  #lastFundsLogMs = Number.NEGATIVE_INFINITY;
+
+  /** @throws {CodedError} secp256k1/bad-private-key */
+  constructor(options: TransactionManagerOptions, deps: TransactionManagerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.address = privateKeyToAddress(options.privateKey);
+  }
+
+  /** Sends a call and resolves once its fate is known. Never rejects: what an endpoint cannot do now is tried again. */
+  async send(call: { readonly to: Uint8Array; readonly data: Uint8Array }, signal: AbortSignal): Promise<SendOutcome> {
+    const nonce = await this.#takeNonce(signal);
+    if (nonce === undefined) return { kind: "cancelled" };
+    try {
+      const outcome = await new Sending(nonce, call, this.address, this.#options, this.#deps, this.#abandonedFees.get(nonce)).run(
+        signal,
+        (text, fields) => this.#logFunds(text, fields),
+      );
+      if (outcome.lastFees !== undefined && outcome.result.kind === "failed") this.#abandonedFees.set(nonce, outcome.lastFees);
+      else this.#abandonedFees.delete(nonce);
+      return outcome.result;
+    } finally {
+      this.#taken.delete(nonce);
+    }
+  }
+
+  /** The lowest nonce that neither the chain nor a transaction under way has. One at a time, so that the order of calls is kept. */
+  async #takeNonce(signal: AbortSignal): Promise<bigint | undefined> {
+    const take = async (): Promise<bigint | undefined> => {
+      while (!signal.aborted) {
+        try {
+          let nonce = await this.#deps.l1.nonce(this.address, "latest");
+          while (this.#taken.has(nonce)) nonce++;
+          this.#taken.add(nonce);
+          return nonce;
+        } catch (error) {
+          this.#deps.log.warn("cannot read the nonce from L1", { error: errorText(error) });
+          await this.#deps.clock.sleep(RETRY_MS, signal);
+        }
+      }
+      return undefined;
+    };
+    const turn = this.#nonceLock.then(take, take);
+    this.#nonceLock = turn;
+    return turn;
+  }
+
+  #logFunds(text: string, fields: Record<string, string | bigint>): void {
+    const now = this.#deps.clock.nowMs();
+    if (now - this.#lastFundsLogMs < FUNDS_LOG_INTERVAL_MS) return;
+    this.#lastFundsLogMs = now;
+    this.#deps.log.error(text, fields);
+  }
+}
+
+type LogFunds = (text: string, fields: Record<string, string | bigint>) => void;
+
+/** One nonce, in all the versions that are published with it. */
+class Sending {
+  readonly #nonce: bigint;
+  readonly #call: { readonly to: Uint8Array; readonly data: Uint8Array };
+  readonly #address: Uint8Array;
+  readonly #options: TransactionManagerOptions;
+  readonly #deps: TransactionManagerDeps;
+  readonly #versions: Version[] = [];
+  /** what the next version must exceed */
+  #lastFees: TxFees | undefined;
+  #attempts = 0;
+  #nonceUsedCount = 0;
+
+  constructor(
+    nonce: bigint,
+    call: { readonly to: Uint8Array; readonly data: Uint8Array },
+    address: Uint8Array,
+    options: TransactionManagerOptions,
+    deps: TransactionManagerDeps,
+    previousFees: TxFees | undefined,
+  ) {
+    this.#nonce = nonce;
+    this.#call = call;
+    this.#address = address;
+    this.#options = options;
+    this.#deps = deps;
+    this.#lastFees = previousFees;
+  }
+
+  async run(signal: AbortSignal, logFunds: LogFunds): Promise<{ result: SendOutcome; lastFees: TxFees | undefined }> {
+    const { clock, log } = this.#deps;
+    const { sendTimeoutMs, notInMempoolTimeoutMs, receiptQueryIntervalMs, safeAbortNonceTooLowCount } = this.#options;
+    const startMs = clock.nowMs();
+    let publishAtMs = startMs;
+    const finish = (result: SendOutcome) => ({ result, lastFees: this.#lastFees });
+    for (;;) {
+      if (signal.aborted) return finish({ kind: "cancelled" });
+      try {
+        if (clock.nowMs() >= publishAtMs) publishAtMs = clock.nowMs() + (await this.#publish(logFunds));
+        const included = await this.#findInclusion();
+        if (included !== undefined) {
+          if (included.isDeep) {
+            const { hash, fees, inclusion } = included;
+            return finish({ kind: "confirmed", inclusion, hash, feeCapWei: fees.feeCap });
+          }
+          publishAtMs = Math.max(publishAtMs, clock.nowMs() + this.#options.resubmissionTimeoutMs); // nothing to replace
+        } else if (this.#nonceUsedCount >= safeAbortNonceTooLowCount) {
+          return finish({ kind: "nonce-consumed", nonce: this.#nonce });
+        }
+        const ageMs = clock.nowMs() - startMs;
+        if (included === undefined) {
+          const isPublished = this.#versions.length > 0;
+          if (sendTimeoutMs > 0 && ageMs >= sendTimeoutMs) return finish({ kind: "failed", reason: "send-timeout", isPublished });
+          if (!isPublished && ageMs >= notInMempoolTimeoutMs)
+            return finish({ kind: "failed", reason: "not-in-mempool", isPublished });
+        }
+      } catch (error) {
+        log.warn("L1 does not answer while a transaction is sent", { nonce: this.#nonce, error: errorText(error) });
+        publishAtMs = Math.max(publishAtMs, clock.nowMs() + RETRY_MS);
+      }
+      const untilPublishMs = Math.max(0, publishAtMs - clock.nowMs());
+      await clock.sleep(Math.min(receiptQueryIntervalMs, untilPublishMs), signal);
+    }
+  }
+
+  /** Publishes a first or a better paid version. @returns when to do so again, in milliseconds from now */
+  async #publish(logFunds: LogFunds): Promise<number> {
+    const { l1, log, events } = this.#deps;
+    const market = await l1.feeMarket();
+    const fees = this.#nextFees(market);
+    if (fees === undefined) return this.#options.resubmissionTimeoutMs;
+    const tx = this.#sign(fees);
+    const hash = bytesToHex(hashTransaction(tx));
+    // Noted before it is sent: a lost answer does not mean that the transaction was not taken.
+    const isNew = this.#versions.every((version) => version.hash !== hash);
+    if (isNew) this.#versions.push({ hash, fees });
+    const { verdict, message } = await l1.send(encodeTransaction(tx));
+    if (verdict !== "accepted") {
+      if (isNew) this.#versions.pop();
+      events?.refused?.(verdict);
+    }
+    switch (verdict) {
+      case "accepted":
+        this.#lastFees = fees;
+        this.#nonceUsedCount = 0;
+        this.#attempts++;
+        events?.published?.({ hash, nonce: this.#nonce, fees, attempt: this.#attempts });
+        return this.#options.resubmissionTimeoutMs;
+      case "underpriced":
+        this.#lastFees = fees;
+        log.debug("L1 wants a higher fee", { nonce: this.#nonce, feeCapWei: fees.feeCap, message });
+        return 0;
+      case "nonce-too-low":
+        this.#nonceUsedCount++;
+        log.debug("L1 says that the nonce is used", { nonce: this.#nonce, message });
+        return Math.min(RETRY_MS, this.#options.receiptQueryIntervalMs);
+      case "insufficient-funds": {
+        const balanceWei = await l1.balance(this.#address);
+        logFunds("the batcher's account cannot pay for its transaction", {
+          address: bytesToHex(this.#address),
+          balanceWei,
+          neededWei: tx.gasLimit * fees.feeCap,
+          message,
+        });
+        return RETRY_MS;
+      }
+      case "refused":
+        log.warn("L1 refuses a transaction", { nonce: this.#nonce, message });
+        return RETRY_MS;
+    }
+  }
+
+  #nextFees(market: FeeMarket): TxFees | undefined {
+    const previous = this.#lastFees;
+    if (previous === undefined) return suggestedFees(market, this.#options);
+    const fees = replacementFees(previous, market, this.#options);
+    if (!exceedsFeeLimit(fees, market, this.#options)) return fees;
+    this.#deps.log.warn("the fee limit forbids a better paid version of a transaction", {
+      nonce: this.#nonce,
+      feeCapWei: fees.feeCap,
+      multiplier: this.#options.feeLimitMultiplier,
+    });
+    return undefined;
+  }
+
+  #sign(fees: TxFees): FeeMarketTransaction {
+    const { to, data } = this.#call;
+    const tx: FeeMarketTransaction = {
+      type: 0x02,
+      chainId: this.#options.l1ChainId,
+      nonce: this.#nonce,
+      maxPriorityFeePerGas: fees.tip,
+      maxFeePerGas: fees.feeCap,
+      gasLimit: 0n,
+      to,
+      value: 0n,
+      data,
+      accessList: [],
+    };
+    const intrinsic = intrinsicGas(GAS_RULES, tx);
+    const floor = floorDataGas(GAS_RULES, data);
+    return signTransaction({ ...tx, gasLimit: intrinsic > floor ? intrinsic : floor }, this.#options.privateKey);
+  }
+
+  async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: Inclusion; isDeep: boolean } | undefined> {
+    const { l1 } = this.#deps;
+    if (this.#versions.length === 0) return undefined;
+    const inclusions = await Promise.all(this.#versions.map(({ hash }) => l1.inclusion(hash)));
+    const at = inclusions.findIndex((inclusion) => inclusion !== undefined);
+    if (at < 0) {
+      if ((await l1.nonce(this.#address, "latest")) > this.#nonce) this.#nonceUsedCount++;
+      return undefined;
+    }
+    this.#nonceUsedCount = 0;
+    const inclusion = inclusions[at]!;
+    const head = await l1.head();
+    const isDeep = inclusion.blockNumber + this.#options.confirmations <= head.number + 1;
+    return { ...this.#versions[at]!, inclusion, isDeep };
+  }
+}
