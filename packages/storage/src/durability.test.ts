@@ -10,7 +10,7 @@ import { openChainStore } from "./lmdb-chain-store.ts";
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const ROUNDS = 4;
 let folder: string;
-let child: ChildProcess | undefined;
+const children: ChildProcess[] = [];
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-durability-"));
@@ -19,7 +19,7 @@ beforeAll(() => {
   if (built.error !== undefined) throw built.error;
 });
 afterAll(() => {
-  child?.kill("SIGKILL");
+  for (const child of children) child.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -32,7 +32,7 @@ async function runAndKill(sync: string, seed: number, commits: number, delayMs: 
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
-  child = started;
+  children.push(started);
   let output = "";
   let errors = "";
   let isKilled = false;

@@ -154,10 +154,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   #oldestProvableBlock(): number | undefined {
     const head = this.#currentHead();
-    if (head === undefined) return undefined;
-    const oldestChanges = this.nodes.oldestChanges();
-    const kept = oldestChanges === undefined ? head.number : oldestChanges - 1;
-    return Math.max(kept, head.number - this.#proofWindowBlocks);
+    const pruned = this.#meta.readPrunedNodes();
+    return head === undefined || pruned === undefined ? undefined : Math.max(pruned, head.number - this.#proofWindowBlocks);
   }
 
   writeGenesis(commit: BlockCommit): void {
@@ -274,9 +272,10 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   #pruneNodes(headNumber: number): void {
-    for (let i = 0; i < MAX_PRUNED_BLOCKS_PER_COMMIT; i++) {
-      if (this.nodes.pruneOldest(headNumber - this.#proofWindowBlocks) === undefined) return;
-    }
+    const pruned = this.#meta.readPrunedNodes() ?? 0;
+    const last = Math.min(headNumber - this.#proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT);
+    for (let number = pruned + 1; number <= last; number++) this.nodes.prune(number);
+    if (last > pruned) this.#meta.writePrunedNodes(last);
   }
 
   storageStats(): StorageStats {

@@ -14,6 +14,7 @@ export interface Head {
 
 const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
+const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
@@ -49,6 +50,16 @@ export class MetaTable {
 
   writeFirstBlock(number: number): void {
     this.#table.write(FIRST_BLOCK_KEY, blockNumberKey(number));
+  }
+
+  /** The last block whose trie node changes are forgotten; the first block changes nothing. */
+  readPrunedNodes(): number | undefined {
+    const row = this.#table.peek(PRUNED_NODES_KEY);
+    return row === undefined ? this.readFirstBlock() : readBlockNumber(row, 0);
+  }
+
+  writePrunedNodes(number: number): void {
+    this.#table.write(PRUNED_NODES_KEY, blockNumberKey(number));
   }
 
   readLabel(label: ForkchoiceLabel): BlockId | undefined {

@@ -1,7 +1,7 @@
 import { bytesToHex, compareBytes, equalBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { storageError } from "./errors.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, writeBlockNumber } from "./keys.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
 import type { Table } from "./table.ts";
 
@@ -9,27 +9,29 @@ import type { Table } from "./table.ts";
  * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.
  *
  * The history has, for each block within the proof window, the nodes as they were before it:
- *   nodeHistory: node key ‖ 0xff (paths differ in length; no nibble is that large) ‖ block → kind 1 ‖ …
- *   nodeChanges: block → the node keys, ascending, each: bytes shared with the one before 1 ‖ further bytes 1 ‖ those bytes
- * An old version is stored whole or as the difference from the version after it. One in sixteen is whole, chosen by path and
- * block, so that a read of an old version follows few differences.
+ *   nodeHistory: block ‖ node key → kind 1 ‖ old version, whole or as the difference from the version after it
+ *   nodeEpochs:  first block of an epoch ‖ node key → blocks of the epoch that changed the node, one bit each, 4 bytes
+ * Both only grow at their end: a block changes some thousand nodes all over the tries, and an index ordered by node would write a page for
+ * each of them once more. An epoch's rows are made when its last block comes; in the epoch that is not complete every block is asked.
+ * One old version in sixteen is whole, chosen by path and block, so that a read follows few differences.
  */
 
 const ACCOUNT_TRIE = 0;
 const STORAGE_TRIE = 1;
-const PATH_END = 0xff;
 
 const ABSENT = 0;
 const WHOLE = 1;
 const DELTA = 2;
-
 /** A difference must save a quarter. */
 const MAX_DELTA_PART = 0.75;
+
+const EPOCH_BLOCKS = 32;
+const EPOCH_ROW_SIZE = 4;
 
 export interface NodeTableSet {
   readonly nodes: Table;
   readonly nodeHistory: Table;
-  readonly nodeChanges: Table;
+  readonly nodeEpochs: Table;
 }
 
 export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array {
@@ -61,30 +63,48 @@ export class NodeTables {
     return this.#tables.nodes.read(nodeKeyOf(owner, path));
   }
 
-  /** The node after block `number`, whose history is kept. */
-  readNodeAt(number: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
+  /** The node after block `number`, whose history is kept up to block `head`. */
+  readNodeAt(number: number, head: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
     const key = nodeKeyOf(owner, path);
-    const historyKey = historyKeyOf(key, number + 1);
-    const prefix = historyKey.subarray(0, key.length + 1);
     const deltas: Uint8Array[] = [];
     let version: Uint8Array | undefined;
     let isFound = false;
-    for (const { value } of this.#tables.nodeHistory.withPrefix(prefix, historyKey)) {
-      if (value[0] === DELTA) {
-        deltas.push(value);
+    for (const block of this.#changesFrom(number + 1, head, key)) {
+      const old = this.#tables.nodeHistory.read(rowKeyOf(block, key));
+      if (old === undefined) throw damaged(key);
+      if (old[0] === DELTA) {
+        deltas.push(old);
         continue;
       }
-      version = value[0] === WHOLE ? value.subarray(1) : undefined;
+      version = old[0] === WHOLE ? old.subarray(1) : undefined;
       isFound = true;
       break;
     }
     if (!isFound) version = this.#tables.nodes.read(key);
     for (const delta of deltas.reverse()) {
-      if (version === undefined)
-        throw storageError("storage/corrupted", { row: `node ${bytesToHex(key)}`, reason: "version missing" });
+      if (version === undefined) throw damaged(key);
       version = applyNodeDelta(delta, 1, version);
     }
     return version;
+  }
+
+  /** Blocks from `from` to `head` that changed the node, ascending. PERF: one read an epoch, a thousandth of a millisecond each. */
+  *#changesFrom(from: number, head: number, key: Uint8Array): Generator<number> {
+    for (let epoch = epochOf(from); epoch <= head; epoch += EPOCH_BLOCKS) {
+      const last = epoch + EPOCH_BLOCKS - 1;
+      if (last > head) {
+        for (let block = Math.max(from, epoch); block <= head; block++) {
+          if (this.#tables.nodeHistory.has(rowKeyOf(block, key))) yield block;
+        }
+        return;
+      }
+      const row = this.#tables.nodeEpochs.peek(rowKeyOf(epoch, key));
+      if (row === undefined) continue;
+      const bits = readUint32(row, 0);
+      for (let block = Math.max(from, epoch); block <= last; block++) {
+        if (((bits >>> (block - epoch)) & 1) === 1) yield block;
+      }
+    }
   }
 
   /** Writes nodes without remembering what they replace. */
@@ -100,61 +120,58 @@ export class NodeTables {
    * @param clearedOwners storage tries of which nothing but `nodes` remains
    */
   apply(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void {
-    const { nodes: table, nodeHistory, nodeChanges } = this.#tables;
+    const { nodes: table, nodeHistory } = this.#tables;
     const rows: { key: Uint8Array; rlp: Uint8Array | undefined }[] = [];
     for (const owner of clearedOwners) {
       for (const { key } of table.withPrefix(nodeKeyOf(owner, NO_PATH))) rows.push({ key, rlp: undefined });
     }
     for (const { owner, path, rlp } of nodes) rows.push({ key: nodeKeyOf(owner, path), rlp });
     rows.sort((a, b) => compareBytes(a.key, b.key)); // stable: the deletions of a cleared trie come before its new nodes
-    const changed: Uint8Array[] = [];
     for (let i = 0; i < rows.length; i++) {
       const { key, rlp } = rows[i]!;
       const next = rows[i + 1];
       if (next !== undefined && equalBytes(key, next.key)) continue;
-      const old = table.read(key);
+      const old = table.peek(key);
       if (old === undefined ? rlp === undefined : rlp !== undefined && equalBytes(old, rlp)) continue;
+      nodeHistory.write(rowKeyOf(number, key), encodeOldVersion(old, rlp, number, key));
       if (rlp === undefined) table.delete(key);
       else table.write(key, rlp);
-      nodeHistory.write(historyKeyOf(key, number), encodeOldVersion(old, rlp, number, key));
-      changed.push(key);
     }
-    nodeChanges.write(blockNumberKey(number), encodeKeyList(changed));
+    if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
+  }
+
+  #writeEpoch(epoch: number): void {
+    const { nodeHistory, nodeEpochs } = this.#tables;
+    const bitsByKey = new Map<string, number>(); // latin1: one character a byte, so that strings order as bytes do
+    for (const rowKey of nodeHistory.keys(blockNumberKey(epoch), blockNumberKey(epoch + EPOCH_BLOCKS))) {
+      const key = Buffer.from(rowKey.buffer, rowKey.byteOffset, rowKey.length).toString("latin1", BLOCK_NUMBER_SIZE);
+      const bit = 1 << (readBlockNumber(rowKey, 0) - epoch);
+      bitsByKey.set(key, (bitsByKey.get(key) ?? 0) | bit);
+    }
+    const row = new Uint8Array(EPOCH_ROW_SIZE);
+    for (const key of [...bitsByKey.keys()].sort()) {
+      writeUint32(row, 0, bitsByKey.get(key)!);
+      nodeEpochs.write(rowKeyOf(epoch, Buffer.from(key, "latin1")), row);
+    }
   }
 
   /** Takes the changes of block `number`, the head, back. */
   unwind(number: number): void {
-    const { nodes: table, nodeHistory, nodeChanges } = this.#tables;
-    const list = nodeChanges.read(blockNumberKey(number));
-    if (list === undefined) throw storageError("storage/unwind-too-deep", { number });
-    for (const key of decodeKeyList(list)) {
-      const historyKey = historyKeyOf(key, number);
-      const old = nodeHistory.read(historyKey);
-      if (old === undefined) throw storageError("storage/corrupted", { row: `node history ${bytesToHex(key)}`, reason: "missing" });
+    const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
+    if (isLastOfEpoch(number)) deleteAll(nodeEpochs, blockNumberKey(epochOf(number)));
+    for (const { key: rowKey, value: old } of [...nodeHistory.withPrefix(blockNumberKey(number))]) {
+      const key = rowKey.subarray(BLOCK_NUMBER_SIZE);
       if (old[0] === ABSENT) table.delete(key);
       else if (old[0] === WHOLE) table.write(key, old.subarray(1));
       else table.write(key, applyNodeDelta(old, 1, table.read(key) ?? NO_PATH));
-      nodeHistory.delete(historyKey);
+      nodeHistory.delete(rowKey);
     }
-    nodeChanges.delete(blockNumberKey(number));
   }
 
-  /** Forgets the history of the oldest kept block, if it is at or below `number`; returns that block. */
-  pruneOldest(number: number): number | undefined {
-    const { nodeHistory, nodeChanges } = this.#tables;
-    const oldest = nodeChanges.firstFrom(blockNumberKey(0));
-    if (oldest === undefined) return undefined;
-    const block = readBlockNumber(oldest.key, 0);
-    if (block > number) return undefined;
-    for (const key of decodeKeyList(oldest.value)) nodeHistory.delete(historyKeyOf(key, block));
-    nodeChanges.delete(oldest.key);
-    return block;
-  }
-
-  /** The lowest block whose node changes are kept: tries are readable from the block before it. */
-  oldestChanges(): number | undefined {
-    const oldest = this.#tables.nodeChanges.firstFrom(blockNumberKey(0));
-    return oldest === undefined ? undefined : readBlockNumber(oldest.key, 0);
+  /** Forgets the history of block `number`, the oldest kept. */
+  prune(number: number): void {
+    deleteAll(this.#tables.nodeHistory, blockNumberKey(number));
+    if (isLastOfEpoch(number)) deleteAll(this.#tables.nodeEpochs, blockNumberKey(epochOf(number)));
   }
 
   /** Every node of one trie by path, ascending. */
@@ -164,12 +181,22 @@ export class NodeTables {
   }
 }
 
-function historyKeyOf(key: Uint8Array, number: number): Uint8Array {
-  const historyKey = new Uint8Array(key.length + 1 + BLOCK_NUMBER_SIZE);
-  historyKey.set(key);
-  historyKey[key.length] = PATH_END;
-  writeBlockNumber(historyKey, key.length + 1, number);
-  return historyKey;
+function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
+  const rowKey = new Uint8Array(BLOCK_NUMBER_SIZE + key.length);
+  writeBlockNumber(rowKey, 0, number);
+  rowKey.set(key, BLOCK_NUMBER_SIZE);
+  return rowKey;
+}
+
+const epochOf = (number: number): number => number - (number % EPOCH_BLOCKS);
+const isLastOfEpoch = (number: number): boolean => number % EPOCH_BLOCKS === EPOCH_BLOCKS - 1;
+
+function deleteAll(table: Table, prefix: Uint8Array): void {
+  for (const key of [...table.keysWithPrefix(prefix)]) table.delete(key);
+}
+
+function damaged(key: Uint8Array): Error {
+  return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });
 }
 
 function encodeOldVersion(old: Uint8Array | undefined, next: Uint8Array | undefined, number: number, key: Uint8Array): Uint8Array {
@@ -190,39 +217,6 @@ function isWholeTurn(number: number, key: Uint8Array): boolean {
 function withKind(kind: number, bytes: Uint8Array): Uint8Array {
   const value = new Uint8Array(1 + bytes.length);
   value[0] = kind;
-  value.set(bytes, 1);
+  for (let i = 0; i < bytes.length; i++) value[1 + i] = bytes[i]!; // `bytes` may be what `Table.peek` gives
   return value;
-}
-
-/** @param keys ascending */
-function encodeKeyList(keys: readonly Uint8Array[]): Uint8Array {
-  let size = 0;
-  for (const key of keys) size += 2 + key.length;
-  const list = new Uint8Array(size);
-  let at = 0;
-  let before: Uint8Array = NO_PATH;
-  for (const key of keys) {
-    const limit = Math.min(before.length, key.length);
-    let shared = 0;
-    while (shared < limit && before[shared] === key[shared]) shared++;
-    list[at++] = shared;
-    list[at++] = key.length - shared;
-    for (let i = shared; i < key.length; i++) list[at++] = key[i]!;
-    before = key;
-  }
-  return list.slice(0, at);
-}
-
-function* decodeKeyList(list: Uint8Array): Generator<Uint8Array> {
-  let key: Uint8Array = NO_PATH;
-  for (let at = 0; at < list.length; ) {
-    const shared = list[at]!;
-    const further = list[at + 1]!;
-    const next = new Uint8Array(shared + further);
-    next.set(key.subarray(0, shared));
-    next.set(list.subarray(at + 2, at + 2 + further), shared);
-    at += 2 + further;
-    key = next;
-    yield key;
-  }
 }

@@ -27,7 +27,7 @@ const TABLE_NAMES = [
   "codes",
   "nodes",
   "nodeHistory",
-  "nodeChanges",
+  "nodeEpochs",
   "logs",
 ] as const;
 
@@ -58,14 +58,18 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     if (row === undefined && names.length > 1) throw storageError("storage/foreign-database", { folder });
     if (row !== undefined) assertFormat(folder, row);
     if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
-    if (row === undefined) environment.atomically(() => meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT)));
     const opened: Record<string, Table> = {};
-    for (const name of TABLE_NAMES) {
-      const table = environment.openTable(name);
-      // A reader that comes while the writer makes the tables for the first time.
-      if (table === undefined) throw storageError("storage/no-database", { folder });
-      opened[name] = table;
-    }
+    const openAll = (): void => {
+      if (row === undefined) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
+      for (const name of TABLE_NAMES) {
+        const table = environment.openTable(name);
+        // A reader that comes while the writer makes the tables for the first time.
+        if (table === undefined) throw storageError("storage/no-database", { folder });
+        opened[name] = table;
+      }
+    };
+    if (options.readOnly) openAll();
+    else environment.atomically(openAll); // one commit, not one a table
     return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
   } catch (error) {
     environment.abandon();

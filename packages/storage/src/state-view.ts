@@ -91,6 +91,7 @@ export class StoredNodeView implements TrieNodeReader {
 
   readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
     const { nodes } = this.#source;
-    return this.#pinned.isHead() ? nodes.readNode(owner, path) : nodes.readNodeAt(this.#pinned.number, owner, path);
+    if (this.#pinned.isHead()) return nodes.readNode(owner, path);
+    return nodes.readNodeAt(this.#pinned.number, this.#source.currentHead().number, owner, path);
   }
 }

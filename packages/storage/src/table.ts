@@ -91,6 +91,23 @@ export class Table {
     }
   }
 
+  /** Keys from `start` up to, not including, `end`, as in `range`. */
+  *keys(start: Uint8Array, end?: Uint8Array): Generator<Uint8Array> {
+    try {
+      const options = end === undefined ? { start } : { start, end };
+      for (const key of this.#db.getKeys(options)) yield plain(key);
+    } catch (error) {
+      throw toStorageError(error, this.#folder);
+    }
+  }
+
+  *keysWithPrefix(prefix: Uint8Array): Generator<Uint8Array> {
+    for (const key of this.keys(prefix)) {
+      if (!startsWith(key, prefix)) return;
+      yield key;
+    }
+  }
+
   stats(): TableStats {
     const stats = this.#db.getStats() as Record<
       "pageSize" | "treeBranchPageCount" | "treeLeafPageCount" | "overflowPages" | "entryCount",
