@@ -1,5 +1,13 @@
 import { join } from "node:path";
-import { createSenderCache, type HeadChange, initGenesis, newEngine, openChain, storedGenesisHash } from "@rnode/chain";
+import {
+  create2DeployerCodeFrom,
+  createSenderCache,
+  type HeadChange,
+  initGenesis,
+  newEngine,
+  openChain,
+  storedGenesisHash,
+} from "@rnode/chain";
 import { createRpcServer, type RpcServer, type RpcServerLimits, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createMetrics, type Logger, type MetricFactory, noMetrics, startMetricsServer } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
@@ -20,6 +28,7 @@ import { CallService } from "./rpc/call-service.ts";
 import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
 import { GasPriceOracle } from "./rpc/gas-price.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
+import { TraceService } from "./tracing/trace-service.ts";
 
 const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
 const MIB = 1024 * 1024;
@@ -105,11 +114,13 @@ async function start(
   const backend: ReadBackend = { profile, chain, store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
+  const calls = new CallService(backend, newEngine(), { gasCap: rpc.gascap });
   const services: RpcServices = {
     backend,
     chain,
     pool,
-    calls: new CallService(backend, newEngine(), { gasCap: rpc.gascap }),
+    calls,
+    traces: new TraceService(backend, calls, newEngine(), create2DeployerCodeFrom(chainOptions.upgradesDir)),
     gasPrice: new GasPriceOracle(backend),
     filters,
     logLimits,

@@ -10,6 +10,8 @@ import {
   toQuantity,
 } from "@rnode/primitives";
 import { createProof } from "@rnode/trie";
+import { accessListToJson } from "../json/transaction-json.ts";
+import { HALT_TEXTS } from "../profile/halt-texts.ts";
 import { blockIdOf, requireState, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../rpc/call-request.ts";
@@ -92,6 +94,17 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       params: callParams,
       handler: ([request, selector, state, overrides]) =>
         bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
+    }),
+    eth_createAccessList: method({
+      params: callParams,
+      handler: ([request, selector, state, overrides]) => {
+        const { accessList, gasUsed, halt } = calls.createAccessList(request, selector ?? LATEST, { state, block: overrides });
+        return {
+          accessList: accessListToJson(accessList),
+          gasUsed: toQuantity(gasUsed),
+          ...(halt !== undefined && { error: HALT_TEXTS[halt] }),
+        };
+      },
     }),
     eth_estimateGas: method({
       params: callParams,

@@ -1,5 +1,6 @@
 import { type MethodTable, method } from "@rnode/jsonrpc";
 import { debugRawMethods } from "./debug.ts";
+import { debugTraceMethods } from "./debug-trace.ts";
 import { ethBlockMethods } from "./eth-blocks.ts";
 import { ethFeeMethods } from "./eth-fees.ts";
 import { ethLogMethods } from "./eth-logs.ts";
@@ -24,7 +25,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
   }),
   net: netMethods,
   web3: web3Methods,
-  debug: debugRawMethods,
+  debug: (services) => ({ ...debugRawMethods(services), ...debugTraceMethods(services) }),
   txpool: txpoolMethods,
   trace: () => ({}),
   miner: minerMethods,

@@ -5,6 +5,7 @@ import type { CallService } from "../rpc/call-service.ts";
 import type { FilterRegistry } from "../rpc/filters.ts";
 import type { GasPriceOracle } from "../rpc/gas-price.ts";
 import type { LogLimits } from "../rpc/log-query.ts";
+import type { TraceService } from "../tracing/trace-service.ts";
 
 /** What the methods of the public namespaces work with. */
 export interface RpcServices {
@@ -12,6 +13,7 @@ export interface RpcServices {
   readonly chain: Pick<Chain, "setMaxDaSize">;
   readonly pool: PoolService;
   readonly calls: CallService;
+  readonly traces: TraceService;
   readonly gasPrice: GasPriceOracle;
   readonly filters: FilterRegistry;
   readonly logLimits: LogLimits;

@@ -1,30 +1,11 @@
 import type { AttributesFault } from "@rnode/chain";
-import type { HaltReason } from "@rnode/evm";
 import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
 import { engineError } from "../engine/engine-errors.ts";
 import { GO_TARGET, VERSION } from "../version.ts";
+import { HALT_TEXTS } from "./halt-texts.ts";
 import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 
 const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
-
-const HALT_TEXTS: Readonly<Record<Exclude<HaltReason, "revert">, string>> = {
-  "out-of-gas": "out of gas",
-  "stack-underflow": "stack underflow",
-  "stack-overflow": "stack limit reached 1024 (1024)",
-  "invalid-jump": "invalid jump destination",
-  "invalid-opcode": "invalid opcode",
-  "static-state-change": "write protection",
-  "return-data-out-of-bounds": "return data out of bounds",
-  "call-depth": "max call depth exceeded",
-  "insufficient-balance": "insufficient balance for transfer",
-  "create-collision": "contract address collision",
-  "code-too-large": "max code size exceeded",
-  "initcode-too-large": "max initcode size exceeded",
-  "invalid-code-prefix": "invalid code: must not begin with 0xef",
-  "nonce-overflow": "nonce uint64 overflow",
-  "precompile-failure": "precompile failed",
-  "deposit-failed": "failed deposit",
-};
 
 function callError(fault: CallFault): RpcErrorBody {
   switch (fault.kind) {

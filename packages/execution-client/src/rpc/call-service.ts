@@ -1,9 +1,11 @@
 import { type BlockSelector, blockEnvironment } from "@rnode/chain";
-import type { BlockEnvironment, BlockExecution, CallMessage, CallOutcome, EvmEngine } from "@rnode/evm";
+import type { BlockEnvironment, BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import type { AccessListEntry } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { CallFault } from "../profile/profile.ts";
+import { AccessListTracer } from "../tracing/access-list-tracer.ts";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "./backend.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "./call-request.ts";
 import { revertReason } from "./revert-reason.ts";
@@ -23,8 +25,18 @@ export interface PreparedCall {
   readonly execution: BlockExecution;
   readonly message: CallMessage;
   readonly at: HeaderAt & { readonly state: StateView };
-  readonly engine: EvmEngine;
 }
+
+export interface AccessListResult {
+  readonly accessList: readonly AccessListEntry[];
+  readonly gasUsed: bigint;
+  /** why the call failed; the list is then what it touched until there */
+  readonly halt: HaltReason | undefined;
+}
+
+/** Lists only grow between runs: their size tells whether something is new. */
+const sizeOf = (list: readonly AccessListEntry[]): number =>
+  list.reduce((size, { storageKeys }) => size + 1 + storageKeys.length, 0);
 
 const ESTIMATE_ERROR_RATIO = 0.015;
 const PLAIN_TRANSFER_GAS = 21_000n;
@@ -88,20 +100,40 @@ export class CallService {
     return high;
   }
 
+  /**
+   * `eth_createAccessList`: what the call touches. Listing a slot changes the gas, and with it perhaps what is touched: it runs
+   * until nothing new comes.
+   *
+   * @throws {RpcError}
+   */
+  createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): AccessListResult {
+    for (let accessList = request.accessList ?? []; ; ) {
+      const from = request.from ?? ZERO_ADDRESS;
+      const excluded = request.to === undefined ? [from] : [from, request.to];
+      const tracer = new AccessListTracer(accessList, excluded);
+      const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, tracer);
+      const { gasUsed, halt, status } = execution.call(message);
+      const touched = tracer.list();
+      if (sizeOf(touched) === sizeOf(accessList)) return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined };
+      accessList = touched;
+    }
+  }
+
   /** @throws {RpcError} unknown block, missing state, fees or funds that do not fit */
-  prepare(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): PreparedCall {
+  prepare(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}, tracer?: EvmTracer): PreparedCall {
     const at = requireState(this.#backend, selector);
     const rules = rulesAt(this.#backend, at.header);
     const environment = overridden(blockEnvironment(rules, at.header), overrides.block);
     const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
     // A call that offers no fee sees no base fee either.
     const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
+    this.#engine.setTracer(tracer);
     const execution = this.#engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
     applyStateOverrides(execution, overrides.state ?? []);
     const from = request.from ?? ZERO_ADDRESS;
     const gasLimit = this.#gasLimit(execution, request, from, gasPrice);
     const { to, value, data, accessList } = request;
-    return { execution, message: { from, to, gasLimit, value, data, gasPrice, accessList }, at, engine: this.#engine };
+    return { execution, message: { from, to, gasLimit, value, data, gasPrice, accessList }, at };
   }
 
   /** Wei a gas; 0 when the request names no fee. */

@@ -1,0 +1,22 @@
+import type { HaltReason } from "@rnode/evm";
+
+/** How Geth words why a message ended; traces of both profiles use these. */
+export const HALT_TEXTS: Readonly<Record<HaltReason, string>> = {
+  revert: "execution reverted",
+  "out-of-gas": "out of gas",
+  "stack-underflow": "stack underflow",
+  "stack-overflow": "stack limit reached 1024 (1024)",
+  "invalid-jump": "invalid jump destination",
+  "invalid-opcode": "invalid opcode",
+  "static-state-change": "write protection",
+  "return-data-out-of-bounds": "return data out of bounds",
+  "call-depth": "max call depth exceeded",
+  "insufficient-balance": "insufficient balance for transfer",
+  "create-collision": "contract address collision",
+  "code-too-large": "max code size exceeded",
+  "initcode-too-large": "max initcode size exceeded",
+  "invalid-code-prefix": "invalid code: must not begin with 0xef",
+  "nonce-overflow": "nonce uint64 overflow",
+  "precompile-failure": "precompile failed",
+  "deposit-failed": "failed deposit",
+};
