@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { createDecompressor } from "./decompressor.ts";
 import { inflateWhatDecodes } from "./inflate.ts";
 
-const { decompress } = createDecompressor();
+const decompressor = createDecompressor();
+const decompress = (kind: "zlib" | "brotli", bytes: Uint8Array, maxBytes: number) => decompressor.decompress(kind, bytes, maxBytes);
 const LIMIT = 10_000_000;
 
 /** Bytes of a small alphabet: they compress, and do not repeat. */

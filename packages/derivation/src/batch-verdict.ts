@@ -1,5 +1,6 @@
 /** Why a batch can never become part of the chain (unless L1 reorganises). Spec: protocol/02 §7.1, §7.3 */
 export type BatchDropReason =
+  /** Holocene: a gap */
   | "timestamp-in-future"
   | "timestamp-in-past"
   | "parent-hash-mismatch"
@@ -14,9 +15,9 @@ export type BatchDropReason =
   | "empty-transaction"
   | "deposit-transaction"
   | "set-code-before-isthmus"
-  | "unsupported-transaction-type"
   // span batches
   | "span-before-delta"
+  | "malformed-transaction"
   | "span-misaligned"
   | "span-parent-mismatch"
   | "span-origin-mismatch"

@@ -1,6 +1,10 @@
+export { prepareAttributes } from "./attributes.ts";
 export type { BatchDropReason, BatchVerdict } from "./batch-verdict.ts";
 export type { DerivationConfig } from "./config.ts";
 export * from "./observer.ts";
+export { createDerivationPipeline, isCriticalDerivationError } from "./pipeline.ts";
 export * from "./pipeline-types.ts";
 export * from "./providers.ts";
 export * from "./pull.ts";
+export { type DerivationRules, derivationRules, maxSequencerDriftSec } from "./rules.ts";
+export * from "./sync-start.ts";

@@ -40,7 +40,6 @@ export type ChannelEvent =
   | "too-large"
   /** neither zlib nor an allowed brotli channel */
   | "unknown-compression"
-  | "bad-compression-header"
   /** read to the end of what came out of the decompressor */
   | "read"
   /** content after the batches read so far is malformed and was skipped */

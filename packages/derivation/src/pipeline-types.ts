@@ -37,7 +37,9 @@ export type DerivationErrorCode =
   | "derivation/bad-deposit-log"
   | "derivation/bad-config-update"
   /** critical: see `depositsOnly` */
-  | "derivation/already-deposits-only";
+  | "derivation/already-deposits-only"
+  /** the rollup config has an alternative data availability layer */
+  | "derivation/alt-da-not-supported";
 
 export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */

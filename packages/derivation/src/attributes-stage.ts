@@ -1,0 +1,56 @@
+import type { L2BlockRef } from "@rnode/protocol";
+import { prepareAttributes } from "./attributes.ts";
+import type { NextBatch } from "./batch-queue.ts";
+import type { DerivationConfig } from "./config.ts";
+import type { L1Position } from "./l1-traversal.ts";
+import type { DerivedAttributes } from "./pipeline-types.ts";
+import type { L1Provider, L2Provider } from "./providers.ts";
+import type { Pull, Stage } from "./pull.ts";
+
+/** Completes batches to payload attributes. Spec: derivation.md#payload-attributes-derivation */
+export class AttributesStage implements Stage<DerivedAttributes> {
+  readonly #config: DerivationConfig;
+  readonly #position: L1Position;
+  readonly #previous: Stage<NextBatch>;
+  readonly #providers: { readonly l1: L1Provider; readonly l2: L2Provider };
+  /** kept until its attributes are complete: providers can fail */
+  #batch: NextBatch | undefined;
+
+  constructor(
+    config: DerivationConfig,
+    position: L1Position,
+    previous: Stage<NextBatch>,
+    providers: { readonly l1: L1Provider; readonly l2: L2Provider },
+  ) {
+    this.#config = config;
+    this.#position = position;
+    this.#previous = previous;
+    this.#providers = providers;
+  }
+
+  reset(): void {
+    this.#batch = undefined;
+  }
+
+  async next(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
+    if (this.#batch === undefined) {
+      const pulled = await this.#previous.next(l2SafeHead);
+      if (pulled.kind !== "value") return pulled;
+      this.#batch = pulled.value;
+    }
+    const { batch, isLastInSpan } = this.#batch;
+    if (batch.parentHash !== l2SafeHead.hash || batch.timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {
+      const detail = `the batch at ${batch.timestamp} s builds on ${batch.parentHash}, the safe head is ${l2SafeHead.number} ${l2SafeHead.hash}`;
+      return { kind: "reset", reason: "parent-mismatch", detail };
+    }
+    const prepared = await prepareAttributes(this.#config, this.#providers, l2SafeHead, batch.epoch);
+    if (prepared.kind !== "value") return prepared;
+    this.#batch = undefined;
+    const { origin, rules } = this.#position;
+    const attributes = { ...prepared.value, transactions: [...(prepared.value.transactions ?? []), ...batch.transactions] };
+    return {
+      kind: "value",
+      value: { attributes, parent: l2SafeHead, isLastInSpan, derivedFrom: origin, isHolocene: rules.isHolocene },
+    };
+  }
+}

@@ -1,0 +1,140 @@
+import { CodedError, hexToBytes, isCodedError } from "@rnode/primitives";
+import {
+  applySystemConfigUpdates,
+  type BlockId,
+  type DepositTransaction,
+  depositsFromReceipts,
+  encodeTransaction,
+  isActivationBlock,
+  isOpForkActive,
+  type L2BlockRef,
+  l1BlobBaseFee,
+  l1InfoDeposit,
+  type PayloadAttributes,
+  PREDEPLOYS,
+  type SystemConfig,
+  upgradesOfBlock,
+} from "@rnode/protocol";
+import type { DerivationConfig } from "./config.ts";
+import type { DerivationErrorCode } from "./pipeline-types.ts";
+import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
+import type { Pull } from "./pull.ts";
+
+/** What the epoch brings to the block. */
+interface EpochInput {
+  readonly origin: L1BlockHeader;
+  readonly deposits: readonly DepositTransaction[];
+  readonly systemConfig: SystemConfig;
+  readonly sequenceNumber: number;
+}
+
+/**
+ * The attributes of the block after `parent` with the L1 origin `epoch`, before any batch: L1 info, deposits and upgrades as
+ * transactions, `noTxPool` set. The sequencer uses them too. Spec: derivation.md#deriving-payload-attributes, protocol/02 §8.1
+ *
+ * @throws {CodedError} derivation/l2-block-missing; critical: derivation/bad-deposit-log, derivation/bad-config-update, upgrade/*
+ */
+export async function prepareAttributes(
+  config: DerivationConfig,
+  providers: { readonly l1: L1Provider; readonly l2: Pick<L2Provider, "systemConfigByHash"> },
+  parent: L2BlockRef,
+  epoch: BlockId,
+): Promise<Pull<PayloadAttributes>> {
+  const { rollup } = config;
+  const pulled = await epochInput(config, providers, parent, epoch);
+  if (pulled.kind !== "value") return pulled;
+  const { origin, deposits, systemConfig, sequenceNumber } = pulled.value;
+  const timestamp = parent.timestamp + rollup.blockTimeSec;
+  if (timestamp < origin.timestamp) {
+    const detail = `L2 block ${parent.number + 1} at ${timestamp} s would be older than its L1 origin ${origin.number} at ${origin.timestamp} s`;
+    return { kind: "reset", reason: "time-invariant", detail };
+  }
+  const facts = {
+    number: origin.number,
+    hash: hexToBytes(origin.hash),
+    timestamp: origin.timestamp,
+    baseFeePerGas: origin.baseFeePerGas,
+    blobBaseFee: l1BlobBaseFee(rollup, config.l1BlobSchedule, origin),
+  };
+  const l1Info = l1InfoDeposit(rollup, facts, systemConfig, sequenceNumber, timestamp);
+  const upgrades = upgradesOfBlock(rollup, timestamp, config.upgradeArtifact);
+  const value: PayloadAttributes = {
+    timestamp,
+    prevRandao: origin.mixHash,
+    suggestedFeeRecipient: PREDEPLOYS.sequencerFeeVault,
+    transactions: [l1Info, ...deposits, ...upgrades.transactions].map(encodeTransaction),
+    noTxPool: true,
+    gasLimit: systemConfig.gasLimit + upgrades.extraGas,
+    ...forkAttributes(config, origin, systemConfig, timestamp),
+  };
+  return { kind: "value", value };
+}
+
+async function epochInput(
+  { rollup }: DerivationConfig,
+  { l1, l2 }: { readonly l1: L1Provider; readonly l2: Pick<L2Provider, "systemConfigByHash"> },
+  parent: L2BlockRef,
+  epoch: BlockId,
+): Promise<Pull<EpochInput>> {
+  const parentConfig = await l2.systemConfigByHash(parent.hash);
+  if (parentConfig === undefined) {
+    throw new CodedError<DerivationErrorCode>("derivation/l2-block-missing", { number: parent.number, hash: parent.hash });
+  }
+  const isGone = (): Pull<never> => ({
+    kind: "reset",
+    reason: "l1-reorg",
+    detail: `L1 block ${epoch.number} ${epoch.hash} is gone`,
+  });
+  const mismatch = (got: string): Pull<never> => {
+    const detail = `L2 block ${parent.number} ${parent.hash} has the L1 origin ${parent.l1Origin.number} ${parent.l1Origin.hash}; the epoch ${epoch.number} does not follow it: ${got}`;
+    return { kind: "reset", reason: "origin-mismatch", detail };
+  };
+  const origin = await l1.blockByHash(epoch.hash);
+  if (origin === undefined) return isGone();
+  if (epoch.number === parent.l1Origin.number) {
+    if (epoch.hash !== parent.l1Origin.hash) return mismatch(epoch.hash);
+    const sequenceNumber = parent.sequenceNumber + 1;
+    return { kind: "value", value: { origin, deposits: [], systemConfig: parentConfig, sequenceNumber } };
+  }
+  if (origin.parentHash !== parent.l1Origin.hash) return mismatch(`its parent is ${origin.parentHash}`);
+  const receipts = await l1.receipts(origin.hash);
+  if (receipts === undefined) return isGone();
+  const l1Block = origin.number;
+  const deposits = readLogs("derivation/bad-deposit-log", l1Block, () =>
+    depositsFromReceipts(receipts, rollup.depositContractAddress, hexToBytes(origin.hash)),
+  );
+  const systemConfig = readLogs("derivation/bad-config-update", l1Block, () =>
+    applySystemConfigUpdates(rollup, parentConfig, receipts, origin.timestamp),
+  );
+  return { kind: "value", value: { origin, deposits, systemConfig, sequenceNumber: 0 } };
+}
+
+function readLogs<T>(code: DerivationErrorCode, l1Block: number, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isCodedError(cause)) throw cause;
+    throw new CodedError<DerivationErrorCode>(code, { l1Block, cause: cause.code }, { cause });
+  }
+}
+
+const ZERO_EIP1559_PARAMS = new Uint8Array(8);
+
+/** Attributes that exist only from a fork on. */
+function forkAttributes(
+  { rollup }: DerivationConfig,
+  origin: L1BlockHeader,
+  systemConfig: SystemConfig,
+  timestamp: number,
+): Partial<PayloadAttributes> {
+  const { forkTimes, blockTimeSec } = rollup;
+  const isActive = (fork: "canyon" | "ecotone" | "holocene" | "jovian") => isOpForkActive(forkTimes, fork, timestamp);
+  const isHoloceneActivation = isActivationBlock(forkTimes, "holocene", timestamp, blockTimeSec);
+  return {
+    ...(isActive("canyon") ? { withdrawals: [] } : {}),
+    ...(isActive("ecotone") ? { parentBeaconBlockRoot: origin.parentBeaconBlockRoot ?? new Uint8Array(32) } : {}),
+    // Zeros make the engine write the chain's constants into the header, from where later blocks take them.
+    ...(isActive("holocene") ? { eip1559Params: isHoloceneActivation ? ZERO_EIP1559_PARAMS : systemConfig.eip1559Params } : {}),
+    ...(isActive("jovian") ? { minBaseFee: systemConfig.minBaseFee } : {}),
+  };
+}

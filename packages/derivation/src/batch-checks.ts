@@ -1,0 +1,85 @@
+import { isActivationBlock, isOpForkActive, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
+import type { BlockBatch } from "./read-batch.ts";
+import { derivationRules, maxSequencerDriftSec } from "./rules.ts";
+
+/** What a batch is judged by. */
+export interface BatchContext {
+  readonly config: RollupConfig;
+  /** L1 blocks known as origins, ascending; the first is the current epoch */
+  readonly l1Blocks: readonly L1BlockRef[];
+  /** parent of the wanted block */
+  readonly l2SafeHead: L2BlockRef;
+  /** the L1 block in which the batch became readable */
+  readonly inclusion: L1BlockRef;
+}
+
+const DEPOSIT_TYPE = 0x7e;
+const SET_CODE_TYPE = 0x04;
+/** In their activation blocks only deposits are allowed. */
+const FORKS_WITH_EMPTY_ACTIVATION_BLOCK = ["jovian", "karst", "interop"] as const;
+
+/** Spec: protocol/02 §7.1, in its order. */
+export function checkSingularBatch(context: BatchContext, batch: BlockBatch): BatchVerdict {
+  const { config, l1Blocks, l2SafeHead, inclusion } = context;
+  const [epoch, nextEpoch] = l1Blocks;
+  if (epoch === undefined) return { kind: "undecided", reason: "no-l1-blocks" };
+  const { isHolocene } = derivationRules(config, inclusion.timestamp);
+  const nextTimestamp = l2SafeHead.timestamp + config.blockTimeSec;
+  if (batch.timestamp > nextTimestamp) return isHolocene ? drop("timestamp-in-future") : FUTURE;
+  if (batch.timestamp < nextTimestamp) return isHolocene ? PAST : drop("timestamp-in-past");
+  if (batch.parentHash !== l2SafeHead.hash) return drop("parent-hash-mismatch");
+  if (batch.epoch.number + config.seqWindowSize < inclusion.number) return drop("included-too-late");
+  if (batch.epoch.number < epoch.number) return drop("epoch-too-old");
+  if (batch.epoch.number > epoch.number + 1) return drop("epoch-too-new");
+  const origin = batch.epoch.number === epoch.number ? epoch : nextEpoch;
+  if (origin === undefined) return { kind: "undecided", reason: "next-origin-unknown" };
+  if (batch.epoch.hash !== origin.hash) return drop("epoch-hash-mismatch");
+  const hasAdvanced = origin !== epoch;
+  return (
+    checkTime(config, batch, origin, nextEpoch, hasAdvanced) ??
+    checkTransactions(config, batch.timestamp, batch.transactions) ??
+    ACCEPT
+  );
+}
+
+/**
+ * The block must not be older than its origin, nor too much newer: then it must be empty, and only when the next origin could not
+ * have been adopted.
+ *
+ * @param nextOrigin the L1 block after `origin`; used only if the block did not advance the origin
+ * @returns undefined when nothing is wrong
+ */
+export function checkTime(
+  config: RollupConfig,
+  block: { readonly timestamp: number; readonly transactions: readonly Uint8Array[] },
+  origin: L1BlockRef,
+  nextOrigin: L1BlockRef | undefined,
+  hasAdvanced: boolean,
+): BatchVerdict | undefined {
+  if (block.timestamp < origin.timestamp) return drop("before-l1-origin");
+  if (block.timestamp <= origin.timestamp + maxSequencerDriftSec(config, origin.timestamp)) return undefined;
+  if (block.transactions.length > 0) return drop("exceeds-sequencer-drift");
+  if (hasAdvanced) return undefined;
+  if (nextOrigin === undefined) return { kind: "undecided", reason: "next-origin-unknown" };
+  return block.timestamp >= nextOrigin.timestamp ? drop("must-advance-origin") : undefined;
+}
+
+/** @returns undefined when nothing is wrong */
+export function checkTransactions(
+  config: RollupConfig,
+  timestampSec: number,
+  transactions: readonly Uint8Array[],
+): BatchVerdict | undefined {
+  if (transactions.length === 0) return undefined;
+  const isActivated = (fork: (typeof FORKS_WITH_EMPTY_ACTIVATION_BLOCK)[number]) =>
+    isActivationBlock(config.forkTimes, fork, timestampSec, config.blockTimeSec);
+  if (FORKS_WITH_EMPTY_ACTIVATION_BLOCK.some(isActivated)) return drop("transactions-in-activation-block");
+  const allowsSetCode = isOpForkActive(config.forkTimes, "isthmus", timestampSec);
+  for (const transaction of transactions) {
+    if (transaction.length === 0) return drop("empty-transaction");
+    if (transaction[0] === DEPOSIT_TYPE) return drop("deposit-transaction");
+    if (transaction[0] === SET_CODE_TYPE && !allowsSetCode) return drop("set-code-before-isthmus");
+  }
+  return undefined;
+}

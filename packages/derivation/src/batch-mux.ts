@@ -1,0 +1,49 @@
+import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import { BatchQueue, type NextBatch } from "./batch-queue.ts";
+import { BatchStage } from "./batch-stage.ts";
+import type { ChannelReader } from "./channel-reader.ts";
+import type { L1Position } from "./l1-traversal.ts";
+import { L1Window } from "./l1-window.ts";
+import type { DerivationObserver } from "./observer.ts";
+import type { L2Provider } from "./providers.ts";
+import type { Pull, Stage } from "./pull.ts";
+
+/** The batch of the next block: out of the batch queue before Holocene, out of the batch stage from then on. */
+export class BatchMux implements Stage<NextBatch> {
+  readonly #position: L1Position;
+  readonly #window = new L1Window();
+  readonly #queue: BatchQueue;
+  readonly #stage: BatchStage;
+
+  constructor(
+    config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
+    position: L1Position,
+    previous: ChannelReader,
+    l2: L2Provider,
+    observer: DerivationObserver,
+  ) {
+    this.#position = position;
+    this.#queue = new BatchQueue(config.rollup, position, this.#window, previous, l2, observer);
+    this.#stage = new BatchStage(config, position, this.#window, previous, l2, observer);
+  }
+
+  reset(base: L1BlockRef): void {
+    this.#window.reset(base);
+    this.#queue.reset();
+    this.#stage.reset();
+  }
+
+  /** Holocene begins: waiting batches are dropped, the L1 blocks are kept. */
+  activateHolocene(): void {
+    this.#queue.reset();
+  }
+
+  /** Nothing to do before Holocene: there a bad batch says nothing about those after it. */
+  flush(): void {
+    if (this.#position.rules.isHolocene) this.#stage.flush();
+  }
+
+  next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
+    return (this.#position.rules.isHolocene ? this.#stage : this.#queue).next(l2SafeHead);
+  }
+}

@@ -1,0 +1,155 @@
+import { CodedError, type Hex } from "@rnode/primitives";
+import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
+import { type BatchContext, checkSingularBatch } from "./batch-checks.ts";
+import type { NextBatch } from "./batch-queue.ts";
+import { ACCEPT, type BatchVerdict, drop } from "./batch-verdict.ts";
+import type { L1Position } from "./l1-traversal.ts";
+import type { L1Window } from "./l1-window.ts";
+import type { DerivationObserver } from "./observer.ts";
+import type { DerivationErrorCode } from "./pipeline-types.ts";
+import type { L2Provider } from "./providers.ts";
+import { AGAIN, type Pull, type Stage } from "./pull.ts";
+import { type BlockBatch, observed, observedBlock, type ReadBatch, type SpanRead } from "./read-batch.ts";
+import { checkSpanOverlap, checkSpanPrefix } from "./span-batch-checks.ts";
+import { SpanQueue } from "./span-queue.ts";
+
+/** A batch that may be the next block's. */
+interface Candidate {
+  readonly batch: BlockBatch;
+  readonly channelId: Hex | undefined;
+  readonly fromSpan: boolean;
+}
+
+/** Holocene: batches come in order; one that does not fit ends its channel. Spec: holocene/derivation.md#batch-queue, protocol/02 §7.5 */
+export class BatchStage implements Stage<NextBatch> {
+  readonly #config: RollupConfig;
+  readonly #checksOverlap: boolean;
+  readonly #position: L1Position;
+  readonly #window: L1Window;
+  readonly #previous: Stage<ReadBatch> & { flush(): void };
+  readonly #l2: L2Provider;
+  readonly #observer: DerivationObserver;
+  readonly #span = new SpanQueue();
+  /** read, and not judged yet because a provider failed */
+  #arriving: SpanRead | undefined;
+
+  constructor(
+    config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
+    position: L1Position,
+    window: L1Window,
+    previous: Stage<ReadBatch> & { flush(): void },
+    l2: L2Provider,
+    observer: DerivationObserver,
+  ) {
+    this.#config = config.rollup;
+    this.#checksOverlap = config.checksOverlap;
+    this.#position = position;
+    this.#window = window;
+    this.#previous = previous;
+    this.#l2 = l2;
+    this.#observer = observer;
+  }
+
+  reset(): void {
+    this.#span.clear();
+    this.#arriving = undefined;
+  }
+
+  /** Forward invalidation: what follows in the span and in the channel builds on something that is not in the chain. */
+  flush(): void {
+    this.reset();
+    this.#previous.flush();
+  }
+
+  async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
+    const { origin } = this.#position;
+    this.#window.update(origin, l2SafeHead);
+    if (origin.number <= l2SafeHead.l1Origin.number) {
+      // A channel that ends in the safe head's origin, or before, can only hold blocks of the safe chain.
+      const pulled = await this.#previous.next(l2SafeHead);
+      if (pulled.kind !== "value") return pulled;
+      this.#observer.onBatch({ batch: observed(pulled.value, origin), verdict: { kind: "past" } });
+      return AGAIN;
+    }
+    const known = this.#window.blocks.length;
+    if (known < 2) throw new CodedError<DerivationErrorCode>("derivation/l1-blocks-missing", { known, l1Origin: origin.number });
+    const mismatch = this.#window.mismatch(l2SafeHead);
+    if (mismatch !== undefined) return mismatch;
+    const pulled = await this.#candidate(l2SafeHead);
+    if (pulled.kind === "exhausted") return this.#empty(l2SafeHead);
+    if (pulled.kind !== "value") return pulled;
+    return this.#judge(pulled.value, l2SafeHead);
+  }
+
+  async #candidate(l2SafeHead: L2BlockRef): Promise<Pull<Candidate>> {
+    if (!this.#span.isEmpty) {
+      if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan(l2SafeHead);
+      this.#span.clear();
+    }
+    if (this.#arriving === undefined) {
+      const pulled = await this.#previous.next(l2SafeHead);
+      if (pulled.kind !== "value") return pulled;
+      const read = pulled.value;
+      if (read.kind === "singular")
+        return { kind: "value", value: { batch: read.batch, channelId: read.channelId, fromSpan: false } };
+      this.#arriving = read;
+    }
+    return this.#openSpan(this.#arriving, l2SafeHead);
+  }
+
+  async #openSpan(read: SpanRead, l2SafeHead: L2BlockRef): Promise<Pull<Candidate>> {
+    let verdict = await this.#checkSpan(read, l2SafeHead);
+    this.#arriving = undefined;
+    if (verdict.kind === "accept" && !this.#span.fill(read, this.#window.blocks, l2SafeHead)) verdict = drop("span-origin-missing");
+    this.#observer.onBatch({ batch: observed(read, this.#position.origin), verdict });
+    if (verdict.kind === "accept") return this.#fromSpan(l2SafeHead);
+    if (verdict.kind === "drop") this.flush();
+    return AGAIN;
+  }
+
+  async #checkSpan(read: SpanRead, l2SafeHead: L2BlockRef): Promise<BatchVerdict> {
+    const context = this.#context(l2SafeHead);
+    const { verdict, parent } = await checkSpanPrefix(context, read, this.#l2);
+    if (parent === undefined || !this.#checksOverlap) return verdict;
+    return checkSpanOverlap(context, read, parent, this.#l2);
+  }
+
+  #fromSpan(l2SafeHead: L2BlockRef): Pull<Candidate> {
+    const { channelId } = this.#span;
+    return { kind: "value", value: { batch: this.#span.pop(l2SafeHead), channelId, fromSpan: true } };
+  }
+
+  #judge(candidate: Candidate, l2SafeHead: L2BlockRef): Pull<NextBatch> {
+    const verdict = checkSingularBatch(this.#context(l2SafeHead), candidate.batch);
+    this.#tell(candidate, "singular", verdict);
+    switch (verdict.kind) {
+      case "accept":
+        return { kind: "value", value: { batch: candidate.batch, isLastInSpan: true } };
+      case "past":
+        return AGAIN;
+      case "drop":
+        this.flush();
+        return AGAIN;
+      case "undecided":
+      case "future":
+        // Two origins are known, and Holocene knows no future batches.
+        throw new CodedError<DerivationErrorCode>("derivation/l1-blocks-missing", { known: this.#window.blocks.length });
+    }
+  }
+
+  #empty(l2SafeHead: L2BlockRef): Pull<NextBatch> {
+    const batch = this.#window.nextEmptyBatch(this.#config, l2SafeHead, true);
+    if (batch === undefined) return { kind: "exhausted" };
+    this.#tell({ batch, channelId: undefined, fromSpan: false }, "empty", ACCEPT);
+    return { kind: "value", value: { batch, isLastInSpan: true } };
+  }
+
+  #context(l2SafeHead: L2BlockRef): BatchContext {
+    return { config: this.#config, l1Blocks: this.#window.blocks, l2SafeHead, inclusion: this.#position.origin };
+  }
+
+  #tell({ batch, channelId, fromSpan }: Candidate, type: "singular" | "empty", verdict: BatchVerdict): void {
+    const l1InclusionBlock = this.#position.origin;
+    this.#observer.onBatch({ batch: { ...observedBlock(batch), type, channelId, l1InclusionBlock, fromSpan }, verdict });
+  }
+}

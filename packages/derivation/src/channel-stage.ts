@@ -1,0 +1,30 @@
+import type { Frame, L2BlockRef } from "@rnode/protocol";
+import { ChannelAssembler } from "./channel-assembler.ts";
+import { ChannelBank } from "./channel-bank.ts";
+import type { L1Position } from "./l1-traversal.ts";
+import type { DerivationObserver } from "./observer.ts";
+import type { Pull, Stage } from "./pull.ts";
+import type { RawChannel } from "./raw-channel.ts";
+
+/** Complete channels: out of the bank before Holocene, out of the assembler from then on. */
+export class ChannelStage implements Stage<RawChannel> {
+  readonly #position: L1Position;
+  readonly #bank: ChannelBank;
+  readonly #assembler: ChannelAssembler;
+
+  constructor(position: L1Position, previous: Stage<Frame>, observer: DerivationObserver) {
+    this.#position = position;
+    this.#bank = new ChannelBank(position, previous, observer);
+    this.#assembler = new ChannelAssembler(position, previous, observer);
+  }
+
+  /** Also when Holocene begins: nothing is carried over. */
+  reset(): void {
+    this.#bank.reset();
+    this.#assembler.reset();
+  }
+
+  next(l2SafeHead: L2BlockRef): Promise<Pull<RawChannel>> {
+    return (this.#position.rules.isHolocene ? this.#assembler : this.#bank).next(l2SafeHead);
+  }
+}

@@ -1,0 +1,84 @@
+import { equalBytes, isCodedError } from "@rnode/primitives";
+import { decodeBatcherData, type Frame, type FrameErrorCode, type L2BlockRef } from "@rnode/protocol";
+import type { L1Position } from "./l1-traversal.ts";
+import type { DataDropReason, DerivationObserver, FrameDropReason } from "./observer.ts";
+import { AGAIN, type Pull, type Stage } from "./pull.ts";
+
+const DROP_REASONS: Readonly<Record<Exclude<FrameErrorCode, "frame/bad-number">, DataDropReason>> = {
+  "frame/empty": "empty",
+  "frame/unknown-version": "unknown-version",
+  "frame/no-frames": "no-frames",
+  "frame/truncated": "frame-truncated",
+  "frame/too-long": "frame-too-long",
+  "frame/bad-is-last": "frame-bad-is-last",
+};
+
+/** The frames of the batcher's data, one by one. Spec: derivation.md#frame-format, holocene/derivation.md#frame-queue */
+export class FrameQueue implements Stage<Frame> {
+  readonly #position: L1Position;
+  readonly #previous: Stage<Uint8Array>;
+  readonly #observer: DerivationObserver;
+  #frames: Frame[] = [];
+
+  constructor(position: L1Position, previous: Stage<Uint8Array>, observer: DerivationObserver) {
+    this.#position = position;
+    this.#previous = previous;
+    this.#observer = observer;
+  }
+
+  reset(): void {
+    this.#frames = [];
+  }
+
+  async next(l2SafeHead: L2BlockRef): Promise<Pull<Frame>> {
+    if (this.#frames.length === 0) {
+      const pulled = await this.#previous.next(l2SafeHead);
+      if (pulled.kind !== "value") return pulled;
+      this.#load(pulled.value);
+    }
+    const value = this.#frames.shift();
+    return value === undefined ? AGAIN : { kind: "value", value };
+  }
+
+  /** One item of data: either all of its bytes are frames, or it is ignored. */
+  #load(data: Uint8Array): void {
+    const { origin: block, rules } = this.#position;
+    let frames: Frame[];
+    try {
+      frames = decodeBatcherData(data);
+    } catch (error) {
+      if (!isCodedError(error, "frame/")) throw error;
+      this.#observer.onDataDropped({ block, reason: DROP_REASONS[error.code as keyof typeof DROP_REASONS] });
+      return;
+    }
+    for (const frame of frames) this.#observer.onFrame({ block, frame });
+    if (rules.isHolocene) {
+      pruneFrames(frames, (frame, reason) => this.#observer.onFrameDropped({ block, frame, reason }));
+    }
+    this.#frames = frames;
+  }
+}
+
+/** Holocene: removes frames that cannot be part of a channel whose frames follow each other. */
+export function pruneFrames(frames: Frame[], onDrop: (frame: Frame, reason: FrameDropReason) => void): void {
+  for (let i = 0; i + 1 < frames.length; ) {
+    const fault = pairFault(frames[i]!, frames[i + 1]!);
+    if (fault === undefined) {
+      i++;
+      continue;
+    }
+    const [dropped] = frames.splice(fault.drops === "first" ? i : i + 1, 1);
+    onDrop(dropped!, fault.reason);
+    // The frames before the dropped one can belong to the same unclosed channel: look at them next.
+    if (fault.drops === "first" && i > 0) i--;
+  }
+}
+
+function pairFault(first: Frame, second: Frame): { drops: "first" | "second"; reason: FrameDropReason } | undefined {
+  if (equalBytes(first.channelId, second.channelId)) {
+    if (first.isLast) return { drops: "second", reason: "after-last" };
+    return second.number === first.number + 1 ? undefined : { drops: "second", reason: "out-of-order" };
+  }
+  if (second.number !== 0) return { drops: "second", reason: "not-first" };
+  return first.isLast ? undefined : { drops: "first", reason: "channel-replaced" };
+}

@@ -1,0 +1,138 @@
+import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
+import { decodeBlob, hashTransaction, type L1BlockRef, type RollupConfig, recoverSender, type Transaction } from "@rnode/protocol";
+import type { L1Position } from "./l1-traversal.ts";
+import type { DerivationObserver } from "./observer.ts";
+import type { BlobId, BlobProvider, L1Provider } from "./providers.ts";
+import { EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+
+const BLOB_TRANSACTION = 0x03;
+/** Deposits too: on an L1 that is itself an OP Stack chain a batcher can be a contract. */
+const BATCHER_TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, BLOB_TRANSACTION, 0x7e];
+
+/** What a batcher transaction carries: its calldata, or one of its blobs. */
+interface DataItem {
+  readonly transaction: Transaction;
+  readonly source: { readonly kind: "calldata"; readonly data: Uint8Array } | { readonly kind: "blob"; readonly id: BlobId };
+}
+
+/** The batcher's data of each L1 block, in order. Spec: derivation.md#l1-retrieval, ecotone/derivation.md#ecotone-blob-retrieval */
+export class L1Retrieval implements Stage<Uint8Array> {
+  readonly #config: RollupConfig;
+  readonly #position: L1Position;
+  readonly #previous: Stage<L1BlockRef>;
+  readonly #l1: L1Provider;
+  readonly #blobs: BlobProvider;
+  readonly #observer: DerivationObserver;
+  /** block to be opened; kept until that worked */
+  #block: L1BlockRef | undefined;
+  #items: Uint8Array[] | undefined;
+
+  constructor(
+    config: RollupConfig,
+    position: L1Position,
+    previous: Stage<L1BlockRef>,
+    providers: { readonly l1: L1Provider; readonly blobs: BlobProvider },
+    observer: DerivationObserver,
+  ) {
+    this.#config = config;
+    this.#position = position;
+    this.#previous = previous;
+    this.#l1 = providers.l1;
+    this.#blobs = providers.blobs;
+    this.#observer = observer;
+  }
+
+  reset(): void {
+    this.#block = undefined;
+    this.#items = undefined;
+  }
+
+  async next(...args: Parameters<Stage<L1BlockRef>["next"]>): Promise<Pull<Uint8Array>> {
+    if (this.#items === undefined) {
+      if (this.#block === undefined) {
+        const pulled = await this.#previous.next(...args);
+        if (pulled.kind !== "value") return pulled;
+        this.#block = pulled.value;
+      }
+      const opened = await this.#open(this.#block);
+      if (opened.kind !== "value") return opened;
+      this.#items = opened.value;
+      this.#block = undefined;
+    }
+    const value = this.#items.shift();
+    if (value !== undefined) return { kind: "value", value };
+    this.#items = undefined;
+    return EXHAUSTED;
+  }
+
+  async #open(block: L1BlockRef): Promise<Pull<Uint8Array[]>> {
+    const transactions = await this.#l1.transactions(block.hash);
+    if (transactions === undefined)
+      return { kind: "reset", reason: "l1-reorg", detail: `L1 block ${block.number} ${block.hash} is gone` };
+    const items = this.#batcherItems(transactions);
+    const ids = items.flatMap(({ source }) => (source.kind === "blob" ? [source.id] : []));
+    const blobs = ids.length === 0 ? [] : await this.#blobs.blobs(block, ids);
+    if (blobs === undefined) {
+      const detail = `the ${ids.length} batcher blobs of L1 block ${block.number} ${block.hash} are not available`;
+      return { kind: "reset", reason: "blobs-missing", detail };
+    }
+    return { kind: "value", value: this.#contents(block, items, blobs) };
+  }
+
+  #batcherItems(transactions: readonly Transaction[]): DataItem[] {
+    const items: DataItem[] = [];
+    let blobIndex = 0;
+    for (const transaction of transactions) {
+      const isBlobTransaction = transaction.type === BLOB_TRANSACTION;
+      const firstBlob = blobIndex;
+      if (isBlobTransaction) blobIndex += transaction.blobVersionedHashes.length;
+      if (!this.#isFromBatcher(transaction)) continue;
+      if (isBlobTransaction && this.#position.rules.readsBlobs) {
+        for (const [offset, versionedHash] of transaction.blobVersionedHashes.entries()) {
+          items.push({ transaction, source: { kind: "blob", id: { index: firstBlob + offset, versionedHash } } });
+        }
+      } else {
+        items.push({ transaction, source: { kind: "calldata", data: transaction.data } });
+      }
+    }
+    return items;
+  }
+
+  #isFromBatcher(transaction: Transaction): boolean {
+    if (!BATCHER_TRANSACTION_TYPES.includes(transaction.type)) return false;
+    if (transaction.to === undefined || !equalBytes(transaction.to, this.#config.batchInboxAddress)) return false;
+    try {
+      return equalBytes(recoverSender(transaction), this.#position.systemConfig.batcherAddress);
+    } catch (error) {
+      if (isCodedError(error, "tx/")) return false;
+      throw error;
+    }
+  }
+
+  #contents(block: L1BlockRef, items: readonly DataItem[], blobs: readonly Uint8Array[]): Uint8Array[] {
+    const contents: Uint8Array[] = [];
+    let nextBlob = 0;
+    for (const { transaction, source } of items) {
+      const isBlob = source.kind === "blob";
+      const bytes = isBlob ? blobs[nextBlob++]! : source.data;
+      this.#observer.onData({
+        block,
+        transactionHash: bytesToHex(hashTransaction(transaction)),
+        source: source.kind,
+        ...(isBlob ? { blobIndex: source.id.index } : {}),
+        sizeBytes: bytes.length,
+      });
+      if (!isBlob) {
+        contents.push(bytes);
+        continue;
+      }
+      try {
+        contents.push(decodeBlob(bytes));
+      } catch (error) {
+        if (!isCodedError(error, "blob/")) throw error;
+        this.#observer.onDataDropped({ block, reason: "bad-blob" });
+      }
+    }
+    return contents;
+  }
+}

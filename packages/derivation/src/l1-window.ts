@@ -1,0 +1,59 @@
+import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import type { Pull } from "./pull.ts";
+import type { BlockBatch } from "./read-batch.ts";
+
+/** The L1 blocks that the next L2 blocks can have as origins, from the current epoch to the block being read. */
+export class L1Window {
+  #origin: L1BlockRef | undefined;
+  #blocks: L1BlockRef[] = [];
+
+  get blocks(): readonly L1BlockRef[] {
+    return this.#blocks;
+  }
+
+  reset(base: L1BlockRef): void {
+    this.#origin = base;
+    this.#blocks = [base];
+  }
+
+  /** Follows the block being read, and the safe head. Blocks before the safe head's origin are not collected. */
+  update(origin: L1BlockRef, l2SafeHead: L2BlockRef): void {
+    if (this.#origin?.hash !== origin.hash) {
+      this.#origin = origin;
+      if (origin.number < l2SafeHead.l1Origin.number) this.#blocks = [];
+      else this.#blocks.push(origin);
+    }
+    const at = this.#blocks.findIndex(({ number }) => number === l2SafeHead.l1Origin.number);
+    if (at > 0) this.#blocks.splice(0, at);
+  }
+
+  /** The window must begin with the safe head's origin, or the block after it (see `nextEmptyBatch`). */
+  mismatch(l2SafeHead: L2BlockRef): Pull<never> | undefined {
+    const [epoch] = this.#blocks;
+    const { l1Origin } = l2SafeHead;
+    if (epoch === undefined || epoch.hash === l1Origin.hash || epoch.number === l1Origin.number + 1) return undefined;
+    const detail = `the safe head's L1 origin is ${l1Origin.number} ${l1Origin.hash}, derivation is at epoch ${epoch.number} ${epoch.hash}`;
+    return { kind: "reset", reason: "origin-mismatch", detail };
+  }
+
+  /**
+   * The block without transactions that follows when the sequencing window of the current epoch is over and no batch was found.
+   * When the next block belongs to the next epoch, goes there instead, and gives nothing this time. Spec: protocol/02 §7.4
+   *
+   * @param isOutOfData nothing is left of the L1 block being read
+   */
+  nextEmptyBatch(config: RollupConfig, l2SafeHead: L2BlockRef, isOutOfData: boolean): BlockBatch | undefined {
+    const [epoch, nextEpoch] = this.#blocks;
+    if (epoch === undefined || nextEpoch === undefined || this.#origin === undefined) return undefined;
+    const expiresAt = epoch.number + config.seqWindowSize;
+    const isExpired = this.#origin.number > expiresAt || (this.#origin.number === expiresAt && isOutOfData);
+    if (!isExpired) return undefined;
+    const timestamp = l2SafeHead.timestamp + config.blockTimeSec;
+    const isFirstOfEpoch = epoch.number === l2SafeHead.l1Origin.number + 1;
+    if (timestamp < nextEpoch.timestamp || isFirstOfEpoch) {
+      return { parentHash: l2SafeHead.hash, epoch: { hash: epoch.hash, number: epoch.number }, timestamp, transactions: [] };
+    }
+    this.#blocks.shift();
+    return undefined;
+  }
+}

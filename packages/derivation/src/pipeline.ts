@@ -1,0 +1,141 @@
+import { CodedError, isCodedError } from "@rnode/primitives";
+import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { AttributesStage } from "./attributes-stage.ts";
+import { BatchMux } from "./batch-mux.ts";
+import { ChannelReader } from "./channel-reader.ts";
+import { ChannelStage } from "./channel-stage.ts";
+import type { DerivationConfig } from "./config.ts";
+import { FrameQueue } from "./frame-queue.ts";
+import { L1Retrieval } from "./l1-retrieval.ts";
+import { L1Traversal } from "./l1-traversal.ts";
+import { SILENT_OBSERVER } from "./observer.ts";
+import type { DerivationErrorCode, DerivationPipeline, DerivationProviders, DerivedAttributes } from "./pipeline-types.ts";
+import type { L1BlockHeader, L1Provider } from "./providers.ts";
+import type { Pull } from "./pull.ts";
+import { derivationRules } from "./rules.ts";
+
+/**
+ * L1 blocks in, payload attributes out. Each stage pulls from the one before it; providers do the reading.
+ *
+ * @throws {CodedError} derivation/alt-da-not-supported
+ */
+export function createDerivationPipeline(config: DerivationConfig, providers: DerivationProviders): DerivationPipeline {
+  const { rollup } = config;
+  if (rollup.altDa !== undefined) throw new CodedError<DerivationErrorCode>("derivation/alt-da-not-supported");
+  const { l1, l2, blobs, decompressor } = providers;
+  const observer = { ...SILENT_OBSERVER, ...providers.observer };
+  const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInHolocene ?? true };
+
+  const traversal = new L1Traversal(rollup, l1, observer);
+  const retrieval = new L1Retrieval(rollup, traversal, traversal, { l1, blobs }, observer);
+  const frames = new FrameQueue(traversal, retrieval, observer);
+  const channels = new ChannelStage(traversal, frames, observer);
+  const reader = new ChannelReader(rollup, traversal, channels, decompressor, observer);
+  const batches = new BatchMux(batchConfig, traversal, reader, l2, observer);
+  const attributes = new AttributesStage(config, traversal, batches, { l1, l2 });
+
+  /** false before the first reset, and whenever the pipeline asked for one */
+  let isReady = false;
+
+  async function step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
+    if (!isReady) throw new CodedError<DerivationErrorCode>("derivation/not-reset");
+    const pulled = await attributes.next(l2SafeHead);
+    const outcome = pulled.kind === "exhausted" ? await advance() : pulled;
+    if (outcome.kind === "reset") isReady = false;
+    return outcome;
+  }
+
+  async function advance(): Promise<Pull<never>> {
+    const wasHolocene = traversal.rules.isHolocene;
+    const outcome = await traversal.advance();
+    if (outcome.kind === "again" && traversal.rules.isHolocene && !wasHolocene) {
+      frames.reset();
+      channels.reset();
+      batches.activateHolocene();
+    }
+    return outcome;
+  }
+
+  async function reset(l2SafeHead: L2BlockRef): Promise<void> {
+    isReady = false;
+    const start = await pipelineStart(rollup, providers, l2SafeHead);
+    const systemConfig = await l2.systemConfigByHash(start.l2Block.hash);
+    if (systemConfig === undefined) throw missing(start.l2Block);
+    traversal.reset(start.l1Block, systemConfig);
+    for (const stage of [retrieval, frames, channels, reader, attributes]) stage.reset();
+    batches.reset(traversal.origin);
+    isReady = true;
+  }
+
+  return {
+    get origin() {
+      return traversal.isSet ? traversal.origin : undefined;
+    },
+    step,
+    reset,
+    flushChannel: () => batches.flush(),
+    depositsOnly(rejected) {
+      const { transactions = [] } = rejected.attributes;
+      const deposits = transactions.filter(isDepositTransaction);
+      if (deposits.length === transactions.length) {
+        throw new CodedError<DerivationErrorCode>("derivation/already-deposits-only", { parent: rejected.parent.number });
+      }
+      batches.flush();
+      return { ...rejected, attributes: { ...rejected.attributes, transactions: deposits }, isLastInSpan: true };
+    },
+  };
+}
+
+/**
+ * The L2 block from whose L1 origin reading has to begin, so that every channel is read from its first frame that can hold the
+ * block after the safe head. Spec: protocol/02 §13
+ */
+async function pipelineStart(
+  config: RollupConfig,
+  { l1, l2 }: Pick<DerivationProviders, "l1" | "l2">,
+  l2SafeHead: L2BlockRef,
+): Promise<{ l2Block: L2BlockRef; l1Block: L1BlockRef }> {
+  let l2Block = l2SafeHead;
+  let l1Block: L1BlockHeader = await l1Origin(l1, l2Block);
+  const isFarEnough = () => {
+    const timeout = derivationRules(config, l1Block.timestamp).channelTimeoutL1Blocks;
+    return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;
+  };
+  while (l2Block.number > config.genesis.l2.number && l2Block.l1Origin.number > config.genesis.l1.number && !isFarEnough()) {
+    const parent = await l2.blockRefByHash(l2Block.parentHash);
+    if (parent === undefined) throw missing({ number: l2Block.number - 1, hash: l2Block.parentHash });
+    l2Block = parent;
+    if (parent.l1Origin.hash !== l1Block.hash) l1Block = await l1Origin(l1, parent);
+  }
+  return { l2Block, l1Block };
+}
+
+async function l1Origin(l1: L1Provider, { number, l1Origin: origin }: L2BlockRef): Promise<L1BlockHeader> {
+  const block = await l1.blockByHash(origin.hash);
+  if (block !== undefined) return block;
+  const details = { l2Block: number, l1Block: origin.number, l1Hash: origin.hash };
+  throw new CodedError<DerivationErrorCode>("derivation/l1-origin-missing", details);
+}
+
+function missing({ number, hash }: { number: number; hash: string }): CodedError<DerivationErrorCode> {
+  return new CodedError("derivation/l2-block-missing", { number, hash });
+}
+
+const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
+  "derivation/l1-blocks-missing",
+  "derivation/bad-deposit-log",
+  "derivation/bad-config-update",
+  "derivation/already-deposits-only",
+  "derivation/alt-da-not-supported",
+]);
+
+/**
+ * Whether an error out of the pipeline cannot be cured by trying again: derivation has to stop, and the operator to act. Everything
+ * else is temporary.
+ */
+export function isCriticalDerivationError(error: unknown): boolean {
+  return (
+    isCodedError(error) &&
+    (CRITICAL.has(error.code) || error.code.startsWith("upgrade/") || error.code === "system-config/bad-scalar")
+  );
+}

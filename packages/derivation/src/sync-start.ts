@@ -1,0 +1,177 @@
+import { CodedError, type Hex } from "@rnode/primitives";
+import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+
+export interface L2Heads {
+  readonly unsafe: L2BlockRef;
+  readonly safe: L2BlockRef;
+  readonly finalized: L2BlockRef;
+}
+
+export interface SyncStartL1 {
+  /** The canonical block, without the verifier's confirmation depth; undefined: not mined yet. */
+  blockByNumber(number: number): Promise<L1BlockRef | undefined>;
+}
+
+export interface SyncStartL2 {
+  /** undefined: the engine has no such label. There is always an unsafe head. */
+  blockRefByLabel(label: "unsafe" | "safe" | "finalized"): Promise<L2BlockRef | undefined>;
+  blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>;
+}
+
+export interface SyncStartOptions {
+  /** once the first block with a canonical origin is found, trust what is between it and the safe head */
+  readonly skipCheck?: boolean | undefined;
+  /** called with each L2 block that is looked at: the walk can be long */
+  readonly onProgress?: ((block: L2BlockRef) => void) | undefined;
+}
+
+export type SyncStartErrorCode =
+  /** the L2 chain, or L1, is not the one of the rollup config */
+  | "sync-start/wrong-chain"
+  /** the engine's finalized block is not in its chain, or its L1 origin was reorganised away */
+  | "sync-start/finalized-reorg"
+  /** the L1 reorganisation is deeper than anything plausible */
+  | "sync-start/too-deep-reorg"
+  /** origins or sequence numbers of consecutive L2 blocks do not fit */
+  | "sync-start/inconsistent-chain"
+  | "sync-start/l2-block-missing";
+
+const MAX_REORG_WINDOWS = 5;
+const RECOVERY_WINDOWS = 14;
+
+/**
+ * The heads from which derivation can start: the highest unsafe block whose origin is not known to be reorganised away, and a safe
+ * block old enough that everything after it can be derived again. Spec: protocol/02 §13
+ *
+ * @throws {CodedError} sync-start/*, and whatever the providers reject with (retry from the beginning then)
+ */
+export async function findSyncStart(
+  config: RollupConfig,
+  l1: SyncStartL1,
+  l2: SyncStartL2,
+  options: SyncStartOptions = {},
+): Promise<L2Heads> {
+  const heads = await currentHeads(config, l2);
+  const { unsafe, safe, finalized } = heads;
+  const genesis = config.genesis.l2;
+  const lostLabels =
+    safe.hash === genesis.hash &&
+    finalized.hash === genesis.hash &&
+    unsafe.number > genesis.number &&
+    unsafe.l1Origin.number > config.genesis.l1.number + RECOVERY_WINDOWS * config.seqWindowSize;
+  // The engine was rewound, or synced without labels: its head is all there is to go by.
+  if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
+    return { unsafe, safe: unsafe, finalized: unsafe };
+  return walkBack(config, l1, l2, heads, options);
+}
+
+async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<L2Heads> {
+  const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
+  const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
+  const unsafe = await l2.blockRefByLabel("unsafe");
+  if (unsafe === undefined) throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { label: "unsafe" });
+  return { unsafe, safe, finalized };
+}
+
+async function walkBack(
+  config: RollupConfig,
+  l1: SyncStartL1,
+  l2: SyncStartL2,
+  heads: L2Heads,
+  options: SyncStartOptions,
+): Promise<L2Heads> {
+  const lookback = config.seqWindowSize;
+  const { safe, finalized } = heads;
+  let unsafe: L2BlockRef | undefined = heads.unsafe;
+  let highestCanonical: L2BlockRef | undefined;
+  /** the canonical L1 block at the height of the current block's origin; undefined: L1 is not there yet */
+  let l1Block: L1BlockRef | undefined;
+  let l1BlockNumber = -1;
+  for (let block = heads.unsafe; ; ) {
+    options.onProgress?.(block);
+    if (l1BlockNumber !== block.l1Origin.number) {
+      l1BlockNumber = block.l1Origin.number;
+      l1Block = await l1.blockByNumber(l1BlockNumber);
+    }
+    checkGenesis(config, block, l1Block);
+    if (block.number === finalized.number && block.hash !== finalized.hash) {
+      throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", {
+        number: block.number,
+        expected: finalized.hash,
+        got: block.hash,
+      });
+    }
+    if (unsafe === undefined) {
+      unsafe = block;
+      if (block.l1Origin.number + MAX_REORG_WINDOWS * lookback < heads.unsafe.l1Origin.number) {
+        const details = { unsafe: heads.unsafe.number, at: block.number, l1Origin: block.l1Origin.number };
+        throw new CodedError<SyncStartErrorCode>("sync-start/too-deep-reorg", details);
+      }
+    }
+    if (l1Block === undefined) {
+      highestCanonical = undefined;
+    } else if (l1Block.hash === block.l1Origin.hash) {
+      highestCanonical ??= block;
+    } else {
+      unsafe = undefined;
+      highestCanonical = undefined;
+    }
+    const isReady =
+      block.number <= safe.number &&
+      block.sequenceNumber === 0 &&
+      highestCanonical !== undefined &&
+      block.l1Origin.number + lookback < highestCanonical.l1Origin.number;
+    if (block.number === finalized.number) {
+      if (unsafe !== undefined) return { unsafe, safe: block, finalized };
+      const details = {
+        number: block.number,
+        hash: block.hash,
+        l1Origin: block.l1Origin.number,
+        l1OriginHash: block.l1Origin.hash,
+      };
+      throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", details);
+    }
+    if (options.skipCheck === true && highestCanonical?.hash === block.hash && block.number > safe.number) {
+      block = safe;
+      continue;
+    }
+    const parent = await blockByHash(l2, block.parentHash);
+    checkParent(block, parent, l1Block);
+    if (isReady) return { unsafe: unsafe ?? block, safe: parent, finalized };
+    block = parent;
+  }
+}
+
+function checkGenesis({ genesis }: RollupConfig, block: L2BlockRef, l1Block: L1BlockRef | undefined): void {
+  if (block.number !== genesis.l2.number) return;
+  if (block.hash !== genesis.l2.hash) {
+    throw new CodedError<SyncStartErrorCode>("sync-start/wrong-chain", { chain: "L2", expected: genesis.l2.hash, got: block.hash });
+  }
+  if (l1Block !== undefined && l1Block.hash !== genesis.l1.hash) {
+    throw new CodedError<SyncStartErrorCode>("sync-start/wrong-chain", {
+      chain: "L1",
+      expected: genesis.l1.hash,
+      got: l1Block.hash,
+    });
+  }
+}
+
+/** @param l1Block the canonical block at the height of `block`'s origin */
+function checkParent(block: L2BlockRef, parent: L2BlockRef, l1Block: L1BlockRef | undefined): void {
+  const inconsistent = (what: string) =>
+    new CodedError<SyncStartErrorCode>("sync-start/inconsistent-chain", { what, number: block.number, hash: block.hash });
+  if (parent.l1Origin.hash === block.l1Origin.hash) {
+    if (parent.sequenceNumber + 1 !== block.sequenceNumber) throw inconsistent("sequence number");
+    return;
+  }
+  if (parent.l1Origin.number + 1 !== block.l1Origin.number) throw inconsistent("L1 origin number");
+  if (block.sequenceNumber !== 0) throw inconsistent("sequence number of a new L1 origin");
+  const isCanonical = l1Block !== undefined && l1Block.hash === block.l1Origin.hash;
+  if (isCanonical && l1Block.parentHash !== parent.l1Origin.hash) throw inconsistent("L1 origin of the parent");
+}
+
+async function blockByHash(l2: SyncStartL2, hash: Hex): Promise<L2BlockRef> {
+  const block = await l2.blockRefByHash(hash);
+  if (block === undefined) throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { hash });
+  return block;
+}
