@@ -114,13 +114,14 @@ async function start(
   const backend: ReadBackend = { profile, chain, store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
-  const calls = new CallService(backend, newEngine(), { gasCap: rpc.gascap });
+  const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins
+  const calls = new CallService(backend, engine, { gasCap: rpc.gascap });
   const services: RpcServices = {
     backend,
     chain,
     pool,
     calls,
-    traces: new TraceService(backend, calls, newEngine(), create2DeployerCodeFrom(chainOptions.upgradesDir)),
+    traces: new TraceService(backend, calls, engine, create2DeployerCodeFrom(chainOptions.upgradesDir)),
     gasPrice: new GasPriceOracle(backend),
     filters,
     logLimits,

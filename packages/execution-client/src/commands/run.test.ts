@@ -1,0 +1,99 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { startClient } from "../client.ts";
+import { clientTable } from "../options.ts";
+import { GENESIS } from "../testing/test-client.ts";
+import { describeError } from "./command-error.ts";
+import { runClient } from "./run.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rengine-"));
+  writeFileSync(join(folder, "genesis.json"), JSON.stringify(GENESIS));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What `rengine` prints to standard error, and its exit code. */
+async function run(...args: string[]) {
+  const err: string[] = [];
+  vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0);
+  const code = await runClient(args, {});
+  return { code, err: err.join("") };
+}
+
+/** Why the client does not start with these options. */
+async function refusal(...args: string[]): Promise<string | undefined> {
+  const parsed = parseOptions(clientTable, ["--authrpc.port=0", `--datadir=${join(folder, "data")}`, ...args], {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  try {
+    const client = await startClient(parsed.options, silentLogger);
+    await client.close();
+    return undefined;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+describe("rengine's options", () => {
+  it.each([
+    ["chain", "datadir", "profile", "genesis"],
+    ["http", "http.addr", "http.port", "http.api", "http.corsdomain", "http.vhosts"],
+    ["ws", "ws.addr", "ws.port", "ws.api", "ws.origins"],
+    ["authrpc.addr", "authrpc.port", "authrpc.jwtsecret"],
+    ["rollup.sequencer-http", "rollup.disable-tx-pool-gossip"],
+    ["log.level", "log.format", "log.color", "log.pid", "metrics.enabled", "metrics.addr", "metrics.port"],
+  ])("has %s …", (...flags) => {
+    const known = resolveOptions(clientTable).map(({ flag }) => flag);
+    expect(known).toEqual(expect.arrayContaining(flags));
+    for (const flag of flags) expect(referenceTable(clientTable)).toContain(`\`--${flag}\``);
+  });
+
+  it.each([
+    [["--datadir=d"], "rengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\n"],
+    [["--chain=x"], "rengine: --datadir or RENGINE_DATADIR is required: expected a path\n"],
+    [["--chain=x", "--datadir=d", "--http.api=eth,admin"], /^rengine: --http\.api: "eth,admin" is not valid, expected [^\n]*\n$/],
+    [["--chain=x", "--datadir=d", "--profile=Q"], 'rengine: --profile: "Q" is not valid, expected one of R, G\n'],
+    [["--chain=x", "--datadir=d", "--htpp"], "rengine: unknown option --htpp: did you mean --http? (--help lists all)\n"],
+  ])("%j ends with one line and 1", async (args, expected) => {
+    const { code, err } = await run(...args);
+    expect(code).toBe(1);
+    if (typeof expected === "string") expect(err).toBe(expected);
+    else expect(err).toMatch(expected);
+  });
+});
+
+describe("starting", () => {
+  const genesis = () => `--chain=${join(folder, "genesis.json")}`;
+
+  it("refuses another chain's database, naming both", async () => {
+    expect(await refusal(genesis())).toBeUndefined();
+    writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, timestamp: "0x1" }));
+    expect(await refusal(genesis())).toMatch(/^chain\/other-genesis database=0x[0-9a-f]{64} configured=0x[0-9a-f]{64}$/);
+  });
+
+  it("refuses a bad JWT secret and a taken port, and lets go of the database", async () => {
+    const secret = join(folder, "secret");
+    writeFileSync(secret, "0x1234");
+    expect(await refusal(genesis(), `--authrpc.jwtsecret=${secret}`)).toContain("not 32 hex-formatted bytes");
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    expect(await refusal(genesis(), "--http", `--http.port=${port}`)).toBe(
+      `listen EADDRINUSE: address already in use 127.0.0.1:${port} (--http.port chooses another port)`,
+    );
+    await new Promise((resolve) => other.close(resolve));
+    expect(await refusal(genesis(), "--http", `--http.port=${port}`)).toBeUndefined();
+  });
+
+  it("needs allocations for a named network", async () => {
+    expect(await refusal("--chain=op-sepolia")).toMatch(/--genesis/);
+  });
+});
