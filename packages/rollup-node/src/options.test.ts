@@ -1,0 +1,201 @@
+import { parseOptions, resolveOptions } from "@rnode/options";
+import { describe, expect, it } from "vitest";
+import { type RnodeOptions, rnodeOptions } from "./options.ts";
+import { unavailableOption } from "./unavailable-options.ts";
+
+const BASE = ["--l2=http://localhost:8551", "--network=op-sepolia"];
+
+function parse(args: string[], env: Record<string, string> = {}) {
+  const parsed = parseOptions(rnodeOptions, [...BASE, ...args], env);
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  return parsed;
+}
+
+/** The reference's table: flag, variable without RNODE_, default as it is written there. */
+const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: string | undefined])[] = [
+  ["l1", "L1_ETH_RPC", "http://127.0.0.1:8545"],
+  ["l1.beacon", "L1_BEACON", undefined],
+  ["l1.beacon-fallbacks", "L1_BEACON_FALLBACKS", ""],
+  ["l1.beacon-header", "L1_BEACON_HEADER", undefined],
+  ["l1.beacon.fetch-all-sidecars", "L1_BEACON_FETCH_ALL_SIDECARS", "false"],
+  ["l1.beacon.ignore", "L1_BEACON_IGNORE", "false"],
+  ["l1.cache-size", "L1_CACHE_SIZE", "900"],
+  ["l1.epoch-poll-interval", "L1_EPOCH_POLL_INTERVAL", "6m24s"],
+  ["l1.http-poll-interval", "L1_HTTP_POLL_INTERVAL", "12s"],
+  ["l1.max-concurrency", "L1_MAX_CONCURRENCY", "10"],
+  ["l1.rpc-max-batch-size", "L1_RPC_MAX_BATCH_SIZE", "20"],
+  ["l1.rpc-rate-limit", "L1_RPC_RATE_LIMIT", "0"],
+  ["l1.rpckind", "L1_RPC_KIND", "standard"],
+  ["l1.runtime-config-reload-interval", "L1_RUNTIME_CONFIG_RELOAD_INTERVAL", "10m0s"],
+  ["l1.trustrpc", "L1_TRUST_RPC", "false"],
+  ["l2", "L2_ENGINE_RPC", undefined],
+  ["l2.engine-rpc-timeout", "L2_ENGINE_RPC_TIMEOUT", "10s"],
+  ["l2.jwt-secret", "L2_ENGINE_AUTH", undefined],
+  ["l2.enginekind", "L2_ENGINE_KIND", "geth"],
+  ["network", "NETWORK", undefined],
+  ["rollup.config", "ROLLUP_CONFIG", undefined],
+  ["rollup.halt", "ROLLUP_HALT", "none"],
+  ["rollup.l1-chain-config", "ROLLUP_L1_CHAIN_CONFIG", undefined],
+  ["syncmode", "SYNCMODE", "consensus-layer"],
+  ...["canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "lagoon", "jovian", "pectrablobschedule"].map(
+    (fork) => [`override.${fork}`, `OVERRIDE_${fork.toUpperCase()}`, undefined] as const,
+  ),
+  ["log.color", "LOG_COLOR", "false"],
+  ["log.format", "LOG_FORMAT", "text"],
+  ["log.level", "LOG_LEVEL", "info"],
+  ["log.pid", "LOG_PID", "false"],
+  ["rpc.addr", "RPC_ADDR", "0.0.0.0"],
+  ["rpc.port", "RPC_PORT", "9545"],
+  ["rpc.enable-admin", "RPC_ENABLE_ADMIN", "false"],
+  ["rpc.admin-state", "RPC_ADMIN_STATE", undefined],
+  ["metrics.addr", "METRICS_ADDR", "0.0.0.0"],
+  ["metrics.enabled", "METRICS_ENABLED", "false"],
+  ["metrics.port", "METRICS_PORT", "7300"],
+  ["pprof.addr", "PPROF_ADDR", "0.0.0.0"],
+  ["pprof.enabled", "PPROF_ENABLED", "false"],
+  ["pprof.path", "PPROF_PATH", undefined],
+  ["pprof.port", "PPROF_PORT", "6060"],
+  ["pprof.type", "PPROF_TYPE", undefined],
+  ["p2p.advertise.ip", "P2P_ADVERTISE_IP", undefined],
+  ["p2p.advertise.tcp", "P2P_ADVERTISE_TCP", "0"],
+  ["p2p.advertise.udp", "P2P_ADVERTISE_UDP", "0"],
+  ["p2p.ban.duration", "P2P_PEER_BANNING_DURATION", "1h0m0s"],
+  ["p2p.ban.peers", "P2P_PEER_BANNING", "true"],
+  ["p2p.ban.threshold", "P2P_PEER_BANNING_THRESHOLD", "-100"],
+  ["p2p.bootnodes", "P2P_BOOTNODES", ""],
+  ["p2p.disable", "P2P_DISABLE", "false"],
+  ["p2p.discovery.path", "P2P_DISCOVERY_PATH", "rnode_discovery_db"],
+  ["p2p.gossip.timestamp.threshold", "P2P_GOSSIP_TIMESTAMP_THRESHOLD", "1m0s"],
+  ["p2p.listen.ip", "P2P_LISTEN_IP", "0.0.0.0"],
+  ["p2p.listen.tcp", "P2P_LISTEN_TCP_PORT", "9222"],
+  ["p2p.listen.udp", "P2P_LISTEN_UDP_PORT", "0"],
+  ["p2p.nat", "P2P_NAT", "false"],
+  ["p2p.netrestrict", "P2P_NETRESTRICT", ""],
+  ["p2p.no-discovery", "P2P_NO_DISCOVERY", "false"],
+  ["p2p.peers.grace", "P2P_PEERS_GRACE", "30s"],
+  ["p2p.peers.hi", "P2P_PEERS_HI", "30"],
+  ["p2p.peers.lo", "P2P_PEERS_LO", "20"],
+  ["p2p.peerstore.path", "P2P_PEERSTORE_PATH", "rnode_peerstore_db"],
+  ["p2p.priv.path", "P2P_PRIV_PATH", undefined],
+  ["p2p.scoring", "P2P_PEER_SCORING", "light"],
+  ["p2p.sequencer.key", "P2P_SEQUENCER_KEY", undefined],
+  ["p2p.static", "P2P_STATIC", ""],
+  ["p2p.sync.onlyreqtostatic", "P2P_SYNC_ONLYREQTOSTATIC", "false"],
+  ["p2p.sync.req-resp", "P2P_SYNC_REQ_RESP", "true"],
+  ["sequencer.enabled", "SEQUENCER_ENABLED", "false"],
+  ["sequencer.l1-confs", "SEQUENCER_L1_CONFS", "4"],
+  ["sequencer.max-safe-lag", "SEQUENCER_MAX_SAFE_LAG", "0"],
+  ["sequencer.recover", "SEQUENCER_RECOVER", "false"],
+  ["sequencer.stopped", "SEQUENCER_STOPPED", "false"],
+  ["verifier.l1-confs", "VERIFIER_L1_CONFS", "0"],
+  ["conductor.enabled", "CONDUCTOR_ENABLED", "false"],
+  ["conductor.rpc", "CONDUCTOR_RPC", "http://127.0.0.1:8547"],
+  ["conductor.rpc-timeout", "CONDUCTOR_RPC_TIMEOUT", "1s"],
+  ["safedb.path", "SAFEDB_PATH", undefined],
+  ["snapshotlog.file", "SNAPSHOT_LOG", undefined],
+  ["signer.address", "SIGNER_ADDRESS", undefined],
+  ["signer.endpoint", "SIGNER_ENDPOINT", undefined],
+  ["signer.header", "SIGNER_HEADER", ""],
+  ["signer.tls.ca", "SIGNER_TLS_CA", "tls/ca.crt"],
+  ["signer.tls.cert", "SIGNER_TLS_CERT", "tls/tls.crt"],
+  ["signer.tls.enabled", "SIGNER_TLS_ENABLED", "true"],
+  ["signer.tls.key", "SIGNER_TLS_KEY", "tls/tls.key"],
+  ["altda.enabled", "ALTDA_ENABLED", "false"],
+  ["altda.da-server", "ALTDA_DA_SERVER", undefined],
+  ["altda.da-service", "ALTDA_DA_SERVICE", "false"],
+  ["altda.get-timeout", "ALTDA_GET_TIMEOUT", "0s"],
+  ["altda.put-timeout", "ALTDA_PUT_TIMEOUT", "0s"],
+  ["altda.max-concurrent-da-requests", "ALTDA_MAX_CONCURRENT_DA_REQUESTS", "1"],
+  ["altda.verify-on-read", "ALTDA_VERIFY_ON_READ", "true"],
+  ["interop.dependency-set", "INTEROP_DEPENDENCY_SET", undefined],
+  ["interop.jwt-secret", "INTEROP_JWT_SECRET", undefined],
+  ["interop.rpc.addr", "INTEROP_RPC_ADDR", undefined],
+  ["interop.rpc.port", "INTEROP_RPC_PORT", "9645"],
+  ["experimental.sequencer-api", "EXPERIMENTAL_SEQUENCER_API", "false"],
+  ["fetch-withdrawal-root-from-state", "FETCH_WITHDRAWAL_ROOT_FROM_STATE", "false"],
+];
+/** Ours, beyond the reference. */
+const EXTRA = ["rollup.upgrades-dir"];
+
+describe("the options of rnode", () => {
+  const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
+
+  it.each(REFERENCE)("has --%s, RNODE_%s, default %s", (flag, env, defaultText) => {
+    const option = resolved.get(flag);
+    expect(option?.env).toBe(`RNODE_${env}`);
+    const { default: value, parse: parser } = option!.declaration;
+    expect(value).toEqual(defaultText === undefined ? undefined : parser.parse(defaultText));
+  });
+
+  it("has nothing that is not in the reference", () => {
+    expect([...resolved.keys()].filter((flag) => !REFERENCE.some(([known]) => known === flag))).toEqual(EXTRA);
+  });
+
+  it("refuses a network and a configuration at once", () => {
+    expect(parseOptions(rnodeOptions, [...BASE, "--rollup.config=x.json"], {})).toMatchObject({
+      kind: "error",
+      message: /exclude each other/,
+    });
+  });
+
+  it("reads a kind of L1 in any case, and a comma list of endpoints", () => {
+    const { options } = parse(["--l1.rpckind=BASIC", "--l1=http://a,http://b"]);
+    expect(options.l1).toMatchObject({ rpckind: "basic", urls: ["http://a", "http://b"] });
+  });
+
+  it.each([
+    ["--l1.max-concurrency=0", /--l1.max-concurrency/],
+    ["--l1.rpc-max-batch-size=501", /--l1.rpc-max-batch-size/],
+    ["--l1.rpckind=best", /--l1.rpckind.*alchemy/],
+    ["--rollup.halt=sometimes", /--rollup.halt/],
+    ["--p2p.sequencer.key=12", /--p2p.sequencer.key: the value is not valid/],
+    ["--l1.beacon-header=nonsense", /--l1.beacon-header/],
+  ])("refuses %s", (arg, message) => {
+    expect(parseOptions(rnodeOptions, [...BASE, arg], {})).toMatchObject({
+      kind: "error",
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+describe("options that this build cannot serve", () => {
+  const refusal = (args: string[]): string | undefined => {
+    const { options, sources } = parse(args);
+    return unavailableOption(options as RnodeOptions, sources);
+  };
+
+  it.each([
+    ["--l1.beacon=http://localhost:5052"],
+    ["--l1.beacon-fallbacks=http://localhost:5052"],
+    ["--rollup.halt=major"],
+    ["--syncmode=execution-layer"],
+    ["--pprof.enabled"],
+    ["--conductor.enabled"],
+    ["--safedb.path=x"],
+    ["--signer.endpoint=http://localhost:1"],
+    [`--signer.address=0x${"11".repeat(20)}`],
+    ["--altda.enabled"],
+    ["--interop.rpc.addr=0.0.0.0"],
+    ["--experimental.sequencer-api"],
+    ["--p2p.static=/ip4/1.2.3.4/tcp/9222"],
+    [`--p2p.sequencer.key=${"11".repeat(32)}`],
+    ["--p2p.bootnodes=enr:x"],
+  ])("%s is refused by name", (arg) => {
+    expect(refusal([arg])).toContain(`${arg.split("=")[0]}: `);
+    expect(refusal([arg])).toMatch(/not available in this build/);
+  });
+
+  it("leaves alone what merely tunes, what is switched off, and peer options without a network", () => {
+    expect(refusal([])).toBeUndefined();
+    expect(
+      refusal([
+        "--p2p.listen.tcp=1",
+        "--altda.enabled=false",
+        "--conductor.rpc=http://x",
+        "--snapshotlog.file=x",
+        "--l2.enginekind=reth",
+      ]),
+    ).toBeUndefined();
+    expect(refusal(["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"])).toBeUndefined();
+  });
+});

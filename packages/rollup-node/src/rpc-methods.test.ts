@@ -1,0 +1,228 @@
+import { createRpcClient, createRpcServer } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { headsAfterReset } from "./heads.ts";
+import { L1View } from "./l1-view.ts";
+import { adminMethods, type NodeAdminApi, rollupMethods } from "./rpc-methods.ts";
+import type { SequencerRefusal } from "./sequencer.ts";
+import { syncStatusToJson } from "./sync-status.ts";
+import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
+
+const config = testConfig();
+const l1 = new FakeL1(5);
+const engine = new FakeEngine(config);
+const genesis = engine.block(engine.head);
+const one = engine.make(genesis.ref, attributesOn(config, genesis.ref, l1.blocks[0]!));
+engine.head = one.ref.hash;
+const ZERO = `0x${"00".repeat(32)}`;
+
+const view = new L1View();
+view.update("latest", l1.blocks[4]!);
+view.update("finalized", l1.blocks[1]!);
+const status = () =>
+  syncStatusToJson({
+    heads: headsAfterReset(one.ref, genesis.ref, genesis.ref),
+    l1: view,
+    currentL1: l1.blocks[3],
+    queuedUnsafe: undefined,
+  });
+
+describe("the RPC of rnode", () => {
+  const asked: unknown[] = [];
+  let refusal: SequencerRefusal | undefined;
+  const adminApi: NodeAdminApi = {
+    hasSequencer: true,
+    isSequencerActive: () => true,
+    startSequencer: async (head) => {
+      asked.push(["start", head]);
+      return refusal;
+    },
+    stopSequencer: async () => refusal,
+    setRecoverMode: async (isOn) => void asked.push(["recover", isOn]),
+    resetDerivationPipeline: () => asked.push("reset"),
+    postUnsafePayload: async (envelope) => void asked.push(["payload", envelope.executionPayload.blockNumber]),
+    hashOf: (envelope: ExecutionPayloadEnvelope) =>
+      envelope.executionPayload.blockHash.map((byte) => (envelope.executionPayload.gasUsed === 1n ? byte ^ 1 : byte)),
+    parseLogLevel: (text) => (text === "debug" ? "debug" : undefined),
+    setLogLevel: (level) => asked.push(["level", level]),
+  };
+  const node = rollupMethods({
+    config,
+    version: "v1.2.3",
+    fetchWithdrawalRootFromState: false,
+    syncStatus: status,
+    l2: {
+      blockByNumber: (number) => engine.blockByNumber(number),
+      messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
+    },
+  });
+  const fromState = rollupMethods({
+    config,
+    version: "v1.2.3",
+    fetchWithdrawalRootFromState: true,
+    syncStatus: status,
+    l2: {
+      blockByNumber: (number) => engine.blockByNumber(number),
+      messagePasserStorageRoot: async () => new Uint8Array(32).fill(9),
+    },
+  });
+  const servers = {
+    all: createRpcServer({
+      http: { host: "127.0.0.1", port: 0 },
+      methods: { ...node, ...adminMethods(adminApi) },
+      log: silentLogger,
+    }),
+    public: createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods: fromState, log: silentLogger }),
+    verifier: createRpcServer({
+      http: { host: "127.0.0.1", port: 0 },
+      methods: adminMethods({ ...adminApi, hasSequencer: false }),
+      log: silentLogger,
+    }),
+  };
+  const clients = new Map<keyof typeof servers, ReturnType<typeof createRpcClient>>();
+  const call = (method: string, params: unknown[] = [], server: keyof typeof servers = "all"): Promise<unknown> =>
+    clients.get(server)!.call(method, params);
+
+  beforeAll(async () => {
+    for (const [name, server] of Object.entries(servers) as [keyof typeof servers, (typeof servers)["all"]][]) {
+      const { httpPort } = await server.listen();
+      clients.set(name, createRpcClient({ url: `http://127.0.0.1:${httpPort}` }));
+    }
+  });
+  afterAll(async () => {
+    for (const client of clients.values()) await client.close();
+    for (const server of Object.values(servers)) await server.close();
+  });
+
+  it("answers the sync status with every key, zero refs for what is not known, and l1origin in lower case", async () => {
+    const answer = (await call("rnode_syncStatus")) as Record<string, Record<string, unknown>>;
+    expect(await call("optimism_syncStatus")).toEqual(answer);
+    expect(Object.keys(answer).sort()).toEqual(
+      [
+        "current_l1",
+        "current_l1_finalized",
+        "head_l1",
+        "safe_l1",
+        "finalized_l1",
+        "unsafe_l2",
+        "safe_l2",
+        "finalized_l2",
+        "pending_safe_l2",
+        "cross_unsafe_l2",
+        "local_safe_l2",
+        "queued_unsafe_l2",
+        "engine_sync_target",
+      ].sort(),
+    );
+    expect(answer.head_l1).toEqual({
+      hash: l1.blocks[4]!.hash,
+      number: 4,
+      parentHash: l1.blocks[3]!.hash,
+      timestamp: l1.blocks[4]!.timestamp,
+    });
+    expect(answer.current_l1?.number).toBe(3);
+    expect(answer.safe_l1).toEqual({ hash: ZERO, number: 0, parentHash: ZERO, timestamp: 0 });
+    expect(answer.unsafe_l2).toEqual({
+      hash: one.ref.hash,
+      number: 1,
+      parentHash: genesis.ref.hash,
+      timestamp: one.ref.timestamp,
+      l1origin: { hash: l1.blocks[0]!.hash, number: 0 },
+      sequenceNumber: 1,
+    });
+    expect(answer.queued_unsafe_l2).toEqual({
+      hash: ZERO,
+      number: 0,
+      parentHash: ZERO,
+      timestamp: 0,
+      l1origin: { hash: ZERO, number: 0 },
+      sequenceNumber: 0,
+    });
+  });
+
+  it("answers output roots: an array for us, an object upstream", async () => {
+    const expected = (storageRoot: Uint8Array): Hex =>
+      bytesToHex(
+        outputRoot({
+          stateRoot: one.header.stateRoot,
+          messagePasserStorageRoot: storageRoot,
+          blockHash: one.envelope.executionPayload.blockHash,
+        }),
+      );
+    const inHeader = one.header.withdrawalsRoot!;
+    expect(await call("rnode_outputAtBlock", ["0x1"])).toEqual([ZERO, expected(inHeader)]);
+    expect(await call("rnode_outputAtBlock", ["0x1"], "public")).toEqual([ZERO, expected(new Uint8Array(32).fill(9))]);
+    expect(await call("optimism_outputAtBlock", ["0x1"])).toMatchObject({
+      version: ZERO,
+      outputRoot: expected(inHeader),
+      blockRef: { number: 1, l1origin: { number: 0 } },
+      withdrawalStorageRoot: bytesToHex(inHeader),
+      stateRoot: bytesToHex(one.header.stateRoot),
+      syncStatus: { unsafe_l2: { number: 1 } },
+    });
+    await expect(call("rnode_outputAtBlock", ["0x9"])).rejects.toMatchObject({
+      code: -32000,
+      message: expect.stringMatching(/^failed to get L2 block ref with sync status: /),
+    });
+    await expect(call("rnode_outputAtBlock", [])).rejects.toMatchObject({ code: -32602 });
+    await expect(call("rnode_outputAtBlock", [1])).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it("answers configuration and version, and says that there is no safe head database", async () => {
+    expect(await call("rnode_rollupConfig")).toEqual(JSON.parse(JSON.stringify(rollupConfigToJson(config))));
+    expect(await call("rnode_version")).toBe("v1.2.3");
+    await expect(call("rnode_safeHeadAtL1Block", ["0x2"])).rejects.toMatchObject({
+      code: -32000,
+      message: "failed to get safe head at l1 block 0x2: safe head database not enabled",
+    });
+  });
+
+  it("serves the admin namespace only where it is enabled", async () => {
+    await expect(call("admin_sequencerActive", [], "public")).rejects.toMatchObject({ code: -32601 });
+    expect(await call("admin_sequencerActive")).toBe(true);
+    await expect(call("rnode_unknown")).rejects.toMatchObject({
+      code: -32601,
+      message: "the method rnode_unknown does not exist/is not available",
+    });
+  });
+
+  it("starts the sequencer with and without a hash, and passes refusals on", async () => {
+    asked.length = 0;
+    expect(await call("admin_startSequencer")).toBeNull();
+    expect(await call("admin_startSequencer", [one.ref.hash])).toBeNull();
+    expect(asked).toEqual([
+      ["start", undefined],
+      ["start", one.ref.hash],
+    ]);
+    refusal = { kind: "already-running" };
+    await expect(call("admin_startSequencer")).rejects.toMatchObject({ code: -32000, message: "sequencer already running" });
+    refusal = { kind: "wrong-head", head: one.ref.hash };
+    await expect(call("admin_startSequencer", [genesis.ref.hash])).rejects.toMatchObject({
+      message: `block hash does not match: head ${one.ref.hash}, received ${genesis.ref.hash}`,
+    });
+    refusal = { kind: "not-running" };
+    await expect(call("admin_stopSequencer")).rejects.toMatchObject({ message: "sequencer not running" });
+    refusal = undefined;
+    expect(await call("admin_stopSequencer")).toBeNull();
+    for (const method of ["admin_startSequencer", "admin_stopSequencer", "admin_overrideLeader"]) {
+      await expect(call(method, [], "verifier")).rejects.toMatchObject({ code: -32000, message: "sequencer is not enabled" });
+    }
+  });
+
+  it("resets, takes payloads whose hash is right, sets the log level", async () => {
+    asked.length = 0;
+    expect(await call("admin_resetDerivationPipeline")).toBeNull();
+    expect(await call("admin_postUnsafePayload", [envelopeToJson(one.envelope)])).toBeNull();
+    const bad = { ...one.envelope, executionPayload: { ...one.envelope.executionPayload, gasUsed: 1n } };
+    await expect(call("admin_postUnsafePayload", [envelopeToJson(bad)])).rejects.toMatchObject({
+      code: -32000,
+      message: expect.stringMatching(/^payload has bad block hash: 0x.*, actual block hash is: 0x/),
+    });
+    await expect(call("admin_postUnsafePayload", [{ executionPayload: {} }])).rejects.toMatchObject({ code: -32602 });
+    expect(await call("admin_setLogLevel", ["debug"])).toBeNull();
+    await expect(call("admin_setLogLevel", ["loud"])).rejects.toMatchObject({ message: "unknown level: loud" });
+    expect(asked).toEqual(["reset", ["payload", 1], ["level", "debug"]]);
+  });
+});
