@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it } from "vitest";
@@ -372,7 +372,7 @@ describe("JWT", () => {
       json: `${reason}\n`,
     });
     const socket = new WebSocket(wsUrl, { headers: authorization });
-    const [, response] = (await once(socket, "unexpected-response")) as [unknown, NodeJS.ReadableStream & { statusCode: number }];
+    const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
     expect(response.statusCode).toBe(401);
     expect(String(await response.setEncoding("utf8").toArray())).toBe(`${reason}\n`);
     expect(calls).toBe(0);
