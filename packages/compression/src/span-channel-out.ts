@@ -27,13 +27,10 @@ class SpanChannelOut implements ChannelOut {
   readonly id: Uint8Array;
   readonly #options: SpanChannelOutOptions;
   readonly #frames: FrameCutter;
-  /** span batches that have their number of blocks */
+  /** span batches that have their number of blocks, encoded */
   #sealed: Uint8Array = new Uint8Array();
+  #sealedBlocks = 0;
   #builder: SpanBatchBuilder;
-  /** the sealed batches and the growing one, encoded */
-  #input: Uint8Array = new Uint8Array();
-  /** blocks in `#input` */
-  #blocks = 0;
   #compressed: Uint8Array = new Uint8Array();
   /** length of the input that `#compressed` was made of */
   #compressedInputBytes = 0;
@@ -49,7 +46,9 @@ class SpanChannelOut implements ChannelOut {
   }
 
   get inputBytes(): number {
-    return this.#input.length;
+    if (this.#builder.blockCount === 0) return this.#sealed.length;
+    const batchBytes = 1 + this.#builder.encodedBytes;
+    return this.#sealed.length + rlpHeaderBytes(batchBytes) + batchBytes;
   }
 
   get readyBytes(): number {
@@ -65,42 +64,43 @@ class SpanChannelOut implements ChannelOut {
     if (this.#full !== undefined) return false;
     this.#sealFullBatch();
     this.#builder.add(block);
-    const previous = this.#input;
-    const input = concatBytes(this.#sealed, encodeChannelBatch(this.#builder.build()));
-    if (input.length > maxRlpBytesPerChannel(this.#options.chain.forkTimes, block.timestampSec)) {
+    if (this.inputBytes > maxRlpBytesPerChannel(this.#options.chain.forkTimes, block.timestampSec)) {
+      this.#builder.removeLast();
       this.#full = "too-many-rlp-bytes";
       return false;
     }
-    this.#input = input;
-    this.#blocks++;
     const { targetOutputBytes } = this.#options;
-    const growth = input.length - this.#compressedInputBytes;
-    // PERF: what was added cannot compress to more than it is, so most blocks need no compression.
+    const growth = this.inputBytes - this.#compressedInputBytes;
+    // PERF: what was added cannot compress to more than it is, so most blocks need neither encoding nor compression.
     if (this.#compressed.length + growth < targetOutputBytes) return true;
     await this.#compress();
     if (this.#compressed.length < targetOutputBytes) return true;
     this.#full = "compressor-full";
-    if (this.#compressed.length > targetOutputBytes && this.#blocks > 1) {
-      this.#input = previous;
-      this.#blocks--;
+    const takesBlock = this.#compressed.length === targetOutputBytes || this.#sealedBlocks + this.#builder.blockCount === 1;
+    if (!takesBlock) {
+      this.#builder.removeLast();
       await this.#compress();
-      this.#output = this.#compressed;
-      return false;
     }
     this.#output = this.#compressed;
-    return true;
+    return takesBlock;
   }
 
   #sealFullBatch(): void {
     const max = this.#options.maxBlocksPerSpanBatch ?? 0;
     if (max === 0 || this.#builder.blockCount < max) return;
-    this.#sealed = this.#input;
+    this.#sealed = this.#input();
+    this.#sealedBlocks += this.#builder.blockCount;
     this.#builder = new SpanBatchBuilder(this.#options.chain);
   }
 
+  #input(): Uint8Array {
+    return this.#builder.blockCount === 0 ? this.#sealed : concatBytes(this.#sealed, encodeChannelBatch(this.#builder.build()));
+  }
+
   async #compress(): Promise<void> {
-    this.#compressed = await compressChannel(this.#options.algorithm, this.#input);
-    this.#compressedInputBytes = this.#input.length;
+    const input = this.#input();
+    this.#compressed = await compressChannel(this.#options.algorithm, input);
+    this.#compressedInputBytes = input.length;
   }
 
   /** Nothing: a span batch is not ready in parts. */
@@ -109,8 +109,8 @@ class SpanChannelOut implements ChannelOut {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#output.length > 0) return;
-    if (this.#compressedInputBytes !== this.#input.length) await this.#compress();
+    if (this.#full === "compressor-full") return;
+    if (this.#compressedInputBytes !== this.inputBytes) await this.#compress();
     this.#output = this.#compressed;
   }
 
@@ -126,4 +126,12 @@ class SpanChannelOut implements ChannelOut {
   }
 
   destroy(): void {}
+}
+
+/** Of an RLP string longer than one byte. */
+function rlpHeaderBytes(length: number): number {
+  if (length < 56) return 1;
+  let bytes = 1;
+  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) bytes++;
+  return bytes;
 }

@@ -221,6 +221,12 @@ describe("span batch", () => {
           return { timestamp: 1010 + 2 * i, epochNumber, transactions: transactions.map(bytesToHex) };
         });
         const element = encodeBatch(builder.build());
+        expect(builder.encodedBytes).toBe(element.length - 1);
+        const next = { timestampSec: 1010 + 2 * list.length, epochNumber, transactions: list[0]!.transactions };
+        builder.add(block(next));
+        builder.removeLast();
+        expect(bytesToHex(encodeBatch(builder.build()))).toBe(bytesToHex(element));
+        expect(() => builder.removeLast()).toThrow("span-batch/no-blocks");
         const decoded = decodeSpan(element);
         expect(bytesToHex(encodeBatch(decoded))).toBe(bytesToHex(element));
         const got = [...expandSpanBatch(decoded, CHAIN).blocks()];

@@ -97,6 +97,11 @@ function takeTransactionData(cursor: ByteCursor): Uint8Array {
   return cursor.input.subarray(start, span.end);
 }
 
+/** Whether a row has a place in protected_bits. */
+export function isLegacySpanTransaction(data: Uint8Array): boolean {
+  return typeOf(data) === LEGACY;
+}
+
 export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Array {
   return joinBytes([
     encodeBitlist(transactions.map(({ to }) => to === undefined)),

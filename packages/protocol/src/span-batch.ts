@@ -5,6 +5,7 @@ import {
   decodeSpanTransactions,
   emptySpanTransactions,
   encodeSpanTransactions,
+  isLegacySpanTransaction,
   MAX_SPAN_BATCH_ELEMENTS,
   rebuildSpanTransactions,
   type SpanBatchErrorCode,
@@ -149,6 +150,21 @@ export interface SpanBatchInput {
   readonly transactions: readonly Uint8Array[];
 }
 
+/** Sums over the rows and blocks of a span batch, from which the length of its encoding follows. */
+interface SpanBatchTotals {
+  readonly transactions: number;
+  readonly legacyTransactions: number;
+  /** bytes of the columns that are not bitlists, over all transactions */
+  readonly transactionBytes: number;
+  /** bytes of block_tx_counts */
+  readonly countBytes: number;
+}
+
+const NO_TOTALS: SpanBatchTotals = { transactions: 0, legacyTransactions: 0, transactionBytes: 0, countBytes: 0 };
+const SIGNATURE_BYTES = 64;
+const ADDRESS_BYTES = 20;
+const bitlistBytes = (length: number): number => Math.ceil(length / 8);
+
 /** Collects consecutive blocks into a span batch. */
 export class SpanBatchBuilder {
   readonly #genesisTimeSec: number;
@@ -159,6 +175,9 @@ export class SpanBatchBuilder {
   readonly #transactions = emptySpanTransactions();
   #first: SpanBatchInput | undefined;
   #last: SpanBatchInput | undefined;
+  #totals = NO_TOTALS;
+  /** what `removeLast` goes back to */
+  #before: { readonly last: SpanBatchInput | undefined; readonly totals: SpanBatchTotals } | undefined;
 
   constructor(chain: { genesisTimeSec: number; blockTimeSec: number; chainId: bigint }) {
     this.#genesisTimeSec = chain.genesisTimeSec;
@@ -170,6 +189,26 @@ export class SpanBatchBuilder {
     return this.#originBits.length;
   }
 
+  /** Length of `encodeSpanBatch(build())`. PERF: known without building: a batcher asks after each of thousands of blocks. */
+  get encodedBytes(): number {
+    const first = this.#first;
+    const last = this.#last;
+    if (first === undefined || last === undefined) return 0;
+    const { transactions, legacyTransactions, transactionBytes, countBytes } = this.#totals;
+    const blocks = this.blockCount;
+    return (
+      encodeUvarint(first.timestampSec - this.#genesisTimeSec).length +
+      encodeUvarint(last.epochNumber).length +
+      2 * CHECK_BYTES +
+      encodeUvarint(blocks).length +
+      bitlistBytes(blocks) +
+      countBytes +
+      2 * bitlistBytes(transactions) +
+      transactionBytes +
+      bitlistBytes(legacyTransactions)
+    );
+  }
+
   /**
    * Appends the next block. When it throws, the batch is as it was before.
    *
@@ -177,19 +216,7 @@ export class SpanBatchBuilder {
    * next), span-batch/unsupported-transaction (deposits, blob transactions, other chains' transactions, malformed ones)
    */
   add(block: SpanBatchInput): void {
-    const last = this.#last;
-    if (last !== undefined) {
-      const sameOrigin = block.epochNumber === last.epochNumber && equalBytes(block.epochHash, last.epochHash);
-      const fits =
-        block.timestampSec === last.timestampSec + this.#blockTimeSec &&
-        (block.sequenceNumber === 0 ? block.epochNumber === last.epochNumber + 1 : sameOrigin);
-      if (!fits) {
-        throw new CodedError<SpanBatchErrorCode>("span-batch/block-mismatch", {
-          timestampSec: block.timestampSec,
-          epochNumber: block.epochNumber,
-        });
-      }
-    }
+    this.#assertFollows(block);
     const before = this.#transactions.length;
     try {
       for (const transaction of block.transactions) addSpanTransaction(this.#transactions, transaction, this.#chainId);
@@ -197,10 +224,48 @@ export class SpanBatchBuilder {
       this.#transactions.length = before;
       throw error;
     }
+    this.#before = { last: this.#last, totals: this.#totals };
+    this.#totals = this.#totalsWith(this.#transactions.slice(before));
     this.#originBits.push(block.sequenceNumber === 0);
     this.#transactionCounts.push(block.transactions.length);
     this.#first ??= block;
     this.#last = block;
+  }
+
+  #assertFollows(block: SpanBatchInput): void {
+    const last = this.#last;
+    if (last === undefined) return;
+    const sameOrigin = block.epochNumber === last.epochNumber && equalBytes(block.epochHash, last.epochHash);
+    const fits =
+      block.timestampSec === last.timestampSec + this.#blockTimeSec &&
+      (block.sequenceNumber === 0 ? block.epochNumber === last.epochNumber + 1 : sameOrigin);
+    if (fits) return;
+    const { timestampSec, epochNumber } = block;
+    throw new CodedError<SpanBatchErrorCode>("span-batch/block-mismatch", { timestampSec, epochNumber });
+  }
+
+  #totalsWith(added: SpanTransactions): SpanBatchTotals {
+    let { transactions, legacyTransactions, transactionBytes, countBytes } = this.#totals;
+    for (const { to, data, nonce, gasLimit } of added) {
+      transactions++;
+      if (isLegacySpanTransaction(data)) legacyTransactions++;
+      transactionBytes += SIGNATURE_BYTES + (to === undefined ? 0 : ADDRESS_BYTES) + data.length;
+      transactionBytes += encodeUvarint(nonce).length + encodeUvarint(gasLimit).length;
+    }
+    countBytes += encodeUvarint(added.length).length;
+    return { transactions, legacyTransactions, transactionBytes, countBytes };
+  }
+
+  /** Takes the block back that was just added; once after each `add`. @throws {CodedError} span-batch/no-blocks */
+  removeLast(): void {
+    if (this.#before === undefined) throw new CodedError<SpanBatchErrorCode>("span-batch/no-blocks");
+    this.#last = this.#before.last;
+    this.#totals = this.#before.totals;
+    this.#before = undefined;
+    if (this.#last === undefined) this.#first = undefined;
+    this.#originBits.pop();
+    this.#transactionCounts.pop();
+    this.#transactions.length = this.#totals.transactions;
   }
 
   /** @throws {CodedError} span-batch/no-blocks */
