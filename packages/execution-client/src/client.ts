@@ -129,7 +129,15 @@ async function start(
   };
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
   closers.push(pool.onPending((transactions) => filters.onPending(transactions)));
-  closers.push(chain.onHeadChange((change) => logHead(log, change)));
+  const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
+  closers.push(
+    chain.onHeadChange((change) => {
+      logHead(log, change);
+      chainMetrics.blocks.add(change.added.length);
+      chainMetrics.gas.add(change.added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0));
+      if (change.removed.length > 0) chainMetrics.reorganisations.inc();
+    }),
+  );
 
   const subscriptions = ethSubscriptions(backend, pool);
   const limits: Partial<RpcServerLimits> = {
@@ -189,6 +197,7 @@ async function start(
     dialect: profile.dialect,
     limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
     log,
+    metrics,
   });
   const { httpPort: enginePort } = await listen(engineServer, { "authrpc.port": authrpc.port }, closers);
   log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
@@ -249,6 +258,15 @@ const withLogLimits = (profile: Profile, { maxBlocksPerFilter, maxLogsPerRespons
     maxLogsPerResponse: orUnlimited(maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
   },
 });
+
+const createChainMetrics = (m: MetricFactory, head: () => number) => {
+  m.gaugeOf("chain_head_block", "Number of the latest block.", head);
+  return {
+    blocks: m.counter("chain_blocks_total", "Blocks that joined the canonical chain."),
+    gas: m.counter("chain_gas_used_total", "Gas of the blocks that joined the canonical chain."),
+    reorganisations: m.counter("chain_reorganisations_total", "Times that blocks left the canonical chain."),
+  };
+};
 
 function logHead(log: Logger, { head, removed, added }: HeadChange): void {
   const { header, transactions } = head.block;

@@ -44,12 +44,21 @@ export const createRpcMetrics = (m: MetricFactory) => ({
   seconds: m.histogram<{ method: string }>("rpc_request_seconds", "Time to answer.", [0.001, 0.01, 0.1, 1, 10], ["method"]),
 });
 
+const metricsOfFactory = new WeakMap<MetricFactory, ReturnType<typeof createRpcMetrics>>();
+
+/** Servers of one program count together. */
+function sharedMetrics(factory: MetricFactory): ReturnType<typeof createRpcMetrics> {
+  let metrics = metricsOfFactory.get(factory);
+  if (metrics === undefined) metricsOfFactory.set(factory, (metrics = createRpcMetrics(factory)));
+  return metrics;
+}
+
 /** A batch gives other connections their turn after so long. */
 const SLICE_MS = 20;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { dialect, limits, log, mapError } = options;
-  const metrics = createRpcMetrics(options.metrics ?? noMetrics);
+  const metrics = sharedMetrics(options.metrics ?? noMetrics);
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 

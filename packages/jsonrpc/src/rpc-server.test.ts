@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import { silentLogger } from "@rnode/observe";
+import { createMetrics, silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { RUST_DIALECT } from "./dialect.ts";
@@ -307,6 +307,18 @@ describe("JSON-RPC over HTTP", () => {
     expect(await statusFor("node.example:8545")).toBe(200);
     expect(await statusFor("[::1]:8545")).toBe(200);
     expect(await statusFor("evil.example")).toBe(403);
+  });
+
+  it("counts requests by method, all servers of a program together", async () => {
+    const metrics = createMetrics({ prefix: "t_" });
+    const first = await startServer({ metrics });
+    const second = await startServer({ metrics });
+    for (const { url } of [first, second]) await post(url, rpc("test_count"));
+    await post(first.url, rpc(`test_${"x".repeat(300)}`));
+    const { body } = await metrics.expose();
+    expect(body).toContain('t_rpc_requests_total{method="test_count",outcome="result"} 2');
+    expect(body).toContain('t_rpc_requests_total{method="unknown",outcome="error"} 1');
+    expect(body).not.toContain("xxx");
   });
 
   it("maps errors of the application", async () => {
