@@ -50,7 +50,7 @@ import { journalPosition, journalReset, revertTo as undoTo } from "./journal";
 import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
 import { buildOpcodeTable } from "./opcodes";
 import { fork, setRules } from "./rules";
-import { run } from "./interpreter";
+import { runToEnd } from "./interpreter";
 import { findSlot, refund, setRefund, storageReset, transientReset, warmSlotByKey } from "./storage";
 import { copyWord, zeroWord } from "./word";
 
@@ -223,7 +223,7 @@ export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64)
     store<u32>(M_KIND, KIND_CREATE);
     halt = enterCreate(stack, true);
   }
-  if (halt == HALT_NONE) run();
+  if (halt == HALT_NONE) runToEnd();
   else store<u32>(R_HALT, halt);
   store<i64>(R_REFUND, refund);
   store<u32>(R_LOGS, logsPointer());

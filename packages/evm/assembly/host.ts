@@ -18,6 +18,8 @@
 @external("host", "memoryGrown") export declare function hostMemoryGrown(): void;
 /** Linear memory cannot grow any more; does not return. */
 @external("host", "outOfMemory") export declare function hostOutOfMemory(): void;
+/** Some milliseconds of execution are over: the host may throw to end it. */
+@external("host", "slice") export declare function hostSlice(): void;
 /** Tracing only: before an instruction. */
 @external("host", "traceStep") export declare function hostTraceStep(frame: u32, pc: u32, opcode: u32): void;
 /** Tracing only: a message is about to be executed (M_*). */

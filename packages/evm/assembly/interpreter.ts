@@ -30,6 +30,7 @@ import {
   HALT_OUT_OF_GAS,
   HALT_RETURN_DATA,
   HALT_REVERT,
+  HALT_STACK_UNDERFLOW,
   HALT_STATIC,
   HALT_STOP,
   ISTANBUL,
@@ -40,7 +41,7 @@ import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, diagnoseBlock, HEADER, INSTRUCTI
 import { callOpcode, createOpcode, currentFrame, endFrame } from "./calls";
 import { addModulo, divide, divideSigned, multiplyModulo, remainder, remainderSigned } from "./divide";
 import { expandMemory, UNREACHABLE } from "./evm-memory";
-import { hostTraceStep } from "./host";
+import { hostSlice, hostTraceStep } from "./host";
 import {
   balanceInstruction,
   blobHashInstruction,
@@ -91,14 +92,38 @@ import {
   return fits64(sp) && offset <= UNREACHABLE ? offset + bytes : ~(<u64>0);
 }
 
-/** Runs the current frame and all that it calls, until the first one ends. */
-export function run(): void {
+/** Whether the stack fits a block. */
+function checkBlock(ip: u32, words: i32): u32 {
+  const fits = words >= <i32>load<u16>(ip, B_NEED) && words + <i32>load<u16>(ip, B_GROW) <= <i32>STACK_LIMIT;
+  return fits ? HALT_NONE : HALT_STACK_UNDERFLOW;
+}
+
+/** Gas and frame changes after which `run` comes back. */
+@inline const SLICE_GAS: i64 = 5_000_000;
+@inline const SLICE_FRAMES: i32 = 10_000;
+
+/** Runs the first frame and all that it calls, to the end. */
+export function runToEnd(): void {
+  // PERF: a function that is already running never changes over to its optimised code; one that is called again does.
+  while (!run()) hostSlice();
+}
+
+/**
+ * Runs the current frame and all that it calls, until the first one ends.
+ *
+ * @returns false: a slice is over, go on by calling it again
+ */
+function run(): bool {
+  let framesLeft = SLICE_FRAMES;
   while (true) {
+    if (--framesLeft < 0) return false;
     const f = currentFrame;
     const stack = load<u32>(f, F_STACK);
     let ip = load<u32>(f, F_IP);
     let sp = load<u32>(f, F_SP);
     let gas = load<i64>(f, F_GAS);
+    /** below it the slice is over, or the gas is */
+    const limit = max<i64>(0, gas - SLICE_GAS);
     let memoryAt = load<u32>(f, F_MEMORY);
     let halt: u32 = HALT_NONE;
     while (true) {
@@ -676,9 +701,16 @@ export function run(): void {
         case op.I_BLOCK: {
           const words = <i32>(sp + 32 - stack) >> 5;
           const left = gas - <i64>load<u32>(ip, B_GAS);
-          if (left < 0 || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {
-            halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
-            break;
+          if (left < limit || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {
+            halt = left < 0 ? HALT_OUT_OF_GAS : checkBlock(ip, words);
+            if (halt != HALT_NONE) {
+              halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
+              break;
+            }
+            store<u32>(f, ip, F_IP);
+            store<u32>(f, sp, F_SP);
+            store<i64>(f, gas, F_GAS);
+            return false;
           }
           gas = left;
           ip += HEADER;
@@ -716,7 +748,7 @@ export function run(): void {
     }
     if (halt != HALT_NONE) {
       store<i64>(f, gas, F_GAS);
-      if (!endFrame(halt)) return;
+      if (!endFrame(halt)) return true;
     }
   }
 }

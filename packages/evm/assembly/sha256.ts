@@ -35,18 +35,35 @@ function compress(block: u32): void {
   let f = load<u32>(state, 20);
   let g = load<u32>(state, 24);
   let h = load<u32>(state, 28);
-  for (let i: u32 = 0; i < 256; i += 4) {
-    const t1 =
-      h + (rotr<u32>(e, 6) ^ rotr<u32>(e, 11) ^ rotr<u32>(e, 25)) + ((e & f) ^ (~e & g)) + load<u32>(<u32>K + i) + load<u32>(w + i);
-    const t2 = (rotr<u32>(a, 2) ^ rotr<u32>(a, 13) ^ rotr<u32>(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-    h = g;
-    g = f;
-    f = e;
-    e = d + t1;
-    d = c;
-    c = b;
-    b = a;
-    a = t1 + t2;
+  // eight rounds at a time: the names rotate instead of the values
+  for (let i: u32 = 0; i < 256; i += 32) {
+    const k = <u32>K + i;
+    const x = w + i;
+    let t: u32;
+    t = h + (rotr<u32>(e, 6) ^ rotr<u32>(e, 11) ^ rotr<u32>(e, 25)) + (g ^ (e & (f ^ g))) + load<u32>(k) + load<u32>(x);
+    d += t;
+    h = t + (rotr<u32>(a, 2) ^ rotr<u32>(a, 13) ^ rotr<u32>(a, 22)) + ((a & b) | (c & (a | b)));
+    t = g + (rotr<u32>(d, 6) ^ rotr<u32>(d, 11) ^ rotr<u32>(d, 25)) + (f ^ (d & (e ^ f))) + load<u32>(k, 4) + load<u32>(x, 4);
+    c += t;
+    g = t + (rotr<u32>(h, 2) ^ rotr<u32>(h, 13) ^ rotr<u32>(h, 22)) + ((h & a) | (b & (h | a)));
+    t = f + (rotr<u32>(c, 6) ^ rotr<u32>(c, 11) ^ rotr<u32>(c, 25)) + (e ^ (c & (d ^ e))) + load<u32>(k, 8) + load<u32>(x, 8);
+    b += t;
+    f = t + (rotr<u32>(g, 2) ^ rotr<u32>(g, 13) ^ rotr<u32>(g, 22)) + ((g & h) | (a & (g | h)));
+    t = e + (rotr<u32>(b, 6) ^ rotr<u32>(b, 11) ^ rotr<u32>(b, 25)) + (d ^ (b & (c ^ d))) + load<u32>(k, 12) + load<u32>(x, 12);
+    a += t;
+    e = t + (rotr<u32>(f, 2) ^ rotr<u32>(f, 13) ^ rotr<u32>(f, 22)) + ((f & g) | (h & (f | g)));
+    t = d + (rotr<u32>(a, 6) ^ rotr<u32>(a, 11) ^ rotr<u32>(a, 25)) + (c ^ (a & (b ^ c))) + load<u32>(k, 16) + load<u32>(x, 16);
+    h += t;
+    d = t + (rotr<u32>(e, 2) ^ rotr<u32>(e, 13) ^ rotr<u32>(e, 22)) + ((e & f) | (g & (e | f)));
+    t = c + (rotr<u32>(h, 6) ^ rotr<u32>(h, 11) ^ rotr<u32>(h, 25)) + (b ^ (h & (a ^ b))) + load<u32>(k, 20) + load<u32>(x, 20);
+    g += t;
+    c = t + (rotr<u32>(d, 2) ^ rotr<u32>(d, 13) ^ rotr<u32>(d, 22)) + ((d & e) | (f & (d | e)));
+    t = b + (rotr<u32>(g, 6) ^ rotr<u32>(g, 11) ^ rotr<u32>(g, 25)) + (a ^ (g & (h ^ a))) + load<u32>(k, 24) + load<u32>(x, 24);
+    f += t;
+    b = t + (rotr<u32>(c, 2) ^ rotr<u32>(c, 13) ^ rotr<u32>(c, 22)) + ((c & d) | (e & (c | d)));
+    t = a + (rotr<u32>(f, 6) ^ rotr<u32>(f, 11) ^ rotr<u32>(f, 25)) + (h ^ (f & (g ^ h))) + load<u32>(k, 28) + load<u32>(x, 28);
+    e += t;
+    a = t + (rotr<u32>(b, 2) ^ rotr<u32>(b, 13) ^ rotr<u32>(b, 22)) + ((b & c) | (d & (b | c)));
   }
   store<u32>(state, load<u32>(state) + a);
   store<u32>(state, load<u32>(state, 4) + b, 4);

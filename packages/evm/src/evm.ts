@@ -24,6 +24,11 @@ export interface EvmEngine {
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution;
   /** From the next `beginBlock` on. Without a tracer tracing costs nothing. */
   setTracer(tracer: EvmTracer | undefined): void;
+  /**
+   * Called now and then (every few milliseconds) during long executions; what it throws ends the execution and comes out of the call that
+   * began it. The block must not be used any more then.
+   */
+  setInterrupt(check: (() => void) | undefined): void;
   /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */
   warmUp(): void;
   /** bytes of linear memory in use */
@@ -43,6 +48,7 @@ class Engine implements EvmEngine {
   readonly #precompiles = new Map<string, PrecompileSet>();
   #instance: EngineInstance;
   #tracer: EvmTracer | undefined;
+  #interrupt: (() => void) | undefined;
   #current: EngineBlock | undefined;
 
   constructor(module: EvmModule, options: EvmOptions) {
@@ -59,6 +65,11 @@ class Engine implements EvmEngine {
     this.#tracer = tracer;
   }
 
+  setInterrupt(check: (() => void) | undefined): void {
+    this.#interrupt = check;
+    this.#instance.onSlice = check;
+  }
+
   warmUp(): void {
     warmUpEngine(this);
   }
@@ -68,6 +79,7 @@ class Engine implements EvmEngine {
     if (this.memoryBytes > MAX_KEPT_MEMORY_BYTES) this.#instance = this.#newInstance();
     this.#instance.reader = reader;
     this.#instance.tracer = this.#tracer;
+    this.#instance.onSlice = this.#interrupt;
     this.#current = new EngineBlock(this.#instance, rules, environment, this.#precompilesOf(rules));
     return this.#current;
   }

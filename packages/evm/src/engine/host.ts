@@ -48,6 +48,7 @@ export class EngineInstance {
   reader: StateReader = NO_STATE;
   precompiles: PrecompileTable = new Map();
   tracer: EvmTracer | undefined;
+  onSlice: (() => void) | undefined;
   /** code deployed in this block, by hash */
   readonly newCodes = new Map<Hex, Uint8Array>();
 
@@ -66,6 +67,7 @@ export class EngineInstance {
       outOfMemory: () => {
         throw new CodedError<EvmErrorCode>("evm/out-of-memory", { bytes: this.memory.bytes.length });
       },
+      slice: () => this.onSlice?.(),
       traceStep: (frame: number, pc: number, opcode: number) => this.tracer?.onStep?.(this.#step(frame, pc, opcode)),
       traceEnter: () => this.#traceEnter(),
       traceExit: (depth: number, halt: number, gasLeft: bigint) => this.#traceExit(depth, halt, gasLeft),

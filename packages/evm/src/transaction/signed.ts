@@ -96,7 +96,7 @@ function chargesOf({ state, rules, environment }: BlockScope, tx: SignedTransact
   let l1Params: L1FeeParams | undefined;
   if (rules.op !== undefined) {
     const l1Block = state.account(PREDEPLOYS.l1Block);
-    l1Params = l1FeeParamsFromL1BlockStorage((slot) => state.storage(l1Block, BigInt(slot)));
+    l1Params = l1FeeParamsFromL1BlockStorage((slot) => state.storage(l1Block, BigInt(slot)), rules);
   }
   return {
     price: effectiveGasPrice(tx, environment.baseFeePerGas),
