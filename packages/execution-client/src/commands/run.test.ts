@@ -70,6 +70,13 @@ describe("rengine's options", () => {
   });
 });
 
+describe("OPTIONS.md", () => {
+  it("is what the table says (vitest -u writes it)", async () => {
+    const page = `# Options of \`rengine\`\n\nMade from \`src/options.ts\`. Flags beat variables; an empty variable is unset.\n\n${referenceTable(clientTable)}`;
+    await expect(page).toMatchFileSnapshot("../../OPTIONS.md");
+  });
+});
+
 describe("starting", () => {
   const genesis = () => `--chain=${join(folder, "genesis.json")}`;
 
