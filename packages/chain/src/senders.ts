@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
-import { hashTransaction, recoverSender, type Transaction } from "@rnode/protocol";
+import { hashTransaction, recoverSender, type SignedTransaction, signingHash, type Transaction } from "@rnode/protocol";
+import { packSignature, SenderWorkers, SIGNATURE_BYTES } from "./sender-workers.ts";
 
 export type SendersResult =
   | { readonly kind: "senders"; readonly senders: readonly Uint8Array[] }
@@ -8,47 +9,97 @@ export type SendersResult =
 
 /** Who signed each transaction. Recovery costs 65 µs a transaction, so what is known is remembered. */
 export interface SenderSource {
-  /** @param allowHighS signatures of before Homestead */
+  /** Synchronous: recovers here what is not known. @param allowHighS signatures of before Homestead */
   sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult;
   /** Tells of a sender that another part has already recovered (the pool). */
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
+  /** Recovers in workers, so that `sendersOf` finds them soon after; never fails, because `sendersOf` does without. */
+  recoverAhead(transactions: readonly Transaction[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SenderOptions {
+  /** transactions remembered; the oldest are forgotten */
+  readonly capacity?: number;
+  /** threads for `recoverAhead`; 0: it does nothing */
+  readonly workers?: number;
 }
 
 const DEFAULT_CAPACITY = 65_536;
+/** Fewer are recovered faster here than handed over. */
+const MIN_BATCH = 8;
 
-/** Recovers on this thread; forgets the oldest beyond `capacity` transactions. */
-export function createSenderCache(capacity: number = DEFAULT_CAPACITY): SenderSource {
-  const senders = new Map<Hex, Uint8Array>();
-  const remember = (hashHex: Hex, sender: Uint8Array): void => {
-    if (senders.size >= capacity && !senders.has(hashHex)) {
-      const oldest = senders.keys().next();
-      if (!oldest.done) senders.delete(oldest.value);
-    }
-    senders.set(hashHex, sender);
-  };
-  return {
-    sendersOf(transactions, allowHighS) {
-      const found: Uint8Array[] = [];
-      for (const [index, transaction] of transactions.entries()) {
-        if (transaction.type === 0x7e) {
-          found.push(transaction.from);
-          continue;
-        }
-        const hashHex = bytesToHex(hashTransaction(transaction));
-        let sender = senders.get(hashHex);
-        if (sender === undefined) {
-          try {
-            sender = recoverSender(transaction, { allowHighS });
-          } catch (error) {
-            if (!isCodedError(error, "tx/")) throw error;
-            return { kind: "unrecoverable", index, reason: error.code };
-          }
-          remember(hashHex, sender);
-        }
-        found.push(sender);
+export function createSenderCache(options: SenderOptions = {}): SenderSource {
+  return new SenderCache(options);
+}
+
+class SenderCache implements SenderSource {
+  readonly #capacity: number;
+  readonly #senders = new Map<Hex, Uint8Array>();
+  readonly #workers: SenderWorkers | undefined;
+
+  constructor({ capacity = DEFAULT_CAPACITY, workers = 0 }: SenderOptions) {
+    this.#capacity = capacity;
+    this.#workers = workers > 0 ? new SenderWorkers(workers) : undefined;
+  }
+
+  sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult {
+    const found: Uint8Array[] = [];
+    for (const [index, transaction] of transactions.entries()) {
+      if (transaction.type === 0x7e) {
+        found.push(transaction.from);
+        continue;
       }
-      return { kind: "senders", senders: found };
-    },
-    remember: (hash, sender) => remember(bytesToHex(hash), sender),
-  };
+      const hashHex = bytesToHex(hashTransaction(transaction));
+      let sender = this.#senders.get(hashHex);
+      if (sender === undefined) {
+        try {
+          sender = recoverSender(transaction, { allowHighS });
+        } catch (error) {
+          if (!isCodedError(error, "tx/")) throw error;
+          return { kind: "unrecoverable", index, reason: error.code };
+        }
+        this.#remember(hashHex, sender);
+      }
+      found.push(sender);
+    }
+    return { kind: "senders", senders: found };
+  }
+
+  remember(transactionHash: Uint8Array, sender: Uint8Array): void {
+    this.#remember(bytesToHex(transactionHash), sender);
+  }
+
+  async recoverAhead(transactions: readonly Transaction[]): Promise<void> {
+    const workers = this.#workers;
+    if (workers === undefined) return;
+    const wanted: { readonly hashHex: Hex; readonly transaction: SignedTransaction }[] = [];
+    for (const transaction of transactions) {
+      if (transaction.type === 0x7e || transaction.signature === undefined) continue;
+      const hashHex = bytesToHex(hashTransaction(transaction));
+      if (!this.#senders.has(hashHex)) wanted.push({ hashHex, transaction });
+    }
+    if (wanted.length < MIN_BATCH) return;
+    const packed = new Uint8Array(wanted.length * SIGNATURE_BYTES);
+    for (const [index, { transaction }] of wanted.entries()) {
+      packSignature(packed, index, signingHash(transaction), transaction.signature!);
+    }
+    const senders = await workers.recover(packed);
+    for (const [index, { hashHex }] of wanted.entries()) {
+      const sender = senders?.[index];
+      if (sender !== undefined) this.#remember(hashHex, sender);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#workers?.close();
+  }
+
+  #remember(hashHex: Hex, sender: Uint8Array): void {
+    if (this.#senders.size >= this.#capacity && !this.#senders.has(hashHex)) {
+      const oldest = this.#senders.keys().next();
+      if (!oldest.done) this.#senders.delete(oldest.value);
+    }
+    this.#senders.set(hashHex, sender);
+  }
 }

@@ -349,7 +349,8 @@ export function recoverSender(tx: Transaction, options: { readonly allowHighS?: 
   return recoverSigner(signingHash(tx), signature, options.allowHighS === true);
 }
 
-function recoverSigner(hash: Uint8Array, { r, s, yParity }: Signature, allowHighS: boolean): Uint8Array {
+/** The signer of a hash. @throws {CodedError} tx/bad-signature, tx/high-s */
+export function recoverSigner(hash: Uint8Array, { r, s, yParity }: Signature, allowHighS: boolean): Uint8Array {
   if (isZeroBytes(r) || isZeroBytes(s) || compareBytes(r, N_BYTES) >= 0 || compareBytes(s, N_BYTES) >= 0) {
     throw new CodedError<TransactionErrorCode>("tx/bad-signature");
   }

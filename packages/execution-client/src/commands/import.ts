@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
-import { type Chain, initGenesis, openChain, storedGenesisHash } from "@rnode/chain";
+import { type Chain, createSenderCache, initGenesis, openChain, type SenderSource, storedGenesisHash } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
@@ -34,19 +35,21 @@ export const importBlocks: Command = async (args, env, io) => {
   if (parsed === undefined) return 0;
   const { chain: name, genesis, datadir, batch } = parsed.options.main;
   const spec = await loadChainSpec({ chain: name, genesis });
+  const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir, { sync: "interval" }); // a power cut costs a repeated import
   try {
     if (spec.genesis !== undefined || storedGenesisHash(store) === undefined) initGenesis(store, genesisOfSpec(spec));
     else assertTableGenesis(spec, storedGenesisHash(store)!);
     const chain = openChain(
-      { store, config: spec.config, nowMs: () => performance.now() },
+      { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
     );
-    for (const file of parsed.positionals) await importFile(chain, file, Math.max(1, batch), io);
+    for (const file of parsed.positionals) await importFile(chain, senders, file, Math.max(1, batch), io);
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
     return 0;
   } finally {
+    await senders.close();
     await store.close();
   }
 };
@@ -58,7 +61,7 @@ function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): 
   }
 }
 
-async function importFile(chain: Chain, file: string, batchSize: number, io: CommandIo): Promise<void> {
+async function importFile(chain: Chain, senders: SenderSource, file: string, batchSize: number, io: CommandIo): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
   let pendingHead: Uint8Array | undefined;
   let pendingCount = 0;
@@ -69,7 +72,7 @@ async function importFile(chain: Chain, file: string, batchSize: number, io: Com
     pendingCount = 0;
   };
   try {
-    for await (const { block, fileOffset } of readBlocks(file)) {
+    for await (const { block, fileOffset } of withSenders(readBlocks(file), senders)) {
       if (block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
       pendingHead = importOne(chain, file, block);
       if (++pendingCount >= batchSize) commit();
@@ -78,6 +81,26 @@ async function importFile(chain: Chain, file: string, batchSize: number, io: Com
   } finally {
     commit();
   }
+}
+
+const BLOCKS_AHEAD = 8;
+
+/** The same blocks, the senders of the next ones being recovered meanwhile. */
+async function* withSenders<T extends { readonly block: Block }>(
+  blocks: AsyncIterable<T>,
+  senders: SenderSource,
+): AsyncGenerator<T> {
+  const ahead: { readonly item: T; readonly recovered: Promise<void> }[] = [];
+  const take = async (): Promise<T> => {
+    const { item, recovered } = ahead.shift()!;
+    await recovered;
+    return item;
+  };
+  for await (const item of blocks) {
+    ahead.push({ item, recovered: senders.recoverAhead(item.block.transactions) });
+    if (ahead.length > BLOCKS_AHEAD) yield await take();
+  }
+  while (ahead.length > 0) yield await take();
 }
 
 function importOne(chain: Chain, file: string, block: Block): Uint8Array {

@@ -51,15 +51,19 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
   return 0;
 }
 
-/** The first signal is answered with a clean shutdown, a second one ends the process at once. */
+/**
+ * The first signal is answered with a clean shutdown. The same again, later, ends the process at once; a terminal's SIGINT and a
+ * supervisor's SIGTERM in the same moment are one request.
+ */
 function awaitSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let isStopping = false;
+    let first: { readonly name: NodeJS.Signals; readonly atMs: number } | undefined;
     for (const name of ["SIGINT", "SIGTERM"] as const) {
       process.on(name, () => {
-        if (isStopping) process.exit(1);
-        isStopping = true;
-        resolve(name);
+        if (first === undefined) {
+          first = { name, atMs: performance.now() };
+          resolve(name);
+        } else if (first.name === name && performance.now() - first.atMs > 500) process.exit(1);
       });
     }
   });

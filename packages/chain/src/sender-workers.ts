@@ -1,0 +1,111 @@
+import { Worker } from "node:worker_threads";
+import { isZeroBytes, type Signature } from "@rnode/primitives";
+
+/** As handed to a worker: signing hash 32 ‖ r 32 ‖ s 32 ‖ parity 1 */
+export const SIGNATURE_BYTES = 97;
+export const SENDER_BYTES = 20;
+
+export interface RecoverRequest {
+  readonly id: number;
+  readonly packed: Uint8Array;
+}
+
+export interface RecoverReply {
+  readonly id: number;
+  /** 20 bytes each; zeros where the signature gives no sender */
+  readonly senders: Uint8Array;
+}
+
+export function packSignature(packed: Uint8Array, index: number, hash: Uint8Array, { r, s, yParity }: Signature): void {
+  const at = index * SIGNATURE_BYTES;
+  packed.set(hash, at);
+  packed.set(r, at + 32);
+  packed.set(s, at + 64);
+  packed[at + 96] = yParity;
+}
+
+interface RunningWorker {
+  readonly worker: Worker;
+  readonly pending: Map<number, (senders: Uint8Array | undefined) => void>;
+}
+
+/** Threads that recover signers. They start with the first request, and do not keep the process alive. */
+export class SenderWorkers {
+  readonly #count: number;
+  #workers: RunningWorker[] | undefined;
+  #nextId = 0;
+  /** a thread that broke: all is recovered on the caller's thread from then on */
+  #isBroken = false;
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** @returns the senders, each undefined where there is none; undefined when the threads cannot help */
+  async recover(packed: Uint8Array): Promise<(Uint8Array | undefined)[] | undefined> {
+    const workers = this.#start();
+    if (workers.length === 0) return undefined;
+    const count = packed.length / SIGNATURE_BYTES;
+    const share = Math.ceil(count / workers.length) * SIGNATURE_BYTES;
+    const parts = await Promise.all(
+      workers.map((running, index) => this.#request(running, packed.slice(index * share, (index + 1) * share))),
+    );
+    const senders: (Uint8Array | undefined)[] = [];
+    for (const part of parts) {
+      if (part === undefined) return undefined;
+      for (let at = 0; at < part.length; at += SENDER_BYTES) {
+        const sender = part.slice(at, at + SENDER_BYTES);
+        senders.push(isZeroBytes(sender) ? undefined : sender);
+      }
+    }
+    return senders;
+  }
+
+  async close(): Promise<void> {
+    const workers = this.#workers ?? [];
+    this.#workers = [];
+    await Promise.all(
+      workers.map(async ({ worker, pending }) => {
+        for (const settle of pending.values()) settle(undefined);
+        pending.clear();
+        await worker.terminate();
+      }),
+    );
+  }
+
+  #request({ worker, pending }: RunningWorker, packed: Uint8Array): Promise<Uint8Array | undefined> {
+    if (packed.length === 0) return Promise.resolve(new Uint8Array(0));
+    if (this.#isBroken) return Promise.resolve(undefined);
+    const request: RecoverRequest = { id: this.#nextId++, packed };
+    return new Promise((resolve) => {
+      pending.set(request.id, resolve);
+      worker.ref(); // somebody waits: the process must not end meanwhile
+      worker.postMessage(request, [packed.buffer as ArrayBuffer]);
+    });
+  }
+
+  #start(): readonly RunningWorker[] {
+    if (this.#workers !== undefined) return this.#workers;
+    // Run from sources (tests), there is no file that a thread could load.
+    const isCompiled = import.meta.url.endsWith(".js");
+    this.#workers = isCompiled ? Array.from({ length: this.#count }, () => this.#startOne()) : [];
+    return this.#workers;
+  }
+
+  #startOne(): RunningWorker {
+    const worker = new Worker(new URL("./sender-worker.js", import.meta.url));
+    worker.unref();
+    const pending: RunningWorker["pending"] = new Map();
+    worker.on("message", ({ id, senders }: RecoverReply) => {
+      pending.get(id)?.(senders);
+      pending.delete(id);
+      if (pending.size === 0) worker.unref();
+    });
+    worker.once("error", () => {
+      this.#isBroken = true;
+      for (const settle of pending.values()) settle(undefined);
+      pending.clear();
+    });
+    return { worker, pending };
+  }
+}
