@@ -115,6 +115,7 @@ async function start(
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
   const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins
+  engine.warmUp(); // compiled code is shared by all engines of the process
   const calls = new CallService(backend, engine, { gasCap: rpc.gascap });
   const services: RpcServices = {
     backend,
