@@ -157,7 +157,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
   const l1Url = urlOf(ports.l1);
 
   const plan = planL1Deployment(bundle, roles, parameters);
-  const l1Genesis = await deployL1(l1Url, plan, roles, parameters);
+  const l1Genesis = await deployL1(l1Url, plan, roles, parameters, bundle.preinstalls.MultiCall3);
   await rpcCall(l1Url, "evm_setIntervalMining", [parameters.l1BlockTimeSec]);
   options.log(`bridge contracts deployed in L1 block ${l1Genesis.number}`);
 

@@ -8,3 +8,4 @@ export * from "./predeploys.ts";
 export { describeExit, type Program, type ProgramExit, ProgramFailure } from "./program.ts";
 export { RpcCallError, rpcCall } from "./rpc.ts";
 export * from "./status.ts";
+export * from "./viem-chains.ts";

@@ -43,7 +43,7 @@ describe("the L1 side of the bridge on anvil", () => {
     anvil = await startAnvil(DEFAULT_PARAMETERS);
     const plan = planL1Deployment(bundle, roles, DEFAULT_PARAMETERS);
     l1 = plan.addresses;
-    genesis = await deployL1(anvil.url, plan, roles, DEFAULT_PARAMETERS);
+    genesis = await deployL1(anvil.url, plan, roles, DEFAULT_PARAMETERS, bundle.preinstalls.MultiCall3);
     await rpcCall(anvil.url, "evm_setAutomine", [true]);
   });
   afterAll(async () => {

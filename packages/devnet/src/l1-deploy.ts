@@ -1,6 +1,7 @@
 import { createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { DevRoles } from "./accounts.ts";
+import type { Preinstall } from "./contracts.ts";
 import type { DeployPlan, DeployStep } from "./l1-contracts.ts";
 import type { ChainParameters } from "./parameters.ts";
 import { rpcCall } from "./rpc.ts";
@@ -25,9 +26,18 @@ const MAX_DEPLOY_BLOCKS = 20;
 
 /**
  * Sends the deployment and mines it by hand: anvil must have been started with `--no-mining` and a genesis time in the past.
+ * `multicall` is what viem and others expect on every chain.
  * @throws an error naming the step that reverted
  */
-export async function deployL1(url: string, plan: DeployPlan, roles: DevRoles, parameters: ChainParameters): Promise<L1Genesis> {
+export async function deployL1(
+  url: string,
+  plan: DeployPlan,
+  roles: DevRoles,
+  parameters: ChainParameters,
+  multicall: Preinstall | undefined,
+): Promise<L1Genesis> {
+  // Its deployer's key is nobody's: on a development L1 the code is put in place.
+  if (multicall) await rpcCall(url, "anvil_setCode", [multicall.address, multicall.code]);
   const wallet = createWalletClient({
     account: privateKeyToAccount(roles.owner.privateKey),
     chain: {

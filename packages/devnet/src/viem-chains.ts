@@ -10,8 +10,11 @@ export function l1ViemChain({ l1ChainId, endpoints }: DevnetInfo): Chain {
     name: "devnet L1",
     nativeCurrency: ETHER,
     rpcUrls: { default: { http: [endpoints.l1], webSocket: [endpoints.l1Ws] } },
+    contracts: { multicall3: MULTICALL3 },
   });
 }
+
+const MULTICALL3 = { address: "0xcA11bde05977b3631167028862bE2a173976CA11" } as const;
 
 /** With everything that `viem/op-stack` needs for deposits and withdrawals. */
 export function l2ViemChain({ l1ChainId, l2ChainId, endpoints, contracts: { l1 } }: DevnetInfo) {
@@ -25,6 +28,7 @@ export function l2ViemChain({ l1ChainId, l2ChainId, endpoints, contracts: { l1 }
     sourceId: l1ChainId,
     contracts: {
       ...chainConfig.contracts,
+      multicall3: MULTICALL3,
       portal: onL1(l1.OptimismPortal),
       l2OutputOracle: onL1(l1.L2OutputOracle),
       l1StandardBridge: onL1(l1.L1StandardBridge),

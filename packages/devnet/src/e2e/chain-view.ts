@@ -6,7 +6,6 @@ import type { SyncStatus } from "../status.ts";
 export type Role = "sequencer" | "verifier";
 
 export interface OutputAtBlock {
-  readonly version: Hex;
   readonly outputRoot: Hex;
   readonly withdrawalStorageRoot: Hex;
   readonly stateRoot: Hex;
@@ -35,6 +34,13 @@ export class ChainView {
 
   l1<T>(method: string, params: readonly unknown[] = []): Promise<T> {
     return rpcCall<T>(this.#devnet.info.endpoints.l1, method, params);
+  }
+
+  /** As the node answers: version and root. */
+  async outputRoot(role: Role, number: number): Promise<Hex> {
+    const [version, root] = await this.node<[Hex, Hex]>(role, "rnode_outputAtBlock", [`0x${number.toString(16)}`]);
+    if (BigInt(version) !== 0n) throw new Error(`output version ${version}`);
+    return root;
   }
 
   async unsafeNumber(role: Role): Promise<number> {
