@@ -32,7 +32,7 @@ export interface ChainStoreOptions {
   readonly proofWindowBlocks?: number | undefined;
   /**
    * "each" (default): a commit is on the disk when it returns. "interval": at most `syncIntervalMs` later; a killed process still loses
-   * nothing, a power cut the last commits.
+   * nothing, but a power cut can damage the database, which must then be made anew.
    */
   readonly sync?: "each" | "interval" | undefined;
   readonly syncIntervalMs?: number | undefined;
@@ -217,12 +217,17 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   /** One transaction; the head in memory moves only when it is committed. */
   #write(labels: Labels | undefined, action: () => Head): void {
-    this.#head = this.#environment.atomically(() => {
-      const head = action();
-      this.#meta.writeHead(head);
-      if (labels !== undefined) this.#writeLabels(labels);
-      return head;
-    });
+    try {
+      this.#head = this.#environment.atomically(() => {
+        const head = action();
+        this.#meta.writeHead(head);
+        if (labels !== undefined) this.#writeLabels(labels);
+        return head;
+      });
+    } catch (error) {
+      this.nodes.forget();
+      throw error;
+    }
   }
 
   #writeLabels(labels: Labels): void {

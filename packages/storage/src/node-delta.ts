@@ -11,73 +11,63 @@ const OTHER_LENGTH = 1;
 /** Runs closer than this are one run: a new run costs two bytes. */
 const MIN_GAP = 3;
 
-class Writer {
-  #bytes = new Uint8Array(256);
-  size = 0;
+/** Grows; reused, because a block makes thousands of deltas. */
+let scratch = new Uint8Array(2048);
 
-  byte(value: number): void {
-    this.#grow(1);
-    this.#bytes[this.size++] = value;
+function writeVarint(at: number, value: number): number {
+  let next = at;
+  let rest = value;
+  while (rest >= 0x80) {
+    scratch[next++] = (rest & 0x7f) | 0x80;
+    rest >>>= 7;
   }
-
-  varint(value: number): void {
-    let rest = value;
-    while (rest >= 0x80) {
-      this.byte((rest & 0x7f) | 0x80);
-      rest >>>= 7;
-    }
-    this.byte(rest);
-  }
-
-  copy(from: Uint8Array, start: number, end: number): void {
-    this.#grow(end - start);
-    for (let i = start; i < end; i++) this.#bytes[this.size++] = from[i]!;
-  }
-
-  #grow(more: number): void {
-    if (this.size + more <= this.#bytes.length) return;
-    const bytes = new Uint8Array(Math.max(this.#bytes.length * 2, this.size + more));
-    bytes.set(this.#bytes);
-    this.#bytes = bytes;
-  }
-
-  finish(): Uint8Array {
-    return this.#bytes.slice(0, this.size);
-  }
+  scratch[next++] = rest;
+  return next;
 }
 
-export function encodeNodeDelta(old: Uint8Array, next: Uint8Array): Uint8Array {
-  const out = new Writer();
-  if (old.length !== next.length) {
-    const limit = Math.min(old.length, next.length);
-    let start = 0;
-    while (start < limit && old[start] === next[start]) start++;
-    let end = 0;
-    while (end < limit - start && old[old.length - 1 - end] === next[next.length - 1 - end]) end++;
-    out.byte(OTHER_LENGTH);
-    out.varint(start);
-    out.varint(end);
-    out.copy(old, start, old.length - end);
-    return out.finish();
-  }
-  out.byte(SAME_LENGTH);
+/** Only indexes into `old`, which may be what `Table.peek` gives. */
+function writeBytes(at: number, old: Uint8Array, start: number, end: number): number {
+  for (let i = start; i < end; i++) scratch[at + i - start] = old[i]!;
+  return at + end - start;
+}
+
+/**
+ * Writes the delta after `prefix` bytes, which the caller fills.
+ *
+ * @returns a view that the next call overwrites; undefined when it would be longer than `maxSize`
+ */
+export function encodeNodeDelta(old: Uint8Array, next: Uint8Array, prefix: number, maxSize: number): Uint8Array | undefined {
+  // What is written before the size is looked at again: the kind, two numbers and one run.
+  const room = prefix + maxSize + old.length + 16;
+  if (scratch.length < room) scratch = new Uint8Array(room);
+  const end = old.length === next.length ? encodeSameLength(old, next, prefix, maxSize) : encodeOtherLength(old, next, prefix);
+  return end - prefix > maxSize ? undefined : scratch.subarray(0, end);
+}
+
+function encodeOtherLength(old: Uint8Array, next: Uint8Array, from: number): number {
+  const limit = Math.min(old.length, next.length);
+  let start = 0;
+  while (start < limit && old[start] === next[start]) start++;
+  let end = 0;
+  while (end < limit - start && old[old.length - 1 - end] === next[next.length - 1 - end]) end++;
+  scratch[from] = OTHER_LENGTH;
+  return writeBytes(writeVarint(writeVarint(from + 1, start), end), old, start, old.length - end);
+}
+
+function encodeSameLength(old: Uint8Array, next: Uint8Array, from: number, maxSize: number): number {
+  scratch[from] = SAME_LENGTH;
+  let at = from + 1;
   let written = 0;
-  let at = 0;
-  while (at < old.length) {
-    if (old[at] === next[at]) {
-      at++;
-      continue;
-    }
-    const runStart = at;
-    let runEnd = at + 1;
-    for (let i = runEnd; i < old.length && i - runEnd < MIN_GAP; i++) if (old[i] !== next[i]) runEnd = i + 1;
-    out.varint(runStart - written);
-    out.varint(runEnd - runStart);
-    out.copy(old, runStart, runEnd);
+  for (let i = 0; i < old.length; i++) {
+    if (old[i] === next[i]) continue;
+    let runEnd = i + 1;
+    for (let j = runEnd; j < old.length && j - runEnd < MIN_GAP; j++) if (old[j] !== next[j]) runEnd = j + 1;
+    at = writeBytes(writeVarint(writeVarint(at, i - written), runEnd - i), old, i, runEnd);
+    if (at - from > maxSize) return at;
     written = runEnd;
-    at = runEnd;
+    i = runEnd - 1;
   }
-  return out.finish();
+  return at;
 }
 
 /** The old version. `at`: where the delta begins in `delta`. */

@@ -22,6 +22,7 @@ const STORAGE_TRIE = 1;
 const ABSENT = 0;
 const WHOLE = 1;
 const DELTA = 2;
+const ABSENT_VERSION = Uint8Array.of(ABSENT);
 /** A difference must save a quarter. */
 const MAX_DELTA_PART = 0.75;
 
@@ -53,6 +54,8 @@ const NO_PATH = new Uint8Array(0);
 /** Trie nodes of the head by path, and of the blocks before it within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
+  /** what the rows of the epoch at hand will hold, if this process has applied all of its blocks; else they are read when it ends */
+  #epoch: { readonly first: number; next: number; readonly bitsByKey: Map<string, number> } | undefined;
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
@@ -126,6 +129,8 @@ export class NodeTables {
       for (const { key } of table.withPrefix(nodeKeyOf(owner, NO_PATH))) rows.push({ key, rlp: undefined });
     }
     for (const { owner, path, rlp } of nodes) rows.push({ key: nodeKeyOf(owner, path), rlp });
+    const bitsByKey = this.#openEpoch(number);
+    const bit = 1 << (number - epochOf(number));
     rows.sort((a, b) => compareBytes(a.key, b.key)); // stable: the deletions of a cleared trie come before its new nodes
     for (let i = 0; i < rows.length; i++) {
       const { key, rlp } = rows[i]!;
@@ -136,28 +141,47 @@ export class NodeTables {
       nodeHistory.write(rowKeyOf(number, key), encodeOldVersion(old, rlp, number, key));
       if (rlp === undefined) table.delete(key);
       else table.write(key, rlp);
+      if (bitsByKey !== undefined) addBit(bitsByKey, key, bit);
     }
     if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
   }
 
-  #writeEpoch(epoch: number): void {
-    const { nodeHistory, nodeEpochs } = this.#tables;
-    const bitsByKey = new Map<string, number>(); // latin1: one character a byte, so that strings order as bytes do
-    for (const rowKey of nodeHistory.keys(blockNumberKey(epoch), blockNumberKey(epoch + EPOCH_BLOCKS))) {
-      const key = Buffer.from(rowKey.buffer, rowKey.byteOffset, rowKey.length).toString("latin1", BLOCK_NUMBER_SIZE);
-      const bit = 1 << (readBlockNumber(rowKey, 0) - epoch);
-      bitsByKey.set(key, (bitsByKey.get(key) ?? 0) | bit);
-    }
+  /** After a transaction that was undone: what is kept in memory may not be in the database. */
+  forget(): void {
+    this.#epoch = undefined;
+  }
+
+  #openEpoch(number: number): Map<string, number> | undefined {
+    const first = epochOf(number);
+    if (number === first) this.#epoch = { first, next: number, bitsByKey: new Map() };
+    if (this.#epoch?.first !== first || this.#epoch.next !== number) this.#epoch = undefined;
+    else this.#epoch.next++;
+    return this.#epoch?.bitsByKey;
+  }
+
+  #writeEpoch(first: number): void {
+    const { nodeEpochs } = this.#tables;
+    const bitsByKey = this.#epoch?.bitsByKey ?? this.#readEpoch(first);
+    this.#epoch = undefined;
     const row = new Uint8Array(EPOCH_ROW_SIZE);
     for (const key of [...bitsByKey.keys()].sort()) {
       writeUint32(row, 0, bitsByKey.get(key)!);
-      nodeEpochs.write(rowKeyOf(epoch, Buffer.from(key, "latin1")), row);
+      nodeEpochs.write(rowKeyOf(first, Buffer.from(key, "latin1")), row);
     }
+  }
+
+  #readEpoch(first: number): Map<string, number> {
+    const bitsByKey = new Map<string, number>();
+    for (const rowKey of this.#tables.nodeHistory.keys(blockNumberKey(first), blockNumberKey(first + EPOCH_BLOCKS))) {
+      addBit(bitsByKey, rowKey.subarray(BLOCK_NUMBER_SIZE), 1 << (readBlockNumber(rowKey, 0) - first));
+    }
+    return bitsByKey;
   }
 
   /** Takes the changes of block `number`, the head, back. */
   unwind(number: number): void {
     const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
+    this.#epoch = undefined;
     if (isLastOfEpoch(number)) deleteAll(nodeEpochs, blockNumberKey(epochOf(number)));
     for (const { key: rowKey, value: old } of [...nodeHistory.withPrefix(blockNumberKey(number))]) {
       const key = rowKey.subarray(BLOCK_NUMBER_SIZE);
@@ -188,6 +212,12 @@ function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
   return rowKey;
 }
 
+/** Keys as latin1: one character a byte, so that strings order as bytes do. */
+function addBit(bitsByKey: Map<string, number>, key: Uint8Array, bit: number): void {
+  const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
+  bitsByKey.set(text, (bitsByKey.get(text) ?? 0) | bit);
+}
+
 const epochOf = (number: number): number => number - (number % EPOCH_BLOCKS);
 const isLastOfEpoch = (number: number): boolean => number % EPOCH_BLOCKS === EPOCH_BLOCKS - 1;
 
@@ -199,24 +229,24 @@ function damaged(key: Uint8Array): Error {
   return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });
 }
 
+/** @returns a view that the next call may overwrite */
 function encodeOldVersion(old: Uint8Array | undefined, next: Uint8Array | undefined, number: number, key: Uint8Array): Uint8Array {
-  if (old === undefined) return Uint8Array.of(ABSENT);
+  if (old === undefined) return ABSENT_VERSION;
   if (next !== undefined && !isWholeTurn(number, key)) {
-    const delta = encodeNodeDelta(old, next);
-    if (delta.length <= old.length * MAX_DELTA_PART) return withKind(DELTA, delta);
+    const delta = encodeNodeDelta(old, next, 1, Math.floor(old.length * MAX_DELTA_PART));
+    if (delta !== undefined) {
+      delta[0] = DELTA;
+      return delta;
+    }
   }
-  return withKind(WHOLE, old);
+  const whole = new Uint8Array(1 + old.length);
+  whole[0] = WHOLE;
+  for (let i = 0; i < old.length; i++) whole[1 + i] = old[i]!; // by index: `old` is what `Table.peek` gives
+  return whole;
 }
 
 function isWholeTurn(number: number, key: Uint8Array): boolean {
   let mix = number;
   for (let i = Math.max(0, key.length - 8); i < key.length; i++) mix = (mix * 31 + key[i]!) | 0;
   return Math.imul(mix, 0x9e3779b1) >>> 28 === 0; // four of 32 bits: one in sixteen
-}
-
-function withKind(kind: number, bytes: Uint8Array): Uint8Array {
-  const value = new Uint8Array(1 + bytes.length);
-  value[0] = kind;
-  for (let i = 0; i < bytes.length; i++) value[1 + i] = bytes[i]!; // `bytes` may be what `Table.peek` gives
-  return value;
 }

@@ -64,11 +64,13 @@ describe("change row", () => {
 });
 
 describe("node delta", () => {
+  const delta = (old: Uint8Array, next: Uint8Array): Uint8Array => encodeNodeDelta(old, next, 0, 10_000)!;
+
   it("gives the old version back, of any two", () => {
     const bytes = fc.uint8Array({ minLength: 0, maxLength: 600 });
     fc.assert(
       fc.property(bytes, bytes, (old, next) => {
-        expect(applyNodeDelta(encodeNodeDelta(old, next), 0, next)).toEqual(old);
+        expect(applyNodeDelta(delta(old, next), 0, next)).toEqual(old);
       }),
     );
   });
@@ -80,7 +82,7 @@ describe("node delta", () => {
         const old = new Uint8Array(532).map((_, i) => i * 7);
         const next = old.slice();
         for (const [at, value] of changes) next[at] = value;
-        expect(applyNodeDelta(encodeNodeDelta(old, next), 0, next)).toEqual(old);
+        expect(applyNodeDelta(delta(old, next), 0, next)).toEqual(old);
       }),
     );
   });
@@ -89,8 +91,18 @@ describe("node delta", () => {
     const old = new Uint8Array(532).fill(9);
     const next = old.slice();
     next.set(keccak256(Uint8Array.of(1)), 100);
-    expect(encodeNodeDelta(old, next).length).toBeLessThan(40);
-    expect(isZeroBytes(encodeNodeDelta(old, old))).toBe(true);
+    expect(delta(old, next).length).toBeLessThan(40);
+    expect(isZeroBytes(delta(old, old))).toBe(true);
+  });
+
+  it("is not made when it is too long, and leaves the caller's bytes before it", () => {
+    const old = new Uint8Array(100).fill(1);
+    expect(encodeNodeDelta(old, new Uint8Array(100), 1, 75)).toBeUndefined();
+    expect(encodeNodeDelta(old, new Uint8Array(99), 1, 75)).toBeUndefined();
+    const next = old.slice();
+    next[50] = 7;
+    const made = encodeNodeDelta(old, next, 3, 75)!;
+    expect(applyNodeDelta(made, 3, next)).toEqual(old);
   });
 });
 

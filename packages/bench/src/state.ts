@@ -1,0 +1,230 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { genesisBlock } from "@rnode/chain";
+import type { AccountChange } from "@rnode/evm";
+import { EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { hashHeader, parseChainConfig, parseGenesis } from "@rnode/protocol";
+import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
+import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+
+/** `npm run bench -- state`: trie and database, on a state of some size in a temporary folder. */
+
+const ACCOUNTS = 200_000;
+/** of one contract */
+const SLOTS = 100_000;
+const READS = 200_000;
+const BLOCKS_PER_SIZE = 32;
+const BLOCK_SIZES = [
+  { name: "10 accounts, 10 slots", accounts: 10, slots: 10 },
+  { name: "150 accounts, 300 slots", accounts: 150, slots: 300 },
+  { name: "1000 accounts, 1000 slots", accounts: 1000, slots: 1000 },
+] as const;
+
+interface Row {
+  readonly what: string;
+  readonly value: string;
+}
+
+const number32 = (value: number): Uint8Array => {
+  const bytes = new Uint8Array(32);
+  new DataView(bytes.buffer).setUint32(28, value);
+  return bytes;
+};
+const ADDRESSES = Array.from({ length: ACCOUNTS }, (_, i) => keccak256(number32(i)).subarray(12));
+const CONTRACT = new Uint8Array(20).fill(0xcc);
+const SLOT_KEYS = Array.from({ length: SLOTS }, (_, i) => keccak256(number32(i), number32(1)));
+
+const NOTHING: TrieNodeReader = { readNode: () => undefined };
+
+function nowMs(): number {
+  return performance.now();
+}
+
+function payment(address: Uint8Array, balance: number): AccountChange {
+  const after = { nonce: 1n, balance: BigInt(balance), codeHash: EMPTY_KECCAK };
+  return { address, before: undefined, after, storageCleared: false, storage: [] };
+}
+
+function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): BlockCommit {
+  const head = store.head();
+  const view = head && store.stateAt(head.number);
+  const parentHash = head === undefined ? new Uint8Array(32) : store.readCanonicalHash(head.number)!;
+  const parentRoot = head === undefined ? EMPTY_TRIE_ROOT : store.readHeader(parentHash)!.stateRoot;
+  const nodes = head === undefined ? NOTHING : store.trieNodesAt(head.number)!;
+  const update = updateStateTrie(nodes, parentRoot, accounts, (address) => view?.readAccount(address)?.storageRoot);
+  const header = {
+    parentHash,
+    ommersHash: EMPTY_OMMERS_HASH,
+    beneficiary: CONTRACT,
+    stateRoot: update.stateRoot,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: new Uint8Array(256),
+    difficulty: 0n,
+    number: head === undefined ? 0 : head.number + 1,
+    gasLimit: 30_000_000n,
+    gasUsed: 0n,
+    timestamp: 0,
+    extraData: new Uint8Array(0),
+    mixHash: new Uint8Array(32),
+    nonce: new Uint8Array(8),
+  };
+  const block = { header, transactions: [], ommers: [] };
+  const changes = { accounts, codes: [] };
+  return {
+    block,
+    hash: hashHeader(header),
+    receipts: [],
+    senders: [],
+    changes,
+    storageRoots: update.storageRoots,
+    nodes: update.nodes,
+  };
+}
+
+/** The changes of the `turn`-th block of a size: other accounts and slots each time, spread over the whole state. */
+function blockChanges(turn: number, accounts: number, slots: number): AccountChange[] {
+  const changes = Array.from({ length: accounts - 1 }, (_, i) =>
+    payment(ADDRESSES[(turn * 100_003 + i * 7919) % ACCOUNTS]!, turn * 31 + i),
+  );
+  const storage = Array.from({ length: slots }, (_, i) => ({
+    slot: SLOT_KEYS[(turn * 50_021 + i * 6007) % SLOTS]!,
+    before: new Uint8Array(32),
+    after: number32(1 + turn * 1000 + i),
+  }));
+  changes.push({ ...payment(CONTRACT, turn), storage });
+  return changes;
+}
+
+function perSecond(count: number, ms: number): string {
+  return `${Math.round(count / ms)} thousand a second`;
+}
+
+function measureReads(store: ChainDatabase, blockNumber: number, name: string): Row[] {
+  const view = store.stateAt(blockNumber)!;
+  const time = (read: (i: number) => void): number => {
+    const start = nowMs();
+    for (let i = 0; i < READS; i++) read(i);
+    return nowMs() - start;
+  };
+  const accountMs = time((i) => view.readAccount(ADDRESSES[(i * 7919) % ACCOUNTS]!));
+  const slotMs = time((i) => view.readStorage(CONTRACT, SLOT_KEYS[(i * 6007) % SLOTS]!));
+  return [
+    { what: `${name}: accounts read`, value: perSecond(READS, accountMs) },
+    { what: `${name}: slots read`, value: perSecond(READS, slotMs) },
+  ];
+}
+
+function measureBlocks(store: ChainDatabase, sync: "each" | "interval"): Row[] {
+  return BLOCK_SIZES.map(({ name, accounts, slots }, sizeIndex) => {
+    let trieMs = 0;
+    let commitMs = 0;
+    let nodes = 0;
+    for (let turn = 0; turn < BLOCKS_PER_SIZE; turn++) {
+      const changes = blockChanges(turn + sizeIndex * 1000 + (sync === "each" ? 0 : 500), accounts, slots);
+      const start = nowMs();
+      const commit = makeCommit(store, changes);
+      const made = nowMs();
+      store.commitBlock(commit);
+      commitMs += nowMs() - made;
+      trieMs += made - start;
+      nodes += commit.nodes.length;
+    }
+    const each = (ms: number): string => (ms / BLOCKS_PER_SIZE).toFixed(1);
+    const value = `state root ${each(trieMs)} ms (${Math.round(nodes / BLOCKS_PER_SIZE)} nodes), commit ${each(commitMs)} ms`;
+    return { what: `block of ${name}, sync "${sync}"`, value };
+  });
+}
+
+/** A real genesis file where test data is at hand, else one of the same size. */
+function measureGenesis(folder: string): Row[] {
+  const vectors = process.env.RNODE_VECTORS ?? join(import.meta.dirname, "../../../../shared/vectors");
+  const file = join(vectors, "genesis/mainnet-ink.json.gz");
+  const store = openChainStore(folder);
+  try {
+    if (!existsSync(file)) {
+      const start = nowMs();
+      store.writeGenesis(
+        makeCommit(
+          store,
+          Array.from({ length: 2300 }, (_, i) => payment(ADDRESSES[i]!, i + 1)),
+        ),
+      );
+      return [{ what: "genesis of 2300 accounts, made up", value: `${Math.round(nowMs() - start)} ms` }];
+    }
+    const start = nowMs();
+    const json = JSON.parse(gunzipSync(readFileSync(file)).toString()) as Record<string, unknown>;
+    const config = { chainId: 57_073, londonBlock: 0, bedrockBlock: 0, optimism: { eip1559Elasticity: 6, eip1559Denominator: 50 } };
+    const genesis = parseGenesis({ ...json, config });
+    const commit = genesisBlock(genesis, parseChainConfig(config));
+    const made = nowMs();
+    store.writeGenesis(commit);
+    const value = `${Math.round(nowMs() - start)} ms, of it ${Math.round(nowMs() - made)} ms to write`;
+    return [{ what: `genesis of ${genesis.alloc.length} accounts with their code (mainnet-ink)`, value }];
+  } finally {
+    void store.close();
+  }
+}
+
+function measureOldBlocks(store: ChainDatabase): Row[] {
+  const head = store.head()!.number;
+  const rows = measureReads(store, head - 60, "60 blocks ago");
+  const old = head - 60;
+  const nodes = store.trieNodesAt(old)!;
+  const { stateRoot } = store.readHeader(store.readCanonicalHash(old)!)!;
+  const count = 500;
+  let start = nowMs();
+  for (let i = 0; i < count; i++) createProof(nodes, undefined, stateRoot, keccak256(ADDRESSES[i * 331]!));
+  rows.push({ what: "account proof, 60 blocks ago", value: `${((nowMs() - start) / count).toFixed(2)} ms` });
+  start = nowMs();
+  store.reorganize(head - 10, []);
+  rows.push({ what: "unwinding 10 blocks of 1000 accounts, 1000 slots", value: `${Math.round(nowMs() - start)} ms` });
+  start = nowMs();
+  const { accounts, slots, problems } = store.verifyState();
+  if (problems.length > 0) throw new Error(`the database is wrong: ${problems.join("; ")}`);
+  rows.push({ what: `verifying ${accounts} accounts, ${slots} slots`, value: `${((nowMs() - start) / 1000).toFixed(1)} s` });
+  return rows;
+}
+
+async function measureAll(folder: string): Promise<Row[]> {
+  const rows = measureGenesis(join(folder, "genesis"));
+  const chainFolder = join(folder, "chain");
+  let store = openChainStore(chainFolder);
+  const start = nowMs();
+  const contract = {
+    ...payment(CONTRACT, 1),
+    storage: SLOT_KEYS.map((slot, i) => ({ slot, before: number32(0), after: number32(i + 1) })),
+  };
+  store.writeGenesis(makeCommit(store, [...ADDRESSES.map((address, i) => payment(address, i + 1)), contract]));
+  rows.push({ what: `genesis of ${ACCOUNTS} accounts, ${SLOTS} slots`, value: `${((nowMs() - start) / 1000).toFixed(1)} s` });
+  rows.push(...measureReads(store, 0, "head"));
+  rows.push(...measureBlocks(store, "each"));
+  await store.close();
+  store = openChainStore(chainFolder, { sync: "interval" });
+  rows.push(...measureBlocks(store, "interval"));
+  rows.push(...measureOldBlocks(store));
+  const { fileBytes, freeBytes } = store.storageStats();
+  rows.push({ what: "database", value: `${Math.round(fileBytes / 1e6)} MB, ${Math.round(freeBytes / 1e6)} MB of it free` });
+  await store.close();
+  return rows;
+}
+
+/** Prints the table. @throws when what was written does not verify */
+export async function run(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "rnode-bench-state-"));
+  try {
+    const rows = await measureAll(folder);
+    const width = Math.max(...rows.map(({ what }) => what.length));
+    for (const { what, value } of rows) console.log(`${what.padEnd(width)}  ${value}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @returns exit code */
+export async function main(): Promise<number> {
+  await run();
+  return 0;
+}
