@@ -47,7 +47,7 @@ function defaultText({ declaration }: ResolvedOption): string {
   return declaration.default === undefined ? "" : declaration.parse.format(declaration.default);
 }
 
-/** The reference of a program as a Markdown table: one row an option, in order of declaration. */
+/** The reference of a program as a Markdown table, columns aligned: one row an option, in order of declaration. */
 export function referenceTable(table: OptionTable): string {
   const rows = resolveOptions(table)
     .filter(({ declaration }) => !declaration.hidden)
@@ -56,19 +56,13 @@ export function referenceTable(table: OptionTable): string {
       const type = declaration.parse.placeholder ?? "true|false";
       const unit = declaration.unit === undefined ? "" : ` (${declaration.unit})`;
       const standard = declaration.required ? "required" : defaultText(option) || "none";
-      return [
-        `\`--${option.flag}\``,
-        option.env === undefined ? "" : `\`${option.env}\``,
-        `${type}${unit}`,
-        standard,
-        declaration.help,
-      ]
-        .map((cell) => cell.replaceAll("|", "\\|"))
-        .join(" | ");
+      const variable = option.env === undefined ? "" : `\`${option.env}\``;
+      return [`\`--${option.flag}\``, variable, type + unit, standard, declaration.help].map((cell) => cell.replaceAll("|", "\\|"));
     });
-  return ["| Flag | Variable | Type | Default | Meaning |", "|---|---|---|---|---|", ...rows.map((row) => `| ${row} |`), ""].join(
-    "\n",
-  );
+  const header = ["Flag", "Variable", "Type", "Default", "Meaning"];
+  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line), ""].join("\n");
 }
 
 /** The values in force, one `flag=value` each, secrets hidden: for the log's first lines. */

@@ -188,10 +188,18 @@ describe("help and reference", () => {
     const reference = referenceTable(table);
     for (const { flag, env } of resolveOptions(table)) {
       expect(help).toContain(`--${flag}`);
-      expect(reference).toContain(`| \`--${flag}\` | \`${env}\` |`);
+      expect(reference).toMatch(new RegExp(`\\| \`--${flag}\` +\\| \`${env}\` +\\|`));
     }
     expect(help).toContain("Distance. [L1 blocks, default 4, EX_SEQUENCER_L1_CONFS]");
-    expect(reference).toContain("| `--poll` | `EX_POLL` | duration | 12s | Interval. |");
+    expect(reference).toMatch(/\| `--poll` +\| `EX_POLL` +\| duration +\| 12s +\| Interval\. +\|/);
+    expect(
+      new Set(
+        reference
+          .trimEnd()
+          .split("\n")
+          .map((row) => row.length),
+      ).size,
+    ).toBe(1);
   });
 
   it("hides secrets when it describes the values", () => {

@@ -53,7 +53,7 @@ describe("rengine's options", () => {
   ])("has %s …", (...flags) => {
     const known = resolveOptions(clientTable).map(({ flag }) => flag);
     expect(known).toEqual(expect.arrayContaining(flags));
-    for (const flag of flags) expect(referenceTable(clientTable)).toContain(`\`--${flag}\``);
+    for (const flag of flags) expect(referenceTable(clientTable)).toContain(`\`--${flag}\` `);
   });
 
   it.each([
