@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
 import type { Clock } from "@rnode/l1";
 import { errorText, type Logger } from "@rnode/observe";
@@ -107,6 +108,7 @@ class PublishingRun {
   constructor(options: BatchSubmitterOptions, deps: BatchSubmitterDeps) {
     this.#options = options;
     this.#deps = deps;
+    setMaxListeners(0, this.#sending.signal, this.#stopping.signal); // every transaction under way listens
   }
 
   stop(): void {

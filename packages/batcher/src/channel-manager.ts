@@ -213,6 +213,7 @@ export class ChannelManager {
       const reason = channel.closeReason ?? (this.#flushRequested && channel.blockCount > 0 ? "flushed" : undefined);
       if (reason === undefined) return;
       await this.#closeChannel(channel, reason);
+      if (this.#cursor >= this.#blocks.length) this.#flushRequested = false;
       if (channel.hasUnsentFrames) return;
     }
   }

@@ -64,12 +64,19 @@ const positiveDuration: Parser<number> = {
   },
 };
 
+/** Several, to follow the active sequencer, are not available yet. */
+const oneEndpoint: Parser<string> = {
+  ...httpUrl,
+  expects: "one URL starting with http:// or https://",
+  parse: (value) => (value.includes(",") ? undefined : httpUrl.parse(value)),
+};
+
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
 
 export const endpointOptions = optionGroup("", {
-  l1EthRpc: { parse: httpUrl, required: true, help: "L1 JSON-RPC endpoint." },
-  l2EthRpc: { parse: httpUrl, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
-  rollupRpc: { parse: httpUrl, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
+  l1EthRpc: { parse: oneEndpoint, required: true, help: "L1 JSON-RPC endpoint." },
+  l2EthRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
+  rollupRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
 });
 
 export const batcherOptions = optionGroup("", {

@@ -1,0 +1,284 @@
+import { noMetrics, silentLogger } from "@rnode/observe";
+import { describe, expect, it } from "vitest";
+import { BatchSubmitter, type BatchSubmitterOptions } from "./batch-submitter.ts";
+import { createBatcherMetrics } from "./batcher-metrics.ts";
+import type { ChannelOptions } from "./channel-config.ts";
+import { simChannelConfig, simChannelOuts } from "./testing/sim-channels.ts";
+import { SimClock } from "./testing/sim-clock.ts";
+import { SimL1 } from "./testing/sim-l1.ts";
+import { SimRollup } from "./testing/sim-rollup.ts";
+import { TransactionManager } from "./transaction-manager.ts";
+
+const GWEI = 10n ** 9n;
+const L1_BLOCK_MS = 12_000;
+const L2_BLOCK_MS = 2000;
+
+interface SimOptions {
+  readonly channels?: Partial<ChannelOptions>;
+  readonly maxPendingTransactions?: number;
+  readonly confirmations?: number;
+}
+
+/** How many calls a process may still make; none: it is dead, and never hears of anything again. */
+interface Life {
+  callsLeft: number;
+}
+
+/** `target` as a process with this life sees it. */
+function seenBy<T extends object>(target: T, life: Life): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function" || name === "nowMs") return member instanceof Function ? member.bind(target) : member;
+      return (...args: unknown[]): unknown => {
+        if (life.callsLeft-- <= 0) return new Promise(() => {});
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+}
+
+/** A batcher in a world of its own, which can be killed and started again. */
+class Simulation {
+  readonly clock = new SimClock();
+  readonly l1 = new SimL1();
+  readonly rollup = new SimRollup(this.l1);
+  readonly #options: SimOptions;
+  #timeMs = 0;
+  #processes = 0;
+  #life: Life = { callsLeft: 0 };
+
+  constructor(options: SimOptions = {}) {
+    this.#options = options;
+  }
+
+  /** A new process: nothing but the chains is left of the one before. @param callsLeft after so many calls it dies */
+  start(callsLeft = Number.POSITIVE_INFINITY): BatchSubmitter {
+    this.kill();
+    this.#life = { callsLeft };
+    const { maxPendingTransactions = 1, confirmations = 1, channels } = this.#options;
+    const l1 = seenBy(this.l1, this.#life);
+    const rollup = seenBy(this.rollup, this.#life);
+    const clock = seenBy(this.clock, this.#life);
+    const config = simChannelConfig({ maxChannelDuration: 2, ...channels });
+    const transactions = new TransactionManager(
+      {
+        l1ChainId: 900n,
+        privateKey: new Uint8Array(32).fill(0x11),
+        confirmations,
+        resubmissionTimeoutMs: 48_000,
+        receiptQueryIntervalMs: 1000,
+        sendTimeoutMs: 600_000,
+        notInMempoolTimeoutMs: 120_000,
+        safeAbortNonceTooLowCount: 3,
+        minTipWei: GWEI,
+        minBaseFeeWei: GWEI,
+        feeLimitMultiplier: 5n,
+        feeLimitThresholdWei: 100n * GWEI,
+      },
+      { l1, clock, log: silentLogger },
+    );
+    const options: BatchSubmitterOptions = {
+      channels: config,
+      batchInboxAddress: rollup.config.batchInboxAddress,
+      maxPendingTransactions,
+      pollIntervalMs: 1000,
+      waitNodeSync: false,
+      checkRecentTxsDepth: 0,
+      stuckAfterMs: 96_000,
+      stopTimeoutMs: 10_000,
+    };
+    const submitter = new BatchSubmitter(options, {
+      l1,
+      node: rollup,
+      blocks: rollup,
+      transactions,
+      createChannelOut: simChannelOuts(config, this.clock, 1000 * this.#processes++),
+      clock,
+      log: silentLogger,
+      metrics: createBatcherMetrics(noMetrics),
+    });
+    submitter.start();
+    return submitter;
+  }
+
+  /** kill -9: the process says nothing any more; what it has sent stays in the pool. */
+  kill(): void {
+    this.#life.callsLeft = 0;
+  }
+
+  /** Both chains go on. */
+  async run(seconds: number, isProducing = true): Promise<void> {
+    for (let end = this.#timeMs + seconds * 1000; this.#timeMs < end; this.#timeMs += 1000) {
+      if (isProducing && this.#timeMs % L2_BLOCK_MS === 0) this.rollup.produce();
+      if (this.#timeMs % L1_BLOCK_MS === 0) this.l1.mine();
+      await this.clock.advance(1000);
+    }
+  }
+
+  get derived() {
+    return this.rollup.derive(this.l1.headNumber);
+  }
+
+  /** Nothing new on L2: all of it must become safe, sooner or later. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 100 && this.derived.safe.number < this.rollup.unsafeHead.number; i++) await this.run(60, false);
+    expect(this.derived.safe).toEqual(this.rollup.unsafeHead);
+  }
+}
+
+const CASES: [string, SimOptions][] = [
+  ["span batches, zlib", {}],
+  ["span batches, brotli", { channels: { compressionAlgo: "brotli-9" } }],
+  ["singular batches", { channels: { batchType: 0 } }],
+  ["singular batches in several frames", { channels: { batchType: 0, targetNumFrames: 4, maxL1TxSizeBytes: 600 } }],
+  ["several span batches a channel", { channels: { maxBlocksPerSpanBatch: 3 } }],
+  ["three transactions at once", { maxPendingTransactions: 3, channels: { maxL1TxSizeBytes: 300 } }],
+  [
+    "any number of transactions, deep confirmations",
+    { maxPendingTransactions: 0, confirmations: 5, channels: { maxL1TxSizeBytes: 300 } },
+  ],
+];
+
+describe("BatchSubmitter", () => {
+  it.each(CASES)("publishes every block once: %s", async (_, options) => {
+    const simulation = new Simulation(options);
+    simulation.start();
+    await simulation.run(300);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0, timedOut: 0 });
+    expect(simulation.rollup.unsafeHead.number).toBe(150);
+  });
+
+  it.each(CASES)("neither leaves out nor repeats a block when it is killed at any moment: %s", async (_, options) => {
+    const simulation = new Simulation(options);
+    for (const [aliveSeconds, deadSeconds] of [
+      [1, 0],
+      [13, 1],
+      [27, 30],
+      [5, 0],
+      [38, 13],
+      [61, 2],
+      [14, 0],
+      [25, 7],
+    ] as const) {
+      simulation.start();
+      await simulation.run(aliveSeconds);
+      simulation.kill();
+      await simulation.run(deadSeconds);
+    }
+    simulation.start();
+    await simulation.run(60);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+  });
+
+  it("neither leaves out nor repeats a block whichever call is its last", async () => {
+    const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 500 } });
+    for (let calls = 1; calls <= 60; calls++) {
+      simulation.start(calls);
+      await simulation.run(14 + (calls % 11));
+    }
+    simulation.start();
+    await simulation.run(60);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+  });
+
+  it("goes on where a graceful stop left off", async () => {
+    const simulation = new Simulation();
+    const submitter = simulation.start();
+    await simulation.run(50);
+    const stopping = submitter.stop();
+    expect(submitter.start()).toBe(false);
+    await simulation.run(12);
+    expect(await stopping).toBe(true);
+    expect(await submitter.stop()).toBe(false);
+    const count = simulation.l1.transactions.length;
+    await simulation.run(60);
+    expect(simulation.l1.transactions).toHaveLength(count);
+    expect(simulation.l1.pool.size).toBe(0);
+    expect(submitter.start()).toBe(true);
+    await simulation.run(60);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+  });
+
+  it("waits for endpoints that are away", async () => {
+    const simulation = new Simulation();
+    const { l1, rollup } = simulation;
+    simulation.start();
+    await simulation.run(30);
+    for (const endpoint of [l1, rollup, l1]) {
+      endpoint.isDown = true;
+      await simulation.run(40);
+      endpoint.isDown = false;
+      await simulation.run(20);
+    }
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+  });
+
+  it("outbids a rising base fee", async () => {
+    const simulation = new Simulation();
+    simulation.start();
+    await simulation.run(20);
+    simulation.l1.baseFee = 45n * GWEI;
+    await simulation.run(200);
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+  });
+
+  it("follows a reorganisation of the unsafe chain", async () => {
+    const simulation = new Simulation();
+    simulation.start();
+    await simulation.run(40);
+    simulation.rollup.reorgUnsafe(simulation.rollup.unsafeHead.number - simulation.derived.safe.number);
+    await simulation.run(100);
+    await simulation.settle();
+  });
+
+  it.each([
+    ["come back to the pool", false],
+    ["are lost", true],
+  ])("follows a reorganisation of L1 whose transactions %s", async (_, isLost) => {
+    const simulation = new Simulation();
+    simulation.start();
+    await simulation.run(100);
+    simulation.l1.reorg(4, isLost);
+    await simulation.run(150);
+    await simulation.settle();
+    expect(simulation.derived.unfit).toBe(0);
+  });
+
+  it("catches up with thousands of blocks", async () => {
+    const simulation = new Simulation({ channels: { maxL1TxSizeBytes: 120_000 } });
+    simulation.rollup.transactionsPerBlock = 0;
+    for (let i = 0; i < 20; i++) simulation.l1.mine();
+    simulation.rollup.produce(3000);
+    simulation.start();
+    await simulation.settle();
+    expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
+    expect(simulation.l1.transactions.length).toBeLessThan(20);
+  });
+
+  it("publishes at once when a flush is asked for", async () => {
+    const simulation = new Simulation({ channels: { maxChannelDuration: 0, maxL1TxSizeBytes: 120_000 } });
+    const submitter = simulation.start();
+    await simulation.run(30);
+    expect(simulation.l1.transactions).toHaveLength(0);
+    expect(submitter.flush()).toBe(true);
+    await simulation.run(24);
+    expect(simulation.l1.transactions).toHaveLength(1);
+    expect(simulation.derived.safe.number).toBeGreaterThanOrEqual(15);
+  });
+
+  it("sends nothing while it is stopped", async () => {
+    const simulation = new Simulation();
+    const submitter = simulation.start();
+    await submitter.stop();
+    expect(submitter.flush()).toBe(false);
+    await simulation.run(60);
+    expect(simulation.l1.transactions).toHaveLength(0);
+  });
+});

@@ -1,0 +1,143 @@
+import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
+import { systemClock } from "@rnode/l1";
+import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { rollupConfigToJson } from "@rnode/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import { type Batcher, startBatcher } from "./batcher.ts";
+import { rbatcherOptions } from "./options.ts";
+import { simRollupConfig } from "./testing/sim-rollup.ts";
+import { VERSION } from "./version.ts";
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const ZERO_REF = { hash: `0x${"00".repeat(32)}`, number: 0, parentHash: `0x${"00".repeat(32)}`, timestamp: 0 };
+const ZERO_L2_REF = { ...ZERO_REF, l1origin: { hash: ZERO_REF.hash, number: 0 }, sequenceNumber: 0 };
+const GENESIS = { hash: `0x${"22".repeat(32)}` };
+
+/** An endpoint that answers with constants. */
+async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
+  const anything = [optionalParam("a", anyJson), optionalParam("b", anyJson)] as const;
+  const methods: MethodTable = Object.fromEntries(
+    Object.entries(answers).map(([name, answer]) => [name, method({ params: anything, handler: () => answer })]),
+  );
+  const server: RpcServer = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
+  const { httpPort } = await server.listen();
+  closers.push(() => server.close());
+  return `http://127.0.0.1:${httpPort}`;
+}
+
+interface Endpoints {
+  readonly l1?: Readonly<Record<string, unknown>>;
+  readonly l2?: Readonly<Record<string, unknown>>;
+  readonly node?: Readonly<Record<string, unknown>>;
+}
+
+async function start(endpoints: Endpoints = {}, args: readonly string[] = []): Promise<{ batcher: Batcher; url: string }> {
+  const config = rollupConfigToJson(simRollupConfig());
+  const l1 = await endpoint({ eth_chainId: "0x384", eth_getTransactionCount: "0x0", ...endpoints.l1 });
+  const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 });
+  const status = { head_l1: ZERO_REF, current_l1: ZERO_REF, unsafe_l2: ZERO_L2_REF, safe_l2: ZERO_L2_REF };
+  const node = await endpoint(endpoints.node ?? { rnode_rollupConfig: config, rnode_syncStatus: status });
+  const parsed = parseOptions(
+    rbatcherOptions,
+    [
+      `--l1-eth-rpc=${l1}`,
+      `--l2-eth-rpc=${l2}`,
+      `--rollup-rpc=${node}`,
+      `--private-key=${"11".repeat(32)}`,
+      "--rpc.addr=127.0.0.1",
+      "--rpc.port=0",
+      "--poll-interval=20ms",
+      ...args,
+    ],
+    {},
+  );
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  const log = createLogger({ level: "silent", format: "logfmt" });
+  const batcher = await startBatcher(parsed.options, { clock: systemClock, log, metrics: noMetrics });
+  closers.push(() => batcher.close());
+  return { batcher, url: `http://127.0.0.1:${batcher.rpcPort}` };
+}
+
+function client(url: string) {
+  const rpc = createRpcClient({ url });
+  closers.push(() => rpc.close());
+  return rpc;
+}
+
+describe("startBatcher", () => {
+  it("serves its health and, when told to, its administration", async () => {
+    const { batcher, url } = await start({}, ["--rpc.enable-admin", "--stopped"]);
+    await batcher.ready;
+    const healthz = await fetch(`${url}/healthz`);
+    expect([healthz.status, await healthz.json()]).toEqual([200, { version: VERSION }]);
+    const rpc = client(url);
+    expect(await rpc.call("health_status")).toBe(VERSION);
+    await expect(rpc.call("admin_stopBatcher")).rejects.toThrow("batcher is not running");
+    await expect(rpc.call("admin_flushBatcher")).rejects.toThrow("batcher is not running");
+    expect(await rpc.call("admin_startBatcher")).toBeNull();
+    await expect(rpc.call("admin_startBatcher")).rejects.toThrow("batcher is already running");
+    expect(await rpc.call("admin_flushBatcher")).toBeNull();
+    expect(await rpc.call("admin_stopBatcher")).toBeNull();
+    expect(await rpc.call("admin_setLogLevel", ["error"])).toBeNull();
+    await expect(rpc.call("admin_setLogLevel", ["loud"])).rejects.toThrow("unknown level: loud");
+  });
+
+  it("keeps the administration to itself by default", async () => {
+    const { batcher, url } = await start();
+    await batcher.ready;
+    await expect(client(url).call("admin_stopBatcher")).rejects.toMatchObject({ code: -32601 });
+  });
+
+  it("knows a node with upstream's namespace", async () => {
+    const { batcher } = await start({ node: { optimism_rollupConfig: rollupConfigToJson(simRollupConfig()) } });
+    await batcher.ready;
+  });
+
+  it.each<[string, Endpoints, string[], string]>([
+    [
+      "another L1",
+      { l1: { eth_chainId: "0x1" } },
+      [],
+      "batcher/wrong-chain option=--l1-eth-rpc what=L1 chain id got=1 expected=900",
+    ],
+    [
+      "another L2",
+      { l2: { eth_chainId: "0x1" } },
+      [],
+      "batcher/wrong-chain option=--l2-eth-rpc what=L2 chain id got=1 expected=901",
+    ],
+    [
+      "another genesis",
+      { l2: { eth_getBlockByNumber: { hash: `0x${"33".repeat(32)}` } } },
+      [],
+      `what=L2 genesis block got=0x${"33".repeat(32)}`,
+    ],
+    ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "what=L2 genesis block got=none"],
+    [
+      "a margin beyond the channel timeout",
+      {},
+      ["--sub-safety-margin=60"],
+      "batcher/bad-config option=--sub-safety-margin value=60",
+    ],
+  ])("does not start on %s", async (_, endpoints, args, message) => {
+    const { batcher } = await start(endpoints, args);
+    await expect(batcher.ready).rejects.toThrow(message);
+  });
+
+  it("waits for a node that is away, and can be closed meanwhile", async () => {
+    const { batcher, url } = await start({ node: {} }, ["--rpc.enable-admin"]);
+    await expect(client(url).call("admin_startBatcher")).rejects.toThrow("batcher is starting");
+    await batcher.close();
+    await batcher.ready;
+  });
+
+  it("says that its port is taken", async () => {
+    const { batcher } = await start();
+    await expect(start({}, [`--rpc.port=${batcher.rpcPort}`])).rejects.toThrow("EADDRINUSE");
+  });
+});

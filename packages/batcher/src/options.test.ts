@@ -1,0 +1,95 @@
+import { parseOptions } from "@rnode/options";
+import { describe, expect, it } from "vitest";
+import { rbatcherOptions, unusableOption } from "./options.ts";
+
+const REQUIRED = [
+  "--l1-eth-rpc=http://127.0.0.1:8545",
+  "--l2-eth-rpc=http://127.0.0.1:9545",
+  "--rollup-rpc=http://127.0.0.1:7545",
+  `--private-key=${"11".repeat(32)}`,
+];
+
+function parse(args: readonly string[], env: Record<string, string> = {}): string | Record<string, unknown> {
+  const parsed = parseOptions(rbatcherOptions, [...REQUIRED, ...args], env);
+  if (parsed.kind !== "options") return parsed.kind === "error" ? parsed.message : parsed.kind;
+  return (
+    unusableOption(parsed.options, parsed.sources) ?? {
+      ...parsed.options.batches,
+      ...parsed.options.transactions,
+      ...parsed.options.rpc,
+    }
+  );
+}
+
+describe("rbatcher's options", () => {
+  it("have upstream's defaults", () => {
+    expect(parse([])).toMatchObject({
+      pollIntervalMs: 6000,
+      maxPendingTx: 1,
+      subSafetyMargin: 10,
+      maxChannelDuration: 0,
+      maxL1TxSizeBytes: 120_000,
+      targetNumFrames: 1,
+      approxComprRatio: 0.6,
+      compressor: "shadow",
+      compressionAlgo: "zlib",
+      batchType: 0,
+      dataAvailabilityType: "calldata",
+      numConfirmations: 10,
+      safeAbortNonceTooLowCount: 3,
+      feeLimitMultiplier: 5,
+      feeLimitThreshold: 100_000_000_000n,
+      minTipCap: 1_000_000_000n,
+      resubmissionTimeoutMs: 48_000,
+      networkTimeoutMs: 10_000,
+      sendTimeoutMs: 600_000,
+      notInMempoolTimeoutMs: 120_000,
+      receiptQueryIntervalMs: 12_000,
+      enableAdmin: false,
+    });
+  });
+
+  it("come from flags and from the environment", () => {
+    expect(
+      parse(["--txmgr.min-tip-cap=0.5", "--batch-type=1"], {
+        RBATCHER_POLL_INTERVAL: "1s",
+        RBATCHER_TXMGR_MIN_BASEFEE: "2.000000001",
+      }),
+    ).toMatchObject({
+      minTipCap: 500_000_000n,
+      minBasefee: 2_000_000_001n,
+      batchType: 1,
+      pollIntervalMs: 1000,
+    });
+  });
+
+  it.each<[string, string[], string]>([
+    ["blobs", ["--data-availability-type=blobs"], '--data-availability-type: "blobs" is not available in this build'],
+    ["auto", ["--data-availability-type=auto"], '--data-availability-type: "auto" is not available in this build'],
+    ["an unknown place for data", ["--data-availability-type=celestia"], "expected one of calldata, blobs, auto"],
+    ["batch type 2", ["--batch-type=2"], "expected 0 (singular batches) or 1 (span batches)"],
+    ["a ratio of 0", ["--approx-compr-ratio=0"], "expected a ratio above 0 and at most 1"],
+    ["no poll interval", ["--poll-interval=0s"], "above 0"],
+    ["a transaction of one byte", ["--max-l1-tx-size-bytes=1"], "expected a whole number from 2"],
+    ["no frames", ["--target-num-frames=0"], "expected a whole number from 1"],
+    ["a depth of 129", ["--check-recent-txs-depth=129"], "expected a whole number from 0 to 128"],
+    ["stored brotli", ["--compressor=none", "--compression-algo=brotli"], '--compressor: "none" needs --compression-algo=zlib'],
+    [
+      "the ratio compressor for span batches",
+      ["--compressor=ratio", "--batch-type=1"],
+      '--compressor: "ratio" is for singular batches',
+    ],
+    ["a span's length for singular batches", ["--max-blocks-per-span-batch=5"], "needs span batches"],
+    ["a send timeout below the pool's", ["--txmgr.send-timeout=1s"], "--txmgr.send-timeout: expected at least"],
+    ["a fee of many decimals", ["--txmgr.min-tip-cap=0.0000000001"], "at most nine decimals"],
+    ["a zero key", [`--private-key=${"00".repeat(32)}`], "--private-key: the value is no key of the curve"],
+    ["several endpoints", ["--l2-eth-rpc=http://a,http://b"], '--l2-eth-rpc: "http://a,http://b" is not valid, expected one URL'],
+    ["an unknown option", ["--poll-intervall=1s"], "did you mean --poll-interval?"],
+  ])("refuse %s", (_, args, message) => {
+    expect(parse(args)).toContain(message);
+  });
+
+  it("never show the key", () => {
+    expect(parse(["--private-key=123456"])).toBe("--private-key: the value is not valid, expected a 32-byte key as 64 hex digits");
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from "vitest";
+import { type SendVerdict, sendVerdictOf } from "./send-verdict.ts";
+
+describe("sendVerdictOf", () => {
+  it.each<[string, SendVerdict]>([
+    ["already known", "accepted"],
+    ["transaction already imported", "accepted"],
+    ["AlreadyKnown", "accepted"],
+    ["nonce too low: next nonce 5, tx nonce 4", "nonce-too-low"],
+    ["nonce too low", "nonce-too-low"],
+    ["OldNonce, Current nonce: 5, nonce of rejected tx: 4", "nonce-too-low"],
+    ["replacement transaction underpriced", "underpriced"],
+    ["transaction underpriced: gas tip cap 1, minimum needed 2", "underpriced"],
+    ["ReplacementNotAllowed", "underpriced"],
+    ["max fee per gas less than block base fee: address 0x…, maxFeePerGas: 1, baseFee: 7", "underpriced"],
+    ["insufficient funds for gas * price + value: balance 0, tx cost 42", "insufficient-funds"],
+    ["Insufficient funds for gas * price + value", "insufficient-funds"],
+    ["Upfront cost exceeds account balance", "insufficient-funds"],
+    ["exceeds block gas limit", "refused"],
+    ["nonce too high", "refused"],
+    ["", "refused"],
+  ])("%s: %s", (message, verdict) => {
+    expect(sendVerdictOf(message)).toBe(verdict);
+  });
+});

@@ -1,0 +1,61 @@
+import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
+import { uint64ToBytes } from "@rnode/primitives";
+import { FRAME_OVERHEAD_BYTES } from "@rnode/protocol";
+import { type ChannelConfig, type ChannelOptions, channelConfig } from "../channel-config.ts";
+import type { SimClock } from "./sim-clock.ts";
+import { simRollupConfig } from "./sim-rollup.ts";
+
+export const CHANNEL_OPTIONS: ChannelOptions = {
+  batchType: 1,
+  compressionAlgo: "zlib",
+  compressor: "shadow",
+  approxComprRatio: 0.6,
+  maxL1TxSizeBytes: 2000,
+  targetNumFrames: 1,
+  maxBlocksPerSpanBatch: 0,
+  maxChannelDuration: 0,
+  subSafetyMargin: 10,
+};
+
+export const simChannelConfig = (options: Partial<ChannelOptions> = {}): ChannelConfig =>
+  channelConfig({ ...CHANNEL_OPTIONS, ...options }, simRollupConfig(), 1_800_000_000);
+
+/** Channels with ids 0, 1, 2…; their compression counts as work of the clock. */
+export function simChannelOuts(config: ChannelConfig, clock?: SimClock, firstId = 0): () => ChannelOut {
+  let id = firstId;
+  return () => {
+    const idBytes = new Uint8Array(16);
+    idBytes.set(uint64ToBytes(id++), 8);
+    const common = {
+      id: idBytes,
+      algorithm: config.algorithm,
+      targetOutputBytes: config.targetFrames * (config.maxFrameBytes - FRAME_OVERHEAD_BYTES),
+      chain: config.chain,
+    };
+    const out =
+      config.batchType === "span"
+        ? createSpanChannelOut({ ...common, maxBlocksPerSpanBatch: config.maxBlocksPerSpanBatch })
+        : createSingularChannelOut({ ...common, strategy: config.strategy });
+    return clock === undefined ? out : withClock(out, clock);
+  };
+}
+
+function withClock(out: ChannelOut, clock: SimClock): ChannelOut {
+  return {
+    id: out.id,
+    get inputBytes() {
+      return out.inputBytes;
+    },
+    get readyBytes() {
+      return out.readyBytes;
+    },
+    get full() {
+      return out.full;
+    },
+    addBlock: (block) => clock.working(out.addBlock(block)),
+    flush: () => clock.working(out.flush()),
+    close: () => clock.working(out.close()),
+    nextFrame: (maxFrameBytes) => out.nextFrame(maxFrameBytes),
+    destroy: () => out.destroy(),
+  };
+}

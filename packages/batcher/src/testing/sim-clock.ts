@@ -1,0 +1,69 @@
+import type { Clock } from "@rnode/l1";
+
+interface Sleeper {
+  readonly wakeMs: number;
+  readonly order: number;
+  readonly wake: () => void;
+}
+
+/** Time that passes only when everybody sleeps: a simulation of hours takes milliseconds and is the same each time. */
+export class SimClock implements Clock {
+  #nowMs = 1_800_000_000_000;
+  #sleepers: Sleeper[] = [];
+  #order = 0;
+  #working = 0;
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const wake = (): void => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const sleeper: Sleeper = { wakeMs: this.#nowMs + Math.max(0, ms), order: this.#order++, wake };
+      this.#sleepers.push(sleeper);
+      signal?.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  /** Work outside of this clock (a thread pool, say), during which time stands still. */
+  async working<T>(work: Promise<T>): Promise<T> {
+    this.#working++;
+    try {
+      return await work;
+    } finally {
+      this.#working--;
+    }
+  }
+
+  /** Lets `ms` pass, waking whoever sleeps until then. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      await this.#settle();
+      const next = this.#sleepers
+        .filter(({ wakeMs }) => wakeMs <= endMs)
+        .sort((a, b) => a.wakeMs - b.wakeMs || a.order - b.order)[0];
+      if (next === undefined) break;
+      this.#nowMs = Math.max(this.#nowMs, next.wakeMs);
+      next.wake();
+    }
+    this.#nowMs = endMs;
+  }
+
+  /** Until nothing moves without time passing. */
+  async #settle(): Promise<void> {
+    for (let quiet = 0; quiet < 3; quiet++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#working > 0) quiet = 0;
+    }
+  }
+}

@@ -1,0 +1,260 @@
+import { createDecompressor } from "@rnode/compression";
+import { bytesToHex, decodeRlpPrefix, expectRlpString, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import {
+  type Batch,
+  Channel,
+  decodeBatch,
+  decodeBatcherData,
+  encodeTransaction,
+  expandSpanBatch,
+  type Frame,
+  type L1BlockRef,
+  type L2BlockRef,
+  type RollupConfig,
+  rollupConfigFromJson,
+  signTransaction,
+} from "@rnode/protocol";
+import type { BatcherBlock } from "../batcher-block.ts";
+import type { BlockSource, RollupNode } from "../rollup-access.ts";
+import type { SyncStatus } from "../sync-status.ts";
+import type { SimL1, SimL1Block } from "./sim-l1.ts";
+
+const L2_KEY = new Uint8Array(32).fill(0x22);
+const CHANNEL_TIMEOUT = 50;
+
+export function simRollupConfig(overrides: Readonly<Record<string, unknown>> = {}): RollupConfig {
+  const forks = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"];
+  return rollupConfigFromJson({
+    genesis: {
+      l1: { hash: `0x${"11".repeat(32)}`, number: 0 },
+      l2: { hash: `0x${"22".repeat(32)}`, number: 0 },
+      l2_time: 1_700_000_000,
+      system_config: {
+        batcherAddr: "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a",
+        overhead: `0x${"00".repeat(32)}`,
+        scalar: `0x01${"00".repeat(31)}`,
+        gasLimit: 30_000_000,
+      },
+    },
+    block_time: 2,
+    max_sequencer_drift: 600,
+    seq_window_size: 3600,
+    channel_timeout: 300,
+    l1_chain_id: 900,
+    l2_chain_id: 901,
+    ...Object.fromEntries(forks.map((fork) => [`${fork}_time`, 0])),
+    batch_inbox_address: `0x${"ff".repeat(20)}`,
+    deposit_contract_address: `0x${"33".repeat(20)}`,
+    l1_system_config_address: `0x${"44".repeat(20)}`,
+    protocol_versions_address: `0x${"00".repeat(20)}`,
+    ...overrides,
+  });
+}
+
+/** Transactions of a block: `count` with `dataBytes` of data that does not compress. */
+export function simTransactions(seed: number, count: number, dataBytes: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, i) => {
+    const data = new Uint8Array(dataBytes);
+    for (let at = 0; at < dataBytes; at += 32) {
+      data.set(keccak256(uint64ToBytes(seed), uint64ToBytes(i), uint64ToBytes(at)).subarray(0, Math.min(32, dataBytes - at)), at);
+    }
+    return encodeTransaction(
+      signTransaction(
+        {
+          type: 0x02,
+          chainId: 901n,
+          nonce: BigInt(seed * 1000 + i),
+          maxPriorityFeePerGas: 1n,
+          maxFeePerGas: 2n,
+          gasLimit: 21_000n,
+          to: new Uint8Array(20).fill(7),
+          value: 1n,
+          data,
+          accessList: [],
+        },
+        L2_KEY,
+      ),
+    );
+  });
+}
+
+/** The node's state after an L1 block. */
+export interface DerivedState {
+  readonly safe: L2BlockRef;
+  /** blocks in batches that were safe already */
+  readonly repeated: number;
+  /** blocks in batches that are not the next one */
+  readonly unfit: number;
+  readonly timedOut: number;
+  /** frames of the channel under way */
+  readonly channel: readonly { readonly frame: Frame; readonly l1Block: number }[];
+}
+
+/**
+ * A sequencer's chain, and a node that derives it from the batches on a `SimL1` by Holocene's rules. Each block that is derived
+ * must be the next one of the chain: what does not fit is counted.
+ */
+export class SimRollup implements RollupNode, BlockSource {
+  readonly config: RollupConfig;
+  readonly #l1: SimL1;
+  readonly #genesis: L2BlockRef;
+  /** unsafe blocks after the genesis */
+  #chain: BatcherBlock[] = [];
+  #salt = 0;
+  readonly #derived: { readonly l1Hash: Hex; readonly chain: number; readonly state: DerivedState }[] = [];
+  /** L1 blocks that the node stays behind the head */
+  lag = 0;
+  isDown = false;
+  transactionsPerBlock = 1;
+  dataBytes = 100;
+
+  constructor(l1: SimL1, config: RollupConfig = simRollupConfig()) {
+    this.#l1 = l1;
+    this.config = config;
+    const { l1: l1Origin, l2, l2TimeSec } = config.genesis;
+    this.#genesis = { ...l2, parentHash: `0x${"00".repeat(32)}`, timestamp: l2TimeSec, l1Origin, sequenceNumber: 0 };
+  }
+
+  get unsafeHead(): L2BlockRef {
+    return this.#chain.at(-1)?.ref ?? this.#genesis;
+  }
+
+  /** Sequences a block on the newest L1 origin. */
+  produce(count = 1): void {
+    for (let i = 0; i < count; i++) {
+      const parent = this.unsafeHead;
+      const number = parent.number + 1;
+      const nextOrigin = this.#l1.blocks[parent.l1Origin.number + 1]?.ref;
+      const l1Origin: Pick<L1BlockRef, "hash" | "number"> = nextOrigin ?? parent.l1Origin;
+      const sequenceNumber = nextOrigin === undefined ? parent.sequenceNumber + 1 : 0;
+      const hash = bytesToHex(keccak256(uint64ToBytes(number), uint64ToBytes(this.#salt)));
+      const timestamp = parent.timestamp + this.config.blockTimeSec;
+      const transactions = simTransactions(number, this.transactionsPerBlock, this.dataBytes);
+      this.#chain.push({
+        ref: {
+          hash,
+          number,
+          parentHash: parent.hash,
+          timestamp,
+          l1Origin: { hash: l1Origin.hash, number: l1Origin.number },
+          sequenceNumber,
+        },
+        input: {
+          timestampSec: timestamp,
+          parentHash: hexToBytes(parent.hash),
+          epochNumber: l1Origin.number,
+          epochHash: hexToBytes(l1Origin.hash),
+          sequenceNumber,
+          transactions,
+        },
+        sizeBytes: transactions.reduce((sum, { length }) => sum + length, 0),
+      });
+    }
+  }
+
+  /** Forgets the newest `depth` unsafe blocks; what is produced then has other hashes. */
+  reorgUnsafe(depth: number): void {
+    this.#chain = this.#chain.slice(0, this.#chain.length - depth);
+    this.#salt++;
+  }
+
+  /** What L1 up to a block gives. */
+  derive(l1Number: number): DerivedState {
+    // PERF: states by L1 block are kept: the node is asked again and again.
+    while (this.#derived.length > 0) {
+      const { l1Hash, chain } = this.#derived.at(-1)!;
+      if (
+        this.#derived.length - 1 <= l1Number &&
+        this.#l1.blocks[this.#derived.length - 1]?.ref.hash === l1Hash &&
+        chain === this.#salt
+      )
+        break;
+      this.#derived.pop();
+    }
+    while (this.#derived.length <= l1Number) {
+      const block = this.#l1.blocks[this.#derived.length]!;
+      const before = this.#derived.at(-1)?.state ?? { safe: this.#genesis, repeated: 0, unfit: 0, timedOut: 0, channel: [] };
+      this.#derived.push({ l1Hash: block.ref.hash, chain: this.#salt, state: this.#deriveBlock(before, block) });
+    }
+    return this.#derived[l1Number]!.state;
+  }
+
+  #deriveBlock(before: DerivedState, { ref, transactions }: SimL1Block): DerivedState {
+    let { safe, repeated, unfit, timedOut } = before;
+    let frames = [...before.channel];
+    for (const frame of transactions.flatMap((tx) => decodeBatcherData(tx.data))) {
+      if (frame.number === 0) frames = [];
+      if (frames[0] !== undefined && frames[0].l1Block + CHANNEL_TIMEOUT < ref.number) {
+        timedOut++;
+        frames = [];
+      }
+      // Holocene: in order, without gaps, of the newest channel only
+      if (frame.number !== frames.length) continue;
+      if (frames[0] !== undefined && bytesToHex(frames[0].frame.channelId) !== bytesToHex(frame.channelId)) continue;
+      frames.push({ frame, l1Block: ref.number });
+      if (!frame.isLast) continue;
+      const channel = new Channel(frame.channelId, ref.number, true);
+      for (const part of frames) channel.add(part.frame);
+      for (const block of batchesOf(channel.content()).flatMap((batch) => this.#blocksOf(batch))) {
+        const next = this.#chain[safe.number];
+        if (next !== undefined && block.timestamp === next.ref.timestamp && isSame(block.transactions, next.input.transactions))
+          safe = next.ref;
+        else if (block.timestamp <= safe.timestamp) repeated++;
+        else unfit++;
+      }
+      frames = [];
+    }
+    return { safe, repeated, unfit, timedOut, channel: frames };
+  }
+
+  #blocksOf(batch: Batch): { timestamp: number; transactions: readonly Uint8Array[] }[] {
+    if (batch.kind === "singular") return [{ timestamp: Number(batch.timestamp), transactions: batch.transactions }];
+    const { genesis, blockTimeSec, l2ChainId } = this.config;
+    return [...expandSpanBatch(batch, { genesisTimeSec: genesis.l2TimeSec, blockTimeSec, chainId: l2ChainId }).blocks()];
+  }
+
+  syncStatus(): Promise<SyncStatus> {
+    if (this.isDown) return Promise.reject(new Error("the node is away"));
+    const head = this.#l1.headNumber;
+    const current = Math.max(0, head - this.lag);
+    return Promise.resolve({
+      headL1: this.#l1.blocks[head]!.ref,
+      currentL1: this.#l1.blocks[current]!.ref,
+      unsafeL2: this.unsafeHead,
+      safeL2: this.derive(current).safe,
+    });
+  }
+  rollupConfig(): Promise<RollupConfig> {
+    return Promise.resolve(this.config);
+  }
+  chainId(): Promise<bigint> {
+    return Promise.resolve(this.config.l2ChainId);
+  }
+  hashOf(number: number): Promise<Hex | undefined> {
+    return Promise.resolve(number === 0 ? this.#genesis.hash : this.#chain[number - 1]?.ref.hash);
+  }
+  blocks(first: number, count: number): Promise<BatcherBlock[]> {
+    if (this.isDown) return Promise.reject(new Error("the execution client is away"));
+    return Promise.resolve(this.#chain.slice(first - 1, first - 1 + count));
+  }
+}
+
+function isSame(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((bytes, i) => bytesToHex(bytes) === bytesToHex(b[i]!));
+}
+
+function batchesOf(content: Uint8Array): Batch[] {
+  const isBrotli = content[0] === 1;
+  const { bytes } = createDecompressor().decompress(
+    isBrotli ? "brotli" : "zlib",
+    isBrotli ? content.subarray(1) : content,
+    100_000_000,
+  );
+  const batches: Batch[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const { item, end } = decodeRlpPrefix(bytes, at);
+    batches.push(decodeBatch(expectRlpString(item)));
+    at = end;
+  }
+  return batches;
+}

@@ -1,0 +1,221 @@
+import { silentLogger } from "@rnode/observe";
+import { describe, expect, it } from "vitest";
+import { SimClock } from "./testing/sim-clock.ts";
+import { SimL1 } from "./testing/sim-l1.ts";
+import { type SendOutcome, TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";
+
+const GWEI = 10n ** 9n;
+const OPTIONS: TransactionManagerOptions = {
+  l1ChainId: 900n,
+  privateKey: new Uint8Array(32).fill(0x11),
+  confirmations: 2,
+  resubmissionTimeoutMs: 48_000,
+  receiptQueryIntervalMs: 1000,
+  sendTimeoutMs: 600_000,
+  notInMempoolTimeoutMs: 120_000,
+  safeAbortNonceTooLowCount: 3,
+  minTipWei: GWEI,
+  minBaseFeeWei: GWEI,
+  feeLimitMultiplier: 5n,
+  feeLimitThresholdWei: 100n * GWEI,
+};
+const CALL = { to: new Uint8Array(20).fill(0xff), data: Uint8Array.of(0, 1, 2, 0, 3) };
+
+function setUp(options: Partial<TransactionManagerOptions> = {}) {
+  const clock = new SimClock();
+  const l1 = new SimL1();
+  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1, clock, log: silentLogger });
+  const stop = new AbortController();
+  const send = (data: Uint8Array = CALL.data): { outcome: SendOutcome | undefined } => {
+    const sending: { outcome: SendOutcome | undefined } = { outcome: undefined };
+    void manager.send({ to: CALL.to, data }, stop.signal).then((outcome) => {
+      sending.outcome = outcome;
+    });
+    return sending;
+  };
+  return { clock, l1, manager, send, stop };
+}
+
+describe("TransactionManager", () => {
+  it("publishes at the suggested fees with gas for the data, and waits for the depth", async () => {
+    const { clock, l1, send } = setUp();
+    const sending = send();
+    await clock.advance(0);
+    expect(l1.pool.get(0n)).toMatchObject({
+      chainId: 900n,
+      nonce: 0n,
+      to: CALL.to,
+      data: CALL.data,
+      value: 0n,
+      maxPriorityFeePerGas: GWEI,
+      maxFeePerGas: 21n * GWEI,
+      gasLimit: 21_000n + 10n * (2n + 3n * 4n), // the floor of EIP-7623
+    });
+    l1.mine();
+    await clock.advance(5000);
+    expect(sending.outcome).toBeUndefined(); // one block deep
+    l1.mine();
+    await clock.advance(5000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed", inclusion: { blockNumber: 1 } });
+    expect(l1.transactions).toHaveLength(1);
+  });
+
+  it("replaces a transaction that is not included, a tenth dearer each time", async () => {
+    const { clock, l1, send } = setUp();
+    const sending = send();
+    await clock.advance(0);
+    l1.baseFee = 30n * GWEI;
+    l1.includes = false;
+    const caps: bigint[] = [];
+    for (let i = 0; i < 3; i++) {
+      caps.push(l1.pool.get(0n)!.maxFeePerGas);
+      await clock.advance(48_000);
+    }
+    expect(caps).toEqual([21n * GWEI, 61_100_000_000n, 67_210_000_000n]);
+    l1.includes = true;
+    l1.mine();
+    l1.mine();
+    await clock.advance(2000);
+    expect(l1.transactions).toHaveLength(1);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+  });
+
+  it("outbids what another process left in the pool with its nonce", async () => {
+    const { clock, l1, send } = setUp();
+    l1.includes = false;
+    l1.tip = 3n * GWEI;
+    const before = new TransactionManager(OPTIONS, { l1, clock, log: silentLogger });
+    const old = new AbortController();
+    void before.send({ ...CALL, data: Uint8Array.of(9) }, old.signal);
+    await clock.advance(0);
+    old.abort();
+    l1.tip = GWEI;
+    const sending = send();
+    await clock.advance(60_000);
+    expect(l1.pool.get(0n)?.data).toEqual(CALL.data);
+    l1.includes = true;
+    l1.mine();
+    l1.mine();
+    await clock.advance(2000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+    expect(l1.transactions.map(({ data }) => data)).toEqual([CALL.data]);
+  });
+
+  it("does not pay more than the limit", async () => {
+    const { clock, l1, send } = setUp({ feeLimitThresholdWei: 0n, sendTimeoutMs: 0 });
+    send();
+    l1.includes = false;
+    await clock.advance(48_000 * 60);
+    const cap = l1.pool.get(0n)!.maxFeePerGas;
+    expect(cap).toBeGreaterThan(80n * GWEI);
+    expect(cap).toBeLessThanOrEqual(105n * GWEI); // five times 21
+  });
+
+  it("finds a transaction whose acceptance it never heard of", async () => {
+    const { clock, l1, send } = setUp();
+    l1.losesAnswers = true;
+    const sending = send();
+    await clock.advance(0);
+    l1.mine();
+    l1.losesAnswers = false;
+    l1.mine();
+    await clock.advance(60_000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed", inclusion: { blockNumber: 1 } });
+    expect(l1.transactions).toHaveLength(1);
+  });
+
+  it("follows a reorganisation, whether its transaction comes back or not", async () => {
+    for (const isLost of [false, true]) {
+      const { clock, l1, send } = setUp();
+      const sending = send();
+      await clock.advance(0);
+      l1.mine();
+      await clock.advance(5000);
+      l1.reorg(1, isLost);
+      await clock.advance(120_000);
+      expect(sending.outcome).toBeUndefined();
+      l1.mine();
+      l1.mine();
+      await clock.advance(5000);
+      expect(sending.outcome).toMatchObject({ kind: "confirmed", inclusion: { blockNumber: 3 } });
+      expect(l1.transactions).toHaveLength(1);
+    }
+  });
+
+  it("notices that somebody else has its nonce", async () => {
+    const { clock, l1, send } = setUp();
+    const sending = send();
+    await clock.advance(0);
+    const own = l1.pool.get(0n)!;
+    l1.pool.set(0n, { ...own, data: Uint8Array.of(1) });
+    l1.mine();
+    await clock.advance(60_000);
+    expect(sending.outcome).toEqual({ kind: "nonce-consumed", nonce: 0n });
+  });
+
+  it("says that no pool takes the transaction, and why", async () => {
+    const { clock, l1, send } = setUp();
+    l1.accountBalance = 1n;
+    const sending = send();
+    await clock.advance(110_000);
+    expect(sending.outcome).toBeUndefined();
+    await clock.advance(20_000);
+    expect(sending.outcome).toEqual({ kind: "failed", reason: "not-in-mempool", isPublished: false });
+  });
+
+  it("gives a stuck transaction up after a time, and the next one takes its nonce for more", async () => {
+    const { clock, l1, send } = setUp({ sendTimeoutMs: 60_000 });
+    l1.includes = false;
+    const first = send();
+    await clock.advance(61_000);
+    expect(first.outcome).toEqual({ kind: "failed", reason: "send-timeout", isPublished: true });
+    const stuck = l1.pool.get(0n)!;
+    send(Uint8Array.of(5));
+    await clock.advance(0);
+    const next = l1.pool.get(0n)!;
+    expect(next.data).toEqual(Uint8Array.of(5));
+    expect(next.maxFeePerGas * 10n).toBeGreaterThanOrEqual(stuck.maxFeePerGas * 11n);
+  });
+
+  it("waits for an L1 that is away", async () => {
+    const { clock, l1, send } = setUp();
+    l1.isDown = true;
+    const sending = send();
+    await clock.advance(30_000);
+    l1.isDown = false;
+    await clock.advance(5000);
+    l1.mine();
+    l1.isDown = true;
+    await clock.advance(30_000);
+    l1.isDown = false;
+    l1.mine();
+    await clock.advance(5000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+    expect(l1.transactions).toHaveLength(1);
+  });
+
+  it("gives transactions under way ascending nonces in the order of the calls", async () => {
+    const { clock, l1, send } = setUp();
+    const all = [1, 2, 3].map((byte) => send(Uint8Array.of(byte)));
+    await clock.advance(1000);
+    l1.mine();
+    l1.mine();
+    await clock.advance(5000);
+    expect(all.map(({ outcome }) => outcome?.kind)).toEqual(["confirmed", "confirmed", "confirmed"]);
+    expect(l1.transactions.map(({ nonce, data }) => [nonce, data[0]])).toEqual([
+      [0n, 1],
+      [1n, 2],
+      [2n, 3],
+    ]);
+  });
+
+  it("stops when asked to", async () => {
+    const { clock, l1, send, stop } = setUp();
+    l1.includes = false;
+    const sending = send();
+    await clock.advance(1000);
+    stop.abort();
+    await clock.advance(0);
+    expect(sending.outcome).toEqual({ kind: "cancelled" });
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { exceedsFeeLimit, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
+
+const GWEI = 10n ** 9n;
+const policy: FeePolicy = {
+  minTipWei: GWEI,
+  minBaseFeeWei: GWEI,
+  feeLimitMultiplier: 5n,
+  feeLimitThresholdWei: 100n * GWEI,
+};
+const fees = (tip: bigint, feeCap: bigint): TxFees => ({ tip, feeCap });
+
+describe("suggestedFees", () => {
+  it.each<[string, bigint, bigint, TxFees]>([
+    ["tip and twice the base fee", 2n * GWEI, 10n * GWEI, fees(2n * GWEI, 22n * GWEI)],
+    ["the lowest tip", 1n, 10n * GWEI, fees(GWEI, 21n * GWEI)],
+    ["the lowest base fee", 2n * GWEI, 7n, fees(2n * GWEI, 4n * GWEI)],
+  ])("are %s", (_, tip, baseFee, expected) => {
+    expect(suggestedFees({ tip, baseFee }, policy)).toEqual(expected);
+  });
+});
+
+describe("replacementFees", () => {
+  it.each<[string, TxFees, bigint, bigint, TxFees]>([
+    ["a tenth more on a quiet L1", fees(2n * GWEI, 22n * GWEI), 2n * GWEI, 10n * GWEI, fees(2_200_000_000n, 24_200_000_000n)],
+    ["rounded up", fees(5n, 15n), 1n, 1n, fees(GWEI, 3n * GWEI)],
+    ["what L1 asks where that is more", fees(2n * GWEI, 22n * GWEI), 3n * GWEI, 20n * GWEI, fees(3n * GWEI, 43n * GWEI)],
+    ["L1's tip and a tenth more cap", fees(2n * GWEI, 22n * GWEI), 9n * GWEI, GWEI, fees(9n * GWEI, 24_200_000_000n)],
+    ["the cap that goes with a raised tip", fees(2n * GWEI, 22n * GWEI), GWEI, 50n * GWEI, fees(2_200_000_000n, 102_200_000_000n)],
+  ])("are %s", (_, previous, tip, baseFee, expected) => {
+    expect(replacementFees(previous, { tip, baseFee }, policy)).toEqual(expected);
+  });
+
+  it("always suffice for a pool that wants a tenth more of both", () => {
+    let previous = fees(1_000_000_001n, 3_000_000_007n);
+    for (let i = 0; i < 100; i++) {
+      const next = replacementFees(
+        previous,
+        { tip: BigInt((i * 7919) % 100) * GWEI, baseFee: BigInt((i * 104729) % 50) * GWEI },
+        policy,
+      );
+      expect(next.tip * 100n).toBeGreaterThanOrEqual(previous.tip * 110n);
+      expect(next.feeCap * 100n).toBeGreaterThanOrEqual(previous.feeCap * 110n);
+      expect(next.feeCap).toBeGreaterThanOrEqual(next.tip);
+      previous = next;
+    }
+  });
+});
+
+describe("exceedsFeeLimit", () => {
+  const market = { tip: GWEI, baseFee: 10n * GWEI }; // suggests 1 and 21 gwei
+  it.each<[string, TxFees, boolean]>([
+    ["five times the suggestion", fees(5n * GWEI, 105n * GWEI), false],
+    ["a cap above that", fees(5n * GWEI, 105n * GWEI + 1n), true],
+    ["a tip above that", fees(5n * GWEI + 1n, 105n * GWEI), true],
+    ["anything below the threshold", fees(90n * GWEI, 100n * GWEI), false],
+  ])("%s: %s", (_, asked, expected) => {
+    expect(exceedsFeeLimit(asked, market, policy)).toBe(expected);
+  });
+});
