@@ -75,6 +75,7 @@ export function rbatcherArgs(ports: Ports, batcherKey: string): string[] {
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
     `--private-key=${batcherKey}`,
     ...["--batch-type=1", "--compression-algo=brotli", "--max-channel-duration=1", "--sub-safety-margin=4"],
+    "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
   ];
