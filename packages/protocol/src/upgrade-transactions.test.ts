@@ -11,7 +11,14 @@ import {
   type UpgradeArtifactSource,
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
-import { UPGRADE_STEPS, type UpgradeStep, upgradeGas, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+import {
+  bundleTransactions,
+  UPGRADE_STEPS,
+  type UpgradeStep,
+  upgradeGas,
+  upgradesOfBlock,
+  upgradeTransactions,
+} from "./upgrade-transactions.ts";
 
 // protocol/06 §7: encoded length and hash
 const VECTORS = {
@@ -202,5 +209,44 @@ describe("upgrades of a block", () => {
   it("add gas from Karst on", () => {
     expect(upgradeGas("jovian")).toBe(0n);
     expect(upgradeGas("karst")).toBe(55_370_657n);
+  });
+});
+
+describe("Karst's bundle", () => {
+  // The published file is pinned by its hash; this one has its form.
+  const row = (over: object) => ({
+    intent: "Deploy X Implementation",
+    from: "0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001",
+    to: "0x420000000000000000000000000000000000002C",
+    gasLimit: 1_000_000,
+    data: "0xcdcb760a",
+    ...over,
+  });
+  const rows = [
+    row({ intent: "ConditionalDeployer Deployment", to: null }),
+    ...Array.from({ length: 29 }, () => row({})),
+    row({ gasLimit: 55_370_657 - 30_000_000 }),
+  ];
+  const json = (transactions: object[], version = "1.0.0") =>
+    asciiToBytes(JSON.stringify({ metadata: { version }, transactions }, undefined, 2));
+
+  it("becomes deposits whose source says their place", () => {
+    const transactions = bundleTransactions("Karst", json(rows));
+    expect(transactions.length).toBe(31);
+    expect(transactions[0]).toMatchObject({ to: undefined, gasLimit: 1_000_000n, mint: 0n, isSystemTx: false });
+    expect(bytesToHex(transactions[0]!.sourceHash)).toBe("0x7e71ceb6816466ed1bbe59fce31bab86fbb815adbca6d2587fa492f6eb6eba74");
+    expect(transactions[5]!.sourceHash).toEqual(upgradeSourceHash("Karst 5: Deploy X Implementation"));
+    expect(bytesToHex(transactions[5]!.from)).toBe("0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001");
+    expect(bytesToHex(transactions[5]!.to!)).toBe("0x420000000000000000000000000000000000002c");
+    expect(transactions.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)).toBe(upgradeGas("karst"));
+  });
+
+  it.each<[string, Uint8Array]>([
+    ["a transaction too few", json(rows.slice(1))],
+    ["more gas", json([...rows.slice(1), row({ gasLimit: 1 })])],
+    ["another version", json(rows, "2.0.0")],
+    ["no transactions", asciiToBytes("{}")],
+  ])("is refused with %s", (_, bytes) => {
+    expect(() => bundleTransactions("Karst", bytes)).toThrow("upgrade/bad-bundle");
   });
 });

@@ -154,7 +154,7 @@ function upgradeDeposit(
 }
 
 /** Transactions of a published JSON bundle, whose bytes are pinned: its form needs no tolerance. */
-function bundleTransactions(fork: "Karst", json: Uint8Array): DepositTransaction[] {
+export function bundleTransactions(fork: "Karst", json: Uint8Array): DepositTransaction[] {
   const bundle = JSON.parse(asciiText(json)) as {
     metadata?: { version?: unknown };
     transactions?: { intent: string; from: string; to: string | null; gasLimit: number | string; data: string }[];

@@ -58,6 +58,12 @@ export class SimL2 implements L2Provider {
     this.#chain.length = number - this.#config.genesis.l2.number + 1;
   }
 
+  /** Takes over another engine's chain. */
+  adopt(other: SimL2): void {
+    this.#chain = [];
+    for (const payload of other.payloads) this.#add(payload);
+  }
+
   refAt(number: number): L2BlockRef {
     return this.#ref(this.#chain[number - this.#config.genesis.l2.number]!);
   }

@@ -39,6 +39,8 @@ export interface SimOptions {
   readonly channelTimeoutL1Blocks?: number;
   readonly maxSequencerDriftSec?: number;
   readonly checkSpanOverlapInHolocene?: boolean;
+  /** an L1 to share; a new one otherwise */
+  readonly l1?: SimL1;
 }
 
 /** An L1, a sequencer's L2 chain, and a verifier that derives its own from L1. */
@@ -60,10 +62,11 @@ export class Sim {
   #pending: { head: L2BlockRef; safe: L2BlockRef } | undefined;
 
   constructor(options: SimOptions) {
-    this.l1 = new SimL1(1000, GENESIS_TIME);
+    this.l1 = options.l1 ?? new SimL1(1000, GENESIS_TIME);
+    const [genesisL1] = this.l1.refs;
     const rollup: RollupConfig = {
       genesis: {
-        l1: { hash: this.l1.head.hash, number: this.l1.head.number },
+        l1: { hash: genesisL1!.hash, number: genesisL1!.number },
         l2: { hash: `0x${"b0".repeat(32)}`, number: 0 },
         l2TimeSec: GENESIS_TIME,
         systemConfig: {
@@ -214,6 +217,11 @@ export class Sim {
     }
     heads.head = this.verifier.build(accepted.parent, accepted.attributes);
     if (accepted.isLastInSpan) heads.safe = heads.head;
+  }
+
+  /** The sequencer goes on from the verifier's chain. */
+  adoptDerived(): void {
+    this.sequencer.adopt(this.verifier);
   }
 
   get safeHead(): L2BlockRef {
