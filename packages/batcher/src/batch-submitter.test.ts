@@ -245,8 +245,10 @@ describe("BatchSubmitter", () => {
     const simulation = new Simulation();
     simulation.start();
     await simulation.run(100);
+    const safeBefore = simulation.derived.safe.number;
     simulation.l1.reorg(4, isLost);
     await simulation.run(150);
+    expect(simulation.derived.safe.number).toBeGreaterThan(safeBefore + 20);
     await simulation.settle();
     expect(simulation.derived.unfit).toBe(0);
   });

@@ -142,6 +142,54 @@ describe("TransactionManager", () => {
     }
   });
 
+  it("publishes a transaction again as soon as a reorganisation has lost it", async () => {
+    const { clock, l1, send } = setUp();
+    send();
+    await clock.advance(0);
+    l1.mine();
+    await clock.advance(2000);
+    l1.reorg(1, true);
+    expect(l1.pool.size).toBe(0);
+    await clock.advance(2000);
+    expect(l1.pool.get(0n)?.maxFeePerGas).toBe(21n * GWEI); // the same one, no dearer
+  });
+
+  it("gives up a transaction whose predecessors a reorganisation has lost", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    for (let i = 0; i < 2; i++) {
+      send();
+      await clock.advance(1000);
+      l1.mine();
+      await clock.advance(2000);
+    }
+    const sending = send();
+    await clock.advance(1000);
+    l1.mine();
+    l1.reorg(3, true);
+    await clock.advance(6000);
+    expect(sending.outcome).toEqual({ kind: "failed", reason: "nonce-gap", isPublished: true });
+    const next = send(Uint8Array.of(5));
+    await clock.advance(1000);
+    l1.mine();
+    await clock.advance(2000);
+    expect(next.outcome).toMatchObject({ kind: "confirmed" });
+    expect(l1.transactions[0]).toMatchObject({ nonce: 0n, data: Uint8Array.of(5) });
+  });
+
+  it("waits for predecessors that are under way", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    l1.accountBalance = 1n;
+    const first = send();
+    await clock.advance(1000);
+    const second = send();
+    await clock.advance(30_000);
+    l1.accountBalance = 10n ** 18n;
+    await clock.advance(5000);
+    l1.mine();
+    await clock.advance(5000);
+    expect([first.outcome?.kind, second.outcome?.kind]).toEqual(["confirmed", "confirmed"]);
+  });
+
   it("notices that somebody else has its nonce", async () => {
     const { clock, l1, send } = setUp();
     const sending = send();

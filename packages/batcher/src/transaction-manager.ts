@@ -23,7 +23,7 @@ export interface TransactionManagerOptions extends FeePolicy {
   /** 0: none */
   readonly sendTimeoutMs: number;
   readonly notInMempoolTimeoutMs: number;
-  /** so many signs in a row that the nonce is used by someone else */
+  /** so many signs in a row that the nonce is used by someone else, or can never be reached */
   readonly safeAbortNonceTooLowCount: number;
 }
 
@@ -34,7 +34,7 @@ export type SendOutcome =
    * Given up, its nonce is free: the next transaction takes it and thereby replaces this one, if it is in a pool somewhere
    * (`isPublished`) and not included by then.
    */
-  | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool"; readonly isPublished: boolean }
+  | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool" | "nonce-gap"; readonly isPublished: boolean }
   /** another transaction has the nonce: one of a process before this one, or of somebody else with the key */
   | { readonly kind: "nonce-consumed"; readonly nonce: bigint }
   /** asked to stop; the transaction may still be included */
@@ -55,6 +55,7 @@ export interface TransactionManagerDeps {
 interface Version {
   readonly hash: Hex;
   readonly fees: TxFees;
+  readonly raw: Uint8Array;
 }
 
 /** Wait after a refusal or an error of the endpoint. */
@@ -88,7 +89,8 @@ export class TransactionManager {
     const nonce = await this.#takeNonce(signal);
     if (nonce === undefined) return { kind: "cancelled" };
     try {
-      const outcome = await new Sending(nonce, call, this.address, this.#options, this.#deps, this.#abandonedFees.get(nonce)).run(
+      const account: Account = { address: this.address, isTaken: (other) => this.#taken.has(other) };
+      const outcome = await new Sending(nonce, call, account, this.#options, this.#deps, this.#abandonedFees.get(nonce)).run(
         signal,
         (text, fields) => this.#logFunds(text, fields),
       );
@@ -129,13 +131,19 @@ export class TransactionManager {
   }
 }
 
+interface Account {
+  readonly address: Uint8Array;
+  /** whether a transaction under way has this nonce */
+  readonly isTaken: (nonce: bigint) => boolean;
+}
+
 type LogFunds = (text: string, fields: Record<string, string | bigint>) => void;
 
 /** One nonce, in all the versions that are published with it. */
 class Sending {
   readonly #nonce: bigint;
   readonly #call: { readonly to: Uint8Array; readonly data: Uint8Array };
-  readonly #address: Uint8Array;
+  readonly #account: Account;
   readonly #options: TransactionManagerOptions;
   readonly #deps: TransactionManagerDeps;
   readonly #versions: Version[] = [];
@@ -143,18 +151,20 @@ class Sending {
   #lastFees: TxFees | undefined;
   #attempts = 0;
   #nonceUsedCount = 0;
+  #nonceGapCount = 0;
+  #wasIncluded = false;
 
   constructor(
     nonce: bigint,
     call: { readonly to: Uint8Array; readonly data: Uint8Array },
-    address: Uint8Array,
+    account: Account,
     options: TransactionManagerOptions,
     deps: TransactionManagerDeps,
     previousFees: TxFees | undefined,
   ) {
     this.#nonce = nonce;
     this.#call = call;
-    this.#address = address;
+    this.#account = account;
     this.#options = options;
     this.#deps = deps;
     this.#lastFees = previousFees;
@@ -179,6 +189,8 @@ class Sending {
           publishAtMs = Math.max(publishAtMs, clock.nowMs() + this.#options.resubmissionTimeoutMs); // nothing to replace
         } else if (this.#nonceUsedCount >= safeAbortNonceTooLowCount) {
           return finish({ kind: "nonce-consumed", nonce: this.#nonce });
+        } else if (this.#nonceGapCount >= safeAbortNonceTooLowCount) {
+          return finish({ kind: "failed", reason: "nonce-gap", isPublished: true });
         }
         const ageMs = clock.nowMs() - startMs;
         if (included === undefined) {
@@ -206,8 +218,9 @@ class Sending {
     const hash = bytesToHex(hashTransaction(tx));
     // Noted before it is sent: a lost answer does not mean that the transaction was not taken.
     const isNew = this.#versions.every((version) => version.hash !== hash);
-    if (isNew) this.#versions.push({ hash, fees });
-    const { verdict, message } = await l1.send(encodeTransaction(tx));
+    const raw = encodeTransaction(tx);
+    if (isNew) this.#versions.push({ hash, fees, raw });
+    const { verdict, message } = await l1.send(raw);
     if (verdict !== "accepted") {
       if (isNew) this.#versions.pop();
       events?.refused?.(verdict);
@@ -228,9 +241,9 @@ class Sending {
         log.debug("L1 says that the nonce is used", { nonce: this.#nonce, message });
         return Math.min(RETRY_MS, this.#options.receiptQueryIntervalMs);
       case "insufficient-funds": {
-        const balanceWei = await l1.balance(this.#address);
+        const balanceWei = await l1.balance(this.#account.address);
         logFunds("the batcher's account cannot pay for its transaction", {
-          address: bytesToHex(this.#address),
+          address: bytesToHex(this.#account.address),
           balanceWei,
           neededWei: tx.gasLimit * fees.feeCap,
           message,
@@ -281,13 +294,29 @@ class Sending {
     const inclusions = await Promise.all(this.#versions.map(({ hash }) => l1.inclusion(hash)));
     const at = inclusions.findIndex((inclusion) => inclusion !== undefined);
     if (at < 0) {
-      if ((await l1.nonce(this.#address, "latest")) > this.#nonce) this.#nonceUsedCount++;
+      await this.#followNonce();
       return undefined;
     }
     this.#nonceUsedCount = 0;
+    this.#nonceGapCount = 0;
+    this.#wasIncluded = true;
     const inclusion = inclusions[at]!;
     const head = await l1.head();
     const isDeep = inclusion.blockNumber + this.#options.confirmations <= head.number + 1;
     return { ...this.#versions[at]!, inclusion, isDeep };
+  }
+
+  /** Looks for what keeps a transaction from ever being included: its nonce used, or one before it free for good. */
+  async #followNonce(): Promise<void> {
+    const { l1, log } = this.#deps;
+    const { address, isTaken } = this.#account;
+    const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
+    if (latest > this.#nonce) this.#nonceUsedCount++;
+    // An L1 reorganisation has lost transactions that were included before this one.
+    this.#nonceGapCount = pending < this.#nonce && !isTaken(pending) ? this.#nonceGapCount + 1 : 0;
+    if (!this.#wasIncluded) return;
+    this.#wasIncluded = false;
+    log.info("L1 has reorganised a transaction away: publishing it again", { nonce: this.#nonce });
+    await l1.send(this.#versions.at(-1)!.raw);
   }
 }
