@@ -285,6 +285,47 @@ describe("invalid payloads", () => {
   });
 });
 
+describe("a database that fails", () => {
+  it("leaves the chain as it was, and the next try works", () => {
+    let readsLeft = Number.POSITIVE_INFINITY;
+    const stateAt = dev.store.stateAt.bind(dev.store);
+    dev.store.stateAt = (number) =>
+      new Proxy(stateAt(number)!, {
+        get(view, property) {
+          const read: unknown = Reflect.get(view, property, view);
+          if (typeof read !== "function") return read;
+          return (...args: unknown[]): unknown => {
+            if (readsLeft-- <= 0) throw new Error("disk error");
+            return Reflect.apply(read, view, args);
+          };
+        },
+      });
+    // Every read of a block fails once, from the first on; siblings, because a valid block is not executed again.
+    for (let reads = 0; ; reads++) {
+      const { block, hash } = build(
+        other,
+        1 + reads,
+        withTransactions(other, 1 + reads, loggerWrite(0, 0, 1), loggerWrite(0, 1, 2)),
+      );
+      readsLeft = reads;
+      let failure: unknown;
+      try {
+        dev.chain.newPayload(block, hash);
+      } catch (error) {
+        failure = error;
+      }
+      readsLeft = Number.POSITIVE_INFINITY;
+      expect(dev.chain.head().number).toBe(0);
+      expect(dev.chain.newPayload(block, hash).status).toBe("VALID");
+      if (failure === undefined) {
+        expect(reads).toBeGreaterThan(5);
+        return;
+      }
+      expect(failure).toMatchObject({ message: "disk error" });
+    }
+  });
+});
+
 describe("reading", () => {
   it("finds blocks by tag, number and hash", () => {
     const payloads = [1, 2].map((i) => produce(dev, i));

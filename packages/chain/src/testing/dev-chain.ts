@@ -92,7 +92,7 @@ export function openDevChain(
   given: { folder?: string; options?: ChainOptions; genesis?: Genesis; config?: ChainConfig } = {},
 ): DevChain {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), "rnode-chain-"));
-  const store = openChainStore(folder);
+  const store = openChainStore(folder, { sync: "interval" });
   const config = given.config ?? devConfig(fork);
   initGenesis(store, genesisBlock(given.genesis ?? devGenesis(fork), config));
   const chain = openChain({ store, config, nowMs: () => 0 }, given.options);
