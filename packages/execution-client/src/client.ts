@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
   create2DeployerCodeFrom,
@@ -80,7 +81,8 @@ async function start(
   closers.push(() => (isStoreOwned ? store.close() : undefined));
   initializeGenesis(store, spec);
 
-  const senders = createSenderCache();
+  const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
+  closers.push(() => senders.close());
   const chain = openChain(
     { store, config: spec.config, senders, nowMs: Date.now },
     chainOptions.upgradesDir === undefined ? {} : { upgradesDir: chainOptions.upgradesDir },
@@ -191,6 +193,7 @@ async function start(
       ...engineMethods({
         chain,
         profile,
+        senders,
         log,
         onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
       }),

@@ -1,4 +1,4 @@
-import { type BuiltPayload, type Chain, requestsHash } from "@rnode/chain";
+import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
 import {
   arrayShape,
   countShape,
@@ -47,6 +47,7 @@ import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-versi
 export interface EngineServices {
   readonly chain: Chain;
   readonly profile: Profile;
+  readonly senders: Pick<SenderSource, "recoverAhead">;
   readonly log: Logger;
   /** told of the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
@@ -66,7 +67,7 @@ function refuse(fault: VersionFault | undefined): void {
 }
 
 /** The Engine API. Spec: protocol/04 §5 */
-export function engineMethods({ chain, profile, log, onSignal }: EngineServices): MethodTable {
+export function engineMethods({ chain, profile, senders, log, onSignal }: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new Map<Hex, BuiltPayload>();
 
@@ -90,7 +91,7 @@ export function engineMethods({ chain, profile, log, onSignal }: EngineServices)
     }
   }
 
-  function newPayload(version: NewPayloadVersion, input: NewPayloadInput): JsonObject {
+  async function newPayload(version: NewPayloadVersion, input: NewPayloadInput): Promise<JsonObject> {
     refuse(checkNewPayloadVersion(config, version, input));
     const { payload, parentBeaconBlockRoot, executionRequests, versionedHashes } = input;
     const hash = executionRequests === undefined ? undefined : requestsHash(executionRequests);
@@ -105,10 +106,12 @@ export function engineMethods({ chain, profile, log, onSignal }: EngineServices)
         : versionedHashes !== undefined && !isSameList(versionedHashes, blobHashes)
           ? "invalid versionedHashes"
           : undefined;
-      status =
-        fault === undefined
-          ? chain.newPayload(block, payload.blockHash)
-          : { status: "INVALID", latestValidHash: null, validationError: fault };
+      if (fault === undefined) {
+        await senders.recoverAhead(block.transactions);
+        status = chain.newPayload(block, payload.blockHash);
+      } else {
+        status = { status: "INVALID", latestValidHash: null, validationError: fault };
+      }
     } catch (error) {
       if (!isCodedError(error, "tx/") && !isCodedError(error, "rlp/")) throw error;
       status = { status: "INVALID", latestValidHash: null, validationError: `invalid transaction: ${error.message}` };
