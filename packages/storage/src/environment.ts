@@ -28,6 +28,7 @@ export interface EnvironmentStats {
 }
 
 const MAX_TABLES = 48;
+const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
 const ABORTABLE_AND_COMMITTED = 0x3;
 
@@ -41,6 +42,7 @@ export class Environment {
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #tables = new Map<string, Table>();
   #isFlushed = true;
+  #commits = 0;
   #flushError: Error | undefined;
 
   /**
@@ -113,6 +115,9 @@ export class Environment {
     try {
       const result = this.#root.transactionSync(action, flags);
       this.#isFlushed = this.#sync === "each";
+      this.#commits++;
+      // A reader that was killed keeps old pages from being used again until someone notices.
+      if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.#root.readerCheck();
       return result;
     } catch (error) {
       throw toStorageError(error, this.folder);

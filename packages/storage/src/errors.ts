@@ -41,13 +41,11 @@ export function storageError(
   return new CodedError<StorageErrorCode>(code, data, options);
 }
 
-const EIO = 5;
 const ENOSPC = 28;
 const LMDB_MAP_FULL = -30792;
 /** MDB_CORRUPTED, MDB_PANIC, MDB_VERSION_MISMATCH, MDB_INVALID, MDB_PAGE_NOTFOUND */
 const LMDB_DAMAGED = new Set([-30796, -30795, -30794, -30793, -30797]);
 
-/** LMDB reports a write cut short by a full disk as an input/output error. */
 const FULL_BELOW_BYTES = 8 << 20;
 
 function isDiskFull(folder: string): boolean {
@@ -67,13 +65,12 @@ export function toStorageError(error: unknown, folder: string): Error {
   if (code === ENOSPC || code === "ENOSPC" || code === LMDB_MAP_FULL || /no space left|MDB_MAP_FULL/i.test(message)) {
     return storageError("storage/disk-full", { folder }, { cause: error });
   }
-  if ((code === EIO || /input\/output error/i.test(message)) && isDiskFull(folder)) {
-    return storageError("storage/disk-full", { folder }, { cause: error });
-  }
   const isDamaged = typeof code === "number" && LMDB_DAMAGED.has(code);
   if (isDamaged || /MDB_(CORRUPTED|PANIC|VERSION_MISMATCH|INVALID|PAGE_NOTFOUND)/.test(message)) {
     return storageError("storage/corrupted", { folder, reason: message }, { cause: error });
   }
   if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) return error; // ours, a bug
+  // LMDB reports a write cut short as EIO, and a commit after it as a transaction that must be undone.
+  if (isDiskFull(folder)) return storageError("storage/disk-full", { folder }, { cause: error });
   return storageError("storage/io", { folder, reason: message }, { cause: error });
 }

@@ -199,7 +199,10 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   writeLabels(labels: Labels): void {
-    this.#environment.atomically(() => this.#writeLabels(labels));
+    const isKnown = (["safe", "finalized"] as const).every(
+      (label) => labels[label] === undefined || labels[label].hash === this.#meta.readLabel(label)?.hash,
+    );
+    if (!isKnown) this.#environment.atomically(() => this.#writeLabels(labels));
   }
 
   readMeta(key: string): Uint8Array | undefined {
