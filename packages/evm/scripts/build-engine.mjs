@@ -20,7 +20,7 @@ const options = [
   ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "592", "--maximumMemory", "32768"],
   ...(process.argv.includes("--text") ? ["--textFile", join("build", "engine.wat")] : []),
 ];
-const { error } = await asc.main(options, { baseDir: packageFolder, stderr: process.stderr, stdout: process.stdout });
+const { error } = await asc.main([...options, "--baseDir", packageFolder], { stderr: process.stderr, stdout: process.stdout });
 if (error) process.exit(1);
 renameSync(join(packageFolder, `${target}.new`), join(packageFolder, target));
 const size = readFileSync(join(packageFolder, target)).length;
