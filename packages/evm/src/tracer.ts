@@ -27,12 +27,12 @@ export interface TraceStep {
   /** 20 bytes: the account executed on */
   readonly address: Uint8Array;
   /** word `fromTop`, 0 is the top, as a number */
-  stack(fromTop: number): bigint;
+  readonly stack: (fromTop: number) => bigint;
   readonly memorySize: number;
   /** a view */
-  memory(): Uint8Array;
+  readonly memory: () => Uint8Array;
   /** output of the last call of this frame */
-  returnData(): Uint8Array;
+  readonly returnData: () => Uint8Array;
 }
 
 export interface TraceMessage {

@@ -1,0 +1,125 @@
+import { bytesToHex } from "@rnode/primitives";
+import type { SignedTransaction } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import { createEvm } from "./evm.ts";
+import type { BlockExecution } from "./execution.ts";
+import { asm, deployer } from "./testing/asm.ts";
+import { engineModule } from "./testing/engine.ts";
+import { address, addressHex, environment, ethereumRules, MemoryState, type TestAccount } from "./testing/memory-state.ts";
+
+/**
+ * Gas is charged a basic block, not an instruction. With a tracer every instruction is a block of its own, which is the textbook EVM: both must
+ * give the same result at every gas limit.
+ */
+const plain = createEvm(engineModule);
+const stepping = createEvm(engineModule);
+stepping.setTracer({});
+
+const SENDER = addressHex(0x5e4d);
+const MAIN = addressHex(0x1000);
+const OTHER = addressHex(0x2000);
+
+const accounts = (code: string, otherCode: string): Record<`0x${string}`, TestAccount> => ({
+  [SENDER]: { balance: 10n ** 20n },
+  [MAIN]: { balance: 1000n, nonce: 1n, code: asm(code), storage: { "0x1": 5n, "0x2": 6n } },
+  [OTHER]: { balance: 1n, nonce: 1n, code: asm(otherCode), storage: { "0x0": 1n } },
+});
+
+const CREATED = deployer(asm("1 PUSH0 SSTORE 42 1 SSTORE STOP"));
+const storeCode = (code: Uint8Array): string =>
+  [...code].map((byte, i) => `0x${byte.toString(16).padStart(2, "0")} 0x${i.toString(16)} MSTORE8`).join(" ");
+
+const PROGRAMS: Readonly<Record<string, { code: string; other?: string }>> = {
+  "a loop": { code: "10 :loop 1 SWAP1 SUB DUP1 @loop JUMPI STOP" },
+  "memory that grows": { code: "0 :loop DUP1 DUP1 MSTORE 64 ADD DUP1 1500 GT @loop JUMPI MSIZE PUSH0 MSTORE 32 PUSH0 RETURN" },
+  "EXP and KECCAK256": { code: "0x123456789abcdef0 3 EXP PUSH0 MSTORE 100 PUSH0 KECCAK256 PUSH0 MSTORE 32 PUSH0 RETURN" },
+  "the gas left, several times": {
+    code: "GAS GAS GAS PUSH0 MSTORE 32 MSTORE 64 MSTORE 5 6 ADD POP GAS 96 MSTORE 128 PUSH0 RETURN",
+  },
+  "copies and logs": {
+    code: "40 3 5 CALLDATACOPY 20 0 64 CODECOPY 7 8 32 PUSH0 LOG2 PUSH0 PUSH0 LOG0 33 2 100 MCOPY 1 2 3 4 10 90 LOG4 STOP",
+  },
+  storage: { code: "9 1 SSTORE 0 2 SSTORE 6 2 SSTORE 1 3 SSTORE 0 3 SSTORE 1 SLOAD 4 SLOAD ADD 5 SSTORE STOP" },
+  "SSTORE with little gas": { code: "1 1 SSTORE GAS POP 2 1 SSTORE STOP" },
+  "transient storage": { code: "7 1 TSTORE 1 TLOAD 2 TSTORE 2 TLOAD PUSH0 MSTORE 32 PUSH0 RETURN" },
+  "a call that takes all it gets": {
+    code: "32 0 0 0 0 0x2000 GAS CALL PUSH0 MSTORE GAS 32 MSTORE 64 PUSH0 RETURN",
+    other: "0 :loop 1 ADD DUP1 100 GT @loop JUMPI 1 PUSH0 SSTORE 2 3 SSTORE STOP",
+  },
+  "a call with value and fixed gas": {
+    code: "0 0 0 0 3 0x2000 1000 CALL 0 0 0 0 1 0x77777 0 CALL ADD PUSH0 MSTORE RETURNDATASIZE 32 MSTORE 64 PUSH0 RETURN",
+    other: "CALLVALUE PUSH0 MSTORE 32 PUSH0 REVERT",
+  },
+  "delegate and static calls": {
+    code: "0 0 0 0 0x2000 GAS DELEGATECALL 0 0 0 0 0x2000 20000 STATICCALL ADD 64 MSTORE 32 64 RETURN",
+    other: "5 0 SSTORE 0 SLOAD POP STOP",
+  },
+  "a precompile": {
+    code: "1 PUSH0 MSTORE8 32 0 64 0 2 GAS STATICCALL 64 96 96 0 4 GAS STATICCALL ADD PUSH0 MSTORE 128 PUSH0 RETURN",
+  },
+  creations: {
+    code: `${storeCode(CREATED)} ${CREATED.length} 0 3 CREATE 7 ${CREATED.length} 0 1 CREATE2 7 ${CREATED.length} 0 1 CREATE2 32 MSTORE PUSH0 MSTORE 64 MSTORE 96 0 RETURN`,
+  },
+  "other accounts": {
+    code: "0x2000 BALANCE 0x2000 EXTCODESIZE 0x3000 EXTCODEHASH 0x2000 EXTCODEHASH 10 0 0 0x4000 EXTCODECOPY SELFBALANCE PUSH0 MSTORE 32 0 RETURN",
+  },
+  "self-destruction": { code: "0 0 0 0 0 0x2000 GAS CALL POP 0x99999 SELFDESTRUCT", other: "0x1000 SELFDESTRUCT" },
+  "an invalid opcode after work": { code: "1 1 SSTORE 0 0 LOG0 INVALID" },
+  "a jump to nowhere": { code: "1 2 ADD 3 JUMP" },
+  "too little on the stack": { code: "1 1 SSTORE POP POP ADD" },
+  "a revert with data": { code: "5 1 SSTORE 0x1234 PUSH0 MSTORE 32 PUSH0 REVERT" },
+};
+
+const transaction = (gasLimit: bigint): SignedTransaction => ({
+  type: 0x02,
+  chainId: 1n,
+  nonce: 0n,
+  gasLimit,
+  to: address(MAIN),
+  value: 2n,
+  data: Uint8Array.of(1, 0, 2),
+  maxFeePerGas: 10n,
+  maxPriorityFeePerGas: 1n,
+  accessList: [{ address: address(OTHER), storageKeys: [] }],
+});
+
+/** Everything a transaction can be seen by. */
+function observe(block: BlockExecution, gasLimit: bigint): string {
+  const result = block.applyTransaction(transaction(gasLimit), { sender: address(SENDER), encoded: new Uint8Array(0) });
+  const { accounts: changed, codes } = block.changes();
+  const printable = (_key: string, value: unknown) =>
+    typeof value === "bigint" ? value.toString() : value instanceof Uint8Array ? bytesToHex(value) : value;
+  return JSON.stringify({ result, changed, codes }, printable);
+}
+
+/** Halt reasons may differ: a block finds out about a lack of gas or stack before it does any of its work. */
+const withoutReason = (observed: string): string => observed.replace(/"halt":"(?!revert)[a-z-]+"/, '"halt":"*"');
+
+/** 21,000, an address of the access list, three bytes of data */
+const INTRINSIC = 23_436n;
+
+/** Every gas limit just above the intrinsic gas and around what the program needs, some between. */
+function* gasLimits(needed: bigint): Iterable<bigint> {
+  for (let gas = needed + 20n; gas >= INTRINSIC - 2n; gas -= gas > needed - 300n || gas < INTRINSIC + 500n ? 1n : 61n) yield gas;
+}
+
+describe("out of gas", () => {
+  it.each(Object.entries(PROGRAMS))("%s", { timeout: 120_000 }, (_name, { code, other = "STOP" }) => {
+    const begin = (engine: typeof plain) =>
+      engine.beginBlock(ethereumRules("cancun"), environment, new MemoryState(accounts(code, other)));
+    const full = begin(plain).applyTransaction(transaction(2_000_000n), { sender: address(SENDER), encoded: new Uint8Array(0) });
+    if (full.kind === "rejected") throw new Error(full.reason);
+    // what was refunded was needed too
+    const needed = full.outcome.halt === undefined ? (full.outcome.gasUsed * 5n) / 4n : 60_000n;
+    const results = new Set<string>();
+    for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
+      const expected = observe(begin(stepping), gas);
+      const actual = observe(begin(plain), gas);
+      results.add(/"halt":"[a-z-]+"|"status":1/.exec(actual)?.[0] ?? "rejected");
+      if (withoutReason(actual) !== withoutReason(expected)) expect({ gas, observed: actual }).toEqual({ gas, observed: expected });
+    }
+    // the range held the interesting part
+    expect(results).toContain('"halt":"out-of-gas"');
+    expect(results.size).toBeGreaterThan(1);
+  });
+});
