@@ -34,14 +34,14 @@ export function checkDataFile(folder: string, file: string, isWriter: boolean): 
   if (endianness() !== "LE" || !["x64", "arm64"].includes(process.arch)) return;
   const descriptor = openSync(file, isWriter ? "r+" : "r");
   try {
-    const { size } = fstatSync(descriptor);
-    if (size === 0) return; // as good as no file
+    if (fstatSync(descriptor).size === 0) return; // as good as no file
     const corrupted = (reason: string): Error => storageError("storage/corrupted", { folder, reason });
     const first = readMeta(descriptor, 0);
     if (first === undefined) throw corrupted("data.mdb is not an LMDB file of this version");
     const second = readMeta(descriptor, first.pageSize);
     if (second === undefined || second.pageSize !== first.pageSize) throw corrupted("data.mdb has a damaged header");
     const { lastPage } = first.transaction > second.transaction ? first : second;
+    const { size } = fstatSync(descriptor); // after the header: a writer beside us lets the file grow first
     const expected = (lastPage + 1) * first.pageSize;
     if (expected - size > MAX_UNWRITTEN_BYTES) throw corrupted(`data.mdb has ${size} bytes and should have ${expected}`);
     if (expected > size && isWriter) ftruncateSync(descriptor, expected); // missing pages read as errors instead of a signal
