@@ -330,7 +330,7 @@ class PublishingRun {
       },
       confirmed: ({ id, lastBlock }) => {
         metrics.channelsConfirmed.inc();
-        log.info("channel is on L1", { channelId: id, lastBlock: lastBlock?.ref.number ?? 0 });
+        log.debug("channel is on L1", { channelId: id, lastBlock: lastBlock?.ref.number ?? 0 });
       },
     };
   }

@@ -1,4 +1,4 @@
-import { parseOptions } from "@rnode/options";
+import { parseOptions, referenceTable } from "@rnode/options";
 import { describe, expect, it } from "vitest";
 import { rbatcherOptions, unusableOption } from "./options.ts";
 
@@ -91,5 +91,12 @@ describe("rbatcher's options", () => {
 
   it("never show the key", () => {
     expect(parse(["--private-key=123456"])).toBe("--private-key: the value is not valid, expected a 32-byte key as 64 hex digits");
+  });
+});
+
+describe("OPTIONS.md", () => {
+  it("is what the table says (vitest -u writes it)", async () => {
+    const page = `# Options of \`rbatcher\`\n\nMade from \`src/options.ts\`. Flags beat variables; an empty variable is unset.\n\n${referenceTable(rbatcherOptions)}`;
+    await expect(page).toMatchFileSnapshot("../OPTIONS.md");
   });
 });

@@ -1,9 +1,11 @@
 // Writes src/networks-table.ts from a JSON list of network facts: node generate-networks.mjs <networks.json>
+// With --check it writes nothing and fails when the file is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 
-const [source] = process.argv.slice(2);
+const isCheck = process.argv.includes("--check");
+const [source] = process.argv.slice(2).filter((arg) => arg !== "--check");
 if (source === undefined) {
-  console.error("usage: node packages/protocol/scripts/generate-networks.mjs <networks.json>");
+  console.error("usage: node packages/protocol/scripts/generate-networks.mjs <networks.json> [--check]");
   process.exit(1);
 }
 
@@ -75,5 +77,11 @@ import type { Network } from "./network.ts";
 
 export const NETWORKS_TABLE: readonly Network[] = ${print(facts, "")};
 `;
-writeFileSync(new URL("../src/networks-table.ts", import.meta.url), text);
+const table = new URL("../src/networks-table.ts", import.meta.url);
+if (!isCheck) {
+  writeFileSync(table, text);
+} else if (readFileSync(table, "utf8") !== text) {
+  console.error("src/networks-table.ts is not what this script makes of the source");
+  process.exit(1);
+}
 console.log(`${facts.length} networks`);

@@ -1,3 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { blockRules } from "./block-rules.ts";
 import { activeOpFork } from "./forks.ts";
@@ -57,3 +61,15 @@ describe("named networks", () => {
     expect(chainConfigOfNetwork("sepolia").chainId).toBe(11_155_111n);
   });
 });
+
+const here = dirname(fileURLToPath(import.meta.url));
+const source = resolve(process.env.RNODE_VECTORS ?? resolve(here, "../../../../shared/vectors"), "../networks.json");
+describe.skipIf(!existsSync(source))(
+  `the table made from ${existsSync(source) ? "networks.json" : "networks.json (missing, not compared)"}`,
+  () => {
+    it("is up to date", () => {
+      const script = resolve(here, "../scripts/generate-networks.mjs");
+      expect(execFileSync(process.execPath, [script, source, "--check"], { encoding: "utf8" })).toBe("53 networks\n");
+    });
+  },
+);
