@@ -1,3 +1,4 @@
+import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, CodedError, equalBytes, type Hex, hexToBytes, isZeroBytes } from "@rnode/primitives";
 import {
   type Block,
@@ -12,6 +13,7 @@ import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
 import { BlockTree, type BlockTreeLimits } from "./block-tree.ts";
+import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
   BlockSelector,
   BuiltPayload,
@@ -39,6 +41,7 @@ export interface ChainDependencies {
   readonly store: ChainStore;
   readonly config: ChainConfig;
   readonly senders?: SenderSource;
+  readonly metrics?: MetricFactory;
   /** milliseconds; for the time limits of block building */
   readonly nowMs: () => number;
 }
@@ -75,12 +78,19 @@ class StoredChain implements Chain {
   readonly #left = new LeftBlocks();
   readonly #jobs: PayloadJobs;
   readonly #listeners = new Set<(change: HeadChange) => void>();
+  readonly #metrics: ChainMetrics;
+  readonly #nowMs: () => number;
 
-  constructor({ store, config, senders = createSenderCache(), nowMs }: ChainDependencies, options: ChainOptions) {
+  constructor(
+    { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs }: ChainDependencies,
+    options: ChainOptions,
+  ) {
     const genesisHash = storedGenesisHash(store);
     if (genesisHash === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
     this.config = config;
     this.#store = store;
+    this.#metrics = createChainMetrics(metrics);
+    this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
     this.#context = { config, engine: newEngine(), senders, create2DeployerCode };
     this.#tree = new BlockTree(options.tree);
@@ -152,13 +162,17 @@ class StoredChain implements Chain {
 
     const parent = this.#parentState(headHex, headHash);
     if (parent === undefined) throw new Error(`no state at the head ${headHex}`); // the head's state is always there
+    const stopTimer = this.#metrics.start.time();
     const started = this.#jobs.start(parent, attributes, version);
+    stopTimer();
     if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
     return { kind: "updated", status: valid, payloadId: started.id };
   }
 
   getPayload(id: Hex): BuiltPayload | undefined {
+    const stopTimer = this.#metrics.finish.time();
     const executed = this.#jobs.finish(id);
+    stopTimer();
     if (executed === undefined) return undefined;
     this.#tree.add(executed); // comes back as newPayload: not executed again
     const { block, hash, tipsWei, requests } = executed;
@@ -194,7 +208,9 @@ class StoredChain implements Chain {
     }
     const parent = this.#parentState(parentHex, parentHash);
     if (parent === undefined) return { status: "SYNCING", latestValidHash: null };
+    const startMs = this.#nowMs();
     const verdict = executeBlock(this.#context, parent, block, hash);
+    this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {
       if (verdict.isFinal) this.#invalid.add(hashHex, { fault: verdict.fault, latestValidHash: parentHex });
       return invalidStatus(parentHex, describeFault(verdict.fault));
@@ -315,8 +331,10 @@ class StoredChain implements Chain {
       removed.push(block);
       this.#left.add(bytesToHex(block.hash), block.block);
     }
+    const stopTimer = this.#metrics.commit.time();
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);
     else this.#store.reorganize(forkPoint.number, blocks, changed);
+    stopTimer();
     const added = blocks.map(storedBlockOf);
     const head = added.at(-1) ?? this.#storedBlock(hexToBytes(forkPoint.hash))!;
     for (const listener of this.#listeners) listener({ head, removed, added });

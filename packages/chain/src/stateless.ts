@@ -1,5 +1,5 @@
 import type { EvmEngine } from "@rnode/evm";
-import { bytesToHex, CodedError, equalBytes, type Hex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, CodedError, equalBytes, type Hex, keccak256, toQuantity } from "@rnode/primitives";
 import {
   attributesFromJson,
   type ChainConfig,
@@ -21,7 +21,7 @@ import {
   type PayloadAttributes,
   requiredField,
 } from "@rnode/protocol";
-import { create2DeployerCodeFrom } from "./create2-deployer.ts";
+import { CREATE2_DEPLOYER, create2DeployerCodeFrom } from "./create2-deployer.ts";
 import { newEngine } from "./engine-module.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
 import type { ChainErrorCode } from "./faults.ts";
@@ -79,7 +79,9 @@ export function executeStateless(file: BlockFile, options: StatelessOptions = {}
     config: file.config,
     engine,
     senders: createSenderCache(),
-    create2DeployerCode: create2DeployerCodeFrom(options.upgradesDir),
+    create2DeployerCode: () =>
+      file.witness.codes.find((code) => bytesToHex(keccak256(code)) === CREATE2_DEPLOYER.hash) ??
+      create2DeployerCodeFrom(options.upgradesDir)(),
   };
   const parent = witnessState(file.parentHeader, file.parentHash, file.witness);
   const started = startBuild(context, parent, { ...file.attributes, noTxPool: true });
