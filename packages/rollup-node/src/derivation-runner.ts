@@ -45,6 +45,7 @@ export class DerivationRunner {
   private isExhausted = false;
   /** L1 got new blocks while a pull was under way, which may have looked before */
   private hasL1Changed = false;
+  private lastSaidSafe: L2BlockRef | undefined;
 
   constructor(deps: DerivationRunnerDeps) {
     this.deps = deps;
@@ -124,12 +125,23 @@ export class DerivationRunner {
       case "exhausted": {
         const { origin } = this.deps.pipeline;
         this.isExhausted = !this.hasL1Changed;
+        this.saySafe(origin);
         if (origin !== undefined) this.deps.onIdle(origin);
         return this.isExhausted ? IDLE : PROGRESS;
       }
       case "reset":
         return reset(`derivation: ${pull.reason} (${pull.detail})`);
     }
+  }
+
+  /** One line for all that was derived until there was nothing left to read. */
+  private saySafe(origin: L1BlockRef | undefined): void {
+    const { safe } = this.deps.control.heads;
+    const before = this.lastSaidSafe;
+    this.lastSaidSafe = safe;
+    if (before?.hash === safe.hash) return;
+    const blocks = before === undefined ? undefined : safe.number - before.number;
+    this.deps.log.info("safe head", { number: safe.number, hash: safe.hash, blocks, l1Block: origin?.number });
   }
 
   private failureOf(error: unknown): Trouble {

@@ -1,5 +1,12 @@
-import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
-import type { ForkchoiceOutcome, ForkchoiceState, GetPayloadOutcome, L2Block, NewPayloadOutcome } from "@rnode/engine-client";
+import type { L1BlockHeader, L1Provider, L2Provider } from "@rnode/derivation";
+import type {
+  ForkchoiceOutcome,
+  ForkchoiceState,
+  GetPayloadOutcome,
+  L2Block,
+  L2BlockLabel,
+  NewPayloadOutcome,
+} from "@rnode/engine-client";
 import { EngineError } from "@rnode/engine-client";
 import {
   asciiToBytes,
@@ -26,6 +33,7 @@ import {
   type Receipt,
   type RollupConfig,
   type SystemConfig,
+  systemConfigFromPayload,
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
@@ -78,10 +86,19 @@ export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: P
   return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(genesis.executionPayload.blockHash), number: 0 } } };
 }
 
+/** What an L1 block holds. */
+export interface L1Content {
+  readonly transactions: readonly Transaction[];
+  readonly receipts: readonly Receipt[];
+}
+
+const EMPTY_CONTENT: L1Content = { transactions: [], receipts: [] };
+
 /** L1 as a list of blocks; `reorg` replaces its end by another branch. */
 export class FakeL1 implements L1Provider {
   readonly blocks: L1BlockHeader[] = [];
   private readonly all = new Map<Hex, L1BlockHeader>();
+  private readonly contents = new Map<Hex, L1Content>();
   /** thrown by every call while set */
   failure: Error | undefined;
   readonly calls: string[] = [];
@@ -94,7 +111,8 @@ export class FakeL1 implements L1Provider {
     return this.blocks.at(-1)!;
   }
 
-  extend(count: number, branch = "a"): void {
+  /** @param content of the first new block */
+  extend(count: number, branch = "a", content: L1Content = EMPTY_CONTENT): void {
     for (let i = 0; i < count; i++) {
       const number = this.blocks.length;
       const block: L1BlockHeader = {
@@ -109,6 +127,7 @@ export class FakeL1 implements L1Provider {
       };
       this.blocks.push(block);
       this.all.set(block.hash, block);
+      this.contents.set(block.hash, i === 0 ? content : EMPTY_CONTENT);
     }
   }
 
@@ -127,14 +146,14 @@ export class FakeL1 implements L1Provider {
     return this.all.get(hash);
   }
 
-  async receipts(_blockHash: Hex): Promise<readonly Receipt[]> {
+  async receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined> {
     this.note("receipts");
-    return [];
+    return this.contents.get(blockHash)?.receipts;
   }
 
-  async transactions(_blockHash: Hex): Promise<readonly Transaction[]> {
+  async transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined> {
     this.note("transactions");
-    return [];
+    return this.contents.get(blockHash)?.transactions;
   }
 
   private note(call: string): void {
@@ -237,7 +256,7 @@ function envelopeOf(
 }
 
 /** An engine in memory: keeps every block it was given, follows fork choice, builds what it is told plus its pool. */
-export class FakeEngine implements DriverEngine {
+export class FakeEngine implements DriverEngine, L2Provider {
   readonly config: RollupConfig;
   private readonly blocks = new Map<Hex, L2Block>();
   private readonly jobs = new Map<Hex, ExecutionPayloadEnvelope>();
@@ -291,6 +310,36 @@ export class FakeEngine implements DriverEngine {
   async blockByHash(hash: Hex): Promise<L2Block | undefined> {
     this.note("blockByHash");
     return this.blocks.get(hash);
+  }
+
+  async blockByLabel(label: L2BlockLabel): Promise<L2Block | undefined> {
+    this.note(`blockByLabel ${label}`);
+    return this.blocks.get(label === "latest" ? this.head : label === "safe" ? this.safe : this.finalized);
+  }
+
+  async blockRefByNumber(number: number): Promise<L2BlockRef | undefined> {
+    return (await this.blockByNumber(number))?.ref;
+  }
+
+  async blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined> {
+    return (await this.blockByHash(hash))?.ref;
+  }
+
+  async payloadByNumber(number: number): Promise<ExecutionPayload | undefined> {
+    return (await this.blockByNumber(number))?.envelope.executionPayload;
+  }
+
+  async systemConfigByHash(hash: Hex): Promise<SystemConfig | undefined> {
+    const block = await this.blockByHash(hash);
+    return block === undefined ? undefined : systemConfigFromPayload(this.config, block.envelope.executionPayload);
+  }
+
+  /** The chain from the genesis to the head. */
+  chain(): L2Block[] {
+    const chain: L2Block[] = [];
+    for (let block = this.blocks.get(this.head); block !== undefined; block = this.blocks.get(block.ref.parentHash))
+      chain.unshift(block);
+    return chain;
   }
 
   async forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome> {

@@ -6,7 +6,7 @@ import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
 import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
-import { Sequencer, type SequencerOptions } from "../sequencer.ts";
+import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
 
@@ -74,14 +74,25 @@ export interface HarnessOptions {
   readonly l1Blocks?: number;
   readonly sequencer?: Partial<SequencerOptions>;
   readonly l1Confs?: number;
+  /** shared with other harnesses, or kept over a restart */
+  readonly clock?: ManualClock;
+  readonly engine?: FakeEngine;
+  readonly l1?: FakeL1;
+  /** instead of the scripted pipeline and what goes with it */
+  readonly real?: {
+    readonly pipeline: DerivationPipeline;
+    readonly prepareAttributes: PrepareAttributes;
+    readonly findHeads: () => Promise<FoundHeads>;
+    readonly isCritical: (error: unknown) => boolean;
+  };
 }
 
 /** The driver with everything around it replaced: engine, L1, pipeline, clock. */
 export function createHarness(options: HarnessOptions = {}) {
   const config = options.config ?? testConfig();
-  const clock = new ManualClock();
-  const engine = new FakeEngine(config);
-  const l1 = new FakeL1(options.l1Blocks ?? 1);
+  const clock = options.clock ?? new ManualClock();
+  const engine = options.engine ?? new FakeEngine(config);
+  const l1 = options.l1 ?? new FakeL1(options.l1Blocks ?? 1);
   const pipeline = new ScriptedPipeline(config, l1);
   const logs: { level: string; text: string; fields: LogFields | undefined }[] = [];
   const log: Logger = Object.create(silentLogger, {
@@ -104,7 +115,9 @@ export function createHarness(options: HarnessOptions = {}) {
       origins,
       clock,
       log,
-      prepareAttributes: async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) }),
+      prepareAttributes:
+        options.real?.prepareAttributes ??
+        (async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) })),
       publish: async ({ executionPayload }) => void published.push(executionPayload.blockNumber),
     },
   );
@@ -118,10 +131,10 @@ export function createHarness(options: HarnessOptions = {}) {
   const idleAt: number[] = [];
   const derivation = new DerivationRunner({
     config,
-    pipeline,
+    pipeline: options.real?.pipeline ?? pipeline,
     control,
     l2: engine,
-    isCritical: (error) => error instanceof Error && error.message.includes("critical"),
+    isCritical: (error) => options.real?.isCritical(error) ?? (error instanceof Error && error.message.includes("critical")),
     log,
     onSafe: (safe, from) => finalizer.onSafe(safe, from),
     onIdle: (origin) => {
@@ -143,6 +156,7 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
     findHeads: async () => {
+      if (options.real !== undefined) return options.real.findHeads();
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
@@ -154,9 +168,8 @@ export function createHarness(options: HarnessOptions = {}) {
   async function untilIdle(): Promise<number> {
     for (let turns = 0; turns < 2_000; turns++) {
       const pauseMs = await driver.turn();
-      const before = pipeline.steps;
       await derivation.settled();
-      if (pauseMs > 0 && pipeline.steps === before && !derivation.hasPulled) return pauseMs;
+      if (pauseMs > 0 && !derivation.hasPulled) return pauseMs;
     }
     throw new Error("the driver does not come to rest: it loops without pause");
   }
