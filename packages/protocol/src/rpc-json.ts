@@ -238,7 +238,7 @@ export function logFromRpc(json: unknown): RpcLog {
     transactionHash: bytesOf(fields, "transactionHash", 32),
     transactionIndex: numberOf(fields, "transactionIndex"),
     logIndex: numberOf(fields, "logIndex"),
-    removed: fields["removed"] === true,
+    removed: fields.removed === true,
   };
 }
 
