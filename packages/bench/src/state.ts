@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { genesisBlock } from "@rnode/chain";
@@ -15,6 +15,7 @@ const ACCOUNTS = 200_000;
 /** of one contract */
 const SLOTS = 100_000;
 const READS = 200_000;
+/** An epoch of the trie node history (packages/storage/src/node-tables.ts): each size pays for its own index. */
 const BLOCKS_PER_SIZE = 32;
 const BLOCK_SIZES = [
   { name: "10 accounts, 10 slots", accounts: 10, slots: 10 },
@@ -189,7 +190,7 @@ function measureOldBlocks(store: ChainDatabase): Row[] {
 }
 
 async function measureAll(folder: string): Promise<Row[]> {
-  const rows = measureGenesis(join(folder, "genesis"));
+  const rows = [{ what: "load average before", value: loadavg()[0]!.toFixed(1) }, ...measureGenesis(join(folder, "genesis"))];
   const chainFolder = join(folder, "chain");
   let store = openChainStore(chainFolder);
   const start = nowMs();
@@ -200,6 +201,7 @@ async function measureAll(folder: string): Promise<Row[]> {
   store.writeGenesis(makeCommit(store, [...ADDRESSES.map((address, i) => payment(address, i + 1)), contract]));
   rows.push({ what: `genesis of ${ACCOUNTS} accounts, ${SLOTS} slots`, value: `${((nowMs() - start) / 1000).toFixed(1)} s` });
   rows.push(...measureReads(store, 0, "head"));
+  for (let turn = 1; turn < BLOCKS_PER_SIZE; turn++) store.commitBlock(makeCommit(store, blockChanges(turn, 2, 1)));
   rows.push(...measureBlocks(store, "each"));
   await store.close();
   store = openChainStore(chainFolder, { sync: "interval" });
