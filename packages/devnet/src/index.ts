@@ -1,4 +1,5 @@
 export * from "./accounts.ts";
+export { anvilBinary } from "./anvil.ts";
 export * from "./contracts.ts";
 export * from "./devnet.ts";
 export type { DevnetInfo, NodeEndpoints } from "./files.ts";

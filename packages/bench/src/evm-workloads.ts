@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+
+/** A contract with `run(uint256)`, and how many rounds take about `targetGas`. */
+export interface Workload {
+  readonly name: string;
+  readonly address: Uint8Array;
+  readonly code: Uint8Array;
+  /** rounds of one measured call, for a fast engine */
+  readonly rounds: number;
+  /** rounds for one that is two orders slower */
+  readonly slowRounds: number;
+}
+
+export interface Contract {
+  readonly address: Uint8Array;
+  readonly code: Uint8Array;
+}
+
+const WORKLOADS = [
+  { name: "arithmetic", contract: "Arithmetic", rounds: 500_000, slowRounds: 10_000 },
+  { name: "ERC-20", contract: "Erc20", rounds: 6000, slowRounds: 600 },
+  { name: "fixed point", contract: "FixedPoint", rounds: 120, slowRounds: 3 },
+  { name: "keccak", contract: "Keccak", rounds: 400_000, slowRounds: 8000 },
+  { name: "memory", contract: "Memory", rounds: 60, slowRounds: 1 },
+] as const;
+
+/** Where the ERC-20 workload expects its token. */
+const TOKEN_ADDRESS = hexToBytes(`0x${"70ce".padStart(40, "0")}`);
+
+interface CompilerOutput {
+  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
+  readonly contracts: Readonly<Record<string, Readonly<Record<string, { evm: { deployedBytecode: { object: string } } }>>>>;
+}
+
+/** Compiles contracts/Workloads.sol for Cancun. */
+export function compileWorkloads(): { workloads: Workload[]; token: Contract } {
+  const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
+  const content = readFileSync(new URL("../contracts/Workloads.sol", import.meta.url), "utf8");
+  const input = {
+    language: "Solidity",
+    sources: { "Workloads.sol": { content } },
+    settings: {
+      optimizer: { enabled: true, runs: 200 },
+      evmVersion: "cancun",
+      outputSelection: { "*": { "*": ["evm.deployedBytecode.object"] } },
+    },
+  };
+  const output = JSON.parse(solc.compile(JSON.stringify(input))) as CompilerOutput;
+  const errors = (output.errors ?? []).filter(({ severity }) => severity === "error");
+  if (errors.length > 0) throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join("\n"));
+  const codeOf = (name: string) => hexToBytes(output.contracts["Workloads.sol"]![name]!.evm.deployedBytecode.object);
+  const workloads = WORKLOADS.map(({ contract, ...workload }, index) => ({
+    ...workload,
+    address: hexToBytes(`0x${(0xbe0000 + index).toString(16).padStart(40, "0")}`),
+    code: codeOf(contract),
+  }));
+  return { workloads, token: { address: TOKEN_ADDRESS, code: codeOf("Token") } };
+}
+
+/** Calldata of `run(rounds)`. */
+export function runCalldata(rounds: number): Uint8Array {
+  return hexToBytes(`0xa444f5e9${rounds.toString(16).padStart(64, "0")}`);
+}
+
+/** Gas the rounds took, and the checksum that all engines must agree on. */
+export function runResult(output: Uint8Array): { gas: bigint; checksum: string } {
+  if (output.length !== 64) throw new Error(`the workload returned ${bytesToHex(output)}`);
+  return { gas: BigInt(bytesToHex(output.subarray(0, 32))), checksum: bytesToHex(output.subarray(32)) };
+}

@@ -1,0 +1,101 @@
+import { parseArgs } from "node:util";
+import { anvilEngine, type BenchEngine, ethereumjsEngine, rnodeEngine } from "./evm-engines.ts";
+import { compileWorkloads, runCalldata, runResult, type Workload } from "./evm-workloads.ts";
+
+const HELP = `npm run bench -- evm [--rounds N] [--json]
+Our engine against anvil (a native client of the revm family, over RPC) and @ethereumjs/evm: million gas a second on five
+workloads. All engines take turns within each round, so that the machine's other work hits all of them.`;
+
+/** What our engine must reach, times anvil. */
+const TARGETS: Readonly<Record<string, number>> = { keccak: 0.9 };
+const DEFAULT_TARGET = 1.0;
+const WARM_UP_ROUNDS = 2;
+/** the slow one needs no more for a stable median */
+const SLOW_ENGINE_ROUNDS = 3;
+
+interface Row {
+  readonly workload: string;
+  /** million gas a second, median, by engine */
+  readonly speeds: Readonly<Record<string, number>>;
+}
+
+/** `npm run bench -- evm` */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string", default: "9" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const rounds = Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds: "${values.rounds}" is not a positive number`);
+  const { workloads, token } = compileWorkloads();
+  const contracts = [...workloads, token];
+  const engines = [rnodeEngine(contracts), await anvilEngine(contracts), await ethereumjsEngine(contracts)];
+  try {
+    const rows: Row[] = [];
+    for (const workload of workloads) {
+      await checkAgreement(engines, workload);
+      rows.push(await measure(engines, workload, rounds));
+    }
+    if (values.json) console.log(JSON.stringify(rows));
+    else printTable(engines, rows);
+    return 0;
+  } finally {
+    for (const engine of engines) engine.close();
+  }
+}
+
+/** A fast wrong answer is worth nothing: all engines give the same checksum for the same gas. */
+async function checkAgreement(engines: readonly BenchEngine[], { name, address, slowRounds }: Workload): Promise<void> {
+  const results = new Map<string, string>();
+  for (const engine of engines) {
+    const { gas, checksum } = runResult((await engine.call(address, runCalldata(slowRounds))).output);
+    results.set(engine.name, `gas ${gas} checksum ${checksum}`);
+  }
+  if (new Set(results.values()).size !== 1) {
+    throw new Error(`${name}: ${[...results].map(([engine, result]) => `${engine}: ${result}`).join("; ")}`);
+  }
+}
+
+async function measure(engines: readonly BenchEngine[], workload: Workload, rounds: number): Promise<Row> {
+  const samples = new Map<string, number[]>(engines.map(({ name }) => [name, []]));
+  for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
+    for (const engine of engines) {
+      const isSlow = engine.name.startsWith("@ethereumjs");
+      if (isSlow && round >= WARM_UP_ROUNDS + SLOW_ENGINE_ROUNDS) continue;
+      const { output, ms } = await engine.call(workload.address, runCalldata(isSlow ? workload.slowRounds : workload.rounds));
+      if (round >= WARM_UP_ROUNDS) samples.get(engine.name)!.push(Number(runResult(output).gas) / ms / 1000);
+    }
+  }
+  return { workload: workload.name, speeds: Object.fromEntries([...samples].map(([name, values]) => [name, median(values)])) };
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1]!;
+}
+
+function printTable(engines: readonly BenchEngine[], rows: readonly Row[]): void {
+  const header = ["Mgas/s, median", ...engines.map(({ name }) => name), "× anvil", "target"];
+  const lines = rows.map(({ workload, speeds }) => {
+    const ratio = speeds.rnode! / speeds.anvil!;
+    const target = TARGETS[workload] ?? DEFAULT_TARGET;
+    const verdict = ratio >= target ? `≥ ${target.toFixed(1)} reached` : `≥ ${target.toFixed(1)} missed`;
+    return [workload, ...engines.map(({ name }) => speeds[name]!.toFixed(0)), ratio.toFixed(2), verdict];
+  });
+  const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column]!.length)));
+  for (const line of [header, ...lines])
+    console.log(
+      line
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    );
+}
