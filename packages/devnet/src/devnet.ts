@@ -272,7 +272,8 @@ function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): Cha
   for (const [name, value] of Object.entries(rest)) {
     const has = existing.parameters[name as keyof ChainParameters];
     if (value !== undefined && value !== has) {
-      throw new Error(`the chain in ${options.datadir} has ${name} ${has}, not ${value}: start with --fresh for a new chain`);
+      const what = name === "l2BlockTimeSec" ? "--block-time" : name;
+      throw new Error(`the chain in ${options.datadir} has ${what} ${has}, not ${value}: start with --fresh for a new chain`);
     }
   }
   return l1BlockTimeSec === undefined ? existing.parameters : { ...existing.parameters, l1BlockTimeSec };
