@@ -2,7 +2,7 @@ import { createDecompressor } from "@rnode/compression";
 import { type BlobProvider, createDerivationPipeline, type DerivationConfig, isCriticalDerivationError } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
-import { type Clock, HeadPoller, L1Client } from "@rnode/l1";
+import { type Clock, HeadPoller, L1Client, ReadAhead } from "@rnode/l1";
 import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import { CodedError, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
 import { hashHeader, isOpForkActive, type L1BlockRef, payloadToBlock } from "@rnode/protocol";
@@ -37,6 +37,10 @@ export interface NodeDeps {
   readonly log: Logger;
   readonly metrics: MetricFactory;
 }
+
+/** L1 blocks asked for before derivation wants them, while it is far from the L1 head. */
+const READ_AHEAD_BLOCKS = 8;
+const READ_AHEAD_HEAD_DISTANCE = 32;
 
 /** Reading blobs is not part of this build: an L1 block with a batcher's blob transaction stops derivation, and the log says so. */
 const NO_BLOBS: BlobProvider = {
@@ -99,7 +103,12 @@ export class RollupNode {
 
     // derivation and what follows from it
     let currentL1: L1BlockRef | undefined;
-    const derivationL1 = withConfirmations(this.l1, options.verifier.l1Confs, () => l1View.head);
+    const l1Head = (): L1BlockRef | undefined => l1View.head;
+    const readAhead = new ReadAhead(
+      { depth: Math.min(READ_AHEAD_BLOCKS, options.l1.maxConcurrency), headDistance: READ_AHEAD_HEAD_DISTANCE },
+      { l1: this.l1, l1Head },
+    );
+    const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
     const providers = { l1: derivationL1, blobs: NO_BLOBS, l2: this.l2, decompressor: createDecompressor() };
     const finalizer = new Finalizer({
       l1: this.l1,
@@ -125,10 +134,7 @@ export class RollupNode {
     const unsafe = new UnsafeInserter({ config, control, log });
 
     // making blocks
-    const origins = new L1OriginSelector(
-      { l1Confs: options.sequencer.l1Confs },
-      { config, l1: this.l1, l1Head: () => l1View.head, clock, log },
-    );
+    const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1: this.l1, l1Head, clock, log });
     this.sequencer = new Sequencer(options.sequencer, {
       config,
       control,

@@ -1,4 +1,4 @@
-import { parseOptions, resolveOptions } from "@rnode/options";
+import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
 import { describe, expect, it } from "vitest";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { unavailableOption } from "./unavailable-options.ts";
@@ -197,5 +197,12 @@ describe("options that this build cannot serve", () => {
       ]),
     ).toBeUndefined();
     expect(refusal(["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"])).toBeUndefined();
+  });
+});
+
+describe("OPTIONS.md", () => {
+  it("is what the table says (vitest -u writes it)", async () => {
+    const page = `# Options of \`rnode\`\n\nMade from \`src/options.ts\`. Flags beat variables; an empty variable is unset.\n\n${referenceTable(rnodeOptions)}`;
+    await expect(page).toMatchFileSnapshot("../OPTIONS.md");
   });
 });

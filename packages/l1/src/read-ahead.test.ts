@@ -1,0 +1,82 @@
+import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import { CodedError, type Hex } from "@rnode/primitives";
+import { describe, expect, it } from "vitest";
+import { ReadAhead } from "./read-ahead.ts";
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const hashOf = (number: number, branch: string): Hex => `0x${branch}${number.toString(16).padStart(62, "0")}`;
+
+function fake(headNumber: number) {
+  const calls: string[] = [];
+  const state = { head: headNumber, branch: "aa", failing: new Set<number>() };
+  const block = (number: number): L1BlockHeader => ({
+    hash: hashOf(number, state.branch),
+    number,
+    parentHash: hashOf(number - 1, state.branch),
+    timestamp: number * 12,
+    baseFeePerGas: 1n,
+    mixHash: new Uint8Array(32),
+  });
+  const l1: L1Provider = {
+    async blockByNumber(number) {
+      calls.push(`block ${number}`);
+      if (state.failing.has(number)) throw new CodedError("l1/unavailable", {});
+      return number > state.head ? undefined : block(number);
+    },
+    blockByHash: async () => undefined,
+    async receipts(hash) {
+      calls.push(`receipts ${Number.parseInt(hash.slice(4), 16)}`);
+      return [];
+    },
+    async transactions(hash) {
+      calls.push(`transactions ${Number.parseInt(hash.slice(4), 16)}`);
+      return [];
+    },
+  };
+  const reader = new ReadAhead({ depth: 3, headDistance: 5 }, { l1, l1Head: () => block(state.head) });
+  return { reader, calls, state };
+}
+
+describe("ReadAhead", () => {
+  it("has the next blocks on their way, with receipts and transactions", async () => {
+    const { reader, calls } = fake(100);
+    expect((await reader.blockByNumber(10))?.number).toBe(10);
+    await settle();
+    expect(calls.filter((call) => call.startsWith("block")).sort()).toEqual(["block 10", "block 11", "block 12", "block 13"]);
+    expect(calls).toEqual(expect.arrayContaining(["receipts 10", "transactions 10", "receipts 13", "transactions 13"]));
+    calls.length = 0;
+    expect((await reader.blockByNumber(11))?.number).toBe(11);
+    await settle();
+    expect(calls).toEqual(["block 14", "receipts 14", "transactions 14"]);
+  });
+
+  it("does not read ahead near the head, and asks anew for a block that was not there", async () => {
+    const { reader, calls, state } = fake(12);
+    for (const number of [10, 11, 12]) await reader.blockByNumber(number);
+    expect(await reader.blockByNumber(13)).toBeUndefined();
+    state.head = 13;
+    expect((await reader.blockByNumber(13))?.number).toBe(13);
+    await settle();
+    expect(calls.filter((call) => call.startsWith("block"))).toEqual(["block 10", "block 11", "block 12", "block 13", "block 13"]);
+  });
+
+  it("forgets what it read when the reader starts over", async () => {
+    const { reader, state } = fake(100);
+    await reader.blockByNumber(10);
+    await settle();
+    state.branch = "bb"; // L1 reorganised
+    expect((await reader.blockByNumber(9))?.hash).toBe(hashOf(9, "bb"));
+    expect((await reader.blockByNumber(10))?.hash).toBe(hashOf(10, "bb"));
+    expect((await reader.blockByNumber(11))?.hash).toBe(hashOf(11, "bb"));
+  });
+
+  it("asks again for what failed ahead of time, and passes a failure on", async () => {
+    const { reader, state } = fake(100);
+    state.failing.add(11);
+    await reader.blockByNumber(10);
+    await settle();
+    await expect(reader.blockByNumber(11)).rejects.toThrow("l1/unavailable");
+    state.failing.clear();
+    expect((await reader.blockByNumber(11))?.number).toBe(11);
+  });
+});
