@@ -31,6 +31,10 @@ export async function main(args: string[], env: NodeJS.ProcessEnv): Promise<numb
 }
 
 function terminalIo(): CommandIo {
+  // `rengine … | head`: what nobody reads any more is not an error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
   let progressShown = false;
   const clearProgress = (): void => {
     if (progressShown) process.stderr.write("\r\u001b[K");
