@@ -118,7 +118,6 @@ describe("a devnet that goes on", () => {
       basePort: 0,
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
       supervise: false,
-      log: (line) => console.log(line),
     });
     view = new ChainView(devnet);
   });
