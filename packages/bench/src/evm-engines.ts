@@ -92,7 +92,7 @@ export async function ethereumjsEngine(contracts: readonly Contract[]): Promise<
       const { execResult } = await evm.runCall({ caller, origin: caller, to: toAddress(to), data, gasLimit: GAS });
       const ms = nowMs() - started;
       await stateManager.revert();
-      evm.journal.cleanup?.();
+      await evm.journal.cleanup?.();
       if (execResult.exceptionError !== undefined) throw new Error(`@ethereumjs/evm: ${execResult.exceptionError.error}`);
       return { output: execResult.returnValue, ms };
     },

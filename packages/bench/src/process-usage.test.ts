@@ -18,7 +18,7 @@ describe("process usage", () => {
 
   it("sums up what it watched", () => {
     const watch = new UsageWatch(
-      new Map([
+      new Map<string, () => number | undefined>([
         ["me", () => process.pid],
         ["gone", () => undefined],
       ]),
