@@ -197,6 +197,17 @@ describe("L2Blocks", () => {
     expect(calls).toEqual(["eth_getBlockByNumber 0x5"]);
   });
 
+  it("does not read back a payload that it was told of", async () => {
+    const envelope = (await source().l2.blockByNumber(5))!.envelope;
+    const { l2, calls } = source();
+    l2.remember(envelope);
+    expect((await l2.blockRefByHash(FIVE.hash))?.number).toBe(5);
+    expect((await l2.systemConfigByHash(FIVE.hash))?.gasLimit).toBe(30_000_000n);
+    expect(calls).toEqual([]);
+    expect((await l2.blockByHash(FIVE.hash))?.header.stateRoot).toEqual(FIVE.header.stateRoot);
+    expect(calls).toEqual([`eth_getBlockByHash ${FIVE.hash}`]);
+  });
+
   it.each([
     ["stateRoot", bytesToHex(filled(32, 9))],
     ["gasUsed", "0x1"],

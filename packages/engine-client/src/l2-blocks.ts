@@ -37,6 +37,8 @@ export interface L2Block {
   readonly envelope: ExecutionPayloadEnvelope;
 }
 
+type KnownPayload = Pick<L2Block, "ref" | "envelope">;
+
 export type L2BlockLabel = "latest" | "safe" | "finalized";
 
 const CACHED_BLOCKS = 256;
@@ -50,6 +52,8 @@ export class L2Blocks {
   private readonly rpc: EngineRpc;
   private readonly config: RollupConfig;
   private readonly cache = new LruCache<Hex, L2Block>(CACHED_BLOCKS);
+  /** of blocks in `cache`, and of those that came from us */
+  private readonly payloads = new LruCache<Hex, KnownPayload>(CACHED_BLOCKS);
 
   constructor(rpc: EngineRpc, config: RollupConfig) {
     this.rpc = rpc;
@@ -97,7 +101,7 @@ export class L2Blocks {
   }
 
   async blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined> {
-    return (await this.blockByHash(hash))?.ref;
+    return (this.payloads.get(hash) ?? (await this.blockByHash(hash)))?.ref;
   }
 
   async payloadByNumber(number: number): Promise<ExecutionPayload | undefined> {
@@ -105,8 +109,14 @@ export class L2Blocks {
   }
 
   async systemConfigByHash(hash: Hex): Promise<SystemConfig | undefined> {
-    const block = await this.blockByHash(hash);
-    return block === undefined ? undefined : systemConfigFromPayload(this.config, block.envelope.executionPayload);
+    const known = this.payloads.get(hash) ?? (await this.blockByHash(hash));
+    return known === undefined ? undefined : systemConfigFromPayload(this.config, known.envelope.executionPayload);
+  }
+
+  /** A payload that the engine has just called valid: it is not read back when derivation or the sequencer asks for it next. */
+  remember(envelope: ExecutionPayloadEnvelope): void {
+    const ref = l2BlockRefFromPayload(this.config, envelope.executionPayload);
+    this.payloads.set(ref.hash, { ref, envelope });
   }
 
   /**
@@ -132,6 +142,7 @@ export class L2Blocks {
     if (answer === null) return undefined;
     const block = readAnswer(method, () => this.readBlock(method, answer));
     this.cache.set(block.ref.hash, block);
+    this.payloads.set(block.ref.hash, block);
     return block;
   }
 

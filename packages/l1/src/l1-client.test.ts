@@ -56,7 +56,7 @@ describe("L1Client blocks", () => {
     expect(await l1.blockByNumber(101)).toMatchObject(expected);
     expect(await l1.blockByHash(SMALL.hash)).toMatchObject(expected);
     expect((await l1.blockByLabel("latest"))?.number).toBe(102);
-    expect(await l1.chainId()).toBe(900n);
+    expect(await l1.chainIds()).toEqual([{ endpoint: "endpoint-0", chainId: 900n }]);
   });
 
   it("answers undefined beyond the head without retrying, and for a hash that is gone after asking again", async () => {
@@ -228,6 +228,28 @@ describe("L1Client failures", () => {
     await l1.blockByNumber(102);
     expect(endpoints[0]!.calls).toHaveLength(1);
     expect(faulty).toEqual(["endpoint-0"]);
+  });
+
+  it("never uses an endpoint of another chain", async () => {
+    const endpoints = [new FakeEndpoint([...BLOCKS]), new FakeEndpoint([...BLOCKS])];
+    const { l1, faulty } = client({ chainId: 900n }, endpoints);
+    endpoints[1]!.override = (method) => (method === "eth_chainId" ? "0x1" : undefined);
+    expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
+    expect(endpoints[0]!.calls).toEqual(["eth_chainId", "eth_getBlockByNumber"]);
+    await l1.blockByNumber(102);
+    expect(endpoints[0]!.calls).toHaveLength(3); // asked once
+    endpoints[0]!.override = () => {
+      throw new RpcTransportError("rpc/unreachable", {});
+    };
+    await expect(l1.blockByNumber(101)).rejects.toThrow("l1/unavailable");
+    expect(endpoints[1]!.calls.every((method) => method === "eth_chainId")).toBe(true);
+    expect(faulty).toEqual(["endpoint-1", "endpoint-1"]);
+    expect(await l1.chainIds()).toEqual([
+      { endpoint: "endpoint-0", chainId: undefined },
+      { endpoint: "endpoint-1", chainId: 1n },
+    ]);
+    endpoints[1]!.override = endpoints[0]!.override;
+    await expect(l1.chainIds()).rejects.toThrow("l1/unavailable");
   });
 
   it("does not retry when the client is being closed or when the mistake is ours", async () => {

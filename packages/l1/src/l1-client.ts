@@ -3,12 +3,14 @@ import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primit
 import type { Receipt, Transaction } from "@rnode/protocol";
 import type { Clock } from "./clock.ts";
 import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
-import { L1Error } from "./l1-error.ts";
+import { faultyAnswer, L1Error } from "./l1-error.ts";
 import { LoadingCache } from "./lru-cache.ts";
 import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
 import { type L1Block, readAnswer, verifyBlockJson, verifyFullBlockJson } from "./verified-block.ts";
 
 export interface L1ClientOptions {
+  /** an endpoint of another chain is never used; undefined: any chain */
+  readonly chainId?: bigint | undefined;
   /** skip recomputing block hashes and transactions roots; receipts are verified in any case */
   readonly trustRpc: boolean;
   readonly rpcKind: L1RpcKind;
@@ -48,6 +50,8 @@ interface EndpointState {
   readonly name: string;
   readonly rpc: L1Rpc;
   readonly receipts: ReceiptsFetcher;
+  /** it has said that it is of the right chain */
+  isOfOurChain: boolean;
 }
 
 /**
@@ -72,18 +76,34 @@ export class L1Client implements L1Provider {
       name,
       rpc,
       receipts: new ReceiptsFetcher(options.rpcKind, rpc, deps.clock),
+      isOfOurChain: options.chainId === undefined,
     }));
     this.blocks = new LoadingCache(options.cacheSize);
     this.transactionLists = new LoadingCache(options.cacheSize);
     this.receiptLists = new LoadingCache(options.cacheSize);
   }
 
-  /** @throws {L1Error} l1/unavailable */
-  chainId(): Promise<bigint> {
-    return this.request("chain id", async ({ rpc }) => {
-      const answer = await rpc.call("eth_chainId", []);
-      return readAnswer("chain id", () => parseQuantity(String(answer)));
-    });
+  /**
+   * Chain id of each endpoint, undefined where it does not answer.
+   *
+   * @throws {L1Error} l1/unavailable: none answers
+   */
+  async chainIds(): Promise<readonly { readonly endpoint: string; readonly chainId: bigint | undefined }[]> {
+    const failures: Error[] = [];
+    const answers = await Promise.all(
+      this.endpoints.map(async ({ name, rpc }) => {
+        try {
+          return { endpoint: name, chainId: await readChainId(rpc) };
+        } catch (error) {
+          if (!isEndpointFailure(error)) throw error;
+          failures.push(error);
+          return { endpoint: name, chainId: undefined };
+        }
+      }),
+    );
+    if (failures.length < this.endpoints.length) return answers;
+    const [first] = failures;
+    throw new L1Error("l1/unavailable", { what: "chain id", reason: first?.message ?? "no endpoints" }, { cause: first });
   }
 
   /** The block with a label; undefined when the endpoint has none yet. @throws {L1Error} l1/unavailable */
@@ -153,6 +173,7 @@ export class L1Client implements L1Provider {
       const endpoint = this.endpoints[this.current];
       if (endpoint === undefined) throw new L1Error("l1/unavailable", { what, attempts: 0 });
       try {
+        if (!endpoint.isOfOurChain) await this.checkChain(endpoint);
         return await attempt(endpoint);
       } catch (error) {
         if (!isEndpointFailure(error)) throw error;
@@ -167,6 +188,15 @@ export class L1Client implements L1Provider {
     }
   }
 
+  /** Before an endpoint's first use: its blocks may be right in themselves and yet of another chain. */
+  private async checkChain(endpoint: EndpointState): Promise<void> {
+    const chainId = await readChainId(endpoint.rpc);
+    if (chainId !== this.options.chainId) {
+      throw faultyAnswer("another chain", { expected: String(this.options.chainId), got: chainId });
+    }
+    endpoint.isOfOurChain = true;
+  }
+
   private noteFailure(endpoint: EndpointState, what: string, error: Error): void {
     const reason = error.message;
     if (isCodedError(error, "l1/faulty-answer")) {
@@ -177,6 +207,11 @@ export class L1Client implements L1Provider {
       this.deps.log.debug("L1 request failed", { endpoint: endpoint.name, what, reason });
     }
   }
+}
+
+async function readChainId(rpc: L1Rpc): Promise<bigint> {
+  const answer = await rpc.call("eth_chainId", []);
+  return readAnswer("chain id", () => parseQuantity(String(answer)));
 }
 
 /** A block that every endpoint says it does not have is gone (or was never there). */

@@ -10,7 +10,7 @@ import { orderedTrieRoot } from "@rnode/trie";
 import type { AdminStateFile } from "./admin-state.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
-import { EngineControl } from "./engine-control.ts";
+import { type DriverEngine, EngineControl } from "./engine-control.ts";
 import { Finalizer } from "./finalizer.ts";
 import { findHeads } from "./find-heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -48,6 +48,19 @@ const NO_BLOBS: BlobProvider = {
     Promise.reject(new CodedError("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
 };
 
+/** Blocks that go through our hands are not read back from the engine. */
+function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
+  return {
+    forkchoiceUpdated: (state, attributes) => engine.forkchoiceUpdated(state, attributes),
+    getPayload: (id, timestampSec) => engine.getPayload(id, timestampSec),
+    newPayload: async (envelope) => {
+      const outcome = await engine.newPayload(envelope);
+      if (outcome.kind === "valid") l2.remember(envelope);
+      return outcome;
+    },
+  };
+}
+
 /** All the wiring of the rollup node. Nothing runs before `start`; `close` ends it in reverse order. */
 export class RollupNode {
   private readonly options: RnodeOptions;
@@ -83,6 +96,7 @@ export class RollupNode {
     );
     this.l1 = new L1Client(
       {
+        chainId: config.l1ChainId,
         trustRpc: options.l1.trustrpc,
         rpcKind: options.l1.rpckind,
         cacheSize: options.l1.cacheSize === 0 ? Math.ceil((config.seqWindowSize * 3) / 2) : options.l1.cacheSize,
@@ -99,7 +113,7 @@ export class RollupNode {
     });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes);
     this.l2 = new L2Blocks(this.engineRpc, config);
-    const control = new EngineControl(this.engine, config);
+    const control = new EngineControl(remembering(this.engine, this.l2), config);
 
     // derivation and what follows from it
     let currentL1: L1BlockRef | undefined;

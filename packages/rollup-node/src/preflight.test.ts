@@ -14,7 +14,7 @@ function deps(over: { l1?: object; l2?: object; engine?: object } = {}) {
   const all = {
     config,
     l1: {
-      chainId: async () => 900n,
+      chainIds: async () => [{ endpoint: "http://l1", chainId: 900n }],
       blockByNumber: async () => ({ hash: config.genesis.l1.hash }),
       ...over.l1,
     },
@@ -39,8 +39,16 @@ describe("preflight", () => {
   });
 
   it.each<[string, Parameters<typeof deps>[0], RegExp]>([
-    ["another L1", { l1: { chainId: async () => 1n } }, /--l1 http:\/\/l1 is chain 1, but the rollup's L1 is chain 900/],
-    ["the L2 given as L1", { l1: { chainId: async () => 901n } }, /is --l1 the L2 endpoint\?/],
+    [
+      "another L1",
+      { l1: { chainIds: async () => [{ endpoint: "http://l1", chainId: 1n }] } },
+      /--l1 http:\/\/l1 is chain 1, but the rollup's L1 is chain 900/,
+    ],
+    [
+      "the L2 given as L1",
+      { l1: { chainIds: async () => [{ endpoint: "http://l1", chainId: 901n }] } },
+      /is --l1 the L2 endpoint\?/,
+    ],
     [
       "another L1 genesis",
       { l1: { blockByNumber: async () => ({ hash: OTHER_HASH }) } },
@@ -48,6 +56,18 @@ describe("preflight", () => {
     ],
     ["an L1 without the genesis block", { l1: { blockByNumber: async () => undefined } }, /does not have block 0/],
     ["another L2", { l2: { chainId: async () => 10n } }, /--l2 http:\/\/l2 is chain 10, but the rollup's L2 is chain 901/],
+    [
+      "a stand-in of another chain",
+      {
+        l1: {
+          chainIds: async () => [
+            { endpoint: "http://l1", chainId: 900n },
+            { endpoint: "http://spare", chainId: 1n },
+          ],
+        },
+      },
+      /--l1 http:\/\/spare is chain 1/,
+    ],
     ["the L1 given as L2", { l2: { chainId: async () => 900n } }, /is --l2 the L1 endpoint\?/],
     [
       "another L2 genesis",
@@ -73,9 +93,12 @@ describe("preflight", () => {
     let failures = 3;
     const { all, sleptMs } = deps({
       l1: {
-        chainId: async () => {
+        chainIds: async () => {
           if (failures-- > 0) throw new L1Error("l1/unavailable", {});
-          return 900n;
+          return [
+            { endpoint: "http://down", chainId: undefined },
+            { endpoint: "http://l1", chainId: 900n },
+          ];
         },
       },
     });

@@ -7,7 +7,7 @@ import { StartError } from "./start-error.ts";
 
 export interface PreflightDeps {
   readonly config: RollupConfig;
-  readonly l1: Pick<L1Client, "chainId" | "blockByNumber">;
+  readonly l1: Pick<L1Client, "chainIds" | "blockByNumber">;
   readonly l2: Pick<L2Blocks, "chainId" | "hashByNumber">;
   readonly engine: Pick<EngineClient, "capabilities">;
   readonly clock: Clock;
@@ -34,12 +34,13 @@ export async function preflight(deps: PreflightDeps): Promise<void> {
   const asL1 = <T>(ask: () => Promise<T>): Promise<T> => whenUp(deps, `L1 at ${l1Name} (--l1)`, ask);
   const asL2 = <T>(ask: () => Promise<T>): Promise<T> => whenUp(deps, `the execution client at ${l2Name} (--l2)`, ask);
 
-  const l1ChainId = await asL1(() => l1.chainId());
-  if (l1ChainId !== config.l1ChainId) {
-    const hint = l1ChainId === config.l2ChainId ? " (that is the L2's: is --l1 the L2 endpoint?)" : "";
+  for (const { endpoint, chainId } of await asL1(() => l1.chainIds())) {
+    if (chainId === undefined) deps.log.warn("an L1 endpoint does not answer, going on without it", { endpoint });
+    if (chainId === undefined || chainId === config.l1ChainId) continue;
+    const hint = chainId === config.l2ChainId ? " (that is the L2's: is --l1 the L2 endpoint?)" : "";
     throw new StartError(
       "start/wrong-chain",
-      `--l1 ${l1Name} is chain ${l1ChainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}`,
+      `--l1 ${endpoint} is chain ${chainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}`,
     );
   }
   const { l1: l1Genesis, l2: l2Genesis } = config.genesis;

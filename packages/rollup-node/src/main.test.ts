@@ -1,0 +1,170 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { anyJson, createRpcServer, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
+import { main } from "./main.ts";
+import { testConfig } from "./testing/fake-chain.ts";
+
+const HEADER: Header = {
+  parentHash: new Uint8Array(32),
+  ommersHash: new Uint8Array(32),
+  beneficiary: new Uint8Array(20),
+  stateRoot: new Uint8Array(32),
+  transactionsRoot: new Uint8Array(32),
+  receiptsRoot: new Uint8Array(32),
+  logsBloom: new Uint8Array(256),
+  difficulty: 0n,
+  number: 0,
+  gasLimit: 1n,
+  gasUsed: 0n,
+  timestamp: 0,
+  extraData: new Uint8Array(0),
+  mixHash: new Uint8Array(32),
+  nonce: new Uint8Array(8),
+};
+const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
+const BLOCK_JSON = {
+  hash: GENESIS_HASH,
+  parentHash: bytesToHex(HEADER.parentHash),
+  sha3Uncles: bytesToHex(HEADER.ommersHash),
+  miner: bytesToHex(HEADER.beneficiary),
+  stateRoot: bytesToHex(HEADER.stateRoot),
+  transactionsRoot: bytesToHex(HEADER.transactionsRoot),
+  receiptsRoot: bytesToHex(HEADER.receiptsRoot),
+  logsBloom: bytesToHex(HEADER.logsBloom),
+  difficulty: "0x0",
+  number: "0x0",
+  gasLimit: "0x1",
+  gasUsed: "0x0",
+  timestamp: "0x0",
+  extraData: "0x",
+  mixHash: bytesToHex(HEADER.mixHash),
+  nonce: bytesToHex(HEADER.nonce),
+  transactions: [],
+};
+
+/** An endpoint of a chain with one block. */
+async function endpoint(chainId: number, jwtSecret?: Uint8Array): Promise<{ url: string; server: RpcServer }> {
+  const server = createRpcServer({
+    http: { host: "127.0.0.1", port: 0 },
+    methods: {
+      eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
+      eth_getBlockByNumber: method({
+        params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
+        handler: () => BLOCK_JSON,
+      }),
+    },
+    log: silentLogger,
+    ...(jwtSecret === undefined ? {} : { jwtSecret }),
+  });
+  const { httpPort } = await server.listen();
+  return { url: `http://127.0.0.1:${httpPort}`, server };
+}
+
+describe("rnode as a command", () => {
+  let folder: string;
+  let l1: string;
+  let otherL1: string;
+  let l2: string;
+  let lockedL2: string;
+  const servers: RpcServer[] = [];
+  let errors: MockInstance;
+
+  const path = (name: string): string => join(folder, name);
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "rnode-main-"));
+    const base = testConfig();
+    const config = { ...base, genesis: { ...base.genesis, l1: { hash: GENESIS_HASH, number: 0 } } };
+    writeFileSync(path("rollup.json"), JSON.stringify(rollupConfigToJson(config)));
+    writeFileSync(
+      path("l1.json"),
+      JSON.stringify({ chainId: 900, londonBlock: 0, shanghaiTime: 0, cancunTime: 0, terminalTotalDifficulty: 0 }),
+    );
+    const started = await Promise.all([endpoint(900), endpoint(1), endpoint(901), endpoint(901, new Uint8Array(32).fill(1))]);
+    servers.push(...started.map(({ server }) => server));
+    [l1, otherL1, l2, lockedL2] = started.map(({ url }) => url) as [string, string, string, string];
+  });
+  afterAll(async () => {
+    for (const server of servers) await server.close();
+    rmSync(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    errors = vi.spyOn(console, "error").mockImplementation(() => {});
+  });
+  afterEach(() => {
+    errors.mockRestore();
+  });
+
+  const common = (over: string[] = []): string[] => [
+    `--l1=${l1}`,
+    `--l2=${l2}`,
+    `--rollup.config=${path("rollup.json")}`,
+    `--rollup.l1-chain-config=${path("l1.json")}`,
+    `--l2.jwt-secret=${path("jwt.txt")}`,
+    "--l1.beacon.ignore",
+    "--p2p.disable",
+    "--log.level=silent",
+    "--rpc.port=0",
+    "--rpc.addr=127.0.0.1",
+    ...over,
+  ];
+  const said = (): string => errors.mock.calls.map(([line]) => String(line)).join("\n");
+
+  it.each<[string, () => string[], RegExp]>([
+    ["an unknown option", () => ["--l3=x"], /^rnode: unknown option --l3/],
+    ["no engine", () => ["--network=op-sepolia"], /^rnode: --l2 or RNODE_L2_ENGINE_RPC is required/],
+    [
+      "what this build does not have",
+      () => common(["--conductor.enabled"]),
+      /^rnode: --conductor.enabled: the conductor is not available/,
+    ],
+    [
+      "Ecotone without a beacon node",
+      () => common(["--l1.beacon.ignore=false"]),
+      /^rnode: expected L1 Beacon API endpoint, but got none/,
+    ],
+    ["another L1", () => common([`--l1=${otherL1}`]), /^rnode: --l1 http:\/\/127.* is chain 1, but the rollup's L1 is chain 900$/],
+    ["the L2 as L1", () => common([`--l1=${l2}`]), /is --l1 the L2 endpoint\?/],
+    ["another L2 genesis", () => common(), /^rnode: --l2 .* is another chain: its block 0 is 0x.*, but the rollup starts from 0x/],
+    [
+      "another engine secret",
+      () => common([`--l2=${lockedL2}`]),
+      /^rnode: the execution client at .* \(--l2\) refuses our token \(.*\): --l2.jwt-secret .*jwt.txt must be the file/,
+    ],
+    [
+      "a bad secret file",
+      () => common([`--l2.jwt-secret=${path("rollup.json")}`]),
+      /^rnode: --l2.jwt-secret: invalid jwt secret in path .*rollup.json, not 32 hex-formatted bytes/,
+    ],
+    [
+      "a bad admin state",
+      () => common(["--sequencer.enabled", `--rpc.admin-state=${path("rollup.json")}`]),
+      /^rnode: --rpc.admin-state .*rollup.json: expected/,
+    ],
+  ])("refuses %s in one line", async (_, args, message) => {
+    expect(await main(args(), {})).toBe(1);
+    expect(said()).toMatch(message);
+    expect(said()).not.toContain("\n");
+  });
+
+  it("makes the secret file when it is missing, for its owner only", async () => {
+    rmSync(path("jwt.txt"), { force: true });
+    await main(common(), {});
+    expect(existsSync(path("jwt.txt"))).toBe(true);
+    expect(readFileSync(path("jwt.txt"), "utf8")).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(statSync(path("jwt.txt")).mode & 0o777).toBe(0o600);
+  });
+
+  it("prints help and version", async () => {
+    const lines = vi.spyOn(console, "log").mockImplementation(() => {});
+    expect(await main(["--help"], {})).toBe(0);
+    expect(await main(["--version"], {})).toBe(0);
+    expect(String(lines.mock.calls[0]![0])).toContain("--sequencer.l1-confs");
+    expect(lines.mock.calls[1]![0]).toMatch(/^rnode v\d/);
+    lines.mockRestore();
+  });
+});
