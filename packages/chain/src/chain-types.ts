@@ -100,7 +100,8 @@ export interface BestTransactions {
 
 /** What block building asks of the transaction pool. */
 export interface PendingSource {
-  best(baseFeeWei: bigint): BestTransactions;
+  /** @param block the block that is being built */
+  best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions;
 }
 
 /** The canonical chain of one node: the only writer of the store. All methods are synchronous unless they say otherwise. */

@@ -129,7 +129,8 @@ export class PayloadBuild {
 
   /** Adds pool transactions until the block is full, the pool has no more, or time is up. May be called again for newer ones. */
   fill(source: PendingSource, limits: DaLimits, isTimeUp: () => boolean): void {
-    const best = source.best(this.#header.baseFeePerGas ?? 0n);
+    const { number, timestamp, baseFeePerGas } = this.#header;
+    const best = source.best(baseFeePerGas ?? 0n, { number, timestampSec: timestamp });
     while (this.#run.execution.gasLeft >= CHEAPEST_TRANSACTION_GAS && !isTimeUp()) {
       const pending = best.next();
       if (pending === undefined) return;

@@ -88,6 +88,13 @@ export class EngineBlock implements BlockExecution {
     return callMessage(this.#scope, message);
   }
 
+  applyMessage(message: CallMessage): CallOutcome {
+    this.#assertCurrent();
+    const outcome = callMessage(this.#scope, message, true);
+    this.#gasLeft -= outcome.gasUsed;
+    return outcome;
+  }
+
   addBalance(address: Uint8Array, amount: bigint): void {
     this.#assertCurrent();
     if (amount === 0n) return;

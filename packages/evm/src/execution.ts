@@ -1,4 +1,4 @@
-import type { BlockRules, Log, Transaction } from "@rnode/protocol";
+import type { Authorization, BlockRules, Log, Transaction } from "@rnode/protocol";
 import type { StateChanges } from "./state.ts";
 
 /** What the EVM can see of its block. */
@@ -101,6 +101,10 @@ export interface CallMessage {
   /** effective gas price seen by GASPRICE and charged up front when not zero */
   readonly gasPrice: bigint;
   readonly accessList?: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[] | undefined;
+  /** EIP-7702; those that are not valid are skipped, as in a transaction */
+  readonly authorizationList?: readonly Authorization[] | undefined;
+  /** what BLOBHASH sees */
+  readonly blobVersionedHashes?: readonly Uint8Array[] | undefined;
 }
 
 export interface CallOutcome {
@@ -128,6 +132,8 @@ export interface BlockExecution {
   systemCall(to: Uint8Array, data: Uint8Array): CallOutcome | undefined;
   /** Runs and throws every effect away. */
   call(message: CallMessage): CallOutcome;
+  /** Runs a message like `call`, but its effects stand: gas is paid and refunded, the beneficiary gets the tip. For simulations. */
+  applyMessage(message: CallMessage): CallOutcome;
   /** Balance increment without code (withdrawals, rewards); 0 creates nothing. */
   addBalance(address: Uint8Array, amount: bigint): void;
   /** Overrides, genesis and irregular state changes. Code undefined clears it. */

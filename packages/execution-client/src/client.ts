@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import {
   create2DeployerCodeFrom,
   createSenderCache,
@@ -19,6 +19,7 @@ import { engineMethods } from "./engine/engine-methods.ts";
 import { methodsOf } from "./methods/namespaces.ts";
 import type { RpcServices } from "./methods/services.ts";
 import type { ClientOptions } from "./options.ts";
+import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
 import type { Profile } from "./profile/profile.ts";
@@ -28,6 +29,7 @@ import type { ReadBackend } from "./rpc/backend.ts";
 import { CallService } from "./rpc/call-service.ts";
 import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
 import { GasPriceOracle } from "./rpc/gas-price.ts";
+import { SimulateService } from "./rpc/simulate-service.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
 import { TraceService } from "./tracing/trace-service.ts";
 
@@ -71,7 +73,7 @@ async function start(
   closers: (() => Promise<void> | void)[],
   close: () => Promise<void>,
 ): Promise<RunningClient> {
-  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
+  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, gpo, txpool } = options;
   const metrics = await openMetrics(options, log, closers);
   const profile = withLogLimits(PROFILES[chainOptions.profile], rpc);
 
@@ -98,6 +100,7 @@ async function start(
     closers.push(() => forwarder.close());
     void forwarder.probe();
   }
+  const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
     {
       feeCapWei: BigInt(Math.round(rpc.txfeecap * 1e9)) * WEI_PER_GWEI,
@@ -107,27 +110,49 @@ async function start(
         maxQueuedPerSender: txpool.accountQueue,
         minimumTipWei: txpool.priceLimit,
         priceBumpPercent: txpool.priceBump,
+        queuedLifetimeSec: Math.ceil(txpool.lifetimeMs / 1000),
       },
     },
-    { chain, profile, senders, forwarder, log, metrics, nowSec: () => Math.floor(Date.now() / 1000) },
+    { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(Date.now() / 1000) },
   );
   closers.push(() => pool.close());
+  if (journal !== undefined) {
+    pool.restore();
+    await pool.saveJournal();
+    const rejournal = setInterval(
+      () => pool.saveJournal().catch((error: unknown) => log.error("transaction journal not written", { err: error })),
+      Math.max(1000, txpool.rejournalMs),
+    );
+    rejournal.unref();
+    closers.push(() => {
+      clearInterval(rejournal);
+      return pool.saveJournal();
+    });
+  }
 
   const backend: ReadBackend = { profile, chain, store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
   const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins
   engine.warmUp(); // compiled code is shared by all engines of the process
-  const calls = new CallService(backend, engine, { gasCap: rpc.gascap });
+  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs };
+  const calls = new CallService(backend, engine, callLimits);
   const services: RpcServices = {
     backend,
     chain,
     pool,
     calls,
+    simulations: new SimulateService(backend, engine, callLimits),
     traces: new TraceService(backend, calls, engine, create2DeployerCodeFrom(chainOptions.upgradesDir)),
-    gasPrice: new GasPriceOracle(backend),
+    gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
     filters,
     logLimits,
+    sending: {
+      acceptsConditionals: rollup.enableTxConditional,
+      defaultSyncTimeoutMs: rpc.txsyncDefaultTimeoutMs,
+      maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
+    },
+    oldestProvableBlock: () => store.storageStats().oldestProvableBlock,
     startingBlock: head.number,
   };
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));

@@ -2,6 +2,7 @@ import {
   bigUint,
   bool,
   decimal,
+  duration,
   httpUrl,
   listOf,
   logOptions,
@@ -62,10 +63,32 @@ const rollup = optionGroup("rollup", {
     default: false,
     help: "Keep pool transactions to ourselves; so far the client never shares them.",
   },
+  enableTxConditional: {
+    parse: bool,
+    default: false,
+    help: "Serve eth_sendRawTransactionConditional (sequencers).",
+  },
 });
 
 const rpc = optionGroup("rpc", {
   gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate." },
+  evmtimeoutMs: {
+    parse: duration,
+    default: 5000,
+    help: "Most time that a call, an estimate or a simulation executes; 0 is no limit.",
+  },
+  txsyncDefaultTimeoutMs: {
+    parse: duration,
+    flag: "rpc.txsync.defaulttimeout",
+    default: 20_000,
+    help: "How long eth_sendRawTransactionSync waits for a receipt when the request does not say.",
+  },
+  txsyncMaxTimeoutMs: {
+    parse: duration,
+    flag: "rpc.txsync.maxtimeout",
+    default: 60_000,
+    help: "Longest wait of eth_sendRawTransactionSync.",
+  },
   txfeecap: { parse: decimal, default: 1, unit: "ether", help: "Most fee of a transaction sent over RPC; 0 is no cap." },
   maxBlocksPerFilter: { parse: uint, unit: "blocks", help: "Longest range of a log query; 0 is no limit. Default: the profile's." },
   maxLogsPerResponse: { parse: uint, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
@@ -76,7 +99,31 @@ const rpc = optionGroup("rpc", {
   maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket." },
 });
 
+const gpo = optionGroup("gpo", {
+  minSuggestedPriorityFee: {
+    parse: bigUint,
+    flag: "gpo.minsuggestedpriorityfee",
+    default: 1_000_000n,
+    unit: "wei",
+    help: "Tip that is suggested while blocks have room.",
+  },
+  maxPrice: {
+    parse: bigUint,
+    flag: "gpo.maxprice",
+    default: 500_000_000_000n,
+    unit: "wei",
+    help: "Highest tip that is suggested.",
+  },
+});
+
 const txpool = optionGroup("txpool", {
+  journal: {
+    parse: text,
+    default: "transactions.rlp",
+    help: "File in the data folder that keeps transactions sent to this node over restarts; none when empty.",
+  },
+  rejournalMs: { parse: duration, default: 3_600_000, help: "How often the journal is written anew, without what is gone." },
+  lifetimeMs: { parse: duration, default: 10_800_000, help: "How long a transaction waits for a nonce or for funds." },
   globalSlots: {
     parse: uint,
     flag: "txpool.globalslots",
@@ -100,7 +147,7 @@ export const clientTable = optionTable({
   program: "rengine",
   summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
   envPrefix: "RENGINE_",
-  groups: { chain, http, ws, authrpc, rollup, rpc, txpool, log: logOptions, metrics: metricsOptions },
+  groups: { chain, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
 });
 
 export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };

@@ -3,6 +3,7 @@ export type { HealthReport } from "./http-listener.ts";
 export * from "./jwt.ts";
 export * from "./jwt-secret-file.ts";
 export * from "./method-table.ts";
+export * from "./openrpc.ts";
 export * from "./rpc-client.ts";
 export * from "./rpc-error.ts";
 export * from "./rpc-server.ts";

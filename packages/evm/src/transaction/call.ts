@@ -1,7 +1,8 @@
 import { EMPTY_KECCAK, hexToBytes } from "@rnode/primitives";
-import { floorDataGas, intrinsicGas, type Transaction } from "@rnode/protocol";
+import { floorDataGas, intrinsicGas, PREDEPLOYS, type Transaction } from "@rnode/protocol";
 import type { MessageResult } from "../engine/state-access.ts";
 import type { CallMessage, CallOutcome } from "../execution.ts";
+import { applyAuthorizations } from "./authorizations.ts";
 import { type BlockScope, gasAfterRefund, warmUp, writeTransactionEnvironment } from "./scope.ts";
 
 export const SYSTEM_ADDRESS = hexToBytes("0xfffffffffffffffffffffffffffffffffffffffe");
@@ -40,12 +41,22 @@ const refused = (halt: NonNullable<CallOutcome["halt"]>, gasUsed: bigint): CallO
   createdAddress: undefined,
 });
 
-/** Runs a message as a transaction would run it, without its checks, and undoes everything. */
-export function callMessage(scope: BlockScope, message: CallMessage): CallOutcome {
-  const { state, rules } = scope;
-  const { from, to, gasLimit, value, data, gasPrice } = message;
+/**
+ * Runs a message as a transaction would run it, without its checks.
+ *
+ * @param keepsEffects false: everything is undone
+ */
+export function callMessage(scope: BlockScope, message: CallMessage, keepsEffects = false): CallOutcome {
+  const { state, rules, environment } = scope;
+  const { from, to, gasLimit, value, data, gasPrice, authorizationList, blobVersionedHashes } = message;
   const accessList = message.accessList ?? [];
-  const intrinsic = intrinsicGas(rules, { type: 0x01, to, data, accessList } as Transaction);
+  const intrinsic = intrinsicGas(rules, {
+    type: authorizationList === undefined ? 0x01 : 0x04,
+    to,
+    data,
+    accessList,
+    authorizationList,
+  } as Transaction);
   const floor = floorDataGas(rules, data);
   if (gasLimit < intrinsic || gasLimit < floor) return refused("out-of-gas", gasLimit);
   const sender = state.account(from);
@@ -55,13 +66,21 @@ export function callMessage(scope: BlockScope, message: CallMessage): CallOutcom
   const start = state.checkpoint();
   if (upFront !== 0n) state.subtractBalance(sender, upFront);
   state.setNonce(sender, state.nonce(sender) + 1n);
-  writeTransactionEnvironment(scope, from, gasPrice, []);
+  writeTransactionEnvironment(scope, from, gasPrice, blobVersionedHashes ?? []);
   warmUp(scope, from, to, accessList);
+  const authorizationRefund = authorizationList === undefined ? 0n : applyAuthorizations(scope, authorizationList);
   const result = state.execute(sender, to === undefined ? undefined : state.account(to), value, data, gasLimit - intrinsic);
-  let gasUsed = gasAfterRefund(scope, gasLimit, result, 0n);
+  let gasUsed = gasAfterRefund(scope, gasLimit, result, authorizationRefund);
   if (gasUsed < floor) gasUsed = floor;
   const outcome = outcomeOf(scope, result, gasUsed);
-  state.revertTo(start);
+  if (!keepsEffects) state.revertTo(start);
+  else if (gasPrice !== 0n) {
+    state.addBalance(sender, (gasLimit - gasUsed) * gasPrice);
+    const tip = gasPrice - environment.baseFeePerGas;
+    if (tip > 0n) state.addBalance(state.account(environment.beneficiary), gasUsed * tip);
+    const baseFees = gasUsed * environment.baseFeePerGas;
+    if (rules.op !== undefined && baseFees > 0n) state.addBalance(state.account(PREDEPLOYS.baseFeeVault), baseFees);
+  }
   state.endTransaction();
   return outcome;
 }

@@ -7,6 +7,7 @@ import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { findTransaction, rulesAt } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
+import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
 /** In the order a staged sync runs them. Spec: protocol/04 §8 */
@@ -63,10 +64,20 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
   };
 
   return {
-    eth_chainId: method({ params: [], summary: "Chain id of the L2.", handler: () => toQuantity(chain.config.chainId) }),
-    eth_blockNumber: method({ params: [], summary: "Number of the latest block.", handler: () => toQuantity(chain.head().number) }),
-    eth_accounts: method({ params: [], summary: "Accounts this node signs for: none.", handler: () => [] }),
+    eth_chainId: method({
+      result: results.quantity("chainId"),
+      params: [],
+      summary: "Chain id of the L2.",
+      handler: () => toQuantity(chain.config.chainId),
+    }),
+    eth_blockNumber: method({
+      result: results.quantity("blockNumber"),
+      params: [],
+      summary: "Number of the latest block.",
+      handler: () => toQuantity(chain.head().number),
+    }),
     eth_syncing: method({
+      result: results.syncing,
       params: [],
       summary: "Whether and how far the node is syncing.",
       handler: () => {
@@ -81,14 +92,17 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockByNumber: method({
+      result: results.block,
       params: [param("block", blockNumberShape), optionalParam("full", booleanShape)],
       handler: ([selector, full]) => block(selector, full),
     }),
     eth_getBlockByHash: method({
+      result: results.block,
       params: [param("hash", hashShape), optionalParam("full", booleanShape)],
       handler: ([hash, full]) => block(hashSelector(hash), full),
     }),
     eth_getHeaderByNumber: method({
+      result: results.header,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
         const at = chain.headerOf(selector);
@@ -96,6 +110,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getHeaderByHash: method({
+      result: results.header,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const at = chain.headerOf(hashSelector(hash));
@@ -103,30 +118,37 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockTransactionCountByNumber: method({
+      result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => transactionCount(selector),
     }),
     eth_getBlockTransactionCountByHash: method({
+      result: results.count,
       params: [param("hash", hashShape)],
       handler: ([hash]) => transactionCount(hashSelector(hash)),
     }),
     eth_getUncleCountByBlockNumber: method({
+      result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => uncleCount(selector),
     }),
     eth_getUncleCountByBlockHash: method({
+      result: results.count,
       params: [param("hash", hashShape)],
       handler: ([hash]) => uncleCount(hashSelector(hash)),
     }),
     eth_getUncleByBlockNumberAndIndex: method({
+      result: results.block,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector]) => uncle(selector),
     }),
     eth_getUncleByBlockHashAndIndex: method({
+      result: results.block,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash]) => uncle(hashSelector(hash)),
     }),
     eth_getTransactionByHash: method({
+      result: results.transaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
@@ -136,14 +158,17 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getTransactionByBlockNumberAndIndex: method({
+      result: results.transaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => transactionAt(chain.resolve(selector), index),
     }),
     eth_getTransactionByBlockHashAndIndex: method({
+      result: results.transaction,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => transactionAt(chain.resolve(hashSelector(hash)), index),
     }),
     eth_getRawTransactionByHash: method({
+      result: results.rawTransaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
@@ -153,14 +178,17 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getRawTransactionByBlockNumberAndIndex: method({
+      result: results.rawTransaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => rawTransactionAt(chain.resolve(selector), index),
     }),
     eth_getRawTransactionByBlockHashAndIndex: method({
+      result: results.rawTransaction,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => rawTransactionAt(chain.resolve(hashSelector(hash)), index),
     }),
     eth_getTransactionReceipt: method({
+      result: results.receipt,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
@@ -170,6 +198,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockReceipts: method({
+      result: results.receipts,
       params: [optionalParam("block", blockSelectorShape)],
       handler: ([selector]) => {
         const stored = chain.resolve(selector ?? LATEST);

@@ -14,6 +14,7 @@ import { blobBaseFee } from "@rnode/protocol";
 import { requireHeader, rulesAt } from "../rpc/backend.ts";
 import { blockNumberShape, LATEST } from "../rpc/block-selector.ts";
 import { feeHistory } from "../rpc/fee-history.ts";
+import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
 /** Some libraries send the count as a JSON number. */
@@ -24,16 +25,19 @@ const blockCountShape: Shape<number> = shape({ oneOf: [countShape.schema, { type
 export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
   return {
     eth_gasPrice: method({
+      result: results.quantity("gasPrice"),
       params: [],
       summary: "Base fee of the head and the suggested tip, wei. Without the L1 data fee.",
       handler: () => toQuantity(gasPrice.gasPriceWei()),
     }),
     eth_maxPriorityFeePerGas: method({
+      result: results.quantity("tip"),
       params: [],
       summary: "Suggested tip, wei.",
       handler: () => toQuantity(gasPrice.suggestedTipWei()),
     }),
     eth_blobBaseFee: method({
+      result: results.quantity("blobBaseFee"),
       params: [],
       summary: "Wei a unit of blob gas; 1 on OP Stack chains.",
       handler: () => {
@@ -45,6 +49,7 @@ export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
       },
     }),
     eth_feeHistory: method({
+      result: results.feeHistory,
       params: [
         param("blockCount", blockCountShape),
         param("newestBlock", blockNumberShape),

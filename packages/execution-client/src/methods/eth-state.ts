@@ -15,6 +15,7 @@ import { HALT_TEXTS } from "../profile/halt-texts.ts";
 import { blockIdOf, requireState, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../rpc/call-request.ts";
+import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
 const ZERO_WORD = new Uint8Array(32);
@@ -39,10 +40,12 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
   ] as const;
   return {
     eth_getBalance: method({
+      result: results.quantity("balance"),
       params: [address, block],
       handler: ([who, selector]) => toQuantity(requireState(backend, selector ?? LATEST).state.readAccount(who)?.balance ?? 0n),
     }),
     eth_getTransactionCount: method({
+      result: results.quantity("nonce"),
       params: [address, block],
       summary: "The nonce; with `pending`, transactions in the pool are counted.",
       handler: ([who, selector = LATEST]) => {
@@ -52,6 +55,7 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_getCode: method({
+      result: results.data("code"),
       params: [address, block],
       handler: ([who, selector]) => {
         const { state } = requireState(backend, selector ?? LATEST);
@@ -61,11 +65,13 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_getStorageAt: method({
+      result: results.hashOf("word"),
       params: [address, param("slot", slotShape), block],
       handler: ([who, slot, selector]) =>
         bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
     }),
     eth_getProof: method({
+      result: results.proof,
       params: [address, param("storageKeys", arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS })), block],
       summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
       handler: ([who, keys, selector = LATEST]) => {
@@ -91,11 +97,13 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_call: method({
+      result: results.data("output"),
       params: callParams,
       handler: ([request, selector, state, overrides]) =>
         bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
     }),
     eth_createAccessList: method({
+      result: results.accessList,
       params: callParams,
       handler: ([request, selector, state, overrides]) => {
         const { accessList, gasUsed, halt } = calls.createAccessList(request, selector ?? LATEST, { state, block: overrides });
@@ -107,6 +115,7 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_estimateGas: method({
+      result: results.quantity("gas"),
       params: callParams,
       summary: "L2 execution gas only.",
       handler: ([request, selector, state, overrides]) =>

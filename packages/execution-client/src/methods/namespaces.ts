@@ -1,13 +1,18 @@
-import { type MethodTable, method } from "@rnode/jsonrpc";
+import { type MethodTable, method, openRpcDocument } from "@rnode/jsonrpc";
+import { VERSION } from "../version.ts";
 import { debugRawMethods } from "./debug.ts";
 import { debugTraceMethods } from "./debug-trace.ts";
+import { ethAccountMethods } from "./eth-accounts.ts";
 import { ethBlockMethods } from "./eth-blocks.ts";
+import { ethConfigMethods } from "./eth-config.ts";
 import { ethFeeMethods } from "./eth-fees.ts";
 import { ethLogMethods } from "./eth-logs.ts";
 import { ethSendMethods } from "./eth-send.ts";
+import { ethSimulateMethods } from "./eth-simulate.ts";
 import { ethStateMethods } from "./eth-state.ts";
 import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
+import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 import { txpoolMethods } from "./txpool.ts";
 
@@ -22,6 +27,9 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
     ...ethFeeMethods(services),
     ...ethLogMethods(services),
     ...ethSendMethods(services),
+    ...ethSimulateMethods(services),
+    ...ethConfigMethods(services),
+    ...ethAccountMethods(),
   }),
   net: netMethods,
   web3: web3Methods,
@@ -39,7 +47,18 @@ export function methodsOf(namespaces: readonly Namespace[], services: RpcService
   for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
   if (profile.servesRpcModules) {
     const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
-    methods.rpc_modules = method({ params: [], summary: "Namespaces of this listener.", handler: () => modules });
+    methods.rpc_modules = method({
+      result: results.modules,
+      params: [],
+      summary: "Namespaces of this listener.",
+      handler: () => modules,
+    });
   }
+  methods["rpc.discover"] = method({
+    result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
+    params: [],
+    summary: "This description, made from the declarations that read the parameters (OpenRPC).",
+    handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, methods),
+  });
   return methods;
 }

@@ -5,7 +5,15 @@ import type { CallService } from "../rpc/call-service.ts";
 import type { FilterRegistry } from "../rpc/filters.ts";
 import type { GasPriceOracle } from "../rpc/gas-price.ts";
 import type { LogLimits } from "../rpc/log-query.ts";
+import type { SimulateService } from "../rpc/simulate-service.ts";
 import type { TraceService } from "../tracing/trace-service.ts";
+
+/** How transactions may be sent. */
+export interface SendingOptions {
+  readonly acceptsConditionals: boolean;
+  readonly defaultSyncTimeoutMs: number;
+  readonly maxSyncTimeoutMs: number;
+}
 
 /** What the methods of the public namespaces work with. */
 export interface RpcServices {
@@ -13,10 +21,14 @@ export interface RpcServices {
   readonly chain: Pick<Chain, "setMaxDaSize">;
   readonly pool: PoolService;
   readonly calls: CallService;
+  readonly simulations: SimulateService;
   readonly traces: TraceService;
   readonly gasPrice: GasPriceOracle;
   readonly filters: FilterRegistry;
   readonly logLimits: LogLimits;
+  readonly sending: SendingOptions;
+  /** lowest block whose trie nodes can be read; undefined: none */
+  readonly oldestProvableBlock: () => number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
 }

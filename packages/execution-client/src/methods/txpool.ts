@@ -3,6 +3,7 @@ import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { feeCap, type PooledTransaction } from "@rnode/txpool";
 import { checksumAddress } from "../json/checksum-address.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
+import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
 export function txpoolMethods({ backend, pool }: RpcServices): MethodTable {
@@ -25,14 +26,16 @@ export function txpoolMethods({ backend, pool }: RpcServices): MethodTable {
   };
   return {
     txpool_status: method({
+      result: results.poolStatus,
       params: [],
       handler: () => {
         const { pending, queued } = pool.pool.counts();
         return { pending: toQuantity(pending), queued: toQuantity(queued) };
       },
     }),
-    txpool_content: method({ params: [], handler: () => bySender(asObject) }),
+    txpool_content: method({ result: results.poolContent, params: [], handler: () => bySender(asObject) }),
     txpool_contentFrom: method({
+      result: results.poolContentOfSender,
       params: [param("address", addressShape)],
       handler: ([address]) => {
         for (const { pending, queued } of pool.pool.content(address)) {
@@ -42,6 +45,7 @@ export function txpoolMethods({ backend, pool }: RpcServices): MethodTable {
       },
     }),
     txpool_inspect: method({
+      result: results.poolSummary,
       params: [],
       handler: () =>
         bySender(({ transaction: tx }) => {

@@ -1,16 +1,19 @@
-import type { Chain, HeadChange, SenderSource } from "@rnode/chain";
+import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/chain";
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, encodeTransaction, hashTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
-import { type AddResult, feeCap, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import { type AddResult, effectiveTip, feeCap, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import type { Profile } from "../profile/profile.ts";
+import { checkConditional, type TransactionConditional } from "./conditional.ts";
 import { poolHeadOf } from "./pool-head.ts";
+import type { PoolJournal } from "./pool-journal.ts";
 
 /** Sends raw transactions to the sequencer. */
 export interface Forwarder {
   /** @throws {RpcError} what the sequencer answered, or that it cannot be reached */
   send(raw: Uint8Array): Promise<void>;
+  sendConditional(raw: Uint8Array, conditional: TransactionConditional): Promise<void>;
 }
 
 export interface PoolServiceOptions {
@@ -28,6 +31,8 @@ export interface PoolServiceDependencies {
   readonly log: Logger;
   readonly metrics: MetricFactory;
   readonly nowSec: () => number;
+  /** undefined: transactions do not survive a restart */
+  readonly journal?: PoolJournal | undefined;
 }
 
 export const createPoolMetrics = (m: MetricFactory) => ({
@@ -44,6 +49,12 @@ export class PoolService {
   readonly #options: PoolServiceOptions;
   readonly #metrics: ReturnType<typeof createPoolMetrics>;
   readonly #stop: () => void;
+  /** by transaction hash */
+  readonly #conditionals = new Map<string, TransactionConditional>();
+  /** whose conditions were not met when a block was built */
+  readonly #unmet: Uint8Array[] = [];
+  /** least tip that goes into a block built here (`miner_setGasPrice`), wei a gas */
+  #minimumTipWei = 0n;
 
   constructor(options: PoolServiceOptions, dependencies: PoolServiceDependencies) {
     const { chain } = dependencies;
@@ -52,7 +63,7 @@ export class PoolService {
     this.#dependencies = dependencies;
     this.#metrics = createPoolMetrics(dependencies.metrics);
     this.pool = new TransactionPool(this.#headOfChain(), options.limits);
-    chain.setPendingSource(this.pool);
+    chain.setPendingSource({ best: (baseFeeWei, block) => this.#best(baseFeeWei, block) });
     this.#stop = chain.onHeadChange((change) => this.#follow(change));
   }
 
@@ -64,14 +75,61 @@ export class PoolService {
     return this.pool.onPending(listener);
   }
 
-  /** Takes a raw transaction from a user: forwards it where there is a sequencer, else adds it. @throws {RpcError} */
-  async submit(raw: Uint8Array): Promise<Uint8Array> {
+  /** Blocks built here leave out transactions that tip less. */
+  setMinimumTip(tipWei: bigint): void {
+    this.#minimumTipWei = tipWei;
+  }
+
+  /** Takes in what an earlier run kept. @returns how many are in the pool again */
+  restore(): number {
+    const { journal, log } = this.#dependencies;
+    if (journal === undefined) return 0;
+    const raws = journal.read();
+    let restored = 0;
+    for (const raw of raws) {
+      try {
+        if (this.pool.add(this.#read(raw)).kind === "added") restored++;
+      } catch (error) {
+        if (!(error instanceof RpcError)) throw error;
+        log.debug("transaction of the journal left out", { reason: error.message });
+      }
+    }
+    if (raws.length > 0) log.info("transactions of the journal", { read: raws.length, restored });
+    this.#count();
+    return restored;
+  }
+
+  /** Writes the journal anew, with what the pool still holds. */
+  async saveJournal(): Promise<void> {
+    const raws: Uint8Array[] = [];
+    for (const { pending, queued } of this.pool.content()) {
+      for (const pooled of [...pending, ...queued]) {
+        // What was conditional must not come back without its conditions.
+        if (pooled.isLocal && !this.#conditionals.has(bytesToHex(pooled.hash))) raws.push(pooled.encoded);
+      }
+    }
+    await this.#dependencies.journal?.rewrite(raws);
+  }
+
+  /**
+   * Takes a raw transaction from a user: forwards it where there is a sequencer, else adds it.
+   *
+   * @param conditional when it may be included; already checked against the head
+   * @throws {RpcError}
+   */
+  async submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array> {
     const pooled = this.#read(raw);
-    const { forwarder, log } = this.#dependencies;
+    const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
       const result = this.#add(pooled);
       if (result.kind === "refused") throw this.#refusal(result);
+      if (conditional === undefined) journal?.append(raw);
+      else this.#conditionals.set(bytesToHex(pooled.hash), conditional);
       return pooled.hash;
+    }
+    if (conditional !== undefined) {
+      await forwarder.sendConditional(raw, conditional);
+      return pooled.hash; // its conditions are the sequencer's to check
     }
     await forwarder.send(raw);
     const result = this.#add(pooled);
@@ -136,8 +194,31 @@ export class PoolService {
     };
   }
 
+  #best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions {
+    const best = this.pool.best(baseFeeWei);
+    const skipSender = (): void => best.skipSender();
+    if (this.#minimumTipWei === 0n && this.#conditionals.size === 0) return best;
+    const next = (): ReturnType<BestTransactions["next"]> => {
+      for (;;) {
+        const pooled = best.next();
+        // The tips only fall from here on.
+        if (pooled === undefined || effectiveTip(pooled.transaction, baseFeeWei) < this.#minimumTipWei) return undefined;
+        const conditional = this.#conditionals.get(bytesToHex(pooled.hash));
+        if (conditional === undefined) return pooled;
+        const state = this.#chain.stateAt(this.#chain.head());
+        const fault = state === undefined ? undefined : checkConditional(conditional, block, state);
+        if (fault === undefined) return pooled;
+        this.#unmet.push(pooled.hash);
+        this.#dependencies.log.debug("conditions of a transaction not met: dropped", { hash: pooled.hash, reason: fault });
+        best.skipSender();
+      }
+    };
+    return { next, skipSender };
+  }
+
   #follow({ removed, added }: HeadChange): void {
     const { nowSec } = this.#dependencies;
+    for (const hash of this.#unmet.splice(0)) this.pool.remove(hash);
     // PERF: growing the chain is the common case and puts nothing back
     const mined =
       removed.length === 0
@@ -154,6 +235,8 @@ export class PoolService {
       });
     }
     this.pool.reset(this.#headOfChain(), reinjected, nowSec());
+    for (const hash of this.#conditionals.keys())
+      if (this.pool.get(hexToBytes(hash)) === undefined) this.#conditionals.delete(hash);
     this.#count();
   }
 

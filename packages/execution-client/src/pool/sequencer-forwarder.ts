@@ -1,6 +1,7 @@
 import { createRpcClient, RpcError, RpcTransportError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { errorText, type Logger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { conditionalToJson } from "./conditional.ts";
 import type { Forwarder } from "./pool-service.ts";
 
 export interface SequencerForwarder extends Forwarder {
@@ -12,17 +13,20 @@ export interface SequencerForwarder extends Forwarder {
 /** @param url of the sequencer's public RPC */
 export function createSequencerForwarder(url: string, chainId: bigint, log: Logger): SequencerForwarder {
   const client = createRpcClient({ url, timeoutMs: 5000, maxConcurrency: 64 });
+  async function forward(method: string, params: readonly unknown[]): Promise<void> {
+    try {
+      await client.call(method, params);
+    } catch (error) {
+      if (error instanceof RpcError) throw error; // verbatim: code, message and data
+      if (!(error instanceof RpcTransportError)) throw error;
+      log.warn("sequencer not reached", { endpoint: client.endpoint, err: error });
+      throw new RpcError(SERVER_ERROR, `failed to forward the transaction to the sequencer: ${error.code}`);
+    }
+  }
   return {
-    async send(raw) {
-      try {
-        await client.call("eth_sendRawTransaction", [bytesToHex(raw)]);
-      } catch (error) {
-        if (error instanceof RpcError) throw error; // verbatim: code, message and data
-        if (!(error instanceof RpcTransportError)) throw error;
-        log.warn("sequencer not reached", { endpoint: client.endpoint, err: error });
-        throw new RpcError(SERVER_ERROR, `failed to forward the transaction to the sequencer: ${error.code}`);
-      }
-    },
+    send: (raw) => forward("eth_sendRawTransaction", [bytesToHex(raw)]),
+    sendConditional: (raw, conditional) =>
+      forward("eth_sendRawTransactionConditional", [bytesToHex(raw), conditionalToJson(conditional)]),
     async probe() {
       try {
         const answered = await client.call("eth_chainId");

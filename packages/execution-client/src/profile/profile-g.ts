@@ -27,6 +27,8 @@ function callError(fault: CallFault): RpcErrorBody {
       return failed(
         `max priority fee per gas higher than max fee per gas: address ${fault.address}, maxPriorityFeePerGas: ${fault.tipWei}, maxFeePerGas: ${fault.maxFeeWei}`,
       );
+    case "timeout":
+      return failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`);
     case "both-fee-models":
       return failed("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }
@@ -62,7 +64,7 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
     case "beyond-head":
       return failed("block range extends beyond current head block");
     case "too-many-blocks":
-      return failed(`query exceeds max block range ${fault.limit}`);
+      return failed(`query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
     case "too-many-logs":
       return failed(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
     case "hash-and-range":
@@ -132,6 +134,10 @@ const errors: ErrorTable = {
   logQuery: logQueryError,
   filterNotFound: failed("filter not found"),
   feeHistory: feeHistoryError,
+  conditional: (refusal) =>
+    refusal.kind === "too-costly"
+      ? { code: -32005, message: `conditional cost, ${refusal.cost}, exceeded max: ${refusal.limit}` }
+      : { code: -32003, message: `failed conditional check: ${refusal.fault.replaceAll("-", " ")}` },
   unsupportedTracer: (name) => failed(`unknown tracer ${name}: only built-in tracers are supported`),
   attributes: (fault, reason) =>
     fault === "transaction-undecodable" ? failed(reason) : engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),

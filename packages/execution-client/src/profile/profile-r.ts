@@ -48,6 +48,8 @@ function callError(fault: CallFault): RpcErrorBody {
       return invalidInput("max fee per gas less than block base fee");
     case "tip-above-fee-cap":
       return rejected("max priority fee per gas higher than max fee per gas");
+    case "timeout":
+      return invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`);
     case "both-fee-models":
       return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }
@@ -76,7 +78,9 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
     case "beyond-head":
       return invalidParams("block range extends beyond current head block");
     case "too-many-blocks":
-      return invalidParams(`query exceeds max block range ${fault.limit}`);
+      return invalidParams(
+        `query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
+      );
     case "too-many-logs":
       return invalidParams(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
     case "hash-and-range":
@@ -132,6 +136,12 @@ const errors: ErrorTable = {
   logQuery: logQueryError,
   filterNotFound: invalidParams("filter not found"),
   feeHistory: feeHistoryError,
+  conditional: (refusal) => {
+    if (refusal.kind === "too-costly") return invalidParams("conditional cost exceeded maximum allowed");
+    if (refusal.fault === "storage-root-mismatch") return invalidParams("storage root mismatch");
+    if (refusal.fault === "storage-value-mismatch") return invalidParams("storage value mismatch");
+    return invalidParams("invalid conditional parameters");
+  },
   unsupportedTracer: () => body(INTERNAL_ERROR, "unsupported tracer"),
   attributes: (fault, reason) => {
     const name = OP_ATTRIBUTE_FAULTS[fault];

@@ -2,6 +2,7 @@ import type { AttributesFault, BlockSelector, ForkchoiceFault } from "@rnode/cha
 import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
 import type { PoolRefusal } from "@rnode/txpool";
+import type { ConditionalFault } from "../pool/conditional.ts";
 
 export type ProfileName = "R" | "G";
 
@@ -22,19 +23,25 @@ export type CallFault =
   | { readonly kind: "insufficient-funds"; readonly address: string; readonly haveWei: bigint; readonly wantWei: bigint }
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
   | { readonly kind: "tip-above-fee-cap"; readonly address: string; readonly tipWei: bigint; readonly maxFeeWei: bigint }
-  | { readonly kind: "both-fee-models" };
+  | { readonly kind: "both-fee-models" }
+  | { readonly kind: "timeout"; readonly timeoutMs: number };
 
 /** Why a log query has no answer. */
 export type LogQueryFault =
   | { readonly kind: "bad-range" }
   | { readonly kind: "beyond-head"; readonly head: number }
-  | { readonly kind: "too-many-blocks"; readonly limit: number }
+  | { readonly kind: "too-many-blocks"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "too-many-logs"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "hash-and-range" };
 
 export type FeeHistoryFault =
   | { readonly kind: "bad-percentiles"; readonly detail: string }
   | { readonly kind: "beyond-head"; readonly requested: number; readonly head: number };
+
+/** Why a conditional transaction was not taken. */
+export type ConditionalRefusal =
+  | { readonly kind: "too-costly"; readonly cost: number; readonly limit: number }
+  | { readonly kind: "not-met"; readonly fault: ConditionalFault };
 
 /** Texts and codes of application errors: one exhaustive row a case. Spec: protocol/04 §5.4, §9 */
 export interface ErrorTable {
@@ -48,6 +55,7 @@ export interface ErrorTable {
   readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;
   readonly filterNotFound: RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
+  readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
   readonly unsupportedTracer: (name: string) => RpcErrorBody;
   readonly attributes: (fault: AttributesFault, reason: string) => RpcErrorBody;
   readonly forkchoice: (fault: ForkchoiceFault) => RpcErrorBody;

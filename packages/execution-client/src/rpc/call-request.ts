@@ -13,7 +13,7 @@ import {
   uint256Shape,
 } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
-import type { AccessListEntry } from "@rnode/protocol";
+import type { AccessListEntry, Authorization } from "@rnode/protocol";
 
 /** A transaction as `eth_call` and its kin take it; nothing is filled in. */
 export interface CallRequest {
@@ -27,11 +27,28 @@ export interface CallRequest {
   readonly nonce: bigint | undefined;
   readonly data: Uint8Array;
   readonly accessList: readonly AccessListEntry[] | undefined;
+  readonly authorizationList: readonly Authorization[] | undefined;
+  readonly maxFeePerBlobGas: bigint | undefined;
+  readonly blobVersionedHashes: readonly Uint8Array[] | undefined;
 }
 
 export const accessListShape: Shape<AccessListEntry[]> = arrayShape(
   objectShape({ address: addressShape, storageKeys: arrayShape(hashShape) }, {}),
 );
+
+const authorizationShape: Shape<Authorization> = (() => {
+  const shapeOfFields = objectShape(
+    { chainId: uint256Shape, address: addressShape, nonce: uint64Shape, r: uint256Shape, s: uint256Shape },
+    { yParity: uint64Shape, v: uint64Shape },
+  );
+  return shape(shapeOfFields.schema, (value) => {
+    const { yParity, v, ...rest } = shapeOfFields.parse(value);
+    const parity = yParity ?? v;
+    if (parity === undefined) throw new ShapeError("missing", "yParity");
+    if (parity > 255n) throw new ShapeError("expected at most 0xff", "yParity");
+    return { ...rest, yParity: Number(parity) };
+  });
+})();
 
 const fields = objectShape(
   {},
@@ -47,12 +64,16 @@ const fields = objectShape(
     data: dataShape,
     input: dataShape,
     accessList: accessListShape,
+    authorizationList: arrayShape(authorizationShape),
+    maxFeePerBlobGas: uint256Shape,
+    blobVersionedHashes: arrayShape(hashShape),
+    type: uint64Shape,
     chainId: uint256Shape,
   },
 );
 
 export const callRequestShape: Shape<CallRequest> = shape(fields.schema, (value) => {
-  const { data, input, value: wei, chainId: _, ...rest } = fields.parse(value);
+  const { data, input, value: wei, chainId: _, type: __, ...rest } = fields.parse(value);
   if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
     throw new ShapeError('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
   }
@@ -118,6 +139,7 @@ export const blockOverrideShape = objectShape(
     prevRandao: bytesShape(32),
     baseFeePerGas: uint256Shape,
     blobBaseFee: uint256Shape,
+    difficulty: uint256Shape,
   },
 );
 export type BlockOverride = ReturnType<typeof blockOverrideShape.parse>;

@@ -1,18 +1,22 @@
 import { type BlockSelector, blockEnvironment } from "@rnode/chain";
-import type { BlockEnvironment, BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
+import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import type { AccessListEntry } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { CallFault } from "../profile/profile.ts";
 import { AccessListTracer } from "../tracing/access-list-tracer.ts";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "./backend.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "./call-request.ts";
+import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { revertReason } from "./revert-reason.ts";
+import { withTimeLimit } from "./time-limit.ts";
 
 export interface CallLimits {
   /** gas of a call that names none, and the most one may use */
   readonly gasCap: bigint;
+  /** most time one request may execute; 0: no limit */
+  readonly timeoutMs: number;
 }
 
 export interface CallOverrides {
@@ -58,7 +62,7 @@ export class CallService {
   /** `eth_call`: the output. @throws {RpcError} */
   call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
     const { execution, message } = this.prepare(request, selector, overrides);
-    const outcome = execution.call(message);
+    const outcome = this.#limited(() => execution.call(message));
     if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
     return outcome.output;
   }
@@ -69,6 +73,10 @@ export class CallService {
    * @throws {RpcError}
    */
   estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): bigint {
+    return this.#limited(() => this.#estimateGas(request, selector, overrides));
+  }
+
+  #estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
     const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
     const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
     const prepared = this.prepare({ ...request, gas: wanted }, selector, overrides);
@@ -107,6 +115,10 @@ export class CallService {
    * @throws {RpcError}
    */
   createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): AccessListResult {
+    return this.#limited(() => this.#createAccessList(request, selector, overrides));
+  }
+
+  #createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
     for (let accessList = request.accessList ?? []; ; ) {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
@@ -123,7 +135,7 @@ export class CallService {
   prepare(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}, tracer?: EvmTracer): PreparedCall {
     const at = requireState(this.#backend, selector);
     const rules = rulesAt(this.#backend, at.header);
-    const environment = overridden(blockEnvironment(rules, at.header), overrides.block);
+    const environment = overriddenEnvironment(blockEnvironment(rules, at.header), overrides.block);
     const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
     // A call that offers no fee sees no base fee either.
     const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
@@ -132,8 +144,9 @@ export class CallService {
     applyStateOverrides(execution, overrides.state ?? []);
     const from = request.from ?? ZERO_ADDRESS;
     const gasLimit = this.#gasLimit(execution, request, from, gasPrice);
-    const { to, value, data, accessList } = request;
-    return { execution, message: { from, to, gasLimit, value, data, gasPrice, accessList }, at };
+    const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
+    const message = { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
+    return { execution, message, at };
   }
 
   /** Wei a gas; 0 when the request names no fee. */
@@ -169,6 +182,10 @@ export class CallService {
     return affordable;
   }
 
+  #limited<T>(run: () => T): T {
+    return withTimeLimit(this.#engine, this.#limits.timeoutMs, this.#backend.profile, run);
+  }
+
   #refuse(fault: CallFault): RpcError {
     return rpcError(this.#backend.profile.errors.call(fault));
   }
@@ -191,27 +208,3 @@ export function revertError(output: Uint8Array): RpcError {
 }
 
 const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-function overridden(environment: BlockEnvironment, override: BlockOverride | undefined): BlockEnvironment {
-  if (override === undefined) return environment;
-  return {
-    ...environment,
-    number: override.number ?? environment.number,
-    timestamp: override.time === undefined ? environment.timestamp : BigInt(override.time),
-    gasLimit: override.gasLimit ?? environment.gasLimit,
-    beneficiary: override.feeRecipient ?? environment.beneficiary,
-    prevRandao: override.prevRandao ?? environment.prevRandao,
-    baseFeePerGas: override.baseFeePerGas ?? environment.baseFeePerGas,
-    blobBaseFee: override.blobBaseFee ?? environment.blobBaseFee,
-  };
-}
-
-function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
-  for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
-    if (balance !== undefined) execution.setBalance(address, balance);
-    if (nonce !== undefined) execution.setNonce(address, nonce);
-    if (code !== undefined) execution.setCode(address, code);
-    if (state !== undefined) execution.clearStorage(address);
-    for (const [slot, word] of state ?? stateDiff ?? []) execution.setStorage(address, hexToBytes(slot), word);
-  }
-}

@@ -27,14 +27,17 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (from > to) refuse({ kind: "bad-range" });
   if (from > head) refuse({ kind: "beyond-head", head });
   const last = Math.min(to, head);
-  if (last - from + 1 > limits.maxBlocks) refuse({ kind: "too-many-blocks", limit: limits.maxBlocks });
+  const { maxBlocks, maxLogs } = limits;
+  if (last - from + 1 > maxBlocks) {
+    refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
+  }
   const logs: JsonObject[] = [];
   for (const number of store.blocksWithLogs({ addresses: filter.addresses, topics: filter.topics }, from, last)) {
     const stored = chain.resolve({ kind: "number", number });
     if (stored === undefined) continue; // a reorganisation in between made the chain shorter
     const found = logsOfBlock(profile, stored, filter);
-    if (logs.length + found.length > limits.maxLogs && last > from) {
-      refuse({ kind: "too-many-logs", limit: limits.maxLogs, fromBlock: from, toBlock: Math.max(from, number - 1) });
+    if (logs.length + found.length > maxLogs && last > from) {
+      refuse({ kind: "too-many-logs", limit: maxLogs, fromBlock: from, toBlock: Math.max(from, number - 1) });
     }
     logs.push(...found);
   }

@@ -54,6 +54,8 @@ export const GENESIS = {
 
 export interface TestClient {
   readonly client: RunningClient;
+  /** for `startTestClient` again */
+  readonly folder: string;
   readonly httpUrl: string;
   readonly wsUrl: string;
   readonly rpc: RpcClient;
@@ -112,6 +114,7 @@ export async function startTestClient(
   let sequence = 0;
   return {
     client,
+    folder,
     httpUrl,
     wsUrl: `ws://127.0.0.1:${client.wsPort}`,
     rpc,

@@ -1,0 +1,121 @@
+import { privateKeyToAccount } from "viem/accounts";
+import { afterEach, describe, expect, it } from "vitest";
+import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
+
+const account = privateKeyToAccount(RICH_KEY);
+const OTHER = `0x${"00".repeat(19)}aa` as const;
+const L1_BLOCK = "0x4200000000000000000000000000000000000015";
+const sign = (nonce: number, fields: object = {}) =>
+  account.signTransaction({
+    chainId: CHAIN_ID,
+    type: "eip1559",
+    gas: 21_000n,
+    maxFeePerGas: 2_000_000_000n,
+    nonce,
+    to: OTHER,
+    ...fields,
+  });
+
+const started: TestClient[] = [];
+const start = async (...args: Parameters<typeof startTestClient>): Promise<TestClient> => {
+  const node = await startTestClient(...args);
+  started.push(node);
+  return node;
+};
+afterEach(async () => {
+  for (const node of started.splice(0).reverse()) await node.remove();
+});
+
+describe("eth_sendRawTransactionSync", () => {
+  it("answers with the receipt once the transaction is in a block, else with code 4 and the hash", async () => {
+    const node = await start();
+    const waiting = node.rpc.call<{ status: string; blockNumber: string; transactionHash: string }>("eth_sendRawTransactionSync", [
+      await sign(0),
+      10_000,
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await node.buildBlock();
+    expect(await waiting).toMatchObject({ status: "0x1", blockNumber: "0x1", from: RICH_ADDRESS });
+    await expect(node.rpc.call("eth_sendRawTransactionSync", [await sign(1), "0x32"])).rejects.toMatchObject({
+      code: 4,
+      data: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    });
+    await expect(node.rpc.call("eth_sendRawTransactionSync", ["0x02"])).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe("eth_sendRawTransactionConditional", () => {
+  const root = `0x${"11".repeat(32)}`;
+  const method = "eth_sendRawTransactionConditional";
+
+  it("is not there without its flag", async () => {
+    const node = await start();
+    await expect(node.rpc.call(method, [await sign(0), {}])).rejects.toMatchObject({ code: -32601 });
+  });
+
+  it.each([
+    ["R", -32602],
+    ["G", -32003],
+  ] as const)("checks conditions when it is sent (profile %s)", async (profile, code) => {
+    const node = await start([`--profile=${profile}`, "--rollup.enable-tx-conditional"]);
+    const send = async (conditional: object) => node.rpc.call<string>(method, [await sign(0), conditional]);
+    for (const conditional of [
+      { knownAccounts: { [L1_BLOCK]: root } },
+      { knownAccounts: { [L1_BLOCK]: { "0x1": `0x${"00".repeat(32)}` } } },
+      { blockNumberMin: "0x5" },
+      { timestampMax: `0x${(GENESIS_TIME_SEC - 1).toString(16)}` },
+    ]) {
+      await expect(send(conditional)).rejects.toMatchObject({ code });
+    }
+    const slots = Object.fromEntries(Array.from({ length: 1001 }, (_, slot) => [`0x${slot.toString(16)}`, root]));
+    await expect(send({ knownAccounts: { [L1_BLOCK]: slots } })).rejects.toMatchObject({ code: profile === "R" ? -32602 : -32005 });
+    await expect(send({ blockNumberMin: "0x5", blockNumberMax: "0x4" })).rejects.toMatchObject({ code: -32602 });
+
+    const slot0 = { "0x0": `0x${"00".repeat(32)}` };
+    const hash = await send({ knownAccounts: { [OTHER]: slot0 }, blockNumberMax: "0x1" });
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ status: "0x1", blockNumber: "0x1" });
+  });
+
+  it("drops a transaction whose conditions are no longer met when a block is built", async () => {
+    const node = await start(["--rollup.enable-tx-conditional"]);
+    const hash = await node.rpc.call<string>(method, [await sign(0), { blockNumberMax: "0x1" }]);
+    await node.buildBlock({ noTxPool: true });
+    await node.buildBlock();
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_getTransactionByHash", [hash])).toBeNull();
+  });
+});
+
+describe("miner_setGasPrice", () => {
+  it("keeps transactions that tip less out of blocks", async () => {
+    const node = await start();
+    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await sign(0, { maxPriorityFeePerGas: 5n })]);
+    expect(await node.rpc.call("miner_setGasPrice", ["0x6"])).toBe(true);
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toBeNull();
+    await node.rpc.call("miner_setGasPrice", ["0x5"]);
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ status: "0x1" });
+    await expect(node.rpc.call("miner_setGasLimit", ["0x1"])).rejects.toMatchObject({ code: -32000 });
+    await expect(node.rpc.call("miner_setExtra", ["0x"])).rejects.toMatchObject({ code: -32000 });
+  });
+});
+
+describe("the journal", () => {
+  it("gives transactions back after a restart, but not those that were mined", async () => {
+    const node = await start();
+    const send = async (nonce: number) => node.rpc.call<string>("eth_sendRawTransaction", [await sign(nonce)]);
+    const mined = await send(0);
+    await node.buildBlock();
+    const pending = await send(1);
+    const queued = await send(5);
+    await node.close();
+    const again = await start([], node.folder);
+    started.splice(started.indexOf(node), 1);
+    expect(await again.rpc.call("txpool_status")).toEqual({ pending: "0x1", queued: "0x1" });
+    for (const hash of [pending, queued])
+      expect(await again.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ blockHash: null });
+    expect(await again.rpc.call("eth_getTransactionByHash", [mined])).toMatchObject({ blockNumber: "0x1" });
+  });
+});

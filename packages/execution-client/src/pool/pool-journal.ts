@@ -1,0 +1,70 @@
+import { createWriteStream, existsSync, readFileSync, renameSync, type WriteStream, writeFileSync } from "node:fs";
+import { finished } from "node:stream/promises";
+import { errorText, type Logger } from "@rnode/observe";
+import { decodeRlpPrefix, encodeRlp, isCodedError } from "@rnode/primitives";
+
+/**
+ * Transactions that came in over this node's own RPC, on disk, so that a restart does not lose them: RLP strings of their
+ * EIP-2718 encodings, one after the other. A transaction is appended when it arrives; `rewrite` leaves out what is gone.
+ */
+export class PoolJournal {
+  readonly #path: string;
+  readonly #log: Logger;
+  #stream: WriteStream | undefined;
+
+  constructor(path: string, log: Logger) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** What was in it. An end that was cut off (a crash) is left out. */
+  read(): Uint8Array[] {
+    if (!existsSync(this.#path)) return [];
+    const bytes = new Uint8Array(readFileSync(this.#path));
+    const transactions: Uint8Array[] = [];
+    for (let offset = 0; offset < bytes.length; ) {
+      try {
+        const { item, end } = decodeRlpPrefix(bytes, offset);
+        if (!(item instanceof Uint8Array)) break;
+        transactions.push(item);
+        offset = end;
+      } catch (error) {
+        if (!isCodedError(error)) throw error;
+        this.#log.warn("end of the transaction journal is cut off", { path: this.#path, offset, bytes: bytes.length });
+        break;
+      }
+    }
+    return transactions;
+  }
+
+  append(raw: Uint8Array): void {
+    this.#stream ??= this.#open();
+    this.#stream.write(encodeRlp(raw));
+  }
+
+  /** Replaces what is in it, at once or not at all. */
+  async rewrite(transactions: Iterable<Uint8Array>): Promise<void> {
+    await this.close();
+    const temporary = `${this.#path}.new`;
+    const encoded: Uint8Array[] = [];
+    for (const raw of transactions) encoded.push(encodeRlp(raw));
+    writeFileSync(temporary, Buffer.concat(encoded));
+    renameSync(temporary, this.#path);
+  }
+
+  async close(): Promise<void> {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#stream = undefined;
+    stream.end();
+    await finished(stream).catch(() => {}); // said by the listener already
+  }
+
+  #open(): WriteStream {
+    const stream = createWriteStream(this.#path, { flags: "a" });
+    stream.on("error", (error) =>
+      this.#log.error("transaction journal not written", { path: this.#path, reason: errorText(error) }),
+    );
+    return stream;
+  }
+}

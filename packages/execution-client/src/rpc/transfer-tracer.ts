@@ -1,0 +1,52 @@
+import type { EvmTracer, TraceMessage, TraceResult } from "@rnode/evm";
+import { bigintToBytes, hexToBytes, keccak256, padBytesLeft } from "@rnode/primitives";
+import type { Log } from "@rnode/protocol";
+
+/** Where the logs of ether transfers seem to come from. Spec: execution-apis, eth_simulateV1 */
+const TRANSFER_ADDRESS = hexToBytes(`0x${"ee".repeat(20)}`);
+const TRANSFER_TOPIC = keccak256(new TextEncoder().encode("Transfer(address,address,uint256)"));
+
+/** Logs of one transaction, with a log like an ERC-20's for every transfer of ether. */
+export class TransferTracer implements EvmTracer {
+  /** of messages that are open, with what succeeded inside them */
+  readonly #open: Log[][] = [];
+  #done: Log[] = [];
+
+  /** @returns what the last transaction logged, and forgets it */
+  take(): readonly Log[] {
+    const logs = this.#done;
+    this.#done = [];
+    this.#open.length = 0;
+    return logs;
+  }
+
+  onEnter({ kind, from, to, value }: TraceMessage): void {
+    this.#open.push([]);
+    if (kind === "delegatecall" || kind === "callcode" || to === undefined) return;
+    this.#transfer(from, to, value);
+  }
+
+  onExit({ halt }: TraceResult): void {
+    const logs = this.#open.pop();
+    if (logs === undefined || halt !== undefined) return;
+    (this.#open.at(-1) ?? this.#done).push(...logs);
+  }
+
+  onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
+    this.#transfer(self, beneficiary, balance);
+  }
+
+  onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
+    const log: Log = { address: address.slice(), topics: topics.map((topic) => topic.slice()), data: data.slice() };
+    (this.#open.at(-1) ?? this.#done).push(log);
+  }
+
+  #transfer(from: Uint8Array, to: Uint8Array, value: bigint): void {
+    if (value === 0n) return;
+    (this.#open.at(-1) ?? this.#done).push({
+      address: TRANSFER_ADDRESS,
+      topics: [TRANSFER_TOPIC, padBytesLeft(from, 32), padBytesLeft(to, 32)],
+      data: bigintToBytes(value, 32),
+    });
+  }
+}
