@@ -23,9 +23,13 @@ class ManualClock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.sleepers.push({ at: this.now + ms, wake: resolve });
-      signal?.addEventListener("abort", () => resolve());
-      if (signal?.aborted) resolve();
+      const wake = (): void => {
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.sleepers.push({ at: this.now + ms, wake });
+      signal?.addEventListener("abort", wake);
+      if (signal?.aborted) wake();
     });
   }
 
@@ -57,7 +61,7 @@ describe("HeadPoller", () => {
             return heads[label];
           },
         },
-        log: { warn: (_, fields) => warnings.push(String(fields?.label)) },
+        log: { warn: (_, fields) => warnings.push(String(fields?.label)), info: (text) => warnings.push(text) },
         onChange: (label, { number }) => seen.push(`${label} ${number}`),
       },
     );
@@ -73,11 +77,14 @@ describe("HeadPoller", () => {
     await clock.advance(1_000);
     expect(seen).toEqual(["latest 10", "latest 11", "safe 8", "finalized 6"]);
     isDown = true;
-    await clock.advance(1_000);
-    expect(warnings).toEqual(["latest"]);
+    for (let i = 0; i < 5; i++) await clock.advance(1_000);
+    expect(warnings).toEqual(["latest", "safe", "finalized"]); // once each, not with every round
+    for (let i = 0; i < 30; i++) await clock.advance(1_000);
+    expect(warnings.filter((label) => label === "latest")).toHaveLength(2);
     isDown = false;
     heads.latest = block(12);
-    await clock.advance(1_000);
+    for (let i = 0; i < 3; i++) await clock.advance(1_000);
+    expect(warnings.filter((text) => text === "L1 answers again")).toHaveLength(3);
     expect(seen.at(-1)).toBe("latest 12");
     await poller.close();
   });
@@ -94,7 +101,7 @@ describe("HeadPoller", () => {
             return undefined;
           },
         },
-        log: { warn: () => {} },
+        log: { warn: () => {}, info: () => {} },
         onChange: () => {},
       },
     );

@@ -12,16 +12,23 @@ export interface HeadPollerOptions {
 export interface HeadPollerDeps {
   readonly l1: Pick<L1Client, "blockByLabel">;
   readonly clock: Clock;
-  readonly log: { warn(text: string, fields?: Record<string, unknown>): void };
+  readonly log: {
+    info(text: string, fields?: Record<string, unknown>): void;
+    warn(text: string, fields?: Record<string, unknown>): void;
+  };
   /** told when the block of a label is another than last time */
   readonly onChange: (label: L1BlockLabel, block: L1BlockRef) => void;
 }
+
+const COMPLAIN_EVERY_MS = 30_000;
 
 /** Asks L1 for its latest, safe and finalized blocks, each at its interval, one request at a time. */
 export class HeadPoller {
   private readonly options: HeadPollerOptions;
   private readonly deps: HeadPollerDeps;
   private readonly known = new Map<L1BlockLabel, string>();
+  /** when the log last said that a label cannot be read */
+  private readonly complainedAtMs = new Map<L1BlockLabel, number>();
   private readonly closing = new AbortController();
   private loops: Promise<unknown> = Promise.resolve();
 
@@ -42,15 +49,14 @@ export class HeadPoller {
     for (const label of labels) {
       try {
         const block = await this.deps.l1.blockByLabel(label);
-        if (this.closing.signal.aborted || block === undefined || this.known.get(label) === block.hash) continue;
+        if (this.closing.signal.aborted) return;
+        if (this.complainedAtMs.delete(label)) this.deps.log.info("L1 answers again", { label, number: block?.number });
+        if (block === undefined || this.known.get(label) === block.hash) continue;
         this.known.set(label, block.hash);
         this.deps.onChange(label, block);
       } catch (error) {
         if (this.closing.signal.aborted) return;
-        this.deps.log.warn("cannot read the L1 head, trying again", {
-          label,
-          reason: error instanceof Error ? error.message : String(error),
-        });
+        this.complain(label, error);
       }
     }
   }
@@ -58,6 +64,16 @@ export class HeadPoller {
   async close(): Promise<void> {
     this.closing.abort();
     await this.loops;
+  }
+
+  /** The first failure, and then one in a while. */
+  private complain(label: L1BlockLabel, error: unknown): void {
+    const nowMs = this.deps.clock.nowMs();
+    const lastMs = this.complainedAtMs.get(label);
+    if (lastMs !== undefined && nowMs - lastMs < COMPLAIN_EVERY_MS) return;
+    this.complainedAtMs.set(label, nowMs);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.deps.log.warn("cannot read the L1 head, trying again", { label, reason });
   }
 
   private async loop(intervalMs: number, labels: readonly L1BlockLabel[]): Promise<void> {

@@ -38,6 +38,9 @@ export interface NodeDeps {
   readonly metrics: MetricFactory;
 }
 
+/** Transactions and receipts of an L1 block are some megabytes. */
+const MAX_L1_CACHE_SIZE = 1_000;
+
 /** L1 blocks asked for before derivation wants them, while it is far from the L1 head. */
 const READ_AHEAD_BLOCKS = 8;
 const READ_AHEAD_HEAD_DISTANCE = 32;
@@ -99,7 +102,7 @@ export class RollupNode {
         chainId: config.l1ChainId,
         trustRpc: options.l1.trustrpc,
         rpcKind: options.l1.rpckind,
-        cacheSize: options.l1.cacheSize === 0 ? Math.ceil((config.seqWindowSize * 3) / 2) : options.l1.cacheSize,
+        cacheSize: Math.min(options.l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
       },
       { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
     );

@@ -146,6 +146,7 @@ describe("the options of rnode", () => {
   it.each([
     ["--l1.max-concurrency=0", /--l1.max-concurrency/],
     ["--l1.rpc-max-batch-size=501", /--l1.rpc-max-batch-size/],
+    ["--l1.rpc-rate-limit=-1", /--l1.rpc-rate-limit: "-1" is not valid, expected a number, 0 or more/],
     ["--l1.rpckind=best", /--l1.rpckind.*alchemy/],
     ["--rollup.halt=sometimes", /--rollup.halt/],
     ["--p2p.sequencer.key=12", /--p2p.sequencer.key: the value is not valid/],

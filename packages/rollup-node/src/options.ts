@@ -29,6 +29,15 @@ const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
   parse: (value) => L1_RPC_KINDS.find((kind) => kind === value.toLowerCase()),
 };
 
+const rate: Parser<number> = {
+  ...decimal,
+  expects: "a number, 0 or more",
+  parse: (value) => {
+    const parsed = decimal.parse(value);
+    return parsed !== undefined && parsed >= 0 ? parsed : undefined;
+  },
+};
+
 export const l1Options = optionGroup("l1", {
   urls: {
     parse: listOf(httpUrl),
@@ -61,7 +70,7 @@ export const l1Options = optionGroup("l1", {
   httpPollIntervalMs: { parse: duration, default: 12_000, help: "Interval of looking for a new L1 head. 0: never." },
   maxConcurrency: { parse: integerBetween(1, 10_000), default: 10, help: "L1 requests under way at once." },
   rpcMaxBatchSize: { parse: integerBetween(1, 500), default: 20, help: "Calls in one L1 request." },
-  rpcRateLimit: { parse: decimal, default: 0, help: "L1 calls a second. 0: no limit." },
+  rpcRateLimit: { parse: rate, default: 0, help: "L1 calls a second. 0: no limit." },
   rpckind: {
     parse: rpcKind,
     env: "L1_RPC_KIND",

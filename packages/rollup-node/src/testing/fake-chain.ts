@@ -432,8 +432,12 @@ export class ManualClock {
         resolve();
         return;
       }
-      this.sleepers.push({ at: this.now + ms, wake: resolve });
-      signal?.addEventListener("abort", () => resolve(), { once: true });
+      const wake = (): void => {
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.sleepers.push({ at: this.now + ms, wake });
+      signal?.addEventListener("abort", wake);
     });
   }
 
