@@ -88,6 +88,11 @@ export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, tra
   setRefund(0);
 }
 
+/** Tracing: the refund counter as it is now. */
+export function refundCounter(): i64 {
+  return refund;
+}
+
 /** Before anything a transaction does. */
 export function beginTransaction(): void {
   nextTransactionEpoch();

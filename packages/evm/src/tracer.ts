@@ -3,7 +3,8 @@ import type { HaltReason } from "./execution.ts";
 
 /**
  * Hooks of a trace. The engine decodes code differently while a tracer is set (each instruction reports itself), so that nothing is paid
- * when there is none. Arguments are views of the engine's memory, valid only during the call.
+ * when there is none. Arguments are views of the engine's memory, valid only during the call. In `onStep` the state may be read through the
+ * block's execution, after which views are not valid any more; what a hook throws ends the execution, and the block with it.
  */
 export interface EvmTracer {
   /** before an instruction; it may still fail for lack of gas or stack */
@@ -33,6 +34,8 @@ export interface TraceStep {
   readonly memory: () => Uint8Array;
   /** output of the last call of this frame */
   readonly returnData: () => Uint8Array;
+  /** refund counter of the transaction, before the instruction */
+  readonly refund: () => bigint;
 }
 
 export interface TraceMessage {
@@ -55,4 +58,6 @@ export interface TraceResult {
   readonly halt: HaltReason | undefined;
   readonly gasLeft: bigint;
   readonly output: Uint8Array;
+  /** the last instruction of the transaction so far: when an instruction is why the message failed, that one */
+  readonly lastStep: () => { readonly opcode: number; readonly stackSize: number };
 }

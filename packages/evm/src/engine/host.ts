@@ -49,6 +49,9 @@ export class EngineInstance {
   precompiles: PrecompileTable = new Map();
   tracer: EvmTracer | undefined;
   onSlice: (() => void) | undefined;
+  /** of the last instruction that was reported to a tracer */
+  #lastFrame = 0;
+  #lastOpcode = 0;
   /** code deployed in this block, by hash */
   readonly newCodes = new Map<Hex, Uint8Array>();
 
@@ -68,7 +71,11 @@ export class EngineInstance {
         throw new CodedError<EvmErrorCode>("evm/out-of-memory", { bytes: this.memory.bytes.length });
       },
       slice: () => this.onSlice?.(),
-      traceStep: (frame: number, pc: number, opcode: number) => this.tracer?.onStep?.(this.#step(frame, pc, opcode)),
+      traceStep: (frame: number, pc: number, opcode: number) => {
+        this.#lastFrame = frame;
+        this.#lastOpcode = opcode;
+        this.tracer?.onStep?.(this.#step(frame, pc, opcode));
+      },
       traceEnter: () => this.#traceEnter(),
       traceExit: (depth: number, halt: number, gasLeft: bigint) => this.#traceExit(depth, halt, gasLeft),
       traceSelfDestruct: (self: number, beneficiary: number) =>
@@ -135,7 +142,6 @@ export class EngineInstance {
 
   #step(frame: number, pc: number, opcode: number): TraceStep {
     const { memory } = this;
-    const { bytes } = memory;
     const sp = memory.u32(frame + F_SP);
     const memoryAt = memory.u32(frame + F_MEMORY);
     const memorySize = memory.u32(frame + F_MEMORY_SIZE);
@@ -144,13 +150,19 @@ export class EngineInstance {
       opcode,
       gas: memory.i64(frame + F_GAS),
       depth: memory.u32(frame + F_DEPTH),
-      stackSize: (sp + 32 - memory.u32(frame + F_STACK)) / 32,
+      stackSize: this.#stackSize(frame),
       address: this.addressOf(memory.u32(frame + F_SELF)),
       stack: (fromTop) => memory.word(sp - 32 * fromTop),
       memorySize,
-      memory: () => bytes.subarray(memoryAt, memoryAt + memorySize),
+      // not of bytes read now: a tracer that reads the state can make the memory grow
+      memory: () => memory.bytes.subarray(memoryAt, memoryAt + memorySize),
       returnData: () => this.returnData(),
+      refund: () => this.exports.refundCounter(),
     };
+  }
+
+  #stackSize(frame: number): number {
+    return (this.memory.u32(frame + F_SP) + 32 - this.memory.u32(frame + F_STACK)) / 32;
   }
 
   /** A view of the last call's output. */
@@ -178,7 +190,13 @@ export class EngineInstance {
   }
 
   #traceExit(depth: number, halt: number, gasLeft: bigint): void {
-    this.tracer?.onExit?.({ depth, halt: HALT_NAMES[halt], gasLeft, output: this.returnData() });
+    this.tracer?.onExit?.({
+      depth,
+      halt: HALT_NAMES[halt],
+      gasLeft,
+      output: this.returnData(),
+      lastStep: () => ({ opcode: this.#lastOpcode, stackSize: this.#stackSize(this.#lastFrame) }),
+    });
   }
 
   #traceLog(record: number): void {

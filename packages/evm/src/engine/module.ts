@@ -21,6 +21,7 @@ export interface EngineExports {
   setHashSeed(a: bigint, b: bigint): void;
   setCodeCacheBound(bytes: number): void;
   beginBlock(fork: number, lastPrecompile: number, hasP256: number, tracing: number): void;
+  refundCounter(): bigint;
   beginTransaction(): void;
   endTransaction(): void;
   checkpoint(): number;
