@@ -24,7 +24,7 @@ import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
 
 /** In the order in which they start; they stop in reverse. */
-export const PROGRAM_NAMES = ["l1", "sequencerEngine", "verifierEngine", "sequencerNode", "verifierNode", "batcher"] as const;
+export const PROGRAM_NAMES = ["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode"] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface DevnetOptions {
@@ -88,9 +88,13 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
     for (const program of started) program.killNow();
   };
   options.signal?.addEventListener("abort", abort);
-  const stopAll = async (): Promise<void> => {
-    for (const program of started.splice(0).reverse()) await program.stop();
-    lock.release();
+  let stopping: Promise<void> | undefined;
+  const stopAll = (): Promise<void> => {
+    stopping ??= (async () => {
+      for (const program of started.toReversed()) await program.stop();
+      lock.release();
+    })();
+    return stopping;
   };
   try {
     const ports = await choosePorts(options.basePort);
@@ -113,13 +117,13 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
     };
 
     await start("l1");
-    const info = existing
-      ? { ...existing, parameters, endpoints: endpointsOf(ports) }
-      : await createChain(options, ports, parameters);
+    const created = existing ? undefined : await createChain(options, ports, parameters);
+    const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
+    // The sequencer comes first, a step ahead of the verifier: users wait for the first block, and starting is all CPU.
+    await Promise.all([start("sequencerEngine"), created && initVerifier(options.datadir, created)]);
     writeJson(paths.info, info, 2);
-    await Promise.all([start("sequencerEngine"), start("verifierEngine")]);
-    await Promise.all([start("sequencerNode"), start("verifierNode")]);
-    await start("batcher");
+    await Promise.all([start("sequencerNode"), start("verifierEngine")]);
+    await Promise.all([start("batcher"), start("verifierNode")]);
 
     const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
     for (const name of PROGRAM_NAMES) supervisor.watch(programs[name]);
@@ -148,7 +152,7 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
   }
 }
 
-/** The L1 contracts, the two genesis files, the engines' first block. */
+/** The L1 contracts, the two genesis files, the first block of the sequencer's engine. */
 async function createChain(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
   const paths = devnetPaths(options.datadir);
   const accounts = devAccounts();
@@ -176,11 +180,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
     mkdirSync(dirname(paths.jwt(role)), { recursive: true });
     writeFileSync(paths.jwt(role), randomBytes(32).toString("hex"), { mode: 0o600 });
   }
-  const [l2Genesis, verifierGenesis] = await Promise.all([
-    initEngine(options.datadir, "sequencer"),
-    initEngine(options.datadir, "verifier"),
-  ]);
-  if (l2Genesis !== verifierGenesis) throw new Error(`two genesis hashes from one file: ${l2Genesis}, ${verifierGenesis}`);
+  const l2Genesis = await initEngine(options.datadir, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
   options.log(`L2 genesis ${l2Genesis}`);
 
@@ -203,6 +203,12 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
     },
     parameters,
   };
+}
+
+/** The verifier makes its own first block from the same file. */
+async function initVerifier(datadir: string, { genesis }: DevnetInfo): Promise<void> {
+  const hash = await initEngine(datadir, "verifier");
+  if (hash !== genesis.l2) throw new Error(`two genesis hashes from one file: ${genesis.l2}, ${hash}`);
 }
 
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
