@@ -6,6 +6,7 @@ import {
   hexToBytes,
   hexToFixedBytes,
   keccak256,
+  LruCache,
   parseQuantity,
   toQuantity,
 } from "@rnode/primitives";
@@ -28,7 +29,6 @@ import {
 import { decodeAccount, orderedTrieRoot, verifyProof } from "@rnode/trie";
 import { readAnswer } from "./engine-client.ts";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
-import { LruCache } from "./lru-cache.ts";
 
 /** A block of the engine, complete, its hash and transactions root recomputed. */
 export interface L2Block {

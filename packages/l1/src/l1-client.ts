@@ -4,7 +4,7 @@ import type { Receipt, Transaction } from "@rnode/protocol";
 import type { Clock } from "./clock.ts";
 import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
 import { faultyAnswer, L1Error } from "./l1-error.ts";
-import { LoadingCache } from "./lru-cache.ts";
+import { LoadingCache } from "./loading-cache.ts";
 import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
 import { type L1Block, readAnswer, verifyBlockJson, verifyFullBlockJson } from "./verified-block.ts";
 

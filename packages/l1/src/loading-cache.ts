@@ -1,32 +1,4 @@
-/** Keeps the `capacity` most recently used values. */
-export class LruCache<K, V> {
-  private readonly entries = new Map<K, V>();
-  private readonly capacity: number;
-
-  constructor(capacity: number) {
-    this.capacity = capacity;
-  }
-
-  get size(): number {
-    return this.entries.size;
-  }
-
-  get(key: K): V | undefined {
-    const value = this.entries.get(key);
-    if (value === undefined) return undefined;
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    return value;
-  }
-
-  set(key: K, value: V): void {
-    this.entries.delete(key);
-    this.entries.set(key, value);
-    if (this.entries.size <= this.capacity) return;
-    const oldest = this.entries.keys().next();
-    if (!oldest.done) this.entries.delete(oldest.value);
-  }
-}
+import { LruCache } from "@rnode/primitives";
 
 /** A cache whose misses are loaded once, however many ask at the same time. A failed load is not remembered. */
 export class LoadingCache<V> {
