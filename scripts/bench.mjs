@@ -7,6 +7,7 @@ import { ROOT } from "./lib/stamp.mjs";
 const BENCHMARKS = {
   devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
   evm: "the EVM engine against anvil and @ethereumjs/evm",
+  rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
   state: "trie, storage and state roots",
 };
 

@@ -30,7 +30,7 @@ export function schemaFaults(schema: JsonSchema, value: unknown, path = "$"): st
   };
   const shown = JSON.stringify(value)?.slice(0, 100);
   if (not !== undefined) return [`${path}: nothing expected, got ${shown}`];
-  if ("const" in schema) return schema.const === value ? [] : [`${path}: expected ${String(schema.const)}, got ${shown}`];
+  if ("const" in schema) return schema.const === value ? [] : [`${path}: expected ${JSON.stringify(schema.const)}, got ${shown}`];
   if (words !== undefined && !words.includes(value)) return [`${path}: expected one of ${words.join(", ")}, got ${shown}`];
   if (oneOf !== undefined) {
     const faults = oneOf.map((one) => schemaFaults(one, value, path));
