@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
 /** What listens on the ports after the base port, in this order. */
@@ -17,35 +18,39 @@ export const PORT_USES = [
 export type PortUse = (typeof PORT_USES)[number];
 export type Ports = Readonly<Record<PortUse, number>>;
 
+/** Below what systems give to outgoing connections: a program that is down for a moment finds its port again. */
+const FREE_RANGE = { from: 10_000, to: 32_000 } as const;
+const MAX_TRIES = 200;
+
 /**
- * Consecutive ports from `basePort`; 0: any that are free.
+ * Consecutive ports from `basePort`; 0: from any base where all are free.
  * @throws an error naming the port that is taken and the option to change
  */
 export async function choosePorts(basePort: number): Promise<Ports> {
-  const chosen = basePort === 0 ? await freePorts(PORT_USES.length) : PORT_USES.map((_, index) => basePort + index);
-  const ports = Object.fromEntries(PORT_USES.map((use, index) => [use, chosen[index]!])) as Record<PortUse, number>;
-  if (basePort !== 0) {
-    for (const use of PORT_USES) {
-      if (await isFree(ports[use])) continue;
-      const last = basePort + PORT_USES.length - 1;
-      throw new Error(
-        `port ${ports[use]} (${use}) is in use: the devnet needs ${basePort} to ${last}; choose others with --base-port, 0 takes free ones`,
-      );
-    }
-  }
-  return ports;
+  if (basePort === 0) return await freePorts();
+  const ports = portsFrom(basePort);
+  const taken = await firstTaken(ports);
+  if (taken === undefined) return ports;
+  const last = basePort + PORT_USES.length - 1;
+  throw new Error(
+    `port ${ports[taken]} (${taken}) is in use: the devnet needs ${basePort} to ${last}; choose others with --base-port, 0 takes free ones`,
+  );
 }
 
-/** Held open together, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+const portsFrom = (base: number): Ports =>
+  Object.fromEntries(PORT_USES.map((use, index) => [use, base + index])) as Record<PortUse, number>;
+
+async function freePorts(): Promise<Ports> {
+  for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+    const ports = portsFrom(randomInt(FREE_RANGE.from, FREE_RANGE.to));
+    if ((await firstTaken(ports)) === undefined) return ports;
+  }
+  throw new Error(`no ${PORT_USES.length} consecutive free ports from ${FREE_RANGE.from} to ${FREE_RANGE.to}`);
+}
+
+async function firstTaken(ports: Ports): Promise<PortUse | undefined> {
+  for (const use of PORT_USES) if (!(await isFree(ports[use]))) return use;
+  return undefined;
 }
 
 async function isFree(port: number): Promise<boolean> {
