@@ -1,5 +1,6 @@
-// Compiles assembly/ to build/engine.wasm. Deterministic: the same sources and compiler give the same bytes.
-import { mkdirSync, readFileSync, renameSync } from "node:fs";
+// Compiles assembly/ to build/engine.wasm, which carries the module of assembly/precompiles in a custom section.
+// Deterministic: the same sources and compiler give the same bytes.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -10,18 +11,58 @@ const compiler = require.resolve("assemblyscript/dist/asc.js", { paths: [package
 const asc = (await import(pathToFileURL(compiler))).default;
 
 const target = join("build", "engine.wasm");
+const precompiles = join("build", "precompiles.wasm");
 mkdirSync(join(packageFolder, "build"), { recursive: true });
 const started = process.hrtime.bigint();
-const options = [
+
+async function compile(options) {
+  const common = [
+    "-O3",
+    "--noAssert",
+    "--runtime",
+    "stub",
+    "--use",
+    "abort=",
+    "--enable",
+    "bulk-memory",
+    "--baseDir",
+    packageFolder,
+  ];
+  const { error } = await asc.main([...options, ...common], { stderr: process.stderr, stdout: process.stdout });
+  if (error) process.exit(1);
+}
+
+await compile([
+  join("assembly", "precompiles", "precompiles.ts"),
+  ...["--outFile", precompiles],
+  // static data below the buffer of inputs and outputs
+  ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "2", "--maximumMemory", "8192"],
+]);
+await compile([
   join("assembly", "engine.ts"),
-  ...["--outFile", `${target}.new`, "-O3", "--noAssert", "--runtime", "stub", "--use", "abort="],
-  ...["--enable", "simd", "--enable", "bulk-memory"],
+  ...["--outFile", `${target}.new`, "--enable", "simd"],
   // static data below the fixed areas of assembly/layout.ts; linear memory starts just above them and grows
   ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "592", "--maximumMemory", "32768"],
   ...(process.argv.includes("--text") ? ["--textFile", join("build", "engine.wat")] : []),
-];
-const { error } = await asc.main([...options, "--baseDir", packageFolder], { stderr: process.stderr, stdout: process.stdout });
-if (error) process.exit(1);
+]);
+
+/** Unsigned LEB128 */
+function lengthBytes(length) {
+  const bytes = [];
+  for (let rest = length; ; rest >>>= 7) {
+    if (rest < 0x80) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 0x7f) | 0x80);
+  }
+}
+
+const name = Buffer.from("precompiles");
+const content = Buffer.concat([lengthBytes(name.length), name, readFileSync(join(packageFolder, precompiles))]);
+const engine = readFileSync(join(packageFolder, `${target}.new`));
+writeFileSync(
+  join(packageFolder, `${target}.new`),
+  Buffer.concat([engine, Buffer.from([0]), lengthBytes(content.length), content]),
+);
 renameSync(join(packageFolder, `${target}.new`), join(packageFolder, target));
+rmSync(join(packageFolder, precompiles));
 const size = readFileSync(join(packageFolder, target)).length;
 console.log(`engine.wasm: ${size} bytes in ${(Number(process.hrtime.bigint() - started) / 1e9).toFixed(1)} s`);

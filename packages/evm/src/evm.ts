@@ -1,8 +1,9 @@
 import type { BlockRules } from "@rnode/protocol";
 import { EngineBlock } from "./block.ts";
 import { EngineInstance } from "./engine/host.ts";
-import type { EvmModule } from "./engine/module.ts";
+import { type EvmModule, instantiatePrecompiles } from "./engine/module.ts";
 import type { BlockEnvironment, BlockExecution } from "./execution.ts";
+import { Arithmetic } from "./precompiles/arithmetic.ts";
 import { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evaluation.ts";
 import { createPrecompiles, type PrecompileSet } from "./precompiles/table.ts";
 import type { StateReader } from "./state.ts";
@@ -46,6 +47,7 @@ class Engine implements EvmEngine {
   readonly #module: EvmModule;
   readonly #options: EvmOptions;
   readonly #precompiles = new Map<string, PrecompileSet>();
+  readonly #arithmetic: Arithmetic;
   #instance: EngineInstance;
   #tracer: EvmTracer | undefined;
   #interrupt: (() => void) | undefined;
@@ -53,6 +55,7 @@ class Engine implements EvmEngine {
 
   constructor(module: EvmModule, options: EvmOptions) {
     this.#module = module;
+    this.#arithmetic = new Arithmetic(instantiatePrecompiles(module));
     this.#options = options;
     this.#instance = this.#newInstance();
   }
@@ -88,7 +91,7 @@ class Engine implements EvmEngine {
     const key = `${rules.evm} ${rules.op}`;
     let set = this.#precompiles.get(key);
     if (set === undefined) {
-      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier);
+      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier, this.#arithmetic);
       this.#precompiles.set(key, set);
     }
     return set;

@@ -1,6 +1,9 @@
 /** The little of the WebAssembly interface that is needed; the global is not in the language's own library. */
 interface WebAssemblyApi {
-  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Module: {
+    new (bytes: Uint8Array): object;
+    customSections(module: object, name: string): ArrayBuffer[];
+  };
   readonly Instance: new (module: object, imports: Record<string, Record<string, unknown>>) => { readonly exports: unknown };
 }
 declare const WebAssembly: WebAssemblyApi;
@@ -8,11 +11,19 @@ declare const WebAssembly: WebAssemblyApi;
 /** The compiled engine, shared by all its instances of a process. */
 export interface EvmModule {
   readonly wasm: object;
+  /** the module of assembly/precompiles: it has a memory of its own */
+  readonly precompiles: object;
 }
+
+/** Section of engine.wasm that holds the second module whole, so that there is one file to ship and load. */
+const PRECOMPILES_SECTION = "precompiles";
 
 /** Compiles the engine (`@rnode/evm/engine.wasm`). */
 export function compileEvm(wasmBytes: Uint8Array): EvmModule {
-  return { wasm: new WebAssembly.Module(wasmBytes) };
+  const wasm = new WebAssembly.Module(wasmBytes);
+  const [section] = WebAssembly.Module.customSections(wasm, PRECOMPILES_SECTION);
+  if (section === undefined) throw new Error("engine.wasm is of an older version: build it again (scripts/build-engine.mjs)");
+  return { wasm, precompiles: new WebAssembly.Module(new Uint8Array(section)) };
 }
 
 /** Pointers and lengths are u32 as numbers, u64 and i64 bigints. See assembly/engine.ts. */
@@ -53,4 +64,18 @@ export interface EngineExports {
 /** A new instance with its own linear memory. */
 export function instantiate(module: EvmModule, host: Record<string, unknown>): EngineExports {
   return new WebAssembly.Instance(module.wasm, { host }).exports as EngineExports;
+}
+
+/** Pointers and lengths are u32. See assembly/precompiles/precompiles.ts. */
+export interface PrecompileExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  buffer(): number;
+  reserve(bytes: number): number;
+  bn254Add(bytes: number): number;
+  bn254Multiply(bytes: number, signs: number): number;
+  bn254Pairing(input: number, pairs: number): number;
+}
+
+export function instantiatePrecompiles(module: EvmModule): PrecompileExports {
+  return new WebAssembly.Instance(module.precompiles, {}).exports as PrecompileExports;
 }

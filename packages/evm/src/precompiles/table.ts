@@ -1,4 +1,5 @@
 import { type BlockRules, type EvmFork, isEvmForkAtLeast, isOpForkAtLeast, type OpFork } from "@rnode/protocol";
+import type { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 import { bn254Add, bn254Multiply, bn254Pairing } from "./bn254.ts";
 import { ecrecover, ripemd } from "./hashes.ts";
@@ -33,7 +34,11 @@ function blsLimits(op: OpFork | undefined) {
     : { g1MsmBytes: 513_760, g2MsmBytes: 488_448, pairingBytes: 235_008 };
 }
 
-export function createPrecompiles({ evm, op }: Pick<BlockRules, "evm" | "op">, kzg: KzgVerifier): PrecompileSet {
+export function createPrecompiles(
+  { evm, op }: Pick<BlockRules, "evm" | "op">,
+  kzg: KzgVerifier,
+  arithmetic: Arithmetic,
+): PrecompileSet {
   const isAtLeast = (fork: EvmFork) => isEvmForkAtLeast(evm, fork);
   const table = new Map<number, Precompile>([
     [0x01, ecrecover],
@@ -44,9 +49,9 @@ export function createPrecompiles({ evm, op }: Pick<BlockRules, "evm" | "op">, k
     const isIstanbul = isAtLeast("istanbul");
     last = isIstanbul ? 9 : 8;
     table.set(0x05, isAtLeast("osaka") ? modexpOsaka : isAtLeast("berlin") ? modexpBerlin : modexpByzantium);
-    table.set(0x06, bn254Add(isIstanbul));
-    table.set(0x07, bn254Multiply(isIstanbul));
-    table.set(0x08, bn254Pairing(isIstanbul, bn254PairingLimit(op)));
+    table.set(0x06, bn254Add(arithmetic, isIstanbul));
+    table.set(0x07, bn254Multiply(arithmetic, isIstanbul));
+    table.set(0x08, bn254Pairing(arithmetic, isIstanbul, bn254PairingLimit(op)));
   }
   if (isAtLeast("cancun")) {
     last = 0x0a;

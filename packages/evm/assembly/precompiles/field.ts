@@ -1,0 +1,216 @@
+/** What is not worth unrolling of the fields written by scripts/generate-field.mjs: elements are limbs of `bits` bits, each a u32. */
+
+/** `length` bytes, big-endian, as limbs. */
+export function readBytes(out: usize, bytes: usize, length: i32, limbs: i32, bits: i32): void {
+  const mask = (<u64>1 << bits) - 1;
+  let buffer: u64 = 0;
+  let have = 0;
+  let at = length - 1;
+  for (let i = 0; i < limbs; i++) {
+    while (have < bits && at >= 0) {
+      buffer |= <u64>load<u8>(bytes + at) << have;
+      have += 8;
+      at--;
+    }
+    store<u32>(out + 4 * i, <u32>(buffer & mask));
+    buffer >>= bits;
+    have -= bits;
+  }
+}
+
+/** Limbs as `length` bytes, big-endian. */
+export function writeBytes(bytes: usize, a: usize, length: i32, limbs: i32, bits: i32): void {
+  let buffer: u64 = 0;
+  let have = 0;
+  let limb = 0;
+  for (let at = length - 1; at >= 0; at--) {
+    if (have < 8 && limb < limbs) {
+      buffer |= <u64>load<u32>(a + 4 * limb++) << have;
+      have += bits;
+    }
+    store<u8>(bytes + at, <u8>buffer);
+    buffer >>= 8;
+    have -= 8;
+  }
+}
+
+/** Both with limbs in their range. */
+export function isBelow(a: usize, b: usize, limbs: i32): bool {
+  for (let i = limbs - 1; i >= 0; i--) {
+    const x = load<u32>(a + 4 * i);
+    const y = load<u32>(b + 4 * i);
+    if (x != y) return x < y;
+  }
+  return false;
+}
+
+/** Takes the modulus off once when the value is not below it. */
+export function normalise(a: usize, modulus: usize, limbs: i32, bits: i32): void {
+  if (isBelow(a, modulus, limbs)) return;
+  const mask: u32 = (1 << bits) - 1;
+  let borrow: i32 = 0;
+  for (let i = 0; i < 4 * limbs; i += 4) {
+    const difference = <i32>load<u32>(a + i) - <i32>load<u32>(modulus + i) + borrow;
+    store<u32>(a + i, <u32>difference & mask);
+    borrow = difference >> bits;
+  }
+}
+
+/** 16 limbs each */
+const A: usize = memory.data(64, 8);
+const B: usize = memory.data(64, 8);
+const U: usize = memory.data(64, 8);
+const V: usize = memory.data(64, 8);
+
+/** The top 64 − bits bits of the `length` bits in use, followed by the lowest limb. */
+function approximate(a: usize, top: i32, bits: i32): u64 {
+  // top: index of the highest limb in use, of A or B; at least 2
+  const high = <u64>load<u32>(a + 4 * top);
+  const middle = <u64>load<u32>(a + 4 * top - 4);
+  return (high << bits) | middle;
+}
+
+/** a ← (a·f + b·g) / 2^bits, exactly. @returns whether the result was negative, then its opposite is stored */
+function combine(out: usize, other: usize, f: i64, g: i64, h: i64, k: i64, limbs: i32, bits: i32): i32 {
+  const mask = (<i64>1 << bits) - 1;
+  let carry: i64 = 0;
+  let otherCarry: i64 = 0;
+  for (let i = 0; i < limbs; i++) {
+    const x = <i64>load<u32>(out + 4 * i);
+    const y = <i64>load<u32>(other + 4 * i);
+    carry += x * f + y * g;
+    otherCarry += x * h + y * k;
+    if (i > 0) {
+      store<u32>(out + 4 * i - 4, <u32>(carry & mask));
+      store<u32>(other + 4 * i - 4, <u32>(otherCarry & mask));
+    }
+    carry >>= bits;
+    otherCarry >>= bits;
+  }
+  store<u32>(out + 4 * limbs - 4, <u32>(carry & mask));
+  store<u32>(other + 4 * limbs - 4, <u32>(otherCarry & mask));
+  let negative = 0;
+  if (carry < 0) {
+    negate(out, limbs, bits);
+    negative |= 1;
+  }
+  if (otherCarry < 0) {
+    negate(other, limbs, bits);
+    negative |= 2;
+  }
+  return negative;
+}
+
+function negate(a: usize, limbs: i32, bits: i32): void {
+  const mask: u32 = (1 << bits) - 1;
+  let borrow: i32 = 0;
+  for (let i = 0; i < 4 * limbs; i += 4) {
+    const difference = borrow - <i32>load<u32>(a + i);
+    store<u32>(a + i, <u32>difference & mask);
+    borrow = difference >> bits;
+  }
+}
+
+/** out ← (u·f + v·g) / 2^bits mod the modulus, between 0 and the modulus; u and v too */
+function combineModulo(out: usize, u: usize, v: usize, f: i64, g: i64, modulus: usize, factor: u64, limbs: i32, bits: i32): void {
+  const mask = (<i64>1 << bits) - 1;
+  let carry = <i64>load<u32>(u) * f + <i64>load<u32>(v) * g;
+  const q = (carry * <i64>factor) & mask;
+  carry = (carry + q * <i64>load<u32>(modulus)) >> bits;
+  for (let i = 4; i < 4 * limbs; i += 4) {
+    carry += <i64>load<u32>(u + i) * f + <i64>load<u32>(v + i) * g + q * <i64>load<u32>(modulus + i);
+    store<u32>(out + i - 4, <u32>(carry & mask));
+    carry >>= bits;
+  }
+  // between −modulus and 2·modulus
+  if (carry < 0) {
+    store<u32>(out + 4 * limbs - 4, <u32>(carry & mask));
+    let sum: u32 = 0;
+    for (let i = 0; i < 4 * limbs; i += 4) {
+      sum += load<u32>(out + i) + load<u32>(modulus + i);
+      store<u32>(out + i, sum & <u32>mask);
+      sum >>= bits;
+    }
+  } else {
+    store<u32>(out + 4 * limbs - 4, <u32>carry);
+    normalise(out, modulus, limbs, bits);
+  }
+}
+
+const W: usize = memory.data(64, 8);
+
+/**
+ * out ← a⁻¹ modulo the modulus (no Montgomery factor), 0 for 0: the binary extended algorithm of Euclid, `bits` steps at a time on the
+ * top and the lowest bits of the numbers (Pornin, "Optimized Binary GCD for Modular Inversion", 2020).
+ *
+ * @param rounds times `bits`: at least twice the modulus' length
+ */
+export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs: i32, bits: i32, rounds: i32): void {
+  const size = 4 * limbs;
+  memory.copy(A, a, size);
+  normalise(A, modulus, limbs, bits);
+  memory.copy(B, modulus, size);
+  memory.fill(U, 0, size);
+  memory.fill(V, 0, size);
+  store<u32>(U, 1);
+  // invariants: A = a·U, B = a·V modulo the modulus
+  for (let round = 0; round < rounds; round++) {
+    let top = limbs - 1;
+    while (top > 2 && (load<u32>(A + 4 * top) | load<u32>(B + 4 * top)) == 0) top--;
+    const length = 32 - clz(load<u32>(A + 4 * top) | load<u32>(B + 4 * top));
+    // the 64 − bits highest bits in use stand above the lowest limb
+    const highBits = 64 - bits;
+    let x: u64;
+    let y: u64;
+    if (top == 2 && length + bits <= highBits) {
+      x = <u64>load<u32>(A) | (approximate(A, 2, bits) << bits);
+      y = <u64>load<u32>(B) | (approximate(B, 2, bits) << bits);
+    } else {
+      // 2·bits + length bits, of which limbs top, top−1 and part of top−2 are wanted
+      const drop = length + bits - highBits;
+      if (drop >= 0) {
+        x = <u64>load<u32>(A) | ((approximate(A, top, bits) >> drop) << bits);
+        y = <u64>load<u32>(B) | ((approximate(B, top, bits) >> drop) << bits);
+      } else {
+        const up = -drop;
+        x = <u64>load<u32>(A) | (((approximate(A, top, bits) << up) | (<u64>load<u32>(A + 4 * top - 8) >> (bits - up))) << bits);
+        y = <u64>load<u32>(B) | (((approximate(B, top, bits) << up) | (<u64>load<u32>(B + 4 * top - 8) >> (bits - up))) << bits);
+      }
+    }
+    let f0: i64 = 1;
+    let g0: i64 = 0;
+    let f1: i64 = 0;
+    let g1: i64 = 1;
+    for (let i = 0; i < bits; i++) {
+      const odd = -<i64>(x & 1);
+      const swap = odd & -<i64>(x < y);
+      const dx = <u64>swap & (x ^ y);
+      x ^= dx;
+      y ^= dx;
+      const df = swap & (f0 ^ f1);
+      f0 ^= df;
+      f1 ^= df;
+      const dg = swap & (g0 ^ g1);
+      g0 ^= dg;
+      g1 ^= dg;
+      x = (x - (y & <u64>odd)) >> 1;
+      f0 -= f1 & odd;
+      g0 -= g1 & odd;
+      f1 <<= 1;
+      g1 <<= 1;
+    }
+    const negative = combine(A, B, f0, g0, f1, g1, limbs, bits);
+    if (negative & 1) {
+      f0 = -f0;
+      g0 = -g0;
+    }
+    if (negative & 2) {
+      f1 = -f1;
+      g1 = -g1;
+    }
+    combineModulo(W, U, V, f0, g0, modulus, factor, limbs, bits);
+    combineModulo(V, U, V, f1, g1, modulus, factor, limbs, bits);
+    memory.copy(U, W, size);
+  }
+  memory.copy(out, V, size);
+}

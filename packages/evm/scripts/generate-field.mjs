@@ -1,0 +1,305 @@
+// Writes the arithmetic of the prime fields of assembly/precompiles (…-field.ts): unrolled Montgomery multiplication.
+//
+// An element is `limbs` limbs of `bits` bits, each a u32 in memory, lowest first. With limbs of 28 or 29 bits a whole column of a product
+// adds up in an u64 without carries. Every element in memory is below 1.1 p, though not always below p. `lin` forms are limb-wise linear
+// combinations; a multiple of p, estimated from the top limb, is taken off on the way.
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const folder = join(dirname(fileURLToPath(import.meta.url)), "..", "assembly", "precompiles");
+
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+const mod = (a, p) => ((a % p) + p) % p;
+
+function power(base, exponent, p) {
+  let result = 1n;
+  for (let b = mod(base, p), e = exponent; e > 0n; e >>= 1n, b = (b * b) % p) if (e & 1n) result = (result * b) % p;
+  return result;
+}
+
+const inverse = (a, p) => power(a, p - 2n, p);
+
+class Field {
+  constructor({ name, prime, limbs, bits }) {
+    Object.assign(this, { name, prime, limbs, bits, size: 4 * limbs, lines: [] });
+    this.radix = 1n << BigInt(bits * limbs);
+    this.mask = (1n << BigInt(bits)) - 1n;
+    this.p = this.split(prime);
+    this.factor = mod(-inverse2(prime, 1n << BigInt(bits)), 1n << BigInt(bits));
+  }
+
+  split(value) {
+    return range(this.limbs).map((i) =>
+      i === this.limbs - 1 ? value >> BigInt(this.bits * i) : (value >> BigInt(this.bits * i)) & this.mask,
+    );
+  }
+
+  montgomery(value) {
+    return mod(value * this.radix, this.prime);
+  }
+
+  emit(...lines) {
+    this.lines.push(...lines);
+  }
+
+  constant(name, values, comment) {
+    if (comment) this.emit(`/** ${comment} */`);
+    const words = values.flatMap((value) => this.split(value));
+    this.emit(`export const ${name}: usize = memory.data<u32>([${words.join(", ")}]);`);
+  }
+
+  load(prefix, pointer, offset = 0) {
+    for (const i of range(this.limbs)) this.emit(`  const ${prefix}${i} = <u64>load<u32>(${pointer}, ${offset + 4 * i});`);
+  }
+
+  /** 2 p − x limb by limb, the limbs of 2 p so written that none goes below zero */
+  negate(prefix, of, plus) {
+    const twice = this.split(2n * this.prime);
+    for (const i of range(this.limbs)) {
+      const top = i === this.limbs - 1;
+      const limb = twice[i] + (i === 0 ? this.mask + 1n : top ? -1n : this.mask);
+      this.emit(`  const ${prefix}${i} = ${plus ? `${plus}${i} + ` : ""}<u64>${limb} - ${of}${i};`);
+    }
+  }
+
+  /** Columns of Σ left·right with Montgomery reduction; the result goes to locals `prefix`0… */
+  reduce(prefix, column) {
+    const n = this.limbs;
+    this.emit(`  let ${prefix}t: u64 = 0;`);
+    for (let k = 0; k < 2 * n - 1; k++) {
+      const terms = column(k);
+      for (let i = Math.max(0, k - n + 1); i <= Math.min(k - 1, n - 1); i++) terms.push(`${prefix}q${i} * ${this.p[k - i]}`);
+      if (terms.length > 0) this.emit(`  ${prefix}t += ${terms.join(" + ")};`);
+      if (k < n) {
+        this.emit(`  const ${prefix}q${k} = (${prefix}t * ${this.factor}) & ${this.mask};`);
+        this.emit(`  ${prefix}t = (${prefix}t + ${prefix}q${k} * ${this.p[0]}) >> ${this.bits};`);
+      } else {
+        this.emit(`  const ${prefix}${k - n} = ${prefix}t & ${this.mask};`, `  ${prefix}t >>= ${this.bits};`);
+      }
+    }
+    this.emit(`  const ${prefix}${n - 1} = ${prefix}t;`);
+  }
+
+  product(a, b) {
+    return (k) => {
+      const terms = [];
+      for (let i = Math.max(0, k - this.limbs + 1); i <= Math.min(k, this.limbs - 1); i++) terms.push(`${a}${i} * ${b}${k - i}`);
+      return terms;
+    };
+  }
+
+  square(a, doubled) {
+    return (k) => {
+      const terms = [];
+      for (let i = Math.max(0, k - this.limbs + 1); 2 * i <= k; i++) {
+        terms.push(2 * i === k ? `${a}${i} * ${a}${i}` : `${doubled}${i} * ${a}${k - i}`);
+      }
+      return terms;
+    };
+  }
+
+  store(prefix, offset = 0) {
+    for (const i of range(this.limbs)) this.emit(`  store<u32>(out, <u32>${prefix}${i}, ${offset + 4 * i});`);
+  }
+
+  multiplications() {
+    const { name } = this;
+    this.emit("", `export function ${name}Multiply(out: usize, a: usize, b: usize): void {`);
+    this.load("a", "a");
+    this.load("b", "b");
+    this.reduce("c", this.product("a", "b"));
+    this.store("c");
+    this.emit("}", "", `export function ${name}Square(out: usize, a: usize): void {`);
+    this.load("a", "a");
+    for (const i of range(this.limbs - 1)) this.emit(`  const d${i} = a${i} << 1;`);
+    this.reduce("c", this.square("a", "d"));
+    this.store("c");
+    this.emit("}");
+  }
+
+  /** Elements c0 + c1·u with u² = −1, one behind the other */
+  quadraticExtension() {
+    const { name, size } = this;
+    this.emit("", `export function ${name}2Multiply(out: usize, a: usize, b: usize): void {`);
+    this.load("a", "a");
+    this.load("b", "b");
+    this.load("x", "a", size);
+    this.load("y", "b", size);
+    this.negate("n", "y");
+    const [ab, xn, ay, xb] = [this.product("a", "b"), this.product("x", "n"), this.product("a", "y"), this.product("x", "b")];
+    this.reduce("c", (k) => [...ab(k), ...xn(k)]);
+    this.reduce("e", (k) => [...ay(k), ...xb(k)]);
+    this.store("c");
+    this.store("e", size);
+    this.emit("}", "", `export function ${name}2Square(out: usize, a: usize): void {`);
+    this.load("a", "a");
+    this.load("x", "a", size);
+    for (const i of range(this.limbs)) this.emit(`  const s${i} = a${i} + x${i};`, `  const d${i} = a${i} << 1;`);
+    this.negate("m", "x", "a");
+    this.reduce("c", this.product("s", "m"));
+    this.reduce("e", this.product("d", "x"));
+    this.store("c");
+    this.store("e", size);
+    this.emit("}");
+  }
+
+  /** Σ coefficient·argument. Coefficients are small: their absolute values add up to 16 at most. */
+  linear(suffix, coefficients) {
+    const n = this.limbs;
+    const names = ["a", "b", "c"].slice(0, coefficients.length);
+    const negative = coefficients.filter((c) => c < 0).reduce((sum, c) => sum - c, 0);
+    const offset = this.split(BigInt(2 * negative + 1) * this.prime); // one more, so that the estimate stays above zero
+    this.emit("", `export function ${this.name}${suffix}(out: usize, ${names.map((x) => `${x}: usize`).join(", ")}): void {`);
+    for (const i of range(n)) {
+      const terms = coefficients.map((c, j) => {
+        const limb = `<i64>load<u32>(${names[j]}, ${4 * i})`;
+        return Math.abs(c) === 1 ? `${c < 0 ? "-" : "+"} ${limb}` : `${c < 0 ? "-" : "+"} ${limb} * ${Math.abs(c)}`;
+      });
+      this.emit(`  const s${i} = <i64>${offset[i]} ${terms.join(" ")};`);
+    }
+    // carries from below change the top limb by less than 32
+    const shift = 40n;
+    const reciprocal = (1n << shift) / (this.p[n - 1] + 1n);
+    this.emit(`  const q = ((s${n - 1} - 32) * ${reciprocal}) >> ${shift};`);
+    for (const i of range(n)) {
+      const carry = i === 0 ? "" : ` + (r${i - 1} >> ${this.bits})`;
+      this.emit(`  const r${i} = s${i} - q * ${this.p[i]}${carry};`);
+    }
+    for (const i of range(n)) this.emit(`  store<u32>(out, <u32>${i === n - 1 ? `r${i}` : `(r${i} & ${this.mask})`}, ${4 * i});`);
+    this.emit("}");
+  }
+
+  write(title, constants) {
+    const { name, prime } = this;
+    const upper = name.toUpperCase();
+    const body = this.lines;
+    this.lines = [];
+    this.emit(
+      `// Written by scripts/generate-field.mjs. ${title}`,
+      "",
+      `import { invert, isBelow, normalise, readBytes, writeBytes } from "./field";`,
+      "",
+    );
+    this.emit(`export const ${upper}_LIMBS: i32 = ${this.limbs};`, `export const ${upper}_SIZE: usize = ${this.size};`);
+    this.emit(`const BITS: i32 = ${this.bits};`, `const FACTOR: u64 = ${this.factor};`);
+    this.constant(`${upper}_MODULUS`, [prime]);
+    this.constant(`${upper}_ONE`, [this.montgomery(1n)], "1 in Montgomery form");
+    this.constant("PLAIN_ONE", [1n]);
+    this.constant("SQUARED_RADIX", [mod(this.radix * this.radix, prime)]);
+    this.constant("CUBED_RADIX", [mod(this.radix ** 3n, prime)]);
+    for (const [key, values, comment] of constants)
+      this.constant(
+        key,
+        values.map((value) => this.montgomery(value)),
+        comment,
+      );
+    const bytes = Math.ceil(prime.toString(16).length / 2);
+    this.emit(
+      "",
+      `/** ${bytes} bytes, big-endian → element. @returns whether it is below the modulus */`,
+      `export function ${name}Read(out: usize, bytes: usize): bool {`,
+      `  readBytes(out, bytes, ${bytes}, ${this.limbs}, BITS);`,
+      `  if (!isBelow(out, ${upper}_MODULUS, ${this.limbs})) return false;`,
+      `  ${name}Multiply(out, out, SQUARED_RADIX);`,
+      "  return true;",
+      "}",
+      "",
+      `/** Out of Montgomery form, below the modulus: limbs */`,
+      `export function ${name}Plain(out: usize, a: usize): void {`,
+      `  ${name}Multiply(out, a, PLAIN_ONE);`,
+      `  normalise(out, ${upper}_MODULUS, ${this.limbs}, BITS);`,
+      "}",
+      "",
+      `const PLAIN: usize = memory.data(${this.size}, 8);`,
+      "",
+      `export function ${name}Write(bytes: usize, a: usize): void {`,
+      `  ${name}Plain(PLAIN, a);`,
+      `  writeBytes(bytes, PLAIN, ${bytes}, ${this.limbs}, BITS);`,
+      "}",
+      "",
+      "/** 0 or the modulus: nothing else below 1.1 p is congruent to 0 */",
+      `export function ${name}IsZero(a: usize): bool {`,
+      "  const lowest = load<u32>(a);",
+      `  if (lowest != 0 && lowest != ${this.p[0]}) return false;`,
+      "  let any: u32 = 0;",
+      "  let other: u32 = 0;",
+      `  for (let i: usize = 0; i < ${this.size}; i += 4) {`,
+      "    any |= load<u32>(a + i);",
+      `    other |= load<u32>(a + i) ^ load<u32>(${upper}_MODULUS + i);`,
+      "  }",
+      "  return any == 0 || other == 0;",
+      "}",
+      "",
+      `/** 1 / a; 0 for 0 */`,
+      `export function ${name}Invert(out: usize, a: usize): void {`,
+      `  invert(out, a, ${upper}_MODULUS, FACTOR, ${this.limbs}, BITS, ${Math.ceil((2 * prime.toString(2).length) / this.bits) + 0});`,
+      `  ${name}Multiply(out, out, CUBED_RADIX);`,
+      "}",
+      "",
+      `export function ${name}Copy(out: usize, a: usize): void {`,
+      `  memory.copy(out, a, ${this.size});`,
+      "}",
+    );
+    writeFileSync(join(folder, `${FILES[name]}.ts`), `${[...this.lines, ...body].join("\n")}\n`);
+  }
+}
+
+/** a⁻¹ mod 2^k */
+function inverse2(a, modulus) {
+  let x = 1n;
+  for (let i = 0; i < 7; i++) x = mod(x * (2n - a * x), modulus);
+  return x;
+}
+
+const FILES = { fp: "bn254-field" };
+
+// Fp2 on bigints, for the constants
+const fp2 = (p) => {
+  const multiply = ([a, b], [c, d]) => [mod(a * c - b * d, p), mod(a * d + b * c, p)];
+  const raise = (base, exponent) => {
+    let result = [1n, 0n];
+    for (let b = base, e = exponent; e > 0n; e >>= 1n, b = multiply(b, b)) if (e & 1n) result = multiply(result, b);
+    return result;
+  };
+  const invert = ([a, b]) => {
+    const norm = inverse(mod(a * a + b * b, p), p);
+    return [mod(a * norm, p), mod(-b * norm, p)];
+  };
+  return { multiply, raise, invert };
+};
+
+function bn254() {
+  const x = 4965661367192848881n;
+  const prime = 36n * x ** 4n + 36n * x ** 3n + 24n * x ** 2n + 6n * x + 1n;
+  const field = new Field({ name: "fp", prime, limbs: 9, bits: 29 });
+  field.multiplications();
+  field.quadraticExtension();
+  field.linear("Add", [1, 1]);
+  field.linear("Subtract", [1, -1]);
+  field.linear("SubtractTwo", [1, -1, -1]);
+  field.linear("SubtractDouble", [1, -2]);
+  field.linear("Negate", [-1]);
+  field.linear("Double", [2]);
+  field.linear("Triple", [3]);
+  field.linear("TimesEight", [8]);
+  field.linear("NineMinus", [9, -1]);
+  field.linear("NinePlus", [9, 1]);
+  field.linear("TriplePlusDouble", [3, 2]);
+  field.linear("TripleMinusDouble", [3, -2]);
+  const { raise, multiply, invert } = fp2(prime);
+  const xi = [9n, 1n];
+  const frobenius = [1n, 2n, 3n].flatMap((n) => [1n, 2n, 3n, 4n, 5n].flatMap((k) => raise(xi, (k * (prime ** n - 1n)) / 6n)));
+  // β of the endomorphism (x, y) → (βx, y), which multiplies by λ (src/precompiles/bn254.ts)
+  const beta = 2203960485148121921418603742825762020974279258880205651966n;
+  if (mod(beta ** 3n, prime) !== 1n) throw new Error("β is no cube root of one");
+  field.write("The base field of BN254 (alt_bn128, EIP-196).", [
+    ["CURVE_B", [3n], "y² = x³ + 3"],
+    ["TWIST_B", multiply([3n, 0n], invert(xi)), "y² = x³ + 3/ξ"],
+    ["TWIST_3B", multiply([9n, 0n], invert(xi))],
+    ["BETA", [beta]],
+    ["FROBENIUS", frobenius, "ξ^(k·(p^n − 1)/6): n = 1, 2, 3, each with k = 1 … 5"],
+  ]);
+}
+
+bn254();
