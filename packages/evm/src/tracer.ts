@@ -8,13 +8,15 @@ import type { HaltReason } from "./execution.ts";
  */
 export interface EvmTracer {
   /** before an instruction; it may still fail for lack of gas or stack */
-  onStep?(step: TraceStep): void;
+  onStep?: ((step: TraceStep) => void) | undefined;
+  /** before every instruction, without a description of it: for looking at the clock */
+  onTick?: (() => void) | undefined;
   /** a call or creation begins; also those that end at once (precompiles, accounts without code, too little balance) */
-  onEnter?(message: TraceMessage): void;
+  onEnter?: ((message: TraceMessage) => void) | undefined;
   /** the innermost open message ended */
-  onExit?(result: TraceResult): void;
-  onSelfDestruct?(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void;
-  onLog?(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void;
+  onExit?: ((result: TraceResult) => void) | undefined;
+  onSelfDestruct?: ((self: Uint8Array, beneficiary: Uint8Array, balance: bigint) => void) | undefined;
+  onLog?: ((address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array) => void) | undefined;
 }
 
 export interface TraceStep {

@@ -74,6 +74,7 @@ export class EngineInstance {
       traceStep: (frame: number, pc: number, opcode: number) => {
         this.#lastFrame = frame;
         this.#lastOpcode = opcode;
+        this.tracer?.onTick?.();
         this.tracer?.onStep?.(this.#step(frame, pc, opcode));
       },
       traceEnter: () => this.#traceEnter(),

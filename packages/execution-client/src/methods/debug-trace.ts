@@ -1,34 +1,24 @@
-import { booleanShape, hashShape, type MethodTable, method, objectShape, optionalParam, param, textShape } from "@rnode/jsonrpc";
+import { dataShape, hashShape, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
+import { isCodedError } from "@rnode/primitives";
+import { type Block, decodeBlock, hashHeader, recoverSender } from "@rnode/protocol";
 import { findTransaction, requireBlock, rpcError } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
-import { blockOverrideShape, callRequestShape, stateOverrideShape } from "../rpc/call-request.ts";
-import type { TraceRequest } from "../tracing/trace-service.ts";
+import { callRequestShape } from "../rpc/call-request.ts";
+import { NO_TRACE_OPTIONS, traceCallOptionsShape, traceOptionsShape } from "../tracing/trace-options.ts";
+import type { TraceableBlock } from "../tracing/trace-service.ts";
 import type { RpcServices } from "./services.ts";
 
-const traceFields = {
-  tracer: textShape,
-  tracerConfig: objectShape({}, { onlyTopCall: booleanShape, withLog: booleanShape }),
-  timeout: textShape,
-};
-const traceOptionsShape = objectShape({}, traceFields);
-const traceCallOptionsShape = objectShape(
-  {},
-  { ...traceFields, stateOverrides: stateOverrideShape, blockOverrides: blockOverrideShape },
-);
-
-const requestOf = (options: ReturnType<typeof traceOptionsShape.parse> | undefined): TraceRequest => ({
-  tracer: options?.tracer,
-  config: { onlyTopCall: options?.tracerConfig?.onlyTopCall ?? false, withLog: options?.tracerConfig?.withLog ?? false },
-});
+const INVALID_INPUT = -32_000;
 
 export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable {
+  const options = optionalParam("options", traceOptionsShape);
   return {
     debug_traceTransaction: method({
-      params: [param("hash", hashShape), optionalParam("options", traceOptionsShape)],
-      handler: ([hash, options]) => {
+      params: [param("hash", hashShape), options],
+      handler: ([hash, request]) => {
         const found = findTransaction(backend, hash);
         if (found === undefined) throw rpcError(backend.profile.errors.transactionNotFound);
-        return traces.traceBlock(found.stored, requestOf(options), found.index)[0]!.result;
+        return traces.debugTransaction(found.stored, found.index, request ?? NO_TRACE_OPTIONS);
       },
     }),
     debug_traceCall: method({
@@ -37,20 +27,36 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
         optionalParam("block", blockSelectorShape),
         optionalParam("options", traceCallOptionsShape),
       ],
-      handler: ([call, selector, options]) =>
-        traces.traceCall(call, selector ?? LATEST, requestOf(options), {
-          state: options?.stateOverrides,
-          block: options?.blockOverrides,
-        }),
+      handler: ([call, selector, given]) =>
+        traces.debugCall(call, selector ?? LATEST, given?.request ?? NO_TRACE_OPTIONS, given?.overrides ?? {}),
     }),
     debug_traceBlockByNumber: method({
-      params: [param("block", blockNumberShape), optionalParam("options", traceOptionsShape)],
-      handler: ([selector, options]) => traces.traceBlock(requireBlock(backend, selector), requestOf(options)),
+      params: [param("block", blockNumberShape), options],
+      handler: ([selector, request]) => traces.debugBlock(requireBlock(backend, selector), request ?? NO_TRACE_OPTIONS),
     }),
     debug_traceBlockByHash: method({
-      params: [param("hash", hashShape), optionalParam("options", traceOptionsShape)],
-      handler: ([hash, options]) =>
-        traces.traceBlock(requireBlock(backend, { kind: "hash", hash, requireCanonical: false }), requestOf(options)),
+      params: [param("hash", hashShape), options],
+      handler: ([hash, request]) => {
+        const stored = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
+        return traces.debugBlock(stored, request ?? NO_TRACE_OPTIONS);
+      },
+    }),
+    debug_traceBlock: method({
+      params: [param("rlp", dataShape), options],
+      summary: "Traces a block given as RLP; its parent must be known.",
+      handler: ([rlp, request]) => traces.debugBlock(decoded(rlp), request ?? NO_TRACE_OPTIONS),
     }),
   };
+}
+
+/** @throws {RpcError} not a block */
+function decoded(rlp: Uint8Array): TraceableBlock {
+  let block: Block;
+  try {
+    block = decodeBlock(rlp);
+    return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
+  } catch (error) {
+    if (isCodedError(error)) throw new RpcError(INVALID_INPUT, `could not decode block: ${error.message}`);
+    throw error;
+  }
 }

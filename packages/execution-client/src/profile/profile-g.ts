@@ -4,6 +4,7 @@ import { engineError } from "../engine/engine-errors.ts";
 import { GO_TARGET, VERSION } from "../version.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
 import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import { GETH_TRACES } from "./trace-dialect.ts";
 
 const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
 
@@ -139,6 +140,8 @@ const errors: ErrorTable = {
       ? { code: -32005, message: `conditional cost, ${refusal.cost}, exceeded max: ${refusal.limit}` }
       : { code: -32003, message: `failed conditional check: ${refusal.fault.replaceAll("-", " ")}` },
   unsupportedTracer: (name) => failed(`unknown tracer ${name}: only built-in tracers are supported`),
+  genesisNotTraceable: failed("genesis is not traceable"),
+  invalidTracerConfig: (detail) => failed(`invalid tracer config: ${detail}`),
   attributes: (fault, reason) =>
     fault === "transaction-undecodable" ? failed(reason) : engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),
   forkchoice: (fault) => engineError("invalid-forkchoice", FORKCHOICE_TEXTS[fault]),
@@ -153,6 +156,7 @@ export const PROFILE_G: Profile = {
   hasSyncStages: false,
   servesRpcModules: true,
   servesTrace: false,
+  traces: GETH_TRACES,
   block: { hasTotalDifficulty: true },
   transaction: {
     hasBlockTimestamp: false,

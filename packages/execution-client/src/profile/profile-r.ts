@@ -4,6 +4,7 @@ import { engineError } from "../engine/engine-errors.ts";
 import { RUST_TARGET, VERSION } from "../version.ts";
 import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { selectorText } from "./selector-text.ts";
+import { RETH_TRACES } from "./trace-dialect.ts";
 
 const TRANSACTION_REJECTED = -32003;
 const RESOURCE_NOT_FOUND = -32001;
@@ -143,6 +144,8 @@ const errors: ErrorTable = {
     return invalidParams("invalid conditional parameters");
   },
   unsupportedTracer: () => body(INTERNAL_ERROR, "unsupported tracer"),
+  genesisNotTraceable: invalidInput("genesis is not traceable"),
+  invalidTracerConfig: () => invalidParams("invalid tracer config"),
   attributes: (fault, reason) => {
     const name = OP_ATTRIBUTE_FAULTS[fault];
     return name === undefined
@@ -161,6 +164,7 @@ export const PROFILE_R: Profile = {
   hasSyncStages: true,
   servesRpcModules: false,
   servesTrace: true,
+  traces: RETH_TRACES,
   block: { hasTotalDifficulty: false },
   transaction: {
     hasBlockTimestamp: true,

@@ -3,6 +3,7 @@ import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
 import type { PoolRefusal } from "@rnode/txpool";
 import type { ConditionalFault } from "../pool/conditional.ts";
+import type { TraceDialect } from "./trace-dialect.ts";
 
 export type ProfileName = "R" | "G";
 
@@ -57,6 +58,8 @@ export interface ErrorTable {
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
   readonly unsupportedTracer: (name: string) => RpcErrorBody;
+  readonly genesisNotTraceable: RpcErrorBody;
+  readonly invalidTracerConfig: (detail: string) => RpcErrorBody;
   readonly attributes: (fault: AttributesFault, reason: string) => RpcErrorBody;
   readonly forkchoice: (fault: ForkchoiceFault) => RpcErrorBody;
 }
@@ -73,6 +76,7 @@ export interface Profile {
   readonly hasSyncStages: boolean;
   readonly servesRpcModules: boolean;
   readonly servesTrace: boolean;
+  readonly traces: TraceDialect;
   readonly block: {
     readonly hasTotalDifficulty: boolean;
   };

@@ -142,11 +142,16 @@ export class CallService {
     this.#engine.setTracer(tracer);
     const execution = this.#engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
     applyStateOverrides(execution, overrides.state ?? []);
+    return { execution, message: this.message(execution, request), at };
+  }
+
+  /** The message that a call stands for on a block under way. @throws {RpcError} fees or funds that do not fit */
+  message(execution: BlockExecution, request: CallRequest): CallMessage {
+    const gasPrice = this.#gasPrice(request, execution.environment.baseFeePerGas);
     const from = request.from ?? ZERO_ADDRESS;
     const gasLimit = this.#gasLimit(execution, request, from, gasPrice);
     const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
-    const message = { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
-    return { execution, message, at };
+    return { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
   }
 
   /** Wei a gas; 0 when the request names no fee. */

@@ -1,140 +1,82 @@
-import type { EvmTracer, HaltReason, MessageKind, TraceMessage, TraceResult } from "@rnode/evm";
+import type { EvmTracer, TraceMessage } from "@rnode/evm";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import type { JsonObject } from "../json/transaction-json.ts";
-import { HALT_TEXTS } from "../profile/halt-texts.ts";
+import type { TraceDialect } from "../profile/trace-dialect.ts";
 import { revertReason } from "../rpc/revert-reason.ts";
+import { type Frame, FrameRecorder } from "./frames.ts";
+import type { TraceOutcome, TransactionTracer } from "./transaction-tracer.ts";
 
 export interface CallTracerConfig {
   /** leaves out inner calls */
   readonly onlyTopCall: boolean;
-  /** adds each frame's logs; those of frames that failed are dropped */
+  /** adds each frame's logs; those of frames that failed, or are inside one that did, are dropped */
   readonly withLog: boolean;
 }
 
-/** What the transaction's own frame shows, which the engine does not know: gas with the intrinsic part. */
-export interface TopCall {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array | undefined;
-  readonly gasLimit: bigint;
-  readonly gasUsed: bigint;
-  readonly value: bigint;
-  readonly input: Uint8Array;
-  readonly output: Uint8Array;
-  readonly halt: HaltReason | undefined;
-  readonly createdAddress: Uint8Array | undefined;
-}
-
-interface Frame {
-  readonly fields: JsonObject;
-  readonly gas: bigint;
-  readonly calls: JsonObject[];
-  readonly logs: JsonObject[];
-}
-
-const TYPES: Readonly<Record<MessageKind, string>> = {
-  call: "CALL",
-  callcode: "CALLCODE",
-  delegatecall: "DELEGATECALL",
-  staticcall: "STATICCALL",
-  create: "CREATE",
-  create2: "CREATE2",
-};
-
 /** Geth's `callTracer`: one nested object a transaction. */
-export class CallTracer implements EvmTracer {
+export class CallTracer extends FrameRecorder implements TransactionTracer {
   readonly #config: CallTracerConfig;
-  readonly #open: Frame[] = [];
-  /** what is inside the transaction's own frame */
-  #top: { calls: JsonObject[]; logs: JsonObject[] } = { calls: [], logs: [] };
-  #logCount = 0;
+  readonly #dialect: TraceDialect;
 
-  constructor(config: CallTracerConfig) {
+  constructor(config: CallTracerConfig, dialect: TraceDialect) {
+    super();
     this.#config = config;
+    this.#dialect = dialect;
   }
 
-  onEnter(message: TraceMessage): void {
-    if (this.#config.onlyTopCall && message.depth > 0) return;
-    const { kind, from, to, codeAddress, gas, value, input } = message;
-    // Geth shows whose code runs; for calls that run foreign code on their own storage that is not the account.
-    const target = kind === "delegatecall" || kind === "callcode" ? codeAddress : to;
-    const fields: JsonObject = {
+  result(outcome: TraceOutcome): JsonObject {
+    return this.#shown(this.transactionFrame(outcome), false);
+  }
+
+  #shown(frame: Frame, isUndone: boolean): JsonObject {
+    const { kind, from, to, gas, gasUsed, value, input, output, halt, calls, logs } = frame;
+    const hasFailed = halt !== undefined;
+    const isCreation = kind === "create" || kind === "create2";
+    const reason = halt === "revert" ? revertReason(output) : undefined;
+    const { onlyTopCall, withLog } = this.#config;
+    const shownLogs = withLog && !isUndone && !hasFailed ? logs : [];
+    return {
       from: bytesToHex(from),
       gas: toQuantity(gas),
-      ...(target !== undefined && { to: bytesToHex(target) }),
+      gasUsed: toQuantity(gasUsed),
+      ...(to !== undefined && !(isCreation && hasFailed) && { to: bytesToHex(to) }),
       input: bytesToHex(input),
+      ...(output.length > 0 && { output: bytesToHex(output) }),
+      ...(halt !== undefined && { error: this.#dialect.frameError(halt, frame.lastStep) }),
+      ...(reason !== undefined && { revertReason: reason }),
+      ...(!onlyTopCall && calls.length > 0 && { calls: calls.map((call) => this.#shown(call, isUndone || hasFailed)) }),
+      ...(shownLogs.length > 0 && {
+        logs: shownLogs.map(({ address, topics, data, position, index }) => ({
+          address: bytesToHex(address),
+          topics: topics.map(bytesToHex),
+          data: bytesToHex(data),
+          position: toQuantity(onlyTopCall ? 0 : position),
+          index: toQuantity(index),
+        })),
+      }),
       ...(kind !== "staticcall" && { value: toQuantity(value) }),
-      type: TYPES[kind],
+      type: kind.toUpperCase(),
     };
-    this.#open.push({ fields, gas, calls: [], logs: [] });
-  }
-
-  onExit({ depth, halt, gasLeft, output }: TraceResult): void {
-    if (this.#config.onlyTopCall && depth > 0) return;
-    const frame = this.#open.pop();
-    if (frame === undefined) return;
-    const parent = this.#open.at(-1);
-    if (parent === undefined) {
-      this.#top = { calls: frame.calls, logs: halt === undefined ? frame.logs : [] };
-      return;
-    }
-    parent.calls.push(finished(frame, toQuantity(frame.gas - gasLeft), halt, output));
-  }
-
-  onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
-    if (this.#config.onlyTopCall) return;
-    this.#open.at(-1)?.calls.push({
-      from: bytesToHex(self),
-      gas: "0x0",
-      gasUsed: "0x0",
-      to: bytesToHex(beneficiary),
-      input: "0x",
-      value: toQuantity(balance),
-      type: "SELFDESTRUCT",
-    });
-  }
-
-  onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
-    const frame = this.#open.at(-1);
-    const index = toQuantity(this.#logCount++);
-    if (!this.#config.withLog || frame === undefined) return;
-    frame.logs.push({
-      address: bytesToHex(address),
-      topics: topics.map(bytesToHex),
-      data: bytesToHex(data),
-      position: toQuantity(frame.calls.length),
-      index,
-    });
-  }
-
-  /** The frame of the whole transaction. */
-  result(top: TopCall): JsonObject {
-    const { calls, logs } = this.#top;
-    const to = top.to ?? top.createdAddress;
-    const fields: JsonObject = {
-      from: bytesToHex(top.from),
-      gas: toQuantity(top.gasLimit),
-      ...(to !== undefined && { to: bytesToHex(to) }),
-      input: bytesToHex(top.input),
-      value: toQuantity(top.value),
-      type: top.to === undefined ? "CREATE" : "CALL",
-    };
-    return finished({ fields, gas: top.gasLimit, calls, logs }, toQuantity(top.gasUsed), top.halt, top.output);
   }
 }
 
-function finished({ fields, calls, logs }: Frame, gasUsed: string, halt: HaltReason | undefined, output: Uint8Array): JsonObject {
-  const { from, gas, ...rest } = fields;
-  const reason = halt === "revert" ? revertReason(output) : undefined;
-  const hasOutput = output.length > 0 && (halt === undefined || halt === "revert");
-  return {
-    from,
-    gas,
-    gasUsed,
-    ...rest,
-    ...(hasOutput && { output: bytesToHex(output) }),
-    ...(halt !== undefined && { error: HALT_TEXTS[halt] }),
-    ...(reason !== undefined && { revertReason: reason }),
-    ...(calls.length > 0 && { calls }),
-    ...(halt === undefined && logs.length > 0 && { logs }),
-  };
+/** Geth's `4byteTracer`: how often each selector was called, by `0x<selector>-<bytes of arguments>`. */
+export class FourByteTracer implements TransactionTracer, EvmTracer {
+  readonly #counts = new Map<string, number>();
+  readonly #isPrecompile: (address: Uint8Array) => boolean;
+
+  constructor(isPrecompile: (address: Uint8Array) => boolean) {
+    this.#isPrecompile = isPrecompile;
+  }
+
+  onEnter({ kind, codeAddress, input }: TraceMessage): void {
+    if (input.length < 4 || kind === "create" || kind === "create2") return;
+    if (codeAddress !== undefined && this.#isPrecompile(codeAddress)) return;
+    const key = `${bytesToHex(input.subarray(0, 4))}-${input.length - 4}`;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  result(): JsonObject {
+    return Object.fromEntries(this.#counts);
+  }
 }

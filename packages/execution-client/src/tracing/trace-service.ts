@@ -1,28 +1,33 @@
 import { BlockRun, type BlockSelector, type StoredBlock } from "@rnode/chain";
-import type { EvmEngine, EvmTracer } from "@rnode/evm";
+import type { BlockExecution, CallMessage, CallOutcome, EvmEngine } from "@rnode/evm";
 import { bytesToHex } from "@rnode/primitives";
-import { encodeTransaction, hashTransaction } from "@rnode/protocol";
-import type { JsonObject } from "../json/transaction-json.ts";
+import { encodeTransaction, hashTransaction, recoverAuthority, type Transaction } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../rpc/backend.ts";
 import type { CallRequest } from "../rpc/call-request.ts";
 import type { CallOverrides, CallService } from "../rpc/call-service.ts";
-import { CallTracer, type CallTracerConfig } from "./call-tracer.ts";
+import type { TraceRequest } from "./trace-options.ts";
+import { TracerSwitch } from "./tracer-switch.ts";
+import { type TracerFactory, tracerFactory } from "./tracers.ts";
+import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction-tracer.ts";
 
-export interface TraceRequest {
-  /** undefined: the struct logger */
-  readonly tracer: string | undefined;
-  readonly config: CallTracerConfig;
+const DEFAULT_TIMEOUT_MS = 5000;
+
+/** What one transaction of a block gave. */
+export interface TransactionTrace {
+  readonly index: number;
+  readonly transaction: Transaction;
+  readonly result: unknown;
 }
 
-/** Hands the hooks to a tracer that can be changed between transactions of a block. */
-class SwitchTracer implements Required<EvmTracer> {
-  target: EvmTracer | undefined;
-  onStep: Required<EvmTracer>["onStep"] = (step) => this.target?.onStep?.(step);
-  onEnter: Required<EvmTracer>["onEnter"] = (message) => this.target?.onEnter?.(message);
-  onExit: Required<EvmTracer>["onExit"] = (result) => this.target?.onExit?.(result);
-  onSelfDestruct: Required<EvmTracer>["onSelfDestruct"] = (self, beneficiary, balance) =>
-    this.target?.onSelfDestruct?.(self, beneficiary, balance);
-  onLog: Required<EvmTracer>["onLog"] = (address, topics, data) => this.target?.onLog?.(address, topics, data);
+/** A block to be traced: without its receipts, it need not be one of ours. */
+export type TraceableBlock = Pick<StoredBlock, "block" | "hash" | "senders">;
+
+export interface BlockTraceOptions {
+  readonly newTracer: TracerFactory;
+  /** of each transaction */
+  readonly timeoutMs?: number | undefined;
+  /** index of the one transaction that is wanted */
+  readonly only?: number | undefined;
 }
 
 /** Executes again what was executed, and watches. */
@@ -31,74 +36,137 @@ export class TraceService {
   readonly #calls: CallService;
   readonly #engine: EvmEngine;
   readonly #create2DeployerCode: () => Uint8Array;
+  readonly #nowMs: () => number;
 
-  constructor(backend: ReadBackend, calls: CallService, engine: EvmEngine, create2DeployerCode: () => Uint8Array) {
+  constructor(
+    backend: ReadBackend,
+    calls: CallService,
+    engine: EvmEngine,
+    create2DeployerCode: () => Uint8Array,
+    nowMs: () => number = () => performance.now(),
+  ) {
     this.#backend = backend;
     this.#calls = calls;
     this.#engine = engine;
     this.#create2DeployerCode = create2DeployerCode;
+    this.#nowMs = nowMs;
   }
 
-  /** Traces of a block's transactions, or of the one at `only`. @throws {RpcError} */
-  traceBlock(
-    stored: StoredBlock,
-    request: TraceRequest,
-    only?: number,
-  ): { readonly txHash: string; readonly result: JsonObject }[] {
-    const newTracer = this.#tracerOf(request);
-    const { block, senders } = stored;
+  /** `debug_traceBlock…`. @throws {RpcError} */
+  debugBlock(stored: TraceableBlock, request: TraceRequest): { readonly txHash: string; readonly result: unknown }[] {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs }).map(({ transaction, result }) => ({
+      txHash: bytesToHex(hashTransaction(transaction)),
+      result,
+    }));
+  }
+
+  /** `debug_traceTransaction`. @throws {RpcError} */
+  debugTransaction(stored: TraceableBlock, only: number, request: TraceRequest): unknown {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs, only })[0]!.result;
+  }
+
+  /** `debug_traceCall`. @throws {RpcError} */
+  debugCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): unknown {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    return this.traceCalls([{ call, newTracer }], selector, overrides, request.timeoutMs)[0]!.result;
+  }
+
+  /** Results of a block's transactions, or of one. @throws {RpcError} */
+  traceBlock(stored: TraceableBlock, { newTracer, timeoutMs, only }: BlockTraceOptions): TransactionTrace[] {
+    const { block, senders, hash } = stored;
     const { header, transactions } = block;
-    const parent: BlockSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false };
-    const rules = rulesAt(this.#backend, header);
-    const tracer = new SwitchTracer();
-    this.#engine.setTracer(tracer);
-    const run = new BlockRun({
-      engine: this.#engine,
-      config: this.#backend.chain.config,
-      rules,
-      parent: requireHeader(this.#backend, parent).header,
-      header,
-      reader: requireState(this.#backend, parent).state,
-      create2DeployerCode: this.#create2DeployerCode,
-    });
-    const traces: { txHash: string; result: JsonObject }[] = [];
-    for (const [index, tx] of transactions.entries()) {
+    const watcher = new TracerSwitch(this.#nowMs);
+    const run = this.beginBlock(stored, watcher);
+    const traces: TransactionTrace[] = [];
+    for (const [index, transaction] of transactions.entries()) {
       if (only !== undefined && index > only) break;
       const isWanted = only === undefined || index === only;
-      const own = isWanted ? newTracer() : undefined;
-      tracer.target = own;
-      const applied = run.apply(tx, senders[index]!, encodeTransaction(tx));
+      const tracer = isWanted ? newTracer(run.execution.rules) : undefined;
+      const sender = senders[index]!;
+      if (tracer === undefined) watcher.rest();
+      else {
+        const place: TracePlace = {
+          blockHash: hash,
+          blockNumber: header.number,
+          transactionHash: hashTransaction(transaction),
+          transactionIndex: index,
+        };
+        start(tracer, run.execution, tracedTransaction(transaction, sender), place);
+        watcher.watch(tracer, timeoutMs ?? DEFAULT_TIMEOUT_MS);
+      }
+      const applied = run.apply(transaction, sender, encodeTransaction(transaction));
+      watcher.rest();
       if (applied.kind === "rejected")
         throw new Error(`transaction ${index} of block ${header.number} is rejected when traced: ${applied.reason}`);
-      if (own === undefined) continue;
-      const { gasUsed, output, halt, createdAddress } = applied.outcome;
-      const result = own.result({
-        from: senders[index]!,
-        to: tx.to,
-        gasLimit: tx.gasLimit,
-        gasUsed,
-        value: tx.value,
-        input: tx.data,
-        output,
-        halt,
-        createdAddress,
-      });
-      traces.push({ txHash: bytesToHex(hashTransaction(tx)), result });
+      if (tracer !== undefined) traces.push({ index, transaction, result: tracer.result(applied.outcome) });
     }
     return traces;
   }
 
-  /** `debug_traceCall`. @throws {RpcError} */
-  traceCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): JsonObject {
-    const tracer = this.#tracerOf(request)();
-    const { execution, message } = this.#calls.prepare(call, selector, overrides, tracer);
-    const { gasUsed, output, halt, createdAddress } = execution.call(message);
-    const { from, to, gasLimit, value, data } = message;
-    return tracer.result({ from, to, gasLimit, gasUsed, value, input: data, output, halt, createdAddress });
+  /** Calls one after another on the state after a block, each on what the one before left. @throws {RpcError} */
+  traceCalls(
+    calls: readonly { readonly call: CallRequest; readonly newTracer: TracerFactory }[],
+    selector: BlockSelector,
+    overrides: CallOverrides = {},
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  ): { readonly outcome: CallOutcome; readonly result: unknown }[] {
+    const [first] = calls;
+    if (first === undefined) return [];
+    const watcher = new TracerSwitch(this.#nowMs);
+    const { execution, message } = this.#calls.prepare(first.call, selector, overrides, watcher);
+    return calls.map(({ call, newTracer }, index) => {
+      const own = index === 0 ? message : this.#calls.message(execution, call);
+      const tracer = newTracer(execution.rules);
+      start(tracer, execution, tracedCall(own), undefined);
+      watcher.watch(tracer, timeoutMs);
+      const outcome = execution.applyMessage(own);
+      watcher.rest();
+      return { outcome, result: tracer.result(outcome) };
+    });
   }
 
-  #tracerOf({ tracer, config }: TraceRequest): () => CallTracer {
-    if (tracer === "callTracer") return () => new CallTracer(config);
-    throw rpcError(this.#backend.profile.errors.unsupportedTracer(tracer ?? "structLogger"));
+  /** A block on the state of its parent, its system calls done. @throws {RpcError} */
+  beginBlock({ block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
+    const { header } = block;
+    const parent: BlockSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false };
+    if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    const { header: parentHeader } = requireHeader(this.#backend, parent);
+    this.#engine.setTracer(watcher);
+    return new BlockRun({
+      engine: this.#engine,
+      config: this.#backend.chain.config,
+      rules: rulesAt(this.#backend, header),
+      parent: parentHeader,
+      header,
+      reader: requireState(this.#backend, parent).state,
+      create2DeployerCode: this.#create2DeployerCode,
+    });
   }
+}
+
+function start(tracer: TransactionTracer, execution: BlockExecution, message: TracedMessage, place: TracePlace | undefined): void {
+  const { rules, environment } = execution;
+  tracer.onStart?.({ message, rules, beneficiary: environment.beneficiary, state: execution, place });
+}
+
+function tracedTransaction(tx: Transaction, from: Uint8Array): TracedMessage {
+  const { to, gasLimit, value, data } = tx;
+  const authorities = tx.type === 0x04 ? authoritiesOf(tx.authorizationList) : [];
+  return { from, to, gasLimit, value, input: data, authorities, isDeposit: tx.type === 0x7e };
+}
+
+const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: CallMessage): TracedMessage => ({
+  from,
+  to,
+  gasLimit,
+  value,
+  input: data,
+  authorities: authoritiesOf(authorizationList ?? []),
+  isDeposit: false,
+});
+
+function authoritiesOf(list: NonNullable<CallMessage["authorizationList"]>): Uint8Array[] {
+  return list.flatMap((authorization) => recoverAuthority(authorization) ?? []);
 }

@@ -1,0 +1,106 @@
+import type { TraceResult, TraceStep } from "@rnode/evm";
+import { bytesToHex, equalBytes, type Hex, isZeroBytes, toQuantity } from "@rnode/primitives";
+import { isEvmForkAtLeast } from "@rnode/protocol";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { TraceDialect } from "../profile/trace-dialect.ts";
+import { type TouchedAccount, TouchedState } from "./touched-state.ts";
+import type { TraceContext, TransactionTracer } from "./transaction-tracer.ts";
+
+export interface PrestateTracerConfig {
+  /** before and after of what changed, instead of all that was touched */
+  readonly diffMode: boolean;
+  readonly disableCode: boolean;
+  readonly disableStorage: boolean;
+}
+
+const isEmpty = ({ balance, nonce, code }: TouchedAccount): boolean => balance === 0n && nonce === 0n && code.length === 0;
+
+/** Geth's `prestateTracer`. */
+export class PrestateTracer implements TransactionTracer {
+  readonly #config: PrestateTracerConfig;
+  readonly #touched: TouchedState;
+  readonly #hasCreated: boolean;
+
+  constructor(config: PrestateTracerConfig, dialect: TraceDialect) {
+    this.#config = config;
+    this.#touched = new TouchedState(dialect);
+    this.#hasCreated = dialect.prestateHasCreated;
+  }
+
+  onStart(context: TraceContext): void {
+    this.#touched.onStart(context, isEvmForkAtLeast(context.rules.evm, "cancun"));
+  }
+
+  onStep(step: TraceStep): void {
+    this.#touched.onStep(step);
+  }
+
+  onExit(result: TraceResult): void {
+    this.#touched.onExit(result);
+  }
+
+  result(): JsonObject {
+    return this.#config.diffMode ? this.#diff() : this.#prestate();
+  }
+
+  #prestate(): JsonObject {
+    const accounts: JsonObject = {};
+    for (const [key, account] of this.#touched.accounts) {
+      if (!this.#hasCreated && isEmpty(account) && this.#touched.created.has(key)) continue;
+      accounts[key] = this.#shown(account, account.storage);
+    }
+    return accounts;
+  }
+
+  #diff(): JsonObject {
+    const pre: JsonObject = {};
+    const post: JsonObject = {};
+    for (const [key, account] of this.#touched.accounts) {
+      const isDestroyed = this.#touched.destroyed.has(key);
+      const after = isDestroyed ? {} : this.#changesOf(account);
+      if (after === undefined) continue;
+      if (!isDestroyed) post[key] = after;
+      if (isEmpty(account) && this.#touched.created.has(key)) continue;
+      const changed = new Map<Hex, Uint8Array>();
+      for (const [slot, before] of account.storage) {
+        if (isZeroBytes(before)) continue;
+        if (isDestroyed || !equalBytes(before, this.#touched.readSlot(account.address, slot))) changed.set(slot, before);
+      }
+      pre[key] = this.#shown(account, changed);
+    }
+    return { post, pre };
+  }
+
+  /** What the account has now where it differs; undefined: nothing changed. */
+  #changesOf(account: TouchedAccount): JsonObject | undefined {
+    const { disableCode, disableStorage } = this.#config;
+    const now = this.#touched.read(account.address);
+    const changes: JsonObject = {};
+    let hasChanged = false;
+    if (now.balance !== account.balance) changes.balance = toQuantity(now.balance);
+    if (now.nonce !== account.nonce) changes.nonce = Number(now.nonce);
+    if (!disableCode && !equalBytes(now.code, account.code)) changes.code = bytesToHex(now.code);
+    if (!disableStorage) {
+      const storage: Record<string, string> = {};
+      for (const [slot, before] of account.storage) {
+        const value = this.#touched.readSlot(account.address, slot);
+        if (equalBytes(before, value)) continue;
+        hasChanged = true;
+        if (!isZeroBytes(value)) storage[slot] = bytesToHex(value);
+      }
+      if (Object.keys(storage).length > 0) changes.storage = storage;
+    }
+    return hasChanged || Object.keys(changes).length > 0 ? changes : undefined;
+  }
+
+  #shown({ balance, nonce, code }: TouchedAccount, storage: ReadonlyMap<Hex, Uint8Array>): JsonObject {
+    const { disableCode, disableStorage } = this.#config;
+    return {
+      balance: toQuantity(balance),
+      ...(!disableCode && code.length > 0 && { code: bytesToHex(code) }),
+      ...(nonce > 0n && { nonce: Number(nonce) }),
+      ...(!disableStorage &&
+        storage.size > 0 && { storage: Object.fromEntries([...storage].map(([slot, value]) => [slot, bytesToHex(value)])) }),
+    };
+  }
+}
