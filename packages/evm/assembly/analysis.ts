@@ -173,7 +173,7 @@ export function analyse(code: u32): void {
         }
         at = word + 32;
       }
-      pc += 1 + n;
+      pc = min(pc + 1 + n, length); // the STOP follows a PUSH that the end cuts off, too
       continue;
     }
     let argument: u32;

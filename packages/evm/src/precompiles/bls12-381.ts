@@ -174,7 +174,8 @@ export function bls12381Precompiles(limits: BlsLimits): readonly Precompile[] {
       run(input) {
         if (input.length !== FIELD_BYTES) return undefined;
         const element = fieldElement(input);
-        return element === undefined ? undefined : encodeG1(bls12_381.G1.mapToCurve([element]));
+        // The library wants the bare number where the field has no extension; its types say an array.
+        return element === undefined ? undefined : encodeG1(bls12_381.G1.mapToCurve(element as unknown as bigint[]));
       },
     },
     {
