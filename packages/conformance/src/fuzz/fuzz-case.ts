@@ -1,0 +1,103 @@
+import type { Hex } from "@rnode/primitives";
+import type { EvmFork } from "@rnode/protocol";
+
+/** Forks that are fuzzed: those that OP Stack chains and Ethereum since London run on. */
+export const FUZZ_FORKS = ["london", "paris", "shanghai", "cancun", "prague", "osaka"] as const satisfies readonly EvmFork[];
+export type FuzzFork = (typeof FUZZ_FORKS)[number];
+
+export interface FuzzAccount {
+  readonly address: Uint8Array;
+  readonly nonce: bigint;
+  readonly balance: bigint;
+  readonly code: Uint8Array;
+  /** slot and value, not zero */
+  readonly storage: readonly (readonly [slot: bigint, value: bigint])[];
+}
+
+export interface FuzzAuthorization {
+  readonly chainId: bigint;
+  readonly address: Uint8Array;
+  readonly nonce: bigint;
+  /** index of the key that signs; both sides know whose it is */
+  readonly signer: number;
+}
+
+export interface FuzzTransaction {
+  /** 20 bytes; undefined creates */
+  readonly to: Uint8Array | undefined;
+  readonly data: Uint8Array;
+  readonly value: bigint;
+  readonly gasLimit: bigint;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly accessList: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[];
+  /** makes it type 4 */
+  readonly authorizations: readonly FuzzAuthorization[] | undefined;
+}
+
+/** Transactions of one sender in one block, on a state. Everything both engines need to know. */
+export interface FuzzCase {
+  readonly seed: number;
+  readonly fork: FuzzFork;
+  readonly environment: {
+    readonly number: bigint;
+    readonly timestamp: bigint;
+    readonly beneficiary: Uint8Array;
+    readonly gasLimit: bigint;
+    readonly baseFeePerGas: bigint;
+    /** proof of work: London */
+    readonly difficulty: bigint;
+    readonly prevRandao: Uint8Array;
+    readonly blobBaseFee: bigint;
+  };
+  readonly accounts: readonly FuzzAccount[];
+  readonly sender: Uint8Array;
+  readonly transactions: readonly FuzzTransaction[];
+}
+
+export type TransactionEffect =
+  | { readonly kind: "rejected" }
+  | {
+      readonly kind: "included";
+      readonly status: 0 | 1;
+      readonly isRevert: boolean;
+      readonly gasUsed: bigint;
+      readonly output: Hex;
+      readonly created: Hex | undefined;
+      /** address, topics and data in one text each */
+      readonly logs: readonly string[];
+    };
+
+/** What one engine made of a case: comparable as text. */
+export interface FuzzOutcome {
+  readonly transactions: readonly TransactionEffect[];
+  /** by address; only accounts that exist: nonce, balance, code, storage in slot order */
+  readonly state: ReadonlyMap<Hex, string>;
+}
+
+/** One executed instruction, as both engines report it. */
+export interface FuzzStep {
+  readonly pc: number;
+  readonly opcode: number;
+  readonly gas: bigint;
+  readonly depth: number;
+  /** top first, at most the first few */
+  readonly stack: readonly bigint[];
+  readonly stackSize: number;
+  readonly address: Hex;
+}
+
+/** How many stack items a trace keeps. */
+export const TRACED_STACK_ITEMS = 7;
+
+export function accountText(nonce: bigint, balance: bigint, code: Hex, slots: readonly (readonly [Hex, Hex])[]): string {
+  const storage = [...slots].sort(([a], [b]) => (a < b ? -1 : 1)).map(([slot, value]) => `${slot}=${value}`);
+  return `nonce ${nonce} balance ${balance} code ${code} storage ${storage.join(" ")}`;
+}
+
+export function describeStep(step: FuzzStep | undefined): string {
+  if (step === undefined) return "(no step)";
+  const { pc, opcode, gas, depth, stack, stackSize, address } = step;
+  const words = stack.map((word) => word.toString(16)).join(" ");
+  return `depth ${depth} ${address} pc ${pc} op 0x${opcode.toString(16).padStart(2, "0")} gas ${gas} stack(${stackSize}) ${words}`;
+}

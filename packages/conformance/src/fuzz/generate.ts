@@ -1,0 +1,133 @@
+import { concatBytes, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
+import { isEvmForkAtLeast } from "@rnode/protocol";
+import {
+  FUZZ_FORKS,
+  type FuzzAccount,
+  type FuzzAuthorization,
+  type FuzzCase,
+  type FuzzFork,
+  type FuzzTransaction,
+} from "./fuzz-case.ts";
+import { generateInitCode, generateProgram } from "./program.ts";
+import { address, Random } from "./random.ts";
+
+export const FUZZ_CHAIN_ID = 1n;
+const ETHER = 10n ** 18n;
+const BLOCK_GAS_LIMIT = 30_000_000n;
+
+/** Key number `index` of the accounts that sign. */
+export const fuzzKey = (index: number): Uint8Array => concatBytes(new Uint8Array(30), Uint8Array.of(0xfa, index + 1));
+const SIGNERS = [0, 1, 2, 3];
+/** by key */
+export const SIGNER_ADDRESSES: readonly Uint8Array[] = SIGNERS.map((index) => privateKeyToAddress(fuzzKey(index)));
+
+/** The case of a seed: the same one everywhere and always (until the generator changes). */
+export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
+  const random = new Random(seed);
+  const drawn = random.pick(FUZZ_FORKS);
+  const fork = onlyFork ?? drawn;
+  const isPrague = isEvmForkAtLeast(fork, "prague");
+  const contracts = Array.from({ length: random.between(2, 5) }, (_, index) => address((0xc0de01 + index).toString(16)));
+  const plain = [address("e0a1"), ...SIGNER_ADDRESSES];
+  const beneficiary = random.pick([address("c01bba5e"), contracts[0]!, SIGNER_ADDRESSES[0]!]);
+  const targets = [...contracts, ...contracts, ...plain, beneficiary];
+  const programOptions = { random, fork, targets, nesting: 2 };
+  const accounts: FuzzAccount[] = contracts.map((contract) => ({
+    address: contract,
+    nonce: random.oneIn(12) ? 2n ** 64n - 1n : BigInt(random.between(1, 3)),
+    balance: random.oneIn(2) ? 0n : BigInt(random.below(100_000)),
+    code: generateProgram({ ...programOptions, statements: random.between(2, 45) }),
+    storage: [0n, 1n, 2n, 3n].filter(() => random.oneIn(2)).map((slot) => [slot, BigInt(random.between(1, 3))] as const),
+  }));
+  for (const [index, signer] of SIGNER_ADDRESSES.entries()) {
+    const isDelegated = isPrague && index > 0 && random.oneIn(2);
+    if (index > 1 && random.oneIn(3)) continue;
+    accounts.push({
+      address: signer,
+      nonce: BigInt(random.below(3)) + (isDelegated ? 1n : 0n),
+      balance: index === 0 ? 1000n * ETHER : BigInt(random.between(1, 9000)),
+      code: isDelegated ? concatBytes(hexToBytes("0xef0100"), random.pick(targets)) : new Uint8Array(0),
+      storage: isDelegated && random.oneIn(2) ? [[0n, 1n]] : [],
+    });
+  }
+  const baseFeePerGas = random.oneIn(3) ? 0n : BigInt(random.between(1, 1000));
+  const transactions = Array.from(
+    {
+      length: random.weighted([
+        [5, 1],
+        [3, 2],
+        [2, 3],
+      ]),
+    },
+    () => generateTransaction(random, fork, targets, contracts, baseFeePerGas),
+  );
+  return {
+    seed,
+    fork,
+    environment: {
+      number: 1000n,
+      timestamp: BigInt(random.between(1_700_000_000, 1_800_000_000)),
+      beneficiary,
+      gasLimit: BLOCK_GAS_LIMIT,
+      baseFeePerGas,
+      difficulty: isEvmForkAtLeast(fork, "paris") ? 0n : BigInt(random.below(1_000_000)),
+      prevRandao: random.bytes(32),
+      blobBaseFee: 1n,
+    },
+    accounts,
+    sender: SIGNER_ADDRESSES[0]!,
+    transactions,
+  };
+}
+
+function generateTransaction(
+  random: Random,
+  fork: FuzzFork,
+  targets: readonly Uint8Array[],
+  contracts: readonly Uint8Array[],
+  baseFeePerGas: bigint,
+): FuzzTransaction {
+  const isCreation = random.oneIn(8);
+  const authorizations =
+    !isCreation && isEvmForkAtLeast(fork, "prague") && random.oneIn(3)
+      ? Array.from({ length: random.between(1, 4) }, () => generateAuthorization(random, targets))
+      : undefined;
+  const to = random.oneIn(5) ? random.pick(targets) : random.pick(contracts);
+  const data = isCreation
+    ? generateInitCode({ random, fork, targets, statements: 0, nesting: 2 })
+    : random.bytes(random.oneIn(3) ? 0 : random.below(130));
+  const gasLimit = random.weighted([
+    [2, random.between(21_000, 80_000)],
+    [5, random.between(80_000, 400_000)],
+    [3, random.between(400_000, 1_500_000)],
+  ]);
+  const tipCap = BigInt(random.below(50));
+  return {
+    to: isCreation ? undefined : to,
+    data,
+    value: random.oneIn(2) ? 0n : BigInt(random.below(100_000)),
+    gasLimit: BigInt(gasLimit),
+    maxFeePerGas: baseFeePerGas + tipCap,
+    maxPriorityFeePerGas: random.oneIn(2) ? tipCap : BigInt(random.below(Number(tipCap) + 1)),
+    accessList: random.oneIn(3)
+      ? Array.from({ length: random.below(4) }, () => ({
+          address: random.pick(targets),
+          storageKeys: Array.from({ length: random.below(3) }, () => {
+            const key = new Uint8Array(32);
+            key[31] = random.below(4);
+            return key;
+          }),
+        }))
+      : [],
+    authorizations,
+  };
+}
+
+function generateAuthorization(random: Random, targets: readonly Uint8Array[]): FuzzAuthorization {
+  return {
+    chainId: random.pick([0n, FUZZ_CHAIN_ID, FUZZ_CHAIN_ID, FUZZ_CHAIN_ID + 1n]),
+    address: random.oneIn(6) ? new Uint8Array(20) : random.pick(targets),
+    nonce: random.oneIn(15) ? 2n ** 64n - 1n : BigInt(random.below(4)),
+    signer: random.below(SIGNER_ADDRESSES.length),
+  };
+}
