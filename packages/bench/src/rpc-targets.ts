@@ -80,7 +80,8 @@ export async function startAnvilTarget({ chainId, gasLimit, timestampSec, rich }
   return { name: "anvil", pid: child.pid!, port, url, mine: async () => void (await rpcCall(url, "evm_mine")), stop };
 }
 
-export async function startRengineTarget(options: TargetOptions): Promise<RpcTarget> {
+/** @param nodeArgs for Node: profiling */
+export async function startRengineTarget(options: TargetOptions, nodeArgs: readonly string[] = []): Promise<RpcTarget> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-rpc-"));
   const [port, enginePort] = [await freePort(), await freePort()];
   const genesisPath = join(folder, "genesis.json");
@@ -89,6 +90,7 @@ export async function startRengineTarget(options: TargetOptions): Promise<RpcTar
   const child = spawn(
     process.execPath,
     [
+      ...nodeArgs,
       entry,
       `--chain=${genesisPath}`,
       `--datadir=${join(folder, "data")}`,

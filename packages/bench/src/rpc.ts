@@ -45,6 +45,7 @@ export async function main(args: readonly string[]): Promise<number> {
       connections: { type: "string", default: "1,16,256" },
       only: { type: "string" },
       "no-anvil": { type: "boolean", default: false },
+      "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
@@ -56,9 +57,10 @@ export async function main(args: readonly string[]): Promise<number> {
     timestampSec: 1_700_000_000,
     rich: senders.map(({ address }) => bytesToHex(address)),
   };
+  const profileTo = values["cpu-prof"];
   const targets: RpcTarget[] = [];
   try {
-    targets.push(await startRengineTarget(options));
+    targets.push(await startRengineTarget(options, profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`]));
     if (!values["no-anvil"]) targets.push(await startAnvilTarget(options));
     const chain = await prepare(targets, senders, Number(values.blocks), log);
     const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || name.includes(values.only));

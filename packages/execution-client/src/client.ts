@@ -26,6 +26,7 @@ import type { Profile } from "./profile/profile.ts";
 import { PROFILE_G } from "./profile/profile-g.ts";
 import { PROFILE_R } from "./profile/profile-r.ts";
 import type { ReadBackend } from "./rpc/backend.ts";
+import { withBlockCache } from "./rpc/block-cache.ts";
 import { CallService } from "./rpc/call-service.ts";
 import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
 import { GasPriceOracle } from "./rpc/gas-price.ts";
@@ -130,7 +131,7 @@ async function start(
     });
   }
 
-  const backend: ReadBackend = { profile, chain, store };
+  const backend: ReadBackend = { profile, chain: withBlockCache(chain, store), store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
   const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins

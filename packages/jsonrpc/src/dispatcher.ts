@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import type { RpcDialect } from "./dialect.ts";
+import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
 import { RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { ShapeError } from "./shape.ts";
@@ -95,7 +96,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       const args = readArguments(declared.params, params, dialect);
       const returned = declared.handler(args, context);
       const result: unknown = returned instanceof Promise ? await returned : returned;
-      const json = result === undefined ? "null" : JSON.stringify(result);
+      const json = result === undefined ? "null" : result instanceof JsonText ? result.text : JSON.stringify(result);
       if (json.length > limits.maxResponseBytes) return { kind: "error", error: dialect.responseTooLarge(limits.maxResponseBytes) };
       return { kind: "result", json };
     } catch (error) {

@@ -76,8 +76,8 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {
   if (response.headersSent || response.destroyed) return;
-  const body = Buffer.from(text, "utf8");
-  response.writeHead(status, { "content-type": type, "content-length": body.length }).end(body);
+  // PERF: a string leaves together with the head in one write; a buffer would be a second one.
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text, "utf8") }).end(text, "utf8");
 }
 
 const sendText = (response: ServerResponse, status: number, text: string): void =>

@@ -1,5 +1,6 @@
 export * from "./dialect.ts";
 export type { HealthReport } from "./http-listener.ts";
+export * from "./json-text.ts";
 export * from "./jwt.ts";
 export * from "./jwt-secret-file.ts";
 export * from "./method-table.ts";

@@ -24,22 +24,25 @@ export interface LogPlace {
 
 /** @param removed the block left the canonical chain */
 export function logToJson(profile: Profile, log: Log, place: LogPlace, removed = false): JsonObject {
-  return {
+  const { block } = place;
+  const json: JsonObject = {
     address: bytesToHex(log.address),
     topics: log.topics.map(bytesToHex),
     data: bytesToHex(log.data),
-    blockHash: bytesToHex(place.block.hash),
-    blockNumber: toQuantity(place.block.number),
-    ...(profile.log.hasBlockTimestamp && { blockTimestamp: toQuantity(place.block.timestamp) }),
-    transactionHash: bytesToHex(place.transactionHash),
-    transactionIndex: toQuantity(place.transactionIndex),
-    logIndex: toQuantity(place.logIndex),
-    removed,
+    blockHash: block.hashHex ?? bytesToHex(block.hash),
+    blockNumber: toQuantity(block.number),
   };
+  if (profile.log.hasBlockTimestamp) json.blockTimestamp = toQuantity(block.timestamp);
+  json.transactionHash = bytesToHex(place.transactionHash);
+  json.transactionIndex = toQuantity(place.transactionIndex);
+  json.logIndex = toQuantity(place.logIndex);
+  json.removed = removed;
+  return json;
 }
 
 export const placeOf = ({ hash, block: { header } }: StoredBlock): BlockPlace => ({
   hash,
+  hashHex: bytesToHex(hash),
   number: header.number,
   timestamp: header.timestamp,
   baseFeePerGas: header.baseFeePerGas,

@@ -1,5 +1,5 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
-import { booleanShape, countShape, hashShape, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { booleanShape, countShape, hashShape, JsonText, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { encodeTransaction } from "@rnode/protocol";
 import { blockToJson, headerToJson } from "../json/block-json.ts";
@@ -33,9 +33,16 @@ const SYNC_STAGES = [
 export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): MethodTable {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
-  const block = (selector: BlockSelector, full: boolean | undefined): JsonObject | null => {
+  const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
+  const block = (selector: BlockSelector, full: boolean | undefined): JsonText | null => {
     const stored = chain.resolve(selector);
     if (stored === undefined) return null;
+    const known = texts[full ? "full" : "hashes"];
+    let text = known.get(stored);
+    if (text === undefined) known.set(stored, (text = new JsonText(JSON.stringify(blockJson(stored, full)))));
+    return text;
+  };
+  const blockJson = (stored: StoredBlock, full: boolean | undefined): JsonObject => {
     const isMerged = stored.block.header.difficulty === 0n && chain.config.optimism !== undefined;
     const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(stored.hash);
     return blockToJson(profile, stored, { full: full ?? false, totalDifficulty });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { HeadChange } from "@rnode/chain";
+import type { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -64,7 +65,7 @@ export class FilterRegistry {
   }
 
   /** All logs of a log filter. @throws {RpcError} filter not found */
-  logs(id: string): JsonObject[] {
+  logs(id: string): JsonText {
     const { filter } = this.#polled(id);
     if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
     return queryLogs(this.#backend, filter.filter, this.#limits);

@@ -1,9 +1,9 @@
 import type { BlockSelector } from "@rnode/chain";
-import type { JsonObject } from "../json/transaction-json.ts";
+import { JsonText } from "@rnode/jsonrpc";
 import type { LogQueryFault } from "../profile/profile.ts";
 import { type ReadBackend, requireBlock, rpcError } from "./backend.ts";
 import { LATEST } from "./block-selector.ts";
-import { type LogFilter, logsOfBlock } from "./log-filter.ts";
+import { type LogFilter, logTextsOfBlock } from "./log-filter.ts";
 
 export interface LogLimits {
   readonly maxBlocks: number;
@@ -11,7 +11,7 @@ export interface LogLimits {
 }
 
 /** `eth_getLogs`. Reads only blocks that the index names. @throws {RpcError} */
-export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLimits): JsonObject[] {
+export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLimits): JsonText {
   const { profile, chain, store } = backend;
   const refuse = (fault: LogQueryFault): never => {
     throw rpcError(profile.errors.logQuery(fault));
@@ -19,7 +19,7 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (filter.blockHash !== undefined) {
     if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
     const stored = requireBlock(backend, { kind: "hash", hash: filter.blockHash, requireCanonical: false });
-    return logsOfBlock(profile, stored, filter);
+    return arrayText(logTextsOfBlock(profile, stored, filter));
   }
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
@@ -31,18 +31,20 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (last - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
-  const logs: JsonObject[] = [];
+  const logs: string[] = [];
   for (const number of store.blocksWithLogs({ addresses: filter.addresses, topics: filter.topics }, from, last)) {
     const stored = chain.resolve({ kind: "number", number });
     if (stored === undefined) continue; // a reorganisation in between made the chain shorter
-    const found = logsOfBlock(profile, stored, filter);
+    const found = logTextsOfBlock(profile, stored, filter);
     if (logs.length + found.length > maxLogs && last > from) {
       refuse({ kind: "too-many-logs", limit: maxLogs, fromBlock: from, toBlock: Math.max(from, number - 1) });
     }
-    logs.push(...found);
+    for (const log of found) logs.push(log);
   }
-  return logs;
+  return arrayText(logs);
 }
+
+const arrayText = (texts: readonly string[]): JsonText => new JsonText(`[${texts.join(",")}]`);
 
 function numberOf(backend: ReadBackend, selector: BlockSelector): number {
   if (selector.kind === "number") return selector.number;

@@ -1,0 +1,71 @@
+import type { StoredBlock } from "@rnode/chain";
+import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { ReadBackend } from "./backend.ts";
+
+/** Transactions of all blocks that are kept, and one a block. */
+const MAX_WEIGHT = 16_384;
+
+/**
+ * The chain as reading methods see it, with the blocks asked for last kept decoded: most requests are about the newest ones. What is computed
+ * from a block can be kept with it (a WeakMap by the block), because it is the same object every time.
+ */
+export function withBlockCache(
+  chain: ReadBackend["chain"],
+  store: Pick<ReadBackend["store"], "readCanonicalHash">,
+): ReadBackend["chain"] {
+  /** by hash; least recently used first */
+  const blocks = new Map<string, StoredBlock>();
+  let weight = 0;
+  const weightOf = ({ block }: StoredBlock): number => 1 + block.transactions.length;
+  const forget = (key: string): void => {
+    const stored = blocks.get(key);
+    if (stored === undefined) return;
+    blocks.delete(key);
+    weight -= weightOf(stored);
+  };
+  const remember = (key: string, stored: StoredBlock): void => {
+    forget(key);
+    blocks.set(key, stored);
+    weight += weightOf(stored);
+    for (const oldest of blocks.keys()) {
+      if (weight <= MAX_WEIGHT || oldest === key) break;
+      forget(oldest);
+    }
+  };
+  chain.onHeadChange(({ removed }) => {
+    for (const { hash } of removed) forget(bytesToHex(hash));
+  });
+  const isCanonical = ({ hash, block }: StoredBlock): boolean => {
+    const canonical = store.readCanonicalHash(block.header.number);
+    return canonical !== undefined && equalBytes(canonical, hash);
+  };
+
+  const resolve: ReadBackend["chain"]["resolve"] = (selector) => {
+    let hash: Uint8Array | undefined;
+    if (selector.kind === "number") hash = store.readCanonicalHash(selector.number);
+    else if (selector.kind === "hash") hash = selector.hash;
+    else if (selector.tag === "latest") hash = hexToBytes(chain.head().hash);
+    if (hash === undefined) return chain.resolve(selector);
+    const key = bytesToHex(hash);
+    const kept = blocks.get(key);
+    if (kept !== undefined) {
+      if (selector.kind === "hash" && selector.requireCanonical && !isCanonical(kept)) return undefined;
+      blocks.delete(key);
+      blocks.set(key, kept);
+      return kept;
+    }
+    const stored = chain.resolve(selector);
+    if (stored !== undefined) remember(bytesToHex(stored.hash), stored);
+    return stored;
+  };
+  return {
+    config: chain.config,
+    genesis: chain.genesis,
+    head: () => chain.head(),
+    resolve,
+    headerOf: (selector) => chain.headerOf(selector),
+    stateAt: (block) => chain.stateAt(block),
+    trieNodesAt: (block) => chain.trieNodesAt(block),
+    onHeadChange: (listener) => chain.onHeadChange(listener),
+  };
+}
