@@ -4,6 +4,7 @@
  */
 export { bn254Add, bn254Multiply } from "./bn254-g1";
 export { pairingCheck as bn254Pairing } from "./bn254-pairing";
+export { modexp } from "./modexp";
 
 /** Above the static data (--memoryBase, --lowMemoryLimit). */
 const BUFFER: usize = 65536;

@@ -74,6 +74,7 @@ export interface PrecompileExports {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
+  modexp(bytes: number, limbs: number, exponentBytes: number): number;
 }
 
 export function instantiatePrecompiles(module: EvmModule): PrecompileExports {

@@ -1,4 +1,5 @@
-import { bigintToBytes, bytesToBigint } from "@rnode/primitives";
+import { bigintToBytes, bytesToBigint, isZeroBytes } from "@rnode/primitives";
+import type { Arithmetic } from "./arithmetic.ts";
 import { type Precompile, paddedSlice, UNPAYABLE } from "./precompile.ts";
 
 /** Lengths of base, exponent and modulus are words at the start of the input. */
@@ -63,7 +64,7 @@ function osakaGas(input: Uint8Array): bigint {
   return max(500n, complexity * max(iterations(input, lengths, 16n), 1n));
 }
 
-function run(input: Uint8Array): Uint8Array | undefined {
+function run(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefined {
   const lengths = lengthsOf(input);
   if (lengths.modulus === 0n) return new Uint8Array(0);
   // Without base and modulus the price does not depend on the exponent, which may then have any length.
@@ -74,29 +75,62 @@ function run(input: Uint8Array): Uint8Array | undefined {
   const modulus = part(HEADER_BYTES + baseBytes + exponentBytes, modulusBytes);
   if (modulus === 0n) return new Uint8Array(modulusBytes);
   const base = part(HEADER_BYTES, baseBytes);
-  const exponent = part(HEADER_BYTES + baseBytes, exponentBytes);
-  return bigintToBytes(modularPower(base, exponent, modulus), modulusBytes);
+  const exponent = paddedSlice(input, HEADER_BYTES + baseBytes, exponentBytes);
+  return bigintToBytes(modularPower(arithmetic, base, exponent, modulus), modulusBytes);
+}
+
+/** Longest modulus for the arithmetic in WebAssembly (assembly/precompiles/modexp.ts). */
+const MAX_LIMBS = 64;
+const limbsOf = (bits: number): number => Math.ceil(bits / 32);
+
+/** base ^ exponent mod modulus; the exponent big-endian, the modulus not 0 */
+export function modularPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
+  if (modulus === 1n) return 0n;
+  const reduced = base % modulus;
+  if (isZeroBytes(exponent)) return 1n;
+  if (reduced <= 1n) return reduced;
+  if (limbsOf(bitLength(modulus)) > MAX_LIMBS) return longModularPower(reduced, bytesToBigint(exponent), modulus);
+  const twos = trailingZeros(modulus);
+  const odd = modulus >> BigInt(twos);
+  if (twos === 0) return oddPower(arithmetic, reduced, exponent, odd);
+  const mask = (1n << BigInt(twos)) - 1n;
+  const low = arithmetic.power(reduced & mask, exponent, undefined, limbsOf(twos)) & mask;
+  if (odd === 1n) return low;
+  // Chinese remainders: high + odd·k ≡ low modulo 2^twos
+  const high = oddPower(arithmetic, reduced % odd, exponent, odd);
+  return high + odd * (((low - high) * inversePowerOfTwo(odd, twos)) & mask);
+}
+
+function oddPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
+  return arithmetic.power(base, exponent, modulus, limbsOf(bitLength(modulus)));
+}
+
+function trailingZeros(value: bigint): number {
+  return bitLength(value & -value) - 1;
+}
+
+/** 1 / odd mod 2^bits, by Newton's iteration */
+function inversePowerOfTwo(odd: bigint, bits: number): bigint {
+  let inverse = odd; // right in the lowest three bits
+  for (let known = 3; known < bits; known *= 2) inverse = BigInt.asUintN(bits, inverse * (2n - odd * inverse));
+  return inverse;
 }
 
 const WINDOW_BITS = 4;
 
-/** base ^ exponent mod modulus: left to right, a window of four bits at a time. */
-export function modularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  if (modulus === 1n) return 0n;
-  const reduced = base % modulus;
-  if (exponent === 0n) return 1n;
-  if (reduced <= 1n) return reduced;
+/** Left to right, a window of four bits at a time; base and exponent not 0. */
+function longModularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
   const digits = exponent.toString(16);
   if (digits.length <= 8) {
     let result = 1n;
     for (const bit of exponent.toString(2)) {
       result = (result * result) % modulus;
-      if (bit === "1") result = (result * reduced) % modulus;
+      if (bit === "1") result = (result * base) % modulus;
     }
     return result;
   }
-  const powers = [1n, reduced];
-  for (let i = 2; i < 1 << WINDOW_BITS; i++) powers.push((powers[i - 1]! * reduced) % modulus);
+  const powers = [1n, base];
+  for (let i = 2; i < 1 << WINDOW_BITS; i++) powers.push((powers[i - 1]! * base) % modulus);
   let result = powers[Number.parseInt(digits[0]!, 16)]!;
   for (let i = 1; i < digits.length; i++) {
     for (let bit = 0; bit < WINDOW_BITS; bit++) result = (result * result) % modulus;
@@ -107,6 +141,10 @@ export function modularPower(base: bigint, exponent: bigint, modulus: bigint): b
 }
 
 /** 0x05: lengths of base, exponent, modulus ‖ base ‖ exponent ‖ modulus → base ^ exponent mod modulus */
-export const modexpByzantium: Precompile = { gas: byzantiumGas, run };
-export const modexpBerlin: Precompile = { gas: berlinGas, run };
-export const modexpOsaka: Precompile = { gas: osakaGas, run };
+const modexp =
+  (gas: (input: Uint8Array) => bigint) =>
+  (arithmetic: Arithmetic): Precompile => ({ gas, run: (input) => run(arithmetic, input) });
+
+export const modexpByzantium = modexp(byzantiumGas);
+export const modexpBerlin = modexp(berlinGas);
+export const modexpOsaka = modexp(osakaGas);

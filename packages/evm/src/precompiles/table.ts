@@ -48,7 +48,7 @@ export function createPrecompiles(
   if (isAtLeast("byzantium")) {
     const isIstanbul = isAtLeast("istanbul");
     last = isIstanbul ? 9 : 8;
-    table.set(0x05, isAtLeast("osaka") ? modexpOsaka : isAtLeast("berlin") ? modexpBerlin : modexpByzantium);
+    table.set(0x05, (isAtLeast("osaka") ? modexpOsaka : isAtLeast("berlin") ? modexpBerlin : modexpByzantium)(arithmetic));
     table.set(0x06, bn254Add(arithmetic, isIstanbul));
     table.set(0x07, bn254Multiply(arithmetic, isIstanbul));
     table.set(0x08, bn254Pairing(arithmetic, isIstanbul, bn254PairingLimit(op)));

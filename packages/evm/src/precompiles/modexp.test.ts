@@ -1,0 +1,85 @@
+import { bigintToBytes, concatBytes } from "@rnode/primitives";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { instantiatePrecompiles } from "../engine/module.ts";
+import { engineModule } from "../testing/engine.ts";
+import { Arithmetic } from "./arithmetic.ts";
+import { modexpBerlin, modexpByzantium, modexpOsaka } from "./modexp.ts";
+
+const arithmetic = new Arithmetic(instantiatePrecompiles(engineModule));
+const berlin = modexpBerlin(arithmetic);
+
+const word = (value: number) => bigintToBytes(BigInt(value), 32);
+
+function input(base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array): Uint8Array {
+  return concatBytes(word(base.length), word(exponent.length), word(modulus.length), base, exponent, modulus);
+}
+
+const toBigint = (bytes: Uint8Array) => [...bytes].reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+
+/** One bit at a time, by division. */
+function reference(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  let result = 1n % modulus;
+  for (const bit of exponent.toString(2)) {
+    result = (result * result) % modulus;
+    if (bit === "1") result = (result * base) % modulus;
+  }
+  return result;
+}
+
+const numbers = (maxLength: number) =>
+  fc
+    .tuple(
+      fc.uint8Array({ maxLength }),
+      fc.constantFrom("as it is", "ones", "zeros", "even", "power of two"),
+      fc.nat({ max: maxLength }),
+    )
+    .map(([bytes, kind, at]) => {
+      const copy = bytes.slice();
+      if (kind === "ones") copy.fill(255, at);
+      if (kind === "zeros") copy.fill(0, at);
+      if (kind === "even" && copy.length > 0) copy[copy.length - 1]! &= 0xf0;
+      if (kind === "power of two") {
+        copy.fill(0);
+        if (at < copy.length) copy[at] = 16;
+      }
+      return copy;
+    });
+
+describe("modexp", () => {
+  it.each([8, 40, 130, 300])("agrees with plain arithmetic, up to %i bytes", (length) => {
+    fc.assert(
+      fc.property(numbers(length), numbers(40), numbers(length), (base, exponent, modulus) => {
+        const m = toBigint(modulus);
+        const wanted = m === 0n ? 0n : reference(toBigint(base), toBigint(exponent), m);
+        expect(berlin.run(input(base, exponent, modulus))).toEqual(bigintToBytes(wanted, modulus.length));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("reads zeros after the end of its input", () => {
+    const full = input(new Uint8Array([3]), new Uint8Array([2, 0]), new Uint8Array([1, 0, 0]));
+    expect(berlin.run(full.subarray(0, full.length - 2))).toEqual(berlin.run(full));
+    expect(berlin.run(new Uint8Array(0))).toEqual(new Uint8Array(0));
+  });
+
+  it.each([
+    ["0^0 mod 5", [0], [0], [5], 1],
+    ["0^0 mod 1", [0], [0], [1], 0],
+    ["7^0 mod 0", [7], [0], [0], 0],
+    ["0^3 mod 7", [0], [3], [7], 0],
+    ["3^5 mod 2", [3], [5], [2], 1],
+    ["3^5 mod 128", [3], [5], [128], 243 - 128],
+  ])("%s", (_, base, exponent, modulus, wanted) => {
+    const bytes = (values: number[]) => Uint8Array.from(values);
+    expect(berlin.run(input(bytes(base), bytes(exponent), bytes(modulus)))).toEqual(bytes([wanted]));
+  });
+
+  it("is priced by EIP-198, EIP-2565 and EIP-7883", () => {
+    const data = input(new Uint8Array(64).fill(255), new Uint8Array(32).fill(255), new Uint8Array(64).fill(255));
+    expect(modexpByzantium(arithmetic).gas(data)).toBe((64n * 64n * 255n) / 20n);
+    expect(berlin.gas(data)).toBe((8n * 8n * 255n) / 3n);
+    expect(modexpOsaka(arithmetic).gas(data)).toBe(2n * 8n * 8n * 255n);
+  });
+});
