@@ -14,6 +14,7 @@ import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
+import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
 
 /** What `--http.api` and `--ws.api` may list. */
@@ -35,7 +36,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
   web3: web3Methods,
   debug: (services) => ({ ...debugRawMethods(services), ...debugTraceMethods(services) }),
   txpool: txpoolMethods,
-  trace: () => ({}),
+  trace: traceMethods,
   miner: minerMethods,
 };
 

@@ -15,7 +15,7 @@ const DEFAULT_TIMEOUT_MS = 5000;
 /** What one transaction of a block gave. */
 export interface TransactionTrace {
   readonly index: number;
-  readonly transaction: Transaction;
+  readonly hash: Uint8Array;
   readonly result: unknown;
 }
 
@@ -55,8 +55,9 @@ export class TraceService {
   /** `debug_traceBlock…`. @throws {RpcError} */
   debugBlock(stored: TraceableBlock, request: TraceRequest): { readonly txHash: string; readonly result: unknown }[] {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs }).map(({ transaction, result }) => ({
-      txHash: bytesToHex(hashTransaction(transaction)),
+    if (stored.block.header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs }).map(({ hash, result }) => ({
+      txHash: bytesToHex(hash),
       result,
     }));
   }
@@ -77,6 +78,7 @@ export class TraceService {
   traceBlock(stored: TraceableBlock, { newTracer, timeoutMs, only }: BlockTraceOptions): TransactionTrace[] {
     const { block, senders, hash } = stored;
     const { header, transactions } = block;
+    if (transactions.length === 0) return [];
     const watcher = new TracerSwitch(this.#nowMs);
     const run = this.beginBlock(stored, watcher);
     const traces: TransactionTrace[] = [];
@@ -100,7 +102,7 @@ export class TraceService {
       watcher.rest();
       if (applied.kind === "rejected")
         throw new Error(`transaction ${index} of block ${header.number} is rejected when traced: ${applied.reason}`);
-      if (tracer !== undefined) traces.push({ index, transaction, result: tracer.result(applied.outcome) });
+      if (tracer !== undefined) traces.push({ index, hash: hashTransaction(transaction), result: tracer.result(applied.outcome) });
     }
     return traces;
   }
@@ -131,7 +133,6 @@ export class TraceService {
   beginBlock({ block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
     const { header } = block;
     const parent: BlockSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false };
-    if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
     const { header: parentHeader } = requireHeader(this.#backend, parent);
     this.#engine.setTracer(watcher);
     return new BlockRun({

@@ -1,0 +1,212 @@
+import type { StoredBlock } from "@rnode/chain";
+import {
+  addressShape,
+  arrayShape,
+  countShape,
+  dataShape,
+  hashShape,
+  INVALID_PARAMS,
+  type MethodTable,
+  mapShape,
+  method,
+  numberShape,
+  objectShape,
+  optionalParam,
+  param,
+  RpcError,
+  type Shape,
+  ShapeError,
+  shape,
+  wordShape,
+} from "@rnode/jsonrpc";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { findTransaction, requireHeader, rpcError } from "../rpc/backend.ts";
+import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
+import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideShape } from "../rpc/call-request.ts";
+import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
+import type { RpcServices } from "./services.ts";
+
+/** blocks of one `trace_filter` */
+const MAX_FILTER_BLOCKS = 100;
+
+const typesShape: Shape<ReadonlySet<TraceType>> = mapShape(arrayShape(wordShape(...TRACE_TYPES)), (types) => new Set(types));
+
+/** A pair, as an array: a call and what to trace of it. */
+const callPairShape: Shape<{ readonly call: CallRequest; readonly types: ReadonlySet<TraceType> }> = shape(
+  { type: "array", prefixItems: [callRequestShape.schema, typesShape.schema], minItems: 2, maxItems: 2 },
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) throw new ShapeError("expected [call, types]");
+    return { call: callRequestShape.parse(value[0]), types: typesShape.parse(value[1]) };
+  },
+);
+
+/** An index: a quantity, or a plain number. */
+const indexShape: Shape<number> = shape({ oneOf: [countShape.schema, numberShape.schema] }, (value) =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
+);
+
+const filterShape = objectShape(
+  {},
+  {
+    fromBlock: blockSelectorShape,
+    toBlock: blockSelectorShape,
+    fromAddress: arrayShape(addressShape),
+    toAddress: arrayShape(addressShape),
+    mode: wordShape("union", "intersection"),
+    after: indexShape,
+    count: indexShape,
+  },
+);
+type Filter = ReturnType<typeof filterShape.parse>;
+
+/** Parity's traces, as Reth serves them. */
+export function traceMethods(services: RpcServices): MethodTable {
+  const { backend, traces } = services;
+  const { profile, chain } = backend;
+  const types = param("types", typesShape);
+  const block = optionalParam("block", blockSelectorShape);
+  const replayer = (wanted: ReadonlySet<TraceType>) => (rules: ConstructorParameters<typeof ReplayTracer>[2]) =>
+    new ReplayTracer(wanted, profile.traces, rules);
+
+  const placedTraces = (stored: StoredBlock, only?: number): JsonObject[] =>
+    traces
+      .traceBlock(stored, { newTracer: () => new PlacedTracer(profile.traces), only })
+      .flatMap(({ result }) => result as JsonObject[]);
+  const ofTransaction = (hash: Uint8Array): JsonObject[] | null => {
+    const found = findTransaction(backend, hash);
+    return found === undefined ? null : placedTraces(found.stored, found.index);
+  };
+
+  return {
+    trace_block: method({
+      params: [param("block", blockSelectorShape)],
+      handler: ([selector]) => {
+        const stored = chain.resolve(selector);
+        return stored === undefined ? null : placedTraces(stored);
+      },
+    }),
+    trace_transaction: method({ params: [param("hash", hashShape)], handler: ([hash]) => ofTransaction(hash) }),
+    trace_get: method({
+      params: [param("hash", hashShape), param("indices", arrayShape(indexShape))],
+      summary: "One trace of a transaction by its position in the list; several indices find none.",
+      handler: ([hash, indices]) => (indices.length === 1 ? (ofTransaction(hash)?.[indices[0]!] ?? null) : null),
+    }),
+    trace_filter: method({
+      params: [param("filter", filterShape)],
+      handler: ([filter]) => filtered(services, filter, placedTraces),
+    }),
+    trace_replayTransaction: method({
+      params: [param("hash", hashShape), types],
+      handler: ([hash, wanted]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
+        return traces.traceBlock(found.stored, { newTracer: replayer(wanted), only: found.index })[0]!.result;
+      },
+    }),
+    trace_replayBlockTransactions: method({
+      params: [param("block", blockSelectorShape), types],
+      handler: ([selector, wanted]) => {
+        const stored = chain.resolve(selector);
+        if (stored === undefined) return null;
+        return traces
+          .traceBlock(stored, { newTracer: replayer(wanted) })
+          .map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
+      },
+    }),
+    trace_call: method({
+      params: [
+        param("call", callRequestShape),
+        types,
+        block,
+        optionalParam("stateOverrides", stateOverrideShape),
+        optionalParam("blockOverrides", blockOverrideShape),
+      ],
+      handler: ([call, wanted, selector, state, blockOverride]) =>
+        traces.traceCalls([{ call, newTracer: replayer(wanted) }], selector ?? LATEST, { state, block: blockOverride })[0]!.result,
+    }),
+    trace_callMany: method({
+      params: [param("calls", arrayShape(callPairShape)), block],
+      summary: "Calls one after another, each on the state that the one before left.",
+      handler: ([calls, selector]) =>
+        traces
+          .traceCalls(
+            calls.map(({ call, types: wanted }) => ({ call, newTracer: replayer(wanted) })),
+            selector ?? LATEST,
+          )
+          .map(({ result }) => result),
+    }),
+    trace_rawTransaction: method({
+      params: [param("transaction", dataShape), types, block],
+      handler: ([raw, wanted, selector]) =>
+        traces.traceCalls([{ call: callOfRaw(raw, services), newTracer: replayer(wanted) }], selector ?? LATEST)[0]!.result,
+    }),
+  };
+}
+
+/** @throws {RpcError} undecodable, a deposit, badly signed: as for `eth_sendRawTransaction` */
+function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {
+  const { submission } = backend.profile.errors;
+  let tx: SignedTransaction;
+  let from: Uint8Array;
+  try {
+    const decoded = decodeTransaction(raw);
+    if (decoded.type === 0x7e) throw rpcError(submission({ kind: "type-not-supported" }));
+    tx = decoded;
+    from = recoverSender(tx);
+  } catch (error) {
+    if (isCodedError(error)) throw rpcError(submission({ kind: "undecodable", reason: error.message }));
+    throw error;
+  }
+  const { to, value, data, gasLimit, nonce } = tx;
+  return {
+    ...callRequestShape.parse({}),
+    from,
+    to,
+    value,
+    data,
+    gas: gasLimit,
+    nonce,
+    ...("gasPrice" in tx
+      ? { gasPrice: tx.gasPrice }
+      : { maxFeePerGas: tx.maxFeePerGas, maxPriorityFeePerGas: tx.maxPriorityFeePerGas }),
+    ...("accessList" in tx && { accessList: [...tx.accessList] }),
+    ...(tx.type === 0x04 && { authorizationList: [...tx.authorizationList] }),
+  };
+}
+
+function filtered({ backend }: RpcServices, filter: Filter, tracesOf: (stored: StoredBlock) => JsonObject[]): JsonObject[] {
+  const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
+  const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
+  if (from > to) throw new RpcError(INVALID_PARAMS, "invalid parameters: fromBlock cannot be greater than toBlock");
+  if (to - from + 1 > MAX_FILTER_BLOCKS) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      `Block range too large; currently limited to ${MAX_FILTER_BLOCKS} blocks, retry with the range ${from}-${from + MAX_FILTER_BLOCKS - 1}`,
+    );
+  }
+  const matches = matcher(filter);
+  const after = filter.after ?? 0;
+  const end = filter.count === undefined ? Number.POSITIVE_INFINITY : after + filter.count;
+  const found: JsonObject[] = [];
+  for (let number = from; number <= to && found.length < end; number++) {
+    const stored = backend.chain.resolve({ kind: "number", number });
+    if (stored !== undefined) found.push(...tracesOf(stored).filter(matches));
+  }
+  return found.slice(after, end);
+}
+
+/** Addresses that are not given match all; with both, one is enough unless the mode is intersection. */
+function matcher({ fromAddress = [], toAddress = [], mode = "union" }: Filter): (trace: JsonObject) => boolean {
+  const senders = new Set<unknown>(fromAddress.map(bytesToHex));
+  const targets = new Set<unknown>(toAddress.map(bytesToHex));
+  return ({ action, result }) => {
+    const { from, to, address, refundAddress } = action as JsonObject;
+    const isFrom = senders.has(from ?? address);
+    const isTo = targets.has(to ?? refundAddress ?? (result as JsonObject | null)?.address);
+    if (senders.size === 0) return targets.size === 0 || isTo;
+    if (targets.size === 0) return isFrom;
+    return mode === "union" ? isFrom || isTo : isFrom && isTo;
+  };
+}
