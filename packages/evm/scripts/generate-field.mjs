@@ -252,7 +252,7 @@ function inverse2(a, modulus) {
   return x;
 }
 
-const FILES = { fp: "bn254-field" };
+const FILES = { fp: "bn254-field", fq: "p256-field", fn: "p256-scalars" };
 
 // Fp2 on bigints, for the constants
 const fp2 = (p) => {
@@ -302,4 +302,32 @@ function bn254() {
   ]);
 }
 
+/** The curve secp256r1 (FIPS 186-5): the field of coordinates and the field of scalars. */
+function p256() {
+  const prime = (1n << 256n) - (1n << 224n) + (1n << 192n) + (1n << 96n) - 1n;
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+  const field = new Field({ name: "fq", prime, limbs: 9, bits: 29 });
+  field.multiplications();
+  field.linear("Add", [1, 1]);
+  field.linear("Subtract", [1, -1]);
+  field.linear("SubtractDouble", [1, -2]);
+  field.linear("Negate", [-1]);
+  field.linear("Double", [2]);
+  field.linear("Triple", [3]);
+  field.linear("TimesFour", [4]);
+  field.linear("TimesEight", [8]);
+  const b = 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn;
+  const x = 0x6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296n;
+  const y = 0x4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5n;
+  field.write("The field of coordinates of secp256r1 (P-256).", [
+    ["CURVE_B", [b], "y² = x³ − 3x + b"],
+    ["GENERATOR", [x, y, 1n], "x, y, z"],
+    ["ORDER", [order], "The order of the group as an element of this field"],
+  ]);
+  const scalars = new Field({ name: "fn", prime: order, limbs: 9, bits: 29 });
+  scalars.multiplications();
+  scalars.write("The field of scalars of secp256r1 (P-256).", []);
+}
+
 bn254();
+p256();

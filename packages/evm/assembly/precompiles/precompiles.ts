@@ -5,6 +5,7 @@
 export { bn254Add, bn254Multiply } from "./bn254-g1";
 export { pairingCheck as bn254Pairing } from "./bn254-pairing";
 export { modexp } from "./modexp";
+export { p256Verify } from "./p256";
 
 /** Above the static data (--memoryBase, --lowMemoryLimit). */
 const BUFFER: usize = 65536;

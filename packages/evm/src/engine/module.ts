@@ -75,6 +75,7 @@ export interface PrecompileExports {
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
   modexp(bytes: number, limbs: number, exponentBytes: number): number;
+  p256Verify(bytes: number): number;
 }
 
 export function instantiatePrecompiles(module: EvmModule): PrecompileExports {

@@ -63,6 +63,6 @@ export function createPrecompiles(
   }
   const isOsaka = isAtLeast("osaka");
   const hasP256 = isOsaka || (op !== undefined && isOpForkAtLeast(op, "fjord"));
-  if (hasP256) table.set(P256_ADDRESS, p256Verify(isOsaka ? 6900n : 3450n));
+  if (hasP256) table.set(P256_ADDRESS, p256Verify(arithmetic, isOsaka ? 6900n : 3450n));
   return { table, last, hasP256 };
 }

@@ -1,0 +1,202 @@
+/** ECDSA on secp256r1 (EIP-7951, RIP-7212), in Jacobian coordinates: x = X/Z², y = Y/Z³; Z = 0 is infinity. */
+import {
+  CURVE_B, FQ_MODULUS, FQ_ONE, fqAdd, fqDouble, fqIsZero, fqMultiply, fqNegate, fqRead, fqSquare, fqSubtract, fqSubtractDouble,
+  fqTimesEight, fqTimesFour, fqTriple, fqCopy, GENERATOR, ORDER, FQ_LIMBS,
+} from "./p256-field";
+import { FN_MODULUS, fnInvert, fnIsZero, fnMultiply, fnPlain, fnRead } from "./p256-scalars";
+import { isBelow, normalise, readBytes } from "./field";
+
+const Y: usize = 36;
+const Z: usize = 72;
+const POINT_SIZE: usize = 108;
+const BITS = 29;
+
+const A: usize = memory.data(36, 8);
+const B: usize = memory.data(36, 8);
+const C: usize = memory.data(36, 8);
+const D: usize = memory.data(36, 8);
+const E: usize = memory.data(36, 8);
+const F: usize = memory.data(36, 8);
+const G: usize = memory.data(36, 8);
+
+@inline function copy(out: usize, p: usize): void {
+  memory.copy(out, p, POINT_SIZE);
+}
+
+/** dbl-2001-b of the Explicit-Formulas Database (a = −3); infinity stays infinity */
+function double(out: usize, p: usize): void {
+  fqSquare(A, p + Z); // δ
+  fqSquare(B, p + Y); // γ
+  fqMultiply(C, p, B); // β
+  fqSubtract(D, p, A);
+  fqAdd(E, p, A);
+  fqMultiply(D, D, E);
+  fqTriple(D, D); // α
+  fqMultiply(E, p + Y, p + Z);
+  fqDouble(out + Z, E);
+  fqTimesFour(C, C);
+  fqSquare(E, D);
+  fqSubtractDouble(out, E, C);
+  fqSubtract(C, C, out);
+  fqMultiply(C, D, C);
+  fqSquare(B, B);
+  fqTimesEight(B, B);
+  fqSubtract(out + Y, C, B);
+}
+
+/** out ← p + q, also when they are equal, opposite or infinity */
+function add(out: usize, p: usize, q: usize): void {
+  if (fqIsZero(p + Z)) return copy(out, q);
+  if (fqIsZero(q + Z)) return copy(out, p);
+  fqSquare(A, p + Z);
+  fqSquare(B, q + Z);
+  fqMultiply(C, p, B); // U1
+  fqMultiply(D, q, A);
+  fqSubtract(D, D, C); // H
+  fqMultiply(B, B, q + Z);
+  fqMultiply(B, B, p + Y); // S1
+  fqMultiply(A, A, p + Z);
+  fqMultiply(A, A, q + Y);
+  fqSubtract(A, A, B); // R
+  if (fqIsZero(D)) {
+    if (fqIsZero(A)) return double(out, p);
+    memory.fill(out, 0, POINT_SIZE);
+    return;
+  }
+  fqSquare(E, D);
+  fqMultiply(F, E, D);
+  fqMultiply(E, E, C);
+  fqSquare(G, A);
+  fqSubtract(G, G, F);
+  fqMultiply(C, p + Z, q + Z);
+  fqMultiply(out + Z, C, D);
+  fqSubtractDouble(out, G, E);
+  fqSubtract(E, E, out);
+  fqMultiply(E, E, A);
+  fqMultiply(B, B, F);
+  fqSubtract(out + Y, E, B);
+}
+
+/** Width of the non-adjacent forms of the two scalars: the generator's table of 64 points is made once. */
+const GENERATOR_WIDTH = 8;
+const KEY_WIDTH = 5;
+const GENERATOR_TABLE: usize = memory.data(6912, 8);
+const KEY_TABLE: usize = memory.data(864, 8);
+const MAX_DIGITS: i32 = 264;
+const GENERATOR_DIGITS: usize = memory.data(264);
+const KEY_DIGITS: usize = memory.data(264);
+let hasGeneratorTable: bool = false;
+
+/** table ← p, 3p, 5p … */
+function fillTable(table: usize, p: usize, count: i32): void {
+  copy(table, p);
+  double(SUM, p);
+  for (let i = 1; i < count; i++) add(table + POINT_SIZE * <usize>i, table + POINT_SIZE * <usize>(i - 1), SUM);
+}
+
+const SCALAR: usize = memory.data(40, 8);
+
+/** Digits of `width` bits, lowest first, odd or zero. @returns how many */
+function recode(digits: usize, scalar: usize, width: i32): i32 {
+  memory.fill(digits, 0, MAX_DIGITS);
+  memory.copy(SCALAR, scalar, 36);
+  const mask: u32 = (1 << BITS) - 1;
+  const half = 1 << (width - 1);
+  let length = 0;
+  for (let i = 0; i < MAX_DIGITS; i++) {
+    const lowest = load<u32>(SCALAR);
+    if (lowest & 1) {
+      let digit = <i32>(lowest & ((1 << width) - 1));
+      if (digit >= half) digit -= 2 * half;
+      store<i8>(digits + i, <i8>digit);
+      length = i + 1;
+      let carry = <i32>lowest - digit;
+      for (let j: usize = 0; ; j += 4) {
+        store<u32>(SCALAR + j, j == 32 ? <u32>carry : <u32>carry & mask);
+        carry >>= BITS;
+        if (carry == 0 || j == 32) break;
+        carry += <i32>load<u32>(SCALAR + j + 4);
+      }
+    }
+    for (let j: usize = 0; j < 32; j += 4) {
+      store<u32>(SCALAR + j, (load<u32>(SCALAR + j) >> 1) | ((load<u32>(SCALAR + j + 4) & 1) << (BITS - 1)));
+    }
+    store<u32>(SCALAR + 32, load<u32>(SCALAR + 32) >> 1);
+  }
+  return length;
+}
+
+const SUM: usize = memory.data(108, 8);
+const NEGATIVE: usize = memory.data(108, 8);
+
+function addDigit(table: usize, digit: i32): void {
+  if (digit == 0) return;
+  const entry = table + POINT_SIZE * <usize>((abs(digit) - 1) >> 1);
+  if (digit > 0) return add(SUM, SUM, entry);
+  copy(NEGATIVE, entry);
+  fqNegate(NEGATIVE + Y, NEGATIVE + Y);
+  add(SUM, SUM, NEGATIVE);
+}
+
+const R: usize = memory.data(36, 8);
+const S: usize = memory.data(36, 8);
+const H: usize = memory.data(36, 8);
+const R_PLAIN: usize = memory.data(36, 8);
+const KEY: usize = memory.data(108, 8);
+
+/** hash ‖ r ‖ s ‖ x ‖ y: 1 for a signature of the key. */
+export function p256Verify(bytes: usize): i32 {
+  if (!fnRead(R, bytes + 32) || !fnRead(S, bytes + 64)) return 0;
+  if (fnIsZero(R) || fnIsZero(S)) return 0;
+  if (!fqRead(KEY, bytes + 96) || !fqRead(KEY + Y, bytes + 128)) return 0;
+  // y² = x³ − 3x + b; zeros, which would stand for infinity, are not on the curve
+  fqSquare(A, KEY);
+  fqMultiply(A, A, KEY);
+  fqTriple(B, KEY);
+  fqSubtract(A, A, B);
+  fqAdd(A, A, CURVE_B);
+  fqSquare(B, KEY + Y);
+  fqSubtract(A, A, B);
+  if (!fqIsZero(A)) return 0;
+  fqCopy(KEY + Z, FQ_ONE);
+  // the hash may be above the order
+  readBytes(H, bytes, 32, FQ_LIMBS, BITS);
+  normalise(H, FN_MODULUS, FQ_LIMBS, BITS);
+  fnPlain(R_PLAIN, R);
+  // plain · Montgomery = plain
+  fnInvert(S, S);
+  fnMultiply(H, H, S);
+  normalise(H, FN_MODULUS, FQ_LIMBS, BITS);
+  fnMultiply(R, R_PLAIN, S);
+  normalise(R, FN_MODULUS, FQ_LIMBS, BITS);
+  if (!hasGeneratorTable) {
+    fillTable(GENERATOR_TABLE, GENERATOR, 64);
+    hasGeneratorTable = true;
+  }
+  fillTable(KEY_TABLE, KEY, 8);
+  const length = max(recode(GENERATOR_DIGITS, H, GENERATOR_WIDTH), recode(KEY_DIGITS, R, KEY_WIDTH));
+  memory.fill(SUM, 0, POINT_SIZE);
+  for (let i = length - 1; i >= 0; i--) {
+    double(SUM, SUM);
+    addDigit(GENERATOR_TABLE, load<i8>(GENERATOR_DIGITS + i));
+    addDigit(KEY_TABLE, load<i8>(KEY_DIGITS + i));
+  }
+  if (fqIsZero(SUM + Z)) return 0;
+  // X/Z² ≡ r modulo the order: X = r·Z² or, where r + order is a coordinate, X = (r + order)·Z²
+  if (!fqRead(A, bytes + 32)) return 0; // r < order < modulus
+  fqSquare(B, SUM + Z);
+  fqMultiply(C, A, B);
+  fqSubtract(C, C, SUM);
+  if (fqIsZero(C)) return 1;
+  let carry: u32 = 0;
+  for (let i: usize = 0; i < 36; i += 4) {
+    carry += load<u32>(R_PLAIN + i) + load<u32>(FN_MODULUS + i);
+    store<u32>(D + i, carry & ((1 << BITS) - 1));
+    carry >>= BITS;
+  }
+  if (!isBelow(D, FQ_MODULUS, FQ_LIMBS)) return 0;
+  fqAdd(A, A, ORDER);
+  fqMultiply(C, A, B);
+  fqSubtract(C, C, SUM);
+  return fqIsZero(C) ? 1 : 0;
+}
