@@ -197,6 +197,22 @@ describe("import and export", () => {
     expect(again.out).toEqual([`head 5 ${hashes[4]}`]);
   });
 
+  it("of blocks that are there does not go back to them", async () => {
+    const { rlp, hashes } = await makeBlocks(5);
+    writeFileSync(at("a.rlp"), concatBytes(...rlp));
+    writeFileSync(at("first.rlp"), concatBytes(...rlp.slice(0, 2)));
+    // A bad block ends the run, as a kill would, after the blocks before it were chosen again.
+    writeFileSync(at("bad.rlp"), concatBytes(...rlp.slice(0, 3), Uint8Array.of(0xc1, 0x80)));
+    const into = [`--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, "--batch=1"];
+    for (const file of ["a.rlp", "first.rlp", "a.rlp"]) {
+      expect((await run(importBlocks, ...into, at(file))).out).toEqual([`head 5 ${hashes[4]}`]);
+    }
+    expect((await run(importBlocks, ...into, at("bad.rlp"))).code).toBe(1);
+    const store = openChainStore(databasePath(at("data")), { readOnly: true });
+    expect(store.head()).toEqual({ hash: hashes[4], number: 5 });
+    await store.close();
+  });
+
   it("keeps the good blocks before a bad one, and names it", async () => {
     const { rlp, hashes } = await makeBlocks(3);
     const damaged = Uint8Array.from(rlp[2]!);

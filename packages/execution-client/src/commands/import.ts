@@ -5,6 +5,7 @@ import { type Chain, createSenderCache, initGenesis, openChain, type SenderSourc
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
+import type { ChainStore } from "@rnode/storage";
 import { type ChainSpec, genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
@@ -44,7 +45,7 @@ export const importBlocks: Command = async (args, env, io) => {
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
     );
-    for (const file of parsed.positionals) await importFile(chain, senders, file, Math.max(1, batch), io);
+    for (const file of parsed.positionals) await importFile(chain, store, senders, file, Math.max(1, batch), io);
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
     return 0;
@@ -61,7 +62,14 @@ function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): 
   }
 }
 
-async function importFile(chain: Chain, senders: SenderSource, file: string, batchSize: number, io: CommandIo): Promise<void> {
+async function importFile(
+  chain: Chain,
+  store: ChainStore,
+  senders: SenderSource,
+  file: string,
+  batchSize: number,
+  io: CommandIo,
+): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
   let pendingHead: Uint8Array | undefined;
   let pendingCount = 0;
@@ -74,8 +82,13 @@ async function importFile(chain: Chain, senders: SenderSource, file: string, bat
   try {
     for await (const { block, fileOffset } of withSenders(readBlocks(file), senders)) {
       if (block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
-      pendingHead = importOne(chain, file, block);
-      if (++pendingCount >= batchSize) commit();
+      const hash = hashHeader(block.header);
+      // Not chosen again: an OP Stack chain would go back to it, and lose what comes after.
+      if (!isCanonical(store, hash, block.header.number)) {
+        importOne(chain, file, block, hash);
+        pendingHead = hash;
+        if (++pendingCount >= batchSize) commit();
+      }
       progress.advance(block, fileOffset);
     }
   } finally {
@@ -103,15 +116,18 @@ async function* withSenders<T extends { readonly block: Block }>(
   while (ahead.length > 0) yield await take();
 }
 
-function importOne(chain: Chain, file: string, block: Block): Uint8Array {
-  const hash = hashHeader(block.header);
+function isCanonical(store: ChainStore, hash: Uint8Array, number: number): boolean {
+  const stored = store.readCanonicalHash(number);
+  return stored !== undefined && equalBytes(stored, hash);
+}
+
+function importOne(chain: Chain, file: string, block: Block, hash: Uint8Array): void {
   const status = chain.newPayload(block, hash);
   const where = `${file}: block ${block.header.number} ${bytesToHex(hash)}`;
   if (status.status === "INVALID") throw new CommandError(`${where} is invalid: ${status.validationError}`);
   if (status.status !== "VALID") {
     throw new CommandError(`${where}: its parent ${bytesToHex(block.header.parentHash)} is not in the database`);
   }
-  return hash;
 }
 
 const PROGRESS_INTERVAL_MS = 200;
