@@ -16,6 +16,8 @@ import { checkBody, checkBodyBelongs } from "./body-validation.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
 import { type BlockFault, blockFault, mismatch } from "./faults.ts";
 import { checkHeader } from "./header-validation.ts";
+import { checkMerge } from "./merge.ts";
+import { type AncestorSource, checkOmmers } from "./ommers.ts";
 import { requestsHash } from "./requests.ts";
 import { rulesOfBlock } from "./rules.ts";
 import type { SenderSource } from "./senders.ts";
@@ -35,6 +37,10 @@ export interface ParentState {
   readonly hash: Uint8Array;
   readonly reader: StateReader;
   readonly trie: ParentTrie;
+  /** for the ommers of proof-of-work blocks */
+  readonly ancestorOf: AncestorSource;
+  /** Σ difficulty up to the parent, which decides whether the merge is due; undefined: unknown, and not checked */
+  readonly totalDifficulty: () => bigint | undefined;
 }
 
 export type ExecutionVerdict =
@@ -55,10 +61,14 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
   const rules = rulesOfBlock(config, header);
   const headerFault = checkHeader(config, rules, parent.header, header);
   if (headerFault !== undefined) return invalid(headerFault);
+  const mergeFault = checkMerge(config, rules, parent, header);
+  if (mergeFault !== undefined) return invalid(mergeFault);
   const foreignBody = checkBodyBelongs(rules, block);
   if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
   const bodyFault = checkBody(rules, block);
   if (bodyFault !== undefined) return invalid(bodyFault);
+  const ommerFault = checkOmmers(config, block, parent.ancestorOf);
+  if (ommerFault !== undefined) return invalid(ommerFault);
   const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
   if (recovered.kind === "unrecoverable") {
     return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));

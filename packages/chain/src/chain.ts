@@ -33,6 +33,7 @@ import { storedGenesisHash } from "./genesis.ts";
 import { InvalidBlocks } from "./invalid-blocks.ts";
 import { LayeredState, layeredNodes } from "./layered-state.ts";
 import { LeftBlocks } from "./left-blocks.ts";
+import { TotalDifficulties } from "./merge.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
 import { createSenderCache, type SenderSource } from "./senders.ts";
 
@@ -70,6 +71,7 @@ interface Branch {
 
 class StoredChain implements Chain {
   readonly config: ChainConfig;
+  readonly #totalDifficulties = new TotalDifficulties((hash) => this.#header(hash));
   readonly genesis: StoredBlock;
   readonly #store: ChainStore;
   readonly #context: ExecutionContext;
@@ -232,6 +234,8 @@ class StoredChain implements Chain {
       hash,
       reader: view,
       trie: { stateRoot: header.stateRoot, nodes, storageRootOf: (address) => view.readAccount(address)?.storageRoot },
+      ancestorOf: (ancestor) => this.#tree.get(bytesToHex(ancestor))?.block ?? this.#store.readBlock(ancestor),
+      totalDifficulty: () => this.#totalDifficulties.of(hash),
     };
   }
 

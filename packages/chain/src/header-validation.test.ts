@@ -113,8 +113,16 @@ describe("checkHeader on an Ethereum chain", () => {
     evmForkTimes: {},
     blobSchedule: [],
   };
-  const parent: Header = { ...validPair("bedrock").parent, baseFeePerGas: undefined, difficulty: 1000n };
-  const child: Header = { ...parent, number: 101, timestamp: 1002, gasLimit: 60_000_000n, baseFeePerGas: 1_000_000_000n };
+  const parent: Header = { ...validPair("bedrock").parent, baseFeePerGas: undefined, difficulty: 2_048_000n };
+  const difficulty = 2_049_000n; // two seconds after its parent: 1/2048 more
+  const child: Header = {
+    ...parent,
+    number: 101,
+    timestamp: 1002,
+    difficulty,
+    gasLimit: 60_000_000n,
+    baseFeePerGas: 1_000_000_000n,
+  };
 
   it("doubles the gas limit and starts the base fee in the London block", () => {
     expect(checkHeader(config, rulesOfBlock(config, child), parent, child)).toBeUndefined();

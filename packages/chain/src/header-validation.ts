@@ -19,6 +19,8 @@ import {
   nextExcessBlobGas,
   type OpFork,
 } from "@rnode/protocol";
+import { checkDaoExtraData } from "./dao-fork.ts";
+import { expectedDifficulty } from "./difficulty.ts";
 import { type BlockFault, blockFault } from "./faults.ts";
 
 /** Nothing may need more than a signed 64-bit integer of gas. */
@@ -40,8 +42,8 @@ export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Head
   }
   return (
     checkGasLimit(rules, parent, header) ??
-    checkExtraData(rules, header) ??
-    checkSeal(rules, header) ??
+    checkExtraData(config, rules, header) ??
+    checkSeal(config, rules, parent, header) ??
     checkBaseFee(config, rules, parent, header) ??
     checkForkFields(config, rules, parent, header)
   );
@@ -61,10 +63,10 @@ function checkGasLimit(rules: BlockRules, parent: Header, header: Header): Block
   return undefined;
 }
 
-function checkExtraData(rules: BlockRules, header: Header): BlockFault | undefined {
+function checkExtraData(config: ChainConfig, rules: BlockRules, header: Header): BlockFault | undefined {
   const { extraData } = header;
   if (extraData.length > MAX_EXTRA_DATA_BYTES) return blockFault("extra-data-too-long", { bytes: extraData.length });
-  if (rules.op === undefined) return undefined;
+  if (rules.op === undefined) return checkDaoExtraData(config, header);
   if (!isOpForkAtLeast(rules.op, "holocene")) {
     return extraData.length === 0 ? undefined : blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData) });
   }
@@ -77,8 +79,12 @@ function checkExtraData(rules: BlockRules, header: Header): BlockFault | undefin
   }
 }
 
-function checkSeal(rules: BlockRules, header: Header): BlockFault | undefined {
-  if (!rules.isPostMerge) return undefined; // proof of work is not verified; difficulty: see ommers.ts
+/** The proof of work itself is not verified. */
+function checkSeal(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  if (!rules.isPostMerge) {
+    const expected = expectedDifficulty(config, rules, parent, header.timestamp);
+    return header.difficulty === expected ? undefined : blockFault("difficulty-mismatch", { expected, got: header.difficulty });
+  }
   if (header.difficulty !== 0n) return blockFault("difficulty-mismatch", { expected: 0, got: header.difficulty });
   if (!isZeroBytes(header.nonce)) return blockFault("nonce-not-zero", { nonce: bytesToHex(header.nonce) });
   if (!equalBytes(header.ommersHash, EMPTY_OMMERS_HASH)) {

@@ -65,6 +65,9 @@ export function witnessState(header: Header, hash: Uint8Array, witness: Witness)
     hash,
     reader,
     trie: { stateRoot: header.stateRoot, nodes, storageRootOf: (address) => accountOf(address)?.storageRoot },
+    // witnesses are of proof-of-stake blocks
+    ancestorOf: () => undefined,
+    totalDifficulty: () => undefined,
   };
 }
 

@@ -143,7 +143,16 @@ class MemoryChain {
     const view = new LayeredState({ hash: hashHex, number: header.number }, EMPTY_STATE, layers);
     const nodes = layeredNodes({ readNode: () => undefined }, layers);
     const storageRootOf = (address: Uint8Array): Uint8Array | undefined => view.readAccount(address)?.storageRoot;
-    return { header, hash: executed.hash, reader: view, trie: { stateRoot: header.stateRoot, nodes, storageRootOf } };
+    const trie = { stateRoot: header.stateRoot, nodes, storageRootOf };
+    const ancestorOf = (hash: Uint8Array): Block | undefined => this.#blocks.get(bytesToHex(hash))?.block;
+    const totalDifficulty = (): bigint => {
+      let total = 0n;
+      for (let at: ExecutedBlock | undefined = executed; at !== undefined; at = this.#blocks.get(at.parentHashHex)) {
+        total += at.block.header.difficulty;
+      }
+      return total;
+    };
+    return { header, hash: executed.hash, reader: view, trie, ancestorOf, totalDifficulty };
   }
 }
 

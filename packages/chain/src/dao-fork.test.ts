@@ -1,0 +1,51 @@
+import type { AccountRecord, StateReader } from "@rnode/evm";
+import { bytesToHex, EMPTY_KECCAK, hexToBytes } from "@rnode/primitives";
+import { expect, it } from "vitest";
+import { applyDaoFork } from "./dao-fork.ts";
+import { newEngine } from "./engine-module.ts";
+
+const REFUND = hexToBytes("0xbf4ed7b27f1d666546e30d74d50d173d20bca754");
+const account = (byte: number) => new Uint8Array(20).fill(byte);
+
+it("the DAO fork moves every listed balance to the refund contract", () => {
+  const balances = new Map<string, bigint>([
+    [bytesToHex(REFUND), 5n],
+    [bytesToHex(account(1)), 100n],
+    [bytesToHex(account(2)), 20n],
+    [bytesToHex(account(3)), 7n],
+  ]);
+  const reader: StateReader = {
+    readAccount(address): AccountRecord | undefined {
+      const balance = balances.get(bytesToHex(address));
+      return balance === undefined ? undefined : { nonce: 0n, balance, codeHash: EMPTY_KECCAK };
+    },
+    readStorage: () => undefined,
+    readCode: () => new Uint8Array(0),
+    readBlockHash: () => undefined,
+  };
+  const rules = {
+    chainId: 1n,
+    evm: "homestead",
+    op: undefined,
+    isPostMerge: false,
+    blobParams: undefined,
+    isDaoForkBlock: true,
+  } as const;
+  const environment = {
+    number: 5n,
+    timestamp: 1n,
+    beneficiary: account(9),
+    gasLimit: 5_000_000n,
+    baseFeePerGas: 0n,
+    difficulty: 1n,
+    prevRandao: new Uint8Array(32),
+    blobBaseFee: 1n,
+  };
+  const execution = newEngine().beginBlock(rules, environment, reader);
+  applyDaoFork(execution, [account(1), account(2), account(4)]);
+  const after = new Map(execution.changes().accounts.map((change) => [bytesToHex(change.address), change.after?.balance]));
+  expect(after.get(bytesToHex(REFUND))).toBe(125n);
+  expect(after.get(bytesToHex(account(1)))).toBe(0n);
+  expect(after.get(bytesToHex(account(2)))).toBe(0n);
+  expect(after.has(bytesToHex(account(3)))).toBe(false);
+});

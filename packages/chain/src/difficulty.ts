@@ -1,0 +1,58 @@
+import { EMPTY_OMMERS_HASH, equalBytes } from "@rnode/primitives";
+import { type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast } from "@rnode/protocol";
+
+const MIN_DIFFICULTY = 131_072n;
+const BOUND_DIVISOR = 2048n;
+const BOMB_PERIOD_BLOCKS = 100_000;
+const LOWEST_STEP = -99;
+/** Frontier: a block within this time makes the next one harder */
+const FRONTIER_DURATION_SEC = 13;
+const HOMESTEAD_STEP_SEC = 10;
+const BYZANTIUM_STEP_SEC = 9;
+
+/** Blocks by which each fork puts the bomb off, all in all: EIP-649, 1234, 2384, 3554, 4345, 5133 */
+const BOMB_DELAY = {
+  byzantium: 3_000_000,
+  constantinople: 5_000_000,
+  muirGlacier: 9_000_000,
+  london: 9_700_000,
+  arrowGlacier: 10_700_000,
+  grayGlacier: 11_400_000,
+} as const;
+
+export type DifficultyParent = Pick<Header, "number" | "timestamp" | "difficulty" | "ommersHash">;
+
+/** The difficulty a proof-of-work block must have. Spec: yellow paper §4.4.4, EIP-2, EIP-100 and the bomb delays */
+export function expectedDifficulty(config: ChainConfig, rules: BlockRules, parent: DifficultyParent, timestampSec: number): bigint {
+  const elapsedSec = timestampSec - parent.timestamp;
+  const number = parent.number + 1;
+  const unit = parent.difficulty / BOUND_DIVISOR;
+  if (!isEvmForkAtLeast(rules.evm, "homestead")) {
+    const adjusted = atLeastMinimum(elapsedSec < FRONTIER_DURATION_SEC ? parent.difficulty + unit : parent.difficulty - unit);
+    return atLeastMinimum(adjusted + bomb(number));
+  }
+  if (!isEvmForkAtLeast(rules.evm, "byzantium")) {
+    const step = Math.max(1 - Math.floor(elapsedSec / HOMESTEAD_STEP_SEC), LOWEST_STEP);
+    return atLeastMinimum(parent.difficulty + unit * BigInt(step)) + bomb(number);
+  }
+  const base = equalBytes(parent.ommersHash, EMPTY_OMMERS_HASH) ? 1 : 2;
+  const step = Math.max(base - Math.floor(elapsedSec / BYZANTIUM_STEP_SEC), LOWEST_STEP);
+  return atLeastMinimum(parent.difficulty + unit * BigInt(step)) + bomb(Math.max(0, number - bombDelay(config, rules, number)));
+}
+
+const atLeastMinimum = (difficulty: bigint): bigint => (difficulty < MIN_DIFFICULTY ? MIN_DIFFICULTY : difficulty);
+
+/** 2^(periods − 2), 0 in the first two periods */
+function bomb(number: number): bigint {
+  const periods = Math.floor(number / BOMB_PERIOD_BLOCKS);
+  return periods > 1 ? 1n << BigInt(periods - 2) : 0n;
+}
+
+function bombDelay({ difficultyBombBlocks }: ChainConfig, { evm }: BlockRules, number: number): number {
+  const isActive = (activation: number | undefined): boolean => activation !== undefined && number >= activation;
+  if (isActive(difficultyBombBlocks?.grayGlacier)) return BOMB_DELAY.grayGlacier;
+  if (isActive(difficultyBombBlocks?.arrowGlacier)) return BOMB_DELAY.arrowGlacier;
+  if (isEvmForkAtLeast(evm, "london")) return BOMB_DELAY.london;
+  if (isActive(difficultyBombBlocks?.muirGlacier)) return BOMB_DELAY.muirGlacier;
+  return isEvmForkAtLeast(evm, "constantinople") ? BOMB_DELAY.constantinople : BOMB_DELAY.byzantium;
+}
