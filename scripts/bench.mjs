@@ -8,13 +8,14 @@ const BENCHMARKS = {
   devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
   evm: "the EVM engine against anvil and @ethereumjs/evm",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
+  precompiles: "gas a second of the worst inputs of each precompiled contract",
   state: "trie, storage and state roots",
 };
 
 const [name, ...args] = process.argv.slice(2);
 if (name === undefined || !(name in BENCHMARKS)) {
   console.error(`which benchmark? npm run bench -- <name>`);
-  for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(8)} ${what}`);
+  for (const [known, what] of Object.entries(BENCHMARKS)) console.error(`  ${known.padEnd(11)} ${what}`);
   process.exit(1);
 }
 buildEngine();

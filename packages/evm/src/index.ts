@@ -4,6 +4,8 @@ export type { EvmErrorCode } from "./errors.ts";
 export { createEvm, type EvmEngine, type EvmOptions } from "./evm.ts";
 export * from "./execution.ts";
 export { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evaluation.ts";
+export type { Precompile, PrecompileTable } from "./precompiles/precompile.ts";
+export { createPrecompileTable } from "./precompiles/table.ts";
 export * from "./state.ts";
 export * from "./tracer.ts";
 export { SYSTEM_ADDRESS } from "./transaction/call.ts";

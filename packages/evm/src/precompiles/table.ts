@@ -1,5 +1,6 @@
 import { type BlockRules, type EvmFork, isEvmForkAtLeast, isOpForkAtLeast, type OpFork } from "@rnode/protocol";
-import type { Arithmetic } from "./arithmetic.ts";
+import { type EvmModule, instantiatePrecompiles } from "../engine/module.ts";
+import { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 import { bn254Add, bn254Multiply, bn254Pairing } from "./bn254.ts";
 import { ecrecover, ripemd } from "./hashes.ts";
@@ -65,4 +66,9 @@ export function createPrecompiles(
   const hasP256 = isOsaka || (op !== undefined && isOpForkAtLeast(op, "fjord"));
   if (hasP256) table.set(P256_ADDRESS, p256Verify(arithmetic, isOsaka ? 6900n : 3450n));
   return { table, last, hasP256 };
+}
+
+/** The precompiles alone, on an instance of their own: for measuring and testing them without an engine around. */
+export function createPrecompileTable(module: EvmModule, rules: Pick<BlockRules, "evm" | "op">, kzg: KzgVerifier): PrecompileTable {
+  return createPrecompiles(rules, kzg, new Arithmetic(instantiatePrecompiles(module))).table;
 }
