@@ -175,7 +175,7 @@ function scenarios({ token, senders, lastBlock }: BenchChain): Scenario[] {
   const account = (index: number): Hex => bytesToHex(senders[index % senders.length]!.address);
   const balanceOf = (index: number): Hex =>
     bytesToHex(concatBytes(BALANCE_OF, padBytesLeft(senders[index % senders.length]!.address, 32)));
-  const block = (index: number): Hex => `0x${(lastBlock - (index % 8)).toString(16)}`;
+  const block = (index: number): Hex => `0x${Math.max(1, lastBlock - (index % 8)).toString(16)}`;
   const batch = (method: string, paramsOf: (index: number) => readonly unknown[]) => async () => [
     JSON.stringify(Array.from({ length: BATCH }, (_, index) => call(method, paramsOf(index), index))),
   ];

@@ -32,7 +32,12 @@ export function withBlockCache(
       forget(oldest);
     }
   };
+  // PERF: nearly every call is about the head: its header and state are looked up once a block.
+  let headHeader: { readonly hash: string; readonly found: ReturnType<typeof chain.headerOf> } | undefined;
+  let headState: { readonly hash: string; readonly state: ReturnType<typeof chain.stateAt> } | undefined;
   chain.onHeadChange(({ removed }) => {
+    headHeader = undefined;
+    headState = undefined;
     for (const { hash } of removed) forget(bytesToHex(hash));
   });
   const isCanonical = ({ hash, block }: StoredBlock): boolean => {
@@ -63,8 +68,17 @@ export function withBlockCache(
     genesis: chain.genesis,
     head: () => chain.head(),
     resolve,
-    headerOf: (selector) => chain.headerOf(selector),
-    stateAt: (block) => chain.stateAt(block),
+    headerOf: (selector) => {
+      if (selector.kind !== "tag" || selector.tag !== "latest") return chain.headerOf(selector);
+      const { hash } = chain.head();
+      if (headHeader?.hash !== hash) headHeader = { hash, found: chain.headerOf(selector) };
+      return headHeader.found;
+    },
+    stateAt: (block) => {
+      if (block.hash !== chain.head().hash) return chain.stateAt(block);
+      if (headState?.hash !== block.hash) headState = { hash: block.hash, state: chain.stateAt(block) };
+      return headState.state;
+    },
     trieNodesAt: (block) => chain.trieNodesAt(block),
     onHeadChange: (listener) => chain.onHeadChange(listener),
   };
