@@ -1,77 +1,81 @@
-/** base ^ exponent for moduli that are odd, by Montgomery multiplication, or a power of 2^32. Numbers are u32 limbs, lowest first. */
+/** base ^ exponent for moduli that are odd, by Montgomery multiplication, or a power of 2^28. Numbers are limbs, lowest first. */
 
-/** 256 bytes; above that the host's big integers, with their subquadratic multiplication, are as fast. */
-const MAX_LIMBS: usize = 64;
-const MAX_SIZE: usize = 256;
+/** 28 bits a limb: a whole column of a product and its reduction adds up in an u64 without carries, up to 128 limbs. */
+const BITS = 28;
+const MASK: u64 = 0xfffffff;
+const MAX_LIMBS: usize = 128;
+const MAX_SIZE: usize = 512;
 
 /** powers 0 … 15 of the base, in Montgomery form */
-const POWERS: usize = memory.data(4096, 8);
-const RESULT: usize = memory.data(256, 8);
-/** the product under way, with one limb more */
-const T: usize = memory.data(264, 8);
+const POWERS: usize = memory.data(8192, 8);
+const RESULT: usize = memory.data(512, 8);
+/** the product under way */
+const T: usize = memory.data(512, 8);
+/** the multiples of the modulus that are added, a limb each */
+const Q: usize = memory.data(512, 8);
 
 let modulus: usize = 0;
 let size: usize = 0;
-/** −1 / modulus mod 2^32 */
-let factor: u32 = 0;
+/** −1 / modulus mod 2^28 */
+let factor: u64 = 0;
 let isOdd: bool = false;
 
-/** out ← a·b / 2^(32·limbs) mod modulus, below the modulus */
+/** out ← a·b / 2^(28·limbs) mod modulus, below the modulus */
 function multiplyMontgomery(out: usize, a: usize, b: usize): void {
   const n = size;
   const m = modulus;
   const k = factor;
-  memory.fill(T, 0, n + 4);
-  for (let i: usize = 0; i < n; i += 4) {
-    const x = <u64>load<u32>(a + i);
-    let s = x * <u64>load<u32>(b) + <u64>load<u32>(T);
-    const q = <u64>(<u32>s * k);
-    let carry = s >> 32;
-    let reduction = (q * <u64>load<u32>(m) + (s & 0xffffffff)) >> 32;
-    for (let j: usize = 4; j < n; j += 4) {
-      s = x * <u64>load<u32>(b + j) + <u64>load<u32>(T + j) + carry;
-      carry = s >> 32;
-      reduction += q * <u64>load<u32>(m + j) + (s & 0xffffffff);
-      store<u32>(T + j - 4, <u32>reduction);
-      reduction >>= 32;
+  let t: u64 = 0;
+  for (let column: usize = 0; column < n; column += 4) {
+    let down = b + column;
+    let other = m + column;
+    let x = a;
+    let q = Q;
+    for (const end = a + column; x < end; x += 4, q += 4, down -= 4, other -= 4) {
+      t += <u64>load<u32>(x) * <u64>load<u32>(down) + <u64>load<u32>(q) * <u64>load<u32>(other);
     }
-    s = <u64>load<u32>(T + n) + carry + reduction;
-    store<u32>(T + n - 4, <u32>s);
-    store<u32>(T + n, <u32>(s >> 32));
+    t += <u64>load<u32>(x) * <u64>load<u32>(down);
+    const multiple = (t * k) & MASK;
+    store<u32>(q, <u32>multiple);
+    t = (t + multiple * <u64>load<u32>(m)) >> BITS;
   }
-  // below twice the modulus
-  let isLess = load<u32>(T + n) == 0;
-  if (isLess) {
-    let at = n;
-    do at -= 4;
-    while (at > 0 && load<u32>(T + at) == load<u32>(m + at));
-    isLess = load<u32>(T + at) < load<u32>(m + at);
+  for (let column: usize = 4; column < n; column += 4) {
+    let down = b + n - 4;
+    let other = m + n - 4;
+    let q = Q + column;
+    const end = a + n;
+    for (let x = a + column; x < end; x += 4, q += 4, down -= 4, other -= 4) {
+      t += <u64>load<u32>(x) * <u64>load<u32>(down) + <u64>load<u32>(q) * <u64>load<u32>(other);
+    }
+    store<u32>(T + column - 4, <u32>(t & MASK));
+    t >>= BITS;
   }
-  if (isLess) {
+  // below twice the modulus; the highest limb may have a bit more
+  store<u32>(T + n - 4, <u32>t);
+  let at = n;
+  do at -= 4;
+  while (at > 0 && load<u32>(T + at) == load<u32>(m + at));
+  if (load<u32>(T + at) < load<u32>(m + at)) {
     memory.copy(out, T, n);
     return;
   }
-  let borrow: i64 = 0;
+  let borrow: i32 = 0;
   for (let j: usize = 0; j < n; j += 4) {
-    borrow += <i64>load<u32>(T + j) - <i64>load<u32>(m + j);
-    store<u32>(out + j, <u32>borrow);
-    borrow >>= 32;
+    borrow += <i32>load<u32>(T + j) - <i32>load<u32>(m + j);
+    store<u32>(out + j, <u32>borrow & <u32>MASK);
+    borrow >>= BITS;
   }
 }
 
-/** out ← a·b mod 2^(32·limbs) */
+/** out ← a·b mod 2^(28·limbs) */
 function multiplyLow(out: usize, a: usize, b: usize): void {
   const n = size;
-  memory.fill(T, 0, n);
-  for (let i: usize = 0; i < n; i += 4) {
-    const x = <u64>load<u32>(a + i);
-    if (x == 0) continue;
-    let carry: u64 = 0;
-    for (let j: usize = 0; i + j < n; j += 4) {
-      carry += x * <u64>load<u32>(b + j) + <u64>load<u32>(T + i + j);
-      store<u32>(T + i + j, <u32>carry);
-      carry >>= 32;
-    }
+  let t: u64 = 0;
+  for (let column: usize = 0; column < n; column += 4) {
+    let down = b + column;
+    for (let x = a; x <= a + column; x += 4, down -= 4) t += <u64>load<u32>(x) * <u64>load<u32>(down);
+    store<u32>(T + column, <u32>(t & MASK));
+    t >>= BITS;
   }
   memory.copy(out, T, n);
 }
@@ -83,7 +87,7 @@ function multiplyLow(out: usize, a: usize, b: usize): void {
 
 /**
  * At `bytes`: modulus, one and base, both in Montgomery form when the modulus is odd, of `limbs` limbs each, then the exponent,
- * big-endian. The result is left at `bytes`. When the modulus is even it stands for 2^(32·limbs).
+ * big-endian. The result is left at `bytes`. When the modulus is even it stands for 2^(28·limbs).
  *
  * @returns 0 when there are too many limbs
  */
@@ -95,7 +99,7 @@ export function modexp(bytes: usize, limbs: usize, exponentBytes: usize): i32 {
   isOdd = (lowest & 1) != 0;
   let inverse = lowest;
   for (let i = 0; i < 5; i++) inverse *= 2 - lowest * inverse;
-  factor = -inverse;
+  factor = <u64>(0 - inverse) & MASK;
   const one = bytes + size;
   const base = one + size;
   let at = base + size;

@@ -1,5 +1,5 @@
 import { bigintToBytes, bytesToBigint, isZeroBytes } from "@rnode/primitives";
-import type { Arithmetic } from "./arithmetic.ts";
+import { type Arithmetic, LIMB_BITS } from "./arithmetic.ts";
 import { type Precompile, paddedSlice, UNPAYABLE } from "./precompile.ts";
 
 /** Lengths of base, exponent and modulus are words at the start of the input. */
@@ -79,9 +79,9 @@ function run(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefined 
   return bigintToBytes(modularPower(arithmetic, base, exponent, modulus), modulusBytes);
 }
 
-/** Longest modulus for the arithmetic in WebAssembly (assembly/precompiles/modexp.ts). */
-const MAX_LIMBS = 64;
-const limbsOf = (bits: number): number => Math.ceil(bits / 32);
+/** Longest modulus for the arithmetic in WebAssembly; above it big integers, with their 64-bit limbs, are as fast. */
+const MAX_LIMBS = 55;
+const limbsOf = (bits: number): number => Math.ceil(bits / LIMB_BITS);
 
 /** base ^ exponent mod modulus; the exponent big-endian, the modulus not 0 */
 export function modularPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
