@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { compileEvm, createEvm, type EvmEngine, type EvmModule } from "@rnode/evm";
+import { compileEvm, createEvm, type EvmEngine, type EvmModule, type EvmOptions } from "@rnode/evm";
 import { createKzgVerifier } from "./kzg.ts";
 
 const require = createRequire(import.meta.url);
@@ -14,6 +14,6 @@ export function loadEvmModule(): EvmModule {
 }
 
 /** A new engine: one instance executes one block at a time. */
-export function newEngine(): EvmEngine {
-  return createEvm(loadEvmModule(), { kzg: createKzgVerifier(), hashSeed: randomBytes(16) });
+export function newEngine(options: Pick<EvmOptions, "codeCacheBytes"> = {}): EvmEngine {
+  return createEvm(loadEvmModule(), { ...options, kzg: createKzgVerifier(), hashSeed: randomBytes(16) });
 }

@@ -1,4 +1,5 @@
 export * from "./account-codec.ts";
+export * from "./iterate.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";

@@ -1,6 +1,7 @@
 import { type MethodTable, method, openRpcDocument } from "@rnode/jsonrpc";
 import { VERSION } from "../version.ts";
 import { debugRawMethods } from "./debug.ts";
+import { debugStateMethods } from "./debug-state.ts";
 import { debugTraceMethods } from "./debug-trace.ts";
 import { ethAccountMethods } from "./eth-accounts.ts";
 import { ethBlockMethods } from "./eth-blocks.ts";
@@ -34,7 +35,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
   }),
   net: netMethods,
   web3: web3Methods,
-  debug: (services) => ({ ...debugRawMethods(services), ...debugTraceMethods(services) }),
+  debug: (services) => ({ ...debugRawMethods(services), ...debugTraceMethods(services), ...debugStateMethods(services) }),
   txpool: txpoolMethods,
   trace: traceMethods,
   miner: minerMethods,

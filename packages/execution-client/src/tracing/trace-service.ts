@@ -1,7 +1,7 @@
-import { BlockRun, type BlockSelector, type StoredBlock } from "@rnode/chain";
-import type { BlockExecution, CallMessage, CallOutcome, EvmEngine } from "@rnode/evm";
+import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
+import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, StateReader } from "@rnode/evm";
 import { bytesToHex } from "@rnode/primitives";
-import { encodeTransaction, hashTransaction, recoverAuthority, type Transaction } from "@rnode/protocol";
+import { encodeTransaction, type Header, hashTransaction, recoverAuthority, type Transaction } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../rpc/backend.ts";
 import type { CallRequest } from "../rpc/call-request.ts";
 import type { CallOverrides, CallService } from "../rpc/call-service.ts";
@@ -37,6 +37,8 @@ export class TraceService {
   readonly #engine: EvmEngine;
   readonly #create2DeployerCode: () => Uint8Array;
   readonly #nowMs: () => number;
+  /** made when it is first needed; remembers no code between blocks, so that every code is read again */
+  #recordingEngine: EvmEngine | undefined;
 
   constructor(
     backend: ReadBackend,
@@ -131,21 +133,31 @@ export class TraceService {
 
   /** A block on the state of its parent, its system calls done. @throws {RpcError} */
   beginBlock({ block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
-    const { header } = block;
-    const parent: BlockSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false };
-    const { header: parentHeader } = requireHeader(this.#backend, parent);
     this.#engine.setTracer(watcher);
+    const parent = parentSelector(block.header);
+    return this.#begin(block.header, this.#engine, requireState(this.#backend, parent).state);
+  }
+
+  /** The same, with everything that is read of the parent's state read through `reader`. @throws {RpcError} */
+  beginRecordedBlock({ block }: Pick<TraceableBlock, "block">, reader: StateReader): BlockRun {
+    this.#recordingEngine ??= newEngine({ codeCacheBytes: 0 });
+    return this.#begin(block.header, this.#recordingEngine, reader);
+  }
+
+  #begin(header: Header, engine: EvmEngine, reader: StateReader): BlockRun {
     return new BlockRun({
-      engine: this.#engine,
+      engine,
       config: this.#backend.chain.config,
       rules: rulesAt(this.#backend, header),
-      parent: parentHeader,
+      parent: requireHeader(this.#backend, parentSelector(header)).header,
       header,
-      reader: requireState(this.#backend, parent).state,
+      reader,
       create2DeployerCode: this.#create2DeployerCode,
     });
   }
 }
+
+const parentSelector = ({ parentHash }: Header): BlockSelector => ({ kind: "hash", hash: parentHash, requireCanonical: false });
 
 function start(tracer: TransactionTracer, execution: BlockExecution, message: TracedMessage, place: TracePlace | undefined): void {
   const { rules, environment } = execution;

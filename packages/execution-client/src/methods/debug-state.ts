@@ -1,0 +1,178 @@
+import type { StoredBlock } from "@rnode/chain";
+import {
+  addressShape,
+  countShape,
+  dataShape,
+  hashShape,
+  INVALID_PARAMS,
+  type MethodTable,
+  method,
+  numberShape,
+  optionalParam,
+  param,
+  RpcError,
+  type Shape,
+  shape,
+} from "@rnode/jsonrpc";
+import {
+  bytesToHex,
+  decodeRlp,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  expectRlpString,
+  type Hex,
+  isZeroBytes,
+  keccak256,
+  padBytesLeft,
+} from "@rnode/primitives";
+import { encodeTransaction } from "@rnode/protocol";
+import { iterateTrie } from "@rnode/trie";
+import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../rpc/backend.ts";
+import { blockSelectorShape } from "../rpc/block-selector.ts";
+import { WitnessService } from "../tracing/witness-service.ts";
+import type { RpcServices } from "./services.ts";
+
+/** slots of one answer, whatever is asked for */
+const MAX_STORAGE_RANGE = 1024;
+/** blocks that are run again to find modified accounts */
+const MAX_MODIFIED_RANGE = 1024;
+
+/** A count: a plain number, or a quantity. */
+const numberOrQuantity: Shape<number> = shape({ oneOf: [numberShape.schema, countShape.schema] }, (value) =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
+);
+
+/** The state behind blocks: witnesses, storage, what changed. */
+export function debugStateMethods(services: RpcServices): MethodTable {
+  const { backend, traces } = services;
+  const witnesses = new WitnessService(backend, traces);
+  const number = (name: string) => param(name, numberOrQuantity);
+  const byNumber = (block: number) => requireHeader(backend, { kind: "number", number: block }).header.number;
+  const byHash = (hash: Uint8Array) => requireHeader(backend, { kind: "hash", hash, requireCanonical: true }).header.number;
+  return {
+    debug_executionWitness: method({
+      params: [param("block", blockSelectorShape)],
+      summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
+      handler: ([selector]) => witnesses.witnessOf(requireBlock(backend, selector)),
+    }),
+    debug_executionWitnessByBlockHash: method({
+      params: [param("hash", hashShape)],
+      summary: "The same by hash.",
+      handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
+    }),
+    debug_storageRangeAt: method({
+      params: [
+        param("block", blockSelectorShape),
+        param("transactionIndex", numberOrQuantity),
+        param("address", addressShape),
+        param("keyStart", dataShape),
+        param("maxResult", numberOrQuantity),
+      ],
+      summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
+      handler: ([selector, index, address, keyStart, maxResult]) =>
+        storageRange(services, requireBlock(backend, selector), index, address, keyStart, maxResult),
+    }),
+    debug_getModifiedAccountsByNumber: method({
+      params: [number("startNumber"), optionalParam("endNumber", numberOrQuantity)],
+      summary: "Accounts that differ between two blocks; of one block: from its parent.",
+      handler: ([start, end]) => modifiedAccounts(services, byNumber(start), end === undefined ? undefined : byNumber(end)),
+    }),
+    debug_getModifiedAccountsByHash: method({
+      params: [param("startHash", hashShape), optionalParam("endHash", hashShape)],
+      summary: "The same by hashes.",
+      handler: ([start, end]) => modifiedAccounts(services, byHash(start), end === undefined ? undefined : byHash(end)),
+    }),
+  };
+}
+
+interface Slot {
+  /** undefined: only its hash is known */
+  readonly slot: Uint8Array | undefined;
+  /** 32 bytes */
+  readonly value: Uint8Array;
+}
+
+function storageRange(
+  { backend, traces }: RpcServices,
+  { block, senders }: StoredBlock,
+  index: number,
+  address: Uint8Array,
+  keyStart: Uint8Array,
+  maxResult: number,
+) {
+  const { header, transactions } = block;
+  if (header.number === 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (index > transactions.length)
+    throw new RpcError(INVALID_PARAMS, `transaction index ${index} out of range for block ${header.number}`);
+  const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
+  const parent = requireState(backend, parentSelector);
+  const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
+  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(parentSelector));
+
+  const run = traces.beginBlock({ block });
+  for (const [i, tx] of transactions.slice(0, index).entries()) run.apply(tx, senders[i]!, encodeTransaction(tx));
+  const change = run.execution.changes().accounts.find((account) => equalBytes(account.address, address));
+  const changed = new Map<Hex, Slot>();
+  for (const { slot, after } of change?.storage ?? []) changed.set(bytesToHex(keccak256(slot)), { slot, value: after });
+
+  const start = new Uint8Array(32);
+  start.set(keyStart.subarray(0, 32));
+  const startHex = bytesToHex(start);
+  const limit = Math.min(maxResult, MAX_STORAGE_RANGE);
+  const found: [Hex, Slot][] = [...changed].filter(([key, { value }]) => key >= startHex && !isZeroBytes(value));
+  const isGone = change?.storageCleared === true || (change !== undefined && change.after === undefined);
+  const root = isGone ? EMPTY_TRIE_ROOT : (parent.state.readAccount(address)?.storageRoot ?? EMPTY_TRIE_ROOT);
+  let kept = 0;
+  for (const { key, value } of iterateTrie(nodes, keccak256(address), root, start)) {
+    const keyHex = bytesToHex(key);
+    if (changed.has(keyHex)) continue;
+    found.push([keyHex, { slot: undefined, value: padBytesLeft(expectRlpString(decodeRlp(value)), 32) }]);
+    if (++kept > limit) break;
+  }
+  found.sort(([a], [b]) => (a < b ? -1 : 1));
+  const shown = found.slice(0, limit);
+  return {
+    storage: Object.fromEntries(
+      shown.map(([key, { slot, value }]) => [key, { key: slot === undefined ? null : bytesToHex(slot), value: bytesToHex(value) }]),
+    ),
+    nextKey: found[limit]?.[0] ?? null,
+  };
+}
+
+/** Runs the blocks again and compares what they touched at both ends. */
+function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: number | undefined): Hex[] {
+  const first = end === undefined ? start - 1 : start;
+  const last = end ?? start;
+  if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (first >= last)
+    throw new RpcError(INVALID_PARAMS, `start block height (${first}) must be less than end block height (${last})`);
+  if (last - first > MAX_MODIFIED_RANGE) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      `range of ${last - first} blocks exceeds ${MAX_MODIFIED_RANGE}, retry with ${first}-${first + MAX_MODIFIED_RANGE}`,
+    );
+  }
+  const touched = new Map<Hex, Uint8Array>();
+  for (let number = first + 1; number <= last; number++) {
+    const { block, senders } = requireBlock(backend, { kind: "number", number });
+    const run = traces.beginBlock({ block });
+    for (const [i, tx] of block.transactions.entries()) run.apply(tx, senders[i]!, encodeTransaction(tx));
+    run.finish(block.withdrawals, block.ommers);
+    for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);
+  }
+  const before = requireState(backend, { kind: "number", number: first }).state;
+  const after = requireState(backend, { kind: "number", number: last }).state;
+  const modified: Hex[] = [];
+  for (const [key, address] of touched) {
+    const [a, b] = [before.readAccount(address), after.readAccount(address)];
+    const isSame =
+      a === undefined || b === undefined
+        ? a === b
+        : a.nonce === b.nonce &&
+          a.balance === b.balance &&
+          equalBytes(a.codeHash, b.codeHash) &&
+          equalBytes(a.storageRoot, b.storageRoot);
+    if (!isSame) modified.push(key);
+  }
+  return modified.sort();
+}
