@@ -1,0 +1,214 @@
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { fileURLToPath } from "node:url";
+import { createRpcClient } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
+import type { BlockId } from "@rnode/protocol";
+import { openChainStore } from "@rnode/storage";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Choice, EngineDriver } from "../testing/engine-driver.ts";
+import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
+import { KillableClient } from "../testing/kill-process.ts";
+import { databasePath } from "./database.ts";
+
+/*
+ * Kills rengine with SIGKILL at random moments. RNODE_KILLS: how often in all (6); RNODE_KILL_SEED: another run of moments.
+ */
+
+const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
+const PROGRAM = join(PACKAGE, "bin/rengine.js");
+const KILLS = Number(process.env.RNODE_KILLS ?? 6);
+const TIMEOUT_MS = 60_000 + KILLS * 15_000;
+const IMPORTED_BLOCKS = Math.min(400, 100 + 4 * KILLS);
+/** of the chain that is built: then a new one begins */
+const MAX_BUILT_BLOCKS = 1000;
+
+let seed = Number(process.env.RNODE_KILL_SEED ?? 1);
+/** Below 1, seeded (mulberry32). */
+function random(): number {
+  seed = (seed + 0x6d2b79f5) | 0;
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+}
+
+let folder: string;
+let genesisPath: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "rengine-kill-"));
+  genesisPath = join(folder, "genesis.json");
+  writeFileSync(genesisPath, JSON.stringify(WRITER_GENESIS));
+  // The child process runs what is built.
+  const built: SpawnSyncReturns<string> = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], {
+    encoding: "utf8",
+  });
+  if (built.error !== undefined) throw built.error;
+}, 120_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface StoredChain {
+  readonly head: BlockId;
+  readonly safe: BlockId | undefined;
+  readonly finalized: BlockId | undefined;
+  /** canonical hashes by number */
+  readonly chain: readonly Hex[];
+}
+
+/** Opens the database that a kill left behind, and checks it: the whole chain, its labels, and the state down to the last slot. */
+async function checkedChain(datadir: string): Promise<StoredChain | undefined> {
+  const store = openChainStore(databasePath(datadir));
+  try {
+    const head = store.head();
+    if (head === undefined) return undefined; // killed before the genesis was written
+    const { problems, stateRoot, expectedStateRoot } = store.verifyState();
+    expect({ problems, stateRoot: bytesToHex(stateRoot) }).toEqual({ problems: [], stateRoot: bytesToHex(expectedStateRoot) });
+    const chain: Hex[] = [];
+    for (let number = 0; number <= head.number; number++) {
+      const hash = store.readCanonicalHash(number)!;
+      const block = store.readBlock(hash)!;
+      expect(block.header.number).toBe(number);
+      if (number > 0) expect(bytesToHex(block.header.parentHash)).toBe(chain[number - 1]);
+      expect(store.readReceipts(hash)!.length).toBe(block.transactions.length);
+      chain.push(bytesToHex(hash));
+    }
+    expect(chain.at(-1)).toBe(head.hash);
+    expect(store.readCanonicalHash(head.number + 1)).toBeUndefined();
+    expect(store.stateAt(Math.floor(head.number / 2))).toBeDefined();
+    const [safe, finalized] = [store.label("safe"), store.label("finalized")];
+    for (const label of [safe, finalized]) if (label !== undefined) expect(chain[label.number]).toBe(label.hash);
+    return { head, safe, finalized, chain };
+  } finally {
+    await store.close();
+  }
+}
+
+describe("kill -9", () => {
+  it(
+    `under import, ${Math.floor(KILLS / 2)} times`,
+    async () => {
+      const { rlp, hashes } = await generateBlocks(genesisPath, join(folder, "maker"), IMPORTED_BLOCKS);
+      const file = join(folder, "chain.rlp");
+      writeFileSync(file, rlp);
+      const start = (datadir: string) => {
+        const batch = 1 + Math.floor(random() * 32);
+        return new KillableClient(PROGRAM, ["import", `--chain=${genesisPath}`, `--datadir=${datadir}`, `--batch=${batch}`, file]);
+      };
+      const runToEnd = async (datadir: string): Promise<number> => {
+        const startMs = performance.now();
+        const client = start(datadir);
+        expect(await client.killAfter(TIMEOUT_MS)).toBe(false);
+        expect(client.stdout).toBe(`head ${IMPORTED_BLOCKS} ${hashes.at(-1)}\n`);
+        return performance.now() - startMs;
+      };
+      // How long an import takes, and how much of that is the start: an import of what is there already.
+      const wholeMs = await runToEnd(join(folder, "reference"));
+      const startMs = Math.min(wholeMs, await runToEnd(join(folder, "reference")));
+
+      let datadir = "";
+      let heads: number[] = [];
+      let moved = 0;
+      let wholeImports = 0;
+      for (let kills = 0; kills < Math.floor(KILLS / 2); ) {
+        if (heads.length === 0) datadir = join(folder, `import-${kills}`);
+        const isKilled = await start(datadir).killAfter(startMs * 0.8 + random() * Math.max(300, (wholeMs - startMs) / 2));
+        const stored = await checkedChain(datadir);
+        const number = stored?.head.number ?? 0;
+        if (stored !== undefined) expect(stored.chain).toEqual(hashes.slice(0, number + 1));
+        // What was there once stays.
+        expect(number).toBeGreaterThanOrEqual(heads.at(-1) ?? 0);
+        if (number > (heads.at(-1) ?? 0)) moved++;
+        heads.push(number);
+        if (isKilled) kills++;
+        else expect(number).toBe(IMPORTED_BLOCKS);
+        if (number === IMPORTED_BLOCKS) {
+          rmSync(datadir, { recursive: true });
+          heads = [];
+          wholeImports++;
+        }
+      }
+      if (heads.length > 0) await runToEnd(datadir);
+      report(
+        `import: ${Math.floor(KILLS / 2)} kills, ${moved} of them after new blocks were written, ${wholeImports} chains to their end`,
+      );
+      expect(moved).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    `under building, ${Math.ceil(KILLS / 2)} times`,
+    async () => {
+      let datadir = "";
+      let stored: StoredChain | undefined;
+      let nextSeed = 1;
+      let acknowledgements = 0;
+      let startupMs = 1000;
+      let underStart = 0;
+      let withoutAnswer = 0;
+      let reorganisations = 0;
+      for (let kills = 0; kills < Math.ceil(KILLS / 2); kills++) {
+        if (stored === undefined || stored.head.number > MAX_BUILT_BLOCKS) {
+          datadir = join(folder, `build-${kills}`);
+          stored = undefined;
+        }
+        const startMs = performance.now();
+        const client = new KillableClient(PROGRAM, [`--chain=${genesisPath}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+        if (kills % 5 === 4 && stored !== undefined) {
+          // Under its start: nothing may have changed.
+          expect(await client.killAfter(random() * startupMs)).toBe(true);
+          expect(await checkedChain(datadir)).toEqual(stored);
+          underStart++;
+          continue;
+        }
+        const port = await client.enginePort();
+        if (port === undefined) await client.killAfter(0);
+        startupMs = performance.now() - startMs;
+        const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
+        const engine = createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret });
+        const latest = await engine.call<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
+        if (stored !== undefined) expect(latest.hash).toBe(stored.head.hash);
+        const begin: Choice = stored ?? { chain: [latest.hash], safe: undefined, finalized: undefined };
+        const driver = new EngineDriver(engine, begin, nextSeed);
+        await driver.buildBlock();
+        let isDying = false;
+        const dying = client.killAfter(random() * 1000).then((isKilled) => {
+          isDying = true;
+          return isKilled;
+        });
+        // Ends with the connection; any other answer than VALID before that is a failure.
+        let failure: unknown;
+        try {
+          for (;;) await driver.buildBlock();
+        } catch (error) {
+          failure = error;
+        }
+        const isKilled = await dying;
+        await engine.close();
+        if (!isKilled || !isDying || !isConnectionLost(failure)) throw failure;
+        stored = await checkedChain(datadir);
+        expect([choiceOf(driver.acknowledged), driver.asked && choiceOf(driver.asked)]).toContainEqual(choiceOf(stored!));
+        if (driver.asked !== undefined) withoutAnswer++;
+        nextSeed = driver.nextSeed;
+        acknowledgements += driver.acknowledgements;
+        reorganisations += driver.reorganisations;
+      }
+      const kills = Math.ceil(KILLS / 2);
+      report(`building: ${kills} kills, ${underStart} under the start, ${withoutAnswer} with a fork choice under way`);
+      report(`building: ${acknowledgements} fork choices acknowledged, ${reorganisations} reorganisations`);
+      expect(acknowledgements).toBeGreaterThan(kills * 4);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+const choiceOf = ({ chain, safe, finalized }: Choice) => ({ chain: [...chain], safe, finalized });
+
+const isConnectionLost = (error: unknown): boolean => isCodedError(error, "rpc/unreachable");
+
+/** What a long run did. */
+function report(text: string): void {
+  if (process.env.RNODE_KILLS !== undefined) console.log(text);
+}

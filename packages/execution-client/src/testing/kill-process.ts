@@ -1,0 +1,52 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+
+const LISTENS = /Engine API listens.* port=(\d+)/;
+
+/** A `rengine` in a process of its own, to be killed. */
+export class KillableClient {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #stdout = "";
+  #stderr = "";
+
+  /** @param program the built bin/rengine.js */
+  constructor(program: string, args: readonly string[]) {
+    this.#child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child.stdout!.on("data", (data: Buffer) => {
+      this.#stdout += data.toString();
+    });
+    this.#child.stderr!.on("data", (data: Buffer) => {
+      this.#stderr += data.toString();
+    });
+    this.#ended = once(this.#child, "close");
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  /** Resolves when the Engine API listens, with its port; undefined when the process ended before. */
+  async enginePort(): Promise<number | undefined> {
+    for (;;) {
+      const port = LISTENS.exec(this.#stderr)?.[1];
+      if (port !== undefined) return Number(port);
+      if (this.hasEnded) return undefined;
+      await Promise.race([this.#ended, once(this.#child.stderr!, "data")]);
+    }
+  }
+
+  /** Kills it at `afterMs` from now, unless it ends earlier; resolves when it is gone. @returns whether it was killed */
+  async killAfter(afterMs: number): Promise<boolean> {
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), afterMs);
+    await this.#ended;
+    clearTimeout(timer);
+    if (this.#child.signalCode === "SIGKILL") return true;
+    if (this.#child.exitCode !== 0) throw new Error(`rengine ended with ${this.#child.exitCode}: ${this.#stderr.slice(-2000)}`);
+    return false;
+  }
+}
