@@ -120,13 +120,13 @@ class ProgramWriter {
   /** offset or size in memory: small, rarely enormous */
   #memory(): bigint {
     const { below, oneIn } = bound(this.#random);
-    if (oneIn(60)) return this.#random.word();
+    if (oneIn(400)) return this.#random.word();
     return oneIn(3) ? BigInt(below(20) * 32) : BigInt(below(400));
   }
 
   #size(): bigint {
     const { below, oneIn } = bound(this.#random);
-    if (oneIn(60)) return this.#random.word();
+    if (oneIn(400)) return this.#random.word();
     return oneIn(4) ? 0n : BigInt(below(130));
   }
 
@@ -152,7 +152,7 @@ class ProgramWriter {
       [4, () => this.#hash()],
       [4, () => this.#log()],
       [6, () => this.#stackShuffle()],
-      [14, () => this.#call()],
+      [10, () => this.#call()],
       [5, () => this.#precompileCall()],
       [5, () => this.#create()],
       [4, (inner) => this.#skip(inner)],
@@ -251,6 +251,10 @@ class ProgramWriter {
       this.#push(this.#random.word());
       return;
     }
+    if (this.#random.oneIn(4)) {
+      // DUP and SWAP reach far only into a deep stack
+      for (let i = this.#random.between(8, 18); i > 0; i--) this.#push(BigInt(this.#random.below(1000)));
+    }
     const reach = Math.min(16, this.#height);
     const kind = this.#random.below(3);
     if (kind === 0) this.#op(0x50, 1, 0);
@@ -260,8 +264,9 @@ class ProgramWriter {
 
   #gas(): void {
     const kind = this.#random.below(10);
-    if (kind < 6) this.#op(0x5a, 0, 1);
-    else if (kind < 9) this.#push(BigInt(this.#random.below(60_000)));
+    // much of all gas in each call would end most cases for lack of gas, deep in a recursion
+    if (kind < 2) this.#op(0x5a, 0, 1);
+    else if (kind < 9 || !this.#random.oneIn(4)) this.#push(BigInt(this.#random.below(40_000)));
     else this.#push(this.#random.word());
   }
 
