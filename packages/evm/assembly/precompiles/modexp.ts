@@ -20,9 +20,44 @@ let size: usize = 0;
 let factor: u64 = 0;
 let isOdd: bool = false;
 
+/** The same for three limbs, moduli of 64 bits and a bit more, where loops cost more than the arithmetic. */
+function multiplyThree(out: usize, a: usize, b: usize): void {
+  const m = modulus;
+  const k = factor;
+  const m0 = <u64>load<u32>(m);
+  const m1 = <u64>load<u32>(m, 4);
+  const m2 = <u64>load<u32>(m, 8);
+  const a0 = <u64>load<u32>(a);
+  const a1 = <u64>load<u32>(a, 4);
+  const a2 = <u64>load<u32>(a, 8);
+  const b0 = <u64>load<u32>(b);
+  const b1 = <u64>load<u32>(b, 4);
+  const b2 = <u64>load<u32>(b, 8);
+  let t = a0 * b0;
+  const q0 = (t * k) & MASK;
+  t = ((t + q0 * m0) >> BITS) + a0 * b1 + a1 * b0 + q0 * m1;
+  const q1 = (t * k) & MASK;
+  t = ((t + q1 * m0) >> BITS) + a0 * b2 + a1 * b1 + a2 * b0 + q0 * m2 + q1 * m1;
+  const q2 = (t * k) & MASK;
+  t = ((t + q2 * m0) >> BITS) + a1 * b2 + a2 * b1 + q1 * m2 + q2 * m1;
+  const low = t & MASK;
+  t = (t >> BITS) + a2 * b2 + q2 * m2;
+  const middle = t & MASK;
+  const high = t >> BITS;
+  // below twice the modulus
+  const d0 = <i64>(low - m0);
+  const d1 = <i64>(middle - m1) + (d0 >> BITS);
+  const d2 = <i64>(high - m2) + (d1 >> BITS);
+  const less = d2 < 0;
+  store<u32>(out, less ? <u32>low : <u32>(d0 & MASK));
+  store<u32>(out, less ? <u32>middle : <u32>(d1 & MASK), 4);
+  store<u32>(out, less ? <u32>high : <u32>d2, 8);
+}
+
 /** out ← a·b / 2^(28·limbs) mod modulus, below the modulus */
 function multiplyMontgomery(out: usize, a: usize, b: usize): void {
   const n = size;
+  if (n == 12) return multiplyThree(out, a, b);
   const m = modulus;
   const k = factor;
   let t: u64 = 0;

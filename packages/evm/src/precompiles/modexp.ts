@@ -81,6 +81,8 @@ function run(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefined 
 
 /** Longest modulus for the arithmetic in WebAssembly; above it big integers, with their 64-bit limbs, are as fast. */
 const MAX_LIMBS = 55;
+/** Three limbs are fast, fewer would not be faster. */
+const MIN_LIMBS = 3;
 const limbsOf = (bits: number): number => Math.ceil(bits / LIMB_BITS);
 
 /** base ^ exponent mod modulus; the exponent big-endian, the modulus not 0 */
@@ -102,7 +104,7 @@ export function modularPower(arithmetic: Arithmetic, base: bigint, exponent: Uin
 }
 
 function oddPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
-  return arithmetic.power(base, exponent, modulus, limbsOf(bitLength(modulus)));
+  return arithmetic.power(base, exponent, modulus, Math.max(limbsOf(bitLength(modulus)), MIN_LIMBS));
 }
 
 function trailingZeros(value: bigint): number {
