@@ -11,8 +11,10 @@ import type {
 } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
+import type { BadBlock } from "./invalid-blocks.ts";
 
 export type { StateView } from "@rnode/storage";
+export type { BadBlock } from "./invalid-blocks.ts";
 
 /** A block that can be asked for by tag, number or hash. */
 export type BlockSelector =
@@ -125,6 +127,8 @@ export interface Chain {
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
   /** Where pool transactions come from; without one, blocks hold forced transactions only. */
   setPendingSource(source: PendingSource): void;
+  /** The last blocks that were executed and found invalid, newest first. */
+  badBlocks(): readonly BadBlock[];
   onHeadChange(listener: (change: HeadChange) => void): () => void;
   close(): Promise<void>;
 }

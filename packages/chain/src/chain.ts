@@ -30,7 +30,7 @@ import { newEngine } from "./engine-module.ts";
 import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./executed-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { storedGenesisHash } from "./genesis.ts";
-import { InvalidBlocks } from "./invalid-blocks.ts";
+import { type BadBlock, InvalidBlocks } from "./invalid-blocks.ts";
 import { LayeredState, layeredNodes } from "./layered-state.ts";
 import { LeftBlocks } from "./left-blocks.ts";
 import { TotalDifficulties } from "./merge.ts";
@@ -189,6 +189,10 @@ class StoredChain implements Chain {
     this.#jobs.source = source;
   }
 
+  badBlocks(): readonly BadBlock[] {
+    return this.#invalid.recent();
+  }
+
   onHeadChange(listener: (change: HeadChange) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -214,7 +218,10 @@ class StoredChain implements Chain {
     const verdict = executeBlock(this.#context, parent, block, hash);
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {
-      if (verdict.isFinal) this.#invalid.add(hashHex, { fault: verdict.fault, latestValidHash: parentHex });
+      if (verdict.isFinal) {
+        this.#invalid.add(hashHex, { fault: verdict.fault, latestValidHash: parentHex });
+        this.#invalid.addBlock({ block, hash, fault: verdict.fault });
+      }
       return invalidStatus(parentHex, describeFault(verdict.fault));
     }
     this.#tree.add(verdict.executed);

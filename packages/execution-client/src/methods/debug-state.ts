@@ -1,4 +1,4 @@
-import type { StoredBlock } from "@rnode/chain";
+import type { BadBlock, StoredBlock } from "@rnode/chain";
 import {
   addressShape,
   countShape,
@@ -21,17 +21,23 @@ import {
   equalBytes,
   expectRlpString,
   type Hex,
+  isCodedError,
   isZeroBytes,
   keccak256,
   padBytesLeft,
+  ZERO_ADDRESS,
 } from "@rnode/primitives";
-import { encodeTransaction } from "@rnode/protocol";
+import { encodeBlock, encodeTransaction, recoverSender, type Transaction } from "@rnode/protocol";
 import { iterateTrie } from "@rnode/trie";
+import { blockToJson } from "../json/block-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { Profile } from "../profile/profile.ts";
 import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape } from "../rpc/block-selector.ts";
 import { WitnessService } from "../tracing/witness-service.ts";
 import type { RpcServices } from "./services.ts";
 
+const NO_BLOOM = new Uint8Array(256);
 /** slots of one answer, whatever is asked for */
 const MAX_STORAGE_RANGE = 1024;
 /** blocks that are run again to find modified accounts */
@@ -60,6 +66,11 @@ export function debugStateMethods(services: RpcServices): MethodTable {
       summary: "The same by hash.",
       handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
+    debug_getBadBlocks: method({
+      params: [],
+      summary: "The last blocks that were found invalid, newest first, since the client started.",
+      handler: () => services.chain.badBlocks().map((bad) => badBlockToJson(backend.profile, bad)),
+    }),
     debug_storageRangeAt: method({
       params: [
         param("block", blockSelectorShape),
@@ -83,6 +94,34 @@ export function debugStateMethods(services: RpcServices): MethodTable {
       handler: ([start, end]) => modifiedAccounts(services, byHash(start), end === undefined ? undefined : byHash(end)),
     }),
   };
+}
+
+function badBlockToJson(profile: Profile, { block, hash, fault }: BadBlock): JsonObject {
+  // It has no receipts; what transactions show of them is that of a failure.
+  const receipts = block.transactions.map(({ type }) => ({
+    type,
+    status: 0 as const,
+    cumulativeGasUsed: 0n,
+    bloom: NO_BLOOM,
+    logs: [],
+  }));
+  const senders = block.transactions.map(senderOf);
+  return {
+    hash: bytesToHex(hash),
+    block: blockToJson(profile, { block, hash, receipts, senders }, { full: true, totalDifficulty: undefined }),
+    rlp: bytesToHex(encodeBlock(block)),
+    reason: fault.rule,
+  };
+}
+
+/** Zero where the signature is what is wrong. */
+function senderOf(tx: Transaction): Uint8Array {
+  try {
+    return recoverSender(tx);
+  } catch (error) {
+    if (isCodedError(error)) return ZERO_ADDRESS;
+    throw error;
+  }
 }
 
 interface Slot {

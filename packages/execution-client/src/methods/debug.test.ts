@@ -1,6 +1,6 @@
 import { executeStateless, parseBlockFile } from "@rnode/chain";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
-import { type Block, type DepositTransaction, decodeBlock, encodeTransaction } from "@rnode/protocol";
+import { type Block, type DepositTransaction, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { createWalletClient, defineChain, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -278,6 +278,22 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     expect(await rpc("debug_getModifiedAccountsByNumber", mixed.number - 1, mixed.number)).toEqual(one);
     expect(await rpc<Hex[]>("debug_getModifiedAccountsByNumber", 3)).not.toContain(POOR);
     await expect(rpc("debug_getModifiedAccountsByNumber", 3, 2)).rejects.toThrow(/must be less than/);
+  });
+
+  it("keeps blocks that were invalid", async () => {
+    expect(await rpc("debug_getBadBlocks")).toEqual([]);
+    const { payload } = await node.buildBlock();
+    const { executionPayload } = payload;
+    const raw = await rpc<Hex>("debug_getRawBlock", executionPayload.blockNumber);
+    const { header, ...body } = decodeBlock(hexToBytes(raw));
+    const bad = { ...body, header: { ...header, stateRoot: new Uint8Array(32).fill(9) } };
+    const hash = bytesToHex(hashHeader(bad.header));
+    const refused = { ...executionPayload, stateRoot: bytesToHex(bad.header.stateRoot), blockHash: hash };
+    const { status } = await node.engine.call<{ status: string }>("engine_newPayloadV4", [refused, [], word(0), []]);
+    expect(status).toBe("INVALID");
+    expect(await rpc("debug_getBadBlocks")).toMatchObject([
+      { hash, rlp: bytesToHex(encodeBlock(bad)), reason: "state-root-mismatch", block: { hash, transactions: [{ type: "0x7e" }] } },
+    ]);
   });
 
   if (profile === "G") {

@@ -118,7 +118,11 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
         logs.map((log) => {
           const error = plainError(log.error);
           // what is left when gas runs out depends on how far the instruction came
-          const plainLog = { ...log, ...(error !== undefined && { error }), ...(error === "Some(OutOfGas)" && { gasCost: 0 }) };
+          const plainLog: StructLog = {
+            ...log,
+            ...(error !== undefined && { error }),
+            ...(error === "Some(OutOfGas)" && { gasCost: 0 }),
+          };
           // a write that is not allowed: here what it would have written, there what is in the slot
           if (error !== undefined) delete plainLog.storage;
           return plainLog;
