@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
 
@@ -32,12 +32,16 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
   }
   const secret = randomBytes(32);
   mkdirSync(dirname(path), { recursive: true });
+  // Written whole under another name first: a kill never leaves half a secret. The link then goes to whoever is first.
+  const draft = `${path}.${process.pid}.tmp`;
   try {
-    // "wx": whoever creates the file first wins, and the other reads it.
-    writeFileSync(path, bytesToHex(secret), { mode: 0o600, flag: "wx" });
+    writeFileSync(draft, bytesToHex(secret), { mode: 0o600 });
+    linkSync(draft, path);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
     return { secret: parseSecret(path, readFileSync(path, "utf8")), isNew: false };
+  } finally {
+    rmSync(draft, { force: true });
   }
   return { secret: new Uint8Array(secret), isNew: true };
 }
