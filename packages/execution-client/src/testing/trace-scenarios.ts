@@ -1,4 +1,4 @@
-import { bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, concatBytes, type Hex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
 import { assemble, deployerOf } from "./assemble.ts";
 
 /** What the callee does, by the first byte of its calldata. */
@@ -38,8 +38,12 @@ export interface Scenario {
   readonly data: Hex;
   readonly value: bigint;
   readonly gas: bigint;
+  /** EIP-7702: `AUTHORITY_KEY` delegates to the callee, in the transaction */
+  readonly delegates?: boolean;
 }
 
+export const AUTHORITY_KEY: Hex = `0x${"b2".repeat(32)}`;
+export const AUTHORITY: Hex = bytesToHex(privateKeyToAddress(hexToBytes(AUTHORITY_KEY)));
 const GAS = 2_000_000n;
 const toMemory = (code: string): string => {
   const bytes = hexToBytes(code);
@@ -71,6 +75,10 @@ export function traceScenarios(callee: Hex): Scenario[] {
   return [
     { name: "a transfer", to: `0x${"ab".repeat(20)}`, data: "0x", value: 7n, gas: 21_000n },
     ...direct,
+    // anvil says of every account that it exists, which a refund depends on
+    { name: "a transfer to an authority", to: AUTHORITY, data: "0x", value: 7n, gas: 21_000n },
+    { name: "a delegation, and its code at once", to: AUTHORITY, data: "0x00", value: 0n, gas: 300_000n, delegates: true },
+    { name: "a call of delegated code", to: AUTHORITY, data: "0x09", value: 3n, gas: 300_000n },
     creation("a call of each case", `${CASES.map((_, item) => call("CALL", item)).join(" ")} STOP`),
     creation("delegated calls", `${CASES.map((_, item) => (item === 7 ? "" : call("DELEGATECALL", item))).join(" ")} STOP`),
     creation("static calls", `${CASES.map((_, item) => call("STATICCALL", item)).join(" ")} STOP`),

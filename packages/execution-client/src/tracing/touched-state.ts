@@ -1,5 +1,5 @@
 import type { EvmTracer, TraceResult, TraceStep } from "@rnode/evm";
-import { bigintToBytes, bytesToHex, encodeRlp, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
+import { bigintToBytes, bytesToHex, encodeRlp, equalBytes, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { PREDEPLOYS } from "@rnode/protocol";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
 import { OP } from "./opcodes.ts";
@@ -48,7 +48,7 @@ export class TouchedState implements EvmTracer {
   onStart({ state, message, beneficiary, rules }: TraceContext, isDestructionLimited = true): void {
     this.#state = state;
     this.#isDestructionLimited = isDestructionLimited;
-    const { from, to, authorities, isDeposit } = message;
+    const { from, to, delegations, isDeposit } = message;
     if (to === undefined) {
       const created = createdAddressOf(from, state.getNonce(from));
       this.created.add(bytesToHex(created));
@@ -60,7 +60,10 @@ export class TouchedState implements EvmTracer {
       this.#touchDelegate(to);
     }
     this.touch(beneficiary);
-    for (const authority of authorities) this.touch(authority);
+    for (const { authority, target } of delegations) {
+      this.touch(authority);
+      if (to !== undefined && equalBytes(authority, to)) this.touch(target);
+    }
     if (rules.op !== undefined && !isDeposit) for (const vault of this.#dialect.prestateVaults) this.touch(PREDEPLOYS[vault]);
     this.#ofLastStep.length = 0;
   }
@@ -167,7 +170,7 @@ export class TouchedState implements EvmTracer {
 
   /** EIP-7702: the account whose code runs is touched, too. */
   #touchDelegate(address: Uint8Array): void {
-    const { code } = this.touch(address);
+    const code = this.#state.getCode(address); // as it is now: the transaction itself may have set it
     if (code.length === DELEGATION_BYTES && DELEGATION_PREFIX.every((byte, index) => code[index] === byte)) {
       this.touch(code.subarray(DELEGATION_PREFIX.length));
     }

@@ -166,8 +166,8 @@ function start(tracer: TransactionTracer, execution: BlockExecution, message: Tr
 
 function tracedTransaction(tx: Transaction, from: Uint8Array): TracedMessage {
   const { to, gasLimit, value, data } = tx;
-  const authorities = tx.type === 0x04 ? authoritiesOf(tx.authorizationList) : [];
-  return { from, to, gasLimit, value, input: data, authorities, isDeposit: tx.type === 0x7e };
+  const delegations = tx.type === 0x04 ? delegationsOf(tx.authorizationList) : [];
+  return { from, to, gasLimit, value, input: data, delegations, isDeposit: tx.type === 0x7e };
 }
 
 const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: CallMessage): TracedMessage => ({
@@ -176,10 +176,13 @@ const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: Call
   gasLimit,
   value,
   input: data,
-  authorities: authoritiesOf(authorizationList ?? []),
+  delegations: delegationsOf(authorizationList ?? []),
   isDeposit: false,
 });
 
-function authoritiesOf(list: NonNullable<CallMessage["authorizationList"]>): Uint8Array[] {
-  return list.flatMap((authorization) => recoverAuthority(authorization) ?? []);
+function delegationsOf(list: NonNullable<CallMessage["authorizationList"]>): TracedMessage["delegations"] {
+  return list.flatMap((authorization) => {
+    const authority = recoverAuthority(authorization);
+    return authority === undefined ? [] : [{ authority, target: authorization.address }];
+  });
 }

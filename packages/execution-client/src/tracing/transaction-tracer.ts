@@ -12,8 +12,8 @@ export interface TracedMessage {
   readonly gasLimit: bigint;
   readonly value: bigint;
   readonly input: Uint8Array;
-  /** EIP-7702 authorities, which the transaction may change */
-  readonly authorities: readonly Uint8Array[];
+  /** EIP-7702: whose code the transaction may change, and to whose */
+  readonly delegations: readonly { readonly authority: Uint8Array; readonly target: Uint8Array }[];
   /** a deposit pays no fees */
   readonly isDeposit: boolean;
 }
