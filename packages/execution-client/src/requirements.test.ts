@@ -281,7 +281,7 @@ describe.each(["R", "G"] as const)("requirements, profile %s", (profile) => {
   it("subscriptions: acknowledgement, notifications, unsubscribing", async () => {
     const socket = new WebSocket(scene.node.wsUrl);
     const received: Json[] = [];
-    socket.addEventListener("message", ({ data }) => void received.push(JSON.parse(String(data)) as Json));
+    socket.addEventListener("message", ({ data }) => void received.push(JSON.parse(data as string) as Json));
     await new Promise((resolve) => socket.addEventListener("open", resolve));
     const until = async <T>(find: () => T | undefined): Promise<T> => {
       for (let tries = 0; tries < 200; tries++) {

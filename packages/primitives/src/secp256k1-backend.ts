@@ -1,4 +1,3 @@
-/// <reference path="./secp256k1-bindings.d.ts" />
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
 
 /** The three operations that have a native and a pure implementation. Arguments are valid in length; errors are the library's own. */
