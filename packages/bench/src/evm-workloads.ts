@@ -19,11 +19,11 @@ export interface Contract {
 }
 
 const WORKLOADS = [
-  { name: "arithmetic", contract: "Arithmetic", rounds: 500_000, slowRounds: 10_000 },
-  { name: "ERC-20", contract: "Erc20", rounds: 6000, slowRounds: 600 },
-  { name: "fixed point", contract: "FixedPoint", rounds: 120, slowRounds: 3 },
-  { name: "keccak", contract: "Keccak", rounds: 400_000, slowRounds: 8000 },
-  { name: "memory", contract: "Memory", rounds: 60, slowRounds: 1 },
+  { name: "arithmetic", contract: "Arithmetic", rounds: 200_000, slowRounds: 5000 },
+  { name: "ERC-20", contract: "Erc20", rounds: 4000, slowRounds: 300 },
+  { name: "fixed point", contract: "FixedPoint", rounds: 60, slowRounds: 2 },
+  { name: "keccak", contract: "Keccak", rounds: 100_000, slowRounds: 4000 },
+  { name: "memory", contract: "Memory", rounds: 40, slowRounds: 1 },
 ] as const;
 
 /** Where the ERC-20 workload expects its token. */

@@ -1,7 +1,7 @@
 /**
  * Decodes bytecode into instructions, once a code.
  *
- * Instruction, 8 bytes: u16 number (opcodes.ts), u16 unused, u32 argument. I_PUSH_WORD is followed by its word (40 bytes in all).
+ * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts.
  * Basic block header (I_BLOCK, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
  * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
  *
@@ -13,23 +13,46 @@
  * Jumps hold offsets from the first instruction, which is a block header at offset 0; a destination's offset is never 0, because
  * the decoder starts with an empty block when the code begins with JUMPDEST.
  */
-import { C_ANALYSIS_SIZE, C_BYTES, C_INSTRUCTIONS, C_JUMPS, C_LENGTH } from "./layout";
+import { C_ANALYSIS_SIZE, C_BYTES, C_INSTRUCTIONS, C_JUMPS, C_LENGTH, SCRATCH_WORD_A } from "./layout";
+import {
+  at,
+  startBlock,
+  startWriting,
+  writeBinary,
+  writeConstant,
+  writeIsZero,
+  writeJumpIf,
+  writeLoad,
+  writeNot,
+  writePlain,
+  writePop,
+  writeStore,
+} from "./fusion";
 import { allocate, blockSize, release } from "./heap";
 import {
   argumentOf,
+  CODESIZE,
   DUP1,
   DUP16,
   endsBlock,
   gasOf,
   givenBy,
+  I_ADD_C,
   I_BLOCK,
   I_DUP,
-  I_INVALID,
+  I_ISZERO,
+  I_JUMP_IF,
+  I_JUMP_LT_C,
+  I_JUMP_LT_X,
   I_JUMP_TO,
-  I_JUMPI_TO,
+  I_MLOAD,
+  I_MLOAD_C,
+  I_MSTORE,
+  I_MSTORE_C,
+  I_NOT,
+  I_POP,
   I_PUSH,
   I_PUSH_WORD,
-  I_STOP,
   I_SWAP,
   I_TRACE,
   instructionOf,
@@ -44,7 +67,7 @@ import {
   takenBy,
 } from "./opcodes";
 import { tracing } from "./rules";
-import { zeroWord } from "./word";
+import { fits64, zeroWord } from "./word";
 
 @inline export const INSTRUCTION: u32 = 8;
 @inline export const HEADER: u32 = 16;
@@ -78,10 +101,11 @@ let grow: i32 = 0;
   if (height > grow) grow = height;
 }
 
-@inline function openBlock(at: u32, pc: u32): void {
-  store<u32>(at, I_BLOCK);
-  store<u32>(at, pc, B_PC);
+@inline function openBlock(pc: u32): void {
   header = at;
+  store<u32>(header, I_BLOCK);
+  store<u32>(header, pc, B_PC);
+  startBlock(HEADER);
   blockGas = 0;
   height = 0;
   need = 0;
@@ -110,9 +134,8 @@ export function analyse(code: u32): void {
   memory.fill(jumps, 0, jumpBytes);
 
   const start = buffer;
-  let at = start;
-  openBlock(at, 0);
-  at += HEADER;
+  startWriting(start);
+  openBlock(0);
   let open = true;
   let pc: u32 = 0;
   while (pc <= length) {
@@ -122,12 +145,11 @@ export function analyse(code: u32): void {
     if (isDestination || !open || tracing || blockGas > MAX_BLOCK_GAS) {
       closeBlock();
       if (isDestination) store<u32>(jumps + (pc << 2), at - start);
-      openBlock(at, pc);
+      openBlock(pc);
       if (tracing) {
-        store<u16>(at, I_TRACE);
-        store<u16>(at, opcode, B_OPCODE);
+        store<u16>(header, I_TRACE);
+        store<u16>(header, opcode, B_OPCODE);
       }
-      at += HEADER;
       open = true;
       if (isDestination) {
         count(1, 0, 0);
@@ -138,77 +160,40 @@ export function analyse(code: u32): void {
     const instruction = instructionOf(opcode);
     count(gasOf(opcode), takenBy(opcode), givenBy(opcode));
     if (opcode >= PUSH0 && opcode <= PUSH32 && instruction == I_PUSH) {
-      const n = opcode - PUSH0;
-      // bytes beyond the end of the code are zero
-      let skip: u32 = 0;
-      while (skip < n && (pc + 1 + skip >= length || load<u8>(bytes + pc + 1 + skip) == 0)) skip++;
-      if (n - skip <= 4) {
-        let value: u32 = 0;
-        for (let i = skip; i < n; i++) {
-          const from = pc + 1 + i;
-          value = (value << 8) | (from < length ? <u32>load<u8>(bytes + from) : 0);
-        }
-        const next = pc + 1 + n;
-        const follower: u32 = next < length ? load<u8>(bytes + next) : 0;
-        if (!tracing && (follower == JUMP || follower == JUMPI)) {
-          count(gasOf(follower), takenBy(follower), 0);
-          store<u32>(at, follower == JUMP ? I_JUMP_TO : I_JUMPI_TO);
-          store<u32>(at, value, 4); // a position in the code until all destinations are known
-          at += INSTRUCTION;
-          open = false;
-          pc = next + 1;
-          continue;
-        }
-        store<u32>(at, I_PUSH);
-        store<u32>(at, value, 4);
-        at += INSTRUCTION;
-      } else {
-        store<u32>(at, I_PUSH_WORD);
-        store<u32>(at, 0, 4);
-        const word = at + INSTRUCTION;
-        zeroWord(word);
-        for (let i = skip; i < n; i++) {
-          const from = pc + 1 + i;
-          if (from < length) store<u8>(word + (n - 1 - i), load<u8>(bytes + from));
-        }
-        at = word + 32;
+      const next = pc + 1 + opcode - PUSH0;
+      const isSmall = readConstant(bytes, length, pc);
+      const follower: u32 = next < length ? load<u8>(bytes + next) : 0;
+      if (isSmall && !tracing && (follower == JUMP || follower == JUMPI)) {
+        count(gasOf(follower), takenBy(follower), 0);
+        // a position in the code until all destinations are known
+        const destination = load<u32>(SCRATCH_WORD_A);
+        if (follower == JUMP) writePlain(I_JUMP_TO, destination);
+        else writeJumpIf(destination);
+        open = false;
+        pc = next + 1;
+        continue;
       }
-      pc = min(pc + 1 + n, length); // the STOP follows a PUSH that the end cuts off, too
+      writeConstant(SCRATCH_WORD_A);
+      pc = min(next, length); // the STOP follows a PUSH that the end cuts off, too
       continue;
     }
-    let argument: u32;
-    if (opcode >= DUP1 && opcode <= DUP16) argument = (opcode - DUP1) << 5;
-    else if (opcode >= SWAP1 && opcode <= SWAP16) argument = (opcode - SWAP1 + 1) << 5;
-    else if (opcode == PC) argument = pc;
-    else if (opcode == 0x38) argument = length; // CODESIZE
-    else argument = argumentOf(opcode);
-    store<u32>(at, instruction);
-    store<u32>(at, argument, 4);
-    at += INSTRUCTION;
+    if (opcode >= DUP1 && opcode <= DUP16) writePlain(I_DUP, (opcode - DUP1) << 5);
+    else if (opcode >= SWAP1 && opcode <= SWAP16) writePlain(I_SWAP, (opcode - SWAP1 + 1) << 5);
+    else if (opcode == PC) writePlain(I_PUSH, pc);
+    else if (opcode == CODESIZE) writePlain(I_PUSH, length);
+    else if (instruction == I_POP) writePop();
+    else if (instruction == I_ISZERO) writeIsZero();
+    else if (instruction == I_NOT) writeNot();
+    else if (instruction == I_MLOAD) writeLoad();
+    else if (instruction == I_MSTORE) writeStore();
+    else if (takenBy(opcode) == 2 && givenBy(opcode) == 1) writeBinary(instruction);
+    else writePlain(instruction, argumentOf(opcode));
     if (endsBlock(opcode)) open = false;
     pc++;
   }
   closeBlock();
-
-  // destinations of direct jumps
   const end = at;
-  at = start;
-  while (at < end) {
-    const instruction = load<u16>(at);
-    if (instruction == I_BLOCK || instruction == I_TRACE) {
-      at += HEADER;
-      continue;
-    }
-    if (instruction == I_PUSH_WORD) {
-      at += INSTRUCTION + 32;
-      continue;
-    }
-    if (instruction == I_JUMP_TO || instruction == I_JUMPI_TO) {
-      const target = load<u32>(at, 4);
-      store<u32>(at, target < length ? load<u32>(jumps + (target << 2)) : 0, 4);
-    }
-    at += INSTRUCTION;
-  }
+  resolveJumps(start, end, jumps, length);
 
   const size = end - start;
   const instructions = allocate(size);
@@ -216,6 +201,44 @@ export function analyse(code: u32): void {
   store<u32>(code, instructions, C_INSTRUCTIONS);
   store<u32>(code, jumps, C_JUMPS);
   store<u32>(code, size, C_ANALYSIS_SIZE);
+}
+
+/** Reads the operand of the PUSH at `pc` to SCRATCH_WORD_A, zeros beyond the end of the code; returns whether it fits 32 bits. */
+function readConstant(bytes: u32, length: u32, pc: u32): bool {
+  const n = <u32>load<u8>(bytes + pc) - PUSH0;
+  zeroWord(SCRATCH_WORD_A);
+  for (let i: u32 = 0; i < n; i++) {
+    const from = pc + 1 + i;
+    if (from < length) store<u8>(SCRATCH_WORD_A + n - 1 - i, load<u8>(bytes + from));
+  }
+  return fits64(SCRATCH_WORD_A) && load<u64>(SCRATCH_WORD_A) >> 32 == 0;
+}
+
+/** Turns the destinations of jumps from positions in the code into offsets. */
+function resolveJumps(start: u32, end: u32, jumps: u32, length: u32): void {
+  let p = start;
+  while (p < end) {
+    const instruction: u32 = load<u16>(p);
+    if (instruction == I_JUMP_TO) resolve(p + 4, jumps, length);
+    else if (instruction == I_JUMP_IF || instruction >= I_JUMP_LT_X) resolve(p + 8, jumps, length);
+    p += sizeOf(instruction);
+  }
+}
+
+@inline function resolve(place: u32, jumps: u32, length: u32): void {
+  const target = load<u32>(place);
+  store<u32>(place, target < length ? load<u32>(jumps + (target << 2)) : 0);
+}
+
+/** Bytes of an instruction. */
+function sizeOf(instruction: u32): u32 {
+  if (instruction == I_PUSH_WORD) return 40;
+  if (instruction == I_BLOCK || instruction == I_TRACE) return HEADER;
+  if (instruction == I_MLOAD_C || instruction == I_MSTORE_C || instruction == I_JUMP_IF) return 16;
+  if (instruction >= I_JUMP_LT_C) return 48;
+  if (instruction >= I_JUMP_LT_X) return 16;
+  if (instruction >= I_ADD_C) return 40;
+  return INSTRUCTION;
 }
 
 /** Frees what `analyse` allocated; returns the number of bytes. */

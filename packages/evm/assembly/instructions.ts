@@ -18,7 +18,6 @@ import {
   F_OUTPUT_LENGTH,
   F_SELF,
   LONDON,
-  SCRATCH_DIGEST,
   SPURIOUS_DRAGON,
   TANGERINE_WHISTLE,
   X_HASH,
@@ -41,7 +40,7 @@ import {
 import { codeOf } from "./code";
 import { copyPadded, expandMemory, placeOf, rangeEnd, touchRange } from "./evm-memory";
 import { hostBlockHash, hostTraceSelfDestruct } from "./host";
-import { digest } from "./keccak";
+import { keccakPair, keccakWord } from "./keccak";
 import { appendLog } from "./logs";
 import { returnData, returnDataLength } from "./output";
 import { fork, tracing } from "./rules";
@@ -59,8 +58,9 @@ export function keccakInstruction(f: u32, sp: u32, gas: i64): i64 {
   if (left < 0) return left;
   left -= 6 * wordsOf(sp - 32);
   if (left < 0) return left;
-  digest(placeOf(f, sp, sp - 32), <u32>load<u64>(sp - 32));
-  readRaw(sp - 32, SCRATCH_DIGEST);
+  const from = placeOf(f, sp, sp - 32);
+  if (load<u64>(sp - 32) == 64) keccakPair(from, sp - 32);
+  else keccakWord(from, <u32>load<u64>(sp - 32), sp - 32);
   return left;
 }
 

@@ -1,25 +1,21 @@
 /**
  * The interpreter: one loop over the instructions of the current frame, inside one loop over frames. The hot registers are locals;
  * a frame's copies (F_IP, F_SP, F_GAS) are brought up to date before anything that starts or ends a frame. Every case of the switch
- * ends with `continue` (next instruction) or sets `halt` and leaves the switch.
+ * ends with `continue` (next instruction), or leaves the switch: with `halt` set, or with `ip` at the header of the basic block to enter.
  *
  * PERF: the switch is a jump table only because instruction numbers are dense (opcodes.ts); a handler that calls a long function
  * costs more than its body, so short ones are written out.
  */
 import {
-  A_ADDRESS,
-  A_BALANCE,
   F_CALLER,
   F_CODE,
   F_CODE_LENGTH,
   F_GAS,
-  F_INPUT_LENGTH,
   F_INSTRUCTIONS,
   F_IP,
   F_JUMPS,
   F_MEMORY,
   F_MEMORY_SIZE,
-  F_SELF,
   F_SP,
   F_STACK,
   F_STATIC,
@@ -28,75 +24,51 @@ import {
   HALT_INVALID_OPCODE,
   HALT_NONE,
   HALT_OUT_OF_GAS,
-  HALT_RETURN_DATA,
   HALT_REVERT,
   HALT_STACK_UNDERFLOW,
   HALT_STATIC,
   HALT_STOP,
-  ISTANBUL,
   KIND_CREATE,
   STACK_LIMIT,
 } from "./layout";
 import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, diagnoseBlock, HEADER, INSTRUCTION } from "./analysis";
 import { callOpcode, createOpcode, currentFrame, endFrame } from "./calls";
-import { addModulo, divide, divideSigned, multiplyModulo, remainder, remainderSigned } from "./divide";
-import { expandMemory, UNREACHABLE } from "./evm-memory";
+import { divide, divideSigned, remainder } from "./divide";
+import { accessEnd, expandMemory } from "./evm-memory";
 import { hostSlice, hostTraceStep } from "./host";
-import {
-  balanceInstruction,
-  blobHashInstruction,
-  blockHashInstruction,
-  codeHashInstruction,
-  codeSizeInstruction,
-  copyAccountCode,
-  copyCallData,
-  copyCode,
-  copyMemory,
-  copyReturnData,
-  expGas,
-  keccakInstruction,
-  loadCallData,
-  logInstruction,
-  returnDataHolds,
-  selfDestruct,
-  setOutput,
-} from "./instructions";
-import { multiply, power } from "./multiply";
+import { loadCallData, selfDestruct, setOutput } from "./instructions";
+import { multiply } from "./multiply";
 import * as op from "./opcodes";
-import { returnDataLength } from "./output";
-import { fork } from "./rules";
-import { loadStorage, loadTransient, storeStorage, storeTransient } from "./storage";
+import { rareInstruction, stackAfter } from "./rare-instructions";
+import { tracing } from "./rules";
 import {
   add,
-  byteAt,
+  and,
   copyWord,
   equal,
   fits64,
   isZero,
-  leadingZeros,
   less,
   lessSigned,
+  or,
   readRaw,
   setWord,
   shiftLeft,
   shiftRight,
   shiftRightSigned,
-  signExtend,
   subtract,
   writeRaw,
+  xor,
 } from "./word";
-
-/** End of the access of `bytes` bytes at the offset at `sp`; beyond every payable size when the offset is. */
-@inline function accessEnd(sp: u32, bytes: u64): u64 {
-  const offset = load<u64>(sp);
-  return fits64(sp) && offset <= UNREACHABLE ? offset + bytes : ~(<u64>0);
-}
 
 /** Whether the stack fits a block. */
 function checkBlock(ip: u32, words: i32): u32 {
   const fits = words >= <i32>load<u16>(ip, B_NEED) && words + <i32>load<u16>(ip, B_GROW) <= <i32>STACK_LIMIT;
   return fits ? HALT_NONE : HALT_STACK_UNDERFLOW;
 }
+
+/** Not a halt: another frame, or this one with its registers in the frame, goes on. */
+@inline const HALT_SWITCH: u32 = 0xff;
 
 /** Gas and frame changes after which `run` comes back. */
 @inline const SLICE_GAS: i64 = 5_000_000;
@@ -168,41 +140,6 @@ function run(): bool {
           ip += INSTRUCTION;
           continue;
         }
-        case op.I_SMOD: {
-          remainderSigned(sp, sp - 32, sp - 32);
-          sp -= 32;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_ADDMOD: {
-          addModulo(sp, sp - 32, sp - 64, sp - 64);
-          sp -= 64;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_MULMOD: {
-          multiplyModulo(sp, sp - 32, sp - 64, sp - 64);
-          sp -= 64;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_EXP: {
-          gas -= expGas(sp - 32);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          power(sp, sp - 32, sp - 32);
-          sp -= 32;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_SIGNEXTEND: {
-          signExtend(sp, sp - 32, sp - 32);
-          sp -= 32;
-          ip += INSTRUCTION;
-          continue;
-        }
         case op.I_LT: {
           const result = less(sp, sp - 32);
           sp -= 32;
@@ -244,32 +181,20 @@ function run(): bool {
           continue;
         }
         case op.I_AND: {
-          const to = sp - 32;
-          store<u64>(to, load<u64>(sp) & load<u64>(to));
-          store<u64>(to, load<u64>(sp, 8) & load<u64>(to, 8), 8);
-          store<u64>(to, load<u64>(sp, 16) & load<u64>(to, 16), 16);
-          store<u64>(to, load<u64>(sp, 24) & load<u64>(to, 24), 24);
-          sp = to;
+          and(sp, sp - 32, sp - 32);
+          sp -= 32;
           ip += INSTRUCTION;
           continue;
         }
         case op.I_OR: {
-          const to = sp - 32;
-          store<u64>(to, load<u64>(sp) | load<u64>(to));
-          store<u64>(to, load<u64>(sp, 8) | load<u64>(to, 8), 8);
-          store<u64>(to, load<u64>(sp, 16) | load<u64>(to, 16), 16);
-          store<u64>(to, load<u64>(sp, 24) | load<u64>(to, 24), 24);
-          sp = to;
+          or(sp, sp - 32, sp - 32);
+          sp -= 32;
           ip += INSTRUCTION;
           continue;
         }
         case op.I_XOR: {
-          const to = sp - 32;
-          store<u64>(to, load<u64>(sp) ^ load<u64>(to));
-          store<u64>(to, load<u64>(sp, 8) ^ load<u64>(to, 8), 8);
-          store<u64>(to, load<u64>(sp, 16) ^ load<u64>(to, 16), 16);
-          store<u64>(to, load<u64>(sp, 24) ^ load<u64>(to, 24), 24);
-          sp = to;
+          xor(sp, sp - 32, sp - 32);
+          sp -= 32;
           ip += INSTRUCTION;
           continue;
         }
@@ -278,12 +203,6 @@ function run(): bool {
           store<u64>(sp, ~load<u64>(sp, 8), 8);
           store<u64>(sp, ~load<u64>(sp, 16), 16);
           store<u64>(sp, ~load<u64>(sp, 24), 24);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_BYTE: {
-          byteAt(sp, sp - 32, sp - 32);
-          sp -= 32;
           ip += INSTRUCTION;
           continue;
         }
@@ -302,37 +221,6 @@ function run(): bool {
         case op.I_SAR: {
           shiftRightSigned(sp, sp - 32, sp - 32);
           sp -= 32;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_CLZ: {
-          setWord(sp, leadingZeros(sp));
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_KECCAK256: {
-          gas = keccakInstruction(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 32;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_ADDRESS: {
-          sp += 32;
-          copyWord(sp, load<u32>(f, F_SELF) + A_ADDRESS);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_BALANCE: {
-          gas = balanceInstruction(sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
           ip += INSTRUCTION;
           continue;
         }
@@ -359,102 +247,8 @@ function run(): bool {
           ip += INSTRUCTION;
           continue;
         }
-        case op.I_CALLDATASIZE: {
-          sp += 32;
-          setWord(sp, load<u32>(f, F_INPUT_LENGTH));
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_CALLDATACOPY: {
-          gas = copyCallData(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 96;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_CODECOPY: {
-          gas = copyCode(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 96;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_EXTCODESIZE: {
-          gas = codeSizeInstruction(sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_EXTCODECOPY: {
-          gas = copyAccountCode(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 128;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_RETURNDATASIZE: {
-          sp += 32;
-          setWord(sp, returnDataLength());
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_RETURNDATACOPY: {
-          if (!returnDataHolds(sp - 32, sp - 64)) {
-            halt = HALT_RETURN_DATA;
-            break;
-          }
-          gas = copyReturnData(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 96;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_EXTCODEHASH: {
-          gas = codeHashInstruction(sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_BLOCKHASH: {
-          blockHashInstruction(sp);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_SELFBALANCE: {
-          sp += 32;
-          copyWord(sp, load<u32>(f, F_SELF) + A_BALANCE);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_BLOBHASH: {
-          blobHashInstruction(sp);
-          ip += INSTRUCTION;
-          continue;
-        }
         case op.I_POP: {
-          sp -= 32;
+          sp -= load<u32>(ip, 4);
           ip += INSTRUCTION;
           continue;
         }
@@ -487,49 +281,6 @@ function run(): bool {
           ip += INSTRUCTION;
           continue;
         }
-        case op.I_MSTORE8: {
-          const end = accessEnd(sp, 1);
-          if (end > <u64>load<u32>(f, F_MEMORY_SIZE)) {
-            gas = expandMemory(f, end, gas);
-            if (gas < 0) {
-              halt = HALT_OUT_OF_GAS;
-              break;
-            }
-            memoryAt = load<u32>(f, F_MEMORY);
-          }
-          store<u8>(memoryAt + <u32>load<u64>(sp), load<u8>(sp - 32));
-          sp -= 64;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_SLOAD: {
-          gas = loadStorage(load<u32>(f, F_SELF), sp, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_SSTORE: {
-          if (load<u32>(f, F_STATIC) != 0) {
-            halt = HALT_STATIC;
-            break;
-          }
-          // EIP-2200: the stipend of a call never pays for a change of state
-          if (fork >= ISTANBUL && gas <= 2300) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          gas -= storeStorage(load<u32>(f, F_SELF), sp, sp - 32);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          sp -= 64;
-          ip += INSTRUCTION;
-          continue;
-        }
         case op.I_JUMP: {
           const destination = load<u64>(sp);
           if (!fits64(sp) || destination >= <u64>load<u32>(f, F_CODE_LENGTH)) {
@@ -543,7 +294,8 @@ function run(): bool {
           }
           sp -= 32;
           ip = load<u32>(f, F_INSTRUCTIONS) + target;
-          continue;
+          if (tracing) continue;
+          break;
         }
         case op.I_JUMPI: {
           if (isZero(sp - 32)) {
@@ -563,43 +315,12 @@ function run(): bool {
           }
           sp -= 64;
           ip = load<u32>(f, F_INSTRUCTIONS) + target;
-          continue;
-        }
-        case op.I_MSIZE: {
-          sp += 32;
-          setWord(sp, load<u32>(f, F_MEMORY_SIZE));
-          ip += INSTRUCTION;
-          continue;
+          if (tracing) continue;
+          break;
         }
         case op.I_GAS: {
           sp += 32;
           setWord(sp, gas);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_TLOAD: {
-          loadTransient(load<u32>(f, F_SELF), sp, sp);
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_TSTORE: {
-          if (load<u32>(f, F_STATIC) != 0) {
-            halt = HALT_STATIC;
-            break;
-          }
-          storeTransient(load<u32>(f, F_SELF), sp, sp - 32);
-          sp -= 64;
-          ip += INSTRUCTION;
-          continue;
-        }
-        case op.I_MCOPY: {
-          gas = copyMemory(f, sp, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 96;
           ip += INSTRUCTION;
           continue;
         }
@@ -635,22 +356,6 @@ function run(): bool {
           ip += INSTRUCTION;
           continue;
         }
-        case op.I_LOG: {
-          if (load<u32>(f, F_STATIC) != 0) {
-            halt = HALT_STATIC;
-            break;
-          }
-          const topics = load<u32>(ip, 4);
-          gas = logInstruction(f, sp, topics, gas);
-          if (gas < 0) {
-            halt = HALT_OUT_OF_GAS;
-            break;
-          }
-          memoryAt = load<u32>(f, F_MEMORY);
-          sp -= 64 + (topics << 5);
-          ip += INSTRUCTION;
-          continue;
-        }
         case op.I_CREATE:
         case op.I_CALL: {
           store<u32>(f, ip + INSTRUCTION, F_IP);
@@ -658,6 +363,7 @@ function run(): bool {
           store<i64>(f, gas, F_GAS);
           const kind = load<u32>(ip, 4);
           halt = kind >= KIND_CREATE ? createOpcode(f, kind) : callOpcode(f, kind);
+          if (halt == HALT_NONE) halt = HALT_SWITCH;
           break;
         }
         case op.I_RETURN: {
@@ -699,54 +405,436 @@ function run(): bool {
           continue;
         }
         case op.I_BLOCK: {
-          const words = <i32>(sp + 32 - stack) >> 5;
-          const left = gas - <i64>load<u32>(ip, B_GAS);
-          if (left < limit || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {
-            halt = left < 0 ? HALT_OUT_OF_GAS : checkBlock(ip, words);
-            if (halt != HALT_NONE) {
-              halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
-              break;
-            }
-            store<u32>(f, ip, F_IP);
-            store<u32>(f, sp, F_SP);
-            store<i64>(f, gas, F_GAS);
-            return false;
-          }
-          gas = left;
-          ip += HEADER;
-          continue;
+          break;
         }
         case op.I_JUMP_TO: {
           const target = load<u32>(ip, 4);
-          if (target == 0) {
-            halt = HALT_INVALID_JUMP;
-            break;
-          }
+          if (target == 0) halt = HALT_INVALID_JUMP;
           ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_MOVE: {
+          copyWord(sp - load<u32>(ip, 4), sp);
+          sp -= 32;
+          ip += INSTRUCTION;
           continue;
         }
-        case op.I_JUMPI_TO: {
-          const condition = !isZero(sp);
-          sp -= 32;
-          if (!condition) {
-            ip += INSTRUCTION;
-            continue;
+        case op.I_ISZERO_X: {
+          const result = isZero(sp - <u32>load<u16>(ip, 2));
+          sp += 32;
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_MLOAD_X: {
+          const address = sp - <u32>load<u16>(ip, 2);
+          const end = accessEnd(address, 32);
+          if (end > <u64>load<u32>(f, F_MEMORY_SIZE)) {
+            gas = expandMemory(f, end, gas);
+            if (gas < 0) {
+              halt = HALT_OUT_OF_GAS;
+              break;
+            }
+            memoryAt = load<u32>(f, F_MEMORY);
           }
-          const target = load<u32>(ip, 4);
-          if (target == 0) {
-            halt = HALT_INVALID_JUMP;
+          sp += 32;
+          readRaw(sp, memoryAt + <u32>load<u64>(address));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_MLOAD_C: {
+          const address = load<u32>(ip, 8);
+          const end: u64 = address + 32;
+          if (end > <u64>load<u32>(f, F_MEMORY_SIZE)) {
+            gas = expandMemory(f, end, gas);
+            if (gas < 0) {
+              halt = HALT_OUT_OF_GAS;
+              break;
+            }
+            memoryAt = load<u32>(f, F_MEMORY);
+          }
+          sp += 32;
+          readRaw(sp, memoryAt + address);
+          ip += 16;
+          continue;
+        }
+        case op.I_MSTORE_X: {
+          const address = sp - <u32>load<u16>(ip, 2);
+          const end = accessEnd(address, 32);
+          if (end > <u64>load<u32>(f, F_MEMORY_SIZE)) {
+            gas = expandMemory(f, end, gas);
+            if (gas < 0) {
+              halt = HALT_OUT_OF_GAS;
+              break;
+            }
+            memoryAt = load<u32>(f, F_MEMORY);
+          }
+          writeRaw(memoryAt + <u32>load<u64>(address), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_MSTORE_C: {
+          const address = load<u32>(ip, 8);
+          const end: u64 = address + 32;
+          if (end > <u64>load<u32>(f, F_MEMORY_SIZE)) {
+            gas = expandMemory(f, end, gas);
+            if (gas < 0) {
+              halt = HALT_OUT_OF_GAS;
+              break;
+            }
+            memoryAt = load<u32>(f, F_MEMORY);
+          }
+          writeRaw(memoryAt + address, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          ip += 16;
+          continue;
+        }
+        case op.I_JUMP_IF: {
+          const condition = !isZero(sp - <u32>load<u16>(ip, 2));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
             break;
           }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
           ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_ADD_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          add(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
           continue;
+        }
+        case op.I_MUL_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          multiply(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_SUB_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          subtract(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_AND_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          and(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_OR_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          or(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_XOR_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          xor(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_SHL_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          shiftLeft(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_SHR_X: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          shiftRight(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_LT_X: {
+          const result = less(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_GT_X: {
+          const result = less(sp - <u32>load<u16>(ip, 4), sp - <u32>load<u16>(ip, 2));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_SLT_X: {
+          const result = lessSigned(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_SGT_X: {
+          const result = lessSigned(sp - <u32>load<u16>(ip, 4), sp - <u32>load<u16>(ip, 2));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_EQ_X: {
+          const result = equal(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += INSTRUCTION;
+          continue;
+        }
+        case op.I_ADD_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          add(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_MUL_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          multiply(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_SUB_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          subtract(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_AND_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          and(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_OR_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          or(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_XOR_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          xor(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_SHL_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          shiftLeft(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_SHR_C: {
+          const to = sp + <i32>load<i16>(ip, 6);
+          shiftRight(ip + 8, sp - <u32>load<u16>(ip, 4), to);
+          sp = to;
+          ip += 40;
+          continue;
+        }
+        case op.I_LT_C: {
+          const result = less(ip + 8, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += 40;
+          continue;
+        }
+        case op.I_GT_C: {
+          const result = less(sp - <u32>load<u16>(ip, 4), ip + 8);
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += 40;
+          continue;
+        }
+        case op.I_SLT_C: {
+          const result = lessSigned(ip + 8, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += 40;
+          continue;
+        }
+        case op.I_SGT_C: {
+          const result = lessSigned(sp - <u32>load<u16>(ip, 4), ip + 8);
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += 40;
+          continue;
+        }
+        case op.I_EQ_C: {
+          const result = equal(ip + 8, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          setWord(sp, u64(result));
+          ip += 40;
+          continue;
+        }
+        case op.I_JUMP_LT_X: {
+          const condition = less(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_GT_X: {
+          const condition = less(sp - <u32>load<u16>(ip, 4), sp - <u32>load<u16>(ip, 2));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_SLT_X: {
+          const condition = lessSigned(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_SGT_X: {
+          const condition = lessSigned(sp - <u32>load<u16>(ip, 4), sp - <u32>load<u16>(ip, 2));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_EQ_X: {
+          const condition = equal(sp - <u32>load<u16>(ip, 2), sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 16;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_LT_C: {
+          const condition = less(ip + 16, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 48;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_GT_C: {
+          const condition = less(sp - <u32>load<u16>(ip, 4), ip + 16);
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 48;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_SLT_C: {
+          const condition = lessSigned(ip + 16, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 48;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_SGT_C: {
+          const condition = lessSigned(sp - <u32>load<u16>(ip, 4), ip + 16);
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 48;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
+        }
+        case op.I_JUMP_EQ_C: {
+          const condition = equal(ip + 16, sp - <u32>load<u16>(ip, 4));
+          sp += <i32>load<i16>(ip, 6);
+          if (u32(condition) == load<u32>(ip, 12)) {
+            ip += 48;
+            break;
+          }
+          const target = load<u32>(ip, 8);
+          if (target == 0) halt = HALT_INVALID_JUMP;
+          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          break;
         }
         default: {
-          unreachable();
+          gas = rareInstruction(f, ip, sp, gas);
+          if (gas < 0) {
+            halt = <u32>-gas;
+            break;
+          }
+          sp = stackAfter;
+          memoryAt = load<u32>(f, F_MEMORY);
+          ip += INSTRUCTION;
+          continue;
         }
       }
-      break;
+      if (halt != HALT_NONE) break;
+      // Here `ip` is at a basic block's header: a jump led there, or the instruction before was no jump.
+      const words = <i32>(sp + 32 - stack) >> 5;
+      const left = gas - <i64>load<u32>(ip, B_GAS);
+      if (left < limit || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {
+        halt = left < 0 ? HALT_OUT_OF_GAS : checkBlock(ip, words);
+        if (halt != HALT_NONE) {
+          halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
+          break;
+        }
+        store<u32>(f, ip, F_IP);
+        store<u32>(f, sp, F_SP);
+        store<i64>(f, gas, F_GAS);
+        return false;
+      }
+      gas = left;
+      ip += HEADER;
     }
-    if (halt != HALT_NONE) {
+    if (halt != HALT_SWITCH) {
       store<i64>(f, gas, F_GAS);
       if (!endFrame(halt)) return true;
     }

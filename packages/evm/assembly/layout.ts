@@ -12,6 +12,7 @@
  *   0x00013000  SCRATCH: intermediate results, never alive across a function that uses the same part
  *   0x00020000  OP_TABLE: 256 opcodes of the active rules
  *   0x00100000  FRAMES: one a call depth
+ *   0x00160000  KECCAK_CACHE: digests of 64-byte inputs (keccak.ts)
  *   0x00200000  STACKS: one contiguous stack of words, frames on top of each other
  *   0x02300000  HEAP: blocks of power-of-two size (heap.ts): tables, code, logs, journal, EVM memories
  */
@@ -70,6 +71,7 @@
 
 // ---- scratch
 @inline export const SCRATCH_KECCAK: u32 = 0x13000; // 200 bytes of state
+@inline export const SCRATCH_KECCAK_2: u32 = 0x13400; // the other buffer of the permutation
 @inline export const SCRATCH_DIGEST: u32 = 0x13100; // 32 bytes
 @inline export const SCRATCH_RLP: u32 = 0x13140; // 128 bytes: what a new address is hashed from
 @inline export const SCRATCH_DIVIDEND: u32 = 0x13200; // 80 bytes
@@ -84,6 +86,7 @@
 @inline export const OP_TABLE: u32 = 0x20000;
 @inline export const FRAMES: u32 = 0x100000;
 @inline export const FRAME_SHIFT: u32 = 8;
+@inline export const KECCAK_CACHE: u32 = 0x160000;
 @inline export const STACKS: u32 = 0x200000;
 @inline export const HEAP: u32 = 0x2300000;
 

@@ -29,6 +29,7 @@ import {
 } from "./layout";
 
 @inline export const STOP: u32 = 0x00;
+@inline export const CODESIZE: u32 = 0x38;
 @inline export const JUMP: u32 = 0x56;
 @inline export const JUMPI: u32 = 0x57;
 @inline export const PC: u32 = 0x58;
@@ -87,6 +88,7 @@ import {
 @inline export const I_BLOCKHASH: u32 = 42;
 @inline export const I_SELFBALANCE: u32 = 43;
 @inline export const I_BLOBHASH: u32 = 44;
+/** argument: bytes to drop */
 @inline export const I_POP: u32 = 45;
 @inline export const I_MLOAD: u32 = 46;
 @inline export const I_MSTORE: u32 = 47;
@@ -104,7 +106,7 @@ import {
 @inline export const I_PUSH: u32 = 58;
 /** pushes the word after it */
 @inline export const I_PUSH_WORD: u32 = 59;
-/** argument: distance of the word from the top, in bytes */
+/** arguments: distance of the word from the top, in bytes */
 @inline export const I_DUP: u32 = 60;
 @inline export const I_SWAP: u32 = 61;
 /** argument: number of topics */
@@ -122,8 +124,96 @@ import {
 @inline export const I_TRACE: u32 = 70;
 /** PUSH of a destination and JUMP; argument: offset of the destination, 0: invalid */
 @inline export const I_JUMP_TO: u32 = 71;
-@inline export const I_JUMPI_TO: u32 = 72;
-@inline export const I_MSTORE_CONST: u32 = 73;
+
+// ---- joined instructions, see fusion.ts
+
+/** Copies the top over the word at the distance in the argument, and drops the top: SWAPn POP. */
+@inline export const I_MOVE: u32 = 72;
+@inline export const I_ISZERO_X: u32 = 73;
+@inline export const I_MLOAD_X: u32 = 74;
+@inline export const I_MLOAD_C: u32 = 75;
+@inline export const I_MSTORE_X: u32 = 76;
+@inline export const I_MSTORE_C: u32 = 77;
+/** PUSH of a destination and JUMPI on a word, on its being zero */
+@inline export const I_JUMP_IF: u32 = 78;
+// binary operations with operands at distances from the top …
+@inline export const I_ADD_X: u32 = 79;
+@inline export const I_MUL_X: u32 = 80;
+@inline export const I_SUB_X: u32 = 81;
+@inline export const I_AND_X: u32 = 82;
+@inline export const I_OR_X: u32 = 83;
+@inline export const I_XOR_X: u32 = 84;
+@inline export const I_SHL_X: u32 = 85;
+@inline export const I_SHR_X: u32 = 86;
+@inline export const I_LT_X: u32 = 87;
+@inline export const I_GT_X: u32 = 88;
+@inline export const I_SLT_X: u32 = 89;
+@inline export const I_SGT_X: u32 = 90;
+@inline export const I_EQ_X: u32 = 91;
+// … and with a constant as the first operand
+@inline export const I_ADD_C: u32 = 92;
+@inline export const I_MUL_C: u32 = 93;
+@inline export const I_SUB_C: u32 = 94;
+@inline export const I_AND_C: u32 = 95;
+@inline export const I_OR_C: u32 = 96;
+@inline export const I_XOR_C: u32 = 97;
+@inline export const I_SHL_C: u32 = 98;
+@inline export const I_SHR_C: u32 = 99;
+@inline export const I_LT_C: u32 = 100;
+@inline export const I_GT_C: u32 = 101;
+@inline export const I_SLT_C: u32 = 102;
+@inline export const I_SGT_C: u32 = 103;
+@inline export const I_EQ_C: u32 = 104;
+// comparisons with PUSH and JUMPI
+@inline export const I_JUMP_LT_X: u32 = 105;
+@inline export const I_JUMP_GT_X: u32 = 106;
+@inline export const I_JUMP_SLT_X: u32 = 107;
+@inline export const I_JUMP_SGT_X: u32 = 108;
+@inline export const I_JUMP_EQ_X: u32 = 109;
+@inline export const I_JUMP_LT_C: u32 = 110;
+@inline export const I_JUMP_GT_C: u32 = 111;
+@inline export const I_JUMP_SLT_C: u32 = 112;
+@inline export const I_JUMP_SGT_C: u32 = 113;
+@inline export const I_JUMP_EQ_C: u32 = 114;
+
+/** From a joined form to the one with a constant, and from a comparison to its jump. */
+@inline export const X_TO_C: u32 = I_ADD_C - I_ADD_X;
+@inline export const COMPARE_TO_JUMP: u32 = I_JUMP_LT_X - I_LT_X;
+@inline export const COMPARE_C_TO_JUMP: u32 = I_JUMP_LT_C - I_LT_C;
+
+/** The X form of a binary instruction, 0: it has none. */
+export function joinedForm(instruction: u32): u32 {
+  switch (instruction) {
+    case I_ADD:
+      return I_ADD_X;
+    case I_MUL:
+      return I_MUL_X;
+    case I_SUB:
+      return I_SUB_X;
+    case I_AND:
+      return I_AND_X;
+    case I_OR:
+      return I_OR_X;
+    case I_XOR:
+      return I_XOR_X;
+    case I_SHL:
+      return I_SHL_X;
+    case I_SHR:
+      return I_SHR_X;
+    case I_LT:
+      return I_LT_X;
+    case I_GT:
+      return I_GT_X;
+    case I_SLT:
+      return I_SLT_X;
+    case I_SGT:
+      return I_SGT_X;
+    case I_EQ:
+      return I_EQ_X;
+    default:
+      return 0;
+  }
+}
 
 /** Flag: the basic block ends after this opcode. */
 @inline export const ENDS_BLOCK: u32 = 1;

@@ -147,6 +147,39 @@
   store<u64>(to, ~a3 + c2, 24);
 }
 
+@inline export function and(a: u32, b: u32, to: u32): void {
+  const r0 = load<u64>(a) & load<u64>(b);
+  const r1 = load<u64>(a, 8) & load<u64>(b, 8);
+  const r2 = load<u64>(a, 16) & load<u64>(b, 16);
+  const r3 = load<u64>(a, 24) & load<u64>(b, 24);
+  store<u64>(to, r0);
+  store<u64>(to, r1, 8);
+  store<u64>(to, r2, 16);
+  store<u64>(to, r3, 24);
+}
+
+@inline export function or(a: u32, b: u32, to: u32): void {
+  const r0 = load<u64>(a) | load<u64>(b);
+  const r1 = load<u64>(a, 8) | load<u64>(b, 8);
+  const r2 = load<u64>(a, 16) | load<u64>(b, 16);
+  const r3 = load<u64>(a, 24) | load<u64>(b, 24);
+  store<u64>(to, r0);
+  store<u64>(to, r1, 8);
+  store<u64>(to, r2, 16);
+  store<u64>(to, r3, 24);
+}
+
+@inline export function xor(a: u32, b: u32, to: u32): void {
+  const r0 = load<u64>(a) ^ load<u64>(b);
+  const r1 = load<u64>(a, 8) ^ load<u64>(b, 8);
+  const r2 = load<u64>(a, 16) ^ load<u64>(b, 16);
+  const r3 = load<u64>(a, 24) ^ load<u64>(b, 24);
+  store<u64>(to, r0);
+  store<u64>(to, r1, 8);
+  store<u64>(to, r2, 16);
+  store<u64>(to, r3, 24);
+}
+
 /** Number of leading zero bits, 256 for zero (EIP-7939). */
 export function leadingZeros(a: u32): u64 {
   const a3 = load<u64>(a, 24);

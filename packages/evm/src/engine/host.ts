@@ -18,10 +18,7 @@ import {
   F_SP,
   F_STACK,
   HALT_NAMES,
-  L_ADDRESS,
-  L_DATA_LENGTH,
-  L_TOPICS,
-  LOG_HEADER,
+  L_SIZE,
   M_CALLER,
   M_CODE,
   M_DEPTH,
@@ -38,6 +35,7 @@ import {
   X_HASH,
   X_VALUE,
 } from "./layout.ts";
+import { readLogs } from "./log-records.ts";
 import { EngineMemory } from "./memory.ts";
 import { type EngineExports, type EvmModule, instantiate } from "./module.ts";
 
@@ -202,20 +200,9 @@ export class EngineInstance {
 
   #traceLog(record: number): void {
     if (this.tracer?.onLog === undefined) return;
-    const { address, topics, data } = readLog(this.memory, record);
-    this.tracer.onLog(address, topics, data);
+    const [log] = readLogs(this.memory.slice(record, this.memory.u32(record + L_SIZE)));
+    this.tracer.onLog(log!.address, log!.topics, log!.data);
   }
-}
-
-/** Copies of a log record's parts. */
-export function readLog(memory: EngineMemory, record: number) {
-  const topicCount = memory.u32(record + L_TOPICS);
-  const dataAt = record + LOG_HEADER + 32 * topicCount;
-  return {
-    address: memory.slice(record + L_ADDRESS, 20),
-    topics: Array.from({ length: topicCount }, (_, i) => memory.slice(record + LOG_HEADER + 32 * i, 32)),
-    data: memory.slice(dataAt, memory.u32(record + L_DATA_LENGTH)),
-  };
 }
 
 const NO_STATE: StateReader = {

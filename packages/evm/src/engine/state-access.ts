@@ -1,7 +1,7 @@
 import { equalBytes } from "@rnode/primitives";
 import type { Log } from "@rnode/protocol";
 import type { HaltReason } from "../execution.ts";
-import { type EngineInstance, readLog } from "./host.ts";
+import type { EngineInstance } from "./host.ts";
 import {
   A_BALANCE,
   A_CODE_HASH,
@@ -11,7 +11,6 @@ import {
   C_BYTES,
   C_LENGTH,
   HALT_NAMES,
-  L_SIZE,
   R_CREATED,
   R_GAS,
   R_HALT,
@@ -25,6 +24,7 @@ import {
   X_KEY,
   X_VALUE,
 } from "./layout.ts";
+import { readLogs } from "./log-records.ts";
 
 /** Pointer to an account entry; right until the next block begins. */
 export type AccountPointer = number;
@@ -204,13 +204,10 @@ export class StateAccess {
     };
   }
 
-  /** Logs of the last message. */
+  /** Logs of the last message: views of one copy. */
   logs(): Log[] {
     const { memory } = this.#instance;
-    const logs: Log[] = [];
-    let at = memory.u32(R_LOGS);
-    const end = at + memory.u32(R_LOGS_LENGTH);
-    for (; at < end; at += memory.u32(at + L_SIZE)) logs.push(readLog(memory, at));
-    return logs;
+    const length = memory.u32(R_LOGS_LENGTH);
+    return length === 0 ? [] : readLogs(memory.slice(memory.u32(R_LOGS), length));
   }
 }
