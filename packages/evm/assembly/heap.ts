@@ -30,13 +30,13 @@ export function blockSize(size: u32): u32 {
 /** A block of at least `size` bytes, not zeroed, aligned to 64. */
 export function allocate(size: u32): u32 {
   const log = classOf(size);
+  if (log >= 32) hostOutOfMemory();
   const list = FREE_LISTS + (log << 2);
   const free = load<u32>(list);
   if (free != 0) {
     store<u32>(list, load<u32>(free));
     return free;
   }
-  if (log >= 32) hostOutOfMemory();
   const end = <u64>top + (<u64>1 << log);
   const available = <u64>memory.size() << 16;
   if (end > available) {
