@@ -1,6 +1,6 @@
 import { systemClock } from "@rnode/l1";
 import { createLogger, createMetrics, type Logger, noMetrics, startMetricsServer } from "@rnode/observe";
-import { helpText, parseOptions } from "@rnode/options";
+import { helpText, listenForStop, parseOptions } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
 import { type Batcher, startBatcher } from "./batcher.ts";
 import { type RbatcherOptions, rbatcherOptions, unusableOption } from "./options.ts";
@@ -47,7 +47,7 @@ function isSystemError(error: unknown): error is Error {
 
 async function run(options: RbatcherOptions, log: Logger): Promise<void> {
   const metrics = options.metrics.enabled ? createMetrics({ prefix: "rbatcher_default_" }) : undefined;
-  const stop = stopSignal();
+  const stop = listenForStop();
   let batcher: Batcher | undefined;
   const metricsServer =
     metrics === undefined
@@ -64,26 +64,4 @@ async function run(options: RbatcherOptions, log: Logger): Promise<void> {
     stop.forget();
     log.info("stopped");
   }
-}
-
-/** The first SIGINT or SIGTERM asks to stop, a second one ends the process at once. */
-function stopSignal(): { readonly asked: Promise<NodeJS.Signals>; forget(): void } {
-  let onSignal: (signal: NodeJS.Signals) => void = () => {};
-  let isAsked = false;
-  const asked = new Promise<NodeJS.Signals>((resolve) => {
-    onSignal = (signal) => {
-      if (isAsked) process.exit(1);
-      isAsked = true;
-      resolve(signal);
-    };
-  });
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    asked,
-    forget: () => {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }

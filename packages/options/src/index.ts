@@ -5,3 +5,4 @@ export * from "./option-group.ts";
 export * from "./parse-options.ts";
 export * from "./parsers.ts";
 export * from "./standard-groups.ts";
+export * from "./stop-signal.ts";

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { systemClock } from "@rnode/l1";
 import { createLogger, createMetrics, type Logger, noMetrics, startMetricsServer } from "@rnode/observe";
-import { helpText, parseOptions } from "@rnode/options";
+import { helpText, listenForStop, parseOptions } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
 import { AdminStateFile } from "./admin-state.ts";
 import { RollupNode } from "./node.ts";
@@ -76,9 +76,13 @@ async function run(options: RnodeOptions, log: Logger): Promise<void> {
     log,
     metrics: metrics ?? noMetrics,
   });
-  const stop = stopSignal(log);
+  const stop = listenForStop();
+  const stopping = stop.asked.then((signal) => {
+    log.info("stopping", { signal });
+    return undefined;
+  });
   try {
-    const started = await Promise.race([node.start(), stop.asked]);
+    const started = await Promise.race([node.start(), stopping]);
     if (started === undefined) return;
     const { rollup } = derivation;
     log.info("rnode is running", {
@@ -88,7 +92,7 @@ async function run(options: RnodeOptions, log: Logger): Promise<void> {
       rpcPort: started.rpcPort,
       sequencer: options.sequencer.enabled,
     });
-    await Promise.race([started.ended, stop.asked]);
+    await Promise.race([started.ended, stopping]);
   } finally {
     stop.forget();
     await node.close();
@@ -119,28 +123,4 @@ function readSecret(path: string): ReturnType<typeof readOrCreateJwtSecret> {
     }
     throw cause;
   }
-}
-
-/** The first SIGINT or SIGTERM asks to stop, a second one ends the process at once. */
-function stopSignal(log: Logger): { readonly asked: Promise<undefined>; forget(): void } {
-  let onSignal: (signal: NodeJS.Signals) => void = () => {};
-  let isAsked = false;
-  const asked = new Promise<undefined>((resolveAsked) => {
-    onSignal = (signal) => {
-      if (isAsked) process.exit(1);
-      isAsked = true;
-      log.info("stopping", { signal });
-      resolveAsked(undefined);
-    };
-  });
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
-  return {
-    asked,
-    forget: () => {
-      if (isAsked) return; // a second signal while closing still ends the process
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import { createLogger } from "@rnode/observe";
-import { describeOptions, helpText, parseOptions } from "@rnode/options";
+import { describeOptions, helpText, listenForStop, parseOptions } from "@rnode/options";
 import { startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
 import { VERSION } from "../version.ts";
@@ -30,7 +30,7 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
   log.info("rengine starts", { version: VERSION, node: process.versions.node, pid: process.pid });
   log.debug("options", Object.fromEntries(describeOptions(clientTable, options)));
 
-  const signal = awaitSignal();
+  const stop = listenForStop();
   let client: Awaited<ReturnType<typeof startClient>>;
   try {
     client = await startClient(options, log);
@@ -40,7 +40,7 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
     process.stderr.write(`rengine: ${description}\n`);
     return 1;
   }
-  log.info("stopping", { signal: await signal });
+  log.info("stopping", { signal: await stop.asked });
   const cutOff = setTimeout(() => {
     log.warn("shutdown takes too long: cut off");
     process.exit(1);
@@ -49,22 +49,4 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
   clearTimeout(cutOff);
   log.info("stopped");
   return 0;
-}
-
-/**
- * The first signal is answered with a clean shutdown. The same again, later, ends the process at once; a terminal's SIGINT and a
- * supervisor's SIGTERM in the same moment are one request.
- */
-function awaitSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let first: { readonly name: NodeJS.Signals; readonly atMs: number } | undefined;
-    for (const name of ["SIGINT", "SIGTERM"] as const) {
-      process.on(name, () => {
-        if (first === undefined) {
-          first = { name, atMs: performance.now() };
-          resolve(name);
-        } else if (first.name === name && performance.now() - first.atMs > 500) process.exit(1);
-      });
-    }
-  });
 }
