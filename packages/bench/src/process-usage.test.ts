@@ -1,5 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { processUsage, UsageWatch } from "./process-usage.ts";
+import { processUsage, treeCpuSec, UsageWatch } from "./process-usage.ts";
 
 describe("process usage", () => {
   it("sees the CPU time and memory of this process", () => {
@@ -14,6 +16,19 @@ describe("process usage", () => {
     expect(after.cpuSec - before.cpuSec).toBeGreaterThanOrEqual(0.05);
     expect(after.rssBytes / process.memoryUsage().rss).toBeGreaterThan(0.5);
     expect(after.rssBytes / process.memoryUsage().rss).toBeLessThan(2);
+  });
+
+  it.runIf(process.platform === "linux")("counts what children use", async () => {
+    const burn = "while (process.cpuUsage().user < 300_000); console.log(); setTimeout(() => {}, 60_000)";
+    const child = spawn(process.execPath, ["-e", burn], { stdio: ["ignore", "pipe", "ignore"] });
+    try {
+      await once(child.stdout, "data");
+      const own = processUsage(process.pid)!.cpuSec;
+      expect(treeCpuSec(process.pid) - own).toBeGreaterThan(0.25);
+      expect(treeCpuSec(child.pid!)).toBeGreaterThan(0.25);
+    } finally {
+      child.kill();
+    }
   });
 
   it("has nothing to say of a process that does not exist", () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 export interface Usage {
   /** since the process began */
@@ -20,10 +20,35 @@ export function processUsage(pid: number): Usage | undefined {
   }
 }
 
-function fromProc(pid: number): Usage {
+/** CPU time of a program and of the processes that it started and that still run. */
+export function treeCpuSec(pid: number): number {
+  const own = processUsage(pid)?.cpuSec ?? 0;
+  return childrenOf(pid).reduce((sum, child) => sum + treeCpuSec(child), own);
+}
+
+function childrenOf(pid: number): number[] {
+  if (process.platform !== "linux") return [];
+  const isChild = (candidate: number): boolean => {
+    try {
+      return Number(statOf(candidate)[1]) === pid;
+    } catch {
+      return false; // it has ended
+    }
+  };
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter(isChild);
+}
+
+/** From the state, field 3; the name in parentheses before it may hold spaces. */
+function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // the name in parentheses may hold spaces; the fields after it are counted from the state, field 3
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
+
+function fromProc(pid: number): Usage {
+  const fields = statOf(pid);
   const [userTicks, systemTicks, rssPages] = [fields[11], fields[12], fields[21]].map(Number);
   return { cpuSec: (userTicks! + systemTicks!) / TICKS_PER_SEC, rssBytes: rssPages! * PAGE_BYTES };
 }

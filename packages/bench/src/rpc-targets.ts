@@ -81,7 +81,10 @@ export async function startAnvilTarget({ chainId, gasLimit, timestampSec, rich }
 }
 
 /** @param nodeArgs for Node: profiling */
-export async function startRengineTarget(options: TargetOptions, nodeArgs: readonly string[] = []): Promise<RpcTarget> {
+export async function startRengineTarget(
+  options: TargetOptions,
+  { nodeArgs = [], args = [] }: { readonly nodeArgs?: readonly string[]; readonly args?: readonly string[] } = {},
+): Promise<RpcTarget> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-rpc-"));
   const [port, enginePort] = [await freePort(), await freePort()];
   const genesisPath = join(folder, "genesis.json");
@@ -95,6 +98,7 @@ export async function startRengineTarget(options: TargetOptions, nodeArgs: reado
       `--chain=${genesisPath}`,
       `--datadir=${join(folder, "data")}`,
       ...["--http", `--http.port=${port}`, `--authrpc.port=${enginePort}`, "--log.level=warn", "--rpc.max-connections=1000"],
+      ...args,
     ],
     { stdio: ["ignore", "inherit", "inherit"] },
   );

@@ -4,7 +4,7 @@ import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rn
 import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { encodeDeployData, parseEther } from "viem";
 import { makeSenders, type Sender } from "./load-generator.ts";
-import { processUsage } from "./process-usage.ts";
+import { treeCpuSec } from "./process-usage.ts";
 import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
 import { type RpcTarget, startAnvilTarget, startRengineTarget } from "./rpc-targets.ts";
 
@@ -26,6 +26,8 @@ interface Row {
   readonly scenario: string;
   readonly connections: number;
   readonly target: string;
+  /** requests a second in each round */
+  readonly rounds: readonly number[];
   readonly requestsPerSec: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -39,12 +41,16 @@ export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      seconds: { type: "string", default: "2" },
-      rounds: { type: "string", default: "2" },
+      seconds: { type: "string" },
+      rounds: { type: "string" },
       blocks: { type: "string", default: "20" },
       connections: { type: "string", default: "1,16,256" },
       only: { type: "string" },
       "no-anvil": { type: "boolean", default: false },
+      /** shorter rounds and fewer of them: enough to see a change of a third */
+      quick: { type: "boolean", default: false },
+      /** `--rpc.workers` of rengine */
+      workers: { type: "string" },
       "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
     },
@@ -58,18 +64,25 @@ export async function main(args: readonly string[]): Promise<number> {
     rich: senders.map(({ address }) => bytesToHex(address)),
   };
   const profileTo = values["cpu-prof"];
+  const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 2));
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
   const targets: RpcTarget[] = [];
   try {
-    targets.push(await startRengineTarget(options, profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`]));
+    targets.push(
+      await startRengineTarget(options, {
+        nodeArgs: profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`],
+        args: values.workers === undefined ? [] : [`--rpc.workers=${values.workers}`],
+      }),
+    );
     if (!values["no-anvil"]) targets.push(await startAnvilTarget(options));
     const chain = await prepare(targets, senders, Number(values.blocks), log);
     const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || name.includes(values.only));
     const rows: Row[] = [];
     for (const scenario of chosen) {
       for (const connections of values.connections.split(",").map(Number)) {
-        const durationMs = Number(values.seconds) * 1000;
-        rows.push(...(await measure(targets, scenario, { connections, durationMs, rounds: Number(values.rounds), chain })));
-        log(rows.slice(-targets.length).map(describe).join("\n"));
+        const measured = await measure(targets, scenario, { connections, durationMs: seconds * 1000, rounds, chain });
+        rows.push(...measured);
+        log([...measured.map(describe), ...ratioOf(measured)].join("\n"));
       }
     }
     console.log(values.json ? JSON.stringify(rows, undefined, 2) : report(rows));
@@ -230,7 +243,7 @@ async function measure(
       let at = 0;
       const next = (): Buffer | undefined => (transactions === undefined ? requests[at++ % requests.length] : requests[at++]);
       if (transactions === undefined && round === 0) await runLoad({ port: target.port, connections, next, durationMs: PROBE_MS });
-      const before = processUsage(target.pid)!.cpuSec;
+      const before = treeCpuSec(target.pid);
       const result = await runLoad({
         port: target.port,
         connections,
@@ -238,7 +251,7 @@ async function measure(
         durationMs: transactions === undefined ? durationMs : 60_000,
       });
       const run = runs.get(target)!;
-      run.cpuSec += processUsage(target.pid)!.cpuSec - before;
+      run.cpuSec += treeCpuSec(target.pid) - before;
       run.results.push(result);
       if (transactions !== undefined) await drain(target);
     }
@@ -246,19 +259,26 @@ async function measure(
   return targets.map((target) => {
     const { results, cpuSec } = runs.get(target)!;
     const requests = results.reduce((sum, result) => sum + result.requests, 0) * scenario.weight;
-    const seconds = results.reduce((sum, result) => sum + result.seconds, 0);
-    const latencies = Float64Array.from(results.flatMap(({ latenciesMs }) => [...latenciesMs])).sort();
+    const perSec = results.map((result) => (result.requests * scenario.weight) / result.seconds);
+    const latencies = Float64Array.from(results.flatMap(({ latenciesMs }) => latenciesMs)).sort();
     return {
       scenario: scenario.name,
       connections,
       target: target.name,
-      requestsPerSec: requests / seconds,
+      rounds: perSec,
+      requestsPerSec: median(perSec),
       p50Ms: percentile(latencies, 0.5),
       p99Ms: percentile(latencies, 0.99),
       cpuUs: (cpuSec * 1e6) / requests,
       errors: results.reduce((sum, result) => sum + result.errors, 0),
     };
   });
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** The same for every target. They are signed beforehand: what is measured is the server's work. */
@@ -292,21 +312,24 @@ const describe = ({ scenario, connections, target, requestsPerSec, p50Ms, p99Ms,
     `${Math.round(requestsPerSec)} req/s`.padStart(13),
     `p50 ${p50Ms.toFixed(2)} ms`.padStart(14),
     `p99 ${p99Ms.toFixed(2)} ms`.padStart(15),
-    `${cpuUs.toFixed(0)} µs CPU`.padStart(12),
+    `${cpuUs.toFixed(1)} µs CPU`.padStart(14),
     errors > 0 ? `${errors} errors` : "",
   ].join(" ");
 
+/** Of one measurement: the median of the rounds' ratios, and how much less CPU time a request takes. */
+function ratioOf(rows: readonly Row[]): string[] {
+  const own = rows.find(({ target }) => target === "rengine");
+  const peer = rows.find(({ target }) => target === "anvil");
+  if (own === undefined || peer === undefined) return [];
+  const ratio = median(own.rounds.map((perSec, round) => perSec / peer.rounds[round]!));
+  const cpu = peer.cpuUs / own.cpuUs;
+  const place = `${own.scenario.padEnd(36)} ${String(own.connections).padStart(4)}`;
+  return [`${place}  ${ratio.toFixed(2)} × anvil, ${cpu.toFixed(2)} × for the same CPU time`];
+}
+
 function report(rows: readonly Row[]): string {
-  const lines = rows.map(describe);
-  const ratios = rows
-    .filter(({ target }) => target === "rengine")
-    .flatMap((own) => {
-      const peer = rows.find(
-        (row) => row.target === "anvil" && row.scenario === own.scenario && row.connections === own.connections,
-      );
-      if (peer === undefined) return [];
-      const ratio = own.requestsPerSec / peer.requestsPerSec;
-      return [`${own.scenario.padEnd(36)} ${String(own.connections).padStart(4)}  ${ratio.toFixed(2)} × anvil`];
-    });
-  return [...lines, "", ...ratios].join("\n");
+  const own = rows.filter(({ target }) => target === "rengine");
+  const sameAs = (row: Row): Row[] =>
+    rows.filter(({ scenario, connections }) => scenario === row.scenario && connections === row.connections);
+  return [...rows.map(describe), "", ...own.flatMap((row) => ratioOf(sameAs(row)))].join("\n");
 }

@@ -1,0 +1,75 @@
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { createSenderCache, describeImportRefusal, importBlocks, openChain } from "@rnode/chain";
+import { type Block, decodeBlockPrefix, parseChainConfig } from "@rnode/protocol";
+import { openChainStore } from "@rnode/storage";
+import { CHAIN_CONFIG } from "./import-generate.ts";
+
+/*
+ * A process of its own that imports one file of blocks as `rengine import` does, and prints what it took:
+ *   node import-run.js DATABASE BLOCKS.rlp BATCH
+ */
+
+export interface ImportRun {
+  readonly ms: number;
+  readonly blocks: number;
+  readonly transactions: number;
+  readonly gas: number;
+  readonly databaseBytes: number;
+  readonly peakRssBytes: number;
+  readonly cpuMs: number;
+  readonly head: string;
+}
+
+async function* blocksOf(file: string): AsyncGenerator<{ block: Block }> {
+  const bytes = readFileSync(file);
+  for (let at = 0; at < bytes.length; ) {
+    const { block, end } = decodeBlockPrefix(bytes, at);
+    yield { block };
+    at = end;
+  }
+}
+
+const usedBytes = (database: string): number => {
+  const { fileBytes, freeBytes } = openedStats(database);
+  return fileBytes - freeBytes;
+};
+
+function openedStats(database: string): { fileBytes: number; freeBytes: number } {
+  const store = openChainStore(database, { readOnly: true });
+  const stats = store.storageStats();
+  void store.close();
+  return stats;
+}
+
+export async function runImport(database: string, file: string, batch: number): Promise<ImportRun> {
+  const before = usedBytes(database);
+  const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
+  const store = openChainStore(database, { sync: "interval" });
+  const chain = openChain({ store, config: parseChainConfig(CHAIN_CONFIG), senders, nowMs: () => performance.now() });
+  let blocks = 0;
+  let transactions = 0;
+  let gas = 0;
+  const cpuBefore = process.cpuUsage();
+  const startMs = performance.now();
+  const refusal = await importBlocks({ chain, store, senders }, blocksOf(file), batch, ({ block }) => {
+    blocks++;
+    transactions += block.transactions.length;
+    gas += Number(block.header.gasUsed);
+  });
+  if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));
+  const head = chain.head().hash;
+  const { fileBytes, freeBytes } = store.storageStats();
+  await senders.close();
+  await store.close(); // on the disk
+  const ms = performance.now() - startMs;
+  const { user, system } = process.cpuUsage(cpuBefore);
+  const peakRssBytes = process.resourceUsage().maxRSS * 1024;
+  const databaseBytes = fileBytes - freeBytes - before;
+  return { ms, blocks, transactions, gas, databaseBytes, peakRssBytes, cpuMs: (user + system) / 1000, head };
+}
+
+const [database, file, batch] = process.argv.slice(2);
+if (database !== undefined && file !== undefined) {
+  process.stdout.write(`${JSON.stringify(await runImport(database, file, Number(batch ?? 32)))}\n`);
+}
