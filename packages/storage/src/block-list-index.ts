@@ -5,7 +5,7 @@ import { startsWith, type Table } from "./table.ts";
 /*
  * Sorted lists of block numbers, one for each key (an address, a slot, a topic), in chunks:
  *   row key: key ‖ highest block number of the chunk 6; of the last chunk, which grows: MAX_BLOCK_NUMBER
- *   row:     1 if there are earlier chunks, else 0, 1 byte ‖ first number 6 ‖ distance of each further number from the first 4
+ *   row:     1 if there are earlier chunks (or were, before they were pruned), else 0, 1 byte ‖ first number 6 ‖ distance of each further number from the first 4
  * The chunk with the first number above N is found by one seek to key ‖ N + 1. Most keys have one chunk, which is one read.
  */
 
@@ -92,13 +92,25 @@ export class BlockListIndex {
       this.#table.delete(this.#rowKey(key, MAX_BLOCK_NUMBER));
       if (!hasEarlier) return;
       const earlier = this.#table.lastUpTo(this.#rowKey(key, MAX_BLOCK_NUMBER));
-      if (earlier === undefined || !this.#isOf(earlier.key, key)) {
-        throw storageError("storage/corrupted", { row: "block list", reason: "an earlier chunk is missing" });
-      }
+      if (earlier === undefined || !this.#isOf(earlier.key, key)) return; // pruned
       // The chunk before becomes the last one.
       this.#table.delete(earlier.key);
       this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), earlier.value);
       last = earlier.value;
+    }
+  }
+
+  /**
+   * Pruning: drops the chunk whose last number is `number`, if there is one. Called for each number of a list from its first upwards, this
+   * removes a chunk when all of it is below what is still asked for; what remains of a list begins with at most a chunk of old numbers.
+   */
+  dropChunkEndingAt(key: Uint8Array, number: number): void {
+    const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
+    if (last === undefined) return;
+    if (readBlockNumber(last, FIRST_AT) > number) {
+      if (last[0] === 1) this.#table.delete(this.#rowKey(key, number));
+    } else if (numberAt(last, countOf(last.length) - 1) === number) {
+      this.#table.delete(this.#rowKey(key, MAX_BLOCK_NUMBER));
     }
   }
 

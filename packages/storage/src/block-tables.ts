@@ -107,6 +107,12 @@ export class BlockTables {
     }
   }
 
+  /** If it is one of this block. */
+  removeTransactionLocation(hash: Uint8Array, number: number): void {
+    const row = this.#tables.transactions.peek(hash);
+    if (row !== undefined && readBlockNumber(row, 0) === number) this.#tables.transactions.delete(hash);
+  }
+
   remove(number: number): void {
     const key = blockNumberKey(number);
     const tables = this.#tables;

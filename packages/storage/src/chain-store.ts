@@ -42,6 +42,27 @@ export interface StateView {
   readBlockHash(number: number): Uint8Array | undefined;
 }
 
+/** What can be asked for: every block has its header and body, the rest from these blocks on. */
+export interface RetainedHistory {
+  /** of the chain, usually 0 */
+  readonly firstBlock: number;
+  /** the state after this block can be read */
+  readonly oldestState: number;
+  /** and proven */
+  readonly oldestProof: number;
+  /** receipts, senders, logs by filter, transactions by hash; of the first block always */
+  readonly oldestReceipts: number;
+}
+
+export interface PruneProgress {
+  /** rows and index places that this commit removed */
+  readonly removedRows: number;
+  /** blocks whose history is not shown any more but still takes room: call again */
+  readonly remainingBlocks: number;
+  /** blocks that are old enough to go but are not final yet */
+  readonly heldBack: number;
+}
+
 export type ForkchoiceLabel = "safe" | "finalized";
 
 /**
@@ -58,6 +79,7 @@ export interface ChainStore {
 
   readHeader(hash: Uint8Array): Header | undefined;
   readBlock(hash: Uint8Array): Block | undefined;
+  /** undefined also when pruned, as senders and transaction locations */
   readReceipts(hash: Uint8Array): readonly Receipt[] | undefined;
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined;
   readCanonicalHash(number: number): Uint8Array | undefined;
@@ -65,6 +87,8 @@ export interface ChainStore {
   /** undefined for an unknown block, and on a chain without difficulty */
   readTotalDifficulty(hash: Uint8Array): bigint | undefined;
 
+  /** undefined before the genesis is written */
+  retainedHistory(): RetainedHistory | undefined;
   /** State at a canonical block, by number; undefined when pruned or not yet there. */
   stateAt(blockNumber: number): StateView | undefined;
   /** Trie nodes at a canonical block; undefined when out of the proof window or not yet there. */
@@ -117,6 +141,9 @@ export interface StorageStats {
   readonly firstBlock: number | undefined;
   /** lowest block whose trie nodes can be read */
   readonly oldestProvableBlock: number | undefined;
+  readonly retained: RetainedHistory | undefined;
+  /** history of the blocks up to this one takes no room any more; the first block: nothing was removed */
+  readonly prunedRowsUpTo: number;
   readonly fileBytes: number;
   /** inside the file, used again by later commits */
   readonly freeBytes: number;
@@ -139,6 +166,13 @@ export interface StateVerification {
 /** A `ChainStore` with what its operator needs. */
 export interface ChainDatabase extends ChainStore {
   storageStats(): StorageStats;
+  /**
+   * Stops showing the history of all but the last `keepBlocks` blocks, and removes about `maxRows` rows of it, in one commit. Blocks that
+   * are not finalized keep theirs (not safe, where there is no finalized block). History once removed does not come back.
+   *
+   * @throws {CodedError} storage/history-too-short, storage/empty
+   */
+  pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
   /**
    * Recomputes all storage roots and the state root from the flat state and compares them, every trie node and every code with what is
    * stored. Reads everything, once for each `maxEntriesInMemory` accounts.

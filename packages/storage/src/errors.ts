@@ -28,8 +28,10 @@ export type StorageErrorCode =
   | "storage/unknown-ancestor"
   /** a reorganisation beyond the kept trie nodes: `number`, `oldest` */
   | "storage/unwind-too-deep"
-  /** the block of a state view has left the canonical chain: `number`, `hash` */
+  /** the block of a state view has left the canonical chain, or its history was removed: `number`, `hash` */
   | "storage/state-gone"
+  /** fewer blocks of history than a chain needs to reorganise: `blocks`, `minimum` */
+  | "storage/history-too-short"
   /** code that no account should have: `codeHash` */
   | "storage/missing-code";
 

@@ -6,6 +6,8 @@ import type {
   BlockCommit,
   ChainDatabase,
   ForkchoiceLabel,
+  PruneProgress,
+  RetainedHistory,
   StateVerification,
   StateView,
   StorageStats,
@@ -13,9 +15,10 @@ import type {
 } from "./chain-store.ts";
 import type { Environment } from "./environment.ts";
 import { storageError } from "./errors.ts";
-import { type LogFilter, LogIndex } from "./log-index.ts";
+import { type LogFilter, LogIndex, logsOf } from "./log-index.ts";
 import { type Head, MetaTable } from "./meta-table.ts";
 import { NodeTables } from "./node-tables.ts";
+import { HistoryPruner } from "./pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
 import { StateTables } from "./state-tables.ts";
 import { StoredNodeView, StoredStateView, type ViewSource } from "./state-view.ts";
@@ -41,6 +44,8 @@ export interface ChainStoreOptions {
 const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
 /** Reorganisations of this depth must always be possible. */
 const MIN_PROOF_WINDOW_BLOCKS = 128;
+/** Less history than this is never kept: a chain must be able to reorganise. */
+export const MIN_HISTORY_BLOCKS = MIN_PROOF_WINDOW_BLOCKS;
 const DEFAULT_SYNC_INTERVAL_MS = 1000;
 /** A window made smaller is caught up with over many commits. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
@@ -72,6 +77,9 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   readonly blocks: BlockTables;
   readonly state: StateTables;
   readonly nodes: NodeTables;
+  readonly #pruner: HistoryPruner;
+  /** of the writer, who alone moves it; a reader asks the database */
+  #floor: number;
   /** of the writer, who alone moves it; a reader asks the database */
   #head: Head | undefined;
 
@@ -84,7 +92,18 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     this.blocks = new BlockTables(tables);
     this.state = new StateTables(tables);
     this.nodes = new NodeTables(tables);
+    this.#pruner = new HistoryPruner(tables, this.#meta, this.blocks, this.nodes);
+    this.#floor = this.#meta.readPrunedHistory().floor;
     this.#head = this.#meta.readHead();
+  }
+
+  historyFloor(): number {
+    return this.#environment.readOnly ? this.#meta.readPrunedHistory().floor : this.#floor;
+  }
+
+  /** Of the block and the genesis, whose rows are nearly empty, there are receipts and senders. */
+  #hasHistory(number: number): boolean {
+    return number > this.historyFloor() || number === this.#meta.readFirstBlock();
   }
 
   #currentHead(): Head | undefined {
@@ -121,11 +140,11 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   readReceipts(hash: Uint8Array): readonly Receipt[] | undefined {
-    return this.#withNumber(hash, (number) => this.blocks.receipts(number));
+    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.receipts(number) : undefined));
   }
 
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined {
-    return this.#withNumber(hash, (number) => this.blocks.senders(number));
+    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.senders(number) : undefined));
   }
 
   readTotalDifficulty(hash: Uint8Array): bigint | undefined {
@@ -137,10 +156,12 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined {
-    return this.blocks.transactionLocation(transactionHash);
+    const location = this.blocks.transactionLocation(transactionHash);
+    return location === undefined || !this.#hasHistory(location.blockNumber) ? undefined : location;
   }
 
   stateAt(blockNumber: number): StateView | undefined {
+    if (blockNumber < this.historyFloor()) return undefined;
     const hash = this.blocks.canonicalHash(blockNumber);
     return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
   }
@@ -155,7 +176,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   #oldestProvableBlock(): number | undefined {
     const head = this.#currentHead();
     const pruned = this.#meta.readPrunedNodes();
-    return head === undefined || pruned === undefined ? undefined : Math.max(pruned, head.number - this.#proofWindowBlocks);
+    if (head === undefined || pruned === undefined) return undefined;
+    return Math.max(pruned, head.number - this.#proofWindowBlocks, this.historyFloor());
   }
 
   writeGenesis(commit: BlockCommit): void {
@@ -163,6 +185,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       if (this.#head !== undefined) throw storageError("storage/not-empty", { head: this.#head.number });
       const { number } = commit.block.header;
       this.#meta.writeFirstBlock(number);
+      this.#floor = number;
       this.blocks.write(commit);
       this.state.writeCodes(commit.changes.codes);
       this.state.writeGenesis(commit.changes.accounts, commit.storageRoots);
@@ -215,7 +238,9 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number> {
     const head = this.#currentHead();
-    return head === undefined ? [] : this.#logs.blocks(filter, fromBlock, Math.min(toBlock, head.number));
+    return head === undefined
+      ? []
+      : this.#logs.blocks(filter, Math.max(fromBlock, this.retainedHistory()?.oldestReceipts ?? 0), Math.min(toBlock, head.number));
   }
 
   /** One transaction; the head in memory moves only when it is committed. */
@@ -286,6 +311,29 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     if (last > pruned) this.#meta.writePrunedNodes(last);
   }
 
+  retainedHistory(): RetainedHistory | undefined {
+    const firstBlock = this.#meta.readFirstBlock();
+    const oldestProof = this.#oldestProvableBlock();
+    if (firstBlock === undefined || oldestProof === undefined) return undefined;
+    const floor = this.historyFloor();
+    return { firstBlock, oldestState: floor, oldestProof, oldestReceipts: floor === firstBlock ? firstBlock : floor + 1 };
+  }
+
+  pruneHistory(keepBlocks: number, maxRows: number): PruneProgress {
+    if (keepBlocks < MIN_HISTORY_BLOCKS)
+      throw storageError("storage/history-too-short", { blocks: keepBlocks, minimum: MIN_HISTORY_BLOCKS });
+    const head = this.currentHead().number;
+    // What is not final may still be left: neither it nor the state below it goes.
+    const settled = (this.#meta.readLabel("finalized") ?? this.#meta.readLabel("safe"))?.number ?? head;
+    const wanted = Math.min(head - keepBlocks, settled);
+    try {
+      const result = this.#environment.atomically(() => this.#pruner.prune(wanted, maxRows));
+      return { ...result, heldBack: Math.max(0, head - keepBlocks - Math.max(settled, this.#meta.readPrunedHistory().floor)) };
+    } finally {
+      this.#floor = this.#meta.readPrunedHistory().floor;
+    }
+  }
+
   storageStats(): StorageStats {
     const { fileBytes, freeBytes, tables } = this.#environment.stats();
     return {
@@ -294,6 +342,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       head: this.head(),
       firstBlock: this.#meta.readFirstBlock(),
       oldestProvableBlock: this.#oldestProvableBlock(),
+      retained: this.retainedHistory(),
+      prunedRowsUpTo: this.#meta.readPrunedHistory().removed,
       fileBytes,
       freeBytes,
       tables,
@@ -318,8 +368,4 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   close(): Promise<void> {
     return this.#environment.close();
   }
-}
-
-function* logsOf(receipts: readonly Receipt[]): Generator<Receipt["logs"][number]> {
-  for (const { logs } of receipts) yield* logs;
 }

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
-import type { Log } from "@rnode/protocol";
+import type { Log, Receipt } from "@rnode/protocol";
 import { BlockListIndex } from "./block-list-index.ts";
 import type { Table } from "./table.ts";
 
@@ -22,12 +22,12 @@ export class LogIndex {
   }
 
   append(number: number, logs: Iterable<Log>): void {
-    for (const key of keysOf(logs)) this.#index.append(key, number);
+    for (const key of logKeys(logs)) this.#index.append(key, number);
   }
 
   /** Forgets block `number`, the last one. */
   remove(number: number, logs: Iterable<Log>): void {
-    for (const key of keysOf(logs)) this.#index.truncate(key, number - 1);
+    for (const key of logKeys(logs)) this.#index.truncate(key, number - 1);
   }
 
   /**
@@ -121,8 +121,12 @@ function keyOf(kind: number, value: Uint8Array): Uint8Array {
   return key;
 }
 
-/** The keys of the logs, each once. */
-function keysOf(logs: Iterable<Log>): Iterable<Uint8Array> {
+export function* logsOf(receipts: readonly Receipt[]): Generator<Log> {
+  for (const { logs } of receipts) yield* logs;
+}
+
+/** The keys of the logs in the index, each once. */
+export function logKeys(logs: Iterable<Log>): Iterable<Uint8Array> {
   const keys = new Map<Hex, Uint8Array>();
   const add = (key: Uint8Array): void => {
     keys.set(bytesToHex(key), key);

@@ -1,7 +1,7 @@
 import { asciiToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { ForkchoiceLabel } from "./chain-store.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber } from "./keys.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import type { Table } from "./table.ts";
 
 /** The head, and how many reorganisations there were: while that number stays, every canonical block stays canonical. */
@@ -12,9 +12,20 @@ export interface Head {
   readonly reorganisations: number;
 }
 
+/** How far history is removed; blocks count up from the first one of the chain. */
+export interface PrunedHistory {
+  /** the last block whose own history is gone: its state is the oldest that can be read */
+  readonly floor: number;
+  /** the last block of whose history no row is left; at most `floor` */
+  readonly removed: number;
+  /** how much of block `removed + 1` is gone (pruning.ts) */
+  readonly cursor: number;
+}
+
 const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
+const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
@@ -60,6 +71,27 @@ export class MetaTable {
 
   writePrunedNodes(number: number): void {
     this.#table.write(PRUNED_NODES_KEY, blockNumberKey(number));
+  }
+
+  readPrunedHistory(): PrunedHistory {
+    const row = this.#table.peek(PRUNED_HISTORY_KEY);
+    if (row === undefined) {
+      const first = this.readFirstBlock() ?? 0;
+      return { floor: first, removed: first, cursor: 0 };
+    }
+    return {
+      floor: readBlockNumber(row, 0),
+      removed: readBlockNumber(row, BLOCK_NUMBER_SIZE),
+      cursor: readUint32(row, 2 * BLOCK_NUMBER_SIZE),
+    };
+  }
+
+  writePrunedHistory({ floor, removed, cursor }: PrunedHistory): void {
+    const row = new Uint8Array(2 * BLOCK_NUMBER_SIZE + 4);
+    writeBlockNumber(row, 0, floor);
+    writeBlockNumber(row, BLOCK_NUMBER_SIZE, removed);
+    writeUint32(row, 2 * BLOCK_NUMBER_SIZE, cursor);
+    this.#table.write(PRUNED_HISTORY_KEY, row);
   }
 
   readLabel(label: ForkchoiceLabel): BlockId | undefined {

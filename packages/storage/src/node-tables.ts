@@ -3,7 +3,7 @@ import type { TrieNodeChange } from "@rnode/trie";
 import { storageError } from "./errors.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
-import type { Table } from "./table.ts";
+import { deleteWithPrefix, type Table } from "./table.ts";
 
 /*
  * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.
@@ -198,6 +198,17 @@ export class NodeTables {
     if (isLastOfEpoch(number)) deleteAll(this.#tables.nodeEpochs, blockNumberKey(epochOf(number)));
   }
 
+  /**
+   * The same in parts, for a block below all that is still asked for.
+   *
+   * @returns how many rows went; less than `limit`: none is left
+   */
+  pruneRows(number: number, limit: number): number {
+    const count = deleteWithPrefix(this.#tables.nodeHistory, blockNumberKey(number), limit);
+    if (count === limit || !isLastOfEpoch(number)) return count;
+    return count + deleteWithPrefix(this.#tables.nodeEpochs, blockNumberKey(epochOf(number)), limit - count);
+  }
+
   /** Every node of one trie by path, ascending. */
   *allNodes(owner: Uint8Array | undefined): Generator<{ path: Uint8Array; rlp: Uint8Array }> {
     const prefix = nodeKeyOf(owner, NO_PATH);
@@ -222,7 +233,7 @@ const epochOf = (number: number): number => number - (number % EPOCH_BLOCKS);
 const isLastOfEpoch = (number: number): boolean => number % EPOCH_BLOCKS === EPOCH_BLOCKS - 1;
 
 function deleteAll(table: Table, prefix: Uint8Array): void {
-  for (const key of [...table.keysWithPrefix(prefix)]) table.delete(key);
+  deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);
 }
 
 function damaged(key: Uint8Array): Error {

@@ -15,6 +15,8 @@ export interface ViewSource {
   readonly nodes: NodeTables;
   /** of the same database state as the reads that follow in the same synchronous run */
   currentHead(): Head;
+  /** the oldest block whose state is retained; of the same database state */
+  historyFloor(): number;
 }
 
 /** A canonical block that is looked at while the head moves on. */
@@ -45,7 +47,11 @@ class PinnedBlock {
       }
       this.#reorganisations = head.reorganisations;
     }
-    return head.number === this.number;
+    if (head.number === this.number) return true;
+    if (this.number < this.#source.historyFloor()) {
+      throw storageError("storage/state-gone", { number: this.number, hash: bytesToHex(this.hash) });
+    }
+    return false;
   }
 }
 

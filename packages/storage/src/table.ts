@@ -136,3 +136,14 @@ export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   for (let i = 0; i < prefix.length; i++) if (bytes[i] !== prefix[i]) return false;
   return true;
 }
+
+/** @returns how many rows were deleted, at most `limit` */
+export function deleteWithPrefix(table: Table, prefix: Uint8Array, limit: number): number {
+  const keys: Uint8Array[] = [];
+  for (const key of table.keysWithPrefix(prefix)) {
+    if (keys.length === limit) break;
+    keys.push(key);
+  }
+  for (const key of keys) table.delete(key);
+  return keys.length;
+}

@@ -1,0 +1,116 @@
+import { concatBytes, keccak256 } from "@rnode/primitives";
+import { BlockListIndex } from "./block-list-index.ts";
+import { encodedTransactionsOf } from "./block-rows.ts";
+import type { BlockTables } from "./block-tables.ts";
+import { decodeChangeRow } from "./change-row.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey } from "./keys.ts";
+import { logKeys, logsOf } from "./log-index.ts";
+import type { MetaTable } from "./meta-table.ts";
+import type { NodeTables } from "./node-tables.ts";
+import type { Tables } from "./schema.ts";
+import { deleteWithPrefix } from "./table.ts";
+
+/*
+ * What goes of a block that falls out of the history: what its transactions changed (change sets, history index, old trie nodes), its
+ * receipts and their places in the log index, its transactions' places, its senders. Header, body, hash and total difficulty stay.
+ *
+ * The floor moves first: from that commit on nothing below it is shown, so a reader never sees half of what is being removed. Then the
+ * rows go, block by block upwards, a bounded number a commit, in two passes a block:
+ *   1. places in indices, counted by `cursor`; they are found through the block's own rows, which are all still there
+ *   2. the rows themselves, which need no cursor
+ * A kill between two commits leaves the floor and how far the rows are gone, and the next commit goes on from there.
+ */
+
+export interface PruneResult {
+  /** rows and places that were removed by this commit */
+  readonly removedRows: number;
+  /** blocks below the floor that still have rows */
+  readonly remainingBlocks: number;
+}
+
+/** Places of block `removed + 1` are all gone. */
+const INDEXED = 0xffff_ffff;
+
+/** Removes history from the tables; every method runs inside a transaction of its caller. */
+export class HistoryPruner {
+  readonly #tables: Tables;
+  readonly #meta: MetaTable;
+  readonly #blocks: BlockTables;
+  readonly #nodes: NodeTables;
+  readonly #accountHistory: BlockListIndex;
+  readonly #storageHistory: BlockListIndex;
+  readonly #logs: BlockListIndex;
+
+  constructor(tables: Tables, meta: MetaTable, blocks: BlockTables, nodes: NodeTables) {
+    this.#tables = tables;
+    this.#meta = meta;
+    this.#blocks = blocks;
+    this.#nodes = nodes;
+    this.#accountHistory = new BlockListIndex(tables.accountHistory);
+    this.#storageHistory = new BlockListIndex(tables.storageHistory);
+    this.#logs = new BlockListIndex(tables.logs);
+  }
+
+  /** Moves the floor up to `floor`, never down, and removes at most about `maxRows` rows below it. */
+  prune(floor: number, maxRows: number): PruneResult {
+    const before = this.#meta.readPrunedHistory();
+    let { removed, cursor } = before;
+    const floorNow = Math.max(before.floor, floor);
+    let left = maxRows;
+    while (removed < floorNow && left > 0) {
+      const block = removed + 1;
+      if (cursor !== INDEXED) {
+        const done = this.#removePlaces(block, cursor, left);
+        left -= done.count;
+        cursor = done.isAll ? INDEXED : cursor + done.count;
+        continue;
+      }
+      const rows = this.#removeRows(block, left);
+      left -= rows.count;
+      if (!rows.isAll) break;
+      removed = block;
+      cursor = 0;
+    }
+    const hasMoved = floorNow !== before.floor || removed !== before.removed || cursor !== before.cursor;
+    if (hasMoved) this.#meta.writePrunedHistory({ floor: floorNow, removed, cursor });
+    if (removed > (this.#meta.readPrunedNodes() ?? 0)) this.#meta.writePrunedNodes(removed);
+    return { removedRows: maxRows - left, remainingBlocks: floorNow - removed };
+  }
+
+  /** Takes the block out of the indices, from place `from` on. */
+  #removePlaces(number: number, from: number, limit: number): { count: number; isAll: boolean } {
+    let place = 0;
+    for (const { index, key } of this.#places(number)) {
+      if (place++ < from) continue;
+      if (place > from + limit) return { count: limit, isAll: false };
+      if (index === undefined) this.#blocks.removeTransactionLocation(key, number);
+      else index.dropChunkEndingAt(key, number);
+    }
+    return { count: Math.max(0, place - from), isAll: true };
+  }
+
+  /** Always in the same order. */
+  *#places(number: number): Generator<{ readonly index: BlockListIndex | undefined; readonly key: Uint8Array }> {
+    const { changes, bodies } = this.#tables;
+    for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
+      const address = key.subarray(BLOCK_NUMBER_SIZE);
+      yield { index: this.#accountHistory, key: address };
+      for (const { slot } of decodeChangeRow(value).slots) yield { index: this.#storageHistory, key: concatBytes(address, slot) };
+    }
+    for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield { index: this.#logs, key };
+    const body = bodies.read(blockNumberKey(number));
+    if (body === undefined) return;
+    for (const encoded of encodedTransactionsOf(body)) yield { index: undefined, key: keccak256(encoded) };
+  }
+
+  #removeRows(number: number, limit: number): { count: number; isAll: boolean } {
+    const key = blockNumberKey(number);
+    const { changes, receipts, senders } = this.#tables;
+    let left = limit - deleteWithPrefix(changes, key, limit);
+    if (left > 0) left -= this.#nodes.pruneRows(number, left);
+    if (left <= 0) return { count: limit, isAll: false };
+    receipts.delete(key);
+    senders.delete(key);
+    return { count: limit - left + 1, isAll: true };
+  }
+}
