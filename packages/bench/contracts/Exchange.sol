@@ -55,20 +55,26 @@ contract Pair {
     /// Takes `amountIn` of one token from the sender and gives what the rule allows of the other.
     function swap(bool zeroForOne, uint256 amountIn) external returns (uint256 out) {
         (uint256 r0, uint256 r1) = (reserve0, reserve1);
-        (uint256 rIn, uint256 rOut) = zeroForOne ? (r0, r1) : (r1, r0);
-        uint256 withFee = amountIn * 997;
-        out = (withFee * rOut) / (rIn * 1000 + withFee);
+        out = zeroForOne ? _amountOut(amountIn, r0, r1) : _amountOut(amountIn, r1, r0);
         if (out == 0) revert NothingOut();
         (Token tokenIn, Token tokenOut) = zeroForOne ? (token0, token1) : (token1, token0);
         tokenIn.transferFrom(msg.sender, address(this), amountIn);
         tokenOut.transfer(msg.sender, out);
+        _settle(r0, r1, zeroForOne ? amountIn : 0, zeroForOne ? 0 : amountIn);
+        if (zeroForOne) emit Swap(msg.sender, amountIn, 0, 0, out, msg.sender);
+        else emit Swap(msg.sender, 0, amountIn, out, 0, msg.sender);
+    }
+
+    function _amountOut(uint256 amountIn, uint256 rIn, uint256 rOut) private pure returns (uint256) {
+        uint256 withFee = amountIn * 997;
+        return (withFee * rOut) / (rIn * 1000 + withFee);
+    }
+
+    function _settle(uint256 r0, uint256 r1, uint256 in0, uint256 in1) private {
         uint256 balance0 = token0.balanceOf(address(this));
         uint256 balance1 = token1.balanceOf(address(this));
-        uint256 in0 = zeroForOne ? amountIn : 0;
-        uint256 in1 = zeroForOne ? 0 : amountIn;
         if ((balance0 * 1000 - in0 * 3) * (balance1 * 1000 - in1 * 3) < r0 * r1 * 1_000_000) revert ProductFalls();
         _update(balance0, balance1, r0, r1);
-        emit Swap(msg.sender, in0, in1, zeroForOne ? 0 : out, zeroForOne ? out : 0, msg.sender);
     }
 
     function _update(uint256 balance0, uint256 balance1, uint256 r0, uint256 r1) private {

@@ -10,7 +10,10 @@ export interface ChainPlan {
   readonly transactionsPerBlock: number;
   alloc(): GenesisAccount[];
   /** the i-th transaction of a block, the sender's key with it; each sender sends one a block */
-  transaction(block: number, index: number): { readonly key: Uint8Array; readonly fields: TransactionFields };
+  transaction(
+    block: number,
+    index: number,
+  ): { readonly key: Uint8Array; readonly sender: Uint8Array; readonly fields: TransactionFields };
 }
 
 export type TransactionFields = Pick<FeeMarketTransaction, "nonce" | "to" | "value" | "gasLimit" | "data">;
@@ -75,7 +78,7 @@ export function transfers(accounts: number, blocks: number, perBlock: number): C
     transaction(block, index) {
       const to = index % 8 === 0 ? holder(0x4000_0000 + block * perBlock + index) : holder(spread(block, index, accounts));
       const fields = { nonce: BigInt(block), to, value: BigInt(1 + index), gasLimit: 21_000n, data: NO_BYTES };
-      return { key: keyOf(index), fields };
+      return { key: keyOf(index), sender: senderOf(index), fields };
     },
   };
 }
@@ -105,7 +108,11 @@ export function tokenTransfers(holders: number, blocks: number, perBlock: number
     transaction(block, index) {
       const to = index % 8 === 0 ? holder(0x4000_0000 + block * perBlock + index) : holder(spread(block, index, holders));
       const data = concatBytes(selector, new Uint8Array(12), to, number32(1 + index));
-      return { key: keyOf(index), fields: { nonce: BigInt(block), to: TOKENS[0], value: 0n, gasLimit: 80_000n, data } };
+      return {
+        key: keyOf(index),
+        sender: senderOf(index),
+        fields: { nonce: BigInt(block), to: TOKENS[0], value: 0n, gasLimit: 80_000n, data },
+      };
     },
   };
 }
@@ -148,7 +155,7 @@ export function swaps(traders: number, blocks: number, perBlock: number): ChainP
       const trader = turn % traders;
       const data = concatBytes(selector, number32(spread(block, index, 2)), word(10n ** 18n + BigInt(turn)));
       const nonce = BigInt(Math.floor(turn / traders));
-      return { key: keyOf(trader), fields: { nonce, to: PAIR, value: 0n, gasLimit: 250_000n, data } };
+      return { key: keyOf(trader), sender: senderOf(trader), fields: { nonce, to: PAIR, value: 0n, gasLimit: 250_000n, data } };
     },
   };
 }

@@ -1,7 +1,7 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { genesisBlock, initGenesis, openChain, type PendingTransaction } from "@rnode/chain";
-import { bytesToHex, hexToBytes, isZeroBytes, privateKeyToAddress, toQuantity, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, hexToBytes, isZeroBytes, toQuantity, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
 import {
   encodeBlock,
   encodeTransaction,
@@ -130,7 +130,7 @@ export async function generateChain(plan: ChainPlan, folder: string): Promise<Ge
 const choose = (head: Uint8Array) => ({ headBlockHash: head, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH });
 
 function signed(plan: ChainPlan, block: number, index: number): PendingTransaction {
-  const { key, fields } = plan.transaction(block, index);
+  const { key, sender, fields } = plan.transaction(block, index);
   const transaction = signTransaction(
     {
       type: 0x02 as const,
@@ -143,7 +143,7 @@ function signed(plan: ChainPlan, block: number, index: number): PendingTransacti
     key,
   );
   const encoded = encodeTransaction(transaction);
-  return { transaction, sender: privateKeyToAddress(key), encoded, hash: hashTransaction(transaction) };
+  return { transaction, sender, encoded, hash: hashTransaction(transaction) };
 }
 
 /** A database that nobody has open. */

@@ -30,22 +30,14 @@ async function* blocksOf(file: string): AsyncGenerator<{ block: Block }> {
   }
 }
 
-const usedBytes = (database: string): number => {
-  const { fileBytes, freeBytes } = openedStats(database);
-  return fileBytes - freeBytes;
-};
-
-function openedStats(database: string): { fileBytes: number; freeBytes: number } {
-  const store = openChainStore(database, { readOnly: true });
-  const stats = store.storageStats();
-  void store.close();
-  return stats;
-}
-
 export async function runImport(database: string, file: string, batch: number): Promise<ImportRun> {
-  const before = usedBytes(database);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openChainStore(database, { sync: "interval" });
+  const usedBytes = (): number => {
+    const { fileBytes, freeBytes } = store.storageStats();
+    return fileBytes - freeBytes;
+  };
+  const before = usedBytes();
   const chain = openChain({ store, config: parseChainConfig(CHAIN_CONFIG), senders, nowMs: () => performance.now() });
   let blocks = 0;
   let transactions = 0;
@@ -59,13 +51,12 @@ export async function runImport(database: string, file: string, batch: number): 
   });
   if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));
   const head = chain.head().hash;
-  const { fileBytes, freeBytes } = store.storageStats();
+  const databaseBytes = usedBytes() - before;
   await senders.close();
   await store.close(); // on the disk
   const ms = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   const peakRssBytes = process.resourceUsage().maxRSS * 1024;
-  const databaseBytes = fileBytes - freeBytes - before;
   return { ms, blocks, transactions, gas, databaseBytes, peakRssBytes, cpuMs: (user + system) / 1000, head };
 }
 

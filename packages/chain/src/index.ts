@@ -1,5 +1,6 @@
 export * from "./attributes.ts";
 export * from "./block-execution.ts";
+export * from "./block-import.ts";
 export * from "./block-run.ts";
 export * from "./body-validation.ts";
 export * from "./chain.ts";

@@ -1,11 +1,18 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
-import { type Chain, createSenderCache, initGenesis, openChain, type SenderSource, storedGenesisHash } from "@rnode/chain";
+import {
+  type BlockImportDependencies,
+  createSenderCache,
+  describeImportRefusal,
+  importBlocks as importIntoChain,
+  initGenesis,
+  openChain,
+  storedGenesisHash,
+} from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
-import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
-import { type Block, hashHeader } from "@rnode/protocol";
-import type { ChainStore } from "@rnode/storage";
+import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
 import { type ChainSpec, genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
@@ -45,7 +52,7 @@ export const importBlocks: Command = async (args, env, io) => {
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
     );
-    for (const file of parsed.positionals) await importFile(chain, store, senders, file, Math.max(1, batch), io);
+    for (const file of parsed.positionals) await importFile({ chain, store, senders }, file, Math.max(1, batch), io);
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
     return 0;
@@ -62,72 +69,12 @@ function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): 
   }
 }
 
-async function importFile(
-  chain: Chain,
-  store: ChainStore,
-  senders: SenderSource,
-  file: string,
-  batchSize: number,
-  io: CommandIo,
-): Promise<void> {
+async function importFile(parts: BlockImportDependencies, file: string, batchSize: number, io: CommandIo): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
-  let pendingHead: Uint8Array | undefined;
-  let pendingCount = 0;
-  const commit = (): void => {
-    if (pendingHead === undefined) return;
-    chain.forkchoiceUpdated({ headBlockHash: pendingHead, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH }, undefined, 3);
-    pendingHead = undefined;
-    pendingCount = 0;
-  };
-  try {
-    for await (const { block, fileOffset } of withSenders(readBlocks(file), senders)) {
-      if (block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
-      const hash = hashHeader(block.header);
-      // Not chosen again: an OP Stack chain would go back to it, and lose what comes after.
-      if (!isCanonical(store, hash, block.header.number)) {
-        importOne(chain, file, block, hash);
-        pendingHead = hash;
-        if (++pendingCount >= batchSize) commit();
-      }
-      progress.advance(block, fileOffset);
-    }
-  } finally {
-    commit();
-  }
-}
-
-const BLOCKS_AHEAD = 8;
-
-/** The same blocks, the senders of the next ones being recovered meanwhile. */
-async function* withSenders<T extends { readonly block: Block }>(
-  blocks: AsyncIterable<T>,
-  senders: SenderSource,
-): AsyncGenerator<T> {
-  const ahead: { readonly item: T; readonly recovered: Promise<void> }[] = [];
-  const take = async (): Promise<T> => {
-    const { item, recovered } = ahead.shift()!;
-    await recovered;
-    return item;
-  };
-  for await (const item of blocks) {
-    ahead.push({ item, recovered: senders.recoverAhead(item.block.transactions) });
-    if (ahead.length > BLOCKS_AHEAD) yield await take();
-  }
-  while (ahead.length > 0) yield await take();
-}
-
-function isCanonical(store: ChainStore, hash: Uint8Array, number: number): boolean {
-  const stored = store.readCanonicalHash(number);
-  return stored !== undefined && equalBytes(stored, hash);
-}
-
-function importOne(chain: Chain, file: string, block: Block, hash: Uint8Array): void {
-  const status = chain.newPayload(block, hash);
-  const where = `${file}: block ${block.header.number} ${bytesToHex(hash)}`;
-  if (status.status === "INVALID") throw new CommandError(`${where} is invalid: ${status.validationError}`);
-  if (status.status !== "VALID") {
-    throw new CommandError(`${where}: its parent ${bytesToHex(block.header.parentHash)} is not in the database`);
-  }
+  const refusal = await importIntoChain(parts, readBlocks(file), batchSize, ({ block, fileOffset }) =>
+    progress.advance(block, fileOffset),
+  );
+  if (refusal !== undefined) throw new CommandError(`${file}: ${describeImportRefusal(refusal)}`);
 }
 
 const PROGRESS_INTERVAL_MS = 200;
