@@ -26,15 +26,18 @@ export interface DispatcherOptions {
 /** Methods that need the connection: they come before the table. */
 export type ConnectionMethods = (method: string) => Method | undefined;
 
+/** What is sent back; undefined: nothing (only notifications). */
+type Answer = string | undefined;
+
 /** Turns request texts into response texts. Never throws. */
 export interface Dispatcher {
-  /** undefined: nothing to answer (only notifications) */
+  /** PERF: a promise only where a handler gave one: most answers are there at once. */
   handle(
     text: string,
     methods: MethodTable,
     context: RequestContext,
     connectionMethods?: ConnectionMethods,
-  ): Promise<string | undefined>;
+  ): Answer | Promise<Answer>;
 }
 
 export const createRpcMetrics = (m: MetricFactory) => ({
@@ -63,12 +66,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
-  async function handleOne(
+  function handleOne(
     request: unknown,
     methods: MethodTable,
     context: RequestContext,
     connectionMethods: ConnectionMethods | undefined,
-  ): Promise<string | undefined> {
+  ): Answer | Promise<Answer> {
     const invalid = whatIsInvalid(request);
     if (invalid !== undefined) return errorText(idText(request), dialect.invalidRequest(invalid));
     const { method: name, params, id } = request as { method: string; params?: unknown; id?: unknown };
@@ -81,35 +84,63 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return isNotification ? undefined : errorText(idText(request), error);
     }
     const endTimer = metrics.seconds.time({ method: name });
-    const outcome = await run(declared, name, params, context);
-    endTimer();
-    metrics.requests.inc({ method: name, outcome: outcome.kind });
-    if (isNotification) return undefined;
-    if (outcome.kind === "error") return errorText(idText(request), outcome.error);
-    return `{"jsonrpc":"2.0","id":${idText(request)},"result":${outcome.json}}`;
-  }
-
-  type Outcome = { readonly kind: "result"; readonly json: string } | { readonly kind: "error"; readonly error: RpcErrorBody };
-
-  async function run(declared: Method, name: string, params: unknown, context: RequestContext): Promise<Outcome> {
+    const finish = (kind: "result" | "error", text: string): Answer => {
+      endTimer();
+      metrics.requests.inc({ method: name, outcome: kind });
+      return isNotification ? undefined : `{"jsonrpc":"2.0","id":${idText(request)},"${kind}":${text}}`;
+    };
+    const succeed = (result: unknown): Answer => {
+      const text = resultText(result);
+      if (text.length <= limits.maxResponseBytes) return finish("result", text);
+      return finish("error", JSON.stringify(dialect.responseTooLarge(limits.maxResponseBytes)));
+    };
+    const fail = (error: unknown): Answer => finish("error", JSON.stringify(bodyOfError(error, name)));
     try {
-      const args = readArguments(declared.params, params, dialect);
-      const returned = declared.handler(args, context);
-      const result: unknown = returned instanceof Promise ? await returned : returned;
-      const json = result === undefined ? "null" : result instanceof JsonText ? result.text : JSON.stringify(result);
-      if (json.length > limits.maxResponseBytes) return { kind: "error", error: dialect.responseTooLarge(limits.maxResponseBytes) };
-      return { kind: "result", json };
+      const returned = declared.handler(readArguments(declared.params, params, dialect), context);
+      return returned instanceof Promise ? returned.then(succeed).catch(fail) : succeed(returned);
     } catch (error) {
-      if (error instanceof RpcError) return { kind: "error", error: error.toBody() };
-      const mapped = mapError?.(error, name);
-      if (mapped !== undefined) return { kind: "error", error: mapped };
-      log.error("RPC method failed", { method: name, err: error });
-      return { kind: "error", error: dialect.handlerFailed };
+      return fail(error);
     }
   }
 
+  function bodyOfError(error: unknown, name: string): RpcErrorBody {
+    if (error instanceof RpcError) return error.toBody();
+    const mapped = mapError?.(error, name);
+    if (mapped !== undefined) return mapped;
+    log.error("RPC method failed", { method: name, err: error });
+    return dialect.handlerFailed;
+  }
+
+  /** One after the other: what a batch sends first has happened before the next is read. */
+  async function handleBatch(
+    requests: readonly unknown[],
+    methods: MethodTable,
+    context: RequestContext,
+    connectionMethods: ConnectionMethods | undefined,
+  ): Promise<Answer> {
+    const answers: string[] = [];
+    let size = 0;
+    let sliceStartMs = performance.now();
+    for (const request of requests) {
+      let answer: Answer;
+      if (size <= limits.maxResponseBytes) {
+        const given = handleOne(request, methods, context, connectionMethods);
+        answer = given instanceof Promise ? await given : given;
+      } else if (hasId(request)) answer = errorText(idText(request), dialect.responseTooLarge(limits.maxResponseBytes));
+      if (answer !== undefined) {
+        answers.push(answer);
+        size += answer.length;
+      }
+      if (performance.now() - sliceStartMs > SLICE_MS) {
+        await setImmediate();
+        sliceStartMs = performance.now();
+      }
+    }
+    return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+  }
+
   return {
-    async handle(text, methods, context, connectionMethods) {
+    handle(text, methods, context, connectionMethods) {
       if (isDeeperThan(text, limits.maxDepth)) {
         return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
       }
@@ -120,32 +151,17 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         return errorText("null", dialect.parseError(error instanceof Error ? error.message.slice(0, 120) : "not JSON"));
       }
       if (!Array.isArray(parsed)) return handleOne(parsed, methods, context, connectionMethods);
-      const requests: unknown[] = parsed;
-      if (requests.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
-      if (requests.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
-      // One after the other: what a batch sends first has happened before the next is read.
-      const answers: string[] = [];
-      let size = 0;
-      let sliceStartMs = performance.now();
-      for (const request of requests) {
-        const isFull = size > limits.maxResponseBytes;
-        const answer = isFull
-          ? hasId(request)
-            ? errorText(idText(request), dialect.responseTooLarge(limits.maxResponseBytes))
-            : undefined
-          : await handleOne(request, methods, context, connectionMethods);
-        if (answer !== undefined) {
-          answers.push(answer);
-          size += answer.length;
-        }
-        if (performance.now() - sliceStartMs > SLICE_MS) {
-          await setImmediate();
-          sliceStartMs = performance.now();
-        }
-      }
-      return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+      if (parsed.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
+      if (parsed.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
+      return handleBatch(parsed, methods, context, connectionMethods);
     },
   };
+}
+
+/** A result as JSON. @throws {TypeError} it is none */
+function resultText(result: unknown): string {
+  if (result === undefined) return "null";
+  return result instanceof JsonText ? result.text : JSON.stringify(result);
 }
 
 /** Why a JSON value is not a request; undefined when it is one. */

@@ -69,7 +69,9 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     request.on("end", () => {
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
-      void dispatcher.handle(text, methods, context).then((answer) => send(response, 200, JSON_TYPE, answer ?? ""));
+      const answer = dispatcher.handle(text, methods, context);
+      if (answer instanceof Promise) void answer.then((later) => send(response, 200, JSON_TYPE, later ?? ""));
+      else send(response, 200, JSON_TYPE, answer ?? "");
     });
   };
 }
@@ -91,7 +93,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
   else send(response, status, type, text);
 }
 
-function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
+export function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
   if (header === undefined || vhosts.includes("*")) return true;
   const host = (/^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "")).toLowerCase();
   return isIP(host) !== 0 || vhosts.some((name) => name.toLowerCase() === host);

@@ -1,13 +1,14 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { type WebSocket, WebSocketServer } from "ws";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
-import { createHttpHandler, type HealthReport } from "./http-listener.ts";
+import { createHttpHandler, type HealthReport, isAllowedHost } from "./http-listener.ts";
 import { checkJwt } from "./jwt.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
+import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 import { serveWsConnection } from "./ws-connection.ts";
 
@@ -83,6 +84,9 @@ export interface RpcServer {
 
 const CLOSE_GRACE_MS = 1000;
 const PING_INTERVAL_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 120_000;
+/** Beyond, the time that a request takes is not that of its HTTP. */
+const MAX_PLAIN_BODY_BYTES = 1024 * 1024;
 const GOING_AWAY = 1001;
 
 /** A JSON-RPC server over HTTP and WebSocket. Nothing listens before `listen()`. */
@@ -94,12 +98,14 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const servers: Server[] = [];
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
+  let plain: PlainHttp | undefined;
+  const headTimeoutMs = Math.min(limits.requestTimeoutMs, 10_000);
 
   function newServer(onRequest?: ReturnType<typeof createHttpHandler>): Server {
     const server = createServer({
       requestTimeout: limits.requestTimeoutMs,
-      headersTimeout: Math.min(limits.requestTimeoutMs, 10_000),
-      keepAliveTimeout: 120_000,
+      headersTimeout: headTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
     });
     server.maxConnections = limits.maxConnections;
@@ -110,6 +116,23 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
     servers.push(server);
     return server;
+  }
+
+  /** Puts the quick way before node:http. */
+  function addPlainHttp(server: Server, methods: MethodTable, vhosts: readonly string[]): void {
+    const [toHttp, ...others] = server.listeners("connection") as ((socket: Socket) => void)[];
+    if (toHttp === undefined || others.length > 0) return; // an unknown node:http: it does all
+    const quick = createPlainHttp({
+      answer: (text, remoteAddress) => dispatcher.handle(text, methods, { transport: "http", remoteAddress }),
+      isAllowedHost: (host) => isAllowedHost(host, vhosts),
+      maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
+      handOver: (socket) => toHttp.call(server, socket),
+      headTimeoutMs,
+      requestTimeoutMs: limits.requestTimeoutMs,
+      keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+    });
+    server.removeAllListeners("connection").on("connection", (socket: Socket) => quick.serve(socket));
+    plain = quick;
   }
 
   function addWebSockets(server: Server, listener: WsListenerOptions): void {
@@ -176,7 +199,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         });
       let httpServer: Server | undefined;
       let wsServer: Server | undefined;
-      if (http !== undefined) httpServer = newServer(onRequest);
+      if (http !== undefined) {
+        httpServer = newServer(onRequest);
+        if (jwtSecret === undefined) addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? ["*"]);
+      }
       if (ws !== undefined) {
         const isShared = http !== undefined && http.host === ws.host && http.port === ws.port;
         wsServer = isShared && httpServer !== undefined ? httpServer : newServer();
@@ -203,10 +229,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
             })
           : Promise.resolve(),
       );
+      plain?.closeIdle();
       for (const socket of sockets) socket.close(GOING_AWAY, "server is shutting down");
       const grace = setTimeout(() => {
         for (const socket of sockets) socket.terminate();
         for (const server of servers) server.closeAllConnections();
+        plain?.closeAll();
       }, CLOSE_GRACE_MS);
       await Promise.all(closed);
       clearTimeout(grace);

@@ -123,13 +123,14 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
     if (++underWay >= maxConcurrency) socket.pause();
     const text = isBinary || data instanceof Buffer ? (data as Buffer).toString("utf8") : "";
     const opened: Active[] = [];
-    void dispatcher
-      .handle(text, methods, context, (name) => connectionMethods(name, opened))
-      .then((answer) => {
-        if (answer !== undefined) send(answer);
-        opened.forEach(sendWaiting);
-        if (--underWay < maxConcurrency && socket.isPaused) socket.resume();
-      });
+    const finish = (answer: string | undefined): void => {
+      if (answer !== undefined) send(answer);
+      opened.forEach(sendWaiting);
+      if (--underWay < maxConcurrency && socket.isPaused) socket.resume();
+    };
+    const answer = dispatcher.handle(text, methods, context, (name) => connectionMethods(name, opened));
+    if (answer instanceof Promise) void answer.then(finish);
+    else finish(answer);
   });
   socket.on("error", () => socket.terminate()); // oversize or malformed frames: ws has sent the close code
   socket.on("close", endAll);

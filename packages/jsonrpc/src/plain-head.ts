@@ -1,0 +1,58 @@
+/** What a plain request's head says. */
+export interface PlainHead {
+  readonly host: string;
+  readonly bodyBytes: number;
+}
+
+const REQUEST_LINE = "POST / HTTP/1.1\r\n";
+/** Names and values without a character that anybody reads differently. */
+const FIELD = /([\w-]+): ?([\x20-\x7e]*)\r\n/y;
+const JSON_TYPE = /^application\/json *(?:;|$)/i;
+
+/**
+ * Reads the head of a JSON-RPC request in the form that nearly every client sends: `POST /`, JSON, of a stated length, with nothing
+ * that asks for more than an answer on a connection that stays.
+ *
+ * @param head from the request line to the empty line, both line ends included; Latin-1
+ * @returns undefined: anything else, and whatever is wrong or only doubtful: it is for a full HTTP parser to judge
+ */
+export function readPlainHead(head: string): PlainHead | undefined {
+  if (!head.startsWith(REQUEST_LINE)) return undefined;
+  let host: string | undefined;
+  let isJson = false;
+  let bodyBytes = -1;
+  const end = head.length - 2;
+  for (FIELD.lastIndex = REQUEST_LINE.length; FIELD.lastIndex < end; ) {
+    const match = FIELD.exec(head);
+    if (match === null) return undefined;
+    const value = match[2]!;
+    switch (match[1]!.toLowerCase()) {
+      case "host":
+        if (host !== undefined) return undefined;
+        host = value;
+        break;
+      case "content-type":
+        if (isJson || !JSON_TYPE.test(value)) return undefined;
+        isJson = true;
+        break;
+      case "content-length":
+        if (bodyBytes !== -1 || !/^\d{1,9}$/.test(value)) return undefined;
+        bodyBytes = Number(value);
+        break;
+      case "connection":
+        if (value.toLowerCase() !== "keep-alive") return undefined;
+        break;
+      // What changes how the message is framed, how the connection goes on, or what the answer must say.
+      case "transfer-encoding":
+      case "te":
+      case "trailer":
+      case "upgrade":
+      case "http2-settings":
+      case "proxy-connection":
+      case "expect":
+      case "origin":
+        return undefined;
+    }
+  }
+  return host === undefined || !isJson || bodyBytes === -1 ? undefined : { host, bodyBytes };
+}
