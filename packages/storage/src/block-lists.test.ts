@@ -72,6 +72,49 @@ describe("BlockListIndex", () => {
     for (const key of neighbours) expect(index.chunkFrom(key, 0)).toEqual([77]);
   });
 
+  it("loses whole chunks of old numbers when it is pruned upwards, and goes on", () => {
+    const table = newTable();
+    const index = new BlockListIndex(table);
+    let run = 0;
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({ min: 1, max: 400 }), fc.nat(500), fc.nat(300)), { minLength: 1, maxLength: 6 }),
+        (rounds) => {
+          const key = Uint8Array.of(7, run >> 8, run++);
+          let numbers: number[] = [];
+          let floor = 0;
+          let next = 1;
+          environment.atomically(() => {
+            for (const [appended, pruned, truncated] of rounds) {
+              for (let i = 0; i < appended; i++) index.append(key, (numbers[numbers.length] = next += 1 + (i % 3)));
+              const target = Math.max(floor, next - pruned);
+              for (const number of numbers) {
+                if (number > floor && number <= target) index.dropChunkEndingAt(key, number);
+              }
+              floor = target;
+              next = Math.max(floor, next - truncated);
+              index.truncate(key, next);
+              numbers = numbers.filter((number) => number <= next);
+              const kept = numbers.filter((number) => number > floor);
+              const found: number[] = [];
+              for (let chunk = index.chunkFrom(key, floor + 1); chunk !== undefined; ) {
+                found.push(...chunk);
+                chunk = index.chunkFrom(key, found.at(-1)! + 1);
+              }
+              expect(found).toEqual(kept);
+              for (const number of [floor + 1, floor + 30, Math.max(floor + 1, next)]) {
+                expect(index.firstFrom(key, number)).toBe(kept.find((entry) => entry >= number));
+              }
+            }
+          });
+          const rows = [...table.keysWithPrefix(key)].length;
+          expect(rows).toBeLessThanOrEqual(2 + numbers.filter((number) => number > floor).length / 220);
+        },
+      ),
+      { numRuns: 60, seed: 7 },
+    );
+  });
+
   it("ignores a number that is there and refuses one below the last", () => {
     const index = new BlockListIndex(newTable());
     const key = Uint8Array.of(9);
