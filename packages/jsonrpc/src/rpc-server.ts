@@ -47,6 +47,8 @@ export interface HttpListenerOptions {
   readonly vhosts?: readonly string[] | undefined;
   /** default: those of the server */
   readonly methods?: MethodTable | undefined;
+  /** an open socket that is bound to host and port already, perhaps shared with other processes */
+  readonly fd?: number | undefined;
 }
 
 export interface WsListenerOptions {
@@ -57,6 +59,7 @@ export interface WsListenerOptions {
   readonly origins?: readonly string[] | undefined;
   readonly methods?: MethodTable | undefined;
   readonly subscriptions?: SubscriptionTable | undefined;
+  readonly fd?: number | undefined;
 }
 
 export interface RpcServerOptions {
@@ -262,10 +265,10 @@ function refusalOfUpgrade(
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
-function listenOn(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
+function listenOn(server: Server, { host, port, fd }: Pick<HttpListenerOptions, "host" | "port" | "fd">): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen(fd === undefined ? { host, port } : { fd }, () => {
       server.off("error", reject);
       resolve();
     });
