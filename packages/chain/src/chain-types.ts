@@ -12,6 +12,7 @@ import type {
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BadBlock } from "./invalid-blocks.ts";
+import type { BuildChoices } from "./payload-builder.ts";
 
 export type { StateView } from "@rnode/storage";
 export type { BadBlock } from "./invalid-blocks.ts";
@@ -84,6 +85,11 @@ export type ForkchoiceResult =
   /** −38003, or −32602 for some faults of the R profile; `reason` is one line with the details */
   | { readonly kind: "invalid-attributes"; readonly fault: AttributesFault; readonly reason: string };
 
+export type BuildResult =
+  | { readonly kind: "built"; readonly payload: BuiltPayload }
+  | { readonly kind: "unknown-parent" }
+  | { readonly kind: "invalid-attributes"; readonly fault: AttributesFault; readonly reason: string };
+
 /** A transaction that may go into a block being built. */
 export interface PendingTransaction {
   readonly transaction: SignedTransaction;
@@ -111,7 +117,10 @@ export interface Chain {
   readonly config: ChainConfig;
   readonly genesis: StoredBlock;
   head(): BlockId;
+  /** undefined also when the history of the block was pruned */
   resolve(selector: BlockSelector): StoredBlock | undefined;
+  /** also of blocks whose history was pruned */
+  bodyOf(selector: BlockSelector): { readonly block: Block; readonly hash: Uint8Array } | undefined;
   headerOf(selector: BlockSelector): { readonly header: Header; readonly hash: Uint8Array } | undefined;
   /** State after the block, canonical or executed and in memory; undefined when not retained. */
   stateAt(block: BlockId): StateView | undefined;
@@ -123,6 +132,11 @@ export interface Chain {
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
   /** The best version so far; ends the job. */
   getPayload(id: Hex): BuiltPayload | undefined;
+  /**
+   * A block on any executed parent, built at once and kept nowhere: the forced transactions, and those of the pool unless the attributes say
+   * otherwise. For tests of other clients: the rollup node builds with `forkchoiceUpdated`.
+   */
+  buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices?: BuildChoices): BuildResult;
   /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 is off. */
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
   /** Where pool transactions come from; without one, blocks hold forced transactions only. */

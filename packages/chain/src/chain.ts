@@ -16,6 +16,7 @@ import { BlockTree, type BlockTreeLimits } from "./block-tree.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
   BlockSelector,
+  BuildResult,
   BuiltPayload,
   Chain,
   ForkchoiceFault,
@@ -34,6 +35,7 @@ import { type BadBlock, InvalidBlocks } from "./invalid-blocks.ts";
 import { LayeredState, layeredNodes } from "./layered-state.ts";
 import { LeftBlocks } from "./left-blocks.ts";
 import { TotalDifficulties } from "./merge.ts";
+import { type BuildChoices, startBuild } from "./payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
 import { createSenderCache, type SenderSource } from "./senders.ts";
 
@@ -110,6 +112,12 @@ class StoredChain implements Chain {
     return hash === undefined ? undefined : this.#storedBlock(hash);
   }
 
+  bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {
+    const hash = this.#hashOf(selector);
+    const block = hash && (this.#tree.get(bytesToHex(hash))?.block ?? this.#store.readBlock(hash));
+    return hash === undefined || block === undefined ? undefined : { block, hash };
+  }
+
   headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
     const hash = this.#hashOf(selector);
     const header = hash && this.#header(hash);
@@ -179,6 +187,18 @@ class StoredChain implements Chain {
     this.#tree.add(executed); // comes back as newPayload: not executed again
     const { block, hash, tipsWei, requests } = executed;
     return { block, hash, value: tipsWei, requests };
+  }
+
+  buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices: BuildChoices = {}): BuildResult {
+    const parent = this.#parentState(bytesToHex(parentHash), parentHash);
+    if (parent === undefined) return { kind: "unknown-parent" };
+    const started = startBuild(this.#context, parent, attributes, choices);
+    if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
+    const { build } = started;
+    const { source, limits } = this.#jobs;
+    if (build.usesPool && source !== undefined) build.fill(source, limits, () => false);
+    const { block, hash, tipsWei, requests } = build.seal();
+    return { kind: "built", payload: { block, hash, value: tipsWei, requests } };
   }
 
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void {

@@ -1,0 +1,118 @@
+import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
+import type { ChainDatabase } from "@rnode/storage";
+
+/** Runs `action` after the delay, unless it is cancelled first. */
+export type Delay = (delayMs: number, action: () => void) => { readonly cancel: () => void };
+
+export interface HistoryPruningDependencies {
+  readonly store: Pick<ChainDatabase, "head" | "pruneHistory" | "retainedHistory">;
+  readonly delay: Delay;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+  readonly metrics?: MetricFactory;
+}
+
+/** Blocks that are removed in one go: neighbours share pages, and each commit waits for the disk. */
+const BATCH_BLOCKS = 16;
+/** After a head: what a caller does with it comes first. */
+const AFTER_HEAD_MS = 50;
+/** Between commits: a block and requests that wait go first. */
+const PAUSE_MS = 15;
+const AFTER_ERROR_MS = 60_000;
+/** What one commit may take, with its wait for the disk; the number of rows follows from it. */
+const COMMIT_TARGET_MS = 4;
+const MIN_ROWS = 200;
+const MAX_ROWS = 50_000;
+
+/**
+ * Removes history older than the last `keepBlocks` blocks while the chain goes on: some milliseconds at a time, between blocks. Starts
+ * with `onHead`.
+ */
+export class HistoryPruning {
+  readonly #keepBlocks: number;
+  readonly #deps: HistoryPruningDependencies;
+  readonly #metrics: ReturnType<typeof createPruningMetrics>;
+  #waiting: { readonly cancel: () => void } | undefined;
+  #isStopped = false;
+  /** head that was pruned for last */
+  #prunedFor = Number.NEGATIVE_INFINITY;
+  #rows = 1000;
+  #remaining = 0;
+  #heldBack = 0;
+
+  constructor(keepBlocks: number, deps: HistoryPruningDependencies) {
+    this.#keepBlocks = keepBlocks;
+    this.#deps = deps;
+    this.#metrics = createPruningMetrics(
+      deps.metrics ?? noMetrics,
+      () => deps.store.retainedHistory()?.oldestState ?? 0,
+      () => this.#remaining,
+      () => this.#heldBack,
+    );
+  }
+
+  /** The head has moved. */
+  onHead(): void {
+    if (this.#waiting === undefined && this.#isDue()) this.#wait(AFTER_HEAD_MS);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#waiting?.cancel();
+    this.#waiting = undefined;
+  }
+
+  #isDue(): boolean {
+    const head = this.#deps.store.head();
+    return head !== undefined && (this.#remaining > 0 || Math.abs(head.number - this.#prunedFor) >= BATCH_BLOCKS);
+  }
+
+  #wait(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#waiting = this.#deps.delay(delayMs, () => {
+      this.#waiting = undefined;
+      if (!this.#isStopped) this.#step();
+    });
+  }
+
+  #step(): void {
+    const { store, nowMs, log } = this.#deps;
+    const head = store.head();
+    if (head === undefined) return;
+    const startMs = nowMs();
+    try {
+      const { removedRows, remainingBlocks, heldBack } = store.pruneHistory(this.#keepBlocks, this.#rows);
+      const tookMs = nowMs() - startMs;
+      if (remainingBlocks > 0 && this.#remaining === 0) {
+        log.info("removing history", { blocks: remainingBlocks, keptFrom: store.retainedHistory()?.oldestState });
+      }
+      this.#remaining = remainingBlocks;
+      this.#heldBack = heldBack;
+      this.#prunedFor = head.number;
+      if (removedRows > 0) {
+        this.#metrics.rows.add(removedRows);
+        this.#metrics.commit.observe(tookMs / 1000);
+        const fitting = Math.round((this.#rows * COMMIT_TARGET_MS) / Math.max(0.1, tookMs));
+        this.#rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.min(2 * this.#rows, fitting)));
+      }
+      if (this.#isDue()) this.#wait(PAUSE_MS);
+    } catch (error) {
+      log.error("history not pruned; tried again in a minute", { err: error });
+      this.#wait(AFTER_ERROR_MS);
+    }
+  }
+}
+
+const createPruningMetrics = (m: MetricFactory, oldest: () => number, remaining: () => number, heldBack: () => number) => {
+  m.gaugeOf("history_oldest_block", "The oldest block whose state can be read.", oldest);
+  m.gaugeOf("history_prune_remaining_blocks", "Blocks whose history is still to be removed from the disk.", remaining);
+  m.gaugeOf("history_prune_held_back_blocks", "Blocks old enough to be pruned that are not final yet.", heldBack);
+  return {
+    rows: m.counter("history_pruned_rows_total", "Rows and index places of history that were removed."),
+    commit: m.histogram(
+      "history_prune_seconds",
+      "Time of one commit that removes history.",
+      [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1],
+    ),
+  };
+};
