@@ -12,6 +12,7 @@ export * from "./executed-block.ts";
 export * from "./faults.ts";
 export * from "./genesis.ts";
 export * from "./header-validation.ts";
+export * from "./history-pruning.ts";
 export { createKzgVerifier } from "./kzg.ts";
 export * from "./layered-state.ts";
 export * from "./ommers.ts";
