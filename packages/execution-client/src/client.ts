@@ -144,7 +144,14 @@ async function start(
     pool,
     calls,
     simulations: new SimulateService(backend, engine, callLimits),
-    traces: new TraceService(backend, calls, engine, create2DeployerCodeFrom(chainOptions.upgradesDir)),
+    traces: new TraceService(backend, calls, {
+      limits: {
+        maxRunning: rpc.maxTracingRequests,
+        timeoutMs: rpc.tracetimeoutMs,
+        maxBytes: rpc.maxResponseSize * MIB,
+      },
+      create2DeployerCode: create2DeployerCodeFrom(chainOptions.upgradesDir),
+    }),
     gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
     filters,
     logLimits,

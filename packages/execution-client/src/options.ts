@@ -4,6 +4,7 @@ import {
   decimal,
   duration,
   httpUrl,
+  integerBetween,
   listOf,
   logOptions,
   metricsOptions,
@@ -76,6 +77,17 @@ const rpc = optionGroup("rpc", {
     parse: duration,
     default: 5000,
     help: "Most time that a call, an estimate or a simulation executes; 0 is no limit.",
+  },
+  maxTracingRequests: {
+    parse: integerBetween(1, 64),
+    default: 2,
+    unit: "requests",
+    help: "Requests of debug_ and trace_ that execute at once (in each reader); others wait for their turn.",
+  },
+  tracetimeoutMs: {
+    parse: duration,
+    default: 60_000,
+    help: "Most time of a request that traces, from its arrival on; 0 is no limit.",
   },
   txsyncDefaultTimeoutMs: {
     parse: duration,

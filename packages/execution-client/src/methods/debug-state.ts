@@ -27,7 +27,7 @@ import {
   padBytesLeft,
   ZERO_ADDRESS,
 } from "@rnode/primitives";
-import { encodeBlock, encodeTransaction, recoverSender, type Transaction } from "@rnode/protocol";
+import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
 import { iterateTrie } from "@rnode/trie";
 import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -131,15 +131,15 @@ interface Slot {
   readonly value: Uint8Array;
 }
 
-function storageRange(
+async function storageRange(
   { backend, traces }: RpcServices,
-  { block, senders }: StoredBlock,
+  stored: StoredBlock,
   index: number,
   address: Uint8Array,
   keyStart: Uint8Array,
   maxResult: number,
 ) {
-  const { header, transactions } = block;
+  const { header, transactions } = stored.block;
   if (header.number === 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
   if (index > transactions.length)
     throw new RpcError(INVALID_PARAMS, `transaction index ${index} out of range for block ${header.number}`);
@@ -148,9 +148,10 @@ function storageRange(
   const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
   if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(parentSelector));
 
-  const run = traces.beginBlock({ block });
-  for (const [i, tx] of transactions.slice(0, index).entries()) run.apply(tx, senders[i]!, encodeTransaction(tx));
-  const change = run.execution.changes().accounts.find((account) => equalBytes(account.address, address));
+  const change = await traces.inSlot(async (slot) => {
+    const run = await traces.replay(slot, stored, index);
+    return run.execution.changes().accounts.find((account) => equalBytes(account.address, address));
+  });
   const changed = new Map<Hex, Slot>();
   for (const { slot, after } of change?.storage ?? []) changed.set(bytesToHex(keccak256(slot)), { slot, value: after });
 
@@ -179,7 +180,7 @@ function storageRange(
 }
 
 /** Runs the blocks again and compares what they touched at both ends. */
-function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: number | undefined): Hex[] {
+async function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: number | undefined): Promise<Hex[]> {
   const first = end === undefined ? start - 1 : start;
   const last = end ?? start;
   if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
@@ -191,27 +192,28 @@ function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: 
       `range of ${last - first} blocks exceeds ${MAX_MODIFIED_RANGE}, retry with ${first}-${first + MAX_MODIFIED_RANGE}`,
     );
   }
-  const touched = new Map<Hex, Uint8Array>();
-  for (let number = first + 1; number <= last; number++) {
-    const { block, senders } = requireBlock(backend, { kind: "number", number });
-    const run = traces.beginBlock({ block });
-    for (const [i, tx] of block.transactions.entries()) run.apply(tx, senders[i]!, encodeTransaction(tx));
-    run.finish(block.withdrawals, block.ommers);
-    for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);
-  }
-  const before = requireState(backend, { kind: "number", number: first }).state;
-  const after = requireState(backend, { kind: "number", number: last }).state;
-  const modified: Hex[] = [];
-  for (const [key, address] of touched) {
-    const [a, b] = [before.readAccount(address), after.readAccount(address)];
-    const isSame =
-      a === undefined || b === undefined
-        ? a === b
-        : a.nonce === b.nonce &&
-          a.balance === b.balance &&
-          equalBytes(a.codeHash, b.codeHash) &&
-          equalBytes(a.storageRoot, b.storageRoot);
-    if (!isSame) modified.push(key);
-  }
-  return modified.sort();
+  return traces.inSlot(async (slot) => {
+    const touched = new Map<Hex, Uint8Array>();
+    for (let number = first + 1; number <= last; number++) {
+      const stored = requireBlock(backend, { kind: "number", number });
+      const run = await traces.replay(slot, stored);
+      run.finish(stored.block.withdrawals, stored.block.ommers);
+      for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);
+    }
+    const before = requireState(backend, { kind: "number", number: first }).state;
+    const after = requireState(backend, { kind: "number", number: last }).state;
+    const modified: Hex[] = [];
+    for (const [key, address] of touched) {
+      const [a, b] = [before.readAccount(address), after.readAccount(address)];
+      const isSame =
+        a === undefined || b === undefined
+          ? a === b
+          : a.nonce === b.nonce &&
+            a.balance === b.balance &&
+            equalBytes(a.codeHash, b.codeHash) &&
+            equalBytes(a.storageRoot, b.storageRoot);
+      if (!isSame) modified.push(key);
+    }
+    return modified.sort();
+  });
 }

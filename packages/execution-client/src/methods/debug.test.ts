@@ -171,6 +171,39 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     );
   });
 
+  it("lets others have their turn between the transactions of a block, and refuses traces that are too large", async () => {
+    const small = await startTestClient([`--profile=${profile}`, "--http.api=eth,debug", "--rpc.max-response-size=1"]);
+    const ask = <T>(method: string, ...params: unknown[]): Promise<T> => small.rpc.call<T>(method, params);
+    try {
+      const loop = assemble("10000 JUMPDEST 1 SWAP1 SUB DUP1 3 JUMPI STOP");
+      const creations = Array.from({ length: 6 }, (_, i) =>
+        depositOf(0x20 + i, { to: undefined, data: loop, gasLimit: 1_000_000n }),
+      );
+      await small.buildBlock({ transactions: creations });
+      const answered: string[] = [];
+      const traced = ask<{ result: { structLogs: unknown[] } }[]>("debug_traceBlockByNumber", "0x1", { limit: 10 });
+      const noted = traced.then(() => answered.push("trace"));
+      await Promise.all([1, 2, 3].map(() => ask("eth_blockNumber").then(() => answered.push("number"))));
+      await noted;
+      expect(answered).toEqual(["number", "number", "number", "trace"]);
+      expect((await traced).slice(1).map(({ result }) => result.structLogs.length)).toEqual(new Array(6).fill(10));
+
+      const withCode = (text: string) => ({ stateOverrides: { [POOR]: { code: bytesToHex(assemble(text)) } } });
+      const call = { to: POOR, gas: "0x1c9c380" };
+      await expect(ask("debug_traceCall", call, "latest", withCode("JUMPDEST 0 JUMP"))).rejects.toMatchObject({
+        code: -32005,
+        message: expect.stringMatching(/larger than 1048576 bytes \(--rpc.max-response-size\)/),
+      });
+      // Messages with much data: 64 KiB to the identity precompile, again and again.
+      const copies = withCode("JUMPDEST 0 0 65536 0 0 4 GAS CALL POP 0 JUMP");
+      const tooMany = ask("debug_traceCall", call, "latest", { ...copies, tracer: "callTracer" });
+      await expect(tooMany).rejects.toMatchObject({ code: -32005 });
+      expect(await ask("debug_traceCall", call, "latest", { tracer: "callTracer" })).toMatchObject({ type: "CALL" });
+    } finally {
+      await small.remove();
+    }
+  });
+
   it("knows several tracers at once, and refuses those it does not know", async () => {
     const call = { to: callee, data: "0x00112233aa" };
     const mux = { "4byteTracer": null, noopTracer: null, callTracer: { onlyTopCall: true } };

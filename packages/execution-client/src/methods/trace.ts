@@ -70,11 +70,12 @@ export function traceMethods(services: RpcServices): MethodTable {
   const replayer = (wanted: ReadonlySet<TraceType>) => (rules: ConstructorParameters<typeof ReplayTracer>[2]) =>
     new ReplayTracer(wanted, profile.traces, rules);
 
-  const placedTraces = (stored: StoredBlock, only?: number): JsonObject[] =>
-    traces
-      .traceBlock(stored, { newTracer: () => new PlacedTracer(profile.traces), only })
-      .flatMap(({ result }) => result as JsonObject[]);
-  const ofTransaction = (hash: Uint8Array): JsonObject[] | null => {
+  const newPlaced = () => new PlacedTracer(profile.traces);
+  const placedTraces = async (stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
+    const found = await traces.traceBlock(stored, { newTracer: newPlaced, only });
+    return found.flatMap(({ result }) => result as JsonObject[]);
+  };
+  const ofTransaction = async (hash: Uint8Array): Promise<JsonObject[] | null> => {
     const found = findTransaction(backend, hash);
     return found === undefined ? null : placedTraces(found.stored, found.index);
   };
@@ -91,28 +92,34 @@ export function traceMethods(services: RpcServices): MethodTable {
     trace_get: method({
       params: [param("hash", hashShape), param("indices", arrayShape(indexShape))],
       summary: "One trace of a transaction by its position in the list; several indices find none.",
-      handler: ([hash, indices]) => (indices.length === 1 ? (ofTransaction(hash)?.[indices[0]!] ?? null) : null),
+      handler: async ([hash, indices]) => (indices.length === 1 ? ((await ofTransaction(hash))?.[indices[0]!] ?? null) : null),
     }),
     trace_filter: method({
       params: [param("filter", filterShape)],
-      handler: ([filter]) => filtered(services, filter, placedTraces),
+      handler: ([filter]) =>
+        traces.inSlot((slot) =>
+          filtered(services, filter, async (stored) => {
+            const found = await traces.traceBlockIn(slot, stored, { newTracer: newPlaced });
+            return found.flatMap(({ result }) => result as JsonObject[]);
+          }),
+        ),
     }),
     trace_replayTransaction: method({
       params: [param("hash", hashShape), types],
-      handler: ([hash, wanted]) => {
+      handler: async ([hash, wanted]) => {
         const found = findTransaction(backend, hash);
         if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
-        return traces.traceBlock(found.stored, { newTracer: replayer(wanted), only: found.index })[0]!.result;
+        const [trace] = await traces.traceBlock(found.stored, { newTracer: replayer(wanted), only: found.index });
+        return trace!.result;
       },
     }),
     trace_replayBlockTransactions: method({
       params: [param("block", blockSelectorShape), types],
-      handler: ([selector, wanted]) => {
+      handler: async ([selector, wanted]) => {
         const stored = chain.resolve(selector);
         if (stored === undefined) return null;
-        return traces
-          .traceBlock(stored, { newTracer: replayer(wanted) })
-          .map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
+        const found = await traces.traceBlock(stored, { newTracer: replayer(wanted) });
+        return found.map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
       },
     }),
     trace_call: method({
@@ -123,24 +130,27 @@ export function traceMethods(services: RpcServices): MethodTable {
         optionalParam("stateOverrides", stateOverrideShape),
         optionalParam("blockOverrides", blockOverrideShape),
       ],
-      handler: ([call, wanted, selector, state, blockOverride]) =>
-        traces.traceCalls([{ call, newTracer: replayer(wanted) }], selector ?? LATEST, { state, block: blockOverride })[0]!.result,
+      handler: async ([call, wanted, selector, state, blockOverride]) => {
+        const one = { call, newTracer: replayer(wanted) };
+        const [trace] = await traces.traceCalls([one], selector ?? LATEST, { state, block: blockOverride });
+        return trace!.result;
+      },
     }),
     trace_callMany: method({
       params: [param("calls", arrayShape(callPairShape)), block],
       summary: "Calls one after another, each on the state that the one before left.",
-      handler: ([calls, selector]) =>
-        traces
-          .traceCalls(
-            calls.map(({ call, types: wanted }) => ({ call, newTracer: replayer(wanted) })),
-            selector ?? LATEST,
-          )
-          .map(({ result }) => result),
+      handler: async ([calls, selector]) => {
+        const traced = calls.map(({ call, types: wanted }) => ({ call, newTracer: replayer(wanted) }));
+        return (await traces.traceCalls(traced, selector ?? LATEST)).map(({ result }) => result);
+      },
     }),
     trace_rawTransaction: method({
       params: [param("transaction", dataShape), types, block],
-      handler: ([raw, wanted, selector]) =>
-        traces.traceCalls([{ call: callOfRaw(raw, services), newTracer: replayer(wanted) }], selector ?? LATEST)[0]!.result,
+      handler: async ([raw, wanted, selector]) => {
+        const one = { call: callOfRaw(raw, services), newTracer: replayer(wanted) };
+        const [trace] = await traces.traceCalls([one], selector ?? LATEST);
+        return trace!.result;
+      },
     }),
   };
 }
@@ -176,7 +186,11 @@ function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {
   };
 }
 
-function filtered({ backend }: RpcServices, filter: Filter, tracesOf: (stored: StoredBlock) => JsonObject[]): JsonObject[] {
+async function filtered(
+  { backend }: RpcServices,
+  filter: Filter,
+  tracesOf: (stored: StoredBlock) => Promise<JsonObject[]>,
+): Promise<JsonObject[]> {
   const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
   const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
   if (from > to) throw new RpcError(INVALID_PARAMS, "invalid parameters: fromBlock cannot be greater than toBlock");
@@ -192,7 +206,7 @@ function filtered({ backend }: RpcServices, filter: Filter, tracesOf: (stored: S
   const found: JsonObject[] = [];
   for (let number = from; number <= to && found.length < end; number++) {
     const stored = backend.chain.resolve({ kind: "number", number });
-    if (stored !== undefined) found.push(...tracesOf(stored).filter(matches));
+    if (stored !== undefined) found.push(...(await tracesOf(stored)).filter(matches));
   }
   return found.slice(after, end);
 }

@@ -24,6 +24,13 @@ export interface CallOverrides {
   readonly block?: BlockOverride | undefined;
 }
 
+/** How a call is run that is not only answered. */
+export interface CallWatch {
+  readonly tracer?: EvmTracer | undefined;
+  /** default: the one that all calls share; it must not be given up between `prepare` and the last message */
+  readonly engine?: EvmEngine | undefined;
+}
+
 /** A call ready to run: on the state after the block, with its environment. */
 export interface PreparedCall {
   readonly execution: BlockExecution;
@@ -123,7 +130,7 @@ export class CallService {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
       const tracer = new AccessListTracer(accessList, excluded);
-      const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, tracer);
+      const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, { tracer });
       const { gasUsed, halt, status } = execution.call(message);
       const touched = tracer.list();
       if (sizeOf(touched) === sizeOf(accessList)) return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined };
@@ -132,15 +139,20 @@ export class CallService {
   }
 
   /** @throws {RpcError} unknown block, missing state, fees or funds that do not fit */
-  prepare(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}, tracer?: EvmTracer): PreparedCall {
+  prepare(
+    request: CallRequest,
+    selector: BlockSelector,
+    overrides: CallOverrides = {},
+    { tracer, engine = this.#engine }: CallWatch = {},
+  ): PreparedCall {
     const at = requireState(this.#backend, selector);
     const rules = rulesAt(this.#backend, at.header);
     const environment = overriddenEnvironment(blockEnvironment(rules, at.header), overrides.block);
     const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
     // A call that offers no fee sees no base fee either.
     const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
-    this.#engine.setTracer(tracer);
-    const execution = this.#engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
+    engine.setTracer(tracer);
+    const execution = engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
     applyStateOverrides(execution, overrides.state ?? []);
     return { execution, message: this.message(execution, request), at };
   }

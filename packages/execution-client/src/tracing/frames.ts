@@ -39,6 +39,8 @@ interface OpenFrame extends Frame {
 }
 
 const NO_BYTES = new Uint8Array(0);
+/** of a frame or log without its data */
+const FRAME_BYTES = 300;
 
 /** Builds the tree of a transaction's messages. */
 export class FrameRecorder implements EvmTracer {
@@ -46,6 +48,12 @@ export class FrameRecorder implements EvmTracer {
   #root: Frame | undefined;
   #message: TracedMessage | undefined;
   #logCount = 0;
+  #heldBytes = 0;
+
+  /** The JSON of all frames, about. */
+  heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   onStart({ message }: TraceContext): void {
     this.#message = message;
@@ -54,6 +62,7 @@ export class FrameRecorder implements EvmTracer {
   onEnter({ kind, from, to, codeAddress, gas, value, input }: TraceMessage): void {
     // Calls that run foreign code on their own storage are shown with the code's account.
     const target = kind === "delegatecall" || kind === "callcode" ? codeAddress : to;
+    this.#heldBytes += FRAME_BYTES + 2 * input.length;
     this.#open.push({
       kind,
       from: from.slice(),
@@ -76,7 +85,10 @@ export class FrameRecorder implements EvmTracer {
     frame.gasUsed = frame.gas - gasLeft;
     frame.halt = halt;
     if (halt !== undefined && halt !== "revert") frame.lastStep = lastStep();
-    if (halt === undefined || halt === "revert") frame.output = output.slice();
+    if (halt === undefined || halt === "revert") {
+      frame.output = output.slice();
+      this.#heldBytes += 2 * output.length;
+    }
     const parent = this.#open.at(-1);
     if (parent === undefined) this.#root = frame;
     else parent.calls.push(frame);
@@ -102,6 +114,7 @@ export class FrameRecorder implements EvmTracer {
   onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
     const frame = this.#open.at(-1);
     const index = this.#logCount++;
+    this.#heldBytes += FRAME_BYTES + 2 * data.length;
     frame?.logs.push({
       address: address.slice(),
       topics: topics.map((topic) => topic.slice()),

@@ -46,6 +46,10 @@ export class ReplayTracer extends FrameRecorder implements TransactionTracer {
     this.#diff?.onStart(context);
   }
 
+  override heldBytes(): number {
+    return super.heldBytes() + (this.#vm?.heldBytes() ?? 0);
+  }
+
   override onEnter(message: TraceMessage): void {
     super.onEnter(message);
     this.#vm?.onEnter(message);

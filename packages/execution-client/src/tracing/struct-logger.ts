@@ -35,6 +35,9 @@ interface LoggedFrame {
 }
 
 const CODE_DEPOSIT_GAS = 200n;
+/** of a step without its lists, and of a word, as JSON */
+const STEP_BYTES = 100;
+const WORD_BYTES = 32;
 
 /** Geth's default tracer: every instruction with its gas, stack, memory and storage. */
 export class StructLogger implements TransactionTracer {
@@ -45,6 +48,11 @@ export class StructLogger implements TransactionTracer {
   /** slots seen, by account */
   readonly #storage = new Map<string, Record<string, string>>();
   #state: TraceState | undefined;
+  #heldBytes = 0;
+
+  heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   constructor(config: StructLoggerConfig, dialect: TraceDialect) {
     this.#config = config;
@@ -134,9 +142,14 @@ export class StructLogger implements TransactionTracer {
       gasCost: 0, // known later
       depth: step.depth + 1,
     };
-    if (!disableStack) log.stack = Array.from({ length: stackSize }, (_, i) => toQuantity(step.stack(stackSize - 1 - i)));
+    this.#heldBytes += STEP_BYTES;
+    if (!disableStack) {
+      this.#heldBytes += WORD_BYTES * stackSize;
+      log.stack = Array.from({ length: stackSize }, (_, i) => toQuantity(step.stack(stackSize - 1 - i)));
+    }
     if (enableMemory) {
       const memory = bytesToHex(step.memory()).slice(2);
+      this.#heldBytes += memory.length;
       log.memory = Array.from(
         { length: memory.length / 64 },
         (_, i) => `${hasPrefix ? "0x" : ""}${memory.slice(64 * i, 64 * i + 64)}`,
@@ -144,6 +157,7 @@ export class StructLogger implements TransactionTracer {
     }
     if (enableReturnData) {
       const data = step.returnData();
+      this.#heldBytes += 2 * data.length;
       if (showsEmpty || data.length > 0) log.returnData = bytesToHex(data);
     }
     if (showsEmpty || refund !== 0n) log.refund = Number(refund);
@@ -164,6 +178,7 @@ export class StructLogger implements TransactionTracer {
       this.#dialect.structLog.hasPrefix ? bytesToHex(bytes) : bytesToHex(bytes).slice(2);
     const slots = { ...this.#storage.get(account), [text(slot)]: text(value) };
     this.#storage.set(account, slots);
+    this.#heldBytes += 2 * WORD_BYTES * Object.keys(slots).length;
     return slots;
   }
 }

@@ -1,10 +1,12 @@
 import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
-import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, StateReader } from "@rnode/evm";
-import { bytesToHex } from "@rnode/primitives";
+import type { BlockExecution, CallMessage, CallOutcome, StateReader } from "@rnode/evm";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { encodeTransaction, type Header, hashTransaction, recoverAuthority, type Transaction } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../rpc/backend.ts";
+import { LATEST } from "../rpc/block-selector.ts";
 import type { CallRequest } from "../rpc/call-request.ts";
 import type { CallOverrides, CallService } from "../rpc/call-service.ts";
+import { type ExecutionSlot, ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
 import type { TraceRequest } from "./trace-options.ts";
 import { TracerSwitch } from "./tracer-switch.ts";
 import { type TracerFactory, tracerFactory } from "./tracers.ts";
@@ -19,6 +21,12 @@ export interface TransactionTrace {
   readonly result: unknown;
 }
 
+/** What a call gave. */
+export interface CallTrace {
+  readonly outcome: CallOutcome;
+  readonly result: unknown;
+}
+
 /** A block to be traced: without its receipts, it need not be one of ours. */
 export type TraceableBlock = Pick<StoredBlock, "block" | "hash" | "senders">;
 
@@ -30,67 +38,86 @@ export interface BlockTraceOptions {
   readonly only?: number | undefined;
 }
 
-/** Executes again what was executed, and watches. */
+/** A call to be traced. */
+export interface TracedCall {
+  readonly call: CallRequest;
+  readonly newTracer: TracerFactory;
+}
+
+export interface TraceServiceOptions {
+  readonly limits: SlotLimits;
+  readonly create2DeployerCode: () => Uint8Array;
+  readonly nowMs?: (() => number) | undefined;
+}
+
+/**
+ * Executes again what was executed, and watches. Every request has an engine to itself and gives way to others between transactions; how
+ * many run at once, and for how long, is limited.
+ */
 export class TraceService {
   readonly #backend: ReadBackend;
   readonly #calls: CallService;
-  readonly #engine: EvmEngine;
   readonly #create2DeployerCode: () => Uint8Array;
   readonly #nowMs: () => number;
-  /** made when it is first needed; remembers no code between blocks, so that every code is read again */
-  #recordingEngine: EvmEngine | undefined;
+  readonly #slots: ExecutionSlots;
+  /** remembers no code between blocks, so that every code is read again */
+  readonly #recordingSlots: ExecutionSlots;
 
-  constructor(
-    backend: ReadBackend,
-    calls: CallService,
-    engine: EvmEngine,
-    create2DeployerCode: () => Uint8Array,
-    nowMs: () => number = () => performance.now(),
-  ) {
+  constructor(backend: ReadBackend, calls: CallService, { limits, create2DeployerCode, nowMs }: TraceServiceOptions) {
     this.#backend = backend;
     this.#calls = calls;
-    this.#engine = engine;
     this.#create2DeployerCode = create2DeployerCode;
-    this.#nowMs = nowMs;
+    this.#nowMs = nowMs ?? (() => performance.now());
+    this.#slots = new ExecutionSlots(limits, newEngine, this.#nowMs);
+    this.#recordingSlots = new ExecutionSlots({ ...limits, maxRunning: 1 }, () => newEngine({ codeCacheBytes: 0 }), this.#nowMs);
   }
 
   /** `debug_traceBlock…`. @throws {RpcError} */
-  debugBlock(stored: TraceableBlock, request: TraceRequest): { readonly txHash: string; readonly result: unknown }[] {
+  async debugBlock(stored: TraceableBlock, request: TraceRequest): Promise<{ txHash: string; result: unknown }[]> {
     const newTracer = tracerFactory(this.#backend.profile, request);
     if (stored.block.header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
-    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs }).map(({ hash, result }) => ({
-      txHash: bytesToHex(hash),
-      result,
-    }));
+    const traces = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs });
+    return traces.map(({ hash, result }) => ({ txHash: bytesToHex(hash), result }));
   }
 
   /** `debug_traceTransaction`. @throws {RpcError} */
-  debugTransaction(stored: TraceableBlock, only: number, request: TraceRequest): unknown {
+  async debugTransaction(stored: TraceableBlock, only: number, request: TraceRequest): Promise<unknown> {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    return this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs, only })[0]!.result;
+    const [trace] = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs, only });
+    return trace!.result;
   }
 
   /** `debug_traceCall`. @throws {RpcError} */
-  debugCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): unknown {
+  async debugCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): Promise<unknown> {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    return this.traceCalls([{ call, newTracer }], selector, overrides, request.timeoutMs)[0]!.result;
+    const [trace] = await this.traceCalls([{ call, newTracer }], selector, overrides, request.timeoutMs);
+    return trace!.result;
   }
 
   /** Results of a block's transactions, or of one. @throws {RpcError} */
-  traceBlock(stored: TraceableBlock, { newTracer, timeoutMs, only }: BlockTraceOptions): TransactionTrace[] {
+  traceBlock(stored: TraceableBlock, options: BlockTraceOptions): Promise<TransactionTrace[]> {
+    return this.inSlot((slot) => this.traceBlockIn(slot, stored, options));
+  }
+
+  /** The same as a part of a longer request. @throws {RpcError} */
+  async traceBlockIn(
+    slot: ExecutionSlot,
+    stored: TraceableBlock,
+    { newTracer, timeoutMs, only }: BlockTraceOptions,
+  ): Promise<TransactionTrace[]> {
     const { block, senders, hash } = stored;
     const { header, transactions } = block;
     if (transactions.length === 0) return [];
-    const watcher = new TracerSwitch(this.#nowMs);
-    const run = this.beginBlock(stored, watcher);
+    const watcher = new TracerSwitch(this.#nowMs, slot.maxBytes);
+    const run = this.beginBlock(slot, stored, watcher);
     const traces: TransactionTrace[] = [];
     for (const [index, transaction] of transactions.entries()) {
       if (only !== undefined && index > only) break;
+      await slot.pause();
       const isWanted = only === undefined || index === only;
       const tracer = isWanted ? newTracer(run.execution.rules) : undefined;
       const sender = senders[index]!;
-      if (tracer === undefined) watcher.rest();
-      else {
+      if (tracer !== undefined) {
         const place: TracePlace = {
           blockHash: hash,
           blockNumber: header.number,
@@ -111,42 +138,78 @@ export class TraceService {
 
   /** Calls one after another on the state after a block, each on what the one before left. @throws {RpcError} */
   traceCalls(
-    calls: readonly { readonly call: CallRequest; readonly newTracer: TracerFactory }[],
+    calls: readonly TracedCall[],
     selector: BlockSelector,
     overrides: CallOverrides = {},
     timeoutMs = DEFAULT_TIMEOUT_MS,
-  ): { readonly outcome: CallOutcome; readonly result: unknown }[] {
+  ): Promise<CallTrace[]> {
     const [first] = calls;
-    if (first === undefined) return [];
-    const watcher = new TracerSwitch(this.#nowMs);
-    const { execution, message } = this.#calls.prepare(first.call, selector, overrides, watcher);
-    return calls.map(({ call, newTracer }, index) => {
-      const own = index === 0 ? message : this.#calls.message(execution, call);
-      const tracer = newTracer(execution.rules);
-      start(tracer, execution, tracedCall(own), undefined);
-      watcher.watch(tracer, timeoutMs);
-      const outcome = execution.applyMessage(own);
-      watcher.rest();
-      return { outcome, result: tracer.result(outcome) };
+    if (first === undefined) return Promise.resolve([]);
+    return this.inSlot(async (slot) => {
+      const watcher = new TracerSwitch(this.#nowMs, slot.maxBytes);
+      const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
+      const traces: CallTrace[] = [];
+      for (const [index, { call, newTracer }] of calls.entries()) {
+        await slot.pause();
+        const own = index === 0 ? message : this.#calls.message(execution, call);
+        traces.push(this.traceMessage(watcher, execution, own, newTracer, timeoutMs));
+      }
+      return traces;
     });
   }
 
+  /** One message on a block under way, whose engine has the switch as its tracer. */
+  traceMessage(
+    watcher: TracerSwitch,
+    execution: BlockExecution,
+    message: CallMessage,
+    newTracer: TracerFactory,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  ): CallTrace {
+    const tracer = newTracer(execution.rules);
+    start(tracer, execution, tracedCall(message), undefined);
+    watcher.watch(tracer, timeoutMs);
+    const outcome = execution.applyMessage(message);
+    watcher.rest();
+    return { outcome, result: tracer.result(outcome) };
+  }
+
+  /** A switch for the messages of a longer request. */
+  newSwitch(slot: ExecutionSlot): TracerSwitch {
+    return new TracerSwitch(this.#nowMs, slot.maxBytes);
+  }
+
+  /** Work with an engine of its own. @throws {RpcError} limits, and that the chain went on without the block that was executed */
+  inSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#slots.run((slot) => this.#whileThere(() => work(slot)));
+  }
+
+  /** The same on an engine that reads every code anew. */
+  inRecordingSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#recordingSlots.run((slot) => this.#whileThere(() => work(slot)));
+  }
+
+  async #whileThere<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      // A reorganisation came in between.
+      if (isCodedError(error, "storage/state-gone")) throw rpcError(this.#backend.profile.errors.stateUnavailable(LATEST));
+      throw error;
+    }
+  }
+
   /** A block on the state of its parent, its system calls done. @throws {RpcError} */
-  beginBlock({ block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
-    this.#engine.setTracer(watcher);
-    const parent = parentSelector(block.header);
-    return this.#begin(block.header, this.#engine, requireState(this.#backend, parent).state);
+  beginBlock(slot: ExecutionSlot, { block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
+    slot.engine.setTracer(watcher);
+    const { state } = requireState(this.#backend, parentSelector(block.header));
+    return this.beginBlockOn(slot, block.header, state);
   }
 
   /** The same, with everything that is read of the parent's state read through `reader`. @throws {RpcError} */
-  beginRecordedBlock({ block }: Pick<TraceableBlock, "block">, reader: StateReader): BlockRun {
-    this.#recordingEngine ??= newEngine({ codeCacheBytes: 0 });
-    return this.#begin(block.header, this.#recordingEngine, reader);
-  }
-
-  #begin(header: Header, engine: EvmEngine, reader: StateReader): BlockRun {
+  beginBlockOn(slot: ExecutionSlot, header: Header, reader: StateReader): BlockRun {
     return new BlockRun({
-      engine,
+      engine: slot.engine,
       config: this.#backend.chain.config,
       rules: rulesAt(this.#backend, header),
       parent: requireHeader(this.#backend, parentSelector(header)).header,
@@ -154,6 +217,22 @@ export class TraceService {
       reader,
       create2DeployerCode: this.#create2DeployerCode,
     });
+  }
+
+  /** Executes the first transactions of a block without watching. @param count default: all. @throws {RpcError} */
+  async replay(slot: ExecutionSlot, stored: TraceableBlock, count = stored.block.transactions.length): Promise<BlockRun> {
+    const run = this.beginBlock(slot, stored);
+    await this.applyAll(slot, run, stored, count);
+    return run;
+  }
+
+  async applyAll(slot: ExecutionSlot, run: BlockRun, { block, senders }: TraceableBlock, count: number): Promise<void> {
+    for (const [index, tx] of block.transactions.slice(0, count).entries()) {
+      await slot.pause();
+      const applied = run.apply(tx, senders[index]!, encodeTransaction(tx));
+      if (applied.kind === "rejected")
+        throw new Error(`transaction ${index} of block ${block.header.number} is rejected when run again: ${applied.reason}`);
+    }
   }
 }
 

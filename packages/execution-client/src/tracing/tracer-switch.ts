@@ -1,11 +1,12 @@
 import type { EvmTracer } from "@rnode/evm";
 import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { LIMIT_EXCEEDED } from "./execution-slots.ts";
 import type { TransactionTracer } from "./transaction-tracer.ts";
 
-/** events between two looks at the clock */
+/** events between two looks at the clock and the memory */
 const EVENTS_PER_CHECK = 1024;
 
-/** Hands the hooks to a tracer that is changed between the transactions of a block, and ends what takes too long. */
+/** Hands the hooks to a tracer that is changed between the transactions of a block, and ends what takes too long or holds too much. */
 export class TracerSwitch implements EvmTracer {
   onTick: EvmTracer["onTick"];
   onStep: EvmTracer["onStep"];
@@ -14,21 +15,35 @@ export class TracerSwitch implements EvmTracer {
   onSelfDestruct: EvmTracer["onSelfDestruct"];
   onLog: EvmTracer["onLog"];
   readonly #nowMs: () => number;
+  readonly #maxBytes: number;
+  /** of the tracers before, whose results are kept */
+  #heldBefore = 0;
   #endMs = Number.POSITIVE_INFINITY;
   #events = 0;
+  #target: TransactionTracer | undefined;
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, maxBytes = Number.POSITIVE_INFINITY) {
     this.#nowMs = nowMs;
+    this.#maxBytes = maxBytes;
   }
 
   /** PERF: hooks that nobody wants stay undefined, so that the engine's host does not even describe the event. */
   watch(target: TransactionTracer, timeoutMs: number): void {
+    this.#target = target;
     this.#endMs = this.#nowMs() + timeoutMs;
     this.#events = 0;
     this.onTick = () => this.#count();
-    this.onStep = target.onStep === undefined ? undefined : (step) => target.onStep!(step);
+    this.onStep =
+      target.onStep === undefined
+        ? undefined
+        : (step) => {
+            this.#count();
+            target.onStep!(step);
+          };
     this.onEnter = (message) => {
       this.#count();
+      // One message may carry megabytes: those of a tracer that keeps them are looked at at once.
+      if (message.input.length > 4096) this.#checkHeld(message.input.length);
       target.onEnter?.(message);
     };
     this.onExit = target.onExit === undefined ? undefined : (result) => target.onExit!(result);
@@ -39,8 +54,11 @@ export class TracerSwitch implements EvmTracer {
     this.onLog = target.onLog === undefined ? undefined : (address, topics, data) => target.onLog!(address, topics, data);
   }
 
-  /** The next transaction is executed without being watched. */
+  /** The next transaction is executed without being watched. @throws {RpcError} the results hold too much */
   rest(): void {
+    this.#checkHeld(0);
+    this.#heldBefore += this.#target?.heldBytes?.() ?? 0;
+    this.#target = undefined;
     this.onTick = undefined;
     this.onStep = undefined;
     this.onEnter = undefined;
@@ -49,9 +67,20 @@ export class TracerSwitch implements EvmTracer {
     this.onLog = undefined;
   }
 
-  /** @throws {RpcError} the time is over: ends the execution */
+  /** @throws {RpcError} the time is over, or too much is held: ends the execution */
   #count(): void {
-    if (this.#events++ % EVENTS_PER_CHECK === 0 && this.#nowMs() > this.#endMs)
-      throw new RpcError(SERVER_ERROR, "execution timeout");
+    if (this.#events++ % EVENTS_PER_CHECK !== 0) return;
+    if (this.#nowMs() > this.#endMs) throw new RpcError(SERVER_ERROR, "execution timeout");
+    this.#checkHeld(0);
+  }
+
+  #checkHeld(more: number): void {
+    const own = this.#target?.heldBytes?.();
+    if (own !== undefined && this.#heldBefore + own + more > this.#maxBytes) {
+      throw new RpcError(
+        LIMIT_EXCEEDED,
+        `the trace is larger than ${this.#maxBytes} bytes (--rpc.max-response-size): trace one transaction, or leave out memory, stack or storage`,
+      );
+    }
   }
 }

@@ -107,6 +107,10 @@ class MuxTracer implements TransactionTracer, EvmTracer {
     for (const [, part] of this.#parts) part.onLog?.(address, topics, data);
   }
 
+  heldBytes(): number {
+    return this.#parts.reduce((sum, [, part]) => sum + (part.heldBytes?.() ?? 0), 0);
+  }
+
   result(outcome: TraceOutcome): JsonObject {
     return Object.fromEntries(this.#parts.map(([name, part]) => [name, part.result(outcome)]));
   }

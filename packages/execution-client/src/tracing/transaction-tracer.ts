@@ -46,6 +46,8 @@ export interface TraceOutcome {
 export interface TransactionTracer extends EvmTracer {
   /** before the transaction changes anything */
   onStart?(context: TraceContext): void;
+  /** About as many bytes as its result has as JSON, so far; a tracer without it holds little. */
+  heldBytes?(): number;
   /** Plain JSON; the transaction's effects stand. */
   result(outcome: TraceOutcome): unknown;
 }

@@ -29,11 +29,19 @@ interface VmFrame {
   pending: PendingOp | undefined;
 }
 
+/** of an instruction, as JSON */
+const OP_BYTES = 250;
+
 /** Records what every instruction did. */
 export class VmTracer implements EvmTracer {
   readonly #frames: VmFrame[] = [];
   #state: TraceState | undefined;
   #root: VmTrace | undefined;
+  #heldBytes = 0;
+
+  heldBytes(): number {
+    return this.#heldBytes;
+  }
 
   onStart({ state }: TraceContext): void {
     this.#state = state;
@@ -52,9 +60,11 @@ export class VmTracer implements EvmTracer {
     const { opcode, gas, pc } = step;
     const op: JsonObject = { pc, cost: 0, ex: null, sub: null, op: instructionOf(opcode).name };
     frame.trace.ops.push(op);
+    this.#heldBytes += OP_BYTES;
     frame.pending = { op, opcode, gas, stackCost: gasFromStack(step), wrote: written(step), store: stored(step), returned: 0n };
     if (frame.codeAddress !== undefined) {
       frame.trace.code = bytesToHex(this.#state!.getCode(frame.codeAddress));
+      this.#heldBytes += frame.trace.code.length;
       frame.codeAddress = undefined;
     }
   }

@@ -1,10 +1,11 @@
 import { type StoredBlock, stateUpdate } from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
 import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
-import { encodeHeader, encodeTransaction, PREDEPLOYS } from "@rnode/protocol";
+import { encodeHeader, PREDEPLOYS } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { readTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireHeader, requireState, rpcError } from "../rpc/backend.ts";
+import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
 
 /** Everything that executing one block reads, each as hex. */
@@ -71,8 +72,13 @@ export class WitnessService {
   }
 
   /** @throws {RpcError} the parent's state or trie is not there any more */
-  witnessOf({ block, senders }: StoredBlock): WitnessJson {
-    const { header, transactions } = block;
+  witnessOf(stored: StoredBlock): Promise<WitnessJson> {
+    return this.#traces.inRecordingSlot((slot) => this.#witnessIn(slot, stored));
+  }
+
+  async #witnessIn(slot: ExecutionSlot, stored: StoredBlock): Promise<WitnessJson> {
+    const { block } = stored;
+    const { header } = block;
     if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
     const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
     const parent = requireState(this.#backend, parentSelector);
@@ -80,12 +86,8 @@ export class WitnessService {
     if (nodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(parentSelector));
 
     const reads = new ReadRecorder(parent.state);
-    const run = this.#traces.beginRecordedBlock({ block }, reads);
-    for (const [index, tx] of transactions.entries()) {
-      const applied = run.apply(tx, senders[index]!, encodeTransaction(tx));
-      if (applied.kind === "rejected")
-        throw new Error(`transaction ${index} of block ${header.number} is rejected when run again: ${applied.reason}`);
-    }
+    const run = this.#traces.beginBlockOn(slot, header, reads);
+    await this.#traces.applyAll(slot, run, stored, block.transactions.length);
     const finished = run.finish(block.withdrawals, block.ommers);
     if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
     // the header has its storage root from Isthmus on

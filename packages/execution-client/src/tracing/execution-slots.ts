@@ -1,0 +1,117 @@
+import { setImmediate } from "node:timers/promises";
+import type { EvmEngine } from "@rnode/evm";
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { formatDurationMs } from "@rnode/options";
+
+export interface SlotLimits {
+  /** requests that execute at once, each on an engine of its own */
+  readonly maxRunning: number;
+  /** from a request's arrival to its answer; 0: no limit */
+  readonly timeoutMs: number;
+  /** what a request may keep for its answer */
+  readonly maxBytes: number;
+}
+
+/** Of a request that has an engine to itself until it is over. */
+export interface ExecutionSlot {
+  readonly engine: EvmEngine;
+  readonly maxBytes: number;
+  /** Lets others have their turn when this request has worked for a while. @throws {RpcError} its time is over */
+  pause(): Promise<void>;
+  /** @throws {RpcError} its time is over */
+  check(): void;
+}
+
+/** EIP-1474: limit exceeded */
+export const LIMIT_EXCEEDED = -32005;
+/** Requests that may wait for each one that executes. */
+const WAITING_A_SLOT = 64;
+/** How long a request works before it gives way. */
+const SLICE_MS = 20;
+
+/**
+ * Long executions, a bounded number at once. Each gives way to the rest of the program between transactions, so it cannot share an engine:
+ * an engine executes one block at a time.
+ */
+export class ExecutionSlots {
+  readonly #limits: SlotLimits;
+  readonly #newEngine: () => EvmEngine;
+  readonly #nowMs: () => number;
+  readonly #idle: EvmEngine[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(limits: SlotLimits, newEngine: () => EvmEngine, nowMs: () => number) {
+    this.#limits = limits;
+    this.#newEngine = newEngine;
+    this.#nowMs = nowMs;
+  }
+
+  /** Works as soon as an engine is free. @throws {RpcError} too many wait, it took too long, and what the work throws */
+  async run<T>(work: (slot: ExecutionSlot) => T | Promise<T>): Promise<T> {
+    const { timeoutMs, maxBytes } = this.#limits;
+    const endMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.#nowMs() + timeoutMs;
+    await this.#turn(endMs);
+    const engine = this.#idle.pop() ?? this.#newEngine();
+    const check = (): void => {
+      if (this.#nowMs() > endMs) throw this.#timedOut();
+    };
+    let sliceStartMs = this.#nowMs();
+    engine.setInterrupt(check);
+    try {
+      return await work({
+        engine,
+        maxBytes,
+        check,
+        pause: async () => {
+          check();
+          if (this.#nowMs() - sliceStartMs < SLICE_MS) return;
+          await setImmediate();
+          sliceStartMs = this.#nowMs();
+        },
+      });
+    } finally {
+      engine.setInterrupt(undefined);
+      engine.setTracer(undefined);
+      this.#idle.push(engine);
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running--;
+      else next(); // takes over the place
+    }
+  }
+
+  #turn(endMs: number): Promise<void> | undefined {
+    const { maxRunning } = this.#limits;
+    if (this.#running < maxRunning) {
+      this.#running++;
+      return undefined;
+    }
+    const maxWaiting = maxRunning * WAITING_A_SLOT;
+    if (this.#waiting.length >= maxWaiting) {
+      throw new RpcError(
+        LIMIT_EXCEEDED,
+        `too many tracing requests: ${maxRunning} run (--rpc.max-tracing-requests) and ${maxWaiting} wait`,
+      );
+    }
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const start = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#waiting.push(start);
+      if (!Number.isFinite(endMs)) return;
+      timer = setTimeout(() => {
+        const at = this.#waiting.indexOf(start);
+        if (at === -1) return;
+        this.#waiting.splice(at, 1);
+        reject(this.#timedOut());
+      }, endMs - this.#nowMs());
+      timer.unref();
+    });
+  }
+
+  #timedOut(): RpcError {
+    return new RpcError(SERVER_ERROR, `tracing took longer than ${formatDurationMs(this.#limits.timeoutMs)} (--rpc.tracetimeout)`);
+  }
+}
