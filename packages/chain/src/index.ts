@@ -1,9 +1,11 @@
 export * from "./attributes.ts";
 export * from "./block-execution.ts";
 export * from "./block-import.ts";
+export { payBlockRewards } from "./block-rewards.ts";
 export * from "./block-run.ts";
 export * from "./body-validation.ts";
 export * from "./chain.ts";
+export * from "./chain-reader.ts";
 export * from "./chain-types.ts";
 export * from "./create2-deployer.ts";
 export * from "./difficulty.ts";

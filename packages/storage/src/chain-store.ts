@@ -165,6 +165,10 @@ export interface StateVerification {
 
 /** A `ChainStore` with what its operator needs. */
 export interface ChainDatabase extends ChainStore {
+  /** Of a reader: what is read next sees every commit that came before; otherwise it may be those of a millisecond ago. */
+  refresh(): void;
+  /** Lets go of what processes that were killed while they read still hold back. */
+  forgetDeadReaders(): void;
   storageStats(): StorageStats;
   /**
    * Stops showing the history of all but the last `keepBlocks` blocks, and removes about `maxRows` rows of it, in one commit. Blocks that

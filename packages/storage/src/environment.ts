@@ -116,8 +116,7 @@ export class Environment {
       const result = this.#root.transactionSync(action, flags);
       this.#isFlushed = this.#sync === "each";
       this.#commits++;
-      // A reader that was killed keeps old pages from being used again until someone notices.
-      if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.#root.readerCheck();
+      if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.forgetDeadReaders();
       return result;
     } catch (error) {
       throw toStorageError(error, this.folder);
@@ -127,6 +126,11 @@ export class Environment {
   /** Lets a reader see what others committed since; a writer sees its own commits at once. */
   refresh(): void {
     this.#root.resetReadTxn();
+  }
+
+  /** A reader that was killed keeps old pages from being used again until someone notices. */
+  forgetDeadReaders(): void {
+    this.#root.readerCheck();
   }
 
   stats(): EnvironmentStats {

@@ -334,6 +334,14 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     }
   }
 
+  refresh(): void {
+    this.#environment.refresh();
+  }
+
+  forgetDeadReaders(): void {
+    this.#environment.forgetDeadReaders();
+  }
+
   storageStats(): StorageStats {
     const { fileBytes, freeBytes, tables } = this.#environment.stats();
     return {

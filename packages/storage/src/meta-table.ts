@@ -2,7 +2,7 @@ import { asciiToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rn
 import type { BlockId } from "@rnode/protocol";
 import type { ForkchoiceLabel } from "./chain-store.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
-import type { Table } from "./table.ts";
+import { startsWith, type Table } from "./table.ts";
 
 /** The head, and how many reorganisations there were: while that number stays, every canonical block stays canonical. */
 export interface Head {
@@ -37,17 +37,24 @@ const HASH_SIZE = 32;
 /** Small rows: head, labels, values of the client. */
 export class MetaTable {
   readonly #table: Table;
+  #lastHead: { readonly row: Uint8Array; readonly head: Head } | undefined;
 
   constructor(table: Table) {
     this.#table = table;
   }
 
+  /** PERF: a reader asks with every read of the state, and nearly always the head is still the same. */
   readHead(): Head | undefined {
-    const row = this.#table.read(HEAD_KEY);
-    if (row === undefined) return undefined;
+    const shared = this.#table.peek(HEAD_KEY);
+    if (shared === undefined) return undefined;
+    const last = this.#lastHead;
+    if (last !== undefined && startsWith(shared, last.row) && shared.length === last.row.length) return last.head;
+    const row = Uint8Array.from({ length: shared.length }, (_, index) => shared[index]!);
     const hash = row.subarray(BLOCK_NUMBER_SIZE, BLOCK_NUMBER_SIZE + HASH_SIZE);
     const reorganisations = readBlockNumber(row, BLOCK_NUMBER_SIZE + HASH_SIZE);
-    return { number: readBlockNumber(row, 0), hash, hashHex: bytesToHex(hash), reorganisations };
+    const head = { number: readBlockNumber(row, 0), hash, hashHex: bytesToHex(hash), reorganisations };
+    this.#lastHead = { row, head };
+    return head;
   }
 
   writeHead({ number, hash, reorganisations }: Head): void {

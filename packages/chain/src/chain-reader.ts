@@ -1,0 +1,167 @@
+import { bytesToHex, CodedError, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { BlockId, ChainConfig, Header } from "@rnode/protocol";
+import type { ChainDatabase, StateView } from "@rnode/storage";
+import type { TrieNodeReader } from "@rnode/trie";
+import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./chain-types.ts";
+import type { ChainErrorCode } from "./faults.ts";
+import { storedGenesisHash } from "./genesis.ts";
+
+/** A change of the head as the writing process tells it: what joined is in the database, what left no longer is. */
+export interface HeadNotice {
+  readonly head: BlockId;
+  /** newest first */
+  readonly removed: readonly StoredBlock[];
+  /** oldest first */
+  readonly added: readonly Uint8Array[];
+}
+
+/** The canonical chain as another process writes it. Blocks that fork choice has not chosen are not in it. */
+export interface ChainReader
+  extends Pick<Chain, "config" | "genesis" | "head" | "resolve" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"> {
+  /** Tells the listeners of `onHeadChange`. Every notice must come, in order. */
+  follow(notice: HeadNotice): void;
+}
+
+export const headNoticeOf = ({ head, removed, added }: HeadChange): HeadNotice => ({
+  head: { hash: bytesToHex(head.hash), number: head.block.header.number },
+  removed,
+  added: added.map(({ hash }) => hash),
+});
+
+/**
+ * @param store read-only
+ * @throws {CodedError} chain/no-genesis
+ */
+export function openChainReader(store: ChainDatabase, config: ChainConfig): ChainReader {
+  return new StoredChainReader(store, config);
+}
+
+class StoredChainReader implements ChainReader {
+  readonly config: ChainConfig;
+  readonly genesis: StoredBlock;
+  readonly #store: ChainDatabase;
+  readonly #listeners = new Set<(change: HeadChange) => void>();
+  /** blocks whose coming was not told, because they were gone already; nor is their going */
+  readonly #missed = new Set<string>();
+
+  constructor(store: ChainDatabase, config: ChainConfig) {
+    const hash = storedGenesisHash(store);
+    const block = hash && store.readBlock(hash);
+    if (hash === undefined || block === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
+    this.config = config;
+    this.genesis = { hash, block, receipts: [], senders: [] };
+    this.#store = store;
+  }
+
+  head(): BlockId {
+    return this.#store.head()!;
+  }
+
+  resolve(selector: BlockSelector): StoredBlock | undefined {
+    const hash = this.#hashOf(selector);
+    return hash === undefined ? undefined : this.#storedBlock(hash);
+  }
+
+  headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
+    const hash = this.#hashOf(selector);
+    const header = hash && this.#store.readHeader(hash);
+    return hash === undefined || header === undefined ? undefined : { header, hash };
+  }
+
+  stateAt({ hash, number }: BlockId): StateView | undefined {
+    return this.#isCanonical(hash, number) ? this.#store.stateAt(number) : undefined;
+  }
+
+  trieNodesAt({ hash, number }: BlockId): TrieNodeReader | undefined {
+    return this.#isCanonical(hash, number) ? this.#store.trieNodesAt(number) : undefined;
+  }
+
+  onHeadChange(listener: (change: HeadChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  follow({ head, removed, added }: HeadNotice): void {
+    const told = removed.filter(({ hash }) => !this.#missed.delete(bytesToHex(hash)));
+    if (this.#listeners.size === 0) return;
+    const change = new LazyHeadChange(told, added, {
+      head: () => this.#storedBlock(hexToBytes(head.hash)) ?? this.resolve({ kind: "tag", tag: "latest" })!,
+      block: (hash) => this.#storedBlock(hash),
+      miss: (hash) => this.#missed.add(bytesToHex(hash)),
+    });
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #isCanonical(hashHex: string, number: number): boolean {
+    const canonical = number <= this.head().number ? this.#store.readCanonicalHash(number) : undefined;
+    return canonical !== undefined && bytesToHex(canonical) === hashHex;
+  }
+
+  #hashOf(selector: BlockSelector): Uint8Array | undefined {
+    switch (selector.kind) {
+      case "hash": {
+        if (!selector.requireCanonical) return selector.hash;
+        const number = this.#store.readHeader(selector.hash)?.number;
+        const canonical = number === undefined ? undefined : this.#store.readCanonicalHash(number);
+        return canonical !== undefined && equalBytes(canonical, selector.hash) ? selector.hash : undefined;
+      }
+      case "number":
+        return selector.number > this.head().number ? undefined : this.#store.readCanonicalHash(selector.number);
+      case "tag":
+        switch (selector.tag) {
+          case "latest":
+          case "pending": // what is being built is not shown
+            return hexToBytes(this.head().hash);
+          case "earliest":
+            return this.genesis.hash;
+          case "safe":
+          case "finalized": {
+            const label = this.#store.label(selector.tag);
+            return label === undefined ? undefined : hexToBytes(label.hash);
+          }
+        }
+    }
+  }
+
+  #storedBlock(hash: Uint8Array): StoredBlock | undefined {
+    const block = this.#store.readBlock(hash);
+    const receipts = this.#store.readReceipts(hash);
+    const senders = this.#store.readSenders(hash);
+    return block === undefined || receipts === undefined || senders === undefined ? undefined : { hash, block, receipts, senders };
+  }
+}
+
+interface BlockSource {
+  head(): StoredBlock;
+  block(hash: Uint8Array): StoredBlock | undefined;
+  /** The chain has moved on from the block; that it left is told next. */
+  miss(hash: Uint8Array): void;
+}
+
+/** PERF: while nobody listens for more than the going of blocks, none is decoded: a syncing writer sends hundreds of notices a second. */
+class LazyHeadChange implements HeadChange {
+  readonly removed: readonly StoredBlock[];
+  readonly #hashes: readonly Uint8Array[];
+  readonly #source: BlockSource;
+  #added: readonly StoredBlock[] | undefined;
+
+  constructor(removed: readonly StoredBlock[], hashes: readonly Uint8Array[], source: BlockSource) {
+    this.removed = removed;
+    this.#hashes = hashes;
+    this.#source = source;
+  }
+
+  get added(): readonly StoredBlock[] {
+    this.#added ??= this.#hashes.flatMap((hash) => {
+      const stored = this.#source.block(hash);
+      if (stored === undefined) this.#source.miss(hash);
+      return stored ?? [];
+    });
+    return this.#added;
+  }
+
+  /** The new head; when the chain has moved on already, that of now. */
+  get head(): StoredBlock {
+    return this.added.at(-1) ?? this.#source.head();
+  }
+}
