@@ -76,7 +76,7 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     if (!values["no-anvil"]) targets.push(await startAnvilTarget(options));
     const chain = await prepare(targets, senders, Number(values.blocks), log);
-    const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || name.includes(values.only));
+    const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || new RegExp(values.only).test(name));
     const rows: Row[] = [];
     for (const scenario of chosen) {
       for (const connections of values.connections.split(",").map(Number)) {

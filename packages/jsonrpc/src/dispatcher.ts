@@ -62,7 +62,8 @@ const SLICE_MS = 20;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { dialect, limits, log, mapError } = options;
-  const metrics = sharedMetrics(options.metrics ?? noMetrics);
+  // PERF: a request should not pay for labels that nobody reads.
+  const metrics = options.metrics === undefined || options.metrics === noMetrics ? undefined : sharedMetrics(options.metrics);
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
@@ -75,32 +76,46 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const invalid = whatIsInvalid(request);
     if (invalid !== undefined) return errorText(idText(request), dialect.invalidRequest(invalid));
     const { method: name, params, id } = request as { method: string; params?: unknown; id?: unknown };
-    const isNotification = id === undefined;
     const declared = connectionMethods?.(name) ?? (Object.hasOwn(methods, name) ? methods[name] : undefined);
     if (declared === undefined) {
-      metrics.requests.inc({ method: "unknown", outcome: "error" });
+      metrics?.requests.inc({ method: "unknown", outcome: "error" });
       const isSubscription = context.transport === "http" && /^[a-z0-9]+_(?:un)?subscribe$/i.test(name);
       const error = isSubscription ? dialect.subscriptionOverHttp(name) : dialect.methodNotFound(name.slice(0, 100));
-      return isNotification ? undefined : errorText(idText(request), error);
+      return id === undefined ? undefined : errorText(idText(request), error);
     }
-    const endTimer = metrics.seconds.time({ method: name });
-    const finish = (kind: "result" | "error", text: string): Answer => {
-      endTimer();
-      metrics.requests.inc({ method: name, outcome: kind });
-      return isNotification ? undefined : `{"jsonrpc":"2.0","id":${idText(request)},"${kind}":${text}}`;
-    };
-    const succeed = (result: unknown): Answer => {
-      const text = resultText(result);
-      if (text.length <= limits.maxResponseBytes) return finish("result", text);
-      return finish("error", JSON.stringify(dialect.responseTooLarge(limits.maxResponseBytes)));
-    };
-    const fail = (error: unknown): Answer => finish("error", JSON.stringify(bodyOfError(error, name)));
+    const endTimer = metrics?.seconds.time({ method: name });
     try {
       const returned = declared.handler(readArguments(declared.params, params, dialect), context);
-      return returned instanceof Promise ? returned.then(succeed).catch(fail) : succeed(returned);
+      if (!(returned instanceof Promise)) return succeed(name, id, endTimer, returned);
+      return returned
+        .then((result: unknown) => succeed(name, id, endTimer, result))
+        .catch((error: unknown) => fail(name, id, endTimer, error));
     } catch (error) {
-      return fail(error);
+      return fail(name, id, endTimer, error);
     }
+  }
+
+  /** @throws {TypeError} the result is no JSON */
+  function succeed(name: string, id: unknown, endTimer: (() => void) | undefined, result: unknown): Answer {
+    const text = resultText(result);
+    if (text.length <= limits.maxResponseBytes) return finish(name, id, endTimer, "result", text);
+    return finish(name, id, endTimer, "error", JSON.stringify(dialect.responseTooLarge(limits.maxResponseBytes)));
+  }
+
+  function fail(name: string, id: unknown, endTimer: (() => void) | undefined, error: unknown): Answer {
+    return finish(name, id, endTimer, "error", JSON.stringify(bodyOfError(error, name)));
+  }
+
+  function finish(
+    name: string,
+    id: unknown,
+    endTimer: (() => void) | undefined,
+    outcome: "result" | "error",
+    text: string,
+  ): Answer {
+    endTimer?.();
+    metrics?.requests.inc({ method: name, outcome });
+    return id === undefined ? undefined : `{"jsonrpc":"2.0","id":${textOfId(id)},"${outcome}":${text}}`;
   }
 
   function bodyOfError(error: unknown, name: string): RpcErrorBody {
@@ -158,9 +173,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
+const PLAIN_TEXT = /^\w*$/;
+const MAX_PLAIN_RESULT = 256;
+
 /** A result as JSON. @throws {TypeError} it is none */
 function resultText(result: unknown): string {
   if (result === undefined) return "null";
+  // PERF: most results are hex, which has nothing to escape.
+  if (typeof result === "string" && result.length <= MAX_PLAIN_RESULT && PLAIN_TEXT.test(result)) return `"${result}"`;
   return result instanceof JsonText ? result.text : JSON.stringify(result);
 }
 
@@ -183,8 +203,10 @@ const hasId = (request: unknown): boolean => typeof request === "object" && requ
 
 /** The id as it is answered: null when there is none that could be read. */
 function idText(request: unknown): string {
-  if (!hasId(request)) return "null";
-  const { id } = request as { id: unknown };
+  return hasId(request) ? textOfId((request as { id: unknown }).id) : "null";
+}
+
+function textOfId(id: unknown): string {
   if (typeof id === "string") return JSON.stringify(id);
   return typeof id === "number" && Number.isFinite(id) ? String(id) : "null";
 }
