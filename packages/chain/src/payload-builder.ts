@@ -41,16 +41,19 @@ const MILLIONTHS = 1_000_000n;
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const ZERO_NONCE = new Uint8Array(8);
 
-/**
- * Starts a block: pre-processing and the forced transactions. One of them failing makes the attributes invalid.
- *
- * @param desiredGasLimit of Ethereum blocks, where the attributes have none
- */
+/** What Ethereum's attributes leave to the builder. */
+export interface BuildChoices {
+  /** default: the parent's */
+  readonly desiredGasLimit?: bigint | undefined;
+  readonly extraData?: Uint8Array | undefined;
+}
+
+/** Starts a block: pre-processing and the forced transactions. One of them failing makes the attributes invalid. */
 export function startBuild(
   context: ExecutionContext,
   parent: ParentState,
   attributes: PayloadAttributes,
-  desiredGasLimit: bigint = parent.header.gasLimit,
+  { desiredGasLimit = parent.header.gasLimit, extraData }: BuildChoices = {},
 ): BuildStart {
   const { config } = context;
   const position = { number: parent.header.number + 1, timestamp: attributes.timestamp, difficulty: 0n };
@@ -60,7 +63,8 @@ export function startBuild(
   const decoded = decodeForcedTransactions(attributes);
   if (decoded.kind === "invalid") return decoded;
   const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
-  const build = new PayloadBuild(context, rules, parent, header, attributes);
+  const chosen = extraData === undefined ? header : { ...header, extraData };
+  const build = new PayloadBuild(context, rules, parent, chosen, attributes);
   const refused = build.force(decoded.transactions);
   return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
 }

@@ -45,7 +45,7 @@ export class PayloadJobs {
     const id = payloadId(parent.hash, attributes, version);
     if (this.#jobs.has(id)) return { kind: "started", id };
     this.suspend();
-    const started = startBuild(this.#context, parent, attributes, this.#options.desiredGasLimit);
+    const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#options.desiredGasLimit });
     if (started.kind === "invalid") return started;
     const { build } = started;
     this.#makeRoom();

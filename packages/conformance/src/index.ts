@@ -1,6 +1,7 @@
 export * from "./blockchain-test.ts";
 export * from "./genesis-test.ts";
 export * from "./rlp-test.ts";
+export { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
 export * from "./run-conformance.ts";
 export * from "./state-test.ts";
 export * from "./stateless-test.ts";

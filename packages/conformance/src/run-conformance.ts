@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Unpacked, unpackArchive } from "./archive.ts";
 import { runBlockchainTests } from "./blockchain-test.ts";
 import { runGenesisTests } from "./genesis-test.ts";
 import { runRlpTests } from "./rlp-test.ts";
+import { findRpcSuite, runRpcSuite } from "./rpc-suite.ts";
 import { runStateTests } from "./state-test.ts";
 import { runStatelessTests } from "./stateless-test.ts";
 import { runTransactionTests } from "./transaction-test.ts";
@@ -13,14 +15,18 @@ import { jsonFilesBelow, type SuiteReport, vectorsFolder } from "./vectors.ts";
 
 interface Suite {
   readonly title: string;
-  /** name of the folder that holds it */
+  /** name of the folder that holds it, and of the suite for `--suite` */
   readonly folder: string;
+  /** where it is, when not in a folder of its name */
+  find?(root: string): string | undefined;
   /** cases in the published archive or folder: fewer mean that it is half unpacked */
   readonly atLeast: number;
   run(folder: string, options: RunOptions): SuiteReport | Promise<SuiteReport>;
 }
 
 interface RunOptions {
+  /** start file of the execution client, for suites that talk to it */
+  readonly rengine: string;
   readonly jobs: number;
   /** a part of the long suites, the same each time */
   readonly quick: boolean;
@@ -45,14 +51,32 @@ const SUITES: readonly Suite[] = [
       return runStateTests(quick ? files.filter((_, index) => index % QUICK_SHARE === 0) : files, { jobs });
     },
   },
+  ...(["G", "R"] as const).map(
+    (profile): Suite => ({
+      title: `RPC suite of execution-apis, profile ${profile}`,
+      folder: `rpc-${profile}`,
+      atLeast: 230,
+      find: (root) => findRpcSuite(root)?.root,
+      async run(folder, { rengine }) {
+        const suite = findRpcSuite(folder);
+        if (suite === undefined) throw new Error(`${folder}: no RPC suite`);
+        return await runRpcSuite(suite, { program: rengine, profile });
+      },
+    }),
+  ),
 ];
 
 const ARCHIVE = "ethereum-tests.tar.xz";
 const SHOWN_FAILURES = 20;
+/** Beside this package, which may not import the execution client: it is run as a program. */
+const RENGINE = fileURLToPath(new URL("../../execution-client/bin/rengine.js", import.meta.url));
 
 const HELP = `npm run conformance -- [DIR] [--suite NAME] [--jobs N] [--quick]
 Runs the public test suites in DIR (default: RNODE_VECTORS, or shared/vectors beside the repository). DIR holds
-${ARCHIVE}, or the folders ${SUITES.map(({ folder }) => folder).join(", ")}, or is one of them.
+${ARCHIVE}, or the folders ${SUITES.filter((suite) => suite.find === undefined)
+  .map(({ folder }) => folder)
+  .join(", ")}, or is one of them;
+or it is a checkout of ethereum/execution-apis (src/, tests/chain.rlp …), or holds one as rpc or execution-apis: suites rpc-G and rpc-R.
 --quick runs one in ${QUICK_SHARE} of the state tests' files.`;
 
 /** @returns the exit code; the last line printed is `N passed, M failed` */
@@ -86,7 +110,8 @@ export async function runConformance(args: readonly string[], env: NodeJS.Proces
     // A complete data folder must have every case; any other folder is run for what it has.
     const found = findSuites(unpacked === undefined ? [folder] : [folder, unpacked.folder], values.suite);
     if (found.length === 0) return failed(`${folder} holds none of the suites; see --help`);
-    return await runSuites(found, unpacked !== undefined, { jobs: Math.max(1, Number(values.jobs) || 1), quick: values.quick });
+    const jobs = Math.max(1, Number(values.jobs) || 1);
+    return await runSuites(found, unpacked !== undefined, { jobs, quick: values.quick, rengine: RENGINE });
   } finally {
     unpacked?.remove();
   }
@@ -108,8 +133,9 @@ function findSuites(roots: readonly string[], wanted: string | undefined): Found
   for (const suite of SUITES) {
     if (wanted !== undefined && wanted !== suite.folder) continue;
     for (const root of roots) {
-      const path = basename(root) === suite.folder ? root : join(root, suite.folder);
-      if (existsSync(path)) found.push({ suite, path });
+      const named = basename(root) === suite.folder ? root : join(root, suite.folder);
+      const path = suite.find === undefined ? named : suite.find(root);
+      if (path !== undefined && existsSync(path)) found.push({ suite, path });
     }
   }
   return found;
@@ -130,7 +156,8 @@ async function runSuites(found: readonly Found[], isComplete: boolean, options: 
     passed += report.passed;
     failures += report.failures.length;
     const count = report.passed + report.failures.length;
-    const atLeast = isComplete && !options.quick ? suite.atLeast : 1;
+    const isWhole = suite.find !== undefined || (isComplete && !options.quick);
+    const atLeast = isWhole ? suite.atLeast : 1;
     if (count < atLeast) {
       console.log(`  only ${count} cases in ${path}, expected at least ${atLeast}`);
       failures++;

@@ -111,6 +111,8 @@ export interface CallOutcome {
   readonly status: 0 | 1;
   /** what a transaction would report: intrinsic gas included, refunds taken off */
   readonly gasUsed: bigint;
+  /** the most that was used at any moment: refunds not taken off */
+  readonly maxGasUsed: bigint;
   readonly output: Uint8Array;
   readonly halt: HaltReason | undefined;
   readonly logs: readonly Log[];

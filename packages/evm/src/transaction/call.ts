@@ -16,15 +16,17 @@ export function systemCall(scope: BlockScope, to: Uint8Array, data: Uint8Array):
   state.beginTransaction();
   writeTransactionEnvironment(scope, SYSTEM_ADDRESS, 0n, []);
   const result = state.executeAs(SYSTEM_ADDRESS, target, data, SYSTEM_CALL_GAS);
-  const outcome = outcomeOf(scope, result, SYSTEM_CALL_GAS - result.gasLeft);
+  const gasUsed = SYSTEM_CALL_GAS - result.gasLeft;
+  const outcome = outcomeOf(scope, result, gasUsed, gasUsed);
   state.endTransaction();
   return outcome;
 }
 
-function outcomeOf({ state }: BlockScope, result: MessageResult, gasUsed: bigint): CallOutcome {
+function outcomeOf({ state }: BlockScope, result: MessageResult, gasUsed: bigint, maxGasUsed: bigint): CallOutcome {
   return {
     status: result.halt === undefined ? 1 : 0,
     gasUsed,
+    maxGasUsed,
     output: result.output,
     halt: result.halt,
     logs: state.logs(),
@@ -35,6 +37,7 @@ function outcomeOf({ state }: BlockScope, result: MessageResult, gasUsed: bigint
 const refused = (halt: NonNullable<CallOutcome["halt"]>, gasUsed: bigint): CallOutcome => ({
   status: 0,
   gasUsed,
+  maxGasUsed: gasUsed,
   output: new Uint8Array(0),
   halt,
   logs: [],
@@ -72,7 +75,8 @@ export function callMessage(scope: BlockScope, message: CallMessage, keepsEffect
   const result = state.execute(sender, to === undefined ? undefined : state.account(to), value, data, gasLimit - intrinsic);
   let gasUsed = gasAfterRefund(scope, gasLimit, result, authorizationRefund);
   if (gasUsed < floor) gasUsed = floor;
-  const outcome = outcomeOf(scope, result, gasUsed);
+  const beforeRefund = gasLimit - result.gasLeft;
+  const outcome = outcomeOf(scope, result, gasUsed, beforeRefund < floor ? floor : beforeRefund);
   if (!keepsEffects) state.revertTo(start);
   else if (gasPrice !== 0n) {
     state.addBalance(sender, (gasLimit - gasUsed) * gasPrice);

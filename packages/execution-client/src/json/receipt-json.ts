@@ -23,7 +23,7 @@ export interface LogPlace {
 }
 
 /** @param removed the block left the canonical chain */
-export function logToJson(profile: Profile, log: Log, place: LogPlace, removed = false): JsonObject {
+export function logToJson(log: Log, place: LogPlace, removed = false): JsonObject {
   const { block } = place;
   const json: JsonObject = {
     address: bytesToHex(log.address),
@@ -32,7 +32,7 @@ export function logToJson(profile: Profile, log: Log, place: LogPlace, removed =
     blockHash: block.hashHex ?? bytesToHex(block.hash),
     blockNumber: toQuantity(block.number),
   };
-  if (profile.log.hasBlockTimestamp) json.blockTimestamp = toQuantity(block.timestamp);
+  json.blockTimestamp = toQuantity(block.timestamp);
   json.transactionHash = bytesToHex(place.transactionHash);
   json.transactionIndex = toQuantity(place.transactionIndex);
   json.logIndex = toQuantity(place.logIndex);
@@ -78,7 +78,7 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
       ...(receipt.status === undefined ? { root: bytesToHex(receipt.stateRoot!) } : { status: toQuantity(receipt.status) }),
       cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
       logs: receipt.logs.map((log, position) =>
-        logToJson(profile, log, { block: place, transactionHash, transactionIndex: index, logIndex: logBase + position }),
+        logToJson(log, { block: place, transactionHash, transactionIndex: index, logIndex: logBase + position }),
       ),
       logsBloom: bytesToHex(receipt.bloom),
       type: toQuantity(tx.type),

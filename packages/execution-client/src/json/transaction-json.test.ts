@@ -59,7 +59,7 @@ describe("transactionToJson", () => {
     expect(r).not.toHaveProperty("chainId");
     const g = transactionToJson(PROFILE_G, tx, tx.from, minedAt);
     expect(g).toMatchObject(common);
-    for (const key of ["mint", "yParity", "blockTimestamp", "isSystemTx", "chainId"]) expect(g).not.toHaveProperty(key);
+    for (const key of ["mint", "yParity", "isSystemTx", "chainId"]) expect(g).not.toHaveProperty(key);
   });
 
   it("shows a deposit that creates a contract, and one of before Regolith", () => {

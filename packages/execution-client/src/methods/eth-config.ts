@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { type MethodTable, method } from "@rnode/jsonrpc";
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
   type BlockRules,
@@ -58,7 +58,10 @@ export function ethConfigMethods({ backend, oldestProvableBlock }: RpcServices):
         const next = times.find((time) => time > header.timestamp);
         const last = next === undefined ? undefined : times.at(-1);
         const at = (time: number): JsonObject => forkConfig(chain.config, chain.genesis, header, time);
-        const current = { ...at(now), ...(times.length === 0 && configOf(rulesAt(backend, header))) };
+        const current = {
+          ...at(now),
+          ...(times.length === 0 && configOf(rulesAt(backend, header), chain.config.depositContractAddress)),
+        };
         return { current, next: next === undefined ? null : at(next), last: last === undefined ? null : at(last) };
       },
     }),
@@ -101,11 +104,15 @@ function forkConfig(
 ): JsonObject {
   const isPostMerge = config.optimism !== undefined || head.difficulty === 0n;
   const rules = blockRules(config, { number: head.number + 1, timestamp: time, isPostMerge });
-  return { activationTime: time, forkId: forkId(config, genesis, head.number, time), ...configOf(rules) };
+  return {
+    activationTime: time,
+    forkId: forkId(config, genesis, head.number, time),
+    ...configOf(rules, config.depositContractAddress),
+  };
 }
 
 /** What depends on the rules alone. */
-function configOf(rules: BlockRules): JsonObject {
+function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): JsonObject {
   const { chainId, evm, op, blobParams } = rules;
   const has = (fork: EvmFork): boolean => isEvmForkAtLeast(evm, fork);
   const names = PRECOMPILES.filter(([, , since]) => has(since)).map(([name, address]) => [name, addressOf(address)]);
@@ -127,6 +134,7 @@ function configOf(rules: BlockRules): JsonObject {
       ...(has("prague") &&
         op === undefined && {
           CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(CONSOLIDATION_REQUESTS_ADDRESS),
+          DEPOSIT_CONTRACT_ADDRESS: bytesToHex(depositContract ?? ZERO_ADDRESS),
           WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(WITHDRAWAL_REQUESTS_ADDRESS),
         }),
     },

@@ -10,7 +10,7 @@ import {
   shape,
 } from "@rnode/jsonrpc";
 import { toQuantity } from "@rnode/primitives";
-import { blobBaseFee } from "@rnode/protocol";
+import { blobBaseFee, nextBaseFee } from "@rnode/protocol";
 import { requireHeader, rulesAt } from "../rpc/backend.ts";
 import { blockNumberShape, LATEST } from "../rpc/block-selector.ts";
 import { feeHistory } from "../rpc/fee-history.ts";
@@ -35,6 +35,15 @@ export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
       params: [],
       summary: "Suggested tip, wei.",
       handler: () => toQuantity(gasPrice.suggestedTipWei()),
+    }),
+    eth_baseFee: method({
+      result: results.quantity("baseFee"),
+      params: [],
+      summary: "Base fee of the next block, wei.",
+      handler: () => {
+        const { header } = requireHeader(backend, LATEST);
+        return toQuantity(nextBaseFee(backend.chain.config, header, header.timestamp + 1));
+      },
     }),
     eth_blobBaseFee: method({
       result: results.quantity("blobBaseFee"),

@@ -163,22 +163,35 @@ describe("eth_simulateV1", () => {
   const paying = { ...call, maxFeePerGas: "0x77359400", gas: "0x5208", nonce: "0x0" };
   const one = (calls: object[], more: object = {}, block: object = {}) => ({ blockStateCalls: [{ ...block, calls }], ...more });
   const validated = { validation: true };
+  const MAX_NONCE = "0xffffffffffffffff";
   it.each([
     ["a nonce that is too low", -38010, one([paying], validated, { stateOverrides: { [RICH_ADDRESS]: { nonce: "0x5" } } })],
     ["a nonce that is too high", -38011, one([{ ...paying, nonce: "0x9" }], validated)],
-    ["a fee below the base fee", -32005, one([{ ...paying, maxFeePerGas: "0x1" }], validated)],
+    ["a fee below the base fee", -38012, one([{ ...paying, maxFeePerGas: "0x1" }], validated)],
     ["too little gas", -38013, one([{ ...call, gas: "0x1" }])],
     ["too little ether", -38014, one([{ from: OTHER, to: CALLER, value: "0x1" }])],
     ["more gas than the block has", -38015, one([{ ...call, gas: "0x1c9c381" }])],
     ["numbers out of order", -38020, { blockStateCalls: ["0x5", "0x5"].map((number) => ({ blockOverrides: { number } })) }],
     ["times out of order", -38021, { blockStateCalls: [{ blockOverrides: { time: toQuantity(GENESIS_TIME_SEC) } }] }],
-    ["a sender with code", -38024, one([paying], validated, { stateOverrides: { [RICH_ADDRESS]: { code: "0x00" } } })],
+    [
+      "a nonce that cannot grow",
+      -32603,
+      one([{ ...paying, nonce: MAX_NONCE }], validated, { stateOverrides: { [RICH_ADDRESS]: { nonce: MAX_NONCE } } }),
+    ],
     ["init code that is too large", -38025, one([{ from: RICH_ADDRESS, data: `0x${"00".repeat(49_153)}` }])],
     ["too many blocks", -38026, { blockStateCalls: [{ blockOverrides: { number: "0x102" } }] }],
     ["both fee models", -32602, one([{ ...call, gasPrice: "0x1", maxFeePerGas: "0x1" }])],
     ["no blocks", -32602, { blockStateCalls: [] }],
   ])("refuses %s", async (_, code, payload) => {
     await expect(simulate(payload)).rejects.toMatchObject({ code });
+  });
+
+  it("lets contracts send, and shows what a failed call returned in its error only", async () => {
+    const [block] = await simulate(one([paying], validated, { stateOverrides: { [RICH_ADDRESS]: { code: "0x00" } } }));
+    expect(block!.calls[0]).toMatchObject({ status: "0x1", gasUsed: "0x5208", maxUsedGas: "0x5208" });
+    const revert = { stateOverrides: { [OTHER]: { code: "0x60005ffd" } } }; // REVERT(0, 0) after PUSH1 0
+    const [failed] = await simulate(one([call], {}, revert));
+    expect(failed!.calls[0]).toMatchObject({ status: "0x0", returnData: "0x", error: { code: 3, data: "0x" } });
   });
 
   it("refuses an unknown block", async () => {

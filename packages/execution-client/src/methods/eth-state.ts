@@ -1,4 +1,14 @@
-import { addressShape, arrayShape, type MethodTable, method, optionalParam, param, type Shape, shape } from "@rnode/jsonrpc";
+import {
+  addressShape,
+  arrayShape,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  type Shape,
+  ShapeError,
+  shape,
+} from "@rnode/jsonrpc";
 import {
   bytesToBigint,
   bytesToHex,
@@ -21,11 +31,30 @@ import type { RpcServices } from "./services.ts";
 const ZERO_WORD = new Uint8Array(32);
 const MAX_PROOF_KEYS = 1024;
 
-/** A slot with its text, which proofs repeat. */
-const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => ({
-  text: value as string,
-  slot: slotShape.parse(value),
-}));
+/** A slot as proofs show it: 32 bytes as they are, shorter ones as a number. */
+const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => {
+  const slot = slotShape.parse(value);
+  return { slot, text: (value as string).length === 66 ? bytesToHex(slot) : toQuantity(bytesToBigint(slot)) };
+});
+
+const MAX_STORAGE_VALUES = 1024;
+const slotsShape = arrayShape(slotShape);
+
+/** Slots by account. */
+const storageRequestShape: Shape<readonly { readonly address: Uint8Array; readonly slots: readonly Uint8Array[] }[]> = shape(
+  { type: "object", propertyNames: addressShape.schema, additionalProperties: slotsShape.schema },
+  (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError("expected an object of accounts");
+    const asked = Object.entries(value).map(([key, slots]) => ({
+      address: addressShape.parse(key),
+      slots: slotsShape.parse(slots),
+    }));
+    const count = asked.reduce((sum, { slots }) => sum + slots.length, 0);
+    if (count === 0) throw new ShapeError("empty request");
+    if (count > MAX_STORAGE_VALUES) throw new ShapeError(`too many slots: ${count}, limit ${MAX_STORAGE_VALUES}`);
+    return asked;
+  },
+);
 
 const block = optionalParam("block", blockSelectorShape);
 const address = param("address", addressShape);
@@ -69,6 +98,20 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       params: [address, param("slot", slotShape), block],
       handler: ([who, slot, selector]) =>
         bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
+    }),
+    eth_getStorageValues: method({
+      result: results.storageValues,
+      params: [param("slots", storageRequestShape), block],
+      summary: "Storage of several accounts, each slot's word in the order asked.",
+      handler: ([asked, selector]) => {
+        const { state } = requireState(backend, selector ?? LATEST);
+        return Object.fromEntries(
+          asked.map(({ address: who, slots }) => [
+            bytesToHex(who),
+            slots.map((slot) => bytesToHex(state.readStorage(who, slot) ?? ZERO_WORD)),
+          ]),
+        );
+      },
     }),
     eth_getProof: method({
       result: results.proof,

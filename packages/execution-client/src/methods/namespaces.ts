@@ -15,11 +15,12 @@ import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
+import { testingMethods } from "./testing.ts";
 import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
 
 /** What `--http.api` and `--ws.api` may list. */
-export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "rpc"] as const;
+export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "testing", "rpc"] as const;
 export type Namespace = (typeof NAMESPACES)[number];
 
 const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices) => MethodTable>> = {
@@ -39,6 +40,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
   txpool: txpoolMethods,
   trace: traceMethods,
   miner: minerMethods,
+  testing: testingMethods,
 };
 
 /** The methods of a listener: those of the namespaces it lists; every other method answers −32601. */

@@ -184,7 +184,7 @@ const PROOF = object({
 
 const CALL_ERROR = object({ code: { type: "integer" }, message: TEXT }, { data: DATA });
 const SIMULATED_CALL = object(
-  { returnData: DATA, logs: arrayOf(LOG), gasUsed: QUANTITY, status: { enum: ["0x0", "0x1"] } },
+  { returnData: DATA, logs: arrayOf(LOG), gasUsed: QUANTITY, maxUsedGas: QUANTITY, status: { enum: ["0x0", "0x1"] } },
   { error: CALL_ERROR },
 );
 
@@ -219,6 +219,7 @@ export const text = (name: string): ResultDoc => result(name, TEXT);
 export const flag = (name: string): ResultDoc => result(name, BOOLEAN);
 export const transactionHash = result("transactionHash", HASH);
 export const hashOf = (name: string): ResultDoc => result(name, HASH);
+export const storageValues = result("words", mapOf(arrayOf(HASH)));
 export const accounts = result("accounts", arrayOf(ADDRESS));
 export const syncing = result("syncStatus", { oneOf: [{ const: false }, SYNC_STATUS] });
 export const block = result("block", nullable(BLOCK));
@@ -258,5 +259,13 @@ export const poolStatus = result("status", object({ pending: QUANTITY, queued: Q
 export const poolContent = result("content", object({ pending: byAddress(TRANSACTION), queued: byAddress(TRANSACTION) }));
 export const poolContentOfSender = result("content", object({ pending: mapOf(TRANSACTION), queued: mapOf(TRANSACTION) }));
 export const poolSummary = result("summary", object({ pending: byAddress(TEXT), queued: byAddress(TEXT) }));
+const ENVELOPE = object({
+  executionPayload: { type: "object" },
+  blockValue: QUANTITY,
+  blobsBundle: object({ commitments: arrayOf(DATA), proofs: arrayOf(DATA), blobs: arrayOf(DATA) }),
+  executionRequests: arrayOf(DATA),
+  shouldOverrideBuilder: BOOLEAN,
+});
+export const builtPayload = result("payload", ENVELOPE);
 export const modules = result("modules", mapOf(TEXT));
 export const refusal = result("none", { not: {} });

@@ -18,7 +18,7 @@ export interface SendingOptions {
 /** What the methods of the public namespaces work with. */
 export interface RpcServices {
   readonly backend: ReadBackend;
-  readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks">;
+  readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
   readonly pool: PoolService;
   readonly calls: CallService;
   readonly simulations: SimulateService;

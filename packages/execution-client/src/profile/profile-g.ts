@@ -61,9 +61,9 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
 function logQueryError(fault: LogQueryFault): RpcErrorBody {
   switch (fault.kind) {
     case "bad-range":
-      return failed("invalid block range params");
+      return { code: INVALID_PARAMS, message: "invalid block range params" };
     case "beyond-head":
-      return failed("block range extends beyond current head block");
+      return { code: INVALID_PARAMS, message: "block range extends beyond current head block" };
     case "too-many-blocks":
       return failed(`query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
     case "too-many-logs":
@@ -159,7 +159,6 @@ export const PROFILE_G: Profile = {
   traces: GETH_TRACES,
   block: { hasTotalDifficulty: true },
   transaction: {
-    hasBlockTimestamp: false,
     deposit: {
       hasNullRecipient: true,
       hasZeroMint: false,
@@ -174,7 +173,6 @@ export const PROFILE_G: Profile = {
     l1FeeScalarByFork: false,
     depositsHaveBlobGasUsed: false,
   },
-  log: { hasBlockTimestamp: false },
   txpool: { hasChecksumAddresses: true },
   rpc: { acceptsUnprotected: false, maxBlocksPerFilter: Number.POSITIVE_INFINITY, maxLogsPerResponse: Number.POSITIVE_INFINITY },
 };

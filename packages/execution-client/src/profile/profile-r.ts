@@ -167,7 +167,6 @@ export const PROFILE_R: Profile = {
   traces: RETH_TRACES,
   block: { hasTotalDifficulty: false },
   transaction: {
-    hasBlockTimestamp: true,
     deposit: {
       hasNullRecipient: false,
       hasZeroMint: true,
@@ -182,7 +181,6 @@ export const PROFILE_R: Profile = {
     l1FeeScalarByFork: true,
     depositsHaveBlobGasUsed: true,
   },
-  log: { hasBlockTimestamp: true },
   txpool: { hasChecksumAddresses: false },
   rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },
 };

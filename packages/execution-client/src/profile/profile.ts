@@ -81,7 +81,6 @@ export interface Profile {
     readonly hasTotalDifficulty: boolean;
   };
   readonly transaction: {
-    readonly hasBlockTimestamp: boolean;
     /** of deposits: keys that are there or not */
     readonly deposit: {
       /** `to: null` of a creation, or no key */
@@ -103,7 +102,6 @@ export interface Profile {
     /** `blobGasUsed` of deposits from Jovian */
     readonly depositsHaveBlobGasUsed: boolean;
   };
-  readonly log: { readonly hasBlockTimestamp: boolean };
   readonly txpool: { readonly hasChecksumAddresses: boolean };
   readonly rpc: {
     /** transactions without replay protection are taken */

@@ -73,14 +73,13 @@ export class FilterRegistry {
 
   onHeadChange({ removed, added }: HeadChange): void {
     this.#forgetOld();
-    const { profile } = this.#backend;
     for (const { filter } of this.#installed.values()) {
       if (filter.kind === "blocks") filter.pending.push(...added.map(({ hash }) => bytesToHex(hash)));
       if (filter.kind !== "logs") continue;
       const { filter: criteria } = filter;
-      for (const stored of removed) filter.pending.push(...logsOfBlock(profile, stored, criteria, true));
+      for (const stored of removed) filter.pending.push(...logsOfBlock(stored, criteria, true));
       for (const stored of added) {
-        if (isWithin(criteria, stored.block.header.number)) filter.pending.push(...logsOfBlock(profile, stored, criteria));
+        if (isWithin(criteria, stored.block.header.number)) filter.pending.push(...logsOfBlock(stored, criteria));
       }
     }
   }

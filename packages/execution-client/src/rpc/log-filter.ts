@@ -4,7 +4,6 @@ import { equalBytes } from "@rnode/primitives";
 import { bloomMayContain, type Header, hashTransaction, type Log } from "@rnode/protocol";
 import { type LogPlace, logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
-import type { Profile } from "../profile/profile.ts";
 import { blockNumberShape } from "./block-selector.ts";
 
 /** What logs are wanted, wherever they are. */
@@ -118,15 +117,15 @@ export function matchesLog(log: Log, { addresses, topics }: LogCriteria): boolea
 }
 
 /** The matching logs of a block, in order. */
-export function logsOfBlock(profile: Profile, stored: StoredBlock, criteria: LogCriteria, removed = false): JsonObject[] {
-  return matchingLogs(stored, criteria).map(({ log, place }) => logToJson(profile, log, place, removed));
+export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed = false): JsonObject[] {
+  return matchingLogs(stored, criteria).map(({ log, place }) => logToJson(log, place, removed));
 }
 
 /** The same as JSON texts. PERF: they are kept with the log, which is most of the work of a query. */
-export function logTextsOfBlock(profile: Profile, stored: StoredBlock, criteria: LogCriteria): string[] {
+export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
   return matchingLogs(stored, criteria).map(({ log, place }) => {
     let known = texts.get(log);
-    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(profile, log, place)) }));
+    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place)) }));
     return known.text;
   });
 }

@@ -19,14 +19,14 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (filter.blockHash !== undefined) {
     if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
     const stored = requireBlock(backend, { kind: "hash", hash: filter.blockHash, requireCanonical: false });
-    return arrayText(logTextsOfBlock(profile, stored, filter));
+    return arrayText(logTextsOfBlock(stored, filter));
   }
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
   const to = numberOf(backend, filter.toBlock ?? LATEST);
   if (from > to) refuse({ kind: "bad-range" });
-  if (from > head) refuse({ kind: "beyond-head", head });
-  const last = Math.min(to, head);
+  if (Math.max(from, to) > head) refuse({ kind: "beyond-head", head });
+  const last = to;
   const { maxBlocks, maxLogs } = limits;
   if (last - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
@@ -35,7 +35,7 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   for (const number of store.blocksWithLogs({ addresses: filter.addresses, topics: filter.topics }, from, last)) {
     const stored = chain.resolve({ kind: "number", number });
     if (stored === undefined) continue; // a reorganisation in between made the chain shorter
-    const found = logTextsOfBlock(profile, stored, filter);
+    const found = logTextsOfBlock(stored, filter);
     if (logs.length + found.length > maxLogs && last > from) {
       refuse({ kind: "too-many-logs", limit: maxLogs, fromBlock: from, toBlock: Math.max(from, number - 1) });
     }

@@ -6,6 +6,7 @@ import {
   layeredNodes,
   messagePasserRoot,
   type ParentTrie,
+  payBlockRewards,
   receiptsRoot,
   requestsHash,
   rulesOfBlock,
@@ -14,19 +15,19 @@ import {
   stateUpdate,
 } from "@rnode/chain";
 import type { BlockExecution, CallOutcome, EvmEngine } from "@rnode/evm";
-import { bytesToHex, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
   type BlockRules,
   encodeTransaction,
   encodeWithdrawal,
+  GAS_PER_BLOB,
   type Header,
   HISTORY_STORAGE_ADDRESS,
   hashHeader,
   hashTransaction,
   isEvmForkAtLeast,
   isOpForkAtLeast,
-  type Log,
   logsBloom,
   mergeBlooms,
   nextBaseFee,
@@ -44,7 +45,7 @@ import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from "./simulate-request.ts";
 import { checkSimulated, failureOf, simulationError, transactionOfCall } from "./simulated-call.ts";
 import { withTimeLimit } from "./time-limit.ts";
-import { TransferTracer } from "./transfer-tracer.ts";
+import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
 
 const SECONDS_A_BLOCK = 12;
 const WEI_PER_GWEI = 1_000_000_000n;
@@ -60,7 +61,16 @@ interface CallRun {
   readonly tx: SignedTransaction;
   readonly sender: Uint8Array;
   readonly outcome: CallOutcome;
-  readonly logs: readonly Log[];
+  /** shown: with transfers of ether, when they are asked for */
+  readonly logs: readonly IndexedLog[];
+}
+
+/** What the calls before have left in a block. */
+interface BlockProgress {
+  readonly gasLeft: bigint;
+  /** logs so far */
+  readonly logCount: number;
+  readonly tracer: TransferTracer | undefined;
 }
 
 /** What the blocks of one simulation share. */
@@ -136,13 +146,17 @@ export class SimulateService {
 
     const runs: CallRun[] = [];
     let gasUsed = 0n;
+    let logCount = 0;
     for (const call of asked.calls ?? []) {
-      const run = this.#runCall(simulation, execution, open.gasLimit - gasUsed, call, tracer);
+      const run = this.#runCall(simulation, execution, { gasLeft: open.gasLimit - gasUsed, logCount, tracer }, call);
       gasUsed += run.outcome.gasUsed;
+      logCount += run.outcome.logs.length;
       simulation.gasBudget -= run.outcome.gasUsed;
       runs.push(run);
     }
     for (const { address, amount } of overrides?.withdrawals ?? []) execution.addBalance(address, amount * WEI_PER_GWEI);
+
+    if (!rules.isPostMerge) payBlockRewards(execution, rules, open, []);
 
     const receipts = receiptsOf(runs);
     const bloom = mergeBlooms(receipts.map((receipt) => receipt.bloom));
@@ -163,8 +177,10 @@ export class SimulateService {
     const update = stateUpdate(trie, result.changes);
     const transactions = runs.map(({ tx }) => tx);
     const withdrawals = isEvmForkAtLeast(rules.evm, "shanghai") ? (overrides?.withdrawals ?? []) : undefined;
+    const blobs = transactions.reduce((count, tx) => count + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
     const header: Header = {
       ...open,
+      ...(open.blobGasUsed !== undefined && rules.op === undefined && { blobGasUsed: BigInt(blobs) * GAS_PER_BLOB }),
       stateRoot: update.stateRoot,
       transactionsRoot: orderedTrieRoot(transactions.map(encodeTransaction)),
       receiptsRoot: receiptsRoot(result),
@@ -225,9 +241,8 @@ export class SimulateService {
   #runCall(
     simulation: Simulation,
     execution: BlockExecution,
-    gasLeft: bigint,
+    { gasLeft, logCount, tracer }: BlockProgress,
     call: NonNullable<SimulatedBlock["calls"]>[number],
-    tracer: TransferTracer | undefined,
   ): CallRun {
     const { gasBudget, request } = simulation;
     const { gasCap } = this.#limits;
@@ -239,6 +254,7 @@ export class SimulateService {
     const simulated = transactionOfCall(call, this.#backend.chain.config.chainId, nonce, gasLimit);
     const { tx, sender } = simulated;
     const gasPrice = checkSimulated(execution, simulated, { validation: request.validation ?? false, gasLeft });
+    if (tx.type === 0x03) payBlobFee(execution, sender, tx.blobVersionedHashes.length);
     const outcome = execution.applyMessage({
       from: sender,
       to: tx.to,
@@ -250,21 +266,20 @@ export class SimulateService {
       ...(tx.type === 0x04 && { authorizationList: tx.authorizationList }),
       ...(tx.type === 0x03 && { blobVersionedHashes: tx.blobVersionedHashes }),
     });
-    const logs = outcome.status === 0 ? [] : (tracer?.take() ?? outcome.logs);
-    if (outcome.status === 0) tracer?.take();
-    return { tx, sender, outcome, logs };
+    const logs = tracer?.take() ?? outcome.logs.map((log, position) => ({ log, index: logCount + position }));
+    return { tx, sender, outcome, logs: outcome.status === 0 ? [] : logs };
   }
 
   #blockJson(request: SimulateRequest, executed: ReturnType<typeof executedBlock>, runs: readonly CallRun[]): JsonObject {
     const { profile } = this.#backend;
     const place = placeOf(executed);
-    let logIndex = 0;
     const calls = runs.map(({ tx, outcome, logs }, transactionIndex): JsonObject => {
       const transactionHash = hashTransaction(tx);
       return {
-        returnData: bytesToHex(outcome.output),
-        logs: logs.map((log) => logToJson(profile, log, { block: place, transactionHash, transactionIndex, logIndex: logIndex++ })),
+        returnData: bytesToHex(outcome.status === 0 ? EMPTY_BYTES : outcome.output),
+        logs: logs.map(({ log, index }) => logToJson(log, { block: place, transactionHash, transactionIndex, logIndex: index })),
         gasUsed: toQuantity(outcome.gasUsed),
+        maxUsedGas: toQuantity(outcome.maxGasUsed),
         status: toQuantity(outcome.status),
         ...(outcome.halt !== undefined && { error: failureOf(outcome.halt, outcome.output) }),
       };
@@ -300,6 +315,11 @@ function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBloc
 }
 
 const EMPTY: SimulatedBlock = { blockOverrides: undefined, stateOverrides: undefined, calls: undefined };
+
+function payBlobFee(execution: BlockExecution, sender: Uint8Array, blobs: number): void {
+  const fee = BigInt(blobs) * GAS_PER_BLOB * execution.environment.blobBaseFee;
+  execution.setBalance(sender, execution.getBalance(sender) - fee);
+}
 
 function receiptsOf(runs: readonly CallRun[]): Receipt[] {
   let cumulativeGasUsed = 0n;

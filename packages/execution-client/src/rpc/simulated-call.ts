@@ -1,7 +1,7 @@
 import type { BlockExecution, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
-import { floorDataGas, intrinsicGas, isEvmForkAtLeast, type SignedTransaction } from "@rnode/protocol";
+import { floorDataGas, GAS_PER_BLOB, intrinsicGas, isEvmForkAtLeast, type SignedTransaction } from "@rnode/protocol";
 import { feeCap, tipCap } from "@rnode/txpool";
 import { HALT_TEXTS } from "../profile/halt-texts.ts";
 import type { CallRequest } from "./call-request.ts";
@@ -10,15 +10,15 @@ import { revertReason } from "./revert-reason.ts";
 /** Why a simulation ends without a result. Spec: execution-apis, eth_simulateV1 */
 const CODES = {
   "invalid-params": -32602,
-  "fee-cap-too-low": -32005,
+  "nonce-max": -32603,
   "nonce-too-low": -38010,
   "nonce-too-high": -38011,
+  "fee-cap-too-low": -38012,
   "intrinsic-gas": -38013,
   "insufficient-funds": -38014,
   "block-gas-limit": -38015,
   "number-order": -38020,
   "time-order": -38021,
-  "sender-not-eoa": -38024,
   "initcode-too-large": -38025,
   "client-limit": -38026,
 } as const;
@@ -57,10 +57,8 @@ export function transactionOfCall(call: CallRequest, chainId: bigint, nonce: big
   return { tx, sender: call.from ?? ZERO_ADDRESS };
 }
 
-const isDelegation = (code: Uint8Array): boolean => code.length === 23 && code[0] === 0xef && code[1] === 0x01 && code[2] === 0x00;
-
 /**
- * Checks a transaction as a block would, as far as the simulation validates.
+ * Checks a transaction as a block would, as far as the simulation validates; contracts may send in any case.
  *
  * @returns wei a gas
  * @throws {RpcError} what makes it impossible: the whole simulation fails
@@ -80,10 +78,7 @@ export function checkSimulated(
     const text = `address ${address}, tx: ${tx.nonce} state: ${nonce}`;
     if (tx.nonce < nonce) throw simulationError("nonce-too-low", `nonce too low: ${text}`);
     if (tx.nonce > nonce) throw simulationError("nonce-too-high", `nonce too high: ${text}`);
-    if (nonce === MAX_NONCE) throw simulationError("nonce-too-high", `nonce has max value: address ${address}, nonce: ${nonce}`);
-    const code = execution.getCode(sender);
-    if (code.length > 0 && !isDelegation(code))
-      throw simulationError("sender-not-eoa", `sender not an eoa: address ${address}, len(code): ${code.length}`);
+    if (nonce === MAX_NONCE) throw simulationError("nonce-max", `nonce has max value: address ${address}, nonce: ${nonce}`);
   }
   const cap = feeCap(tx);
   const tip = tipCap(tx);
@@ -102,8 +97,16 @@ export function checkSimulated(
       );
     }
   }
+  const blobs =
+    tx.type === 0x03 ? { gas: BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB, cap: tx.maxFeePerBlobGas } : undefined;
+  if (blobs !== undefined && (validation || blobs.cap > 0n) && blobs.cap < environment.blobBaseFee) {
+    throw simulationError(
+      "fee-cap-too-low",
+      `max fee per blob gas less than block blob gas fee: address ${address} blobGasFeeCap: ${blobs.cap}, blobBaseFee: ${environment.blobBaseFee}`,
+    );
+  }
   const have = execution.getBalance(sender);
-  const want = tx.gasLimit * cap + tx.value;
+  const want = tx.gasLimit * cap + tx.value + (blobs === undefined ? 0n : blobs.gas * maximum(blobs.cap, environment.blobBaseFee));
   if (have < want) {
     const what = cap === 0n ? "insufficient funds for transfer" : "insufficient funds for gas * price + value";
     throw simulationError("insufficient-funds", `${what}: address ${address} have ${have} want ${want}`);
@@ -127,6 +130,8 @@ export function checkSimulated(
   const offered = baseFeePerGas + tip;
   return tx.type === 0x00 || offered > cap ? cap : offered;
 }
+
+const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** How a call that was executed and failed is shown. */
 export function failureOf(halt: HaltReason, output: Uint8Array): { code: number; message: string; data?: string } {

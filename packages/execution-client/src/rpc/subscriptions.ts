@@ -29,8 +29,8 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
         start: ([filter], sink) => {
           const criteria = filter ?? { addresses: undefined, topics: [] };
           return chain.onHeadChange(({ removed, added }) => {
-            for (const stored of removed) for (const log of logsOfBlock(profile, stored, criteria, true)) sink.notify(log);
-            for (const stored of added) for (const log of logsOfBlock(profile, stored, criteria)) sink.notify(log);
+            for (const stored of removed) for (const log of logsOfBlock(stored, criteria, true)) sink.notify(log);
+            for (const stored of added) for (const log of logsOfBlock(stored, criteria)) sink.notify(log);
           });
         },
       }),

@@ -6,14 +6,21 @@ import type { Log } from "@rnode/protocol";
 const TRANSFER_ADDRESS = hexToBytes(`0x${"ee".repeat(20)}`);
 const TRANSFER_TOPIC = keccak256(new TextEncoder().encode("Transfer(address,address,uint256)"));
 
-/** Logs of one transaction, with a log like an ERC-20's for every transfer of ether. */
+/** A log and its place among all that the block's transactions made, those of calls that failed counted too. */
+export interface IndexedLog {
+  readonly log: Log;
+  readonly index: number;
+}
+
+/** Logs of the transactions of a block, with a log like an ERC-20's for every transfer of ether. */
 export class TransferTracer implements EvmTracer {
   /** of messages that are open, with what succeeded inside them */
-  readonly #open: Log[][] = [];
-  #done: Log[] = [];
+  readonly #open: IndexedLog[][] = [];
+  #done: IndexedLog[] = [];
+  #count = 0;
 
   /** @returns what the last transaction logged, and forgets it */
-  take(): readonly Log[] {
+  take(): readonly IndexedLog[] {
     const logs = this.#done;
     this.#done = [];
     this.#open.length = 0;
@@ -37,16 +44,19 @@ export class TransferTracer implements EvmTracer {
   }
 
   onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
-    const log: Log = { address: address.slice(), topics: topics.map((topic) => topic.slice()), data: data.slice() };
-    (this.#open.at(-1) ?? this.#done).push(log);
+    this.#add({ address: address.slice(), topics: topics.map((topic) => topic.slice()), data: data.slice() });
   }
 
   #transfer(from: Uint8Array, to: Uint8Array, value: bigint): void {
     if (value === 0n) return;
-    (this.#open.at(-1) ?? this.#done).push({
+    this.#add({
       address: TRANSFER_ADDRESS,
       topics: [TRANSFER_TOPIC, padBytesLeft(from, 32), padBytesLeft(to, 32)],
       data: bigintToBytes(value, 32),
     });
+  }
+
+  #add(log: Log): void {
+    (this.#open.at(-1) ?? this.#done).push({ log, index: this.#count++ });
   }
 }

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { firstDifference } from "./rpc-compare.ts";
+import { deviationsOf, type RpcDeviation } from "./rpc-deviations.ts";
+import { type RpcResponse, type RpcTest, readRpcTests } from "./rpc-io.ts";
+import { type ProfileName, postJson, type RpcClientUnderTest, startRengine } from "./rpc-program.ts";
+import { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
+import { type CaseResult, reportOf, type SuiteReport } from "./vectors.ts";
+
+/** Where a folder keeps the suite's parts. */
+export interface RpcSuiteFolder {
+  /** of ethereum/execution-apis */
+  readonly root: string;
+  /** with chain, genesis and `.io` files */
+  readonly tests: string;
+}
+
+const FILES = ["chain.rlp", "genesis.json", "headfcu.json"] as const;
+
+/** The suite in a folder: `DIR/tests/chain.rlp`, or the same in `DIR/rpc` or `DIR/execution-apis`. */
+export function findRpcSuite(folder: string): RpcSuiteFolder | undefined {
+  for (const root of [folder, join(folder, "rpc"), join(folder, "execution-apis")]) {
+    const tests = join(root, "tests");
+    if (FILES.every((file) => existsSync(join(tests, file)))) return { root, tests };
+  }
+  return undefined;
+}
+
+/**
+ * The RPC suite of ethereum/execution-apis on its own chain, as hive's `rpc-compat` runs it: the recorded answer, field by field; where a file is
+ * marked `speconly`, the schema only. Beyond that, every result must be as its method's schema says.
+ *
+ * @param program the path of `rengine`'s start file
+ */
+export async function runRpcSuite(
+  { root, tests }: RpcSuiteFolder,
+  { program, profile }: { readonly program: string; readonly profile: ProfileName },
+): Promise<SuiteReport> {
+  const [genesisPath, blocksPath, headRequestPath] = [
+    join(tests, "genesis.json"),
+    join(tests, "chain.rlp"),
+    join(tests, "headfcu.json"),
+  ];
+  const apis = await readExecutionApis(root);
+  const client = await startRengine(program, { genesisPath, blocksPath, headRequestPath }, profile);
+  try {
+    return reportOf(await runRpcTests(readRpcTests(tests), client, apis, deviationsOf(profile)));
+  } finally {
+    await client.stop();
+  }
+}
+
+/** @param deviations by the test's name; one that the answer does not need is a failure */
+export async function runRpcTests(
+  tests: readonly RpcTest[],
+  client: Pick<RpcClientUnderTest, "url">,
+  apis: ExecutionApis,
+  deviations: ReadonlyMap<string, RpcDeviation>,
+): Promise<CaseResult[]> {
+  const results: CaseResult[] = [];
+  for (const test of tests) {
+    const { name } = test;
+    const failure = await runRpcTest(test, client, apis, deviations.get(name)).catch((error: unknown) => String(error));
+    results.push({ name, failure });
+  }
+  return results;
+}
+
+async function runRpcTest(
+  test: RpcTest,
+  { url }: Pick<RpcClientUnderTest, "url">,
+  apis: ExecutionApis,
+  deviation: RpcDeviation | undefined,
+): Promise<string | undefined> {
+  let isDeviating = false;
+  for (const exchange of test.exchanges) {
+    const answer = (await postJson(url, exchange.request)) as RpcResponse;
+    let { expected } = exchange;
+    let fault = test.isSpecOnly ? undefined : firstDifference(expected, answer);
+    if (fault !== undefined && deviation !== undefined) {
+      isDeviating = true;
+      expected = deviation.expectedInstead(expected, answer);
+      fault = firstDifference(expected, answer);
+    }
+    fault ??= shapeFault(exchange.request.method, { recorded: exchange.expected, expected }, answer, apis);
+    if (fault !== undefined) return `${exchange.request.method}: ${fault}`;
+  }
+  if (deviation !== undefined && !isDeviating) return `answers as recorded, but is listed as different: ${deviation.because}`;
+  return undefined;
+}
+
+/** A result or an error of the code that is expected, and a result of the method's shape, where the recorded one is. */
+function shapeFault(
+  method: string,
+  { recorded, expected }: { readonly recorded: RpcResponse; readonly expected: RpcResponse },
+  answer: RpcResponse,
+  apis: ExecutionApis,
+): string | undefined {
+  const codeOf = (response: RpcResponse): unknown => (response.error as { code?: unknown } | undefined)?.code;
+  if (codeOf(expected) !== codeOf(answer)) {
+    return `expected ${"error" in expected ? `error code ${String(codeOf(expected))}` : "a result"}, got ${JSON.stringify(answer).slice(0, 300)}`;
+  }
+  if ("error" in answer || !apis.methods.has(method) || expected !== recorded) return undefined;
+  if (apis.faultOf(method, recorded.result) !== undefined) return undefined; // one of the suite's own is not
+  return apis.faultOf(method, answer.result);
+}
