@@ -1,9 +1,11 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import {
+  type Chain,
   create2DeployerCodeFrom,
   createSenderCache,
   type HeadChange,
+  HistoryPruning,
   initGenesis,
   newEngine,
   openChain,
@@ -12,13 +14,14 @@ import {
 import { createRpcServer, type RpcServer, type RpcServerLimits, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createMetrics, type Logger, type MetricFactory, noMetrics, startMetricsServer } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import type { ChainDatabase } from "@rnode/storage";
 import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { methodsOf } from "./methods/namespaces.ts";
 import type { RpcServices } from "./methods/services.ts";
-import type { ClientOptions } from "./options.ts";
+import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
@@ -30,6 +33,7 @@ import { withBlockCache } from "./rpc/block-cache.ts";
 import { CallService } from "./rpc/call-service.ts";
 import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
 import { GasPriceOracle } from "./rpc/gas-price.ts";
+import { withPrunedHistory } from "./rpc/pruned-history.ts";
 import { SimulateService } from "./rpc/simulate-service.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
 import { TraceService } from "./tracing/trace-service.ts";
@@ -95,6 +99,9 @@ async function start(
   const head = chain.head();
   log.info("chain opened", { chainId: spec.config.chainId, genesis: chain.genesis.hash, head: head.number, hash: head.hash });
 
+  const keepBlocks = historyBlocksOf(options.history);
+  if (keepBlocks !== undefined) closers.push(startPruning(keepBlocks, store, chain, log, metrics));
+
   const forwarder =
     rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);
   if (forwarder !== undefined) {
@@ -131,7 +138,7 @@ async function start(
     });
   }
 
-  const backend: ReadBackend = { profile, chain: withBlockCache(chain, store), store };
+  const backend: ReadBackend = { profile, chain: withPrunedHistory(withBlockCache(chain, store), store, profile), store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
   const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins
@@ -161,6 +168,7 @@ async function start(
       maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
     },
     oldestProvableBlock: () => store.storageStats().oldestProvableBlock,
+    historyBlocks: historyBlocksOf(options.history),
     startingBlock: head.number,
   };
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
@@ -239,6 +247,25 @@ async function start(
   const { httpPort: enginePort } = await listen(engineServer, { "authrpc.port": authrpc.port }, closers);
   log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, close };
+}
+
+function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {
+  const pruning = new HistoryPruning(keepBlocks, {
+    store,
+    delay: (delayMs, action) => {
+      const timer = setTimeout(action, delayMs);
+      return { cancel: () => clearTimeout(timer) };
+    },
+    nowMs: () => performance.now(),
+    log,
+    metrics,
+  });
+  const forget = chain.onHeadChange(() => pruning.onHead());
+  pruning.onHead();
+  return () => {
+    forget();
+    pruning.stop();
+  };
 }
 
 async function listen(

@@ -18,6 +18,7 @@ import {
   textOf,
   uint,
 } from "@rnode/options";
+import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
 import { NAMESPACES } from "./methods/namespaces.ts";
 
 const namespaces = listOf(oneOf(...NAMESPACES));
@@ -33,6 +34,27 @@ const chain = optionGroup("", {
   profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, or those of the legacy client G." },
   upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder of network-upgrade bundles." },
 });
+
+/** What Reth keeps with the option of this name. */
+export const FULL_HISTORY_BLOCKS = 10_064;
+
+export const history = optionGroup("history", {
+  full: {
+    parse: bool,
+    flag: "full",
+    default: false,
+    help: `Keep history (old states, receipts, logs) of the last ${FULL_HISTORY_BLOCKS} blocks only; headers and bodies stay.`,
+  },
+  blocks: {
+    parse: integerBetween(MIN_HISTORY_BLOCKS, 1_000_000_000),
+    unit: "blocks",
+    help: "Keep history of so many blocks; older history of final blocks is removed. Default: all.",
+  },
+});
+
+/** Undefined: all. */
+export const historyBlocksOf = ({ full, blocks }: OptionsOf<typeof history>): number | undefined =>
+  blocks ?? (full ? FULL_HISTORY_BLOCKS : undefined);
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
@@ -159,7 +181,7 @@ export const clientTable = optionTable({
   program: "rengine",
   summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
   envPrefix: "RENGINE_",
-  groups: { chain, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
+  groups: { chain, history, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
 });
 
 export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };

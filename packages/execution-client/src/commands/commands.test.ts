@@ -271,8 +271,8 @@ describe("db", () => {
   });
 
   it("says what it expects", async () => {
-    expect((await run(db)).err).toEqual(['expected "stats" or "verify"']);
-    expect((await run(db, "statz")).err).toEqual(['expected "stats" or "verify", found "statz"']);
+    expect((await run(db)).err).toEqual(['expected "stats", "verify" or "prune"']);
+    expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify" or "prune", found "statz"']);
     expect((await run(db, "stats", `--datadir=${at("none")}`)).err[0]).toContain("holds no chain database");
   });
 });

@@ -138,7 +138,7 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
   }
 
   function bodyOf(selector: Parameters<Chain["resolve"]>[0]): JsonObject | null {
-    const stored = chain.resolve(selector);
+    const stored = chain.bodyOf(selector);
     if (stored === undefined) return null;
     return {
       transactions: stored.block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),

@@ -1,7 +1,7 @@
 import { hashShape, type MethodTable, method, param } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
-import { findTransaction, requireBlock, requireHeader } from "../rpc/backend.ts";
+import { findTransaction, requireBlock, requireHeader, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape } from "../rpc/block-selector.ts";
 import type { RpcServices } from "./services.ts";
 
@@ -15,7 +15,11 @@ export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
     }),
     debug_getRawBlock: method({
       params: [block],
-      handler: ([selector]) => bytesToHex(encodeBlock(requireBlock(backend, selector).block)),
+      handler: ([selector]) => {
+        const found = backend.chain.bodyOf(selector);
+        if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
+        return bytesToHex(encodeBlock(found.block));
+      },
     }),
     debug_getRawReceipts: method({
       params: [block],

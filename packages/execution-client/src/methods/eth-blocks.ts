@@ -7,6 +7,7 @@ import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { findTransaction, rulesAt } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
+import { blockWithBody } from "../rpc/pruned-history.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
@@ -35,7 +36,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
   const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
   const block = (selector: BlockSelector, full: boolean | undefined): JsonText | null => {
-    const stored = chain.resolve(selector);
+    const stored = blockWithBody(backend, selector);
     if (stored === undefined) return null;
     const known = texts[full ? "full" : "hashes"];
     let text = known.get(stored);
@@ -53,17 +54,17 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
     const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
     return transactionToJson(profile, tx, stored.senders[index]!, minedAt);
   };
-  const rawTransactionAt = (stored: StoredBlock | undefined, index: number): string | null => {
+  const rawTransactionAt = (stored: Pick<StoredBlock, "block"> | undefined, index: number): string | null => {
     const tx = stored?.block.transactions[index];
     return tx === undefined ? null : bytesToHex(encodeTransaction(tx));
   };
   const transactionCount = (selector: BlockSelector): string | null => {
-    const stored = chain.resolve(selector);
-    return stored === undefined ? null : toQuantity(stored.block.transactions.length);
+    const found = chain.bodyOf(selector);
+    return found === undefined ? null : toQuantity(found.block.transactions.length);
   };
   const uncleCount = (selector: BlockSelector): string | null => {
-    const stored = chain.resolve(selector);
-    return stored === undefined ? null : toQuantity(stored.block.ommers.length);
+    const found = chain.bodyOf(selector);
+    return found === undefined ? null : toQuantity(found.block.ommers.length);
   };
   const uncle = (selector: BlockSelector): null => {
     chain.headerOf(selector);
@@ -167,12 +168,12 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
     eth_getTransactionByBlockNumberAndIndex: method({
       result: results.transaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
-      handler: ([selector, index]) => transactionAt(chain.resolve(selector), index),
+      handler: ([selector, index]) => transactionAt(blockWithBody(backend, selector), index),
     }),
     eth_getTransactionByBlockHashAndIndex: method({
       result: results.transaction,
       params: [param("hash", hashShape), param("index", countShape)],
-      handler: ([hash, index]) => transactionAt(chain.resolve(hashSelector(hash)), index),
+      handler: ([hash, index]) => transactionAt(blockWithBody(backend, hashSelector(hash)), index),
     }),
     eth_getRawTransactionByHash: method({
       result: results.rawTransaction,
@@ -187,12 +188,12 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
     eth_getRawTransactionByBlockNumberAndIndex: method({
       result: results.rawTransaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
-      handler: ([selector, index]) => rawTransactionAt(chain.resolve(selector), index),
+      handler: ([selector, index]) => rawTransactionAt(chain.bodyOf(selector), index),
     }),
     eth_getRawTransactionByBlockHashAndIndex: method({
       result: results.rawTransaction,
       params: [param("hash", hashShape), param("index", countShape)],
-      handler: ([hash, index]) => rawTransactionAt(chain.resolve(hashSelector(hash)), index),
+      handler: ([hash, index]) => rawTransactionAt(chain.bodyOf(hashSelector(hash)), index),
     }),
     eth_getTransactionReceipt: method({
       result: results.receipt,

@@ -44,7 +44,7 @@ const P256 = ["P256VERIFY", 0x100] as const;
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
 
 /** `eth_config` and `eth_capabilities`: what this node's chain does, and what it keeps. */
-export function ethConfigMethods({ backend, oldestProvableBlock }: RpcServices): MethodTable {
+export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: RpcServices): MethodTable {
   const { chain } = backend;
   return {
     eth_config: method({
@@ -71,15 +71,19 @@ export function ethConfigMethods({ backend, oldestProvableBlock }: RpcServices):
       summary: "What of the chain can be asked for, and from which block on.",
       handler: () => {
         const { number, hash } = chain.head();
-        const everything = { disabled: false, oldestBlock: toQuantity(chain.genesis.block.header.number) };
+        const retained = backend.store.retainedHistory();
+        const from = (block: number): JsonObject => ({ disabled: false, oldestBlock: toQuantity(block) });
+        const first = chain.genesis.block.header.number;
+        const window = historyBlocks !== undefined && { deleteStrategy: { type: "window", retentionBlocks: historyBlocks } };
+        const receipts = { ...from(retained?.oldestReceipts ?? first), ...window };
         const provable = oldestProvableBlock();
         return {
           head: { number: toQuantity(number), hash },
-          state: everything,
-          tx: everything,
-          logs: everything,
-          receipts: everything,
-          blocks: everything,
+          state: { ...from(retained?.oldestState ?? first), ...window },
+          tx: receipts, // by hash
+          logs: receipts,
+          receipts,
+          blocks: from(first),
           stateproofs: provable === undefined ? { disabled: true } : { disabled: false, oldestBlock: toQuantity(provable) },
         };
       },

@@ -29,6 +29,8 @@ export interface RpcServices {
   readonly sending: SendingOptions;
   /** lowest block whose trie nodes can be read; undefined: none */
   readonly oldestProvableBlock: () => number | undefined;
+  /** blocks of history that pruning keeps; undefined: all */
+  readonly historyBlocks?: number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
 }

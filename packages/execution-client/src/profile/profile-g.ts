@@ -1,5 +1,6 @@
 import type { AttributesFault } from "@rnode/chain";
 import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
 import { GO_TARGET, VERSION } from "../version.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
@@ -129,7 +130,12 @@ const errors: ErrorTable = {
         ? `${selector.tag} block not found`
         : "header not found",
     ),
-  stateUnavailable: () => failed("pruned history unavailable"),
+  stateUnavailable: (_, header) => {
+    if (header === undefined) return failed("missing trie node: the state is not available");
+    const root = bytesToHex(header.stateRoot);
+    return failed(`missing trie node ${root.slice(2)} (path ) state ${root} is not available`);
+  },
+  historyPruned: failed("pruned history unavailable"),
   proofUnavailable: () => failed("missing trie node: the block is outside the proof window"),
   transactionNotFound: failed("transaction not found"),
   logQuery: logQueryError,

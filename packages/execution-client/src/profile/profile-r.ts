@@ -132,6 +132,7 @@ const errors: ErrorTable = {
   call: callError,
   blockNotFound: (selector) => body(RESOURCE_NOT_FOUND, `block not found: ${selectorText(selector)}`),
   stateUnavailable: () => body(PRUNED, "pruned history unavailable"),
+  historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
   transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
   logQuery: logQueryError,

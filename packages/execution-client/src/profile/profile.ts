@@ -1,6 +1,7 @@
 import type { AttributesFault, BlockSelector, ForkchoiceFault } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
+import type { Header } from "@rnode/protocol";
 import type { PoolRefusal } from "@rnode/txpool";
 import type { ConditionalFault } from "../pool/conditional.ts";
 import type { TraceDialect } from "./trace-dialect.ts";
@@ -50,7 +51,10 @@ export interface ErrorTable {
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
   readonly call: (fault: CallFault) => RpcErrorBody;
   readonly blockNotFound: (selector: BlockSelector) => RpcErrorBody;
-  readonly stateUnavailable: (selector: BlockSelector) => RpcErrorBody;
+  /** the state of a block that is there is not, at least not any more */
+  readonly stateUnavailable: (selector: BlockSelector, header?: Header) => RpcErrorBody;
+  /** receipts, senders and logs of a block that is there were removed */
+  readonly historyPruned: RpcErrorBody;
   readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
   readonly transactionNotFound: RpcErrorBody;
   readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;

@@ -9,8 +9,14 @@ import type { Profile } from "../profile/profile.ts";
 /** What reading methods need: no pool, no writing. */
 export interface ReadBackend {
   readonly profile: Profile;
-  readonly chain: Pick<Chain, "config" | "genesis" | "head" | "resolve" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange">;
-  readonly store: Pick<ChainStore, "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash">;
+  readonly chain: Pick<
+    Chain,
+    "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
+  >;
+  readonly store: Pick<
+    ChainStore,
+    "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "retainedHistory"
+  >;
 }
 
 export const rpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
@@ -40,7 +46,7 @@ export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytes
 export function requireState(backend: ReadBackend, selector: BlockSelector): HeaderAt & { readonly state: StateView } {
   const at = requireHeader(backend, selector);
   const state = backend.chain.stateAt(blockIdOf(at));
-  if (state === undefined) throw rpcError(backend.profile.errors.stateUnavailable(selector));
+  if (state === undefined) throw rpcError(backend.profile.errors.stateUnavailable(selector, at.header));
   return { ...at, state };
 }
 

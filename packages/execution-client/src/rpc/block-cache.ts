@@ -68,6 +68,11 @@ export function withBlockCache(
     genesis: chain.genesis,
     head: () => chain.head(),
     resolve,
+    bodyOf: (selector) => {
+      const hash = selector.kind === "number" ? store.readCanonicalHash(selector.number) : undefined;
+      const kept = hash && blocks.get(bytesToHex(hash));
+      return kept ?? chain.bodyOf(selector);
+    },
     headerOf: (selector) => {
       if (selector.kind !== "tag" || selector.tag !== "latest") return chain.headerOf(selector);
       const { hash } = chain.head();

@@ -27,6 +27,7 @@ function backendOf(blocks: readonly StoredBlock[], profile = PROFILE_R): ReadBac
       genesis: blocks[0]!,
       head: () => ({ hash: bytesToHex(head.hash), number: head.block.header.number }),
       resolve: at,
+      bodyOf: at,
       headerOf: (selector) => {
         const found = at(selector);
         return found && { header: found.block.header, hash: found.hash };
@@ -35,7 +36,13 @@ function backendOf(blocks: readonly StoredBlock[], profile = PROFILE_R): ReadBac
       trieNodesAt: unused,
       onHeadChange: () => () => {},
     },
-    store: { readTransactionLocation: unused, readTotalDifficulty: unused, blocksWithLogs: unused, readCanonicalHash: unused },
+    store: {
+      readTransactionLocation: unused,
+      readTotalDifficulty: unused,
+      blocksWithLogs: unused,
+      readCanonicalHash: unused,
+      retainedHistory: unused,
+    },
   };
 }
 

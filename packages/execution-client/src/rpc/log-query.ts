@@ -4,6 +4,7 @@ import type { LogQueryFault } from "../profile/profile.ts";
 import { type ReadBackend, requireBlock, rpcError } from "./backend.ts";
 import { LATEST } from "./block-selector.ts";
 import { type LogFilter, logTextsOfBlock } from "./log-filter.ts";
+import { assertRetained } from "./pruned-history.ts";
 
 export interface LogLimits {
   readonly maxBlocks: number;
@@ -27,6 +28,7 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (from > to) refuse({ kind: "bad-range" });
   if (Math.max(from, to) > head) refuse({ kind: "beyond-head", head });
   const last = to;
+  assertRetained(store, profile, from);
   const { maxBlocks, maxLogs } = limits;
   if (last - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
