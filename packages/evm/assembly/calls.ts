@@ -15,7 +15,6 @@ import {
   BERLIN,
   C_BYTES,
   C_DELEGATION,
-  C_INSTRUCTIONS,
   C_JUMPS,
   C_LENGTH,
   F_CALLER,
@@ -26,7 +25,6 @@ import {
   F_GAS,
   F_INPUT,
   F_INPUT_LENGTH,
-  F_INSTRUCTIONS,
   F_IP,
   F_JOURNAL,
   F_JUMPS,
@@ -107,7 +105,8 @@ import {
   touch,
   warmAccount,
 } from "./accounts";
-import { codeOf, ensureAnalysed, finishCode, findCode, freeTemporaryCode, reserveCode, setDeepestFrame, temporaryCode } from "./code";
+import { codeOf, finishCode, findCode, freeTemporaryCode, reserveCode, setDeepestFrame, temporaryCode } from "./code";
+import { entryOf } from "./decoder";
 import { expandMemory, placeOf, rangeEnd } from "./evm-memory";
 import { hostHasStorage, hostNewCode, hostPrecompile, hostTraceEnter, hostTraceExit } from "./host";
 import { blake2F } from "./blake2";
@@ -173,9 +172,7 @@ function startFrame(code: u32, journal: u32, stack: u32): void {
   store<u32>(f, journal, F_JOURNAL);
   store<u32>(f, logsPosition(), F_LOGS);
   store<i64>(f, refund, F_REFUND);
-  ensureAnalysed(code);
-  store<u32>(f, load<u32>(code, C_INSTRUCTIONS), F_INSTRUCTIONS);
-  store<u32>(f, load<u32>(code, C_INSTRUCTIONS), F_IP);
+  store<u32>(f, entryOf(code), F_IP);
   store<u32>(f, load<u32>(code, C_JUMPS), F_JUMPS);
   store<u32>(f, load<u32>(code, C_LENGTH), F_CODE_LENGTH);
   currentFrame = f;

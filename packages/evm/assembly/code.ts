@@ -1,5 +1,5 @@
 /**
- * Code entries: bytecode with its analysis, kept by code hash across blocks. When they take more than a bound, all that no frame
+ * Code entries: bytecode with its decoded instructions, kept by code hash across blocks. When they take more than a bound, all that no frame
  * is running are dropped; accounts find theirs again through the hash. Initialisation code is not kept: it lives with its frame.
  */
 import {
@@ -10,7 +10,6 @@ import {
   C_DELEGATION,
   C_HASH,
   C_IN_USE,
-  C_INSTRUCTIONS,
   C_LENGTH,
   C_NEXT,
   C_TEMPORARY,
@@ -20,7 +19,7 @@ import {
   FRAMES,
 } from "./layout";
 import { EMPTY_CODE_HASH, hasCode } from "./accounts";
-import { analyse, analysisBytes, releaseAnalysis } from "./analysis";
+import { decodedBytes, releaseDecoded } from "./decoder";
 import { allocate, blockSize, release } from "./heap";
 import { hashWord, INDEX_DESCRIPTOR, indexInsert, indexMask, indexPlaces, indexReset } from "./hash-index";
 import { hostLoadCode } from "./host";
@@ -32,6 +31,7 @@ const INDEX: usize = memory.data(INDEX_DESCRIPTOR, 8);
 const EMPTY_CODE: usize = memory.data(128, 16);
 
 let all: u32 = 0;
+/** Heap behind the codes themselves; `decodedBytes` is that of their instructions. */
 let bytesInUse: u64 = 0;
 let bound: u64 = 128 << 20;
 
@@ -50,19 +50,19 @@ export function setCodeCacheBound(bytes: u32): void {
 }
 
 export function codeCacheBytes(): u32 {
-  return <u32>bytesInUse;
+  return <u32>(bytesInUse + decodedBytes);
 }
 
 function bytesOf(code: u32): u64 {
-  return blockSize(CODE_HEADER + load<u32>(code, C_LENGTH)) + analysisBytes(code);
+  return blockSize(CODE_HEADER + load<u32>(code, C_LENGTH));
 }
 
 function free(code: u32): void {
-  releaseAnalysis(code);
+  releaseDecoded(code);
   release(code, CODE_HEADER + load<u32>(code, C_LENGTH));
 }
 
-/** Before the first use, and when rules change what analysis yields: no frame may be active. */
+/** Before the first use, and when rules change what decoding yields: no frame may be active. */
 export function codeCacheReset(): void {
   let code = all;
   while (code != 0) {
@@ -102,7 +102,7 @@ function evict(): void {
 
 /** At the end of a transaction nothing runs: a full cache is emptied here, so that it rarely has to be in the middle of one. */
 export function trimCodeCache(): void {
-  if (bytesInUse > bound) evict();
+  if (bytesInUse + decodedBytes > bound) evict();
 }
 
 @inline function link(code: u32): void {
@@ -122,7 +122,7 @@ function create(length: u32): u32 {
 
 /** Makes room for `length` bytes of code with the hash at `hash`; the caller fills in the bytes and calls `finishCode`. */
 export function reserveCode(hash: u32, length: u32): u32 {
-  if (bytesInUse > bound) evict();
+  if (bytesInUse + decodedBytes > bound) evict();
   const code = create(length);
   memory.copy(code + C_HASH, hash, 32);
   return code;
@@ -175,11 +175,4 @@ export function codeOf(account: u32): u32 {
   store<u32>(account, code, A_CODE);
   store<u32>(account, epoch, A_CODE_EPOCH);
   return code;
-}
-
-/** Instructions of the code, decoded when they are not there yet. */
-export function ensureAnalysed(code: u32): void {
-  if (load<u32>(code, C_INSTRUCTIONS) != 0) return;
-  analyse(code);
-  if (load<u32>(code, C_TEMPORARY) == 0) bytesInUse += analysisBytes(code);
 }

@@ -11,9 +11,7 @@ import {
   F_CODE,
   F_CODE_LENGTH,
   F_GAS,
-  F_INSTRUCTIONS,
   F_IP,
-  F_JUMPS,
   F_MEMORY,
   F_MEMORY_SIZE,
   F_SP,
@@ -21,7 +19,6 @@ import {
   F_STATIC,
   F_VALUE,
   HALT_INVALID_JUMP,
-  HALT_INVALID_OPCODE,
   HALT_NONE,
   HALT_OUT_OF_GAS,
   HALT_REVERT,
@@ -31,7 +28,7 @@ import {
   KIND_CREATE,
   STACK_LIMIT,
 } from "./layout";
-import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, diagnoseBlock, HEADER, INSTRUCTION } from "./analysis";
+import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, HEADER, INSTRUCTION } from "./decoder";
 import { callOpcode, createOpcode, currentFrame, endFrame } from "./calls";
 import { divide, divideSigned, remainder } from "./divide";
 import { accessEnd, expandMemory } from "./evm-memory";
@@ -287,13 +284,13 @@ function run(): bool {
             halt = HALT_INVALID_JUMP;
             break;
           }
-          const target = load<u32>(load<u32>(f, F_JUMPS) + (<u32>destination << 2));
+          const target = blockAt(f, <u32>destination);
           if (target == 0) {
             halt = HALT_INVALID_JUMP;
             break;
           }
           sp -= 32;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = target;
           if (tracing) continue;
           break;
         }
@@ -308,13 +305,13 @@ function run(): bool {
             halt = HALT_INVALID_JUMP;
             break;
           }
-          const target = load<u32>(load<u32>(f, F_JUMPS) + (<u32>destination << 2));
+          const target = blockAt(f, <u32>destination);
           if (target == 0) {
             halt = HALT_INVALID_JUMP;
             break;
           }
           sp -= 64;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = target;
           if (tracing) continue;
           break;
         }
@@ -386,7 +383,7 @@ function run(): bool {
           break;
         }
         case op.I_INVALID: {
-          halt = HALT_INVALID_OPCODE;
+          halt = load<u32>(ip, 4);
           break;
         }
         case op.I_TRACE: {
@@ -408,9 +405,8 @@ function run(): bool {
           break;
         }
         case op.I_JUMP_TO: {
-          const target = load<u32>(ip, 4);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 4);
+          if (tracing) continue;
           break;
         }
         case op.I_MOVE: {
@@ -497,9 +493,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_ADD_X: {
@@ -691,9 +685,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_GT_X: {
@@ -703,9 +695,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_SLT_X: {
@@ -715,9 +705,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_SGT_X: {
@@ -727,9 +715,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_EQ_X: {
@@ -739,9 +725,7 @@ function run(): bool {
             ip += 16;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_LT_C: {
@@ -751,9 +735,7 @@ function run(): bool {
             ip += 48;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_GT_C: {
@@ -763,9 +745,7 @@ function run(): bool {
             ip += 48;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_SLT_C: {
@@ -775,9 +755,7 @@ function run(): bool {
             ip += 48;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_SGT_C: {
@@ -787,9 +765,7 @@ function run(): bool {
             ip += 48;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         case op.I_JUMP_EQ_C: {
@@ -799,9 +775,7 @@ function run(): bool {
             ip += 48;
             break;
           }
-          const target = load<u32>(ip, 8);
-          if (target == 0) halt = HALT_INVALID_JUMP;
-          ip = load<u32>(f, F_INSTRUCTIONS) + target;
+          ip = destinationAt(f, ip + 8);
           break;
         }
         default: {

@@ -117,8 +117,7 @@
 @inline export const F_JOURNAL: u32 = 140; // checkpoints, to return to when the frame fails
 @inline export const F_LOGS: u32 = 144;
 @inline export const F_REFUND: u32 = 152; // i64
-@inline export const F_INSTRUCTIONS: u32 = 160; // of the code
-@inline export const F_JUMPS: u32 = 164;
+@inline export const F_JUMPS: u32 = 164; // of the code, as C_JUMPS
 @inline export const F_CODE_LENGTH: u32 = 168;
 @inline export const F_CODE_ACCOUNT: u32 = 172; // where the code came from
 @inline export const F_START_GAS: u32 = 176; // i64
@@ -192,13 +191,16 @@
 @inline export const C_HASH: u32 = 0; // 32 raw bytes
 @inline export const C_LENGTH: u32 = 32;
 @inline export const C_BYTES: u32 = 36; // pointer
-@inline export const C_INSTRUCTIONS: u32 = 40; // pointer, 0: not analysed yet
-@inline export const C_JUMPS: u32 = 44; // pointer: u32 a code byte, offset of the jump destination's instruction, 0: none
-@inline export const C_ANALYSIS_SIZE: u32 = 48; // bytes of the block that holds both
+@inline export const C_ENTRY: u32 = 40; // first block of the decoded code, 0: not decoded yet
+@inline export const C_JUMPS: u32 = 44; // map of jump destinations (jump-map.ts), 0: none yet
+@inline export const C_JUMPS_SIZE: u32 = 48;
 @inline export const C_DELEGATION: u32 = 52; // 1: an EIP-7702 designator, the address at C_BYTES + 3
 @inline export const C_IN_USE: u32 = 56; // mark of a sweep
 @inline export const C_NEXT: u32 = 60; // list of all cached codes
 @inline export const C_TEMPORARY: u32 = 64; // 1: initialisation code, freed with its frame
+@inline export const C_CHUNKS: u32 = 68; // newest of the blocks with decoded instructions (decoder.ts)
+@inline export const C_FREE: u32 = 72; // next free byte of it
+@inline export const C_FREE_END: u32 = 76;
 @inline export const CODE_HEADER: u32 = 96;
 
 // ---- log record: header, then topics (32 raw bytes each), then data; padded to 8

@@ -117,12 +117,13 @@ import {
 @inline export const I_RETURN: u32 = 65;
 @inline export const I_REVERT: u32 = 66;
 @inline export const I_SELFDESTRUCT: u32 = 67;
+/** ends the frame; argument: HALT_* */
 @inline export const I_INVALID: u32 = 68;
-/** start of a basic block: checks gas and stack for all of it; 16 bytes, see analysis.ts */
+/** start of a basic block: checks gas and stack for all of it; 16 bytes, see decoder.ts */
 @inline export const I_BLOCK: u32 = 69;
 /** the same, and reports the one instruction of its block to the tracer */
 @inline export const I_TRACE: u32 = 70;
-/** PUSH of a destination and JUMP; argument: offset of the destination, 0: invalid */
+/** PUSH of a destination and JUMP, or the way on to another run; argument: address of the block, see decoder.ts */
 @inline export const I_JUMP_TO: u32 = 71;
 
 // ---- joined instructions, see fusion.ts
@@ -217,6 +218,8 @@ export function joinedForm(instruction: u32): u32 {
 
 /** Flag: the basic block ends after this opcode. */
 @inline export const ENDS_BLOCK: u32 = 1;
+/** Flag: so does the run: execution never goes on to the opcode behind it. */
+@inline export const ENDS_RUN: u32 = 3;
 
 @inline function entryOf(opcode: u32): u32 {
   return OP_TABLE + (opcode << 3);
@@ -235,6 +238,9 @@ export function joinedForm(instruction: u32): u32 {
 }
 @inline export function endsBlock(opcode: u32): bool {
   return (load<u8>(entryOf(opcode), 5) & ENDS_BLOCK) != 0;
+}
+@inline export function endsRun(opcode: u32): bool {
+  return load<u8>(entryOf(opcode), 5) == ENDS_RUN;
 }
 
 function define(opcode: u32, gas: u32, taken: u32, given: u32, instruction: u32, flags: u32 = 0): void {
@@ -298,9 +304,9 @@ export function argumentOf(opcode: u32): u32 {
  * (EIP-2929); SSTORE's is all dynamic.
  */
 export function buildOpcodeTable(fork: u32): void {
-  for (let opcode: u32 = 0; opcode < 256; opcode++) define(opcode, 0, 0, 0, I_INVALID, ENDS_BLOCK);
+  for (let opcode: u32 = 0; opcode < 256; opcode++) define(opcode, 0, 0, 0, I_INVALID, ENDS_RUN);
 
-  define(STOP, 0, 0, 0, I_STOP, ENDS_BLOCK);
+  define(STOP, 0, 0, 0, I_STOP, ENDS_RUN);
   define(0x01, 3, 2, 1, I_ADD);
   define(0x02, 5, 2, 1, I_MUL);
   define(0x03, 3, 2, 1, I_SUB);
@@ -373,7 +379,7 @@ export function buildOpcodeTable(fork: u32): void {
   define(0x53, 3, 2, 0, I_MSTORE8);
   define(0x54, sload, 1, 1, I_SLOAD);
   define(0x55, 0, 2, 0, I_SSTORE, ENDS_BLOCK);
-  define(JUMP, 8, 1, 0, I_JUMP, ENDS_BLOCK);
+  define(JUMP, 8, 1, 0, I_JUMP, ENDS_RUN);
   define(JUMPI, 10, 2, 0, I_JUMPI, ENDS_BLOCK);
   define(PC, 2, 0, 1, I_PUSH);
   define(0x59, 2, 0, 1, I_MSIZE);
@@ -394,12 +400,12 @@ export function buildOpcodeTable(fork: u32): void {
   define(0xf0, 32000, 3, 1, I_CREATE, ENDS_BLOCK);
   define(0xf1, call, 7, 1, I_CALL, ENDS_BLOCK);
   define(0xf2, call, 7, 1, I_CALL, ENDS_BLOCK);
-  define(0xf3, 0, 2, 0, I_RETURN, ENDS_BLOCK);
+  define(0xf3, 0, 2, 0, I_RETURN, ENDS_RUN);
   if (fork >= HOMESTEAD) define(0xf4, call, 6, 1, I_CALL, ENDS_BLOCK); // EIP-7
   if (fork >= CONSTANTINOPLE) define(0xf5, 32000, 4, 1, I_CREATE, ENDS_BLOCK); // EIP-1014
   if (fork >= BYZANTIUM) {
     define(0xfa, call, 6, 1, I_CALL, ENDS_BLOCK); // EIP-214
-    define(0xfd, 0, 2, 0, I_REVERT, ENDS_BLOCK); // EIP-140
+    define(0xfd, 0, 2, 0, I_REVERT, ENDS_RUN); // EIP-140
   }
-  define(0xff, fork >= TANGERINE_WHISTLE ? 5000 : 0, 1, 0, I_SELFDESTRUCT, ENDS_BLOCK);
+  define(0xff, fork >= TANGERINE_WHISTLE ? 5000 : 0, 1, 0, I_SELFDESTRUCT, ENDS_RUN);
 }

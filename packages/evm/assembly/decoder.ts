@@ -1,0 +1,366 @@
+/**
+ * Decodes bytecode into instructions, block by block, when execution first gets there: most contracts are much larger than what a call runs.
+ *
+ * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts.
+ * Basic block header (I_BLOCK, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
+ * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
+ *
+ * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, and those that look at the exact gas left
+ * (GAS, SSTORE, calls, creations). So whatever can observe gas does it at a block's end, where all of the block and nothing
+ * beyond it has been charged; a block that cannot be paid for fails as a whole, which only changes where the same failure is
+ * noticed. When tracing, every instruction is a block.
+ *
+ * A run of blocks that follow each other in the code is written at once, up to an opcode that never goes on to the next one. Instructions never
+ * move: jumps hold addresses of block headers. A jump whose destination is not decoded holds the position in the code with the top bit set, and is
+ * completed when it is taken; one to a place that is no destination leads to NOWHERE. Runs lie in chunks of the heap, a list a code: u32 next chunk,
+ * u32 size.
+ */
+import {
+  C_BYTES,
+  C_CHUNKS,
+  C_ENTRY,
+  C_FREE,
+  C_FREE_END,
+  C_JUMPS,
+  C_JUMPS_SIZE,
+  C_LENGTH,
+  F_CODE,
+  F_CODE_LENGTH,
+  F_JUMPS,
+  HALT_INVALID_JUMP,
+  HALT_INVALID_OPCODE,
+  HALT_OUT_OF_GAS,
+  HALT_STACK_OVERFLOW,
+  HALT_STACK_UNDERFLOW,
+  SCRATCH_WORD_A,
+  STACK_LIMIT,
+} from "./layout";
+import {
+  at,
+  startBlock,
+  startWriting,
+  writeBinary,
+  writeConstant,
+  writeIsZero,
+  writeJumpIf,
+  writeLoad,
+  writeNot,
+  writePlain,
+  writePop,
+  writeStore,
+} from "./fusion";
+import { allocate, blockSize, release } from "./heap";
+import { buildJumpMap, jumpEntry } from "./jump-map";
+import {
+  argumentOf,
+  CODESIZE,
+  DUP1,
+  DUP16,
+  endsBlock,
+  endsRun,
+  gasOf,
+  givenBy,
+  I_BLOCK,
+  I_DUP,
+  I_INVALID,
+  I_ISZERO,
+  I_JUMP_TO,
+  I_MLOAD,
+  I_MSTORE,
+  I_NOT,
+  I_POP,
+  I_PUSH,
+  I_STOP,
+  I_SWAP,
+  I_TRACE,
+  instructionOf,
+  JUMP,
+  JUMPDEST,
+  JUMPI,
+  PC,
+  PUSH0,
+  PUSH32,
+  SWAP1,
+  SWAP16,
+  takenBy,
+} from "./opcodes";
+import { tracing } from "./rules";
+import { fits64, zeroWord } from "./word";
+
+@inline export const INSTRUCTION: u32 = 8;
+@inline export const HEADER: u32 = 16;
+@inline export const B_OPCODE: u32 = 2;
+@inline export const B_GAS: u32 = 4;
+@inline export const B_NEED: u32 = 8;
+@inline export const B_GROW: u32 = 10;
+@inline export const B_PC: u32 = 12;
+
+/** More than any stack holds: a need or growth this large always fails. */
+@inline const SATURATED: i32 = 2000;
+/** Keeps a block's gas far below 2^32. */
+@inline const MAX_BLOCK_GAS: u32 = 0x10000000;
+
+/** At worst every byte of code is a block of one instruction. */
+@inline const WORST_BYTES: u32 = INSTRUCTION + HEADER;
+/** A run is not longer than this: it goes on in another one. */
+@inline const MAX_RUN: u32 = 4096;
+/** Bytes that one opcode and the end of a run after it can take. */
+@inline const MARGIN: u32 = 128;
+@inline const CHUNK_HEADER: u32 = 16;
+@inline const CHUNK: u32 = 16384;
+/** Mark of a jump's destination that is a position in the code. */
+@inline const UNRESOLVED: u32 = 0x80000000;
+
+/** Block of jumps that have no destination. */
+const NOWHERE: usize = memory.data<u32>([I_BLOCK, 0, 0, 0, I_INVALID, HALT_INVALID_JUMP]);
+
+/** Heap behind all decoded code. */
+export let decodedBytes: u64 = 0;
+
+// the block being decoded
+let header: u32 = 0;
+let blockGas: u32 = 0;
+let height: i32 = 0;
+let need: i32 = 0;
+let grow: i32 = 0;
+
+@inline function count(gas: u32, taken: u32, given: u32): void {
+  blockGas += gas;
+  const missing = <i32>taken - height;
+  if (missing > need) need = missing;
+  height += <i32>given - <i32>taken;
+  if (height > grow) grow = height;
+}
+
+@inline function openBlock(pc: u32, opcode: u32): void {
+  header = at;
+  store<u16>(header, tracing ? I_TRACE : I_BLOCK);
+  store<u16>(header, opcode, B_OPCODE);
+  store<u32>(header, pc, B_PC);
+  startBlock(HEADER);
+  blockGas = 0;
+  height = 0;
+  need = 0;
+  grow = 0;
+}
+
+@inline function closeBlock(): void {
+  store<u32>(header, blockGas, B_GAS);
+  store<u16>(header, min(need, SATURATED), B_NEED);
+  store<u16>(header, min(grow, SATURATED), B_GROW);
+}
+
+/** Room for a run that starts at `pc`; returns its end. */
+function reserveRun(code: u32, pc: u32): u32 {
+  const wanted = min((load<u32>(code, C_LENGTH) - pc + 1) * WORST_BYTES + 2 * MARGIN, MAX_RUN);
+  if (load<u32>(code, C_FREE) + wanted > load<u32>(code, C_FREE_END)) {
+    // the first chunk is as small as the code allows
+    const size = load<u32>(code, C_CHUNKS) == 0 ? blockSize(wanted + CHUNK_HEADER) : CHUNK;
+    const chunk = allocate(size);
+    store<u32>(chunk, load<u32>(code, C_CHUNKS));
+    store<u32>(chunk, size, 4);
+    store<u32>(code, chunk, C_CHUNKS);
+    store<u32>(code, chunk + CHUNK_HEADER, C_FREE);
+    store<u32>(code, chunk + size, C_FREE_END);
+    decodedBytes += size;
+  }
+  return load<u32>(code, C_FREE) + wanted;
+}
+
+/** Operand of a jump to a position in the code. */
+@inline function destinationOf(map: u32, length: u32, pc: u32): u32 {
+  if (pc >= length) return <u32>NOWHERE;
+  const entry = jumpEntry(map, length, pc);
+  if (entry == 0) return <u32>NOWHERE;
+  const block = load<u32>(entry);
+  return block != 0 ? block : UNRESOLVED | pc;
+}
+
+/** The way on to another run. It needs a block of its own behind a JUMPI, which goes on at a header. */
+@inline function goOn(isOpen: bool, pc: u32, destination: u32): void {
+  const hasBlock = isOpen || !tracing;
+  if (!isOpen && hasBlock) openBlock(pc, 0);
+  writePlain(I_JUMP_TO, destination);
+  if (hasBlock) closeBlock();
+}
+
+/** Decodes a run from `start` on: 0, a destination that is not decoded, or where another run was broken off. Returns its first block. */
+function decodeRun(code: u32, start: u32): u32 {
+  const length = load<u32>(code, C_LENGTH);
+  const bytes = load<u32>(code, C_BYTES);
+  const map = load<u32>(code, C_JUMPS);
+  const end = reserveRun(code, start);
+  const first = load<u32>(code, C_FREE);
+  startWriting(first);
+  let pc = start;
+  let open = false;
+  while (true) {
+    if (pc >= length) {
+      // the STOP beyond the end of the code
+      if (!open || tracing) {
+        if (open) closeBlock();
+        openBlock(pc, 0);
+        open = true;
+      }
+      writePlain(I_STOP, 0);
+      break;
+    }
+    const opcode: u32 = load<u8>(bytes + pc);
+    if (at + MARGIN > end) {
+      // broken off
+      goOn(open, pc, UNRESOLVED | pc);
+      open = false;
+      break;
+    }
+    if (opcode == JUMPDEST) {
+      const entry = jumpEntry(map, length, pc);
+      const decoded = load<u32>(entry);
+      if (decoded != 0) {
+        goOn(open, pc, decoded);
+        open = false;
+        break;
+      }
+      if (open) closeBlock();
+      store<u32>(entry, at);
+      openBlock(pc, opcode);
+      open = true;
+      count(1, 0, 0);
+      pc++;
+      continue;
+    }
+    if (!open || tracing || blockGas > MAX_BLOCK_GAS) {
+      if (open) closeBlock();
+      openBlock(pc, opcode);
+      open = true;
+    }
+    const instruction = instructionOf(opcode);
+    count(gasOf(opcode), takenBy(opcode), givenBy(opcode));
+    if (opcode >= PUSH0 && opcode <= PUSH32 && instruction == I_PUSH) {
+      const next = pc + 1 + opcode - PUSH0;
+      const isSmall = readConstant(bytes, length, pc);
+      const follower: u32 = next < length ? load<u8>(bytes + next) : 0;
+      if (isSmall && !tracing && (follower == JUMP || follower == JUMPI)) {
+        count(gasOf(follower), takenBy(follower), 0);
+        const destination = destinationOf(map, length, load<u32>(SCRATCH_WORD_A));
+        if (follower == JUMP) {
+          writePlain(I_JUMP_TO, destination);
+          break;
+        }
+        writeJumpIf(destination);
+        closeBlock();
+        open = false;
+        pc = next + 1;
+        continue;
+      }
+      writeConstant(SCRATCH_WORD_A);
+      pc = min(next, length); // the STOP follows a PUSH that the end cuts off, too
+      continue;
+    }
+    if (opcode >= DUP1 && opcode <= DUP16) writePlain(I_DUP, (opcode - DUP1) << 5);
+    else if (opcode >= SWAP1 && opcode <= SWAP16) writePlain(I_SWAP, (opcode - SWAP1 + 1) << 5);
+    else if (opcode == PC) writePlain(I_PUSH, pc);
+    else if (opcode == CODESIZE) writePlain(I_PUSH, length);
+    else if (instruction == I_POP) writePop();
+    else if (instruction == I_ISZERO) writeIsZero();
+    else if (instruction == I_NOT) writeNot();
+    else if (instruction == I_MLOAD) writeLoad();
+    else if (instruction == I_MSTORE) writeStore();
+    else if (takenBy(opcode) == 2 && givenBy(opcode) == 1) writeBinary(instruction);
+    else if (instruction == I_INVALID) writePlain(instruction, HALT_INVALID_OPCODE);
+    else writePlain(instruction, argumentOf(opcode));
+    pc++;
+    if (endsRun(opcode)) break;
+    if (endsBlock(opcode)) {
+      closeBlock();
+      open = false;
+    }
+  }
+  if (open) closeBlock();
+  store<u32>(code, (at + 7) & ~7, C_FREE);
+  return first;
+}
+
+/** Reads the operand of the PUSH at `pc` to SCRATCH_WORD_A, zeros beyond the end of the code; returns whether it fits 32 bits. */
+function readConstant(bytes: u32, length: u32, pc: u32): bool {
+  const n = <u32>load<u8>(bytes + pc) - PUSH0;
+  zeroWord(SCRATCH_WORD_A);
+  for (let i: u32 = 0; i < n; i++) {
+    const from = pc + 1 + i;
+    if (from < length) store<u8>(SCRATCH_WORD_A + n - 1 - i, load<u8>(bytes + from));
+  }
+  return fits64(SCRATCH_WORD_A) && load<u64>(SCRATCH_WORD_A) >> 32 == 0;
+}
+
+/** The first block of a code entry. */
+export function entryOf(code: u32): u32 {
+  const entry = load<u32>(code, C_ENTRY);
+  if (entry != 0) return entry;
+  buildJumpMap(code);
+  decodedBytes += blockSize(load<u32>(code, C_JUMPS_SIZE));
+  const first = decodeRun(code, 0);
+  store<u32>(code, first, C_ENTRY);
+  return first;
+}
+
+/** The block that the jump with its operand at `place` leads to. */
+@inline export function destinationAt(f: u32, place: u32): u32 {
+  const operand = load<u32>(place);
+  return <i32>operand > 0 ? operand : completeJump(f, place, operand & ~UNRESOLVED);
+}
+
+function completeJump(f: u32, place: u32, pc: u32): u32 {
+  const code = load<u32>(f, F_CODE);
+  const length = load<u32>(code, C_LENGTH);
+  // no destination: where a run was broken off
+  const entry = pc < length ? jumpEntry(load<u32>(code, C_JUMPS), length, pc) : 0;
+  let target = entry != 0 ? load<u32>(entry) : 0;
+  if (target == 0) target = decodeRun(code, pc);
+  store<u32>(place, target);
+  return target;
+}
+
+/** The block at a position that was computed; 0: no destination. */
+@inline export function blockAt(f: u32, pc: u32): u32 {
+  const entry = jumpEntry(load<u32>(f, F_JUMPS), load<u32>(f, F_CODE_LENGTH), pc);
+  if (entry == 0) return 0;
+  const block = load<u32>(entry);
+  return block != 0 ? block : decodeRun(load<u32>(f, F_CODE), pc);
+}
+
+/** Frees what decoding allocated. */
+export function releaseDecoded(code: u32): void {
+  if (load<u32>(code, C_ENTRY) == 0) return;
+  release(load<u32>(code, C_JUMPS), load<u32>(code, C_JUMPS_SIZE));
+  decodedBytes -= blockSize(load<u32>(code, C_JUMPS_SIZE));
+  let chunk = load<u32>(code, C_CHUNKS);
+  while (chunk != 0) {
+    const next = load<u32>(chunk);
+    decodedBytes -= load<u32>(chunk, 4);
+    release(chunk, load<u32>(chunk, 4));
+    chunk = next;
+  }
+  store<u32>(code, 0, C_ENTRY);
+}
+
+/** Which of several failures of a block's check it is: the first that executing it one by one would meet. */
+export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: i32): u32 {
+  const length = load<u32>(code, C_LENGTH);
+  const bytes = load<u32>(code, C_BYTES);
+  let pc = load<u32>(at, B_PC);
+  let gas = gasBefore;
+  let words = heightBefore;
+  let isFirst = true;
+  while (pc < length) {
+    const opcode: u32 = load<u8>(bytes + pc);
+    if (opcode == JUMPDEST && !isFirst) break;
+    isFirst = false;
+    if (words < <i32>takenBy(opcode)) return HALT_STACK_UNDERFLOW;
+    words += <i32>givenBy(opcode) - <i32>takenBy(opcode);
+    if (words > <i32>STACK_LIMIT) return HALT_STACK_OVERFLOW;
+    gas -= <i64>gasOf(opcode);
+    if (gas < 0) return HALT_OUT_OF_GAS;
+    if (endsBlock(opcode)) break;
+    pc += opcode > PUSH0 && opcode <= PUSH32 ? opcode - PUSH0 + 1 : 1;
+  }
+  return HALT_OUT_OF_GAS;
+}
