@@ -1,5 +1,5 @@
 import { bytesToHex, CodedError, equalBytes, hexToBytes } from "@rnode/primitives";
-import type { BlockId, ChainConfig, Header } from "@rnode/protocol";
+import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
 import type { ChainDatabase, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./chain-types.ts";
@@ -17,7 +17,10 @@ export interface HeadNotice {
 
 /** The canonical chain as another process writes it. Blocks that fork choice has not chosen are not in it. */
 export interface ChainReader
-  extends Pick<Chain, "config" | "genesis" | "head" | "resolve" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"> {
+  extends Pick<
+    Chain,
+    "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
+  > {
   /** Tells the listeners of `onHeadChange`. Every notice must come, in order. */
   follow(notice: HeadNotice): void;
 }
@@ -60,6 +63,12 @@ class StoredChainReader implements ChainReader {
   resolve(selector: BlockSelector): StoredBlock | undefined {
     const hash = this.#hashOf(selector);
     return hash === undefined ? undefined : this.#storedBlock(hash);
+  }
+
+  bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {
+    const hash = this.#hashOf(selector);
+    const block = hash && this.#store.readBlock(hash);
+    return hash === undefined || block === undefined ? undefined : { block, hash };
   }
 
   headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
