@@ -46,9 +46,10 @@ const section: fc.Arbitrary<Section> = fc.record({
 
 /** Bytes of an ending; `destinations` are positions of sections. */
 function endingBytes(ending: Ending, destinations: readonly number[]): number[] {
-  if (ending.kind === "fall") return [];
-  if (ending.kind === "stop") return [0x5f, 0x5f, 0x00];
-  if (ending.kind === "revert") return [0x60, 0x20, 0x5f, 0xfd];
+  if (!("section" in ending)) {
+    if (ending.kind === "fall") return [];
+    return ending.kind === "stop" ? [0x5f, 0x5f, 0x00] : [0x60, 0x20, 0x5f, 0xfd];
+  }
   const position = destinations[ending.section % destinations.length] ?? 0;
   const push = [0x61, position >> 8, position & 0xff];
   // a condition that changes: bit 0 of the gas left, divided
