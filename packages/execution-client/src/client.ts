@@ -2,16 +2,14 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import {
   type Chain,
-  create2DeployerCodeFrom,
   createSenderCache,
   type HeadChange,
   HistoryPruning,
   initGenesis,
-  newEngine,
   openChain,
   storedGenesisHash,
 } from "@rnode/chain";
-import { createRpcServer, type RpcServer, type RpcServerLimits, readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createMetrics, type Logger, type MetricFactory, noMetrics, startMetricsServer } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
@@ -19,26 +17,15 @@ import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
+import { createRpcServices, profileOf } from "./methods/create-services.ts";
 import { methodsOf } from "./methods/namespaces.ts";
-import type { RpcServices } from "./methods/services.ts";
 import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
-import type { Profile } from "./profile/profile.ts";
-import { PROFILE_G } from "./profile/profile-g.ts";
-import { PROFILE_R } from "./profile/profile-r.ts";
-import type { ReadBackend } from "./rpc/backend.ts";
-import { withBlockCache } from "./rpc/block-cache.ts";
-import { CallService } from "./rpc/call-service.ts";
-import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "./rpc/filters.ts";
-import { GasPriceOracle } from "./rpc/gas-price.ts";
-import { withPrunedHistory } from "./rpc/pruned-history.ts";
-import { SimulateService } from "./rpc/simulate-service.ts";
+import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
-import { TraceService } from "./tracing/trace-service.ts";
 
-const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
 const MIB = 1024 * 1024;
 const WEI_PER_GWEI = 10n ** 9n;
 /** Requests of the rollup node hold whole blocks. */
@@ -78,9 +65,9 @@ async function start(
   closers: (() => Promise<void> | void)[],
   close: () => Promise<void>,
 ): Promise<RunningClient> {
-  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, gpo, txpool } = options;
+  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
   const metrics = await openMetrics(options, log, closers);
-  const profile = withLogLimits(PROFILES[chainOptions.profile], rpc);
+  const profile = profileOf(options);
 
   const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
   const store = openDatabase(chainOptions.datadir);
@@ -91,7 +78,7 @@ async function start(
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   closers.push(() => senders.close());
   const chain = openChain(
-    { store, config: spec.config, senders, nowMs: Date.now },
+    { store, config: spec.config, senders, metrics, nowMs: Date.now },
     chainOptions.upgradesDir === undefined ? {} : { upgradesDir: chainOptions.upgradesDir },
   );
   isStoreOwned = false;
@@ -138,39 +125,8 @@ async function start(
     });
   }
 
-  const backend: ReadBackend = { profile, chain: withPrunedHistory(withBlockCache(chain, store), store, profile), store };
-  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
-  const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...logLimits }, Date.now);
-  const engine = newEngine(); // calls and traces take turns on it: each runs to its end before the next begins
-  engine.warmUp(); // compiled code is shared by all engines of the process
-  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs };
-  const calls = new CallService(backend, engine, callLimits);
-  const services: RpcServices = {
-    backend,
-    chain,
-    pool,
-    calls,
-    simulations: new SimulateService(backend, engine, callLimits),
-    traces: new TraceService(backend, calls, {
-      limits: {
-        maxRunning: rpc.maxTracingRequests,
-        timeoutMs: rpc.tracetimeoutMs,
-        maxBytes: rpc.maxResponseSize * MIB,
-      },
-      create2DeployerCode: create2DeployerCodeFrom(chainOptions.upgradesDir),
-    }),
-    gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
-    filters,
-    logLimits,
-    sending: {
-      acceptsConditionals: rollup.enableTxConditional,
-      defaultSyncTimeoutMs: rpc.txsyncDefaultTimeoutMs,
-      maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
-    },
-    oldestProvableBlock: () => store.storageStats().oldestProvableBlock,
-    historyBlocks: historyBlocksOf(options.history),
-    startingBlock: head.number,
-  };
+  const services = createRpcServices(options, { store, chainView: chain, chain, pool, startingBlock: head.number });
+  const { filters } = services;
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
   closers.push(pool.onPending((transactions) => filters.onPending(transactions)));
   const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
@@ -183,39 +139,7 @@ async function start(
     }),
   );
 
-  const subscriptions = ethSubscriptions(backend, pool);
-  const limits: Partial<RpcServerLimits> = {
-    maxRequestBytes: rpc.maxRequestSize * MIB,
-    maxResponseBytes: rpc.maxResponseSize * MIB,
-    maxBatchLength: rpc.maxBatchLength,
-    maxConnections: rpc.maxConnections,
-    maxSubscriptions: rpc.maxSubscriptionsPerConnection,
-  };
-  const publicServer = createRpcServer({
-    ...(http.enabled && {
-      http: {
-        host: http.addr,
-        port: http.port,
-        cors: http.corsdomain,
-        vhosts: http.vhosts,
-        methods: methodsOf(http.api, services),
-      },
-    }),
-    ...(ws.enabled && {
-      ws: {
-        host: ws.addr,
-        port: ws.port,
-        origins: ws.origins,
-        methods: methodsOf(ws.api, services),
-        subscriptions: ws.api.includes("eth") ? subscriptions : {},
-      },
-    }),
-    methods: {},
-    dialect: profile.dialect,
-    limits,
-    log,
-    metrics,
-  });
+  const publicServer = createPublicServer(options, { services, pending: pool, log, metrics });
   const { httpPort, wsPort } = await listen(publicServer, { "http.port": http.port, "ws.port": ws.port }, closers);
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
@@ -227,7 +151,7 @@ async function start(
   const engineAddress = { host: authrpc.addr, port: authrpc.port };
   const engineServer = createRpcServer({
     http: engineAddress,
-    ws: { ...engineAddress, subscriptions },
+    ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
     methods: {
       ...methodsOf(["eth", "net", "web3", "miner", "debug"], services),
@@ -240,7 +164,7 @@ async function start(
       }),
     },
     dialect: profile.dialect,
-    limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
+    limits: { ...rpcLimits(rpc), maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
     log,
     metrics,
   });
@@ -310,18 +234,6 @@ function initializeGenesis(store: ReturnType<typeof openDatabase>, spec: Awaited
   }
   initGenesis(store, genesisOfSpec(spec));
 }
-
-const orUnlimited = (limit: number | undefined, standard: number): number =>
-  limit === undefined ? standard : limit === 0 ? Number.POSITIVE_INFINITY : limit;
-
-const withLogLimits = (profile: Profile, { maxBlocksPerFilter, maxLogsPerResponse }: ClientOptions["rpc"]): Profile => ({
-  ...profile,
-  rpc: {
-    ...profile.rpc,
-    maxBlocksPerFilter: orUnlimited(maxBlocksPerFilter, profile.rpc.maxBlocksPerFilter),
-    maxLogsPerResponse: orUnlimited(maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
-  },
-});
 
 const createChainMetrics = (m: MetricFactory, head: () => number) => {
   m.gaugeOf("chain_head_block", "Number of the latest block.", head);

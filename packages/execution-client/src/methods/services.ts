@@ -1,4 +1,5 @@
 import type { Chain } from "@rnode/chain";
+import type { TransactionPool } from "@rnode/txpool";
 import type { PoolService } from "../pool/pool-service.ts";
 import type { ReadBackend } from "../rpc/backend.ts";
 import type { CallService } from "../rpc/call-service.ts";
@@ -15,11 +16,16 @@ export interface SendingOptions {
   readonly maxSyncTimeoutMs: number;
 }
 
+/** What methods use of the pool. */
+export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip"> {
+  readonly pool: Pick<TransactionPool, "get" | "nextNonce" | "content" | "counts">;
+}
+
 /** What the methods of the public namespaces work with. */
 export interface RpcServices {
   readonly backend: ReadBackend;
   readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
-  readonly pool: PoolService;
+  readonly pool: PoolAccess;
   readonly calls: CallService;
   readonly simulations: SimulateService;
   readonly traces: TraceService;

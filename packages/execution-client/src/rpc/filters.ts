@@ -21,6 +21,8 @@ export interface FilterLimits extends LogLimits {
   readonly maxFilters: number;
   /** a filter nobody polls is forgotten after this */
   readonly lifetimeMs: number;
+  /** 0 … 127: begins the ids, so that others can tell which of several registries a filter is in */
+  readonly idTag?: number | undefined;
 }
 
 export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000 } as const;
@@ -46,7 +48,7 @@ export class FilterRegistry {
       const oldest = this.#installed.keys().next();
       if (!oldest.done) this.#installed.delete(oldest.value);
     }
-    const id = `0x${randomBytes(16).toString("hex").replace(/^0+/, "")}`;
+    const id = newFilterId(this.#limits.idTag ?? 0);
     const created: Filter = kind === "logs" ? { kind, filter: filter!, pending: [] } : { kind, pending: [] };
     this.#installed.set(id, { filter: created, lastPolledMs: this.#nowMs() });
     return id;
@@ -102,6 +104,14 @@ export class FilterRegistry {
     const oldestMs = this.#nowMs() - this.#limits.lifetimeMs;
     for (const [id, { lastPolledMs }] of this.#installed) if (lastPolledMs < oldestMs) this.#installed.delete(id);
   }
+}
+
+/** Unguessable, 16 bytes: the first is the tag and a bit that keeps it from being zero. */
+const newFilterId = (tag: number): string => `0x${(0x80 + tag).toString(16)}${randomBytes(15).toString("hex")}`;
+
+/** Which registry a filter is in; undefined: in none. */
+export function tagOfFilterId(id: string): number | undefined {
+  return /^0x[89a-f][0-9a-f]{31}$/.test(id) ? Number.parseInt(id.slice(2, 4), 16) - 0x80 : undefined;
 }
 
 function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {

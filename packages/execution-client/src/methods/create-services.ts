@@ -1,0 +1,89 @@
+import { create2DeployerCodeFrom, newEngine } from "@rnode/chain";
+import type { ChainDatabase } from "@rnode/storage";
+import { type ClientOptions, historyBlocksOf } from "../options.ts";
+import type { Profile } from "../profile/profile.ts";
+import { PROFILE_G } from "../profile/profile-g.ts";
+import { PROFILE_R } from "../profile/profile-r.ts";
+import type { ReadBackend } from "../rpc/backend.ts";
+import { withBlockCache } from "../rpc/block-cache.ts";
+import { CallService } from "../rpc/call-service.ts";
+import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "../rpc/filters.ts";
+import { GasPriceOracle } from "../rpc/gas-price.ts";
+import { withPrunedHistory } from "../rpc/pruned-history.ts";
+import { SimulateService } from "../rpc/simulate-service.ts";
+import { TraceService } from "../tracing/trace-service.ts";
+import type { RpcServices } from "./services.ts";
+
+const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
+const MIB = 1024 * 1024;
+
+/** What differs between the process that owns the chain and one that reads it. */
+export interface ServiceSources {
+  readonly store: ChainDatabase;
+  readonly chainView: ReadBackend["chain"];
+  readonly chain: RpcServices["chain"];
+  readonly pool: RpcServices["pool"];
+  /** number of the head when the program started */
+  readonly startingBlock: number;
+  /** which process the filters are in */
+  readonly filterHome?: FilterHome | undefined;
+}
+
+/** One of several processes that keep filters. */
+export interface FilterHome {
+  readonly reader: number;
+  readonly count: number;
+}
+
+/** Builds what the methods work with, the same in every process that serves them. */
+export function createRpcServices(options: ClientOptions, sources: ServiceSources): RpcServices {
+  const { rpc, gpo, rollup } = options;
+  const { store, chainView, chain, pool, startingBlock, filterHome } = sources;
+  const profile = profileOf(options);
+  const backend: ReadBackend = { profile, chain: withPrunedHistory(withBlockCache(chainView, store), store, profile), store };
+  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
+  const engine = newEngine(); // calls take turns on it: each runs to its end before the next begins
+  engine.warmUp(); // compiled code is shared by all engines of the process
+  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs };
+  const calls = new CallService(backend, engine, callLimits);
+  const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
+  const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
+  return {
+    backend,
+    chain,
+    pool,
+    calls,
+    simulations: new SimulateService(backend, engine, callLimits),
+    traces: new TraceService(backend, calls, {
+      limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes: rpc.maxResponseSize * MIB },
+      create2DeployerCode: create2DeployerCodeFrom(options.chain.upgradesDir),
+    }),
+    gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
+    filters: new FilterRegistry(backend, filterLimits, Date.now),
+    logLimits,
+    sending: {
+      acceptsConditionals: rollup.enableTxConditional,
+      defaultSyncTimeoutMs: rpc.txsyncDefaultTimeoutMs,
+      maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
+    },
+    oldestProvableBlock: () => store.storageStats().oldestProvableBlock,
+    historyBlocks: historyBlocksOf(options.history),
+    startingBlock,
+  };
+}
+
+const orUnlimited = (limit: number | undefined, standard: number): number =>
+  limit === undefined ? standard : limit === 0 ? Number.POSITIVE_INFINITY : limit;
+
+/** The profile that was chosen, with the limits that were. */
+export function profileOf({ chain, rpc }: ClientOptions): Profile {
+  const profile = PROFILES[chain.profile];
+  return {
+    ...profile,
+    rpc: {
+      ...profile.rpc,
+      maxBlocksPerFilter: orUnlimited(rpc.maxBlocksPerFilter, profile.rpc.maxBlocksPerFilter),
+      maxLogsPerResponse: orUnlimited(rpc.maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
+    },
+  };
+}

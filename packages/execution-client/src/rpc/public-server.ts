@@ -1,0 +1,63 @@
+import { createRpcServer, type MethodTable, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { methodsOf } from "../methods/namespaces.ts";
+import type { RpcServices } from "../methods/services.ts";
+import type { ClientOptions } from "../options.ts";
+import { ethSubscriptions, type PendingFeed } from "./subscriptions.ts";
+
+const MIB = 1024 * 1024;
+
+export interface PublicServerDependencies {
+  readonly services: RpcServices;
+  readonly pending: PendingFeed;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  /** sockets that are bound already */
+  readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
+  /** Decides where a method runs. */
+  readonly route?: ((methods: MethodTable) => MethodTable) | undefined;
+  /** processes that share the listeners */
+  readonly processes?: number | undefined;
+}
+
+/** The listeners of `--http` and `--ws`. */
+export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
+  const { services, pending, log, metrics, fds, route = (methods) => methods, processes = 1 } = dependencies;
+  const limits = rpcLimits(rpc);
+  return createRpcServer({
+    ...(http.enabled && {
+      http: {
+        host: http.addr,
+        port: http.port,
+        cors: http.corsdomain,
+        vhosts: http.vhosts,
+        methods: route(methodsOf(http.api, services)),
+        fd: fds?.http,
+      },
+    }),
+    ...(ws.enabled && {
+      ws: {
+        host: ws.addr,
+        port: ws.port,
+        origins: ws.origins,
+        methods: route(methodsOf(ws.api, services)),
+        subscriptions: ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {},
+        fd: fds?.ws,
+      },
+    }),
+    methods: {},
+    dialect: services.backend.profile.dialect,
+    limits: { ...limits, maxConnections: Math.ceil(rpc.maxConnections / processes) },
+    log,
+    metrics,
+  });
+}
+
+/** Of every listener. */
+export const rpcLimits = (rpc: ClientOptions["rpc"]): Partial<RpcServerLimits> => ({
+  maxRequestBytes: rpc.maxRequestSize * MIB,
+  maxResponseBytes: rpc.maxResponseSize * MIB,
+  maxBatchLength: rpc.maxBatchLength,
+  maxConnections: rpc.maxConnections,
+  maxSubscriptions: rpc.maxSubscriptionsPerConnection,
+});
