@@ -1,4 +1,4 @@
-// Compiles assembly/ to build/engine.wasm, which carries the module of assembly/precompiles in a custom section.
+// Compiles assembly/ to build/engine.wasm, which carries the modules of assembly/precompiles and assembly/bls12-381 in custom sections.
 // Deterministic: the same sources and compiler give the same bytes.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +11,8 @@ const compiler = require.resolve("assemblyscript/dist/asc.js", { paths: [package
 const asc = (await import(pathToFileURL(compiler))).default;
 
 const target = join("build", "engine.wasm");
-const precompiles = join("build", "precompiles.wasm");
+const temporary = (name) => join("build", `${name}.${process.pid}.wasm`);
+const fresh = temporary("engine");
 mkdirSync(join(packageFolder, "build"), { recursive: true });
 const started = process.hrtime.bigint();
 
@@ -34,13 +35,18 @@ async function compile(options) {
 
 await compile([
   join("assembly", "precompiles", "precompiles.ts"),
-  ...["--outFile", precompiles],
+  ...["--outFile", temporary("precompiles")],
   // static data below the buffer of inputs and outputs
   ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "2", "--maximumMemory", "8192"],
 ]);
 await compile([
+  join("assembly", "bls12-381", "bls12-381.ts"),
+  ...["--outFile", temporary("bls12-381"), "--enable", "simd"],
+  ...["--memoryBase", "1024", "--initialMemory", "5", "--maximumMemory", "8192"],
+]);
+await compile([
   join("assembly", "engine.ts"),
-  ...["--outFile", `${target}.new`, "--enable", "simd"],
+  ...["--outFile", fresh, "--enable", "simd"],
   // static data below the fixed areas of assembly/layout.ts; linear memory starts just above them and grows
   ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "592", "--maximumMemory", "32768"],
   ...(process.argv.includes("--text") ? ["--textFile", join("build", "engine.wat")] : []),
@@ -55,14 +61,16 @@ function lengthBytes(length) {
   }
 }
 
-const name = Buffer.from("precompiles");
-const content = Buffer.concat([lengthBytes(name.length), name, readFileSync(join(packageFolder, precompiles))]);
-const engine = readFileSync(join(packageFolder, `${target}.new`));
-writeFileSync(
-  join(packageFolder, `${target}.new`),
-  Buffer.concat([engine, Buffer.from([0]), lengthBytes(content.length), content]),
-);
-renameSync(join(packageFolder, `${target}.new`), join(packageFolder, target));
-rmSync(join(packageFolder, precompiles));
+/** A custom section that holds the module compiled to temporary(name) */
+function section(title) {
+  const name = Buffer.from(title);
+  const content = Buffer.concat([lengthBytes(name.length), name, readFileSync(join(packageFolder, temporary(title)))]);
+  rmSync(join(packageFolder, temporary(title)));
+  return Buffer.concat([Buffer.from([0]), lengthBytes(content.length), content]);
+}
+
+const engine = readFileSync(join(packageFolder, fresh));
+writeFileSync(join(packageFolder, fresh), Buffer.concat([engine, section("precompiles"), section("bls12-381")]));
+renameSync(join(packageFolder, fresh), join(packageFolder, target));
 const size = readFileSync(join(packageFolder, target)).length;
 console.log(`engine.wasm: ${size} bytes in ${(Number(process.hrtime.bigint() - started) / 1e9).toFixed(1)} s`);

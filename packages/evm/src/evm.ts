@@ -1,7 +1,7 @@
 import type { BlockRules } from "@rnode/protocol";
 import { EngineBlock } from "./block.ts";
 import { EngineInstance } from "./engine/host.ts";
-import { type EvmModule, instantiatePrecompiles } from "./engine/module.ts";
+import type { EvmModule } from "./engine/module.ts";
 import type { BlockEnvironment, BlockExecution } from "./execution.ts";
 import { Arithmetic } from "./precompiles/arithmetic.ts";
 import { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evaluation.ts";
@@ -55,7 +55,7 @@ class Engine implements EvmEngine {
 
   constructor(module: EvmModule, options: EvmOptions) {
     this.#module = module;
-    this.#arithmetic = new Arithmetic(instantiatePrecompiles(module));
+    this.#arithmetic = new Arithmetic(module);
     this.#options = options;
     this.#instance = this.#newInstance();
   }

@@ -1,3 +1,5 @@
+import type { BufferExports } from "../precompiles/wasm-buffer.ts";
+
 /** The little of the WebAssembly interface that is needed; the global is not in the language's own library. */
 interface WebAssemblyApi {
   readonly Module: {
@@ -13,17 +15,32 @@ export interface EvmModule {
   readonly wasm: object;
   /** the module of assembly/precompiles: it has a memory of its own */
   readonly precompiles: object;
+  /** the module of assembly/bls12-381, compiled when it is first wanted */
+  readonly bls12381: () => object;
 }
 
-/** Section of engine.wasm that holds the second module whole, so that there is one file to ship and load. */
+/** Sections of engine.wasm that hold the other modules whole, so that there is one file to ship and load. */
 const PRECOMPILES_SECTION = "precompiles";
+const BLS12_381_SECTION = "bls12-381";
 
 /** Compiles the engine (`@rnode/evm/engine.wasm`). */
 export function compileEvm(wasmBytes: Uint8Array): EvmModule {
   const wasm = new WebAssembly.Module(wasmBytes);
-  const [section] = WebAssembly.Module.customSections(wasm, PRECOMPILES_SECTION);
-  if (section === undefined) throw new Error("engine.wasm is of an older version: build it again (scripts/build-engine.mjs)");
-  return { wasm, precompiles: new WebAssembly.Module(new Uint8Array(section)) };
+  const section = (name: string): Uint8Array => {
+    const [content] = WebAssembly.Module.customSections(wasm, name);
+    if (content === undefined) throw new Error("engine.wasm is of an older version: build it again (scripts/build-engine.mjs)");
+    return new Uint8Array(content);
+  };
+  const bls12381Bytes = section(BLS12_381_SECTION);
+  let bls12381: object | undefined;
+  return {
+    wasm,
+    precompiles: new WebAssembly.Module(section(PRECOMPILES_SECTION)),
+    bls12381: () => {
+      bls12381 ??= new WebAssembly.Module(bls12381Bytes);
+      return bls12381;
+    },
+  };
 }
 
 /** Pointers and lengths are u32 as numbers, u64 and i64 bigints. See assembly/engine.ts. */
@@ -67,10 +84,7 @@ export function instantiate(module: EvmModule, host: Record<string, unknown>): E
 }
 
 /** Pointers and lengths are u32. See assembly/precompiles/precompiles.ts. */
-export interface PrecompileExports {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  buffer(): number;
-  reserve(bytes: number): number;
+export interface PrecompileExports extends BufferExports {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
@@ -78,6 +92,22 @@ export interface PrecompileExports {
   p256Verify(bytes: number): number;
 }
 
+/** See assembly/bls12-381/bls12-381.ts. All return 0 for an input that is to be refused. */
+export interface Bls12381Exports extends BufferExports {
+  g1Add(bytes: number): number;
+  g1Msm(bytes: number, count: number): number;
+  g2Add(bytes: number): number;
+  g2Msm(bytes: number, count: number): number;
+  /** 2 when the product is one, 1 when it is not */
+  pairing(bytes: number, count: number): number;
+  mapFpToG1(bytes: number): number;
+  mapFp2ToG2(bytes: number): number;
+}
+
 export function instantiatePrecompiles(module: EvmModule): PrecompileExports {
   return new WebAssembly.Instance(module.precompiles, {}).exports as PrecompileExports;
+}
+
+export function instantiateBls12381(module: EvmModule): Bls12381Exports {
+  return new WebAssembly.Instance(module.bls12381(), {}).exports as Bls12381Exports;
 }

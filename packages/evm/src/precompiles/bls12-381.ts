@@ -1,115 +1,53 @@
-import { bls12_381 } from "@noble/curves/bls12-381.js";
-import { bigintToBytes, bytesToBigint, concatBytes, isZeroBytes } from "@rnode/primitives";
+import type { Bls12381Exports } from "../engine/module.ts";
+import type { Arithmetic } from "./arithmetic.ts";
 import { G1_DISCOUNTS, G2_DISCOUNTS } from "./bls12-381-discounts.ts";
 import { type Precompile, UNPAYABLE } from "./precompile.ts";
 
-/** BLS12-381 precompiles 0x0b … 0x11. Spec: EIP-2537. A field element is 64 bytes of which the first 16 are zero. */
-
-const { Fp, Fp2, Fp12, Fr } = bls12_381.fields;
-const G1 = bls12_381.G1.Point;
-const G2 = bls12_381.G2.Point;
-type PointG1 = InstanceType<typeof G1>;
-type PointG2 = InstanceType<typeof G2>;
-
+/**
+ * BLS12-381 precompiles 0x0b … 0x11. Spec: EIP-2537. Field elements are 64 bytes, points of G1 128 bytes, of G2 256 bytes; what they must satisfy is
+ * checked in assembly/bls12-381.
+ */
 const FIELD_BYTES = 64;
 const G1_BYTES = 128;
 const G2_BYTES = 256;
 const SCALAR_BYTES = 32;
-const CURVE_B = 4n;
-const TWIST_B = Fp2.fromBigTuple([4n, 4n]);
+const PAIR_BYTES = G1_BYTES + G2_BYTES;
 
-function fieldElement(bytes: Uint8Array): bigint | undefined {
-  if (!isZeroBytes(bytes.subarray(0, 16))) return undefined;
-  const value = bytesToBigint(bytes.subarray(16, FIELD_BYTES));
-  return value < Fp.ORDER ? value : undefined;
+/** Longest inputs that are accepted: OP Stack limits (protocol/01 §8). */
+export interface BlsLimits {
+  readonly g1MsmBytes: number;
+  readonly g2MsmBytes: number;
+  readonly pairingBytes: number;
 }
 
-function extensionElement(bytes: Uint8Array) {
-  const c0 = fieldElement(bytes.subarray(0, FIELD_BYTES));
-  const c1 = fieldElement(bytes.subarray(FIELD_BYTES, 2 * FIELD_BYTES));
-  return c0 === undefined || c1 === undefined ? undefined : Fp2.fromBigTuple([c0, c1]);
-}
-
-/** A point on the curve (infinity is zeros), and of the subgroup when that is asked for. */
-function pointG1(bytes: Uint8Array, inSubgroup: boolean): PointG1 | undefined {
-  const x = fieldElement(bytes.subarray(0, FIELD_BYTES));
-  const y = fieldElement(bytes.subarray(FIELD_BYTES, G1_BYTES));
-  if (x === undefined || y === undefined) return undefined;
-  if (x === 0n && y === 0n) return G1.ZERO;
-  if (Fp.sqr(y) !== Fp.add(Fp.mul(Fp.sqr(x), x), CURVE_B)) return undefined;
-  const point = G1.fromAffine({ x, y });
-  return !inSubgroup || point.isTorsionFree() ? point : undefined;
-}
-
-function pointG2(bytes: Uint8Array, inSubgroup: boolean): PointG2 | undefined {
-  const x = extensionElement(bytes.subarray(0, 2 * FIELD_BYTES));
-  const y = extensionElement(bytes.subarray(2 * FIELD_BYTES, G2_BYTES));
-  if (x === undefined || y === undefined) return undefined;
-  if (Fp2.is0(x) && Fp2.is0(y)) return G2.ZERO;
-  if (!Fp2.eql(Fp2.sqr(y), Fp2.add(Fp2.mul(Fp2.sqr(x), x), TWIST_B))) return undefined;
-  const point = G2.fromAffine({ x, y });
-  return !inSubgroup || point.isTorsionFree() ? point : undefined;
-}
-
-interface Affine<F> {
-  readonly x: F;
-  readonly y: F;
-}
-
-const encodeField = (value: bigint): Uint8Array => bigintToBytes(value, FIELD_BYTES);
-
-function encodeG1({ x, y }: Affine<bigint>): Uint8Array {
-  return concatBytes(encodeField(x), encodeField(y));
-}
-
-function encodeG2({ x, y }: Affine<{ readonly c0: bigint; readonly c1: bigint }>): Uint8Array {
-  return concatBytes(encodeField(x.c0), encodeField(x.c1), encodeField(y.c0), encodeField(y.c1));
-}
-
-/** What both groups have in common for addition and multi-scalar multiplication. */
-interface Group<P> {
-  readonly pointBytes: number;
-  readonly decode: (bytes: Uint8Array, inSubgroup: boolean) => P | undefined;
-  readonly encode: (point: P) => Uint8Array;
-  readonly zero: P;
-  readonly add: (a: P, b: P) => P;
-  /** scalar not 0 */
-  readonly multiply: (point: P, scalar: bigint) => P;
-}
-
-const GROUP_1: Group<PointG1> = {
-  pointBytes: G1_BYTES,
-  decode: pointG1,
-  encode: (point) => encodeG1(point.toAffine()),
-  zero: G1.ZERO,
-  add: (a, b) => a.add(b),
-  multiply: (point, scalar) => point.multiplyUnsafe(scalar),
-};
-
-const GROUP_2: Group<PointG2> = {
-  pointBytes: G2_BYTES,
-  decode: pointG2,
-  encode: (point) => encodeG2(point.toAffine()),
-  zero: G2.ZERO,
-  add: (a, b) => a.add(b),
-  multiply: (point, scalar) => point.multiplyUnsafe(scalar),
-};
-
-function addition<P>(group: Group<P>, gas: bigint): Precompile {
-  const { pointBytes } = group;
+/** An input of one length, an output of one length. */
+function fixed(
+  arithmetic: Arithmetic,
+  gas: bigint,
+  name: "g1Add" | "g2Add" | "mapFpToG1" | "mapFp2ToG2",
+  inputBytes: number,
+  outputBytes: number,
+): Precompile {
   return {
     gas: () => gas,
     run(input) {
-      if (input.length !== 2 * pointBytes) return undefined;
-      const a = group.decode(input.subarray(0, pointBytes), false);
-      const b = group.decode(input.subarray(pointBytes), false);
-      return a === undefined || b === undefined ? undefined : group.encode(group.add(a, b));
+      if (input.length !== inputBytes) return undefined;
+      const { bls12381 } = arithmetic;
+      bls12381.write(input, inputBytes);
+      return bls12381.exports[name](bls12381.start) === 0 ? undefined : bls12381.read(outputBytes);
     },
   };
 }
 
-function multiplication<P>(group: Group<P>, gas: number, discounts: readonly number[], maxBytes: number): Precompile {
-  const { pointBytes } = group;
+interface Multiplication {
+  readonly name: "g1Msm" | "g2Msm";
+  readonly pointBytes: number;
+  readonly gas: number;
+  readonly discounts: readonly number[];
+  readonly maxBytes: number;
+}
+
+function multiplication(arithmetic: Arithmetic, { name, pointBytes, gas, discounts, maxBytes }: Multiplication): Precompile {
   const itemBytes = pointBytes + SCALAR_BYTES;
   return {
     gas(input) {
@@ -121,70 +59,41 @@ function multiplication<P>(group: Group<P>, gas: number, discounts: readonly num
     },
     run(input) {
       if (input.length === 0 || input.length % itemBytes !== 0) return undefined;
-      let sum = group.zero;
-      for (let at = 0; at < input.length; at += itemBytes) {
-        const point = group.decode(input.subarray(at, at + pointBytes), true);
-        if (point === undefined) return undefined;
-        const scalar = bytesToBigint(input.subarray(at + pointBytes, at + itemBytes)) % Fr.ORDER;
-        if (scalar !== 0n && point !== group.zero) sum = group.add(sum, group.multiply(point, scalar));
-      }
-      return group.encode(sum);
+      const { bls12381 } = arithmetic;
+      bls12381.write(input, input.length);
+      const run: Bls12381Exports["g1Msm"] = bls12381.exports[name];
+      return run(bls12381.start, input.length / itemBytes) === 0 ? undefined : bls12381.read(pointBytes);
     },
   };
 }
 
-const PAIR_BYTES = G1_BYTES + G2_BYTES;
-
-function pairing(input: Uint8Array): Uint8Array | undefined {
-  if (input.length === 0 || input.length % PAIR_BYTES !== 0) return undefined;
-  const pairs: { g1: PointG1; g2: PointG2 }[] = [];
-  for (let at = 0; at < input.length; at += PAIR_BYTES) {
-    const g1 = pointG1(input.subarray(at, at + G1_BYTES), true);
-    if (g1 === undefined) return undefined;
-    const g2 = pointG2(input.subarray(at + G1_BYTES, at + PAIR_BYTES), true);
-    if (g2 === undefined) return undefined;
-    if (g1 !== G1.ZERO && g2 !== G2.ZERO) pairs.push({ g1, g2 });
-  }
-  const output = new Uint8Array(32);
-  if (pairs.length === 0 || Fp12.eql(bls12_381.pairingBatch(pairs), Fp12.ONE)) output[31] = 1;
-  return output;
-}
-
-/** Longest inputs that are accepted: OP Stack limits (protocol/01 §8). */
-export interface BlsLimits {
-  readonly g1MsmBytes: number;
-  readonly g2MsmBytes: number;
-  readonly pairingBytes: number;
+function pairing(arithmetic: Arithmetic, maxBytes: number): Precompile {
+  return {
+    gas: (input) => (input.length > maxBytes ? UNPAYABLE : BigInt(37_700 + 32_600 * Math.floor(input.length / PAIR_BYTES))),
+    run(input) {
+      if (input.length === 0 || input.length % PAIR_BYTES !== 0) return undefined;
+      const { bls12381 } = arithmetic;
+      bls12381.write(input, input.length);
+      const result = bls12381.exports.pairing(bls12381.start, input.length / PAIR_BYTES);
+      if (result === 0) return undefined;
+      const output = new Uint8Array(32);
+      output[31] = result - 1;
+      return output;
+    },
+  };
 }
 
 /** The seven contracts from 0x0b on, in order. */
-export function bls12381Precompiles(limits: BlsLimits): readonly Precompile[] {
+export function bls12381Precompiles(arithmetic: Arithmetic, limits: BlsLimits): readonly Precompile[] {
+  const g1 = { name: "g1Msm", pointBytes: G1_BYTES, gas: 12_000, discounts: G1_DISCOUNTS, maxBytes: limits.g1MsmBytes } as const;
+  const g2 = { name: "g2Msm", pointBytes: G2_BYTES, gas: 22_500, discounts: G2_DISCOUNTS, maxBytes: limits.g2MsmBytes } as const;
   return [
-    addition(GROUP_1, 375n),
-    multiplication(GROUP_1, 12_000, G1_DISCOUNTS, limits.g1MsmBytes),
-    addition(GROUP_2, 600n),
-    multiplication(GROUP_2, 22_500, G2_DISCOUNTS, limits.g2MsmBytes),
-    {
-      gas: (input) =>
-        input.length > limits.pairingBytes ? UNPAYABLE : BigInt(37_700 + 32_600 * Math.floor(input.length / PAIR_BYTES)),
-      run: pairing,
-    },
-    {
-      gas: () => 5500n,
-      run(input) {
-        if (input.length !== FIELD_BYTES) return undefined;
-        const element = fieldElement(input);
-        // The library wants the bare number where the field has no extension; its types say an array.
-        return element === undefined ? undefined : encodeG1(bls12_381.G1.mapToCurve(element as unknown as bigint[]));
-      },
-    },
-    {
-      gas: () => 23_800n,
-      run(input) {
-        if (input.length !== 2 * FIELD_BYTES) return undefined;
-        const element = extensionElement(input);
-        return element === undefined ? undefined : encodeG2(bls12_381.G2.mapToCurve([element.c0, element.c1]));
-      },
-    },
+    fixed(arithmetic, 375n, "g1Add", 2 * G1_BYTES, G1_BYTES),
+    multiplication(arithmetic, g1),
+    fixed(arithmetic, 600n, "g2Add", 2 * G2_BYTES, G2_BYTES),
+    multiplication(arithmetic, g2),
+    pairing(arithmetic, limits.pairingBytes),
+    fixed(arithmetic, 5500n, "mapFpToG1", FIELD_BYTES, G1_BYTES),
+    fixed(arithmetic, 23_800n, "mapFp2ToG2", 2 * FIELD_BYTES, G2_BYTES),
   ];
 }

@@ -2,12 +2,11 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { bigintToBytes, concatBytes, hexToBytes } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instantiatePrecompiles } from "../engine/module.ts";
 import { engineModule } from "../testing/engine.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { bn254Add, bn254Multiply, bn254Pairing, splitScalar } from "./bn254.ts";
 
-const arithmetic = new Arithmetic(instantiatePrecompiles(engineModule));
+const arithmetic = new Arithmetic(engineModule);
 const add = bn254Add(arithmetic, true);
 const multiply = bn254Multiply(arithmetic, true);
 const pairing = bn254Pairing(arithmetic, true, Number.MAX_SAFE_INTEGER);

@@ -29,7 +29,7 @@ export const bn254Add = (arithmetic: Arithmetic, isIstanbul: boolean): Precompil
   gas: () => (isIstanbul ? 150n : 500n),
   run(input) {
     arithmetic.write(input, 2 * POINT_BYTES);
-    return arithmetic.exports.bn254Add(arithmetic.buffer) === 0 ? undefined : arithmetic.read(POINT_BYTES);
+    return arithmetic.exports.bn254Add(arithmetic.start) === 0 ? undefined : arithmetic.read(POINT_BYTES);
   },
 });
 
@@ -42,7 +42,7 @@ export const bn254Multiply = (arithmetic: Arithmetic, isIstanbul: boolean): Prec
     arithmetic.writeNumber(magnitude(k1), POINT_BYTES);
     arithmetic.writeNumber(magnitude(k2), POINT_BYTES + 24);
     const signs = (k1 < 0n ? 1 : 0) | (k2 < 0n ? 2 : 0);
-    return arithmetic.exports.bn254Multiply(arithmetic.buffer, signs) === 0 ? undefined : arithmetic.read(POINT_BYTES);
+    return arithmetic.exports.bn254Multiply(arithmetic.start, signs) === 0 ? undefined : arithmetic.read(POINT_BYTES);
   },
 });
 
@@ -54,7 +54,7 @@ function pairing(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefi
   output[31] = 1;
   if (input.length === 0) return output;
   arithmetic.write(input, input.length);
-  const result = arithmetic.exports.bn254Pairing(arithmetic.buffer, input.length / PAIR_BYTES);
+  const result = arithmetic.exports.bn254Pairing(arithmetic.start, input.length / PAIR_BYTES);
   if (result < 0) return undefined;
   output[31] = result;
   return output;

@@ -1,12 +1,11 @@
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instantiatePrecompiles } from "../engine/module.ts";
 import { engineModule } from "../testing/engine.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { modexpBerlin, modexpByzantium, modexpOsaka } from "./modexp.ts";
 
-const arithmetic = new Arithmetic(instantiatePrecompiles(engineModule));
+const arithmetic = new Arithmetic(engineModule);
 const berlin = modexpBerlin(arithmetic);
 
 const word = (value: number) => bigintToBytes(BigInt(value), 32);

@@ -2,12 +2,11 @@ import { p256 } from "@noble/curves/nist.js";
 import { bigintToBytes, bytesToBigint, concatBytes } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { instantiatePrecompiles } from "../engine/module.ts";
 import { engineModule } from "../testing/engine.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { p256Verify } from "./p256.ts";
 
-const verify = p256Verify(new Arithmetic(instantiatePrecompiles(engineModule)), 3450n);
+const verify = p256Verify(new Arithmetic(engineModule), 3450n);
 const { Fn, Fp } = p256.Point;
 const word = (value: bigint) => bigintToBytes(value, 32);
 const isValid = (input: Uint8Array) => verify.run(input)?.length === 32;

@@ -10,7 +10,7 @@ export const p256Verify = (arithmetic: Arithmetic, gas: bigint): Precompile => (
   run(input) {
     if (input.length !== INPUT_BYTES) return NOTHING;
     arithmetic.write(input, INPUT_BYTES);
-    if (arithmetic.exports.p256Verify(arithmetic.buffer) === 0) return NOTHING;
+    if (arithmetic.exports.p256Verify(arithmetic.start) === 0) return NOTHING;
     const output = new Uint8Array(32);
     output[31] = 1;
     return output;

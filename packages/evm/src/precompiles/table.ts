@@ -1,5 +1,5 @@
 import { type BlockRules, type EvmFork, isEvmForkAtLeast, isOpForkAtLeast, type OpFork } from "@rnode/protocol";
-import { type EvmModule, instantiatePrecompiles } from "../engine/module.ts";
+import type { EvmModule } from "../engine/module.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 import { bn254Add, bn254Multiply, bn254Pairing } from "./bn254.ts";
@@ -60,7 +60,7 @@ export function createPrecompiles(
   }
   if (isAtLeast("prague")) {
     last = 0x11;
-    for (const [index, precompile] of bls12381Precompiles(blsLimits(op)).entries()) table.set(0x0b + index, precompile);
+    for (const [index, precompile] of bls12381Precompiles(arithmetic, blsLimits(op)).entries()) table.set(0x0b + index, precompile);
   }
   const isOsaka = isAtLeast("osaka");
   const hasP256 = isOsaka || (op !== undefined && isOpForkAtLeast(op, "fjord"));
@@ -70,5 +70,5 @@ export function createPrecompiles(
 
 /** The precompiles alone, on an instance of their own: for measuring and testing them without an engine around. */
 export function createPrecompileTable(module: EvmModule, rules: Pick<BlockRules, "evm" | "op">, kzg: KzgVerifier): PrecompileTable {
-  return createPrecompiles(rules, kzg, new Arithmetic(instantiatePrecompiles(module))).table;
+  return createPrecompiles(rules, kzg, new Arithmetic(module)).table;
 }
