@@ -42,12 +42,19 @@ export function requireBlock({ chain, profile }: ReadBackend, selector: BlockSel
 
 export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytesToHex(hash), number: header.number });
 
-/** State after a block. @throws {RpcError} block not found, state not retained */
+/** By what `headerOf` gives for the head, as long as it is the head: the same object, where the chain is seen through the block cache. */
+const headStates = new WeakMap<HeaderAt, HeaderAt & { readonly state: StateView }>();
+
+/** State after a block; the same object for the same head. @throws {RpcError} block not found, state not retained */
 export function requireState(backend: ReadBackend, selector: BlockSelector): HeaderAt & { readonly state: StateView } {
   const at = requireHeader(backend, selector);
+  const known = headStates.get(at);
+  if (known !== undefined) return known;
   const state = backend.chain.stateAt(blockIdOf(at));
   if (state === undefined) throw rpcError(backend.profile.errors.stateUnavailable(selector, at.header));
-  return { ...at, state };
+  const found = { ...at, state };
+  if (selector.kind === "tag" && selector.tag === "latest") headStates.set(at, found);
+  return found;
 }
 
 export const rulesAt = ({ chain }: ReadBackend, header: Header): BlockRules => rulesOfBlock(chain.config, header);

@@ -6,9 +6,11 @@ const EXPECTED = `a block number as hex quantity, or one of ${TAGS.join(", ")}`;
 
 export const LATEST: BlockSelector = { kind: "tag", tag: "latest" };
 
+const TAG_SELECTORS: ReadonlyMap<unknown, BlockSelector> = new Map(TAGS.map((tag) => [tag, { kind: "tag", tag }]));
+
 function tagOrNumber(value: unknown): BlockSelector | undefined {
-  const tag = TAGS.find((name) => name === value);
-  if (tag !== undefined) return { kind: "tag", tag };
+  const tagged = TAG_SELECTORS.get(value);
+  if (tagged !== undefined) return tagged;
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,16}$/.test(value)) return undefined;
   return { kind: "number", number: countShape.parse(value) };
 }

@@ -1,4 +1,4 @@
-import { type BlockSelector, blockEnvironment } from "@rnode/chain";
+import { type BlockSelector, blockEnvironment, newEngine } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
@@ -8,6 +8,7 @@ import type { CallFault } from "../profile/profile.ts";
 import { AccessListTracer } from "../tracing/access-list-tracer.ts";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "./backend.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "./call-request.ts";
+import { HeadBlock } from "./head-block.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { revertReason } from "./revert-reason.ts";
 import { withTimeLimit } from "./time-limit.ts";
@@ -59,17 +60,36 @@ export class CallService {
   readonly #backend: ReadBackend;
   readonly #engine: EvmEngine;
   readonly #limits: CallLimits;
+  readonly #headEngine = newEngine();
+  readonly #head: HeadBlock;
 
   constructor(backend: ReadBackend, engine: EvmEngine, limits: CallLimits) {
     this.#backend = backend;
     this.#engine = engine;
     this.#limits = limits;
+    this.#head = new HeadBlock(backend, this.#headEngine, limits.gasCap);
   }
 
   /** `eth_call`: the output. @throws {RpcError} */
   call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
+    const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
+    if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(request, selector);
     const { execution, message } = this.prepare(request, selector, overrides);
     const outcome = this.#limited(() => execution.call(message));
+    if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
+    return outcome.output;
+  }
+
+  #callHead(request: CallRequest, selector: BlockSelector): Uint8Array {
+    const execution = this.#head.execution(requireState(this.#backend, selector));
+    const message = this.message(execution, request);
+    let outcome: CallOutcome;
+    try {
+      outcome = withTimeLimit(this.#headEngine, this.#limits.timeoutMs, this.#backend.profile, () => execution.call(message));
+    } catch (error) {
+      this.#head.drop();
+      throw error;
+    }
     if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
     return outcome.output;
   }
@@ -213,6 +233,9 @@ export class CallService {
     return this.#refuse({ kind: "halt", halt, gasLimit });
   }
 }
+
+const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): boolean =>
+  gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined;
 
 /** Code 3, the reason where there is one, and the data. */
 export function revertError(output: Uint8Array): RpcError {
