@@ -56,7 +56,12 @@ export interface ForkchoiceState {
 }
 
 /** Why a fork choice was refused before anything changed. */
-export type ForkchoiceFault = "safe-not-available" | "safe-not-canonical" | "finalized-not-available" | "finalized-not-canonical";
+export type ForkchoiceFault =
+  | "reorganisation-too-deep"
+  | "safe-not-available"
+  | "safe-not-canonical"
+  | "finalized-not-available"
+  | "finalized-not-canonical";
 
 /** Why payload attributes were refused. The fork choice itself has been applied. Spec: protocol/01 §12, §13 */
 export type AttributesFault =

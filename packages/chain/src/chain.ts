@@ -167,6 +167,7 @@ class StoredChain implements Chain {
     const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
     // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it. Spec: protocol/01 §14
     if (isRewind && this.config.optimism === undefined) return updated(valid);
+    if (this.#isTooDeep(branch.forkPoint)) return { kind: "invalid-state", reason: "reorganisation-too-deep" };
     this.#moveHead(branch, labels.labels);
     if (attributes === undefined) return updated(valid);
 
@@ -346,6 +347,13 @@ class StoredChain implements Chain {
       labels[label] = { hash: hashHex, number };
     }
     return { kind: "labels", labels };
+  }
+
+  /** What the blocks above it replaced is not stored any more, or what a head must have. */
+  #isTooDeep({ number, hash }: BlockId): boolean {
+    if (hash === this.head().hash) return false;
+    const retained = this.#store.retainedHistory();
+    return retained !== undefined && number < Math.max(retained.oldestProof, retained.oldestReceipts);
   }
 
   #moveHead({ forkPoint, blocks }: Branch, labels: Labels): void {

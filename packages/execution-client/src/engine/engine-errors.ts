@@ -7,6 +7,7 @@ const ENGINE_ERRORS = {
   "invalid-attributes": { code: -38003, message: "Invalid payload attributes" },
   "too-large": { code: -38004, message: "Too large request" },
   "unsupported-fork": { code: -38005, message: "Unsupported fork" },
+  "too-deep": { code: -38006, message: "Too deep reorg" },
   "invalid-params": { code: INVALID_PARAMS, message: "Invalid parameters" },
 } as const satisfies Record<string, RpcErrorBody>;
 

@@ -150,7 +150,8 @@ const errors: ErrorTable = {
   invalidTracerConfig: (detail) => failed(`invalid tracer config: ${detail}`),
   attributes: (fault, reason) =>
     fault === "transaction-undecodable" ? failed(reason) : engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),
-  forkchoice: (fault) => engineError("invalid-forkchoice", FORKCHOICE_TEXTS[fault]),
+  forkchoice: (fault) =>
+    fault === "reorganisation-too-deep" ? engineError("too-deep") : engineError("invalid-forkchoice", FORKCHOICE_TEXTS[fault]),
 };
 
 /** The legacy Geth-like answers. */

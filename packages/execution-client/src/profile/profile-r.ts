@@ -153,7 +153,7 @@ const errors: ErrorTable = {
       ? engineError("invalid-attributes", reason)
       : { code: INVALID_PARAMS, message: "Invalid params", data: { err: name } };
   },
-  forkchoice: (fault) => engineError("invalid-forkchoice", fault),
+  forkchoice: (fault) => (fault === "reorganisation-too-deep" ? engineError("too-deep") : engineError("invalid-forkchoice", fault)),
 };
 
 /** The Reth-like answers. */
