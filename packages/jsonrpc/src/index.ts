@@ -1,4 +1,5 @@
 export * from "./dialect.ts";
+export { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 export type { HealthReport } from "./http-listener.ts";
 export * from "./json-text.ts";
 export * from "./jwt.ts";

@@ -9,7 +9,7 @@ export interface MetricsServer {
 
 /** Serves `GET /metrics`. @throws the listen error (EADDRINUSE…) */
 export async function startMetricsServer(
-  metrics: Metrics,
+  metrics: Pick<Metrics, "expose">,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<MetricsServer> {
   const server = createServer((request, response) => {

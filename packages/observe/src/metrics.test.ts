@@ -39,6 +39,28 @@ describe("metrics", () => {
     ]);
   });
 
+  it("exposes those of several processes together", async () => {
+    const own = createMetrics({ prefix: "z_" });
+    declare(own).plain.add(1);
+    const other = createMetrics({ prefix: "z_", labels: { reader: "1" } });
+    const { plain, step, batches } = declare(other);
+    plain.add(5);
+    step.observe(0.5);
+    batches.inc({ verdict: "drop" });
+    const { body } = await own.expose([structuredClone(await other.collect())]);
+    const lines = body.split("\n");
+    for (const line of [
+      "z_plain_total 1",
+      'z_plain_total{reader="1"} 5',
+      'z_batches_total{verdict="drop",reader="1"} 1',
+      'z_step_seconds_bucket{le="1",reader="1"} 1',
+      'z_step_seconds_count{reader="1"} 1',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(lines.filter((line) => line === "# TYPE z_plain_total counter")).toHaveLength(1);
+  });
+
   it("does nothing when off", () => {
     const { batches, head, step } = declare(noMetrics);
     batches.inc({ verdict: "accept" });

@@ -47,16 +47,26 @@ export interface MetricDescription {
 export interface Metrics extends MetricFactory {
   /** in order of declaration; the process's own metrics are not listed */
   readonly descriptions: readonly MetricDescription[];
-  /** Prometheus text exposition format. */
-  expose(): Promise<{ readonly contentType: string; readonly body: string }>;
+  /** Prometheus text exposition format. @param others of other processes, told apart by their labels */
+  expose(others?: readonly CollectedMetrics[]): Promise<{ readonly contentType: string; readonly body: string }>;
+  /** For another process to expose. Plain data. */
+  collect(): Promise<CollectedMetrics>;
 }
 
-/**
- * @param prefix of every name, with its underscore: `rnode_`
- * @throws Error when two metrics have one name: a mistake in the program
- */
-export function createMetrics({ prefix }: { readonly prefix: string }): Metrics {
+/** Metrics of one process with their values. */
+export type CollectedMetrics = readonly object[];
+
+export interface MetricsOptions {
+  /** of every name, with its underscore: `rnode_` */
+  readonly prefix: string;
+  /** on every value: which of several processes it is of */
+  readonly labels?: LabelValues | undefined;
+}
+
+/** @throws Error when two metrics have one name: a mistake in the program */
+export function createMetrics({ prefix, labels: ofProcess }: MetricsOptions): Metrics {
   const registry = new prometheus.Registry();
+  if (ofProcess !== undefined) registry.setDefaultLabels(ofProcess);
   prometheus.collectDefaultMetrics({ register: registry });
   const descriptions: MetricDescription[] = [];
   const declare = (kind: MetricDescription["kind"], name: string, help: string, labels: readonly string[] = []) => {
@@ -96,8 +106,28 @@ export function createMetrics({ prefix }: { readonly prefix: string }): Metrics 
         },
       };
     },
-    expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    expose: async (others = []) => ({
+      contentType: registry.contentType,
+      body: others.length === 0 ? await registry.metrics() : await merged([await registry.getMetricsAsJSON(), ...others]),
+    }),
+    collect: () => registry.getMetricsAsJSON(),
   };
+}
+
+/** A metric has one heading, whichever processes its values are of. */
+function merged(processes: readonly CollectedMetrics[]): Promise<string> {
+  type Collected = prometheus.MetricObjectWithValues<prometheus.MetricValue<string>>;
+  const byName = new Map<string, Collected>();
+  for (const metric of processes.flat() as Collected[]) {
+    const known = byName.get(metric.name);
+    byName.set(metric.name, known === undefined ? metric : { ...known, values: [...known.values, ...metric.values] });
+  }
+  const registry = new prometheus.Registry();
+  // The registry prints whatever has a name and gives its values.
+  for (const metric of byName.values()) {
+    registry.registerMetric({ ...metric, get: async () => metric } as unknown as prometheus.Metric);
+  }
+  return registry.metrics();
 }
 
 /** Metrics switched off: every call does nothing. */
