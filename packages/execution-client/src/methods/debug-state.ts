@@ -1,18 +1,14 @@
 import type { BadBlock, StoredBlock } from "@rnode/chain";
 import {
   addressShape,
-  countShape,
   dataShape,
   hashShape,
   INVALID_PARAMS,
   type MethodTable,
   method,
-  numberShape,
   optionalParam,
   param,
   RpcError,
-  type Shape,
-  shape,
 } from "@rnode/jsonrpc";
 import {
   bytesToHex,
@@ -35,6 +31,8 @@ import type { Profile } from "../profile/profile.ts";
 import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape } from "../rpc/block-selector.ts";
 import { WitnessService } from "../tracing/witness-service.ts";
+import * as results from "./debug-results.ts";
+import { numberOrQuantityShape } from "./number-or-quantity.ts";
 import type { RpcServices } from "./services.ts";
 
 const NO_BLOOM = new Uint8Array(256);
@@ -43,52 +41,53 @@ const MAX_STORAGE_RANGE = 1024;
 /** blocks that are run again to find modified accounts */
 const MAX_MODIFIED_RANGE = 1024;
 
-/** A count: a plain number, or a quantity. */
-const numberOrQuantity: Shape<number> = shape({ oneOf: [numberShape.schema, countShape.schema] }, (value) =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
-);
-
 /** The state behind blocks: witnesses, storage, what changed. */
 export function debugStateMethods(services: RpcServices): MethodTable {
   const { backend, traces } = services;
   const witnesses = new WitnessService(backend, traces);
-  const number = (name: string) => param(name, numberOrQuantity);
+  const number = (name: string) => param(name, numberOrQuantityShape);
   const byNumber = (block: number) => requireHeader(backend, { kind: "number", number: block }).header.number;
   const byHash = (hash: Uint8Array) => requireHeader(backend, { kind: "hash", hash, requireCanonical: true }).header.number;
   return {
     debug_executionWitness: method({
+      result: results.witness,
       params: [param("block", blockSelectorShape)],
       summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
       handler: ([selector]) => witnesses.witnessOf(requireBlock(backend, selector)),
     }),
     debug_executionWitnessByBlockHash: method({
+      result: results.witness,
       params: [param("hash", hashShape)],
       summary: "The same by hash.",
       handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
     debug_getBadBlocks: method({
+      result: results.badBlocks,
       params: [],
       summary: "The last blocks that were found invalid, newest first, since the client started.",
       handler: () => services.chain.badBlocks().map((bad) => badBlockToJson(backend.profile, bad)),
     }),
     debug_storageRangeAt: method({
+      result: results.storageRange,
       params: [
         param("block", blockSelectorShape),
-        param("transactionIndex", numberOrQuantity),
+        param("transactionIndex", numberOrQuantityShape),
         param("address", addressShape),
         param("keyStart", dataShape),
-        param("maxResult", numberOrQuantity),
+        param("maxResult", numberOrQuantityShape),
       ],
       summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
       handler: ([selector, index, address, keyStart, maxResult]) =>
         storageRange(services, requireBlock(backend, selector), index, address, keyStart, maxResult),
     }),
     debug_getModifiedAccountsByNumber: method({
-      params: [number("startNumber"), optionalParam("endNumber", numberOrQuantity)],
+      result: results.modifiedAccounts,
+      params: [number("startNumber"), optionalParam("endNumber", numberOrQuantityShape)],
       summary: "Accounts that differ between two blocks; of one block: from its parent.",
       handler: ([start, end]) => modifiedAccounts(services, byNumber(start), end === undefined ? undefined : byNumber(end)),
     }),
     debug_getModifiedAccountsByHash: method({
+      result: results.modifiedAccounts,
       params: [param("startHash", hashShape), optionalParam("endHash", hashShape)],
       summary: "The same by hashes.",
       handler: ([start, end]) => modifiedAccounts(services, byHash(start), end === undefined ? undefined : byHash(end)),

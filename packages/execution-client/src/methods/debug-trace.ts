@@ -1,11 +1,12 @@
 import { dataShape, hashShape, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
-import { type Block, decodeBlock, hashHeader, recoverSender } from "@rnode/protocol";
+import { decodeBlock } from "@rnode/protocol";
 import { findTransaction, requireBlock, rpcError } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { callRequestShape } from "../rpc/call-request.ts";
 import { NO_TRACE_OPTIONS, traceCallOptionsShape, traceOptionsShape } from "../tracing/trace-options.ts";
-import type { TraceableBlock } from "../tracing/trace-service.ts";
+import type { TraceableBlock, TraceService } from "../tracing/trace-service.ts";
+import * as results from "./debug-results.ts";
 import type { RpcServices } from "./services.ts";
 
 const INVALID_INPUT = -32_000;
@@ -14,6 +15,7 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
   const options = optionalParam("options", traceOptionsShape);
   return {
     debug_traceTransaction: method({
+      result: results.trace,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
         const found = findTransaction(backend, hash);
@@ -22,6 +24,7 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
       },
     }),
     debug_traceCall: method({
+      result: results.trace,
       params: [
         param("call", callRequestShape),
         optionalParam("block", blockSelectorShape),
@@ -31,10 +34,12 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
         traces.debugCall(call, selector ?? LATEST, given?.request ?? NO_TRACE_OPTIONS, given?.overrides ?? {}),
     }),
     debug_traceBlockByNumber: method({
+      result: results.transactionTraces,
       params: [param("block", blockNumberShape), options],
       handler: ([selector, request]) => traces.debugBlock(requireBlock(backend, selector), request ?? NO_TRACE_OPTIONS),
     }),
     debug_traceBlockByHash: method({
+      result: results.transactionTraces,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
         const stored = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
@@ -42,19 +47,18 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
       },
     }),
     debug_traceBlock: method({
+      result: results.transactionTraces,
       params: [param("rlp", dataShape), options],
       summary: "Traces a block given as RLP; its parent must be known.",
-      handler: ([rlp, request]) => traces.debugBlock(decoded(rlp), request ?? NO_TRACE_OPTIONS),
+      handler: ([rlp, request]) => traces.debugBlock(decoded(rlp, traces), request ?? NO_TRACE_OPTIONS),
     }),
   };
 }
 
 /** @throws {RpcError} not a block */
-function decoded(rlp: Uint8Array): TraceableBlock {
-  let block: Block;
+function decoded(rlp: Uint8Array, traces: TraceService): TraceableBlock {
   try {
-    block = decodeBlock(rlp);
-    return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
+    return traces.traceable(decodeBlock(rlp));
   } catch (error) {
     if (isCodedError(error)) throw new RpcError(INVALID_INPUT, `could not decode block: ${error.message}`);
     throw error;

@@ -1,4 +1,5 @@
 import { executeStateless, parseBlockFile } from "@rnode/chain";
+import type { RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
 import { type Block, type DepositTransaction, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { createWalletClient, defineChain, http } from "viem";
@@ -6,6 +7,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { assemble } from "../testing/assemble.ts";
 import { deposit } from "../testing/blocks.ts";
+import { holdingToDescription } from "../testing/described-answers.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 import { CALLEE_CREATION } from "../testing/trace-scenarios.ts";
 
@@ -28,7 +30,9 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
   let nonce = 0;
   /** the block of deposits */
   let mixed: { readonly number: number; readonly hash: Hex; readonly transactions: Hex[] };
-  const rpc = <T>(method: string, ...params: unknown[]): Promise<T> => node.rpc.call<T>(method, params);
+  let described: RpcClient;
+  /** each answer is also as `rpc.discover` says */
+  const rpc = <T>(method: string, ...params: unknown[]): Promise<T> => described.call<T>(method, params);
   const send = async (to: Hex | null, data: Hex, value = 0n): Promise<Hex> => {
     const wallet = createWalletClient({ account, chain, transport: http(node.httpUrl) });
     const signed = await wallet.signTransaction({ to, data, value, gas: 1_000_000n, nonce: nonce++, type: "eip1559", ...FEES });
@@ -40,7 +44,8 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
   };
 
   beforeAll(async () => {
-    node = await startTestClient([`--profile=${profile}`, "--http.api=eth,debug,trace,txpool"]);
+    node = await startTestClient([`--profile=${profile}`, "--http.api=eth,debug,trace,txpool,admin"]);
+    described = holdingToDescription(node.rpc);
     const deployment = await send(null, CALLEE_CREATION);
     await node.buildBlock();
     callee = (await rpc<{ contractAddress: Hex }>("eth_getTransactionReceipt", deployment)).contractAddress;

@@ -3,6 +3,7 @@ import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
 import { findTransaction, requireBlock, requireHeader, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape } from "../rpc/block-selector.ts";
+import * as results from "./debug-results.ts";
 import type { RpcServices } from "./services.ts";
 
 /** Encodings as they are hashed. */
@@ -10,10 +11,12 @@ export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
   const block = param("block", blockSelectorShape);
   return {
     debug_getRawHeader: method({
+      result: results.rawHeader,
       params: [block],
       handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
     }),
     debug_getRawBlock: method({
+      result: results.rawBlock,
       params: [block],
       handler: ([selector]) => {
         const found = backend.chain.bodyOf(selector);
@@ -22,10 +25,17 @@ export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
       },
     }),
     debug_getRawReceipts: method({
+      result: results.rawReceipts,
       params: [block],
       handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
     }),
+    debug_getRawTransactions: method({
+      result: results.rawTransactions,
+      params: [block],
+      handler: ([selector]) => requireBlock(backend, selector).block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),
+    }),
     debug_getRawTransaction: method({
+      result: results.rawTransaction,
       params: [param("hash", hashShape)],
       summary: "EIP-2718 encoding; `0x` when unknown.",
       handler: ([hash]) => {

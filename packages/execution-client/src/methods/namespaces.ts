@@ -1,6 +1,9 @@
 import { type MethodTable, method, openRpcDocument } from "@rnode/jsonrpc";
 import { VERSION } from "../version.ts";
+import { adminMethods } from "./admin.ts";
+import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
 import { debugRawMethods } from "./debug.ts";
+import { debugChainMethods } from "./debug-chain.ts";
 import { debugStateMethods } from "./debug-state.ts";
 import { debugTraceMethods } from "./debug-trace.ts";
 import { ethAccountMethods } from "./eth-accounts.ts";
@@ -8,6 +11,7 @@ import { ethBlockMethods } from "./eth-blocks.ts";
 import { ethConfigMethods } from "./eth-config.ts";
 import { ethFeeMethods } from "./eth-fees.ts";
 import { ethLogMethods } from "./eth-logs.ts";
+import { ethLookupMethods } from "./eth-lookups.ts";
 import { ethSendMethods } from "./eth-send.ts";
 import { ethSimulateMethods } from "./eth-simulate.ts";
 import { ethStateMethods } from "./eth-state.ts";
@@ -20,7 +24,7 @@ import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
 
 /** What `--http.api` and `--ws.api` may list. */
-export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "testing", "rpc"] as const;
+export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
 export type Namespace = (typeof NAMESPACES)[number];
 
 const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices) => MethodTable>> = {
@@ -33,13 +37,22 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
     ...ethSimulateMethods(services),
     ...ethConfigMethods(services),
     ...ethAccountMethods(),
+    ...ethLookupMethods(services),
+    ...ethCallManyMethods(services),
   }),
   net: netMethods,
   web3: web3Methods,
-  debug: (services) => ({ ...debugRawMethods(services), ...debugTraceMethods(services), ...debugStateMethods(services) }),
+  debug: (services) => ({
+    ...debugRawMethods(services),
+    ...debugTraceMethods(services),
+    ...debugCallManyMethods(services),
+    ...debugStateMethods(services),
+    ...debugChainMethods(services),
+  }),
   txpool: txpoolMethods,
   trace: traceMethods,
   miner: minerMethods,
+  admin: adminMethods,
   testing: testingMethods,
 };
 

@@ -2,14 +2,12 @@ import type { StoredBlock } from "@rnode/chain";
 import {
   addressShape,
   arrayShape,
-  countShape,
   dataShape,
   hashShape,
   INVALID_PARAMS,
   type MethodTable,
   mapShape,
   method,
-  numberShape,
   objectShape,
   optionalParam,
   param,
@@ -26,6 +24,8 @@ import { findTransaction, requireHeader, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideShape } from "../rpc/call-request.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
+import * as results from "./debug-results.ts";
+import { numberOrQuantityShape } from "./number-or-quantity.ts";
 import type { RpcServices } from "./services.ts";
 
 /** blocks of one `trace_filter` */
@@ -42,11 +42,6 @@ const callPairShape: Shape<{ readonly call: CallRequest; readonly types: Readonl
   },
 );
 
-/** An index: a quantity, or a plain number. */
-const indexShape: Shape<number> = shape({ oneOf: [countShape.schema, numberShape.schema] }, (value) =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
-);
-
 const filterShape = objectShape(
   {},
   {
@@ -55,8 +50,8 @@ const filterShape = objectShape(
     fromAddress: arrayShape(addressShape),
     toAddress: arrayShape(addressShape),
     mode: wordShape("union", "intersection"),
-    after: indexShape,
-    count: indexShape,
+    after: numberOrQuantityShape,
+    count: numberOrQuantityShape,
   },
 );
 type Filter = ReturnType<typeof filterShape.parse>;
@@ -82,19 +77,26 @@ export function traceMethods(services: RpcServices): MethodTable {
 
   return {
     trace_block: method({
+      result: results.placedTraces,
       params: [param("block", blockSelectorShape)],
       handler: ([selector]) => {
         const stored = chain.resolve(selector);
         return stored === undefined ? null : placedTraces(stored);
       },
     }),
-    trace_transaction: method({ params: [param("hash", hashShape)], handler: ([hash]) => ofTransaction(hash) }),
+    trace_transaction: method({
+      result: results.placedTraces,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => ofTransaction(hash),
+    }),
     trace_get: method({
-      params: [param("hash", hashShape), param("indices", arrayShape(indexShape))],
+      result: results.placedTrace,
+      params: [param("hash", hashShape), param("indices", arrayShape(numberOrQuantityShape))],
       summary: "One trace of a transaction by its position in the list; several indices find none.",
       handler: async ([hash, indices]) => (indices.length === 1 ? ((await ofTransaction(hash))?.[indices[0]!] ?? null) : null),
     }),
     trace_filter: method({
+      result: results.placedTraces,
       params: [param("filter", filterShape)],
       handler: ([filter]) =>
         traces.inSlot((slot) =>
@@ -105,6 +107,7 @@ export function traceMethods(services: RpcServices): MethodTable {
         ),
     }),
     trace_replayTransaction: method({
+      result: results.replay,
       params: [param("hash", hashShape), types],
       handler: async ([hash, wanted]) => {
         const found = findTransaction(backend, hash);
@@ -114,6 +117,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_replayBlockTransactions: method({
+      result: results.replays,
       params: [param("block", blockSelectorShape), types],
       handler: async ([selector, wanted]) => {
         const stored = chain.resolve(selector);
@@ -123,6 +127,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_call: method({
+      result: results.replay,
       params: [
         param("call", callRequestShape),
         types,
@@ -137,6 +142,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_callMany: method({
+      result: results.replays,
       params: [param("calls", arrayShape(callPairShape)), block],
       summary: "Calls one after another, each on the state that the one before left.",
       handler: async ([calls, selector]) => {
@@ -145,6 +151,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_rawTransaction: method({
+      result: results.replay,
       params: [param("transaction", dataShape), types, block],
       handler: async ([raw, wanted, selector]) => {
         const one = { call: callOfRaw(raw, services), newTracer: replayer(wanted) };

@@ -1,7 +1,16 @@
 import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, StateReader } from "@rnode/evm";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { encodeTransaction, type Header, hashTransaction, recoverAuthority, type Transaction } from "@rnode/protocol";
+import {
+  type Block,
+  encodeTransaction,
+  type Header,
+  hashHeader,
+  hashTransaction,
+  recoverAuthority,
+  recoverSender,
+  type Transaction,
+} from "@rnode/protocol";
 import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../rpc/backend.ts";
 import { LATEST } from "../rpc/block-selector.ts";
 import type { CallRequest } from "../rpc/call-request.ts";
@@ -174,6 +183,11 @@ export class TraceService {
     return { outcome, result: tracer.result(outcome) };
   }
 
+  /** A block that is not in the database. @throws {CodedError} tx/*: a signature is wrong */
+  traceable(block: Block): TraceableBlock {
+    return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
+  }
+
   /** A switch for the messages of a longer request. */
   newSwitch(slot: ExecutionSlot): TracerSwitch {
     return new TracerSwitch(this.#nowMs, slot.maxBytes);
@@ -222,13 +236,15 @@ export class TraceService {
   /** Executes the first transactions of a block without watching. @param count default: all. @throws {RpcError} */
   async replay(slot: ExecutionSlot, stored: TraceableBlock, count = stored.block.transactions.length): Promise<BlockRun> {
     const run = this.beginBlock(slot, stored);
-    await this.applyAll(slot, run, stored, count);
+    await this.applyAll(slot, run, stored, 0, count);
     return run;
   }
 
-  async applyAll(slot: ExecutionSlot, run: BlockRun, { block, senders }: TraceableBlock, count: number): Promise<void> {
-    for (const [index, tx] of block.transactions.slice(0, count).entries()) {
+  /** The transactions of a block from one index to before another. */
+  async applyAll(slot: ExecutionSlot, run: BlockRun, { block, senders }: TraceableBlock, from: number, to: number): Promise<void> {
+    for (let index = from; index < to; index++) {
       await slot.pause();
+      const tx = block.transactions[index]!;
       const applied = run.apply(tx, senders[index]!, encodeTransaction(tx));
       if (applied.kind === "rejected")
         throw new Error(`transaction ${index} of block ${block.header.number} is rejected when run again: ${applied.reason}`);

@@ -87,7 +87,7 @@ export class WitnessService {
 
     const reads = new ReadRecorder(parent.state);
     const run = this.#traces.beginBlockOn(slot, header, reads);
-    await this.#traces.applyAll(slot, run, stored, block.transactions.length);
+    await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
     const finished = run.finish(block.withdrawals, block.ommers);
     if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
     // the header has its storage root from Isthmus on

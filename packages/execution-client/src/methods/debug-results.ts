@@ -1,0 +1,141 @@
+import type { JsonSchema } from "@rnode/jsonrpc";
+import { ADDRESS, arrayOf, BLOCK, BOOLEAN, DATA, HASH, nullable, object, QUANTITY, type ResultDoc, TEXT } from "./results.ts";
+
+// What debug_ and trace_ methods answer; see results.ts.
+
+const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
+const mapOf = (values: JsonSchema): JsonSchema => ({ type: "object", additionalProperties: values });
+const INTEGER: JsonSchema = { type: "integer" };
+/** described elsewhere, or the same again one level deeper: OpenRPC has no recursion without references */
+const OBJECT: JsonSchema = { type: "object" };
+/** hex digits, with or without 0x */
+const HEX_WORD: JsonSchema = { type: "string", pattern: "^(0x)?[0-9a-f]{64}$" };
+
+const STRUCT_LOG = object(
+  { pc: INTEGER, op: TEXT, gas: INTEGER, gasCost: INTEGER, depth: INTEGER },
+  {
+    stack: arrayOf(QUANTITY),
+    memory: arrayOf(HEX_WORD),
+    storage: mapOf(HEX_WORD),
+    returnData: DATA,
+    refund: INTEGER,
+    error: TEXT,
+  },
+);
+/** Without options, or with those of the struct logger. */
+export const STRUCT_TRACE = object({ gas: INTEGER, failed: BOOLEAN, returnValue: DATA, structLogs: arrayOf(STRUCT_LOG) });
+const CALL_KINDS = ["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2", "SELFDESTRUCT"];
+/** `callTracer` */
+export const CALL_FRAME = object(
+  { type: { enum: CALL_KINDS }, from: ADDRESS, gas: QUANTITY, gasUsed: QUANTITY, input: DATA },
+  {
+    to: ADDRESS,
+    value: QUANTITY,
+    output: DATA,
+    error: TEXT,
+    revertReason: TEXT,
+    calls: arrayOf(OBJECT),
+    logs: arrayOf(object({ address: ADDRESS, topics: arrayOf(HASH), data: DATA, position: QUANTITY }, { index: QUANTITY })),
+  },
+);
+const PRESTATE_ACCOUNT = object({}, { balance: QUANTITY, nonce: INTEGER, code: DATA, codeHash: HASH, storage: mapOf(HASH) });
+const PRESTATE = mapOf(PRESTATE_ACCOUNT);
+const ACTION = object(
+  {},
+  {
+    from: ADDRESS,
+    to: ADDRESS,
+    gas: QUANTITY,
+    value: QUANTITY,
+    input: DATA,
+    init: DATA,
+    callType: { enum: ["call", "callcode", "delegatecall", "staticcall"] },
+    creationMethod: { enum: ["create", "create2"] },
+    address: ADDRESS,
+    balance: QUANTITY,
+    refundAddress: ADDRESS,
+    author: ADDRESS,
+    rewardType: { enum: ["block", "uncle"] },
+  },
+);
+const FLAT_TRACE_FIELDS = { action: ACTION, subtraces: INTEGER, traceAddress: arrayOf(INTEGER), type: TEXT };
+const FLAT_RESULT = nullable(object({}, { gasUsed: QUANTITY, output: DATA, address: ADDRESS, code: DATA }));
+const FLAT_TRACE = object(FLAT_TRACE_FIELDS, { result: FLAT_RESULT, error: TEXT });
+const PLACED_TRACE = object(FLAT_TRACE_FIELDS, {
+  result: FLAT_RESULT,
+  error: TEXT,
+  blockHash: HASH,
+  blockNumber: INTEGER,
+  transactionHash: nullable(HASH),
+  transactionPosition: nullable(INTEGER),
+});
+
+/** One of what the tracers give: by name, else the struct logger's. */
+export const TRACE: JsonSchema = {
+  title: "Of the struct logger, callTracer, prestateTracer (also with differences), 4byteTracer or flatCallTracer",
+  oneOf: [
+    STRUCT_TRACE,
+    CALL_FRAME,
+    object({ pre: PRESTATE, post: PRESTATE }),
+    arrayOf(PLACED_TRACE),
+    PRESTATE,
+    mapOf(INTEGER),
+    { ...OBJECT, title: "muxTracer: results by the names of the tracers" },
+  ],
+};
+
+const CHANGED = (value: JsonSchema): JsonSchema => ({
+  oneOf: [{ const: "=" }, object({ "+": value }), object({ "-": value }), object({ "*": object({ from: value, to: value }) })],
+});
+const STATE_DIFF = mapOf(
+  object({ balance: CHANGED(QUANTITY), nonce: CHANGED(QUANTITY), code: CHANGED(DATA), storage: mapOf(CHANGED(HASH)) }),
+);
+const VM_TRACE = object({
+  code: DATA,
+  ops: arrayOf(object({ pc: INTEGER, cost: INTEGER, ex: nullable(OBJECT), sub: nullable(OBJECT) }, { op: TEXT, idx: TEXT })),
+});
+const REPLAY_FIELDS = {
+  output: DATA,
+  stateDiff: nullable(STATE_DIFF),
+  trace: arrayOf(FLAT_TRACE),
+  vmTrace: nullable(VM_TRACE),
+};
+
+const DUMPED_ACCOUNT = object(
+  {
+    balance: { type: "string", pattern: "^[0-9]+$" },
+    nonce: INTEGER,
+    root: HASH,
+    codeHash: HASH,
+    key: HASH,
+  },
+  { code: DATA, storage: mapOf({ type: "string", pattern: "^[0-9a-f]*$" }) },
+);
+
+export const trace = result("trace", TRACE);
+export const transactionTraces = result("traces", arrayOf(object({ txHash: HASH, result: TRACE })));
+export const callManyTraces = result("traces", arrayOf(arrayOf(TRACE)));
+export const callManyOutputs = result("outputs", arrayOf(arrayOf(object({}, { value: DATA, error: TEXT }))));
+export const rawHeader = result("header", DATA);
+export const rawBlock = result("block", DATA);
+export const rawTransaction = result("transaction", DATA);
+export const rawReceipts = result("receipts", arrayOf(DATA));
+export const rawTransactions = result("transactions", arrayOf(DATA));
+export const witness = result(
+  "witness",
+  object({ state: arrayOf(DATA), codes: arrayOf(DATA), keys: arrayOf(DATA), headers: arrayOf(DATA) }),
+);
+export const badBlocks = result("badBlocks", arrayOf(object({ hash: HASH, block: BLOCK, rlp: DATA, reason: TEXT })));
+export const storageRange = result(
+  "range",
+  object({ storage: mapOf(object({ key: nullable(HASH), value: HASH })), nextKey: nullable(HASH) }),
+);
+export const modifiedAccounts = result("addresses", arrayOf(ADDRESS));
+export const roots = result("stateRoots", arrayOf(HASH));
+export const accountRange = result("dump", object({ root: HASH, accounts: mapOf(DUMPED_ACCOUNT) }, { next: HASH }));
+export const code = result("code", nullable(DATA));
+export const chainConfig = result("config", { ...object({ chainId: INTEGER }), additionalProperties: {} });
+export const placedTraces = result("traces", nullable(arrayOf(PLACED_TRACE)));
+export const placedTrace = result("trace", nullable(PLACED_TRACE));
+export const replay = result("trace", object(REPLAY_FIELDS));
+export const replays = result("traces", nullable(arrayOf(object(REPLAY_FIELDS, { transactionHash: HASH }))));
