@@ -59,7 +59,7 @@ describe("rengine's options", () => {
   it.each([
     [["--datadir=d"], "rengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\n"],
     [["--chain=x"], "rengine: --datadir or RENGINE_DATADIR is required: expected a path\n"],
-    [["--chain=x", "--datadir=d", "--http.api=eth,admin"], /^rengine: --http\.api: "eth,admin" is not valid, expected [^\n]*\n$/],
+    [["--chain=x", "--datadir=d", "--http.api=eth,ens"], /^rengine: --http\.api: "eth,ens" is not valid, expected [^\n]*\n$/],
     [["--chain=x", "--datadir=d", "--profile=Q"], 'rengine: --profile: "Q" is not valid, expected one of R, G\n'],
     [["--chain=x", "--datadir=d", "--htpp"], "rengine: unknown option --htpp: did you mean --http? (--help lists all)\n"],
   ])("%j ends with one line and 1", async (args, expected) => {
