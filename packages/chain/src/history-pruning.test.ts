@@ -55,12 +55,12 @@ describe("HistoryPruning", () => {
     pruning.onHead();
     runUntil(60_000);
     expect(world.removedRows).toBe(10_000 * 100);
-    for (const { tookMs } of world.commits) expect(tookMs).toBeLessThanOrEqual(4.1);
+    for (const { tookMs } of world.commits) expect(tookMs).toBeLessThanOrEqual(10.1);
     for (const [index, { atMs }] of world.commits.slice(1).entries()) {
       const before = world.commits[index]!;
-      expect(atMs - before.atMs - before.tookMs).toBeGreaterThanOrEqual(15);
+      expect(atMs - before.atMs - before.tookMs).toBeGreaterThanOrEqual(Math.max(15, 3 * before.tookMs) - 0.001);
     }
-    expect(world.commits.length).toBeLessThan(300); // the size was found
+    expect(world.commits.length).toBeLessThan(150); // the size was found
   });
 
   it("waits until there is a batch, and does nothing between heads", () => {

@@ -16,16 +16,18 @@ export interface HistoryPruningDependencies {
 const BATCH_BLOCKS = 16;
 /** After a head: what a caller does with it comes first. */
 const AFTER_HEAD_MS = 50;
-/** Between commits: a block and requests that wait go first. */
+/** Between commits, at least, and this many times what the commit took: a block and requests that wait go first. */
 const PAUSE_MS = 15;
+const PAUSE_FACTOR = 3;
 const AFTER_ERROR_MS = 60_000;
-/** What one commit may take, with its wait for the disk; the number of rows follows from it. */
-const COMMIT_TARGET_MS = 4;
-const MIN_ROWS = 200;
+/** What one commit may take; the number of rows follows from it. */
+const COMMIT_TARGET_MS = 10;
+/** With fewer, all of the time goes into the wait for the disk. */
+const MIN_ROWS = 1000;
 const MAX_ROWS = 50_000;
 
 /**
- * Removes history older than the last `keepBlocks` blocks while the chain goes on: some milliseconds at a time, between blocks. Starts
+ * Removes history older than the last `keepBlocks` blocks while the chain goes on: some milliseconds at a time, after heads. Starts
  * with `onHead`.
  */
 export class HistoryPruning {
@@ -95,7 +97,7 @@ export class HistoryPruning {
         const fitting = Math.round((this.#rows * COMMIT_TARGET_MS) / Math.max(0.1, tookMs));
         this.#rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.min(2 * this.#rows, fitting)));
       }
-      if (this.#isDue()) this.#wait(PAUSE_MS);
+      if (this.#isDue()) this.#wait(Math.max(PAUSE_MS, PAUSE_FACTOR * tookMs));
     } catch (error) {
       log.error("history not pruned; tried again in a minute", { err: error });
       this.#wait(AFTER_ERROR_MS);

@@ -270,6 +270,36 @@ describe("db", () => {
     expect(verified.out[1]).toBe("verified");
   });
 
+  it("prunes, and tells what is left", async () => {
+    const { rlp } = await makeBlocks(150);
+    writeFileSync(at("a.rlp"), concatBytes(...rlp));
+    await run(importBlocks, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, at("a.rlp"));
+    const prune = (...args: string[]) => run(db, "prune", `--datadir=${at("data")}`, ...args);
+    expect((await prune()).err).toEqual(["--history.blocks or --full says how much history stays"]);
+    expect((await prune("--history.blocks=127")).err).toEqual([
+      '--history.blocks: "127" is not valid, expected a whole number from 128 to 1000000000',
+    ]);
+    expect((await prune("--full")).out).toEqual([
+      "removed 0 rows of 0 blocks",
+      "state from block 0 on, receipts and logs from block 0 on",
+    ]);
+    const { code, out } = await prune("--history.blocks=128");
+    expect(code).toBe(0);
+    expect(out[0]).toMatch(/^removed [0-9]{2,} rows of 22 blocks$/);
+    expect(out[1]).toBe("state from block 22 on, receipts and logs from block 23 on");
+    expect((await run(db, "stats", `--datadir=${at("data")}`)).out).toEqual(
+      expect.arrayContaining([
+        "first block 0, oldest block with proofs 22",
+        "pruned: state from block 22 on, receipts, senders and logs from block 23 on",
+        "removed: states, receipts, senders, logs and transaction places of blocks 1 to 22",
+      ]),
+    );
+    expect((await run(db, "verify", `--datadir=${at("data")}`)).out.at(-1)).toBe("verified");
+    const exported = await run(exportBlocks, `--datadir=${at("data")}`, "--from", "1", "--to", "150", at("b.rlp"));
+    expect(exported.code).toBe(0);
+    expect(readFileSync(at("b.rlp")).equals(readFileSync(at("a.rlp")))).toBe(true);
+  }, 30_000);
+
   it("says what it expects", async () => {
     expect((await run(db)).err).toEqual(['expected "stats", "verify" or "prune"']);
     expect((await run(db, "statz")).err).toEqual(['expected "stats", "verify" or "prune", found "statz"']);
