@@ -10,7 +10,14 @@ import {
   storedGenesisHash,
 } from "@rnode/chain";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { createMetrics, type Logger, type MetricFactory, noMetrics, startMetricsServer } from "@rnode/observe";
+import {
+  type CollectedMetrics,
+  createMetrics,
+  type Logger,
+  type MetricFactory,
+  noMetrics,
+  startMetricsServer,
+} from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
 import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
@@ -23,6 +30,7 @@ import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
+import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
 
@@ -66,7 +74,8 @@ async function start(
   close: () => Promise<void>,
 ): Promise<RunningClient> {
   const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
-  const metrics = await openMetrics(options, log, closers);
+  let readers: Readers | undefined;
+  const metrics = await openMetrics(options, async () => (await readers?.pool.collectMetrics()) ?? [], log, closers);
   const profile = profileOf(options);
 
   const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
@@ -128,7 +137,7 @@ async function start(
   const services = createRpcServices(options, { store, chainView: chain, chain, pool, startingBlock: head.number });
   const { filters } = services;
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
-  closers.push(pool.onPending((transactions) => filters.onPending(transactions)));
+  filters.followPending(pool);
   const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
   closers.push(
     chain.onHeadChange((change) => {
@@ -139,12 +148,20 @@ async function start(
     }),
   );
 
-  const publicServer = createPublicServer(options, { services, pending: pool, log, metrics });
-  const { httpPort, wsPort } = await listen(publicServer, { "http.port": http.port, "ws.port": ws.port }, closers);
-  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
-  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
+  let publicPorts: { readonly httpPort: number | undefined; readonly wsPort: number | undefined };
+  const wantedPorts = { "http.port": http.port, "ws.port": ws.port };
+  const count = readerCount(options);
+  if (count === 0) {
+    publicPorts = await listen(createPublicServer(options, { services, pending: pool, log, metrics }), wantedPorts, closers);
+  } else {
+    publicPorts = readers = await describingPorts(wantedPorts, () =>
+      startReaders(options, count, { services, pending: pool, chain, store, log, metrics }),
+    );
+    closers.push(() => readers?.close());
+  }
+  const { httpPort, wsPort } = publicPorts;
 
-  // The Engine API comes last: when the rollup node reaches it, everything else is there.
+  // The rollup node need not wait for the readers.
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
   const { secret, isNew } = readOrCreateJwtSecret(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
@@ -170,6 +187,9 @@ async function start(
   });
   const { httpPort: enginePort } = await listen(engineServer, { "authrpc.port": authrpc.port }, closers);
   log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
+  await readers?.isReady;
+  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
+  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, close };
 }
 
@@ -197,25 +217,37 @@ async function listen(
   wanted: Readonly<Record<string, number>>,
   closers: (() => Promise<void> | void)[],
 ): ReturnType<RpcServer["listen"]> {
-  const ports = await server.listen().catch((error: unknown) => {
+  const ports = await describingPorts(wanted, () => server.listen());
+  closers.push(() => server.close());
+  return ports;
+}
+
+/** @throws {CommandError} a port is in use: which option chooses it */
+async function describingPorts<T>(wanted: Readonly<Record<string, number>>, open: () => T | Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
     if (!(error instanceof Error && "port" in error)) throw error;
     const option = Object.keys(wanted).find((name) => wanted[name] === error.port);
     throw new CommandError(`${error.message}${option === undefined ? "" : ` (--${option} chooses another port)`}`, {
       cause: error,
     });
-  });
-  closers.push(() => server.close());
-  return ports;
+  }
 }
 
+/** @param others metrics of other processes */
 async function openMetrics(
   { metrics: options }: ClientOptions,
+  others: () => Promise<readonly CollectedMetrics[]>,
   log: Logger,
   closers: (() => Promise<void> | void)[],
 ): Promise<MetricFactory> {
   if (!options.enabled) return noMetrics;
   const metrics = createMetrics({ prefix: "rengine_" });
-  const server = await startMetricsServer(metrics, { host: options.addr, port: options.port });
+  const server = await startMetricsServer(
+    { expose: async () => metrics.expose(await others()) },
+    { host: options.addr, port: options.port },
+  );
   closers.push(() => server.close());
   log.info("metrics listen", { addr: options.addr, port: server.port });
   return metrics;

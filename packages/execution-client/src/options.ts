@@ -94,6 +94,22 @@ const rollup = optionGroup("rollup", {
 });
 
 const rpc = optionGroup("rpc", {
+  workers: {
+    parse: integerBetween(0, 64),
+    unit: "processes",
+    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 1.",
+  },
+  workertimeoutMs: {
+    parse: duration,
+    default: 90_000,
+    help: "A reader that one request keeps busy for longer is replaced, and its connections close; 0 is no limit.",
+  },
+  workermemory: {
+    parse: integerBetween(64, 65_536),
+    default: 1024,
+    unit: "MiB",
+    help: "Most memory of a reader's JavaScript objects.",
+  },
   gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate." },
   evmtimeoutMs: {
     parse: duration,
@@ -129,7 +145,7 @@ const rpc = optionGroup("rpc", {
   maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request." },
   maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response." },
   maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch." },
-  maxConnections: { parse: uint, default: 500, help: "Most connections of a listener." },
+  maxConnections: { parse: uint, default: 500, help: "Most connections of a listener; several readers have equal shares of it." },
   maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket." },
 });
 

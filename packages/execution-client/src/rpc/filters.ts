@@ -7,6 +7,7 @@ import type { JsonObject } from "../json/transaction-json.ts";
 import { type ReadBackend, rpcError } from "./backend.ts";
 import { type LogFilter, logsOfBlock } from "./log-filter.ts";
 import { type LogLimits, queryLogs } from "./log-query.ts";
+import type { PendingFeed } from "./subscriptions.ts";
 
 type Filter =
   | { readonly kind: "logs"; readonly filter: LogFilter; pending: JsonObject[] }
@@ -33,6 +34,9 @@ export class FilterRegistry {
   readonly #limits: FilterLimits;
   readonly #nowMs: () => number;
   readonly #installed = new Map<string, Installed>();
+  #feed: PendingFeed | undefined;
+  /** set while a filter waits for pending transactions */
+  #unfollow: (() => void) | undefined;
 
   constructor(backend: ReadBackend, limits: FilterLimits, nowMs: () => number) {
     this.#backend = backend;
@@ -51,11 +55,14 @@ export class FilterRegistry {
     const id = newFilterId(this.#limits.idTag ?? 0);
     const created: Filter = kind === "logs" ? { kind, filter: filter!, pending: [] } : { kind, pending: [] };
     this.#installed.set(id, { filter: created, lastPolledMs: this.#nowMs() });
+    this.#followIfWanted();
     return id;
   }
 
   uninstall(id: string): boolean {
-    return this.#installed.delete(id);
+    const isRemoved = this.#installed.delete(id);
+    this.#followIfWanted();
+    return isRemoved;
   }
 
   /** What came since the last poll. @throws {RpcError} filter not found */
@@ -86,7 +93,13 @@ export class FilterRegistry {
     }
   }
 
-  onPending(transactions: readonly PooledTransaction[]): void {
+  /** Where pending transactions come from; listened to while a filter wants them. */
+  followPending(feed: PendingFeed): void {
+    this.#feed = feed;
+    this.#followIfWanted();
+  }
+
+  #onPending(transactions: readonly PooledTransaction[]): void {
     for (const { filter } of this.#installed.values()) {
       if (filter.kind === "transactions") filter.pending.push(...transactions.map(({ hash }) => bytesToHex(hash)));
     }
@@ -100,9 +113,21 @@ export class FilterRegistry {
     return installed;
   }
 
+  #followIfWanted(): void {
+    const isWanted = [...this.#installed.values()].some(({ filter }) => filter.kind === "transactions");
+    if (isWanted && this.#unfollow === undefined) {
+      this.#unfollow = this.#feed?.onPending((transactions) => this.#onPending(transactions));
+    } else if (!isWanted) {
+      this.#unfollow?.();
+      this.#unfollow = undefined;
+    }
+  }
+
   #forgetOld(): void {
     const oldestMs = this.#nowMs() - this.#limits.lifetimeMs;
+    const before = this.#installed.size;
     for (const [id, { lastPolledMs }] of this.#installed) if (lastPolledMs < oldestMs) this.#installed.delete(id);
+    if (this.#installed.size < before) this.#followIfWanted();
   }
 }
 

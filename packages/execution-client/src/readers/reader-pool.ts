@@ -1,0 +1,319 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { HeadNotice } from "@rnode/chain";
+import type { RpcErrorBody } from "@rnode/jsonrpc";
+import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
+import type { PooledTransaction } from "@rnode/txpool";
+import { CommandError } from "../commands/command-error.ts";
+import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart } from "./messages.ts";
+import { errorAnswer } from "./routing.ts";
+
+export interface ReaderPoolOptions {
+  readonly count: number;
+  /** a reader that does not react for so long is killed; 0: never */
+  readonly hardLimitMs: number;
+  readonly maxHeapMib: number;
+  /** what every reader is told, apart from its number */
+  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid">;
+  /** listening sockets */
+  readonly httpFd: number | undefined;
+  readonly wsFd: number | undefined;
+}
+
+export interface ReaderPoolDependencies {
+  /** A JSON-RPC request of a reader that belongs to the writer. Never fails. */
+  readonly answer: (text: string) => Promise<string>;
+  readonly pending: { onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void };
+  /** a filter was in a reader that is gone */
+  readonly filterNotFound: RpcErrorBody;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  /** A reader has ended: what it held of the database may be used again. */
+  readonly onEnd: () => void;
+}
+
+/** stdio of a reader: nothing, output, errors, messages, then its listening sockets */
+const FIRST_SOCKET_FD = 4;
+const PING_INTERVAL_MS = 1000;
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 10_000;
+/** A reader that lived so long was well. */
+const STABLE_MS = 30_000;
+const CLOSE_LIMIT_MS = 3000;
+const METRICS_LIMIT_MS = 500;
+
+interface Relay {
+  readonly from: number;
+  readonly id: number;
+}
+
+/** A reader's place: it stays when the process in it is replaced. */
+interface Place {
+  readonly number: number;
+  child: ChildProcess | undefined;
+  outbox: Outbox<MessageToReader> | undefined;
+  isReady: boolean;
+  isWatching: boolean;
+  startedAtMs: number;
+  backoffMs: number;
+  /** pings without an answer */
+  silentPings: number;
+  /** requests of other readers that its process works on */
+  readonly relays: Map<number, Relay>;
+  onMetrics: ((values: CollectedMetrics) => void) | undefined;
+}
+
+/**
+ * Starts the reader processes, keeps them running, and is their way to the chain and to each other. They share listening sockets that stay
+ * open here, so that connections wait while a reader is replaced.
+ */
+export class ReaderPool {
+  readonly #options: ReaderPoolOptions;
+  readonly #dependencies: ReaderPoolDependencies;
+  readonly #places: Place[];
+  readonly #restarts: ReturnType<typeof createReaderMetrics>["restarts"];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #pings: NodeJS.Timeout | undefined;
+  #stopPending: (() => void) | undefined;
+  #nextRelay = 0;
+  #isClosing = false;
+  #onFirstReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
+
+  constructor(options: ReaderPoolOptions, dependencies: ReaderPoolDependencies) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#places = Array.from({ length: options.count }, (_, number) => ({
+      number,
+      child: undefined,
+      outbox: undefined,
+      isReady: false,
+      isWatching: false,
+      startedAtMs: 0,
+      backoffMs: FIRST_BACKOFF_MS,
+      silentPings: 0,
+      relays: new Map(),
+      onMetrics: undefined,
+    }));
+    this.#restarts = createReaderMetrics(dependencies.metrics, () => this.#places.filter(({ isReady }) => isReady).length).restarts;
+  }
+
+  /** Resolves when all readers serve. @throws {CommandError} one cannot start */
+  start(): Promise<void> {
+    const started = new Promise<void>((resolve, reject) => {
+      this.#onFirstReady = { resolve, reject };
+    });
+    for (const place of this.#places) this.#spawn(place);
+    this.#pings = setInterval(() => this.#ping(), PING_INTERVAL_MS);
+    this.#pings.unref();
+    return started;
+  }
+
+  announceHead(notice: HeadNotice): void {
+    for (const { outbox } of this.#places) outbox?.push({ kind: "head", notice });
+  }
+
+  /** Of the readers that answer in time. */
+  async collectMetrics(): Promise<CollectedMetrics[]> {
+    const collected = await Promise.all(this.#places.map((place) => this.#metricsOf(place)));
+    return collected.filter((values) => values !== undefined);
+  }
+
+  /** Pids of the processes that serve. */
+  pids(): number[] {
+    return this.#places.flatMap(({ child, isReady }) => (isReady && child?.pid !== undefined ? [child.pid] : []));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#pings);
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#stopPending?.();
+    await Promise.all(this.#places.map((place) => this.#end(place)));
+  }
+
+  #spawn(place: Place): void {
+    const { start, count, httpFd, wsFd, maxHeapMib } = this.#options;
+    const fds = [...new Set([httpFd, wsFd].filter((fd) => fd !== undefined))];
+    const child = spawn(process.execPath, [`--max-old-space-size=${maxHeapMib}`, readerProgram()], {
+      stdio: ["ignore", "inherit", "inherit", "ipc", ...fds],
+      serialization: "advanced", // bytes and bigints arrive as such
+      env: process.env,
+    });
+    place.child = child;
+    place.startedAtMs = performance.now();
+    place.silentPings = 0;
+    const outbox = new Outbox<MessageToReader>((batch) => {
+      if (child.connected) child.send(batch as MessageToReader[], undefined, undefined, () => {}); // an error: its end follows
+    });
+    place.outbox = outbox;
+    const inChild = (fd: number | undefined): number | undefined =>
+      fd === undefined ? undefined : FIRST_SOCKET_FD + fds.indexOf(fd);
+    outbox.push({
+      kind: "start",
+      start: { ...start, reader: place.number, count, httpFd: inChild(httpFd), wsFd: inChild(wsFd), pid: process.pid },
+    });
+    let failure: string | undefined;
+    child.on("message", (batch) => {
+      for (const message of batch as readonly MessageToWriter[]) {
+        if (message.kind === "failed") failure = message.reason;
+        else if (place.child === child) this.#receive(place, message);
+      }
+    });
+    child.once("error", (error) => {
+      failure = error.message;
+      if (child.pid === undefined) this.#onEnd(place, child, failure);
+    });
+    child.once("exit", (code, signal) => this.#onEnd(place, child, failure ?? `ended with ${signal ?? code}`));
+  }
+
+  #onEnd(place: Place, child: ChildProcess, reason: string): void {
+    if (place.child !== child) return;
+    const { log, onEnd, filterNotFound } = this.#dependencies;
+    place.child = undefined;
+    place.outbox = undefined;
+    place.isReady = false;
+    place.isWatching = false;
+    place.onMetrics?.([]);
+    for (const { from, id } of place.relays.values()) {
+      this.#places[from]?.outbox?.push({ kind: "answer", id, text: errorAnswer(filterNotFound) });
+    }
+    place.relays.clear();
+    this.#followPending();
+    onEnd();
+    if (this.#isClosing) return;
+    if (this.#onFirstReady !== undefined) {
+      this.#onFirstReady.reject(new CommandError(`a reader process cannot start: ${reason}`));
+      this.#onFirstReady = undefined;
+      return;
+    }
+    const lived = performance.now() - place.startedAtMs;
+    if (lived > STABLE_MS) place.backoffMs = FIRST_BACKOFF_MS;
+    log.warn("reader ended, another takes its place", { reader: place.number + 1, pid: child.pid, reason, inMs: place.backoffMs });
+    this.#restarts.inc();
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#spawn(place);
+    }, place.backoffMs);
+    this.#timers.add(timer);
+    place.backoffMs = Math.min(MAX_BACKOFF_MS, place.backoffMs * 2);
+  }
+
+  #receive(place: Place, message: Exclude<MessageToWriter, { kind: "failed" }>): void {
+    switch (message.kind) {
+      case "ready":
+        place.isReady = true;
+        this.#dependencies.log.debug("reader is ready", { reader: place.number + 1, pid: place.child?.pid });
+        if (this.#places.every(({ isReady }) => isReady)) {
+          this.#onFirstReady?.resolve();
+          this.#onFirstReady = undefined;
+        }
+        return;
+      case "pong":
+        place.silentPings = 0;
+        return;
+      case "metrics":
+        place.onMetrics?.(message.values);
+        return;
+      case "watch":
+        place.isWatching = message.isOn;
+        this.#followPending();
+        return;
+      case "answer": {
+        const relay = place.relays.get(message.id);
+        place.relays.delete(message.id);
+        if (relay !== undefined) this.#places[relay.from]?.outbox?.push({ kind: "answer", id: relay.id, text: message.text });
+        return;
+      }
+      case "call":
+        this.#onCall(place, message);
+        return;
+    }
+  }
+
+  #onCall(place: Place, { id, text, reader }: Extract<MessageToWriter, { kind: "call" }>): void {
+    const { outbox } = place; // an answer to a process that is gone is lost with it
+    if (reader === undefined) {
+      void this.#dependencies.answer(text).then((answer) => outbox?.push({ kind: "answer", id, text: answer }));
+      return;
+    }
+    const owner = this.#places[reader];
+    if (owner?.outbox === undefined) {
+      outbox?.push({ kind: "answer", id, text: errorAnswer(this.#dependencies.filterNotFound) });
+      return;
+    }
+    const relay = this.#nextRelay++;
+    owner.relays.set(relay, { from: place.number, id });
+    owner.outbox.push({ kind: "call", id: relay, text });
+  }
+
+  /** Listens to the pool while a reader wants it. */
+  #followPending(): void {
+    const isWanted = !this.#isClosing && this.#places.some(({ isWatching }) => isWatching);
+    if (isWanted) {
+      this.#stopPending ??= this.#dependencies.pending.onPending((transactions) => {
+        for (const { isWatching, outbox } of this.#places) if (isWatching) outbox?.push({ kind: "pending", transactions });
+      });
+    } else {
+      this.#stopPending?.();
+      this.#stopPending = undefined;
+    }
+  }
+
+  /** Counts pings, not time: when this process was busy, the answers were waiting. */
+  #ping(): void {
+    const { hardLimitMs } = this.#options;
+    for (const place of this.#places) {
+      if (!place.isReady) continue;
+      if (hardLimitMs > 0 && place.silentPings * PING_INTERVAL_MS >= hardLimitMs) {
+        this.#dependencies.log.error("reader does not react: killed", {
+          reader: place.number + 1,
+          pid: place.child?.pid,
+          hardLimitMs,
+        });
+        place.child?.kill("SIGKILL");
+        continue;
+      }
+      place.silentPings++;
+      place.outbox?.push({ kind: "ping" });
+    }
+  }
+
+  #metricsOf(place: Place): Promise<CollectedMetrics | undefined> {
+    const { outbox } = place;
+    if (outbox === undefined || !place.isReady) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(undefined), METRICS_LIMIT_MS);
+      place.onMetrics = (values) => {
+        clearTimeout(timer);
+        resolve(values);
+      };
+      outbox.push({ kind: "metrics" });
+    });
+  }
+
+  async #end({ child, outbox }: Place): Promise<void> {
+    if (child === undefined || outbox === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => {
+      child.once("exit", () => resolve());
+    });
+    const cutOff = setTimeout(() => child.kill("SIGKILL"), CLOSE_LIMIT_MS);
+    outbox.push({ kind: "close" });
+    await ended;
+    clearTimeout(cutOff);
+  }
+}
+
+const createReaderMetrics = (m: MetricFactory, readers: () => number) => {
+  m.gaugeOf("readers", "Reader processes that serve.", readers);
+  return { restarts: m.counter("reader_restarts_total", "Reader processes that ended and were replaced.") };
+};
+
+/** Compiled; run from sources (tests), the client still needs it built. @throws {CommandError} */
+function readerProgram(): string {
+  for (const place of ["./reader-main.js", "../../dist/readers/reader-main.js"]) {
+    const path = fileURLToPath(new URL(place, import.meta.url));
+    if (existsSync(path)) return path;
+  }
+  throw new CommandError("the reader program is missing: build the package (npm run build)");
+}

@@ -1,0 +1,102 @@
+import { openChainReader } from "@rnode/chain";
+import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
+import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
+import { openExistingDatabase } from "../commands/database.ts";
+import { createRpcServices } from "../methods/create-services.ts";
+import { ethLogMethods } from "../methods/eth-logs.ts";
+import type { RpcServices } from "../methods/services.ts";
+import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
+import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
+import { routeMethods } from "./routing.ts";
+import { WriterLink } from "./writer-link.ts";
+
+/** A process that serves the public listeners from the database which another one writes. */
+export interface Reader {
+  receive(message: MessageToReader): void;
+  close(): Promise<void>;
+}
+
+/** @throws CodedError of the database; listen errors */
+export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWriter>): Promise<Reader> {
+  const { options, config, reader, count, startingBlock } = start;
+  const log = createLogger(options.log).child({ reader: reader + 1 });
+  const labels = { reader: String(reader + 1) };
+  const metrics = options.metrics.enabled ? createMetrics({ prefix: "rengine_", labels }) : undefined;
+  const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
+  const chainView = openChainReader(store, config);
+  const link = new WriterLink(outbox);
+  const services = createRpcServices(options, {
+    store,
+    chainView,
+    chain: CHAIN_OF_WRITER,
+    pool: link.pool(),
+    startingBlock,
+    filterHome: { reader, count },
+  });
+  const { filters, backend } = services;
+  const { dialect, errors } = backend.profile;
+  chainView.onHeadChange((change) => filters.onHeadChange(change));
+  filters.followPending(link);
+
+  const refresh = (): void => store.refresh();
+  const routing = { reader, count, elsewhere: link, refresh, filterNotFound: errors.filterNotFound };
+  const server = createPublicServer(options, {
+    services,
+    pending: link,
+    log,
+    metrics: metrics ?? noMetrics,
+    fds: { http: start.httpFd, ws: start.wsFd },
+    route: (methods) => routeMethods(methods, routing),
+    processes: count,
+  });
+
+  // What other readers were asked about filters of this one; they have counted the requests.
+  const ownFilters = routeMethods(ethLogMethods(services), routing);
+  const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(options.rpc) }, log });
+  const answerOther = async (text: string): Promise<string> =>
+    (await dispatcher.handle(text, ownFilters, { transport: "http", remoteAddress: "" })) ?? "";
+
+  await server.listen();
+  log.debug("reader serves", { pid: process.pid });
+
+  return {
+    receive(message) {
+      switch (message.kind) {
+        case "start":
+          return;
+        case "head":
+          refresh();
+          chainView.follow(message.notice);
+          return;
+        case "pending":
+          link.announcePending(message.transactions);
+          return;
+        case "call":
+          void answerOther(message.text).then((text) => outbox.push({ kind: "answer", id: message.id, text }));
+          return;
+        case "answer":
+          link.onAnswer(message.id, message.text);
+          return;
+        case "ping":
+          outbox.push({ kind: "pong" });
+          return;
+        case "metrics":
+          void (metrics?.collect() ?? Promise.resolve([])).then((values) => outbox.push({ kind: "metrics", values }));
+          return;
+        case "close":
+          return;
+      }
+    },
+    async close() {
+      await server.close();
+      await store.close();
+    },
+  };
+}
+
+/** Methods that change the chain are of the class "writer" and never run here. */
+const CHAIN_OF_WRITER = new Proxy({} as RpcServices["chain"], {
+  get(_, name) {
+    throw new Error(`${String(name)} is of the writing process`);
+  },
+});

@@ -1,0 +1,103 @@
+import { availableParallelism } from "node:os";
+import { type Chain, headNoticeOf } from "@rnode/chain";
+import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import type { ChainDatabase } from "@rnode/storage";
+import { methodsOf, NAMESPACES } from "../methods/namespaces.ts";
+import type { RpcServices } from "../methods/services.ts";
+import type { ClientOptions } from "../options.ts";
+import { rpcLimits } from "../rpc/public-server.ts";
+import type { PendingFeed } from "../rpc/subscriptions.ts";
+import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
+import { ReaderPool } from "./reader-pool.ts";
+
+export interface ReadersDependencies {
+  readonly services: RpcServices;
+  readonly pending: PendingFeed;
+  readonly chain: Chain;
+  readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+}
+
+/** Readers that start. */
+export interface Readers {
+  readonly pool: ReaderPool;
+  readonly httpPort: number | undefined;
+  readonly wsPort: number | undefined;
+  /** Settles when all serve. @throws {CommandError} one cannot start */
+  readonly isReady: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** How many reader processes serve the public listeners; 0: this process does. */
+export function readerCount({ http, ws, rpc }: ClientOptions): number {
+  if (!http.enabled && !ws.enabled) return 0;
+  return rpc.workers ?? Math.max(1, availableParallelism() - 1);
+}
+
+/** Binds the public listeners and starts the processes that serve them. @throws listen errors */
+export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
+  const { http, ws, rpc } = options;
+  const { services, pending, chain, store, log, metrics } = dependencies;
+  const { profile } = services.backend;
+  const sockets: ListeningSocket[] = [];
+  const closeSockets = (): void => {
+    for (const socket of sockets.splice(0)) socket.close();
+  };
+  const open = (addr: string, port: number): ListeningSocket => {
+    const socket = openListeningSocket(addr, port);
+    sockets.push(socket);
+    return socket;
+  };
+  let httpSocket: ListeningSocket | undefined;
+  let wsSocket: ListeningSocket | undefined;
+  try {
+    httpSocket = http.enabled ? open(http.addr, http.port) : undefined;
+    const isShared = http.enabled && http.addr === ws.addr && http.port === ws.port;
+    wsSocket = ws.enabled ? (isShared ? httpSocket : open(ws.addr, ws.port)) : undefined;
+  } catch (error) {
+    closeSockets();
+    throw error;
+  }
+
+  // Readers have counted the requests that they pass on.
+  const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(rpc) }, log });
+  const methods = methodsOf(NAMESPACES, services);
+  const pool = new ReaderPool(
+    {
+      count,
+      hardLimitMs: rpc.workertimeoutMs,
+      maxHeapMib: rpc.workermemory,
+      start: {
+        options: { ...options, log: { ...options.log, level: log.level } },
+        config: chain.config,
+        startingBlock: services.startingBlock,
+      },
+      httpFd: httpSocket?.fd,
+      wsFd: wsSocket?.fd,
+    },
+    {
+      answer: async (text) => (await dispatcher.handle(text, methods, { transport: "http", remoteAddress: "" })) ?? "",
+      pending,
+      filterNotFound: profile.errors.filterNotFound,
+      log,
+      metrics,
+      onEnd: () => store.forgetDeadReaders(),
+    },
+  );
+  const isReady = pool.start();
+  isReady.catch(() => {}); // whoever awaits it later hears of it
+  const unfollow = chain.onHeadChange((change) => pool.announceHead(headNoticeOf(change)));
+  return {
+    pool,
+    httpPort: httpSocket?.port,
+    wsPort: wsSocket?.port,
+    isReady,
+    async close() {
+      unfollow();
+      await pool.close();
+      closeSockets();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import type { PooledTransaction } from "@rnode/txpool";
+import type { PoolAccess } from "../methods/services.ts";
+import { conditionalToJson, type TransactionConditional } from "../pool/conditional.ts";
+import type { PendingFeed } from "../rpc/subscriptions.ts";
+import type { MessageToWriter, Outbox } from "./messages.ts";
+import { type Elsewhere, resultOf } from "./routing.ts";
+
+/** Requests of a reader that wait for other processes. */
+const MAX_WAITING = 4096;
+/** EIP-1474: limit exceeded */
+const LIMIT_EXCEEDED = -32005;
+
+/** A reader's way to the writing process, and over it to other readers. */
+export class WriterLink implements Elsewhere, PendingFeed {
+  readonly #outbox: Outbox<MessageToWriter>;
+  readonly #waiting = new Map<number, (text: string) => void>();
+  readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
+  #nextId = 0;
+
+  constructor(outbox: Outbox<MessageToWriter>) {
+    this.#outbox = outbox;
+  }
+
+  ask(text: string, reader?: number): Promise<string> {
+    if (this.#waiting.size >= MAX_WAITING) {
+      return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));
+    }
+    return new Promise((resolve) => {
+      const id = this.#nextId++;
+      this.#waiting.set(id, resolve);
+      this.#outbox.push({ kind: "call", id, text, reader });
+    });
+  }
+
+  onAnswer(id: number, text: string): void {
+    this.#waiting.get(id)?.(text);
+    this.#waiting.delete(id);
+  }
+
+  /** The writer sends pending transactions while somebody listens. */
+  onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) this.#outbox.push({ kind: "watch", isOn: true });
+    return () => {
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#outbox.push({ kind: "watch", isOn: false });
+    };
+  }
+
+  announcePending(transactions: readonly PooledTransaction[]): void {
+    for (const listener of this.#listeners) listener(transactions);
+  }
+
+  /** The pool as far as it reaches here: what is asked about it is asked of the writer (see `method-classes.ts`). */
+  pool(): PoolAccess {
+    const belongsToWriter = (): never => {
+      throw new Error("the transaction pool is in the writing process"); // a method in the wrong class
+    };
+    return {
+      submit: (raw: Uint8Array, conditional?: TransactionConditional) => this.#submit(raw, conditional),
+      setMinimumTip: belongsToWriter,
+      pool: { get: () => undefined, nextNonce: () => undefined, content: belongsToWriter, counts: belongsToWriter },
+    };
+  }
+
+  /** @throws {RpcError} in the writer's words */
+  async #submit(raw: Uint8Array, conditional: TransactionConditional | undefined): Promise<Uint8Array> {
+    const [method, params] =
+      conditional === undefined
+        ? ["eth_sendRawTransaction", [bytesToHex(raw)]]
+        : ["eth_sendRawTransactionConditional", [bytesToHex(raw), conditionalToJson(conditional)]];
+    const answer = await this.ask(JSON.stringify({ jsonrpc: "2.0", id: 0, method, params }));
+    return hexToBytes(JSON.parse(resultOf(answer).text) as string);
+  }
+}
