@@ -93,9 +93,8 @@ export async function startTestClient(
   const genesisPath = join(folder, "genesis.json");
   writeFileSync(genesisPath, JSON.stringify(GENESIS));
   const api = "eth,net,web3,debug,txpool,miner";
-  const own = ["--http", "--http.port=0", `--http.api=${api}`, "--ws", "--ws.port=0", `--ws.api=${api}`, "--authrpc.port=0"];
-  const isReplaced = (arg: string): boolean =>
-    arg.endsWith(api) && extra.some((given) => given.startsWith(arg.slice(0, -api.length)));
+  const own = ["--http", "--http.port=0", `--http.api=${api}`, "--ws", "--ws.port=0", `--ws.api=${api}`, "--authrpc.port=0", "--rpc.workers=0"];
+  const isReplaced = (arg: string): boolean => extra.some((given) => given.startsWith(`${arg.split("=", 1)[0]!}=`));
   const args = [`--chain=${genesisPath}`, `--datadir=${join(folder, "data")}`, ...own.filter((arg) => !isReplaced(arg)), ...extra];
   const parsed = parseOptions(clientTable, args, {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
