@@ -5,7 +5,7 @@ import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } from "@rnode/primitives";
-import { encodeTransaction, PREDEPLOYS } from "@rnode/protocol";
+import { encodeTransaction, type L1BlockInfo, PREDEPLOYS } from "@rnode/protocol";
 import { type RunningClient, startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
 import { l1Info } from "./blocks.ts";
@@ -85,15 +85,33 @@ export interface BuiltPayloadJson {
   readonly executionRequests: Hex[];
 }
 
+/** What a test's chain has other than the usual one. */
+export interface TestChain {
+  /** more accounts, or others in place of the usual ones */
+  readonly alloc?: Readonly<Record<Hex, object>>;
+  /** what the L1 attributes of each block say */
+  readonly l1?: Partial<L1BlockInfo>;
+}
+
 /** @param folder of an earlier client; default: a new one */
 export async function startTestClient(
   extra: readonly string[] = [],
   folder = mkdtempSync(join(tmpdir(), "rengine-")),
+  { alloc = {}, l1 = {} }: TestChain = {},
 ): Promise<TestClient> {
   const genesisPath = join(folder, "genesis.json");
-  writeFileSync(genesisPath, JSON.stringify(GENESIS));
+  writeFileSync(genesisPath, JSON.stringify({ ...GENESIS, alloc: { ...GENESIS.alloc, ...alloc } }));
   const api = "eth,net,web3,debug,txpool,miner";
-  const own = ["--http", "--http.port=0", `--http.api=${api}`, "--ws", "--ws.port=0", `--ws.api=${api}`, "--authrpc.port=0", "--rpc.workers=0"];
+  const own = [
+    "--http",
+    "--http.port=0",
+    `--http.api=${api}`,
+    "--ws",
+    "--ws.port=0",
+    `--ws.api=${api}`,
+    "--authrpc.port=0",
+    "--rpc.workers=0",
+  ];
   const isReplaced = (arg: string): boolean => extra.some((given) => given.startsWith(`${arg.split("=", 1)[0]!}=`));
   const args = [`--chain=${genesisPath}`, `--datadir=${join(folder, "data")}`, ...own.filter((arg) => !isReplaced(arg)), ...extra];
   const parsed = parseOptions(clientTable, args, {});
@@ -121,7 +139,7 @@ export async function startTestClient(
       const head = await engine.call<{ hash: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
       const parentHash = parent?.hash ?? head.hash;
       const timestamp = (parent?.timestampSec ?? Number(head.timestamp)) + 2;
-      const deposit = { ...l1Info("jovian"), sourceHash: new Uint8Array(32).fill(++sequence) };
+      const deposit = { ...l1Info("jovian", l1), sourceHash: new Uint8Array(32).fill(++sequence) };
       const attributes = {
         timestamp: toQuantity(timestamp),
         prevRandao: ZERO,

@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** Path of a Foundry program from npm, for this platform; undefined where there is none. */
+export function foundryBinary(name: "anvil" | "cast"): string | undefined {
+  const arch = process.arch === "x64" ? "amd64" : process.arch;
+  try {
+    const require = createRequire(createRequire(import.meta.url).resolve(`@foundry-rs/${name}/package.json`));
+    const folder = dirname(require.resolve(`@foundry-rs/${name}-${process.platform}-${arch}/package.json`));
+    const binary = join(folder, "bin", process.platform === "win32" ? `${name}.exe` : name);
+    return existsSync(binary) ? binary : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const TIMEOUT_MS = 20_000;
+
+/** Runs a program to its end. @returns what it printed, without the last newline @throws Error with what it complained of */
+export function runProgram(binary: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(
+      binary,
+      args,
+      { env: { ...process.env, ...env }, timeout: TIMEOUT_MS, maxBuffer: 1 << 26 },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout.trim());
+        else reject(new Error(`${args.join(" ")}: ${stderr.trim() || error.message}`));
+      },
+    );
+  });
+}
