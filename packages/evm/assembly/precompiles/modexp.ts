@@ -1,172 +1,142 @@
-/** base ^ exponent for moduli that are odd, by Montgomery multiplication, or a power of 2^28. Numbers are limbs, lowest first. */
+/**
+ * base ^ exponent mod modulus for numbers of any length (EIP-198): moduli of up to 64 bits in registers (modexp-word.ts), others as limbs with Barrett's
+ * reduction ("Implementing the Rivest Shamir and Adleman Public Key Encryption Algorithm on a Standard Digital Signal Processor", 1986), which takes
+ * odd and even moduli alike and needs no other form of the numbers.
+ */
+import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
+import { readBytes, writeBytes } from "./field";
+import { exponentBits, exponentDigit, windowBits } from "./modexp-exponent";
+import { multiply5, multiply7, multiply9 } from "./modexp-unrolled";
+import { WORD_BYTES, wordPower } from "./modexp-word";
 
-/** 28 bits a limb: a whole column of a product and its reduction adds up in an u64 without carries, up to 128 limbs. */
-const BITS = 28;
-const MASK: u64 = 0xfffffff;
-const MAX_LIMBS: usize = 128;
-const MAX_SIZE: usize = 512;
-
-/** powers 0 … 15 of the base, in Montgomery form */
-const POWERS: usize = memory.data(8192, 8);
-const RESULT: usize = memory.data(512, 8);
-/** the product under way */
-const T: usize = memory.data(512, 8);
-/** the multiples of the modulus that are added, a limb each */
-const Q: usize = memory.data(512, 8);
-
+/** Of the number under way: the modulus, shifted so that its highest bit is set, its limbs, and 2^(2·BITS·limbs) / modulus, one limb longer */
 let modulus: usize = 0;
-let size: usize = 0;
-/** −1 / modulus mod 2^28 */
-let factor: u64 = 0;
-let isOdd: bool = false;
+let limbs: usize = 0;
+let reciprocal: usize = 0;
+/** Room for a product (2·limbs + 2), the quotient (limbs + 2) and the multiple of the modulus (limbs + 1) */
+let product: usize = 0;
+let quotient: usize = 0;
+let multiple: usize = 0;
 
-/** The same for three limbs, moduli of 64 bits and a bit more, where loops cost more than the arithmetic. */
-function multiplyThree(out: usize, a: usize, b: usize): void {
-  const m = modulus;
-  const k = factor;
-  const m0 = <u64>load<u32>(m);
-  const m1 = <u64>load<u32>(m, 4);
-  const m2 = <u64>load<u32>(m, 8);
-  const a0 = <u64>load<u32>(a);
-  const a1 = <u64>load<u32>(a, 4);
-  const a2 = <u64>load<u32>(a, 8);
-  const b0 = <u64>load<u32>(b);
-  const b1 = <u64>load<u32>(b, 4);
-  const b2 = <u64>load<u32>(b, 8);
-  let t = a0 * b0;
-  const q0 = (t * k) & MASK;
-  t = ((t + q0 * m0) >> BITS) + a0 * b1 + a1 * b0 + q0 * m1;
-  const q1 = (t * k) & MASK;
-  t = ((t + q1 * m0) >> BITS) + a0 * b2 + a1 * b1 + a2 * b0 + q0 * m2 + q1 * m1;
-  const q2 = (t * k) & MASK;
-  t = ((t + q2 * m0) >> BITS) + a1 * b2 + a2 * b1 + q1 * m2 + q2 * m1;
-  const low = t & MASK;
-  t = (t >> BITS) + a2 * b2 + q2 * m2;
-  const middle = t & MASK;
-  const high = t >> BITS;
-  // below twice the modulus
-  const d0 = <i64>(low - m0);
-  const d1 = <i64>(middle - m1) + (d0 >> BITS);
-  const d2 = <i64>(high - m2) + (d1 >> BITS);
-  const less = d2 < 0;
-  store<u32>(out, less ? <u32>low : <u32>(d0 & MASK));
-  store<u32>(out, less ? <u32>middle : <u32>(d1 & MASK), 4);
-  store<u32>(out, less ? <u32>high : <u32>d2, 8);
-}
-
-/** out ← a·b / 2^(28·limbs) mod modulus, below the modulus */
-function multiplyMontgomery(out: usize, a: usize, b: usize): void {
-  const n = size;
-  if (n == 12) return multiplyThree(out, a, b);
-  const m = modulus;
-  const k = factor;
-  let t: u64 = 0;
-  for (let column: usize = 0; column < n; column += 4) {
-    let down = b + column;
-    let other = m + column;
-    let x = a;
-    let q = Q;
-    for (const end = a + column; x < end; x += 4, q += 4, down -= 4, other -= 4) {
-      t += <u64>load<u32>(x) * <u64>load<u32>(down) + <u64>load<u32>(q) * <u64>load<u32>(other);
-    }
-    t += <u64>load<u32>(x) * <u64>load<u32>(down);
-    const multiple = (t * k) & MASK;
-    store<u32>(q, <u32>multiple);
-    t = (t + multiple * <u64>load<u32>(m)) >> BITS;
-  }
-  for (let column: usize = 4; column < n; column += 4) {
-    let down = b + n - 4;
-    let other = m + n - 4;
-    let q = Q + column;
-    const end = a + n;
-    for (let x = a + column; x < end; x += 4, q += 4, down -= 4, other -= 4) {
-      t += <u64>load<u32>(x) * <u64>load<u32>(down) + <u64>load<u32>(q) * <u64>load<u32>(other);
-    }
-    store<u32>(T + column - 4, <u32>(t & MASK));
-    t >>= BITS;
-  }
-  // below twice the modulus; the highest limb may have a bit more
-  store<u32>(T + n - 4, <u32>t);
-  let at = n;
-  do at -= 4;
-  while (at > 0 && load<u32>(T + at) == load<u32>(m + at));
-  if (load<u32>(T + at) < load<u32>(m + at)) {
-    memory.copy(out, T, n);
-    return;
-  }
+/** out ← a·b mod modulus; all have limbs + 1 limbs, the highest one 0 */
+function multiply(out: usize, a: usize, b: usize): void {
+  const n = limbs;
+  if (n == 9) return multiply9(out, a, b, modulus, reciprocal);
+  if (n == 7) return multiply7(out, a, b, modulus, reciprocal);
+  if (n == 5) return multiply5(out, a, b, modulus, reciprocal);
+  if (a == b) squareColumns(product, a, n);
+  else multiplyColumns(product, a, n, b, n, 0, 2 * n);
+  // the product's highest limbs times the reciprocal; the columns left out, and those cut off, make the quotient too small by 3 at most
+  multiplyColumns(quotient, product + 4 * (n - 1), n + 1, reciprocal, n + 1, n - 1, 2 * n + 1);
+  multiplyColumns(multiple, quotient + 8, n, modulus, n, 0, n + 1);
   let borrow: i32 = 0;
-  for (let j: usize = 0; j < n; j += 4) {
-    borrow += <i32>load<u32>(T + j) - <i32>load<u32>(m + j);
-    store<u32>(out + j, <u32>borrow & <u32>MASK);
+  for (let i: usize = 0; i <= 4 * n; i += 4) {
+    borrow += <i32>load<u32>(product + i) - <i32>load<u32>(multiple + i);
+    store<u32>(out + i, <u32>borrow & <u32>MASK);
     borrow >>= BITS;
   }
+  subtractExcess(out, modulus, n);
 }
 
-/** out ← a·b mod 2^(28·limbs) */
-function multiplyLow(out: usize, a: usize, b: usize): void {
-  const n = size;
-  let t: u64 = 0;
-  for (let column: usize = 0; column < n; column += 4) {
-    let down = b + column;
-    for (let x = a; x <= a + column; x += 4, down -= 4) t += <u64>load<u32>(x) * <u64>load<u32>(down);
-    store<u32>(T + column, <u32>(t & MASK));
-    t >>= BITS;
+/** Limbs for a modulus of so many bytes: those that there is unrolled code for, where it is worth it. */
+function limbsFor(bytes: usize): usize {
+  const needed = limbsOf(bytes);
+  return needed <= 5 ? 5 : needed <= 7 ? 7 : max(needed, 9);
+}
+
+@inline function skipZeros(at: usize, end: usize): usize {
+  while (at < end && load<u8>(at) == 0) at++;
+  return at;
+}
+
+/** @returns whether there is so much memory */
+function reach(end: usize): bool {
+  const missing = <i32>((end + 0xffff) >>> 16) - memory.size();
+  return missing <= 0 || memory.grow(missing) >= 0;
+}
+
+/** Result ← base ^ exponent, the exponent not 0, with room for 2^width powers of limbs + 1 limbs at `powers`. @returns where the result is */
+function power(base: usize, exponent: usize, end: usize, width: u32, powers: usize): usize {
+  const size = (limbs + 1) * 4;
+  let position = exponentBits(exponent, end);
+  const result = powers; // of power 0, which is not used
+  if (width == 1) {
+    memory.copy(result, base, size);
+    for (position--; position > 0; position--) {
+      multiply(result, result, result);
+      if (exponentDigit(end, position - 1, 1) != 0) multiply(result, result, base);
+    }
+    return result;
   }
-  memory.copy(out, T, n);
-}
-
-@inline function multiply(out: usize, a: usize, b: usize): void {
-  if (isOdd) multiplyMontgomery(out, a, b);
-  else multiplyLow(out, a, b);
+  memory.copy(powers + size, base, size);
+  for (let i: usize = 2; i < (1 as usize) << width; i++) {
+    const half = powers + (i >> 1) * size;
+    if (i & 1) multiply(powers + i * size, powers + (i - 1) * size, base);
+    else multiply(powers + i * size, half, half);
+  }
+  const first = (position - 1) % width + 1;
+  position -= first;
+  memory.copy(result, powers + <usize>exponentDigit(end, position, first) * size, size);
+  while (position > 0) {
+    for (let i: u32 = 0; i < width; i++) multiply(result, result, result);
+    position -= width;
+    const digit = <usize>exponentDigit(end, position, width);
+    if (digit != 0) multiply(result, result, powers + digit * size);
+  }
+  return result;
 }
 
 /**
- * At `bytes`: modulus, one and base, both in Montgomery form when the modulus is odd, of `limbs` limbs each, then the exponent,
- * big-endian. The result is left at `bytes`. When the modulus is even it stands for 2^(28·limbs).
+ * base ‖ exponent ‖ modulus at `bytes`, big-endian; the result, as long as the modulus, is left there.
  *
- * @returns 0 when there are too many limbs
+ * @returns 0 when there is not enough memory
  */
-export function modexp(bytes: usize, limbs: usize, exponentBytes: usize): i32 {
-  if (limbs > MAX_LIMBS) return 0;
-  size = 4 * limbs;
-  modulus = bytes;
-  const lowest = load<u32>(modulus);
-  isOdd = (lowest & 1) != 0;
-  let inverse = lowest;
-  for (let i = 0; i < 5; i++) inverse *= 2 - lowest * inverse;
-  factor = <u64>(0 - inverse) & MASK;
-  const one = bytes + size;
-  const base = one + size;
-  let at = base + size;
-  const end = at + exponentBytes;
-  while (at < end && load<u8>(at) == 0) at++;
-  memory.copy(RESULT, one, size);
-  if (end - at <= 4) {
-    // not worth a table
-    for (; at < end; at++) {
-      const byte = <u32>load<u8>(at);
-      for (let bit = 7; bit >= 0; bit--) {
-        multiply(RESULT, RESULT, RESULT);
-        if ((byte >> bit) & 1) multiply(RESULT, RESULT, base);
-      }
-    }
-  } else {
-    memory.copy(POWERS, one, size);
-    for (let i: usize = 1; i < 16; i++) multiply(POWERS + i * MAX_SIZE, POWERS + (i - 1) * MAX_SIZE, base);
-    for (; at < end; at++) {
-      const byte = <usize>load<u8>(at);
-      for (let half: usize = 0; half < 2; half++) {
-        for (let i = 0; i < 4; i++) multiply(RESULT, RESULT, RESULT);
-        const digit = half == 0 ? byte >> 4 : byte & 15;
-        if (digit != 0) multiply(RESULT, RESULT, POWERS + digit * MAX_SIZE);
-      }
-    }
+export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, modulusBytes: usize): bool {
+  const exponentEnd = bytes + baseBytes + exponentBytes;
+  const modulusEnd = exponentEnd + modulusBytes;
+  const baseAt = skipZeros(bytes, bytes + baseBytes);
+  const exponentAt = skipZeros(bytes + baseBytes, exponentEnd);
+  const modulusAt = skipZeros(exponentEnd, modulusEnd);
+  if (modulusEnd - modulusAt <= WORD_BYTES) {
+    const result = modulusAt == modulusEnd ? 0 : wordPower(baseAt, bytes + baseBytes, exponentAt, exponentEnd, modulusAt, modulusEnd);
+    memory.fill(bytes, 0, modulusBytes);
+    for (let i: usize = 0; i < min(modulusBytes, WORD_BYTES); i++) store<u8>(bytes + modulusBytes - 1 - i, <u8>(result >> (8 * i)));
+    return true;
   }
-  if (isOdd) {
-    memory.fill(base, 0, size);
+  const n = limbsFor(modulusEnd - modulusAt);
+  limbs = n;
+  const baseLimbs = max(limbsOf(bytes + baseBytes - baseAt), n) + 1;
+  const width = windowBits(exponentBits(exponentAt, exponentEnd));
+  modulus = (modulusEnd + 7) & ~7;
+  reciprocal = modulus + 4 * n;
+  quotient = reciprocal + 4 * (n + 2);
+  multiple = quotient + 4 * (n + 2);
+  product = multiple + 4 * (n + 1);
+  const powers = product + max<usize>(n * 2 + 3, baseLimbs) * 4;
+  const base = powers + ((4 * (n + 1)) << width);
+  if (!reach(base + 4 * (n + 1))) return false;
+  readBytes(modulus, modulusAt, <i32>(modulusEnd - modulusAt), <i32>n, BITS);
+  const shift = n * BITS - bitLength(modulus, n);
+  shiftLeft(modulus, n, modulus, n, shift);
+  memory.fill(product, 0, 4 * (2 * n + 2));
+  store<u32>(product + 8 * n, 1);
+  divide(product, 2 * n + 2, modulus, n, reciprocal);
+  readBytes(product, baseAt, <i32>(bytes + baseBytes - baseAt), <i32>baseLimbs, BITS);
+  divide(product, baseLimbs, modulus, n, 0);
+  memory.copy(base, product, 4 * n);
+  store<u32>(base + 4 * n, 0);
+  let result = base;
+  if (exponentAt == exponentEnd) {
+    memory.fill(base, 0, 4 * n);
     store<u32>(base, 1);
-    multiplyMontgomery(RESULT, RESULT, base);
+  } else {
+    result = power(base, exponentAt, exponentEnd, width, powers);
   }
-  memory.copy(bytes, RESULT, size);
-  return 1;
+  // what is left modulo the modulus as it was: r mod m = (r·2^shift mod m·2^shift) / 2^shift
+  const length = n + shift / BITS + 2;
+  shiftLeft(product, length, result, n, shift);
+  divide(product, length, modulus, n, 0);
+  shiftRight(product, n, shift);
+  writeBytes(bytes, product, <i32>modulusBytes, <i32>n, BITS);
+  return true;
 }

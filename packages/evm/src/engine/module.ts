@@ -88,7 +88,7 @@ export interface PrecompileExports extends BufferExports {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
-  modexp(bytes: number, limbs: number, exponentBytes: number): number;
+  modexp(bytes: number, baseBytes: number, exponentBytes: number, modulusBytes: number): number;
   p256Verify(bytes: number): number;
 }
 

@@ -30,7 +30,7 @@ const numbers = (maxLength: number) =>
   fc
     .tuple(
       fc.uint8Array({ maxLength }),
-      fc.constantFrom("as it is", "ones", "zeros", "even", "power of two"),
+      fc.constantFrom("as it is", "ones", "zeros", "even", "power of two", "below a power of two", "blocks"),
       fc.nat({ max: maxLength }),
     )
     .map(([bytes, kind, at]) => {
@@ -42,19 +42,86 @@ const numbers = (maxLength: number) =>
         copy.fill(0);
         if (at < copy.length) copy[at] = 16;
       }
+      if (kind === "below a power of two" && at < copy.length) {
+        copy.fill(0, 0, at);
+        copy[at] = 16;
+        for (let i = copy.length - 1; i > at; i--) copy[i] = 255;
+        if (copy.length > 2) copy[copy.length - 1]! -= bytes[0]! % 8;
+      }
+      if (kind === "blocks") for (let i = 0; i < copy.length; i++) copy[i] = (i >> 3) & 1 ? 255 : 0;
       return copy;
     });
 
 describe("modexp", () => {
-  it.each([8, 40, 130, 300])("agrees with plain arithmetic, up to %i bytes", (length) => {
+  it.each([
+    [8, 1000],
+    [16, 500],
+    [24, 500],
+    [33, 500],
+    [130, 200],
+    [300, 100],
+    [700, 30],
+    [1200, 15],
+  ])("agrees with plain arithmetic, up to %i bytes", (length, numRuns) => {
     fc.assert(
       fc.property(numbers(length), numbers(40), numbers(length), (base, exponent, modulus) => {
         const m = toBigint(modulus);
         const wanted = m === 0n ? 0n : reference(toBigint(base), toBigint(exponent), m);
         expect(berlin.run(input(base, exponent, modulus))).toEqual(bigintToBytes(wanted, modulus.length));
       }),
-      { numRuns: 150 },
+      { numRuns },
     );
+  });
+
+  it.each([100, 300, 900, 2000])("takes exponents of %i bits", (bits) => {
+    fc.assert(
+      fc.property(
+        numbers(40),
+        fc.bigInt({ min: 1n << BigInt(bits - 1), max: (1n << BigInt(bits)) - 1n }),
+        numbers(40),
+        (base, e, modulus) => {
+          const m = toBigint(modulus);
+          const wanted = m === 0n ? 0n : reference(toBigint(base), e, m);
+          const exponent = bigintToBytes(e, Math.ceil(bits / 8));
+          expect(berlin.run(input(base, exponent, modulus))).toEqual(bigintToBytes(wanted, modulus.length));
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it("takes a base much longer than the modulus, and the other way round", () => {
+    fc.assert(
+      fc.property(numbers(2000), numbers(3), numbers(30), (long, exponent, short) => {
+        for (const [base, modulus] of [
+          [long, short],
+          [short, long],
+        ] as const) {
+          const m = toBigint(modulus);
+          const wanted = m === 0n ? 0n : reference(toBigint(base) % (m === 0n ? 1n : m), toBigint(exponent), m);
+          expect(berlin.run(input(base, exponent, modulus))).toEqual(bigintToBytes(wanted, modulus.length));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("asks for more than any call has when a length is beyond what can be paid for", () => {
+    const header = (base: bigint, exponent: bigint, modulus: bigint) =>
+      concatBytes(...[base, exponent, modulus].map((n) => bigintToBytes(n, 32)));
+    const contracts = [modexpByzantium(arithmetic), berlin, modexpOsaka(arithmetic)];
+    for (const huge of [1n << 24n, 1n << 64n, (1n << 256n) - 1n]) {
+      for (const contract of contracts) {
+        for (const data of [header(huge, 1n, 1n), header(1n, 1n, huge)]) expect(contract.gas(data) >= 1n << 40n).toBe(true);
+        if (huge > 1n << 40n) expect(contract.gas(header(1n, huge, 1n)) >= 1n << 40n).toBe(true);
+      }
+      // without base and modulus a long exponent is free before Osaka
+      expect(berlin.gas(header(0n, huge, 0n))).toBe(200n);
+      expect(berlin.run(header(0n, huge, 0n))).toEqual(new Uint8Array(0));
+    }
+    // long, but payable: zeros behind the end of the input
+    expect(berlin.gas(header(1n, 1n << 26n, 1n))).toBe((8n * ((1n << 26n) - 32n)) / 3n);
+    expect(berlin.run(concatBytes(header(1n, 1n << 26n, 1n), new Uint8Array([7, 1])))).toEqual(new Uint8Array(1));
   });
 
   it("reads zeros after the end of its input", () => {

@@ -1,145 +1,103 @@
-import { bigintToBytes, bytesToBigint, isZeroBytes } from "@rnode/primitives";
-import { type Arithmetic, LIMB_BITS } from "./arithmetic.ts";
-import { type Precompile, paddedSlice, UNPAYABLE } from "./precompile.ts";
+import type { Arithmetic } from "./arithmetic.ts";
+import { type Precompile, UNPAYABLE } from "./precompile.ts";
 
 /** Lengths of base, exponent and modulus are words at the start of the input. */
 const HEADER_BYTES = 96;
+const WORD_BYTES = 32;
 /** EIP-7823 */
-const OSAKA_MAX_BYTES = 1024n;
+const OSAKA_MAX_BYTES = 1024;
+/** Base and modulus, or an exponent, as long as this cannot be paid for; below it the numbers here are exact. */
+const MAX_BYTES = 2 ** 24;
+const MAX_EXPONENT_BYTES = 2 ** 40;
 
 interface Lengths {
-  readonly base: bigint;
-  readonly exponent: bigint;
-  readonly modulus: bigint;
+  readonly base: number;
+  readonly exponent: number;
+  readonly modulus: number;
 }
 
-function lengthsOf(input: Uint8Array): Lengths {
-  const word = (index: number) => bytesToBigint(paddedSlice(input, 32 * index, 32));
-  return { base: word(0), exponent: word(1), modulus: word(2) };
+/** A length in the header: the limit stands for all from there on. */
+function length(input: Uint8Array, at: number, limit: number): number {
+  let value = 0;
+  for (let i = at; i < at + WORD_BYTES; i++) value = Math.min(value * 256 + (input[i] ?? 0), limit);
+  return value;
+}
+
+const lengthsOf = (input: Uint8Array): Lengths => ({
+  base: length(input, 0, MAX_BYTES),
+  exponent: length(input, WORD_BYTES, MAX_EXPONENT_BYTES),
+  modulus: length(input, 2 * WORD_BYTES, MAX_BYTES),
+});
+
+/** Without base and modulus no exponent costs anything. */
+const isUnpayable = (longest: number, { exponent }: Lengths): boolean =>
+  longest === MAX_BYTES || (longest > 0 && exponent === MAX_EXPONENT_BYTES);
+
+/** Position of the highest bit of the exponent's first 32 bytes (all of it when shorter), at least 0 */
+function highestBit(input: Uint8Array, { base, exponent }: Lengths): number {
+  const start = HEADER_BYTES + base;
+  const bytes = Math.min(exponent, WORD_BYTES);
+  for (let i = 0; i < bytes; i++) {
+    const byte = input[start + i] ?? 0;
+    if (byte !== 0) return 8 * (bytes - i) - 1 - (Math.clz32(byte) - 24);
+  }
+  return 0;
+}
+
+/** Longer exponents count by `perByte` a byte beyond 32. */
+function iterations(input: Uint8Array, lengths: Lengths, perByte: number): number {
+  return Math.max(highestBit(input, lengths) + perByte * Math.max(lengths.exponent - WORD_BYTES, 0), 1);
+}
+
+/** complexity · iterations / divisor, both below 2^53 */
+function product(complexity: number, count: number, divisor: number): bigint {
+  const exact = complexity * count;
+  return exact <= Number.MAX_SAFE_INTEGER
+    ? BigInt(Math.floor(exact / divisor))
+    : (BigInt(complexity) * BigInt(count)) / BigInt(divisor);
 }
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-function bitLength(value: bigint): number {
-  return value === 0n ? 0 : value.toString(2).length;
-}
-
-/** The exponent's first 32 bytes (all of it when shorter) as a number. */
-function exponentHead(input: Uint8Array, { base, exponent }: Lengths): bigint {
-  if (base > BigInt(input.length)) return 0n;
-  return bytesToBigint(paddedSlice(input, HEADER_BYTES + Number(base), Number(exponent < 32n ? exponent : 32n)));
-}
-
-/** Position of the exponent's highest bit, longer exponents counted by `perByte` a byte beyond 32. */
-function iterations(input: Uint8Array, lengths: Lengths, perByte: bigint): bigint {
-  const bits = BigInt(Math.max(bitLength(exponentHead(input, lengths)) - 1, 0));
-  return lengths.exponent > 32n ? perByte * (lengths.exponent - 32n) + bits : bits;
-}
-
 /** EIP-198 */
 function byzantiumGas(input: Uint8Array): bigint {
   const lengths = lengthsOf(input);
-  const x = max(lengths.base, lengths.modulus);
-  let complexity: bigint;
-  if (x <= 64n) complexity = x * x;
-  else if (x <= 1024n) complexity = (x * x) / 4n + 96n * x - 3072n;
-  else complexity = (x * x) / 16n + 480n * x - 199_680n;
-  return (complexity * max(iterations(input, lengths, 8n), 1n)) / 20n;
+  const x = Math.max(lengths.base, lengths.modulus);
+  if (isUnpayable(x, lengths)) return UNPAYABLE;
+  let complexity: number;
+  if (x <= 64) complexity = x * x;
+  else if (x <= 1024) complexity = Math.floor((x * x) / 4) + 96 * x - 3072;
+  else complexity = Math.floor((x * x) / 16) + 480 * x - 199_680;
+  return product(complexity, iterations(input, lengths, 8), 20);
 }
 
 /** EIP-2565 */
 function berlinGas(input: Uint8Array): bigint {
   const lengths = lengthsOf(input);
-  const words = (max(lengths.base, lengths.modulus) + 7n) / 8n;
-  return max(200n, (words * words * max(iterations(input, lengths, 8n), 1n)) / 3n);
+  const x = Math.max(lengths.base, lengths.modulus);
+  if (isUnpayable(x, lengths)) return UNPAYABLE;
+  const words = Math.ceil(x / 8);
+  return max(200n, product(words * words, iterations(input, lengths, 8), 3));
 }
 
 /** EIP-7883, with the bounds of EIP-7823 */
 function osakaGas(input: Uint8Array): bigint {
   const lengths = lengthsOf(input);
-  if (max(lengths.exponent, max(lengths.base, lengths.modulus)) > OSAKA_MAX_BYTES) return UNPAYABLE;
-  const longest = max(lengths.base, lengths.modulus);
-  const words = (longest + 7n) / 8n;
-  const complexity = longest > 32n ? 2n * words * words : 16n;
-  return max(500n, complexity * max(iterations(input, lengths, 16n), 1n));
+  const x = Math.max(lengths.base, lengths.modulus);
+  if (Math.max(lengths.exponent, x) > OSAKA_MAX_BYTES) return UNPAYABLE;
+  const words = Math.ceil(x / 8);
+  return max(500n, product(x > 32 ? 2 * words * words : 16, iterations(input, lengths, 16), 1));
 }
 
 function run(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefined {
-  const lengths = lengthsOf(input);
-  if (lengths.modulus === 0n) return new Uint8Array(0);
-  // Without base and modulus the price does not depend on the exponent, which may then have any length.
-  const modulusBytes = Number(lengths.modulus);
-  const baseBytes = Number(lengths.base);
-  const exponentBytes = Number(lengths.exponent);
-  const part = (start: number, length: number) => bytesToBigint(paddedSlice(input, start, length));
-  const modulus = part(HEADER_BYTES + baseBytes + exponentBytes, modulusBytes);
-  if (modulus === 0n) return new Uint8Array(modulusBytes);
-  const base = part(HEADER_BYTES, baseBytes);
-  const exponent = paddedSlice(input, HEADER_BYTES + baseBytes, exponentBytes);
-  return bigintToBytes(modularPower(arithmetic, base, exponent, modulus), modulusBytes);
-}
-
-/** Longest modulus for the arithmetic in WebAssembly; above it big integers, with their 64-bit limbs, are as fast. */
-const MAX_LIMBS = 55;
-/** Three limbs are fast, fewer would not be faster. */
-const MIN_LIMBS = 3;
-const limbsOf = (bits: number): number => Math.ceil(bits / LIMB_BITS);
-
-/** base ^ exponent mod modulus; the exponent big-endian, the modulus not 0 */
-export function modularPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
-  if (modulus === 1n) return 0n;
-  const reduced = base % modulus;
-  if (isZeroBytes(exponent)) return 1n;
-  if (reduced <= 1n) return reduced;
-  if (limbsOf(bitLength(modulus)) > MAX_LIMBS) return longModularPower(reduced, bytesToBigint(exponent), modulus);
-  const twos = trailingZeros(modulus);
-  const odd = modulus >> BigInt(twos);
-  if (twos === 0) return oddPower(arithmetic, reduced, exponent, odd);
-  const mask = (1n << BigInt(twos)) - 1n;
-  const low = arithmetic.power(reduced & mask, exponent, undefined, limbsOf(twos)) & mask;
-  if (odd === 1n) return low;
-  // Chinese remainders: high + odd·k ≡ low modulo 2^twos
-  const high = oddPower(arithmetic, reduced % odd, exponent, odd);
-  return high + odd * (((low - high) * inversePowerOfTwo(odd, twos)) & mask);
-}
-
-function oddPower(arithmetic: Arithmetic, base: bigint, exponent: Uint8Array, modulus: bigint): bigint {
-  return arithmetic.power(base, exponent, modulus, Math.max(limbsOf(bitLength(modulus)), MIN_LIMBS));
-}
-
-function trailingZeros(value: bigint): number {
-  return bitLength(value & -value) - 1;
-}
-
-/** 1 / odd mod 2^bits, by Newton's iteration */
-function inversePowerOfTwo(odd: bigint, bits: number): bigint {
-  let inverse = odd; // right in the lowest three bits
-  for (let known = 3; known < bits; known *= 2) inverse = BigInt.asUintN(bits, inverse * (2n - odd * inverse));
-  return inverse;
-}
-
-const WINDOW_BITS = 4;
-
-/** Left to right, a window of four bits at a time; base and exponent not 0. */
-function longModularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  const digits = exponent.toString(16);
-  if (digits.length <= 8) {
-    let result = 1n;
-    for (const bit of exponent.toString(2)) {
-      result = (result * result) % modulus;
-      if (bit === "1") result = (result * base) % modulus;
-    }
-    return result;
+  const { base, exponent, modulus } = lengthsOf(input);
+  // the modulus is 0 when the input ends before it
+  if (HEADER_BYTES + base + exponent >= input.length) return new Uint8Array(modulus);
+  arithmetic.write(input.subarray(HEADER_BYTES), base + exponent + modulus);
+  if (arithmetic.exports.modexp(arithmetic.start, base, exponent, modulus) === 0) {
+    throw new Error(`no memory for modexp of ${base}, ${exponent}, ${modulus} bytes`);
   }
-  const powers = [1n, base];
-  for (let i = 2; i < 1 << WINDOW_BITS; i++) powers.push((powers[i - 1]! * base) % modulus);
-  let result = powers[Number.parseInt(digits[0]!, 16)]!;
-  for (let i = 1; i < digits.length; i++) {
-    for (let bit = 0; bit < WINDOW_BITS; bit++) result = (result * result) % modulus;
-    const digit = Number.parseInt(digits[i]!, 16);
-    if (digit !== 0) result = (result * powers[digit]!) % modulus;
-  }
-  return result;
+  return arithmetic.read(modulus);
 }
 
 /** 0x05: lengths of base, exponent, modulus ‖ base ‖ exponent ‖ modulus → base ^ exponent mod modulus */

@@ -31,6 +31,7 @@ export class WasmBuffer<Exports extends BufferExports> {
 
   /** A copy of the buffer's first bytes. */
   read(length: number): Uint8Array {
+    if (this.#memory.length === 0) this.#memory = new Uint8Array(this.exports.memory.buffer); // it has grown during the call
     return this.#memory.slice(this.start, this.start + length);
   }
 }
