@@ -87,6 +87,7 @@ function runToEnd(program: string, args: readonly string[]): Promise<void> {
 async function portsOf(child: ChildProcess): Promise<{ readonly httpPort: number; readonly enginePort: number }> {
   const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
   let httpPort: number | undefined;
+  let enginePort: number | undefined;
   const said: string[] = [];
   const lines = createInterface({ input: child.stderr! });
   try {
@@ -94,9 +95,8 @@ async function portsOf(child: ChildProcess): Promise<{ readonly httpPort: number
       const entry = parseLine(line);
       if (entry === undefined) said.push(line);
       else if (entry.msg === "HTTP JSON-RPC listens") httpPort = entry.port;
-      else if (entry.msg === "Engine API listens" && entry.port !== undefined && httpPort !== undefined) {
-        return { httpPort, enginePort: entry.port };
-      }
+      else if (entry.msg === "Engine API listens") enginePort = entry.port;
+      if (httpPort !== undefined && enginePort !== undefined) return { httpPort, enginePort };
     }
   } finally {
     clearTimeout(timer);
