@@ -25,7 +25,7 @@ import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { createRpcServices, profileOf } from "./methods/create-services.ts";
-import { methodsOf } from "./methods/namespaces.ts";
+import { methodsOf, withDescription } from "./methods/namespaces.ts";
 import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
@@ -170,7 +170,7 @@ async function start(
     http: engineAddress,
     ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
-    methods: {
+    methods: withDescription({
       ...methodsOf(["eth", "net", "web3", "miner", "debug"], services),
       ...engineMethods({
         chain,
@@ -179,7 +179,7 @@ async function start(
         log,
         onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
       }),
-    },
+    }),
     dialect: profile.dialect,
     limits: { ...rpcLimits(rpc), maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
     log,

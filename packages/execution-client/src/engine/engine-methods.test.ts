@@ -1,8 +1,10 @@
 import { once } from "node:events";
+import type { JsonSchema, RpcClient } from "@rnode/jsonrpc";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { COUNTER_CREATION } from "../testing/counter.ts";
+import { describedMethods, holdingToDescription } from "../testing/described-answers.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 
 const ZERO = `0x${"00".repeat(32)}`;
@@ -29,13 +31,16 @@ const attributes = {
 describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
   let node: TestClient;
   let genesis: string;
+  /** each answer is also as `rpc.discover` says */
+  let described: RpcClient;
   beforeAll(async () => {
     node = await startTestClient([`--profile=${profile}`]);
+    described = holdingToDescription(node.engine);
     genesis = (await node.engine.call<{ hash: string }>("eth_getBlockByNumber", ["0x0", false])).hash;
   });
   afterAll(() => node.remove());
 
-  const call = (method: string, ...params: unknown[]) => node.engine.call(`engine_${method}`, params);
+  const call = (method: string, ...params: unknown[]) => described.call(`engine_${method}`, params);
   const failure = (method: string, ...params: unknown[]) =>
     call(method, ...params).then(
       (result) => ({ result }),
@@ -123,6 +128,38 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       "shouldOverrideBuilder",
     ]);
     expect(await call("getPayloadV4", payloadId)).toEqual(payload); // asked again, answered again
+  });
+
+  it("describes every method: the fields a payload and attributes need are those that are read", async () => {
+    const methods = await describedMethods(node.engine);
+    const served = [...methods.keys()].filter((name) => name.startsWith("engine_"));
+    expect(((await call("exchangeCapabilities", [])) as string[]).sort()).toEqual(
+      served.filter((name) => name !== "engine_exchangeCapabilities").sort(),
+    );
+    for (const name of served) expect([name, Object.keys(methods.get(name)!.result.schema)]).not.toEqual([name, []]);
+    const { payload } = await node.buildBlock();
+    const inputs = [
+      { method: "newPayloadV4", at: 0, rest: [[], ZERO, []], value: payload.executionPayload },
+      { method: "forkchoiceUpdatedV3", at: 1, rest: [], value: attributes },
+    ];
+    for (const { method, at, rest, value } of inputs) {
+      const schema = methods.get(`engine_${method}`)!.params[at]!.schema as JsonSchema & {
+        readonly required: readonly string[];
+        readonly properties: object;
+      };
+      expect(Object.keys(schema.properties)).toEqual(expect.arrayContaining(Object.keys(value)));
+      for (const field of Object.keys(schema.properties)) {
+        const { [field]: _, ...without } = value as Record<string, unknown>;
+        const given = at === 0 ? [without, ...rest] : [state(genesis), without];
+        const answer = (await failure(method, ...given)) as { code?: number; data?: unknown; message?: string };
+        const isMissed = answer.code === -32602 && JSON.stringify(answer).includes(`.${field}`);
+        expect([method, field, isMissed || JSON.stringify(answer).includes(`${field}:`)]).toEqual([
+          method,
+          field,
+          schema.required.includes(field),
+        ]);
+      }
+    }
   });
 
   it("judges payloads", async () => {

@@ -31,6 +31,7 @@ import type { JsonObject } from "../json/transaction-json.ts";
 import type { Profile } from "../profile/profile.ts";
 import { VERSION } from "../version.ts";
 import { engineError } from "./engine-errors.ts";
+import * as results from "./engine-results.ts";
 import { attributesShape, forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
 import {
   checkForkchoiceVersion,
@@ -155,27 +156,50 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
   const none = { versionedHashes: undefined, parentBeaconBlockRoot: undefined, executionRequests: undefined };
 
   const methods: MethodTable = {
-    engine_forkchoiceUpdatedV1: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(1, args) }),
-    engine_forkchoiceUpdatedV2: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(2, args) }),
-    engine_forkchoiceUpdatedV3: method({ params: [state, attributes], handler: (args) => forkchoiceUpdated(3, args) }),
-    engine_newPayloadV1: method({ params: [payload], handler: ([given]) => newPayload(1, { payload: given, ...none }) }),
-    engine_newPayloadV2: method({ params: [payload], handler: ([given]) => newPayload(2, { payload: given, ...none }) }),
+    engine_forkchoiceUpdatedV1: method({
+      result: results.forkchoiceUpdated,
+      params: [state, attributes],
+      handler: (args) => forkchoiceUpdated(1, args),
+    }),
+    engine_forkchoiceUpdatedV2: method({
+      result: results.forkchoiceUpdated,
+      params: [state, attributes],
+      handler: (args) => forkchoiceUpdated(2, args),
+    }),
+    engine_forkchoiceUpdatedV3: method({
+      result: results.forkchoiceUpdated,
+      params: [state, attributes],
+      handler: (args) => forkchoiceUpdated(3, args),
+    }),
+    engine_newPayloadV1: method({
+      result: results.payloadStatus,
+      params: [payload],
+      handler: ([given]) => newPayload(1, { payload: given, ...none }),
+    }),
+    engine_newPayloadV2: method({
+      result: results.payloadStatus,
+      params: [payload],
+      handler: ([given]) => newPayload(2, { payload: given, ...none }),
+    }),
     engine_newPayloadV3: method({
+      result: results.payloadStatus,
       params: [payload, versionedHashes, beaconRoot],
       handler: ([given, hashes, root]) =>
         newPayload(3, { payload: given, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: undefined }),
     }),
     engine_newPayloadV4: method({
+      result: results.payloadStatus,
       params: [payload, versionedHashes, beaconRoot, optionalParam("executionRequests", arrayShape(dataShape))],
       handler: ([given, hashes, root, requests]) =>
         newPayload(4, { payload: given, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests }),
     }),
-    engine_getPayloadV1: method({ params: [id], handler: ([given]) => getPayload(1, given) }),
-    engine_getPayloadV2: method({ params: [id], handler: ([given]) => getPayload(2, given) }),
-    engine_getPayloadV3: method({ params: [id], handler: ([given]) => getPayload(3, given) }),
-    engine_getPayloadV4: method({ params: [id], handler: ([given]) => getPayload(4, given) }),
-    engine_getPayloadV5: method({ params: [id], handler: ([given]) => getPayload(5, given) }),
+    engine_getPayloadV1: method({ result: results.payloadV1, params: [id], handler: ([given]) => getPayload(1, given) }),
+    engine_getPayloadV2: method({ result: results.payloadV2, params: [id], handler: ([given]) => getPayload(2, given) }),
+    engine_getPayloadV3: method({ result: results.payloadV3, params: [id], handler: ([given]) => getPayload(3, given) }),
+    engine_getPayloadV4: method({ result: results.payloadV4, params: [id], handler: ([given]) => getPayload(4, given) }),
+    engine_getPayloadV5: method({ result: results.payloadV4, params: [id], handler: ([given]) => getPayload(5, given) }),
     engine_getPayloadBodiesByHashV1: method({
+      result: results.bodies,
       params: [param("hashes", arrayShape(hashShape))],
       handler: ([hashes]) => {
         if (hashes.length > MAX_BODIES) throw rpcError("too-large", `requested ${hashes.length} bodies, limit ${MAX_BODIES}`);
@@ -183,6 +207,7 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
       },
     }),
     engine_getPayloadBodiesByRangeV1: method({
+      result: results.bodies,
       params: [param("start", countShape), param("count", countShape)],
       handler: ([start, count]) => {
         if (start === 0 || count === 0) throw rpcError("invalid-params", "start and count must not be 0");
@@ -194,12 +219,14 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
       },
     }),
     engine_getClientVersionV1: method({
+      result: results.clientVersions,
       params: [
         param("clientVersion", objectShape({ code: textShape, name: textShape, version: textShape, commit: textShape }, {})),
       ],
       handler: () => [{ code: "RN", name: "rengine", version: `v${VERSION}`, commit: "0x00000000" }],
     }),
     engine_signalSuperchainV1: method({
+      result: results.protocolVersion,
       params: [param("signal", objectShape({ recommended: hashShape, required: hashShape }, {}))],
       summary: "Protocol versions that L1 recommends and requires; the answer is this client's own.",
       handler: ([{ recommended, required }]) => {
@@ -211,6 +238,7 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
   return {
     ...methods,
     engine_exchangeCapabilities: method({
+      result: results.capabilities,
       params: [param("methods", arrayShape(textShape))],
       handler: () => Object.keys(methods),
     }),

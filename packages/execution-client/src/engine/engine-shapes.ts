@@ -1,11 +1,12 @@
 import type { ForkchoiceState } from "@rnode/chain";
-import { bytesShape, hashShape, objectShape, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
+import { bytesShape, hashShape, type JsonSchema, objectShape, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import { attributesFromJson, type ExecutionPayload, type PayloadAttributes, payloadFromJson } from "@rnode/protocol";
+import { ATTRIBUTES, PAYLOAD } from "./engine-results.ts";
 
 /** A shape over one of the protocol's JSON parsers, which name the field that is wrong. */
-function protocolShape<T>(title: string, parse: (value: unknown, path: string) => T): Shape<T> {
-  return shape({ title, type: "object" }, (value) => {
+function protocolShape<T>(schema: JsonSchema, parse: (value: unknown, path: string) => T): Shape<T> {
+  return shape(schema, (value) => {
     try {
       return parse(value, "");
     } catch (error) {
@@ -16,8 +17,11 @@ function protocolShape<T>(title: string, parse: (value: unknown, path: string) =
   });
 }
 
-export const attributesShape: Shape<PayloadAttributes> = protocolShape("Payload attributes", attributesFromJson);
-export const payloadShape: Shape<ExecutionPayload> = protocolShape("Execution payload", payloadFromJson);
+export const attributesShape: Shape<PayloadAttributes> = protocolShape(
+  { title: "Payload attributes", ...ATTRIBUTES },
+  attributesFromJson,
+);
+export const payloadShape: Shape<ExecutionPayload> = protocolShape({ title: "Execution payload", ...PAYLOAD }, payloadFromJson);
 
 export const forkchoiceStateShape: Shape<ForkchoiceState> = objectShape(
   { headBlockHash: hashShape, safeBlockHash: hashShape, finalizedBlockHash: hashShape },

@@ -71,11 +71,19 @@ export function methodsOf(namespaces: readonly Namespace[], services: RpcService
       handler: () => modules,
     });
   }
-  methods["rpc.discover"] = method({
-    result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
-    params: [],
-    summary: "This description, made from the declarations that read the parameters (OpenRPC).",
-    handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, methods),
-  });
-  return methods;
+  return withDescription(methods);
+}
+
+/** The same methods, with the one that describes them all. */
+export function withDescription(methods: MethodTable): MethodTable {
+  const described: MethodTable = {
+    ...methods,
+    "rpc.discover": method({
+      result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
+      params: [],
+      summary: "This description, made from the declarations that read the parameters (OpenRPC).",
+      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, described),
+    }),
+  };
+  return described;
 }

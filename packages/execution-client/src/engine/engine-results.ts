@@ -1,0 +1,68 @@
+import type { JsonSchema } from "@rnode/jsonrpc";
+import { ADDRESS, arrayOf, BOOLEAN, DATA, HASH, nullable, object, QUANTITY, type ResultDoc, TEXT } from "../methods/results.ts";
+
+// What the Engine API takes and answers, as its published description says it. Spec: execution-apis src/engine, protocol/04 §5
+
+const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
+const BLOOM: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{512}$" };
+const EIGHT_BYTES: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{16}$" };
+const WITHDRAWAL = object({ index: QUANTITY, validatorIndex: QUANTITY, address: ADDRESS, amount: QUANTITY });
+
+export const PAYLOAD = object(
+  {
+    parentHash: HASH,
+    feeRecipient: ADDRESS,
+    stateRoot: HASH,
+    receiptsRoot: HASH,
+    logsBloom: BLOOM,
+    prevRandao: HASH,
+    blockNumber: QUANTITY,
+    gasLimit: QUANTITY,
+    gasUsed: QUANTITY,
+    timestamp: QUANTITY,
+    extraData: DATA,
+    baseFeePerGas: QUANTITY,
+    blockHash: HASH,
+    transactions: arrayOf(DATA),
+  },
+  { withdrawals: arrayOf(WITHDRAWAL), blobGasUsed: QUANTITY, excessBlobGas: QUANTITY, withdrawalsRoot: HASH },
+);
+
+export const ATTRIBUTES = object(
+  { timestamp: QUANTITY, prevRandao: HASH, suggestedFeeRecipient: ADDRESS },
+  {
+    withdrawals: arrayOf(WITHDRAWAL),
+    parentBeaconBlockRoot: HASH,
+    transactions: arrayOf(DATA),
+    noTxPool: BOOLEAN,
+    gasLimit: QUANTITY,
+    eip1559Params: EIGHT_BYTES,
+    minBaseFee: { oneOf: [{ type: "integer" }, QUANTITY] },
+  },
+);
+
+const PAYLOAD_STATUS = object({
+  status: { enum: ["VALID", "INVALID", "SYNCING", "ACCEPTED", "INVALID_BLOCK_HASH"] },
+  latestValidHash: nullable(HASH),
+  validationError: nullable(TEXT),
+});
+const BLOBS_BUNDLE = object({ commitments: arrayOf(DATA), proofs: arrayOf(DATA), blobs: arrayOf(DATA) });
+const FROM_V3 = { blobsBundle: BLOBS_BUNDLE, shouldOverrideBuilder: BOOLEAN };
+const BUILT = { executionPayload: PAYLOAD, blockValue: QUANTITY };
+
+export const payloadStatus = result("status", PAYLOAD_STATUS);
+export const forkchoiceUpdated = result("status", object({ payloadStatus: PAYLOAD_STATUS, payloadId: nullable(EIGHT_BYTES) }));
+export const payloadV1 = result("payload", PAYLOAD);
+export const payloadV2 = result("payload", object(BUILT));
+export const payloadV3 = result("payload", object({ ...BUILT, ...FROM_V3 }, { parentBeaconBlockRoot: HASH }));
+export const payloadV4 = result(
+  "payload",
+  object({ ...BUILT, ...FROM_V3, executionRequests: arrayOf(DATA) }, { parentBeaconBlockRoot: HASH }),
+);
+export const bodies = result(
+  "bodies",
+  arrayOf(nullable(object({ transactions: arrayOf(DATA), withdrawals: nullable(arrayOf(WITHDRAWAL)) }))),
+);
+export const clientVersions = result("versions", arrayOf(object({ code: TEXT, name: TEXT, version: TEXT, commit: TEXT })));
+export const protocolVersion = result("version", HASH);
+export const capabilities = result("methods", arrayOf(TEXT));
