@@ -1,9 +1,9 @@
 import type { Hex } from "@rnode/primitives";
-import type { EvmFork } from "@rnode/protocol";
+import { EVM_FORKS, type EvmFork } from "@rnode/protocol";
 
-/** Forks that are fuzzed: those that OP Stack chains and Ethereum since London run on. */
-export const FUZZ_FORKS = ["london", "paris", "shanghai", "cancun", "prague", "osaka"] as const satisfies readonly EvmFork[];
-export type FuzzFork = (typeof FUZZ_FORKS)[number];
+/** Every fork; the first half is drawn less often. */
+export const FUZZ_FORKS = EVM_FORKS;
+export type FuzzFork = EvmFork;
 
 export interface FuzzAccount {
   readonly address: Uint8Array;
@@ -28,11 +28,15 @@ export interface FuzzTransaction {
   readonly data: Uint8Array;
   readonly value: bigint;
   readonly gasLimit: bigint;
+  /** the gas price before London, where both are the same */
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
+  /** empty before Berlin */
   readonly accessList: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[];
   /** makes it type 4 */
   readonly authorizations: readonly FuzzAuthorization[] | undefined;
+  /** makes it type 3 */
+  readonly blobs: { readonly versionedHashes: readonly Uint8Array[]; readonly maxFeePerBlobGas: bigint } | undefined;
 }
 
 /** Transactions of one sender in one block, on a state. Everything both engines need to know. */

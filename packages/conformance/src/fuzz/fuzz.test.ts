@@ -6,7 +6,7 @@ import { generateCase } from "./generate.ts";
 import { fuzz, loadOracle } from "./run-fuzz.ts";
 
 const engine = newEngine();
-const RUNS_OF_A_FORK = 7;
+const RUNS_OF_A_FORK = 5;
 const forever = { isTimeOver: () => false };
 
 describe("our engine and @ethereumjs/evm", () => {

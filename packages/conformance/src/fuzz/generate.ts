@@ -8,7 +8,7 @@ import {
   type FuzzFork,
   type FuzzTransaction,
 } from "./fuzz-case.ts";
-import { generateInitCode, generateProgram } from "./program.ts";
+import { generateInitCode, generateNest, generateProgram } from "./program.ts";
 import { address, Random } from "./random.ts";
 
 export const FUZZ_CHAIN_ID = 1n;
@@ -21,10 +21,12 @@ const SIGNERS = [0, 1, 2, 3];
 /** by key */
 export const SIGNER_ADDRESSES: readonly Uint8Array[] = SIGNERS.map((index) => privateKeyToAddress(fuzzKey(index)));
 
+const RECENT_FORKS = FUZZ_FORKS.filter((name) => isEvmForkAtLeast(name, "london"));
+
 /** The case of a seed: the same one everywhere and always (until the generator changes). */
 export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
   const random = new Random(seed);
-  const drawn = random.pick(FUZZ_FORKS);
+  const drawn = random.pick(random.oneIn(3) ? FUZZ_FORKS.filter((name) => !isEvmForkAtLeast(name, "london")) : RECENT_FORKS);
   const fork = onlyFork ?? drawn;
   const isPrague = isEvmForkAtLeast(fork, "prague");
   const contracts = Array.from({ length: random.between(2, 5) }, (_, index) => address((0xc0de01 + index).toString(16)));
@@ -36,7 +38,9 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
     address: contract,
     nonce: random.oneIn(12) ? 2n ** 64n - 1n : BigInt(random.between(1, 3)),
     balance: random.oneIn(2) ? 0n : BigInt(random.below(100_000)),
-    code: generateProgram({ ...programOptions, statements: random.between(2, 45) }),
+    code: random.oneIn(4)
+      ? generateNest({ ...programOptions, statements: random.between(1, 4) })
+      : generateProgram({ ...programOptions, statements: random.between(2, 45) }),
     storage: [0n, 1n, 2n, 3n].filter(() => random.oneIn(2)).map((slot) => [slot, BigInt(random.between(1, 3))] as const),
   }));
   for (const [index, signer] of SIGNER_ADDRESSES.entries()) {
@@ -50,7 +54,8 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
       storage: isDelegated && random.oneIn(2) ? [[0n, 1n]] : [],
     });
   }
-  const baseFeePerGas = random.oneIn(3) ? 0n : BigInt(random.between(1, 1000));
+  const baseFeePerGas = random.oneIn(3) || !isEvmForkAtLeast(fork, "london") ? 0n : BigInt(random.between(1, 1000));
+  const blobBaseFee = random.oneIn(3) ? 1n : BigInt(random.between(1, 100_000));
   const transactions = Array.from(
     {
       length: random.weighted([
@@ -59,7 +64,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
         [2, 3],
       ]),
     },
-    () => generateTransaction(random, fork, targets, contracts, baseFeePerGas),
+    () => generateTransaction({ random, fork, targets, contracts, baseFeePerGas, blobBaseFee }),
   );
   return {
     seed,
@@ -72,7 +77,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
       baseFeePerGas,
       difficulty: isEvmForkAtLeast(fork, "paris") ? 0n : BigInt(random.below(1_000_000)),
       prevRandao: random.bytes(32),
-      blobBaseFee: 1n,
+      blobBaseFee,
     },
     accounts,
     sender: SIGNER_ADDRESSES[0]!,
@@ -80,47 +85,77 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
   };
 }
 
-function generateTransaction(
-  random: Random,
-  fork: FuzzFork,
-  targets: readonly Uint8Array[],
-  contracts: readonly Uint8Array[],
-  baseFeePerGas: bigint,
-): FuzzTransaction {
+interface TransactionOptions {
+  readonly random: Random;
+  readonly fork: FuzzFork;
+  readonly targets: readonly Uint8Array[];
+  readonly contracts: readonly Uint8Array[];
+  readonly baseFeePerGas: bigint;
+  readonly blobBaseFee: bigint;
+}
+
+function generateTransaction(options: TransactionOptions): FuzzTransaction {
+  const { random, fork, targets, contracts, baseFeePerGas } = options;
   const isCreation = random.oneIn(8);
   const authorizations =
     !isCreation && isEvmForkAtLeast(fork, "prague") && random.oneIn(3)
       ? Array.from({ length: random.between(1, 4) }, () => generateAuthorization(random, targets))
       : undefined;
+  const hasBlobs = authorizations === undefined && isEvmForkAtLeast(fork, "cancun") && random.oneIn(isCreation ? 50 : 5);
   const to = random.oneIn(5) ? random.pick(targets) : random.pick(contracts);
-  const data = isCreation
-    ? generateInitCode({ random, fork, targets, statements: 0, nesting: 2 })
-    : random.bytes(random.oneIn(3) ? 0 : random.below(130));
+  const data = isCreation ? generateInitCode({ random, fork, targets, statements: 0, nesting: 2 }) : generateData(random);
   const gasLimit = random.weighted([
-    [2, random.between(21_000, 80_000)],
-    [5, random.between(80_000, 400_000)],
-    [3, random.between(400_000, 1_500_000)],
+    [20, random.between(21_000, 80_000)],
+    [50, random.between(80_000, 400_000)],
+    [30, random.between(400_000, 1_500_000)],
+    [2, random.between(5_000_000, 8_000_000)],
+    [isEvmForkAtLeast(fork, "osaka") ? 1 : 0, 2 ** 24 + random.below(2)],
   ]);
   const tipCap = BigInt(random.below(50));
+  const isLegacy = !isEvmForkAtLeast(fork, "london");
+  const isTooCheap = !isLegacy && random.oneIn(60);
   return {
     to: isCreation ? undefined : to,
     data,
     value: random.oneIn(2) ? 0n : BigInt(random.below(100_000)),
     gasLimit: BigInt(gasLimit),
-    maxFeePerGas: baseFeePerGas + tipCap,
-    maxPriorityFeePerGas: random.oneIn(2) ? tipCap : BigInt(random.below(Number(tipCap) + 1)),
-    accessList: random.oneIn(3)
-      ? Array.from({ length: random.below(4) }, () => ({
-          address: random.pick(targets),
-          storageKeys: Array.from({ length: random.below(3) }, () => {
-            const key = new Uint8Array(32);
-            key[31] = random.below(4);
-            return key;
-          }),
-        }))
-      : [],
+    maxFeePerGas: isTooCheap ? (baseFeePerGas * 9n) / 10n : baseFeePerGas + tipCap,
+    maxPriorityFeePerGas: random.oneIn(2) || isLegacy ? tipCap : BigInt(random.below(Number(tipCap) + 1)),
+    blobs: hasBlobs ? generateBlobs(options) : undefined,
+    accessList:
+      isEvmForkAtLeast(fork, "berlin") && random.oneIn(3)
+        ? Array.from({ length: random.below(4) }, () => ({
+            address: random.pick(targets),
+            storageKeys: Array.from({ length: random.below(3) }, () => {
+              const key = new Uint8Array(32);
+              key[31] = random.below(4);
+              return key;
+            }),
+          }))
+        : [],
     authorizations,
   };
+}
+
+/** Calldata; often a counter in the first word, which says how deep the nests go. */
+function generateData(random: Random): Uint8Array {
+  if (random.oneIn(3)) return new Uint8Array(0);
+  const data = random.bytes(random.below(130));
+  if (random.oneIn(2) || data.length < 32) return data;
+  data.fill(0, 0, 30);
+  data[30] = random.oneIn(6) ? random.below(8) : 0;
+  return data;
+}
+
+function generateBlobs({ random, blobBaseFee }: TransactionOptions): NonNullable<FuzzTransaction["blobs"]> {
+  const length = random.oneIn(20) ? random.pick([0, 7, 10]) : random.between(1, 6);
+  const versionedHashes = Array.from({ length }, () => {
+    const hash = random.bytes(32);
+    hash[0] = random.oneIn(100) ? 2 : 1;
+    return hash;
+  });
+  const surplus = random.oneIn(20) ? -1n : BigInt(random.below(10));
+  return { versionedHashes, maxFeePerBlobGas: blobBaseFee + surplus };
 }
 
 function generateAuthorization(random: Random, targets: readonly Uint8Array[]): FuzzAuthorization {

@@ -18,6 +18,15 @@ import { FUZZ_CHAIN_ID, SIGNER_ADDRESSES } from "./generate.ts";
 import { fuzzBlockHash } from "./our-engine.ts";
 
 const HARDFORKS = {
+  frontier: Hardfork.Chainstart,
+  homestead: Hardfork.Homestead,
+  tangerineWhistle: Hardfork.TangerineWhistle,
+  spuriousDragon: Hardfork.SpuriousDragon,
+  byzantium: Hardfork.Byzantium,
+  constantinople: Hardfork.Constantinople,
+  petersburg: Hardfork.Petersburg,
+  istanbul: Hardfork.Istanbul,
+  berlin: Hardfork.Berlin,
   london: Hardfork.London,
   paris: Hardfork.Paris,
   shanghai: Hardfork.Shanghai,
@@ -26,6 +35,7 @@ const HARDFORKS = {
   osaka: Hardfork.Osaka,
 } as const satisfies Record<FuzzFork, Hardfork>;
 
+const BLOB_GAS = 131_072n;
 const BLS_SCALAR_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
 const INFINITY_POINT = `0xc0${"00".repeat(47)}`;
 
@@ -140,20 +150,25 @@ async function applyTransaction(
   transaction: FuzzTransaction,
 ): Promise<TransactionEffect> {
   const { fork, environment } = fuzzCase;
-  const { to, data, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas, authorizations } = transaction;
+  const { to, data, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas, authorizations, blobs } = transaction;
   const caller = toAddress(fuzzCase.sender);
   const intrinsic = intrinsicGas(fork, transaction);
   const floor = floorGas(fork, data);
   const isInitCodeTooLong = to === undefined && isEvmForkAtLeast(fork, "shanghai") && data.length > 49_152;
   const before = (await state.getAccount(caller)) ?? new Account();
   if (gasLimit < intrinsic || gasLimit < floor || isInitCodeTooLong) return { kind: "rejected" };
-  if (before.balance < gasLimit * maxFeePerGas + value) return { kind: "rejected" };
+  if (maxFeePerGas < environment.baseFeePerGas || maxPriorityFeePerGas > maxFeePerGas) return { kind: "rejected" };
+  if (blobs !== undefined && !isBlobListValid(fuzzCase, transaction, blobs)) return { kind: "rejected" };
+  // EIP-7825
+  if (isEvmForkAtLeast(fork, "osaka") && gasLimit > 2n ** 24n) return { kind: "rejected" };
+  const blobGas = BLOB_GAS * BigInt(blobs?.versionedHashes.length ?? 0);
+  if (before.balance < gasLimit * maxFeePerGas + value + blobGas * (blobs?.maxFeePerBlobGas ?? 0n)) return { kind: "rejected" };
   const senderCode = await state.getCode(caller);
   if (senderCode.length > 0 && !isDesignator(senderCode)) return { kind: "rejected" };
 
   const tip = min(maxPriorityFeePerGas, maxFeePerGas - environment.baseFeePerGas);
   const gasPrice = environment.baseFeePerGas + tip;
-  before.balance -= gasLimit * gasPrice;
+  before.balance -= gasLimit * gasPrice + blobGas * environment.blobBaseFee;
   await evm.journal.putAccount(caller, before);
   warmUp(evm, fuzzCase, transaction);
   let refund = 0n;
@@ -185,11 +200,14 @@ async function applyTransaction(
     gasPrice,
     gasLimit: gasLimit - intrinsic,
     skipNonceIncrement: authorizations !== undefined,
+    ...(blobs !== undefined && { blobVersionedHashes: blobs.versionedHashes.map((hash) => bytesToHex(hash)) }),
   });
-  const { exceptionError, executionGasUsed, gasRefund, selfdestruct, createdAddresses, logs, returnValue } = execResult;
+  const { executionGasUsed, gasRefund, selfdestruct, createdAddresses, logs, returnValue } = execResult;
+  const exceptionError = isForgiven(fork, execResult.exceptionError) ? undefined : execResult.exceptionError;
   refund += exceptionError === undefined ? (gasRefund ?? 0n) : 0n;
   let gasUsed = intrinsic + executionGasUsed;
-  gasUsed -= min(refund, gasUsed / 5n);
+  // EIP-3529
+  gasUsed -= min(refund, gasUsed / (isEvmForkAtLeast(fork, "london") ? 5n : 2n));
   if (gasUsed < floor) gasUsed = floor;
 
   const after = (await state.getAccount(caller)) ?? new Account();
@@ -223,12 +241,33 @@ async function applyTransaction(
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
-/** Yellow paper §6.2; EIP-2028, 2930, 3860, 7702 */
+/** Frontier: a contract whose code cannot be paid for is created without any. */
+const isForgiven = (fork: FuzzFork, error: EVMError | undefined): boolean =>
+  fork === "frontier" && error?.error === EVMError.errorMessages.CODESTORE_OUT_OF_GAS;
+
+/** EIP-4844, EIP-7594 (six a transaction) */
+function isBlobListValid(
+  { fork, environment }: FuzzCase,
+  { to }: FuzzTransaction,
+  { versionedHashes, maxFeePerBlobGas }: NonNullable<FuzzTransaction["blobs"]>,
+): boolean {
+  const most = fork === "prague" ? 9 : 6;
+  return (
+    to !== undefined &&
+    maxFeePerBlobGas >= environment.blobBaseFee &&
+    versionedHashes.length > 0 &&
+    versionedHashes.length <= most &&
+    versionedHashes.every((hash) => hash[0] === 1)
+  );
+}
+
+/** Yellow paper §6.2; EIP-2, 2028, 2930, 3860, 7702 */
 function intrinsicGas(fork: FuzzFork, { to, data, accessList, authorizations }: FuzzTransaction): bigint {
   let gas = 21_000n;
-  for (const byte of data) gas += byte === 0 ? 4n : 16n;
+  const nonZero = isEvmForkAtLeast(fork, "istanbul") ? 16n : 68n;
+  for (const byte of data) gas += byte === 0 ? 4n : nonZero;
   if (to === undefined) {
-    gas += 32_000n;
+    if (isEvmForkAtLeast(fork, "homestead")) gas += 32_000n;
     if (isEvmForkAtLeast(fork, "shanghai")) gas += 2n * BigInt(Math.ceil(data.length / 32));
   }
   for (const { storageKeys } of accessList) gas += 2400n + 1900n * BigInt(storageKeys.length);
@@ -248,6 +287,7 @@ const unprefixed = (bytes: Uint8Array): string => bytesToHex(bytes).slice(2);
 /** EIP-2929, 2930, 3651 */
 function warmUp(evm: EVM, { fork, sender, environment }: FuzzCase, { to, accessList }: FuzzTransaction): void {
   const { journal } = evm;
+  if (!isEvmForkAtLeast(fork, "berlin")) return;
   for (const address of getActivePrecompiles(evm.common).keys()) journal.addAlwaysWarmAddress(address);
   journal.addAlwaysWarmAddress(unprefixed(sender));
   if (to !== undefined) journal.addAlwaysWarmAddress(unprefixed(to));

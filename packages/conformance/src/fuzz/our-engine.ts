@@ -23,6 +23,7 @@ import {
   accountText,
   type FuzzAuthorization,
   type FuzzCase,
+  type FuzzFork,
   type FuzzOutcome,
   type FuzzStep,
   type FuzzTransaction,
@@ -41,7 +42,7 @@ export function runOurs(engine: EvmEngine, fuzzCase: FuzzCase, onStep?: (step: F
   try {
     const block = engine.beginBlock(rulesOf(fuzzCase), fuzzCase.environment, state);
     const transactions = fuzzCase.transactions.map((transaction): TransactionEffect => {
-      const signed = toSigned(transaction, block.getNonce(fuzzCase.sender));
+      const signed = toSigned(fuzzCase.fork, transaction, block.getNonce(fuzzCase.sender));
       const result = block.applyTransaction(signed, { sender: fuzzCase.sender, encoded: new Uint8Array(0) });
       if (result.kind === "rejected") return { kind: "rejected" };
       const { status, gasUsed, output, halt, createdAddress, logs } = result.outcome;
@@ -72,12 +73,23 @@ function rulesOf({ fork }: FuzzCase): BlockRules {
   };
 }
 
-function toSigned(transaction: FuzzTransaction, nonce: bigint): SignedTransaction {
-  const { authorizations, ...fields } = transaction;
+function toSigned(fork: FuzzFork, transaction: FuzzTransaction, nonce: bigint): SignedTransaction {
+  const { authorizations, blobs, accessList, maxFeePerGas, maxPriorityFeePerGas, ...fields } = transaction;
   const common = { ...fields, chainId: FUZZ_CHAIN_ID, nonce };
-  return authorizations === undefined
-    ? { type: 0x02, ...common }
-    : { type: 0x04, ...common, authorizationList: authorizations.map(signAuthorization) };
+  if (!isEvmForkAtLeast(fork, "london")) {
+    const gasPrice = maxFeePerGas;
+    // EIP-155
+    const chainId = isEvmForkAtLeast(fork, "spuriousDragon") ? FUZZ_CHAIN_ID : undefined;
+    return accessList.length === 0 ? { type: 0x00, ...common, chainId, gasPrice } : { type: 0x01, ...common, gasPrice, accessList };
+  }
+  const dynamic = { ...common, accessList, maxFeePerGas, maxPriorityFeePerGas };
+  if (authorizations !== undefined) {
+    return { type: 0x04, ...dynamic, authorizationList: authorizations.map(signAuthorization) };
+  }
+  if (blobs !== undefined) {
+    return { type: 0x03, ...dynamic, blobVersionedHashes: blobs.versionedHashes, maxFeePerBlobGas: blobs.maxFeePerBlobGas };
+  }
+  return { type: 0x02, ...dynamic };
 }
 
 /** EIP-7702: keccak256(5 ‖ rlp([chain id, address, nonce])) */

@@ -7,12 +7,18 @@ import { address, type Random } from "./random.ts";
 /** opcode, operands, results; and what they need to be tried with sensible operands */
 const PLAIN: readonly (readonly [opcode: number, pops: number, pushes: number, from?: FuzzFork])[] = [
   ...[0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b].map((op) => [op, 2, 1] as const),
-  ...[0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a, 0x1b, 0x1c, 0x1d].map((op) => [op, 2, 1] as const),
+  ...[0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a].map((op) => [op, 2, 1] as const),
+  ...[0x1b, 0x1c, 0x1d].map((op) => [op, 2, 1, "constantinople"] as const),
   ...[0x08, 0x09].map((op) => [op, 3, 1] as const),
-  ...[0x15, 0x19, 0x31, 0x35, 0x3b, 0x3f, 0x40].map((op) => [op, 1, 1] as const),
-  ...[0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a, 0x3d].map((op) => [op, 0, 1] as const),
-  ...[0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x58, 0x59, 0x5a].map((op) => [op, 0, 1] as const),
+  ...[0x15, 0x19, 0x31, 0x35, 0x3b, 0x40].map((op) => [op, 1, 1] as const),
+  ...[0x30, 0x32, 0x33, 0x34, 0x36, 0x38, 0x3a].map((op) => [op, 0, 1] as const),
+  ...[0x41, 0x42, 0x43, 0x44, 0x45, 0x58, 0x59, 0x5a].map((op) => [op, 0, 1] as const),
   [0x50, 1, 0],
+  [0x3d, 0, 1, "byzantium"],
+  [0x3f, 1, 1, "constantinople"],
+  [0x46, 0, 1, "istanbul"],
+  [0x47, 0, 1, "istanbul"],
+  [0x48, 0, 1, "london"],
   [0x1e, 1, 1, "osaka"],
   [0x49, 1, 1, "cancun"],
   [0x4a, 0, 1, "cancun"],
@@ -23,14 +29,17 @@ const CALL = 0xf1;
 const CALLCODE = 0xf2;
 const DELEGATECALL = 0xf4;
 const STATICCALL = 0xfa;
-const LAST_PRECOMPILE: Readonly<Record<FuzzFork, number>> = {
-  london: 9,
-  paris: 9,
-  shanghai: 9,
-  cancun: 10,
-  prague: 17,
-  osaka: 17,
-};
+const LAST_PRECOMPILE: readonly (readonly [from: FuzzFork, number: number])[] = [
+  ["prague", 17],
+  ["cancun", 10],
+  ["istanbul", 9],
+  ["byzantium", 8],
+  ["frontier", 4],
+];
+const lastPrecompile = (fork: FuzzFork): number => LAST_PRECOMPILE.find(([from]) => isEvmForkAtLeast(fork, from))?.[1] ?? 0;
+
+/** Gas of inner calls on the edge of something: stipends, prices of calls, of storage, of new accounts. */
+const EDGE_GAS: readonly number[] = [0, 1, 100, 699, 700, 2299, 2300, 2301, 2600, 2900, 5000, 9000, 20_000, 25_000, 32_000, 34_000];
 
 export interface ProgramOptions {
   readonly random: Random;
@@ -55,11 +64,19 @@ export function generateInitCode(options: ProgramOptions): Uint8Array {
     ? concatBytes(Uint8Array.of(random.pick([0xef, 0xfe, 0x00])), random.bytes(random.below(5)))
     : generateProgram({ ...options, statements: random.between(1, 8), nesting: options.nesting - 1 });
   if (random.oneIn(10)) return body;
+  // code of zeros, on the edge of EIP-170: PUSH2 size, PUSH1 0, RETURN
+  if (random.oneIn(15)) return concatBytes(body, Uint8Array.of(0x61, 0x60, random.below(2), 0x60, 0, 0xf3));
   // CODECOPY of what follows: PUSH2 length, PUSH2 offset, PUSH1 0, CODECOPY, PUSH2 length, PUSH1 0, RETURN
   const length = [deployed.length >> 8, deployed.length & 0xff];
   const size = body.length + 15;
   const tail = Uint8Array.of(0x61, ...length, 0x61, size >> 8, size & 0xff, 0x60, 0, 0x39, 0x61, ...length, 0x60, 0, 0xf3);
   return concatBytes(body, tail, deployed);
+}
+
+/** A contract that calls itself or others, as deep as the first word of its calldata says, does things on the way down and back, and at times
+ * gives up. */
+export function generateNest(options: ProgramOptions): Uint8Array {
+  return new ProgramWriter(options).nest();
 }
 
 class ProgramWriter {
@@ -83,6 +100,81 @@ class ProgramWriter {
   body(): Uint8Array {
     this.#statements(this.#options.statements, 1);
     return Uint8Array.from(this.#bytes);
+  }
+
+  nest(): Uint8Array {
+    const mask = this.#random.oneIn(4) ? 0x7ffn : 0x1fn;
+    const counter = (): void => {
+      this.#push(mask);
+      this.#push(0n);
+      this.#op(0x35, 1, 1);
+      this.#op(0x16, 2, 1);
+    };
+    counter();
+    const deeper = this.#pushLabel();
+    this.#op(0x57, 2, 0);
+    this.#statements(this.#options.statements, 1);
+    this.#end();
+    this.#height = 0;
+    this.#land(deeper);
+    this.#statements(this.#random.below(3), 0);
+    this.#balanceTo(0);
+    for (let calls = this.#random.oneIn(6) ? 2 : 1; calls > 0; calls--) {
+      // mem[0] = counter − 1
+      this.#push(1n);
+      counter();
+      this.#op(0x03, 2, 1);
+      this.#push(0n);
+      this.#op(0x52, 2, 0);
+      this.#nestedCall();
+      this.#statements(this.#random.below(3), 0);
+      this.#balanceTo(0);
+    }
+    // gives up where the counter has certain bits
+    this.#push(BigInt(this.#random.between(1, 7)));
+    counter();
+    this.#op(0x16, 2, 1);
+    const goesOn = this.#pushLabel();
+    this.#op(0x57, 2, 0);
+    if (this.#random.oneIn(2)) {
+      this.#push(this.#size());
+      this.#push(0n);
+      this.#op(0xfd);
+    } else this.#end();
+    this.#height = 0;
+    this.#land(goesOn);
+    this.#statements(this.#random.below(4), 0);
+    this.#end();
+    return Uint8Array.from(this.#bytes);
+  }
+
+  #nestedCall(): void {
+    const opcode = this.#callOpcode();
+    const hasValue = opcode === CALL || opcode === CALLCODE;
+    this.#push(this.#size());
+    this.#push(BigInt(this.#random.below(3) * 32));
+    this.#push(BigInt(this.#random.oneIn(8) ? 31 : 32));
+    this.#push(0n);
+    if (hasValue) this.#push(this.#random.oneIn(3) ? 1n : 0n);
+    if (this.#random.oneIn(2)) this.#op(0x30, 0, 1);
+    else this.#pushBytes(this.#random.pick(this.#options.targets));
+    if (this.#random.oneIn(4)) this.#gas();
+    else {
+      // before EIP-150 a call cannot ask for more than there is
+      if (!this.#isFork("tangerineWhistle")) this.#push(BigInt(this.#random.between(1000, 60_000)));
+      this.#op(0x5a, 0, 1);
+      if (!this.#isFork("tangerineWhistle")) this.#op(0x03, 2, 1);
+    }
+    this.#op(opcode, hasValue ? 7 : 6, 1);
+  }
+
+  #callOpcode(): number {
+    return this.#random.weighted([
+      [6, CALL],
+      [2, CALLCODE],
+      [this.#isFork("homestead") ? 4 : 0, DELEGATECALL],
+      [this.#isFork("byzantium") ? 3 : 0, STATICCALL],
+    ]);
   }
 
   #isFork(fork: FuzzFork): boolean {
@@ -134,7 +226,7 @@ class ProgramWriter {
     const { targets, fork } = this.#options;
     const kind = this.#random.below(20);
     if (kind === 0) return address((0xdead00 + this.#random.below(4)).toString(16));
-    if (kind <= 2) return address(this.#random.between(1, LAST_PRECOMPILE[fork] + 1).toString(16));
+    if (kind <= 2) return address(this.#random.between(1, lastPrecompile(fork) + 1).toString(16));
     return this.#random.pick(targets);
   }
 
@@ -219,7 +311,7 @@ class ProgramWriter {
   }
 
   #copy(): void {
-    const opcode = this.#random.pick([0x37, 0x39, 0x3c, 0x3e]);
+    const opcode = this.#random.pick([0x37, 0x39, 0x3c, this.#isFork("byzantium") ? 0x3e : 0x39]);
     if (opcode === 0x3e && !this.#random.oneIn(6)) {
       this.#op(0x3d, 0, 1); // RETURNDATASIZE
       this.#push(0n);
@@ -266,6 +358,7 @@ class ProgramWriter {
     const kind = this.#random.below(10);
     // much of all gas in each call would end most cases for lack of gas, deep in a recursion
     if (kind < 2) this.#op(0x5a, 0, 1);
+    else if (kind < 4) this.#push(BigInt(this.#random.pick(EDGE_GAS)));
     else if (kind < 9 || !this.#random.oneIn(4)) this.#push(BigInt(this.#random.below(40_000)));
     else this.#push(this.#random.word());
   }
@@ -276,12 +369,7 @@ class ProgramWriter {
   }
 
   #call(): void {
-    const opcode = this.#random.weighted([
-      [6, CALL],
-      [2, CALLCODE],
-      [4, DELEGATECALL],
-      [3, STATICCALL],
-    ]);
+    const opcode = this.#callOpcode();
     const hasValue = opcode === CALL || opcode === CALLCODE;
     for (let i = 0; i < 2; i++) {
       this.#push(this.#size());
@@ -307,18 +395,30 @@ class ProgramWriter {
 
   #precompileCall(): void {
     const { fork } = this.#options;
-    const { number, input } = precompileInput(this.#random, LAST_PRECOMPILE[fork], this.#isFork("osaka"));
+    const { number, input } = precompileInput(this.#random, lastPrecompile(fork), this.#isFork("osaka"));
     this.#storeBytes(input);
-    const opcode = this.#random.pick([CALL, STATICCALL, DELEGATECALL]);
+    const opcode = this.#callOpcode();
     const outputAt = BigInt(this.#random.below(4) * 32);
     this.#push(BigInt(this.#random.pick([0, 32, 64, 96])));
     this.#push(outputAt);
-    this.#push(BigInt(this.#random.oneIn(10) ? this.#random.below(input.length + 40) : input.length));
+    this.#push(
+      this.#random.weighted([
+        [9, () => BigInt(input.length)],
+        [2, () => BigInt(this.#random.below(input.length + 40))],
+        [1, () => BigInt(this.#random.below(5000))],
+        [
+          1,
+          () =>
+            this.#random.oneIn(10) ? this.#random.word() : BigInt(this.#random.pick([127, 128, 129, 191, 192, 193, 213, 384])),
+        ],
+      ])(),
+    );
     this.#push(0n);
-    if (opcode === CALL) this.#push(this.#random.oneIn(8) ? 1n : 0n);
+    const hasValue = opcode === CALL || opcode === CALLCODE;
+    if (hasValue) this.#push(this.#random.oneIn(8) ? 1n : 0n);
     this.#push(BigInt(number));
     this.#gas();
-    this.#op(opcode, opcode === CALL ? 7 : 6, 1);
+    this.#op(opcode, hasValue ? 7 : 6, 1);
     if (!this.#random.oneIn(3)) return;
     this.#push(outputAt);
     this.#op(0x51, 1, 1);
@@ -331,7 +431,11 @@ class ProgramWriter {
     if (nesting <= 0) return;
     const code = generateInitCode({ ...this.#options, nesting: nesting - 1 });
     if (this.#bytes.length + code.length > 6000) return;
-    if (this.#random.oneIn(3)) {
+    if (this.#random.oneIn(12)) {
+      // on the edge of EIP-3860
+      this.#push(BigInt(49_151 + this.#random.below(3)));
+      this.#push(BigInt(this.#random.below(2)));
+    } else if (this.#random.oneIn(3)) {
       // what the memory happens to hold
       this.#push(this.#size());
       this.#push(this.#memory());
@@ -340,7 +444,7 @@ class ProgramWriter {
       this.#push(BigInt(code.length));
       this.#push(0n);
     }
-    const isCreate2 = this.#random.oneIn(2);
+    const isCreate2 = this.#isFork("constantinople") && this.#random.oneIn(2);
     if (isCreate2) {
       // salt offset size, top first, become offset size salt
       this.#push(BigInt(this.#random.below(2)));
@@ -427,7 +531,7 @@ class ProgramWriter {
     const opcode = this.#random.weighted([
       [5, 0x00],
       [8, 0xf3],
-      [4, 0xfd],
+      [this.#isFork("byzantium") || this.#random.oneIn(20) ? 4 : 0, 0xfd],
       [3, 0xff],
       [1, 0xfe],
     ]);
