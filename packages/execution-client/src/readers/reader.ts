@@ -38,7 +38,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   chainView.onHeadChange((change) => filters.onHeadChange(change));
   filters.followPending(link);
 
-  const refresh = (): void => store.refresh();
+  const refresh = oncePerTurn(() => store.refresh());
   const routing = { reader, count, elsewhere: link, refresh, filterNotFound: errors.filterNotFound };
   const server = createPublicServer(options, {
     services,
@@ -65,7 +65,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
         case "start":
           return;
         case "head":
-          refresh();
+          store.refresh();
           chainView.follow(message.notice);
           return;
         case "pending":
@@ -91,6 +91,23 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
       await server.close();
       await store.close();
     },
+  };
+}
+
+/**
+ * PERF: what one turn of the event loop brings was there when it began: one look at what has been committed until then serves all of
+ * its requests.
+ */
+function oncePerTurn(action: () => void): () => void {
+  let isDone = false;
+  const onTurnEnd = (): void => {
+    isDone = false;
+  };
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    setImmediate(onTurnEnd);
+    action();
   };
 }
 
