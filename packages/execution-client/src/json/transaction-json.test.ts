@@ -84,6 +84,7 @@ describe("transactionToJson", () => {
       blockHash: null,
       blockNumber: null,
       transactionIndex: null,
+      blockTimestamp: null,
     });
   });
 });

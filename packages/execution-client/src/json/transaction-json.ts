@@ -42,7 +42,7 @@ export function transactionToJson(profile: Profile, tx: Transaction, sender: Uin
   json.type = toQuantity(tx.type);
   if (tx.type === 0x7e) setDepositFields(json, profile, tx, minedAt?.receipt);
   else setSignedFields(json, tx, minedAt);
-  if (minedAt !== undefined) json.blockTimestamp = toQuantity(minedAt.block.timestamp);
+  json.blockTimestamp = minedAt === undefined ? null : toQuantity(minedAt.block.timestamp);
   return json;
 }
 
