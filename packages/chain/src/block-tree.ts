@@ -1,15 +1,24 @@
 import type { Hex } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
 import type { ExecutedBlock } from "./executed-block.ts";
 
 export interface BlockTreeLimits {
   readonly maxBlocks: number;
-  /** rough size of all changes and trie nodes */
+  /** rough size of all blocks */
   readonly maxBytes: number;
+  /** the same while the lowest block is stored: what is canonical can be given up */
+  readonly maxStoredBytes: number;
 }
 
-const DEFAULT_LIMITS: BlockTreeLimits = { maxBlocks: 256, maxBytes: 256 * 1024 * 1024 };
-/** Share of a map entry, an object and its typed arrays. */
-const BYTES_PER_ENTRY = 300;
+const MIB = 1024 * 1024;
+export const DEFAULT_TREE_LIMITS: BlockTreeLimits = { maxBlocks: 256, maxBytes: 256 * MIB, maxStoredBytes: 64 * MIB };
+/** Measured: objects with their typed arrays, and what is remembered with them. */
+const BYTES_PER_TRANSACTION = 1500;
+const BYTES_PER_RECEIPT = 600;
+const BYTES_PER_LOG = 800;
+const BYTES_PER_ACCOUNT = 1000;
+const BYTES_PER_SLOT = 500;
+const BYTES_PER_NODE = 450;
 
 /**
  * Executed blocks in memory: those that fork choice has not chosen (yet), and the latest canonical ones, so that a chain that
@@ -20,7 +29,7 @@ export class BlockTree {
   readonly #blocks = new Map<Hex, { readonly executed: ExecutedBlock; readonly bytes: number }>();
   #bytes = 0;
 
-  constructor(limits: BlockTreeLimits = DEFAULT_LIMITS) {
+  constructor(limits: BlockTreeLimits = DEFAULT_TREE_LIMITS) {
     this.#limits = limits;
   }
 
@@ -32,34 +41,58 @@ export class BlockTree {
     return this.#blocks.size;
   }
 
-  add(executed: ExecutedBlock): void {
+  /** rough */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @param storedNumber blocks up to this one are in the database, if they are canonical */
+  add(executed: ExecutedBlock, storedNumber: number): void {
     if (this.#blocks.has(executed.hashHex)) return;
     const bytes = roughBytes(executed);
     this.#blocks.set(executed.hashHex, { executed, bytes });
     this.#bytes += bytes;
-    while (this.#blocks.size > 1 && (this.#blocks.size > this.#limits.maxBlocks || this.#bytes > this.#limits.maxBytes)) {
-      this.#removeLowest(executed.hashHex);
+    this.trim(storedNumber, executed.hashHex);
+  }
+
+  /** Gives up the lowest blocks, but for `except`, as far as the limits ask for it. */
+  trim(storedNumber: number, except: Hex): void {
+    const { maxBlocks, maxBytes, maxStoredBytes } = this.#limits;
+    while (this.#blocks.size > maxBlocks || this.#bytes > Math.min(maxBytes, maxStoredBytes)) {
+      const lowest = this.#lowest(except);
+      if (lowest === undefined) return;
+      const isStored = lowest.block.header.number <= storedNumber;
+      if (!isStored && this.#blocks.size <= maxBlocks && this.#bytes <= maxBytes) return;
+      this.#bytes -= this.#blocks.get(lowest.hashHex)!.bytes;
+      this.#blocks.delete(lowest.hashHex);
     }
   }
 
-  #removeLowest(except: Hex): void {
+  #lowest(except: Hex): ExecutedBlock | undefined {
     let lowest: ExecutedBlock | undefined;
     for (const { executed } of this.#blocks.values()) {
       if (executed.hashHex === except) continue;
       if (lowest === undefined || executed.block.header.number < lowest.block.header.number) lowest = executed;
     }
-    if (lowest === undefined) return;
-    this.#bytes -= this.#blocks.get(lowest.hashHex)!.bytes;
-    this.#blocks.delete(lowest.hashHex);
+    return lowest;
   }
 }
 
 function roughBytes({ changes, nodes, receipts, block }: ExecutedBlock): number {
   let bytes = 0;
-  for (const { storage } of changes.accounts) bytes += BYTES_PER_ENTRY * (1 + storage.length);
+  for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
   for (const { code } of changes.codes) bytes += code.length;
-  for (const { rlp } of nodes) bytes += BYTES_PER_ENTRY + (rlp?.length ?? 0);
-  for (const { logs } of receipts) bytes += BYTES_PER_ENTRY * (1 + logs.length);
-  for (const { data } of block.transactions) bytes += BYTES_PER_ENTRY + data.length;
+  for (const { rlp } of nodes) bytes += BYTES_PER_NODE + (rlp?.length ?? 0);
+  for (const { logs } of receipts) {
+    bytes += BYTES_PER_RECEIPT;
+    for (const { data } of logs) bytes += BYTES_PER_LOG + data.length;
+  }
+  return bytes + roughBodyBytes(block);
+}
+
+/** Of the decoded transactions, which remember how they are encoded. */
+export function roughBodyBytes({ transactions }: Block): number {
+  let bytes = 0;
+  for (const { data } of transactions) bytes += BYTES_PER_TRANSACTION + 2 * data.length;
   return bytes;
 }

@@ -2,19 +2,31 @@ import type { MetricFactory } from "@rnode/observe";
 
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-export const createChainMetrics = (m: MetricFactory) => ({
-  execute: m.histogram<{ verdict: "valid" | "invalid" }>(
-    "chain_execute_seconds",
-    "Time to check and execute a payload.",
-    BUCKETS_SECONDS,
-    ["verdict"],
-  ),
-  commit: m.histogram("chain_commit_seconds", "Time to write a change of the head.", BUCKETS_SECONDS),
-  start: m.histogram(
-    "chain_build_start_seconds",
-    "Time to start a payload: forced transactions and the first of the pool.",
-    BUCKETS_SECONDS,
-  ),
-  finish: m.histogram("chain_build_finish_seconds", "Time to finish a payload when it is asked for.", BUCKETS_SECONDS),
-});
+/** Bytes of what the chain keeps in memory. */
+export interface ChainMemory {
+  readonly executed: () => number;
+  readonly left: () => number;
+  readonly engines: () => number;
+}
+
+export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
+  m.gaugeOf("memory_executed_blocks_bytes", "Rough size of executed blocks in memory.", memory.executed);
+  m.gaugeOf("memory_left_blocks_bytes", "Rough size of blocks that left the chain and are in memory.", memory.left);
+  m.gaugeOf("memory_chain_engines_bytes", "Linear memory of the engines that execute and build blocks.", memory.engines);
+  return {
+    execute: m.histogram<{ verdict: "valid" | "invalid" }>(
+      "chain_execute_seconds",
+      "Time to check and execute a payload.",
+      BUCKETS_SECONDS,
+      ["verdict"],
+    ),
+    commit: m.histogram("chain_commit_seconds", "Time to write a change of the head.", BUCKETS_SECONDS),
+    start: m.histogram(
+      "chain_build_start_seconds",
+      "Time to start a payload: forced transactions and the first of the pool.",
+      BUCKETS_SECONDS,
+    ),
+    finish: m.histogram("chain_build_finish_seconds", "Time to finish a payload when it is asked for.", BUCKETS_SECONDS),
+  };
+};
 export type ChainMetrics = ReturnType<typeof createChainMetrics>;

@@ -51,6 +51,8 @@ export interface ChainDependencies {
 
 export interface ChainOptions {
   readonly tree?: BlockTreeLimits;
+  /** decoded code that each of the two engines keeps across blocks */
+  readonly codeCacheBytes?: number | undefined;
   readonly building?: PayloadJobsOptions;
   /** folder of the Canyon bytecode bundle */
   readonly upgradesDir?: string | undefined;
@@ -93,13 +95,19 @@ class StoredChain implements Chain {
     if (genesisHash === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
     this.config = config;
     this.#store = store;
-    this.#metrics = createChainMetrics(metrics);
+    this.#metrics = createChainMetrics(metrics, {
+      executed: () => this.#tree.bytes,
+      left: () => this.#left.bytes,
+      engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes,
+    });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
-    this.#context = { config, engine: newEngine(), senders, create2DeployerCode };
+    const { codeCacheBytes } = options;
+    const buildContext: ExecutionContext = { config, engine: newEngine({ codeCacheBytes }), senders, create2DeployerCode };
+    this.#context = { ...buildContext, engine: newEngine({ codeCacheBytes }) };
     this.#tree = new BlockTree(options.tree);
     // A build keeps its engine busy between calls: it has its own.
-    this.#jobs = new PayloadJobs({ config, engine: newEngine(), senders, create2DeployerCode }, nowMs, options.building);
+    this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
     this.genesis = this.#storedBlock(genesisHash)!;
   }
 
@@ -185,7 +193,7 @@ class StoredChain implements Chain {
     const executed = this.#jobs.finish(id);
     stopTimer();
     if (executed === undefined) return undefined;
-    this.#tree.add(executed); // comes back as newPayload: not executed again
+    this.#tree.add(executed, this.head().number); // comes back as newPayload: not executed again
     const { block, hash, tipsWei, requests } = executed;
     return { block, hash, value: tipsWei, requests };
   }
@@ -245,7 +253,7 @@ class StoredChain implements Chain {
       }
       return invalidStatus(parentHex, describeFault(verdict.fault));
     }
-    this.#tree.add(verdict.executed);
+    this.#tree.add(verdict.executed, this.head().number);
     return { status: "VALID", latestValidHash: hashHex };
   }
 
@@ -374,6 +382,7 @@ class StoredChain implements Chain {
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);
     else this.#store.reorganize(forkPoint.number, blocks, changed);
     stopTimer();
+    this.#tree.trim(this.head().number, this.head().hash);
     const added = blocks.map(storedBlockOf);
     const head = added.at(-1) ?? this.#storedBlock(hexToBytes(forkPoint.hash))!;
     for (const listener of this.#listeners) listener({ head, removed, added });

@@ -1,7 +1,9 @@
 import type { Hex } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
+import { roughBodyBytes } from "./block-tree.ts";
 
-const CAPACITY = 1024;
+const MAX_BLOCKS = 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
  * Bodies of blocks that left the canonical chain, which the database drops: should fork choice return to them, they are
@@ -9,17 +11,31 @@ const CAPACITY = 1024;
  */
 export class LeftBlocks {
   readonly #blocks = new Map<Hex, Block>();
+  #bytes = 0;
+
+  /** rough */
+  get bytes(): number {
+    return this.#bytes;
+  }
 
   get(hashHex: Hex): Block | undefined {
     return this.#blocks.get(hashHex);
   }
 
   add(hashHex: Hex, block: Block): void {
-    this.#blocks.delete(hashHex);
-    if (this.#blocks.size >= CAPACITY) {
-      const oldest = this.#blocks.keys().next();
-      if (!oldest.done) this.#blocks.delete(oldest.value);
-    }
+    this.#forget(hashHex);
     this.#blocks.set(hashHex, block);
+    this.#bytes += roughBodyBytes(block);
+    for (const oldest of this.#blocks.keys()) {
+      if (oldest === hashHex || (this.#blocks.size <= MAX_BLOCKS && this.#bytes <= MAX_BYTES)) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(hashHex: Hex): void {
+    const block = this.#blocks.get(hashHex);
+    if (block === undefined) return;
+    this.#blocks.delete(hashHex);
+    this.#bytes -= roughBodyBytes(block);
   }
 }

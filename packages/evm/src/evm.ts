@@ -36,8 +36,12 @@ export interface EvmEngine {
   readonly memoryBytes: number;
 }
 
-/** An instance that has grown beyond this is replaced at the next block: linear memory never shrinks. */
-const MAX_KEPT_MEMORY_BYTES = 768 << 20;
+/**
+ * An instance that has grown beyond this and twice its code cache is replaced at the next block: linear memory never shrinks. Beneath are
+ * stacks (32 MB that are hardly ever touched), tables of accounts and slots, and EVM memories.
+ */
+const KEPT_MEMORY_BYTES = 192 << 20;
+const DEFAULT_CODE_CACHE_BYTES = 128 << 20;
 
 export function createEvm(module: EvmModule, options: EvmOptions = {}): EvmEngine {
   return new Engine(module, options);
@@ -79,7 +83,8 @@ class Engine implements EvmEngine {
 
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution {
     this.#current?.end();
-    if (this.memoryBytes > MAX_KEPT_MEMORY_BYTES) this.#instance = this.#newInstance();
+    const { codeCacheBytes = DEFAULT_CODE_CACHE_BYTES } = this.#options;
+    if (this.memoryBytes > KEPT_MEMORY_BYTES + 2 * codeCacheBytes) this.#instance = this.#newInstance();
     this.#instance.reader = reader;
     this.#instance.tracer = this.#tracer;
     this.#instance.onSlice = this.#interrupt;
