@@ -45,6 +45,8 @@ export interface RunningClient {
   readonly wsPort: number | undefined;
   readonly enginePort: number;
   readonly jwtSecretPath: string;
+  /** of the reader processes that serve now */
+  readerPids(): number[];
   /** Stops in reverse order of the start. */
   close(): Promise<void>;
 }
@@ -190,7 +192,7 @@ async function start(
   await readers?.isReady;
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
-  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, close };
+  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids: () => readers?.pool.pids() ?? [], close };
 }
 
 function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {

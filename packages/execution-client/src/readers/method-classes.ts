@@ -6,9 +6,10 @@
  *   is asked then.
  * - `pending`: in the reader, or in the writer when it is asked about the block `pending`.
  * - `filter-owner`: in the reader whose number is in the filter's id.
+ * - `bad-block`: in the reader, which asks the writer for the block first.
  * - `writer`: in the process that owns the chain, which answers from memory.
  */
-export type MethodClass = "reader" | "reader-first" | "pending" | "filter-owner" | "writer";
+export type MethodClass = "reader" | "reader-first" | "pending" | "filter-owner" | "bad-block" | "writer";
 
 const READER = "reader";
 const WRITER = "writer";
@@ -35,7 +36,6 @@ const METHODS: Readonly<Record<string, MethodClass>> = {
   eth_callMany: READER,
   eth_capabilities: READER,
   eth_chainId: READER,
-  eth_coinbase: READER,
   eth_config: READER,
   eth_createAccessList: READER,
   eth_estimateGas: READER,
@@ -71,15 +71,11 @@ const METHODS: Readonly<Record<string, MethodClass>> = {
   eth_getUncleByBlockNumberAndIndex: READER,
   eth_getUncleCountByBlockHash: "reader-first",
   eth_getUncleCountByBlockNumber: READER,
-  eth_getWork: READER,
-  eth_hashrate: READER,
   eth_maxPriorityFeePerGas: READER,
-  eth_mining: READER,
   eth_newBlockFilter: READER,
   eth_newFilter: READER,
   eth_newPendingTransactionFilter: READER,
-  eth_pendingTransactions: WRITER,
-  eth_protocolVersion: READER,
+  eth_pendingTransactions: READER,
   eth_sendRawTransaction: READER, // the transaction itself goes to the writer
   eth_sendRawTransactionConditional: READER,
   eth_sendRawTransactionSync: READER,
@@ -88,17 +84,15 @@ const METHODS: Readonly<Record<string, MethodClass>> = {
   eth_signTransaction: READER,
   eth_signTypedData: READER,
   eth_simulateV1: READER,
-  eth_submitHashrate: READER,
-  eth_submitWork: READER,
   eth_syncing: READER,
   eth_uninstallFilter: "filter-owner",
   debug_accountRange: READER,
   debug_chainConfig: READER,
+  debug_codeByHash: READER,
   debug_dbGet: READER,
   debug_dumpBlock: READER,
   debug_executionWitness: READER,
   debug_executionWitnessByBlockHash: READER,
-  debug_getAccessibleState: READER,
   debug_getBadBlocks: WRITER,
   debug_getModifiedAccountsByHash: READER,
   debug_getModifiedAccountsByNumber: READER,
@@ -106,14 +100,11 @@ const METHODS: Readonly<Record<string, MethodClass>> = {
   debug_getRawHeader: READER,
   debug_getRawReceipts: READER,
   debug_getRawTransaction: "reader-first",
+  debug_getRawTransactions: READER,
   debug_intermediateRoots: READER,
-  debug_preimage: READER,
-  debug_printBlock: READER,
-  debug_replayBlock: READER,
   debug_setHead: WRITER,
-  debug_stateRootWithUpdates: READER,
   debug_storageRangeAt: READER,
-  debug_traceBadBlock: WRITER,
+  debug_traceBadBlock: "bad-block",
   debug_traceBlock: READER,
   debug_traceBlockByHash: READER,
   debug_traceBlockByNumber: READER,
@@ -128,3 +119,5 @@ export function classOfMethod(name: string): MethodClass | undefined {
   const namespace = name.slice(0, Math.max(0, name.search(/[_.]/)));
   return Object.hasOwn(NAMESPACES, namespace) ? NAMESPACES[namespace] : undefined;
 }
+
+export const CLASSED_METHODS: readonly string[] = Object.keys(METHODS);

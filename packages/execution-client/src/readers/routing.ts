@@ -29,15 +29,23 @@ const RESULT_START = '{"jsonrpc":"2.0","id":0,"result":';
 /** The methods of a listener as a reader serves them: each runs where it belongs. Parameters are read, and refused, here. */
 export function routeMethods(methods: MethodTable, options: RoutingOptions): MethodTable {
   return Object.fromEntries(
-    Object.entries(methods).map(([name, method]) => [name, routed(name, method, classOfMethod(name) ?? "writer", options)]),
+    Object.entries(methods).map(([name, method]) => [
+      name,
+      routed(name, method, classOfMethod(name) ?? "writer", methods, options),
+    ]),
   );
 }
 
-function routed(name: string, method: Method, kind: MethodClass, options: RoutingOptions): Method {
+function routed(name: string, method: Method, kind: MethodClass, methods: MethodTable, options: RoutingOptions): Method {
   const { reader, count, elsewhere, refresh, filterNotFound } = options;
   const here: Method["handler"] = (args, context) => {
     refresh();
     return method.handler(args, context);
+  };
+  const badBlock = async (hash: unknown): Promise<unknown> => {
+    const answer = await elsewhere.ask(requestText("debug_getBadBlocks", []));
+    const blocks = JSON.parse(resultOf(answer).text) as readonly { readonly hash: string; readonly rlp: string }[];
+    return blocks.find((block) => block.hash === String(hash).toLowerCase())?.rlp;
   };
   const there = async (read: readonly (Read | undefined)[], target?: number): Promise<JsonText> =>
     resultOf(await elsewhere.ask(requestText(name, read), target));
@@ -69,6 +77,17 @@ function routed(name: string, method: Method, kind: MethodClass, options: Routin
       });
     case "pending":
       return choose((args, read, context) => (read.some((arg) => arg?.raw === "pending") ? there(read) : here(args, context)));
+    case "bad-block":
+      return choose(async (_, read, context) => {
+        const rlp = await badBlock(read[0]?.raw);
+        const traceBlock = methods.debug_traceBlock;
+        if (rlp === undefined || traceBlock === undefined) return there(read); // says that there is none
+        refresh();
+        const args = [rlp, read[1]?.raw].map((raw, index) =>
+          raw === undefined ? raw : traceBlock.params[index]?.shape.parse(raw),
+        );
+        return traceBlock.handler(args, context);
+      });
     case "filter-owner":
       return choose((args, read, context) => {
         const owner = tagOfFilterId(String(args[0]));

@@ -60,7 +60,7 @@ export class WriterLink implements Elsewhere, PendingFeed {
     return {
       submit: (raw: Uint8Array, conditional?: TransactionConditional) => this.#submit(raw, conditional),
       setMinimumTip: belongsToWriter,
-      pool: { get: () => undefined, nextNonce: () => undefined, content: belongsToWriter, counts: belongsToWriter },
+      pool: { get: () => undefined, nextNonce: () => undefined, content: () => [], counts: belongsToWriter },
     };
   }
 

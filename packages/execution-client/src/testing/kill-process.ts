@@ -30,11 +30,21 @@ export class KillableClient {
     return this.#stdout;
   }
 
+  get log(): string {
+    return this.#stderr;
+  }
+
   /** Resolves when the Engine API listens, with its port; undefined when the process ended before. */
   async enginePort(): Promise<number | undefined> {
+    const port = await this.logged(LISTENS);
+    return port === undefined ? undefined : Number(port);
+  }
+
+  /** Resolves when the log matches, with the first group; undefined when the process ended before. */
+  async logged(pattern: RegExp): Promise<string | undefined> {
     for (;;) {
-      const port = LISTENS.exec(this.#stderr)?.[1];
-      if (port !== undefined) return Number(port);
+      const group = pattern.exec(this.#stderr)?.[1];
+      if (group !== undefined) return group;
       if (this.hasEnded) return undefined;
       await Promise.race([this.#ended, once(this.#child.stderr!, "data")]);
     }

@@ -1,0 +1,82 @@
+import { type MethodTable, method, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
+import { describe, expect, it } from "vitest";
+import { routeMethods } from "./routing.ts";
+
+const CONTEXT = { transport: "http", remoteAddress: "" } as const;
+const FILTER_NOT_FOUND = { code: -32000, message: "filter not found" };
+const answered = (result: string): string => `{"jsonrpc":"2.0","id":0,"result":${result}}`;
+
+/** Methods as reader 1 of 3 serves them, and what it asks others. */
+function routed(handler: (args: readonly unknown[]) => unknown, answer = answered('{"b":1, "a":2}')) {
+  const asked: { text: string; reader: number | undefined }[] = [];
+  const declared = method({ params: [param("a", textShape), optionalParam("b", textShape)], handler });
+  const names = [
+    "eth_call",
+    "txpool_content",
+    "eth_getTransactionByHash",
+    "eth_getTransactionCount",
+    "eth_getFilterChanges",
+    "x_y",
+  ];
+  const table: MethodTable = Object.fromEntries(names.map((name) => [name, declared]));
+  const methods = routeMethods(table, {
+    reader: 1,
+    count: 3,
+    elsewhere: {
+      ask: async (text, reader) => {
+        asked.push({ text, reader });
+        return answer;
+      },
+    },
+    refresh: () => {},
+    filterNotFound: FILTER_NOT_FOUND,
+  });
+  const call = async (name: string, ...raw: unknown[]): Promise<unknown> => {
+    const { params, handler: run } = methods[name]!;
+    const args = params.map(({ shape }, index) => (raw[index] === undefined ? undefined : shape.parse(raw[index])));
+    return JSON.parse(JSON.stringify(await run(args, CONTEXT)));
+  };
+  return { call, asked };
+}
+
+const idOf = (tag: number): string => `0x${(0x80 + tag).toString(16)}${"00".repeat(15)}`;
+const request = (name: string, ...params: unknown[]): string => JSON.stringify({ jsonrpc: "2.0", id: 0, method: name, params });
+
+describe("a reader's methods", () => {
+  it.each([
+    { name: "eth_call", raw: ["x"], here: "found", asks: undefined },
+    { name: "txpool_content", raw: ["x", "y"], here: "found", asks: { reader: undefined } },
+    { name: "eth_getTransactionByHash", raw: ["x"], here: "found", asks: undefined },
+    { name: "eth_getTransactionByHash", raw: ["x"], here: null, asks: { reader: undefined } },
+    { name: "eth_getTransactionByHash", raw: ["x"], here: "0x", asks: { reader: undefined } },
+    { name: "eth_getTransactionCount", raw: ["x", "latest"], here: "found", asks: undefined },
+    { name: "eth_getTransactionCount", raw: ["x", "pending"], here: "found", asks: { reader: undefined } },
+    { name: "eth_getFilterChanges", raw: [idOf(1)], here: "found", asks: undefined },
+    { name: "eth_getFilterChanges", raw: [idOf(2)], here: "found", asks: { reader: 2 } },
+    { name: "x_y", raw: ["x"], here: "found", asks: { reader: undefined } }, // nobody has classed it
+  ])("$name $raw, here $here: asks $asks", async ({ name, raw, here, asks }) => {
+    for (const handler of [() => here, async () => here]) {
+      const { call, asked } = routed(handler);
+      expect(await call(name, ...raw)).toEqual(asks === undefined ? here : { a: 2, b: 1 });
+      expect(asked).toEqual(asks === undefined ? [] : [{ text: request(name, ...raw), reader: asks.reader }]);
+    }
+  });
+
+  it("answer errors of others as their own", async () => {
+    const error = { code: 3, message: "execution reverted", data: "0x01" };
+    const { call } = routed(() => null, JSON.stringify({ jsonrpc: "2.0", id: 0, error }));
+    await expect(call("txpool_content", "x")).rejects.toEqual(new RpcError(3, "execution reverted", "0x01"));
+  });
+
+  it.each(["0x1", idOf(3), "filter"])("know no filter %s", async (id) => {
+    const { call, asked } = routed(() => "found");
+    await expect(call("eth_getFilterChanges", id)).rejects.toMatchObject(FILTER_NOT_FOUND);
+    expect(asked).toEqual([]);
+  });
+
+  it("refuse bad parameters without asking", async () => {
+    const { call, asked } = routed(() => "found");
+    await expect(call("txpool_content", 1)).rejects.toThrow();
+    expect(asked).toEqual([]);
+  });
+});
