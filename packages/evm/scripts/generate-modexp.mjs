@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 const BITS = 29;
 const MASK = (1 << BITS) - 1;
-/** Limbs for 16, 24 and 32 bytes */
-const SIZES = [5, 7, 9];
+/** Limbs for 16, 24, 32, 40, 48 and 64 bytes */
+const SIZES = [5, 7, 9, 12, 14, 18];
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const lines = [

@@ -63,67 +63,100 @@ export function subtractExcess(a: usize, b: usize, limbs: usize): u32 {
   }
 }
 
-/** Products of 58 bits that are added up before their carry is put aside */
-const STRIDE: usize = 4 * 48;
+/** Bytes of limbs whose products, of 58 bits, are added up before the carries are put aside */
+const STRIDE: usize = 4 * 32;
+
+/** What scan() adds up of two neighbouring columns: sums without their carries, and those */
+let low: u64 = 0;
+let high: u64 = 0;
+let lowNext: u64 = 0;
+let highNext: u64 = 0;
 
 /**
- * Columns `from` … `to` − 1 of a·b to limbs at `out`, carried; `out` is neither a nor b. Columns below `from` are taken for 0.
- * PERF: all long multiplications end here; the inner loop is four products.
+ * Adds Σ x[i]·y[−i] to one column and Σ x[i]·y[1 − i] to the next, `x` up to `end`.
+ * PERF: all long multiplications end here. Two columns at once take each limb from memory half as often.
+ */
+@inline function scan(x: usize, y: usize, end: usize): void {
+  let a = low;
+  let b = lowNext;
+  let before = <u64>load<u32>(y, 4);
+  y -= 12;
+  while (x < end) {
+    const stop = min(end, x + STRIDE);
+    for (; x + 12 < stop; x += 16, y -= 16) {
+      const x0 = <u64>load<u32>(x);
+      const x1 = <u64>load<u32>(x, 4);
+      const x2 = <u64>load<u32>(x, 8);
+      const x3 = <u64>load<u32>(x, 12);
+      const y0 = <u64>load<u32>(y, 12);
+      const y1 = <u64>load<u32>(y, 8);
+      const y2 = <u64>load<u32>(y, 4);
+      const y3 = <u64>load<u32>(y);
+      a += x0 * y0 + x1 * y1 + x2 * y2 + x3 * y3;
+      b += x0 * before + x1 * y0 + x2 * y1 + x3 * y2;
+      before = y3;
+    }
+    for (; x < stop; x += 4, y -= 4) {
+      const limb = <u64>load<u32>(x);
+      const other = <u64>load<u32>(y, 12);
+      a += limb * other;
+      b += limb * before;
+      before = other;
+    }
+    high += a >> BITS;
+    a &= MASK;
+    highNext += b >> BITS;
+    b &= MASK;
+  }
+  low = a;
+  lowNext = b;
+}
+
+/**
+ * Columns `from` … `to` − 1 of a·b to limbs at `out`, carried, and one more when they are odd in number; `out` is neither a nor b. Columns below `from`
+ * are taken for 0. The limb above the highest one of b is 0.
  */
 export function multiplyColumns(out: usize, a: usize, aLimbs: usize, b: usize, bLimbs: usize, from: usize, to: usize): void {
-  let sum: u64 = 0;
-  for (let column = from; column < to; column++) {
+  let carry: u64 = 0;
+  for (let column = from; column < to; column += 2) {
     const first: usize = column >= bLimbs ? column - bLimbs + 1 : 0;
     const last = min(column, aLimbs - 1);
-    let x = a + 4 * first;
-    let y = b + 4 * (column - first);
-    let high: u64 = 0;
-    if (first <= last) {
-      const end = a + 4 * last + 4;
-      do {
-        const stop = min(end, x + STRIDE);
-        for (; x + 12 < stop; x += 16, y -= 16) {
-          sum += <u64>load<u32>(x) * <u64>load<u32>(y) + <u64>load<u32>(x, 4) * <u64>load<u32>(y - 4);
-          sum += <u64>load<u32>(x, 8) * <u64>load<u32>(y - 8) + <u64>load<u32>(x, 12) * <u64>load<u32>(y - 12);
-        }
-        for (; x < stop; x += 4, y -= 4) sum += <u64>load<u32>(x) * <u64>load<u32>(y);
-        high += sum >> BITS;
-        sum &= MASK;
-      } while (x < end);
-    }
-    store<u32>(out, <u32>(sum & MASK));
-    out += 4;
-    sum = high + (sum >> BITS);
+    low = carry;
+    high = 0;
+    lowNext = 0;
+    highNext = 0;
+    if (first <= last) scan(a + 4 * first, b + 4 * (column - first), a + 4 * last + 4);
+    if (column + 1 < aLimbs) lowNext += <u64>load<u32>(a + 4 * (column + 1)) * <u64>load<u32>(b);
+    store<u32>(out, <u32>(low & MASK));
+    lowNext += high + (low >> BITS);
+    store<u32>(out, <u32>(lowNext & MASK), 4);
+    carry = highNext + (lowNext >> BITS);
+    out += 8;
   }
 }
 
-/** All of a², 2·limbs limbs; `out` is not a */
+/** All of a², 2·limbs limbs; `out` is not a, and the limb above the highest one of a is 0 */
 export function squareColumns(out: usize, a: usize, limbs: usize): void {
   let carry: u64 = 0;
-  for (let column: usize = 0; column < 2 * limbs; column++) {
+  for (let column: usize = 0; column < 2 * limbs; column += 2) {
     const first: usize = column >= limbs ? column - limbs + 1 : 0;
-    let x = a + 4 * first;
-    let y = a + 4 * (column - first);
-    let sum: u64 = 0;
-    let high: u64 = 0;
-    // pairs x < y, twice
-    while (x < y) {
-      const stop = min((x + y) >> 1, x + STRIDE / 2);
-      for (; x + 12 < stop; x += 16, y -= 16) {
-        sum += <u64>load<u32>(x) * <u64>load<u32>(y) + <u64>load<u32>(x, 4) * <u64>load<u32>(y - 4);
-        sum += <u64>load<u32>(x, 8) * <u64>load<u32>(y - 8) + <u64>load<u32>(x, 12) * <u64>load<u32>(y - 12);
-      }
-      for (; x < stop; x += 4, y -= 4) sum += <u64>load<u32>(x) * <u64>load<u32>(y);
-      high += sum >> BITS;
-      sum &= MASK;
-    }
-    sum <<= 1;
-    high <<= 1;
-    if (x == y) sum += <u64>load<u32>(x) * <u64>load<u32>(x);
-    sum += carry;
-    store<u32>(out, <u32>(sum & MASK));
-    out += 4;
-    carry = (sum >> BITS) + high;
+    const middle = column >> 1;
+    low = 0;
+    high = 0;
+    lowNext = 0;
+    highNext = 0;
+    // products of two different limbs, once
+    if (first < middle) scan(a + 4 * first, a + 4 * (column - first), a + 4 * middle);
+    const limb = <u64>load<u32>(a + 4 * middle);
+    lowNext += limb * <u64>load<u32>(a + 4 * middle + 4);
+    low = 2 * low + limb * limb;
+    low += carry;
+    store<u32>(out, <u32>(low & MASK));
+    highNext += lowNext >> BITS;
+    lowNext = 2 * (lowNext & MASK) + 2 * high + (low >> BITS);
+    store<u32>(out, <u32>(lowNext & MASK), 4);
+    carry = 2 * highNext + (lowNext >> BITS);
+    out += 8;
   }
 }
 

@@ -6,14 +6,17 @@
 import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
 import { readBytes, writeBytes } from "./field";
 import { exponentBits, exponentDigit, windowBits } from "./modexp-exponent";
-import { multiply5, multiply7, multiply9 } from "./modexp-unrolled";
+import { multiply12, multiply14, multiply18, multiply5, multiply7, multiply9 } from "./modexp-unrolled";
 import { WORD_BYTES, wordPower } from "./modexp-word";
 
-/** Of the number under way: the modulus, shifted so that its highest bit is set, its limbs, and 2^(2·BITS·limbs) / modulus, one limb longer */
+/**
+ * Of the number under way: the modulus, shifted so that its highest bit is set, its limbs, and 2^(2·BITS·limbs) / modulus, one limb longer; a limb 0
+ * follows on both.
+ */
 let modulus: usize = 0;
 let limbs: usize = 0;
 let reciprocal: usize = 0;
-/** Room for a product (2·limbs + 2), the quotient (limbs + 2) and the multiple of the modulus (limbs + 1) */
+/** Room for a product (2·limbs + 2), the quotient (limbs + 3) and the multiple of the modulus (limbs + 2) */
 let product: usize = 0;
 let quotient: usize = 0;
 let multiple: usize = 0;
@@ -21,9 +24,16 @@ let multiple: usize = 0;
 /** out ← a·b mod modulus; all have limbs + 1 limbs, the highest one 0 */
 function multiply(out: usize, a: usize, b: usize): void {
   const n = limbs;
-  if (n == 9) return multiply9(out, a, b, modulus, reciprocal);
-  if (n == 7) return multiply7(out, a, b, modulus, reciprocal);
-  if (n == 5) return multiply5(out, a, b, modulus, reciprocal);
+  if (n <= 9) {
+    if (n == 9) return multiply9(out, a, b, modulus, reciprocal);
+    if (n == 7) return multiply7(out, a, b, modulus, reciprocal);
+    return multiply5(out, a, b, modulus, reciprocal);
+  }
+  if (n <= 18) {
+    if (n == 12) return multiply12(out, a, b, modulus, reciprocal);
+    if (n == 14) return multiply14(out, a, b, modulus, reciprocal);
+    return multiply18(out, a, b, modulus, reciprocal);
+  }
   if (a == b) squareColumns(product, a, n);
   else multiplyColumns(product, a, n, b, n, 0, 2 * n);
   // the product's highest limbs times the reciprocal; the columns left out, and those cut off, make the quotient too small by 3 at most
@@ -38,10 +48,11 @@ function multiply(out: usize, a: usize, b: usize): void {
   subtractExcess(out, modulus, n);
 }
 
-/** Limbs for a modulus of so many bytes: those that there is unrolled code for, where it is worth it. */
+/** Limbs for a modulus of so many bytes: up to 18 one of those numbers that there is unrolled code for. */
 function limbsFor(bytes: usize): usize {
   const needed = limbsOf(bytes);
-  return needed <= 5 ? 5 : needed <= 7 ? 7 : max(needed, 9);
+  if (needed <= 9) return needed <= 5 ? 5 : needed <= 7 ? 7 : 9;
+  return needed <= 12 ? 12 : needed <= 14 ? 14 : max(needed, 18);
 }
 
 @inline function skipZeros(at: usize, end: usize): usize {
@@ -108,16 +119,17 @@ export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, mod
   const baseLimbs = max(limbsOf(bytes + baseBytes - baseAt), n) + 1;
   const width = windowBits(exponentBits(exponentAt, exponentEnd));
   modulus = (modulusEnd + 7) & ~7;
-  reciprocal = modulus + 4 * n;
+  reciprocal = modulus + 4 * (n + 1);
   quotient = reciprocal + 4 * (n + 2);
-  multiple = quotient + 4 * (n + 2);
-  product = multiple + 4 * (n + 1);
+  multiple = quotient + 4 * (n + 3);
+  product = multiple + 4 * (n + 2);
   const powers = product + max<usize>(n * 2 + 3, baseLimbs) * 4;
   const base = powers + ((4 * (n + 1)) << width);
   if (!reach(base + 4 * (n + 1))) return false;
   readBytes(modulus, modulusAt, <i32>(modulusEnd - modulusAt), <i32>n, BITS);
   const shift = n * BITS - bitLength(modulus, n);
   shiftLeft(modulus, n, modulus, n, shift);
+  store<u32>(modulus + 4 * n, 0);
   memory.fill(product, 0, 4 * (2 * n + 2));
   store<u32>(product + 8 * n, 1);
   divide(product, 2 * n + 2, modulus, n, reciprocal);
