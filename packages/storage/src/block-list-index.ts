@@ -57,25 +57,41 @@ export class BlockListIndex {
 
   /** Adds a number above all others of the key; one that is there already is ignored. */
   append(key: Uint8Array, number: number): void {
+    this.appendAll(key, [number]);
+  }
+
+  /** Adds ascending numbers above all others of the key; one that is there already is ignored. */
+  appendAll(key: Uint8Array, numbers: readonly number[]): void {
     const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
-    if (last === undefined) {
-      this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), newChunk(number, false));
-      return;
+    let chunk: Uint8Array | undefined;
+    let size = 0;
+    if (last !== undefined) {
+      size = last.length;
+      chunk = new Uint8Array(size + DISTANCE_SIZE * numbers.length);
+      for (let i = 0; i < size; i++) chunk[i] = last[i]!;
     }
-    const count = countOf(last.length);
-    const highest = numberAt(last, count - 1);
-    if (highest === number) return;
-    if (highest > number) throw storageError("storage/corrupted", { row: "block list", reason: `${number} after ${highest}` });
-    if (count < MAX_NUMBERS) {
-      const longer = new Uint8Array(last.length + DISTANCE_SIZE);
-      for (let i = 0; i < last.length; i++) longer[i] = last[i]!;
-      writeUint32(longer, last.length, number - readBlockNumber(last, FIRST_AT));
-      this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), longer);
-      return;
+    let isSame = true;
+    for (const [index, number] of numbers.entries()) {
+      if (chunk !== undefined) {
+        const count = countOf(size);
+        const highest = numberAt(chunk, count - 1);
+        if (highest === number) continue;
+        if (highest > number) throw storageError("storage/corrupted", { row: "block list", reason: `${number} after ${highest}` });
+        isSame = false;
+        if (count < MAX_NUMBERS) {
+          writeUint32(chunk, size, number - readBlockNumber(chunk, FIRST_AT));
+          size += DISTANCE_SIZE;
+          continue;
+        }
+        this.#table.write(this.#rowKey(key, highest), chunk.subarray(0, size));
+      }
+      isSame = false;
+      const room = new Uint8Array(REST_AT + DISTANCE_SIZE * (numbers.length - index));
+      room.set(newChunk(number, chunk !== undefined));
+      chunk = room;
+      size = REST_AT;
     }
-    const full = this.#table.read(this.#rowKey(key, MAX_BLOCK_NUMBER))!;
-    this.#table.write(this.#rowKey(key, highest), full);
-    this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), newChunk(number, true));
+    if (chunk !== undefined && !isSame) this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), chunk.subarray(0, size));
   }
 
   /** Removes the numbers above `number`. */

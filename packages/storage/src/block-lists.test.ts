@@ -153,7 +153,7 @@ describe("LogIndex", () => {
           const index = new LogIndex(newTable());
           environment.atomically(() => {
             blocks.forEach((logs, number) => {
-              index.append(number, logs);
+              index.append([{ number, logs }]);
             });
             for (let i = 0; i < removed && blocks.length > 0; i++) index.remove(blocks.length - 1, blocks.pop()!);
           });

@@ -1,4 +1,4 @@
-import { bigintToBytes, bytesToBigint, keccak256 } from "@rnode/primitives";
+import { bigintToBytes, bytesToBigint, compareBytes, keccak256 } from "@rnode/primitives";
 import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
 import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceipts } from "./block-rows.ts";
 import type { BlockCommit, TransactionLocation } from "./chain-store.ts";
@@ -83,7 +83,23 @@ export class BlockTables {
     return row === undefined ? undefined : bytesToBigint(row.value);
   }
 
-  write({ block, hash, receipts, senders }: BlockCommit): void {
+  write(commits: readonly BlockCommit[]): void {
+    const locations: { readonly hash: Uint8Array; readonly location: Uint8Array }[] = [];
+    for (const commit of commits) {
+      this.#writeBlock(commit);
+      const { block, transactionHashes } = commit;
+      for (let i = 0; i < block.transactions.length; i++) {
+        const location = new Uint8Array(BLOCK_NUMBER_SIZE + 4);
+        writeBlockNumber(location, 0, block.header.number);
+        writeUint32(location, BLOCK_NUMBER_SIZE, i);
+        locations.push({ hash: transactionHashes?.[i] ?? hashTransaction(block.transactions[i]!), location });
+      }
+    }
+    locations.sort((a, b) => compareBytes(a.hash, b.hash)); // PERF: neighbours lie on the same page
+    for (const { hash, location } of locations) this.#tables.transactions.write(hash, location);
+  }
+
+  #writeBlock({ block, hash, receipts, senders }: BlockCommit): void {
     const { number, difficulty } = block.header;
     const key = blockNumberKey(number);
     const tables = this.#tables;
@@ -95,12 +111,6 @@ export class BlockTables {
     tables.senders.write(key, senderRow);
     tables.canonical.write(key, hash);
     tables.numbers.write(hash, key);
-    const location = new Uint8Array(BLOCK_NUMBER_SIZE + 4);
-    writeBlockNumber(location, 0, number);
-    for (let i = 0; i < block.transactions.length; i++) {
-      writeUint32(location, BLOCK_NUMBER_SIZE, i);
-      tables.transactions.write(hashTransaction(block.transactions[i]!), location);
-    }
     if (difficulty > 0n) {
       const before = this.totalDifficulty(number) ?? 0n;
       tables.totalDifficulty.write(key, bigintToBytes(before + difficulty));

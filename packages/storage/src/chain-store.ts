@@ -15,6 +15,8 @@ export interface BlockCommit {
   readonly receipts: readonly Receipt[];
   /** sender of each transaction, 20 bytes */
   readonly senders: readonly Uint8Array[];
+  /** of the transactions, where they are known already */
+  readonly transactionHashes?: readonly Uint8Array[] | undefined;
   readonly changes: StateChanges;
   /** new storage roots of the accounts whose storage changed, by lower-case hex address */
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;

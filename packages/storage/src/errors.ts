@@ -10,6 +10,8 @@ export type StorageErrorCode =
   | "storage/foreign-database"
   /** written by a later version of this program: `folder`, `format`, `supported` */
   | "storage/newer-format"
+  /** written by an earlier version, in a form this one does not read; the chain must be imported anew: `folder`, `format`, `supported` */
+  | "storage/older-format"
   /** the file is no database, is damaged, or a row cannot be read: `folder` or `row`, `reason` */
   | "storage/corrupted"
   /** the disk is full; nothing of the commit was written: `folder` */

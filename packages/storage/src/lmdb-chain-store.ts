@@ -1,3 +1,4 @@
+import type { AccountChange } from "@rnode/evm";
 import { bytesToHex, equalBytes, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -186,7 +187,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       const { number } = commit.block.header;
       this.#meta.writeFirstBlock(number);
       this.#floor = number;
-      this.blocks.write(commit);
+      this.blocks.write([commit]);
       this.state.writeCodes(commit.changes.codes);
       this.state.writeGenesis(commit.changes.accounts, commit.storageRoots);
       this.nodes.writeGenesis(commit.nodes);
@@ -196,7 +197,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   commitBlock(commit: BlockCommit, labels?: Labels): void {
     this.#write(labels, () => {
-      const head = this.#append(this.currentHead(), commit);
+      const head = this.#append(this.currentHead(), [commit]);
       this.#pruneNodes(head.number);
       return head;
     });
@@ -213,8 +214,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       if (oldest !== undefined && toNumber < oldest) throw storageError("storage/unwind-too-deep", { number: toNumber, oldest });
       for (let number = before.number; number > toNumber; number--) this.#unwind(number);
       const reorganisations = before.reorganisations + (toNumber < before.number ? 1 : 0);
-      let head: Head = { number: toNumber, hash: target, hashHex: bytesToHex(target), reorganisations };
-      for (const commit of commits) head = this.#append(head, commit);
+      const base: Head = { number: toNumber, hash: target, hashHex: bytesToHex(target), reorganisations };
+      const head = this.#append(base, commits);
       if (toNumber < before.number) this.#dropLabelsOfUnwound();
       this.#pruneNodes(head.number);
       return head;
@@ -263,29 +264,38 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     if (labels.finalized !== undefined) this.#meta.writeLabel("finalized", labels.finalized);
   }
 
-  #append(head: Head, commit: BlockCommit): Head {
-    const { block, hash, changes, storageRoots, nodes, receipts } = commit;
-    const { number, parentHash } = block.header;
-    if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
-      throw storageError("storage/not-child-of-head", {
-        number,
-        parentHash: bytesToHex(parentHash),
-        head: `${head.number} ${head.hashHex}`,
-      });
+  /** PERF: what several of the blocks change is written once. */
+  #append(base: Head, commits: readonly BlockCommit[]): Head {
+    let head = base;
+    for (const { block, hash } of commits) {
+      const { number, parentHash } = block.header;
+      if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
+        throw storageError("storage/not-child-of-head", {
+          number,
+          parentHash: bytesToHex(parentHash),
+          head: `${head.number} ${head.hashHex}`,
+        });
+      }
+      head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
     }
-    this.blocks.write(commit);
-    this.state.writeCodes(changes.codes);
-    this.state.apply(number, changes.accounts, storageRoots);
-    const cleared = changes.accounts.filter(
-      ({ before, after, storageCleared }) => before !== undefined && (storageCleared || after === undefined),
+    this.blocks.write(commits);
+    for (const { changes } of commits) this.state.writeCodes(changes.codes);
+    this.state.apply(
+      commits.map(({ block, changes, storageRoots }) => ({
+        number: block.header.number,
+        accounts: changes.accounts,
+        storageRoots,
+      })),
     );
     this.nodes.apply(
-      number,
-      nodes,
-      cleared.map(({ address }) => keccak256(address)),
+      commits.map(({ block, changes, nodes }) => ({
+        number: block.header.number,
+        nodes,
+        clearedOwners: changes.accounts.filter(clearsStorage).map(({ address }) => keccak256(address)),
+      })),
     );
-    this.#logs.append(number, logsOf(receipts));
-    return { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
+    this.#logs.append(commits.map(({ block, receipts }) => ({ number: block.header.number, logs: logsOf(receipts) })));
+    return head;
   }
 
   #unwind(number: number): void {
@@ -377,3 +387,6 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#environment.close();
   }
 }
+
+const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
+  before !== undefined && (storageCleared || after === undefined);

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { Log, Receipt } from "@rnode/protocol";
 import { BlockListIndex } from "./block-list-index.ts";
 import type { Table } from "./table.ts";
@@ -21,8 +21,17 @@ export class LogIndex {
     this.#index = new BlockListIndex(table);
   }
 
-  append(number: number, logs: Iterable<Log>): void {
-    for (const key of logKeys(logs)) this.#index.append(key, number);
+  /** Adds blocks in ascending order. */
+  append(blocks: readonly { readonly number: number; readonly logs: Iterable<Log> }[]): void {
+    const numbersByKey = new Map<Hex, number[]>();
+    for (const { number, logs } of blocks) {
+      for (const keyHex of logKeyTexts(logs)) {
+        const numbers = numbersByKey.get(keyHex);
+        if (numbers === undefined) numbersByKey.set(keyHex, [number]);
+        else numbers.push(number);
+      }
+    }
+    for (const keyHex of [...numbersByKey.keys()].sort()) this.#index.appendAll(hexToBytes(keyHex), numbersByKey.get(keyHex)!);
   }
 
   /** Forgets block `number`, the last one. */
@@ -126,16 +135,15 @@ export function* logsOf(receipts: readonly Receipt[]): Generator<Log> {
 }
 
 /** The keys of the logs in the index, each once. */
-export function logKeys(logs: Iterable<Log>): Iterable<Uint8Array> {
-  const keys = new Map<Hex, Uint8Array>();
-  const add = (key: Uint8Array): void => {
-    keys.set(bytesToHex(key), key);
-  };
+export function* logKeys(logs: Iterable<Log>): Generator<Uint8Array> {
+  for (const keyHex of logKeyTexts(logs)) yield hexToBytes(keyHex);
+}
+
+function logKeyTexts(logs: Iterable<Log>): Set<Hex> {
+  const keys = new Set<Hex>();
   for (const { address, topics } of logs) {
-    add(keyOf(ADDRESS_KIND, address));
-    topics.forEach((topic, place) => {
-      add(keyOf(place + 1, topic));
-    });
+    keys.add(bytesToHex(keyOf(ADDRESS_KIND, address)));
+    for (const [place, topic] of topics.entries()) keys.add(bytesToHex(keyOf(place + 1, topic)));
   }
-  return keys.values();
+  return keys;
 }

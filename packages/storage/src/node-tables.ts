@@ -1,16 +1,18 @@
 import { bytesToHex, compareBytes, equalBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { storageError } from "./errors.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
+import { blockNumberKey } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
+import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch, readEpochBits } from "./node-epochs.ts";
+import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
 import { deleteWithPrefix, type Table } from "./table.ts";
 
 /*
  * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.
  *
  * The history has, for each block within the proof window, the nodes as they were before it:
- *   nodeHistory: block ‖ node key → kind 1 ‖ old version, whole or as the difference from the version after it
- *   nodeEpochs:  first block of an epoch ‖ node key → blocks of the epoch that changed the node, one bit each, 4 bytes
+ *   nodeHistory: chunks of node key → kind 1 ‖ old version, whole or as the difference from the version after it (node-history.ts)
+ *   nodeEpochs:  which blocks of 32 may have changed a node (node-epochs.ts)
  * Both only grow at their end: a block changes some thousand nodes all over the tries, and an index ordered by node would write a page for
  * each of them once more. An epoch's rows are made when its last block comes; in the epoch that is not complete every block is asked.
  * One old version in sixteen is whole, chosen by path and block, so that a read follows few differences.
@@ -25,9 +27,6 @@ const DELTA = 2;
 const ABSENT_VERSION = Uint8Array.of(ABSENT);
 /** A difference must save a quarter. */
 const MAX_DELTA_PART = 0.75;
-
-const EPOCH_BLOCKS = 32;
-const EPOCH_ROW_SIZE = 4;
 
 export interface NodeTableSet {
   readonly nodes: Table;
@@ -50,12 +49,27 @@ export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint
 }
 
 const NO_PATH = new Uint8Array(0);
+const ALL_BLOCKS = 0xffff_ffff;
+
+/** What a block did to the nodes. */
+export interface BlockNodes {
+  readonly number: number;
+  readonly nodes: readonly TrieNodeChange[];
+  /** storage tries of which nothing but `nodes` remains */
+  readonly clearedOwners: readonly Uint8Array[];
+}
+
+interface NodeRow {
+  readonly key: Uint8Array;
+  readonly rlp: Uint8Array | undefined;
+  readonly before: Uint8Array | undefined;
+}
 
 /** Trie nodes of the head by path, and of the blocks before it within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
-  /** what the rows of the epoch at hand will hold, if this process has applied all of its blocks; else they are read when it ends */
-  #epoch: { readonly first: number; next: number; readonly bitsByKey: Map<string, number> } | undefined;
+  /** of the epoch at hand, if this process has applied all of its blocks; else they are read when it ends */
+  #epoch: { readonly notes: EpochNotes; next: number } | undefined;
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
@@ -73,8 +87,8 @@ export class NodeTables {
     let version: Uint8Array | undefined;
     let isFound = false;
     for (const block of this.#changesFrom(number + 1, head, key)) {
-      const old = this.#tables.nodeHistory.read(rowKeyOf(block, key));
-      if (old === undefined) throw damaged(key);
+      const old = findNodeVersion(this.#tables.nodeHistory, block, key);
+      if (old === undefined) continue;
       if (old[0] === DELTA) {
         deltas.push(old);
         continue;
@@ -91,20 +105,13 @@ export class NodeTables {
     return version;
   }
 
-  /** Blocks from `from` to `head` that changed the node, ascending. PERF: one read an epoch, a thousandth of a millisecond each. */
+  /** Blocks from `from` to `head` that may have changed the node, ascending. PERF: one read an epoch. */
   *#changesFrom(from: number, head: number, key: Uint8Array): Generator<number> {
     for (let epoch = epochOf(from); epoch <= head; epoch += EPOCH_BLOCKS) {
       const last = epoch + EPOCH_BLOCKS - 1;
-      if (last > head) {
-        for (let block = Math.max(from, epoch); block <= head; block++) {
-          if (this.#tables.nodeHistory.has(rowKeyOf(block, key))) yield block;
-        }
-        return;
-      }
-      const row = this.#tables.nodeEpochs.peek(rowKeyOf(epoch, key));
-      if (row === undefined) continue;
-      const bits = readUint32(row, 0);
-      for (let block = Math.max(from, epoch); block <= last; block++) {
+      const bits = last > head ? ALL_BLOCKS : readEpochBits(this.#tables.nodeEpochs, epoch, key);
+      if (bits === 0) continue;
+      for (let block = Math.max(from, epoch); block <= Math.min(last, head); block++) {
         if (((bits >>> (block - epoch)) & 1) === 1) yield block;
       }
     }
@@ -117,33 +124,66 @@ export class NodeTables {
     for (const { key, rlp } of rows) if (rlp !== undefined) this.#tables.nodes.write(key, rlp);
   }
 
-  /**
-   * Applies the node changes of block `number` and remembers what they replace.
-   *
-   * @param clearedOwners storage tries of which nothing but `nodes` remains
-   */
-  apply(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void {
-    const { nodes: table, nodeHistory } = this.#tables;
-    const rows: { key: Uint8Array; rlp: Uint8Array | undefined }[] = [];
+  /** Applies the node changes of blocks, in order, and remembers what each replaces. */
+  apply(blocks: readonly BlockNodes[]): void {
+    for (let from = 0; from < blocks.length; ) {
+      // A cleared trie's rows are asked for, so they must be there.
+      const isClearing = blocks[from]!.clearedOwners.length > 0;
+      let to = from + 1;
+      if (!isClearing) while (to < blocks.length && blocks[to]!.clearedOwners.length === 0) to++;
+      this.#applyGroup(blocks.slice(from, to));
+      from = to;
+    }
+  }
+
+  #applyGroup(blocks: readonly BlockNodes[]): void {
+    if (blocks.length === 1) {
+      for (const { key, rlp } of this.#remember(blocks[0]!)) this.#write(key, rlp);
+      return;
+    }
+    // PERF: what several blocks change is written once. Keys as latin1: one character a byte, so that strings order as bytes do.
+    const last = new Map<string, NodeRow>();
+    for (const block of blocks) for (const row of this.#remember(block)) last.set(latin1(row.key), row);
+    for (const text of [...last.keys()].sort()) {
+      const { key, rlp } = last.get(text)!;
+      this.#write(key, rlp);
+    }
+  }
+
+  #write(key: Uint8Array, rlp: Uint8Array | undefined): void {
+    if (rlp === undefined) this.#tables.nodes.delete(key);
+    else this.#tables.nodes.write(key, rlp);
+  }
+
+  /** Writes the history of a block. @returns the rows that really change, ascending */
+  #remember({ number, nodes, clearedOwners }: BlockNodes): NodeRow[] {
+    const rows: NodeRow[] = [];
     for (const owner of clearedOwners) {
-      for (const { key } of table.withPrefix(nodeKeyOf(owner, NO_PATH))) rows.push({ key, rlp: undefined });
+      for (const { key, value } of this.#tables.nodes.withPrefix(nodeKeyOf(owner, NO_PATH))) {
+        rows.push({ key, rlp: undefined, before: value });
+      }
     }
-    for (const { owner, path, rlp } of nodes) rows.push({ key: nodeKeyOf(owner, path), rlp });
-    const bitsByKey = this.#openEpoch(number);
-    const bit = 1 << (number - epochOf(number));
+    for (const { owner, path, rlp, before } of nodes) rows.push({ key: nodeKeyOf(owner, path), rlp, before });
     rows.sort((a, b) => compareBytes(a.key, b.key)); // stable: the deletions of a cleared trie come before its new nodes
+    const history = new NodeHistoryWriter(this.#tables.nodeHistory, number);
+    const notes = this.#openEpoch(number);
+    let kept = 0;
     for (let i = 0; i < rows.length; i++) {
-      const { key, rlp } = rows[i]!;
-      const next = rows[i + 1];
-      if (next !== undefined && equalBytes(key, next.key)) continue;
-      const old = table.peek(key);
-      if (old === undefined ? rlp === undefined : rlp !== undefined && equalBytes(old, rlp)) continue;
-      nodeHistory.write(rowKeyOf(number, key), encodeOldVersion(old, rlp, number, key));
-      if (rlp === undefined) table.delete(key);
-      else table.write(key, rlp);
-      if (bitsByKey !== undefined) addBit(bitsByKey, key, bit);
+      let row = rows[i]!;
+      while (i + 1 < rows.length && equalBytes(row.key, rows[i + 1]!.key)) {
+        row = { key: row.key, rlp: rows[i + 1]!.rlp, before: row.before };
+        i++;
+      }
+      const { key, rlp, before } = row;
+      if (before === undefined ? rlp === undefined : rlp !== undefined && equalBytes(before, rlp)) continue;
+      history.add(key, encodeOldVersion(before, rlp, number, key));
+      notes?.add(number, key);
+      rows[kept++] = row;
     }
+    rows.length = kept;
+    history.finish();
     if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
+    return rows;
   }
 
   /** After a transaction that was undone: what is kept in memory may not be in the database. */
@@ -151,51 +191,44 @@ export class NodeTables {
     this.#epoch = undefined;
   }
 
-  #openEpoch(number: number): Map<string, number> | undefined {
+  #openEpoch(number: number): EpochNotes | undefined {
     const first = epochOf(number);
-    if (number === first) this.#epoch = { first, next: number, bitsByKey: new Map() };
-    if (this.#epoch?.first !== first || this.#epoch.next !== number) this.#epoch = undefined;
+    if (number === first) this.#epoch = { notes: new EpochNotes(first), next: number };
+    if (this.#epoch?.notes.first !== first || this.#epoch.next !== number) this.#epoch = undefined;
     else this.#epoch.next++;
-    return this.#epoch?.bitsByKey;
+    return this.#epoch?.notes;
   }
 
   #writeEpoch(first: number): void {
-    const { nodeEpochs } = this.#tables;
-    const bitsByKey = this.#epoch?.bitsByKey ?? this.#readEpoch(first);
+    (this.#epoch?.notes ?? this.#readEpoch(first)).write(this.#tables.nodeEpochs);
     this.#epoch = undefined;
-    const row = new Uint8Array(EPOCH_ROW_SIZE);
-    for (const key of [...bitsByKey.keys()].sort()) {
-      writeUint32(row, 0, bitsByKey.get(key)!);
-      nodeEpochs.write(rowKeyOf(first, Buffer.from(key, "latin1")), row);
-    }
   }
 
-  #readEpoch(first: number): Map<string, number> {
-    const bitsByKey = new Map<string, number>();
-    for (const rowKey of this.#tables.nodeHistory.keys(blockNumberKey(first), blockNumberKey(first + EPOCH_BLOCKS))) {
-      addBit(bitsByKey, rowKey.subarray(BLOCK_NUMBER_SIZE), 1 << (readBlockNumber(rowKey, 0) - first));
+  #readEpoch(first: number): EpochNotes {
+    const notes = new EpochNotes(first);
+    for (let number = first; number < first + EPOCH_BLOCKS; number++) {
+      for (const { key } of nodeVersionsOf(this.#tables.nodeHistory, number)) notes.add(number, key);
     }
-    return bitsByKey;
+    return notes;
   }
 
   /** Takes the changes of block `number`, the head, back. */
   unwind(number: number): void {
     const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
     this.#epoch = undefined;
-    if (isLastOfEpoch(number)) deleteAll(nodeEpochs, blockNumberKey(epochOf(number)));
-    for (const { key: rowKey, value: old } of [...nodeHistory.withPrefix(blockNumberKey(number))]) {
-      const key = rowKey.subarray(BLOCK_NUMBER_SIZE);
-      if (old[0] === ABSENT) table.delete(key);
-      else if (old[0] === WHOLE) table.write(key, old.subarray(1));
-      else table.write(key, applyNodeDelta(old, 1, table.read(key) ?? NO_PATH));
-      nodeHistory.delete(rowKey);
+    if (isLastOfEpoch(number)) deleteEpoch(nodeEpochs, epochOf(number));
+    for (const { key, version } of [...nodeVersionsOf(nodeHistory, number)]) {
+      if (version[0] === ABSENT) table.delete(key);
+      else if (version[0] === WHOLE) table.write(key, version.subarray(1));
+      else table.write(key, applyNodeDelta(version, 1, table.read(key) ?? NO_PATH));
     }
+    deleteAll(nodeHistory, blockNumberKey(number));
   }
 
   /** Forgets the history of block `number`, the oldest kept. */
   prune(number: number): void {
     deleteAll(this.#tables.nodeHistory, blockNumberKey(number));
-    if (isLastOfEpoch(number)) deleteAll(this.#tables.nodeEpochs, blockNumberKey(epochOf(number)));
+    if (isLastOfEpoch(number)) deleteEpoch(this.#tables.nodeEpochs, epochOf(number));
   }
 
   /**
@@ -206,7 +239,7 @@ export class NodeTables {
   pruneRows(number: number, limit: number): number {
     const count = deleteWithPrefix(this.#tables.nodeHistory, blockNumberKey(number), limit);
     if (count === limit || !isLastOfEpoch(number)) return count;
-    return count + deleteWithPrefix(this.#tables.nodeEpochs, blockNumberKey(epochOf(number)), limit - count);
+    return count + deleteEpoch(this.#tables.nodeEpochs, epochOf(number), limit - count);
   }
 
   /** Every node of one trie by path, ascending. */
@@ -216,21 +249,7 @@ export class NodeTables {
   }
 }
 
-function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
-  const rowKey = new Uint8Array(BLOCK_NUMBER_SIZE + key.length);
-  writeBlockNumber(rowKey, 0, number);
-  rowKey.set(key, BLOCK_NUMBER_SIZE);
-  return rowKey;
-}
-
-/** Keys as latin1: one character a byte, so that strings order as bytes do. */
-function addBit(bitsByKey: Map<string, number>, key: Uint8Array, bit: number): void {
-  const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString("latin1");
-  bitsByKey.set(text, (bitsByKey.get(text) ?? 0) | bit);
-}
-
-const epochOf = (number: number): number => number - (number % EPOCH_BLOCKS);
-const isLastOfEpoch = (number: number): boolean => number % EPOCH_BLOCKS === EPOCH_BLOCKS - 1;
+const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
 function deleteAll(table: Table, prefix: Uint8Array): void {
   deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);
@@ -252,7 +271,7 @@ function encodeOldVersion(old: Uint8Array | undefined, next: Uint8Array | undefi
   }
   const whole = new Uint8Array(1 + old.length);
   whole[0] = WHOLE;
-  for (let i = 0; i < old.length; i++) whole[1 + i] = old[i]!; // by index: `old` is what `Table.peek` gives
+  whole.set(old, 1);
   return whole;
 }
 

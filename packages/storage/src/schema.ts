@@ -7,7 +7,7 @@ import type { StateTableSet } from "./state-tables.ts";
 import type { Table } from "./table.ts";
 
 /** Changes with every change of a table's meaning that older programs would misread. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 const TABLE_NAMES = [
   "meta",
@@ -43,7 +43,7 @@ const FORMAT_MARK = asciiToBytes("rnode");
 /**
  * Opens the database of the folder, making it if it is new.
  *
- * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/corrupted, storage/io
+ * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/older-format, storage/corrupted, storage/io
  */
 export function openTables(folder: string, options: EnvironmentOptions): { environment: Environment; tables: Tables } {
   const environment = new Environment(folder, options);
@@ -82,5 +82,5 @@ function assertFormat(folder: string, row: Uint8Array): void {
   if (!isOurs) throw storageError("storage/foreign-database", { folder });
   const format = row[FORMAT_MARK.length]!;
   if (format > FORMAT) throw storageError("storage/newer-format", { folder, format, supported: FORMAT });
-  if (format < FORMAT) throw storageError("storage/foreign-database", { folder, format });
+  if (format < FORMAT) throw storageError("storage/older-format", { folder, format, supported: FORMAT });
 }

@@ -1,5 +1,6 @@
 export * from "./account-codec.ts";
 export * from "./iterate.ts";
+export * from "./live-state-trie.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";

@@ -51,9 +51,9 @@ export function* iterateTrie(
         return;
       }
       case "branch":
-        for (const [nibble, child] of node.children.entries()) {
+        for (const [nibble, child] of node.at.entries()) {
           const full = [...path, nibble];
-          if (child !== 0 && !isBefore(full)) yield* below(follow(full, node.rlp, child as number), full); // decoded: a position
+          if (child !== 0 && !isBefore(full)) yield* below(follow(full, node.rlp, child), full);
         }
     }
   }

@@ -10,7 +10,7 @@ import { keccak256 } from "@rnode/primitives";
  */
 
 export const HASH_REF_SIZE = 33;
-const HASH_REF_PREFIX = 0xa0;
+export const HASH_REF_PREFIX = 0xa0;
 
 export function nibbleAt(bytes: Uint8Array, index: number): number {
   const byte = bytes[index >> 1]!;
@@ -129,6 +129,11 @@ export function encodeBranch(children: readonly (Uint8Array | undefined)[], valu
   if (value === undefined) out[at] = 0x80;
   else writeString(out, at, value);
   return out;
+}
+
+/** Bytes before the payload of a branch's RLP. */
+export function branchHeaderSize(rlp: Uint8Array): number {
+  return rlp[0]! < 0xf8 ? 1 : rlp[0]! - 0xf6;
 }
 
 /** The reference by hash (RLP, 33 bytes) to the node whose keccak256 is `hash`. */

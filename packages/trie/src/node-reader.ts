@@ -22,6 +22,8 @@ export interface TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
   readonly rlp: Uint8Array | undefined;
+  /** what was at this path before; undefined: no row. Nothing is known of the rows of a storage trie that was cleared. */
+  readonly before: Uint8Array | undefined;
 }
 
 export type TrieErrorCode =

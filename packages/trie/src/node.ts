@@ -3,15 +3,12 @@ import { nibbleAt } from "./node-codec.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 
 /*
- * Decoded nodes. PERF: decoding a branch makes one array of sixteen small integers (positions in its RLP) and no object a child; a child
- * becomes an object only when an update goes through it.
+ * Decoded nodes. They may stay in memory from one update to the next. PERF: decoding a branch makes one array of sixteen small integers
+ * (positions in its RLP) and no object a child; a child becomes an object only when an update goes through it.
  */
 
-/**
- * Child of a branch or extension: 0 for none; a position in the RLP that the node was decoded from, where the child's reference lies;
- * a reference (RLP) taken over from another node; or a node that an update made or changed.
- */
-export type Child = number | Uint8Array | TrieNode;
+/** A child that an update went through or put there: a node, or a reference (RLP) taken over from another node. */
+export type Child = Uint8Array | TrieNode;
 
 export type TrieNode = LeafNode | ExtensionNode | BranchNode;
 
@@ -29,16 +26,18 @@ export class LeafNode implements NibbleRange {
   readonly to: number;
   value: Uint8Array;
   changed: boolean;
-  /** the database has a row at this node's path */
-  stored: boolean;
+  /** what the database has at this node's path; undefined: no row */
+  row: Uint8Array | undefined;
+  /** the pass that went through it last */
+  usedAt = 0;
 
-  constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, stored: boolean) {
+  constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
     this.from = from;
     this.to = to;
     this.value = value;
     this.changed = changed;
-    this.stored = stored;
+    this.row = row;
   }
 }
 
@@ -47,38 +46,75 @@ export class ExtensionNode implements NibbleRange {
   readonly bytes: Uint8Array;
   readonly from: number;
   readonly to: number;
-  /** not a position: those belong to branches */
-  child: Uint8Array | TrieNode;
+  child: Child;
+  /** reference to the child as last encoded; undefined: none yet */
+  ref: Uint8Array | undefined;
   changed: boolean;
-  stored: boolean;
+  row: Uint8Array | undefined;
+  usedAt = 0;
 
-  constructor(bytes: Uint8Array, from: number, to: number, child: Uint8Array | TrieNode, changed: boolean, stored: boolean) {
+  constructor(bytes: Uint8Array, from: number, to: number, child: Child, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
     this.from = from;
     this.to = to;
     this.child = child;
+    this.ref = child instanceof Uint8Array ? child : undefined;
     this.changed = changed;
-    this.stored = stored;
+    this.row = row;
   }
 }
 
 export class BranchNode {
   readonly kind = "branch";
-  /** what positions in `children` refer to */
-  readonly rlp: Uint8Array;
-  readonly children: Child[];
+  /** as last encoded */
+  rlp: Uint8Array;
+  /** where the reference to each child lies in `rlp`; 0: not there */
+  readonly at: number[];
+  /** children that are not only in `rlp`; undefined: none */
+  nodes: (Child | undefined)[] | undefined;
   value: Uint8Array | undefined;
   changed: boolean;
-  stored: boolean;
+  /** whether children or the value came or went since `rlp` was made */
+  reshaped = false;
+  row: Uint8Array | undefined;
+  usedAt = 0;
 
-  constructor(rlp: Uint8Array, children: Child[], value: Uint8Array | undefined, changed: boolean, stored: boolean) {
+  constructor(rlp: Uint8Array, at: number[], value: Uint8Array | undefined, changed: boolean, row: Uint8Array | undefined) {
     this.rlp = rlp;
-    this.children = children;
+    this.at = at;
+    this.nodes = undefined;
     this.value = value;
     this.changed = changed;
-    this.stored = stored;
+    this.row = row;
+  }
+
+  /** A branch without children, to be filled. */
+  static empty(value: Uint8Array | undefined, row: Uint8Array | undefined): BranchNode {
+    const branch = new BranchNode(NO_RLP, new Array<number>(16).fill(0), value, true, row);
+    branch.reshaped = true;
+    branch.nodes = new Array<Child | undefined>(16).fill(undefined);
+    return branch;
+  }
+
+  has(nibble: number): boolean {
+    return this.at[nibble] !== 0 || this.nodes?.[nibble] !== undefined;
+  }
+
+  /** Puts another child in; undefined: none. */
+  set(nibble: number, child: Child | undefined): void {
+    this.at[nibble] = 0;
+    this.reshaped = true;
+    this.keep(nibble, child);
+  }
+
+  /** Remembers the node that the reference in `rlp` stands for. */
+  keep(nibble: number, child: Child | undefined): void {
+    this.nodes ??= new Array<Child | undefined>(16).fill(undefined);
+    this.nodes[nibble] = child;
   }
 }
+
+export const NO_RLP = new Uint8Array(0);
 
 /** Size of the reference (RLP) at `at`: a hash or an inline node. */
 export function refSizeAt(rlp: Uint8Array, at: number): number {
@@ -111,7 +147,9 @@ export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNo
   const first = readRlpSpan(rlp, list.dataStart, list.end);
   const second = readRlpSpan(rlp, first.end, list.end);
   if (second.end === list.end) return decodeShortNode(rlp, first, second, stored);
-  const children = new Array<Child>(16);
+  // A branch inside its parent gets bytes of its own, because later encodings of it begin with a copy of them.
+  if (at > 0) return decodeNode(rlp.slice(at, list.end), 0, stored);
+  const children = new Array<number>(16);
   let position = list.dataStart;
   for (let i = 0; i < 16; i++) {
     const prefix = rlp[position];
@@ -128,10 +166,10 @@ export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNo
       position = child.end;
     }
   }
-  const value = readRlpSpan(rlp, position, list.end);
-  if (value.isList || value.end !== list.end) throw badNode("branch is not 16 children and a string");
-  const hasValue = value.dataStart < value.end;
-  return new BranchNode(rlp, children, hasValue ? rlp.subarray(value.dataStart, value.end) : undefined, false, stored);
+  const valueSpan = readRlpSpan(rlp, position, list.end);
+  if (valueSpan.isList || valueSpan.end !== list.end) throw badNode("branch is not 16 children and a string");
+  const value = valueSpan.dataStart < valueSpan.end ? rlp.subarray(valueSpan.dataStart, valueSpan.end) : undefined;
+  return new BranchNode(rlp, children, value, false, stored ? rlp : undefined);
 }
 
 function decodeShortNode(rlp: Uint8Array, path: RlpSpan, item: RlpSpan, stored: boolean): TrieNode {
@@ -143,11 +181,11 @@ function decodeShortNode(rlp: Uint8Array, path: RlpSpan, item: RlpSpan, stored: 
   const to = path.end * 2;
   if ((flags & 0x20) !== 0) {
     if (item.isList || item.dataStart === item.end) throw badNode("leaf value is not a string of a byte or more");
-    return new LeafNode(rlp, from, to, rlp.subarray(item.dataStart, item.end), false, stored);
+    return new LeafNode(rlp, from, to, rlp.subarray(item.dataStart, item.end), false, stored ? rlp : undefined);
   }
   if (from === to) throw badNode("extension without a path");
   assertRef(rlp, item);
-  return new ExtensionNode(rlp, from, to, rlp.subarray(item.start, item.end), false, stored);
+  return new ExtensionNode(rlp, from, to, rlp.subarray(item.start, item.end), false, stored ? rlp : undefined);
 }
 
 /** The nibbles of `range` after one nibble more or a whole range, as new bytes; the result starts at nibble 0. */

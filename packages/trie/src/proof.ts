@@ -55,7 +55,7 @@ function walk(
       }
       case "branch": {
         if (depth === keyLength) return node.value;
-        const child = node.children[nibbleAt(key, depth)] as number; // decoded: a position
+        const child = node.at[nibbleAt(key, depth)]!;
         if (child === 0) return undefined;
         depth++;
         node = follow(node.rlp, child);

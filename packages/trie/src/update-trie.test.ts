@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { TrieNodeReader } from "./node-reader.ts";
 import { createProof, readTrie, verifyProof } from "./proof.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
-import { type TrieChange, updateTrie } from "./update-trie.ts";
+import { LiveTrie, type TrieChange, type TrieUpdate, updateTrie } from "./update-trie.ts";
 import { witnessNodeReader } from "./witness.ts";
 
 /** Rows as a database keeps them, by path; refuses to be read with a wrong hash. */
@@ -23,15 +23,20 @@ class Rows implements TrieNodeReader {
   update(root: Uint8Array, changes: readonly TrieChange[]): Uint8Array {
     this.read.length = 0;
     const update = updateTrie(this, undefined, root, changes);
+    this.apply(update);
+    return update.root;
+  }
+
+  apply(update: TrieUpdate): void {
     const seen = new Set<string>();
-    for (const { path, rlp } of update.nodes) {
+    for (const { path, rlp, before } of update.nodes) {
       const key = bytesToHex(path);
+      expect(before).toEqual(this.byPath.get(key));
       if (seen.has(key)) throw new Error(`listed twice: ${key}`);
       seen.add(key);
       if (rlp !== undefined) this.byPath.set(key, rlp);
       else if (!this.byPath.delete(key)) throw new Error(`deletes a row that is not there: ${key}`);
     }
-    return update.root;
   }
 }
 
@@ -98,6 +103,30 @@ describe("updateTrie", () => {
         }
       }),
       { numRuns: 400, seed: 20240817 },
+    );
+  });
+
+  it("stays right with nodes kept in memory, whatever is evicted", () => {
+    const evictions = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(batches, evictions, (steps, passesKept) => {
+        const rows = new Rows();
+        const entries = new Map<string, Uint8Array>();
+        const trie = new LiveTrie(undefined, EMPTY_TRIE_ROOT);
+        for (const [index, step] of steps.entries()) {
+          for (const { key, value } of step) {
+            if (value === undefined) entries.delete(bytesToHex(key));
+            else entries.set(bytesToHex(key), value);
+          }
+          rows.apply(trie.update(rows, step));
+          const expected = rebuild(entries);
+          expect(bytesToHex(trie.root)).toBe(expected.root);
+          expect(hexRows(rows.byPath)).toEqual(expected.rows);
+          trie.evict(passesKept[index]!);
+          expect(trie.nodeCount).toBeLessThanOrEqual(expected.rows.size + entries.size + 64);
+        }
+      }),
+      { numRuns: 400, seed: 11 },
     );
   });
 

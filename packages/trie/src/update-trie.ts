@@ -1,6 +1,16 @@
 import { bytesToHex, CodedError, compareBytes, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
-import { BranchNode, type Child, decodeNode, ExtensionNode, joinNibbles, LeafNode, refSizeAt, type TrieNode } from "./node.ts";
-import { commonNibbles, encodeBranch, encodeExtension, encodeLeaf, hashRef, nibbleAt } from "./node-codec.ts";
+import { BranchNode, decodeNode, ExtensionNode, joinNibbles, LeafNode, NO_RLP, refSizeAt, type TrieNode } from "./node.ts";
+import {
+  branchHeaderSize,
+  commonNibbles,
+  encodeBranch,
+  encodeExtension,
+  encodeLeaf,
+  HASH_REF_PREFIX,
+  HASH_REF_SIZE,
+  nibbleAt,
+  nodeRef,
+} from "./node-codec.ts";
 import type { TrieErrorCode, TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
 
 export interface TrieChange {
@@ -8,6 +18,8 @@ export interface TrieChange {
   readonly key: Uint8Array;
   /** RLP bytes of the leaf's value; undefined deletes */
   readonly value: Uint8Array | undefined;
+  /** `value` is an account (RLP), whose storage root is to be that of the leaf as it is; a new leaf takes `value` as given */
+  readonly keepsStorageRoot?: boolean;
 }
 
 export interface TrieUpdate {
@@ -15,8 +27,9 @@ export interface TrieUpdate {
   readonly nodes: readonly TrieNodeChange[];
 }
 
-const NO_RLP = new Uint8Array(0);
 const MAX_PATH_NIBBLES = 512;
+/** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
+const STORAGE_ROOT_FROM_END = 65;
 
 /**
  * Applies changes to the trie with `root` and returns what becomes of its nodes. Reads only nodes on the paths of changed keys, and the
@@ -33,9 +46,78 @@ export function updateTrie(
   root: Uint8Array,
   changes: Iterable<TrieChange>,
 ): TrieUpdate {
-  const sorted = sortChanges(changes);
-  if (sorted.length === 0) return { root, nodes: [] };
-  return new TrieUpdater(reader, owner, sorted).run(root);
+  return new LiveTrie(owner, root).update(reader, changes);
+}
+
+/** A trie whose nodes stay in memory, decoded, from one update to the next: only what is not there is read. */
+export class LiveTrie {
+  readonly #owner: Uint8Array | undefined;
+  #root: Uint8Array;
+  #node: TrieNode | undefined;
+  #pass = 0;
+  #nodeCount = 0;
+
+  constructor(owner: Uint8Array | undefined, root: Uint8Array) {
+    this.#owner = owner;
+    this.#root = root;
+  }
+
+  get root(): Uint8Array {
+    return this.#root;
+  }
+
+  /** Nodes in memory, those included that were made and are gone since the last `evict`. */
+  get nodeCount(): number {
+    return this.#nodeCount;
+  }
+
+  /** As `updateTrie`. When it throws, the trie is as it was before. */
+  update(reader: TrieNodeReader, changes: Iterable<TrieChange>): TrieUpdate {
+    const sorted = sortChanges(changes);
+    if (sorted.length === 0) return { root: this.#root, nodes: [] };
+    const updater = new TrieUpdater(reader, this.#owner, sorted, ++this.#pass);
+    const before = this.#node;
+    this.#node = undefined; // if it throws: what is half changed is read again
+    const { node, update } = updater.run(this.#root, before);
+    this.#node = node;
+    this.#root = update.root;
+    this.#nodeCount += updater.madeNodes;
+    return update;
+  }
+
+  /** Forgets nodes that the last `passes` updates did not go through; they must be in the reader from now on. */
+  evict(passes: number): void {
+    const oldest = this.#pass - passes + 1;
+    if (this.#node !== undefined && this.#node.usedAt < oldest) this.#node = undefined;
+    this.#nodeCount = this.#node === undefined ? 0 : evictBelow(this.#node, oldest);
+  }
+}
+
+/** @returns the nodes that are left */
+function evictBelow(node: TrieNode, oldest: number): number {
+  if (node.kind === "leaf") return 1;
+  if (node.kind === "extension") {
+    if (node.child instanceof Uint8Array) return 1;
+    if (node.child.usedAt >= oldest) return 1 + evictBelow(node.child, oldest);
+    node.child = node.ref!;
+    return 1;
+  }
+  const { nodes } = node;
+  if (nodes === undefined) return 1;
+  let count = 1;
+  let isEmpty = true;
+  for (let i = 0; i < 16; i++) {
+    const child = nodes[i];
+    if (child === undefined || child instanceof Uint8Array) continue;
+    if (child.usedAt >= oldest) {
+      count += evictBelow(child, oldest);
+      isEmpty = false;
+    } else {
+      nodes[i] = undefined;
+    }
+  }
+  if (isEmpty) node.nodes = undefined;
+  return count;
 }
 
 function sortChanges(changes: Iterable<TrieChange>): TrieChange[] {
@@ -48,6 +130,15 @@ function sortChanges(changes: Iterable<TrieChange>): TrieChange[] {
   }
   sorted.length = kept;
   return sorted;
+}
+
+/** The account `value` with the storage root of the account `present`. */
+function withStorageRootOf(value: Uint8Array, present: Uint8Array): Uint8Array {
+  const result = value.slice();
+  const from = present.length - STORAGE_ROOT_FROM_END;
+  const to = value.length - STORAGE_ROOT_FROM_END;
+  for (let i = 0; i < 32; i++) result[to + i] = present[from + i]!;
+  return result;
 }
 
 /** A leaf to be: nibble i of its key, counted from the trie's root, is nibble `base + i` of `bytes`. */
@@ -63,22 +154,28 @@ class TrieUpdater {
   readonly #reader: TrieNodeReader;
   readonly #owner: Uint8Array | undefined;
   readonly #changes: readonly TrieChange[];
+  readonly #pass: number;
   readonly #nodes: TrieNodeChange[] = [];
   /** path of the node at hand; nibbles beyond its depth are stale */
   readonly #path = new Uint8Array(MAX_PATH_NIBBLES);
+  /** by depth: references to the changed children of the branch that is being encoded there */
+  readonly #refs: (Uint8Array | undefined)[][] = [];
+  madeNodes = 0;
 
-  constructor(reader: TrieNodeReader, owner: Uint8Array | undefined, changes: readonly TrieChange[]) {
+  constructor(reader: TrieNodeReader, owner: Uint8Array | undefined, changes: readonly TrieChange[], pass: number) {
     this.#reader = reader;
     this.#owner = owner;
     this.#changes = changes;
+    this.#pass = pass;
   }
 
-  run(root: Uint8Array): TrieUpdate {
-    const before = equalBytes(root, EMPTY_TRIE_ROOT) ? undefined : this.#read(root, 0);
-    const after = this.#apply(before, 0, this.#changes.length, 0);
-    if (after === undefined) return { root: EMPTY_TRIE_ROOT, nodes: this.#nodes };
-    if (!after.changed) return { root, nodes: this.#nodes };
-    return { root: keccak256(this.#encode(after, 0)), nodes: this.#nodes };
+  run(root: Uint8Array, rootNode: TrieNode | undefined): { node: TrieNode | undefined; update: TrieUpdate } {
+    const before = rootNode ?? (equalBytes(root, EMPTY_TRIE_ROOT) ? undefined : this.#read(root, 0));
+    const node = this.#apply(before, 0, this.#changes.length, 0);
+    const nodes = this.#nodes;
+    if (node === undefined) return { node, update: { root: EMPTY_TRIE_ROOT, nodes } };
+    if (!node.changed) return { node, update: { root, nodes } };
+    return { node, update: { root: keccak256(this.#encode(node, 0)), nodes } };
   }
 
   /** Number of nibbles of the key of a change. */
@@ -96,6 +193,7 @@ class TrieUpdater {
         hash: bytesToHex(hash),
       });
     }
+    this.madeNodes++;
     return decodeNode(rlp, 0, true);
   }
 
@@ -105,15 +203,25 @@ class TrieUpdater {
     return decodeNode(rlp, at, false);
   }
 
-  #resolve(child: Child, parentRlp: Uint8Array, depth: number): TrieNode {
-    if (typeof child === "number") return this.#resolveRef(parentRlp, child, depth);
-    if (child instanceof Uint8Array) return this.#resolveRef(child, 0, depth);
-    return child;
+  /** The child of a branch; undefined: none. */
+  #childOf(node: BranchNode, nibble: number, depth: number): TrieNode | undefined {
+    const kept = node.nodes?.[nibble];
+    if (kept === undefined) {
+      const at = node.at[nibble]!;
+      return at === 0 ? undefined : this.#resolveRef(node.rlp, at, depth);
+    }
+    return kept instanceof Uint8Array ? this.#resolveRef(kept, 0, depth) : kept;
   }
 
   /** Lists the row at the path of the node of `depth` as deleted, if there is one. */
   #forget(node: TrieNode, depth: number): void {
-    if (node.stored) this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined });
+    this.#forgetRow(node.row, depth);
+    node.row = undefined;
+  }
+
+  #forgetRow(row: Uint8Array | undefined, depth: number): void {
+    if (row === undefined) return;
+    this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined, before: row });
   }
 
   /**
@@ -122,7 +230,8 @@ class TrieUpdater {
    * @returns the node in its place, with `changed` set where it must be encoded anew; undefined for none
    */
   #apply(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
-    if (node === undefined) return this.#build(this.#insertions(low, high, undefined, depth), depth, false);
+    if (node === undefined) return this.#build(this.#insertions(low, high, undefined, depth), depth, undefined);
+    node.usedAt = this.#pass;
     switch (node.kind) {
       case "leaf":
         return this.#applyToLeaf(node, low, high, depth);
@@ -134,6 +243,7 @@ class TrieUpdater {
   }
 
   #applyToLeaf(leaf: LeafNode, low: number, high: number, depth: number): TrieNode | undefined {
+    if (high - low === 1 && this.#isKeyOf(leaf, this.#changes[low]!.key, depth)) return this.#replace(leaf, low, depth);
     const items = this.#insertions(low, high, leaf, depth);
     if (items.length === 0) {
       this.#forget(leaf, depth);
@@ -150,7 +260,29 @@ class TrieUpdater {
         return leaf;
       }
     }
-    return this.#build(items, depth, leaf.stored);
+    return this.#build(items, depth, leaf.row);
+  }
+
+  #isKeyOf(leaf: LeafNode, key: Uint8Array, depth: number): boolean {
+    const { bytes, from, to } = leaf;
+    if (key.length * 2 - depth !== to - from) return false;
+    for (let i = to - 1, j = key.length * 2 - 1; i >= from; i--, j--) if (nibbleAt(bytes, i) !== nibbleAt(key, j)) return false;
+    return true;
+  }
+
+  /** PERF: the one change of a leaf that is there, by far the most frequent case. */
+  #replace(leaf: LeafNode, index: number, depth: number): LeafNode | undefined {
+    const { value, keepsStorageRoot } = this.#changes[index]!;
+    if (value === undefined) {
+      this.#forget(leaf, depth);
+      return undefined;
+    }
+    const after = keepsStorageRoot ? withStorageRootOf(value, leaf.value) : value;
+    if (!equalBytes(after, leaf.value)) {
+      leaf.value = after;
+      leaf.changed = true;
+    }
+    return leaf;
   }
 
   /** Insertions among the changes, and `leaf` unless a change replaces or deletes it, in the order of their keys. */
@@ -162,12 +294,14 @@ class TrieUpdater {
       pending = { bytes: leaf.bytes, base, length: leaf.to - base, value: leaf.value };
     }
     for (let i = low; i < high; i++) {
-      const { key, value } = this.#changes[i]!;
+      const { key, value: given, keepsStorageRoot } = this.#changes[i]!;
+      let value = given;
       const length = key.length * 2;
       if (pending !== undefined) {
         const end = pending.base + pending.length;
         const at = depth + commonNibbles(key, depth, length, pending.bytes, pending.base + depth, end);
         if (at === length && at === pending.length) {
+          if (value !== undefined && keepsStorageRoot) value = withStorageRootOf(value, pending.value);
           pending = undefined;
         } else if (at === pending.length) {
           items.push(pending); // a prefix of the key comes first
@@ -183,9 +317,10 @@ class TrieUpdater {
     return items;
   }
 
-  /** The subtree of `items`; `stored` tells whether its root takes the place of a stored node. */
-  #build(items: readonly Item[], depth: number, stored: boolean): TrieNode | undefined {
-    return items.length === 0 ? undefined : buildSubtree(items, 0, items.length, depth, stored);
+  /** The subtree of `items`; `row`: what the database has at its root's path. */
+  #build(items: readonly Item[], depth: number, row: Uint8Array | undefined): TrieNode | undefined {
+    this.madeNodes += items.length;
+    return items.length === 0 ? undefined : buildSubtree(items, 0, items.length, depth, row);
   }
 
   #applyToExtension(node: ExtensionNode, low: number, high: number, depth: number): TrieNode | undefined {
@@ -208,43 +343,52 @@ class TrieUpdater {
     const childDepth = depth + split;
 
     if (split === length) {
-      const child = this.#resolve(node.child, NO_RLP, childDepth);
+      const child = node.child instanceof Uint8Array ? this.#resolveRef(node.child, 0, childDepth) : node.child;
       const after = this.#apply(child, first, end, childDepth);
-      if (after === child && !child.changed) return node;
-      return this.#prefix(node, node.to, after, depth, node.stored);
+      if (after === child) {
+        node.child = child;
+        if (child.changed) node.changed = true;
+        return node;
+      }
+      return this.#prefix(node, node.to, after, depth, node.row);
     }
 
-    const children = new Array<Child>(16).fill(0);
-    const rest = split + 1 === length ? node.child : new ExtensionNode(bytes, from + split + 1, to, node.child, true, false);
-    children[nibbleAt(bytes, from + split)] = rest;
-    const branch = new BranchNode(NO_RLP, children, undefined, true, split === 0 && node.stored);
+    const rest = node.ref!; // only changed here and below, so it is what was last encoded
+    const branch = BranchNode.empty(undefined, split === 0 ? node.row : undefined);
+    branch.set(
+      nibbleAt(bytes, from + split),
+      split + 1 === length ? rest : new ExtensionNode(bytes, from + split + 1, to, rest, true, undefined),
+    );
     const after = this.#applyToBranch(branch, first, end, childDepth);
-    return this.#prefix(node, from + split, after, depth, node.stored);
+    return this.#prefix(node, from + split, after, depth, node.row);
   }
 
   /**
    * Puts the nibbles `range.from` to `to` in front of `node`, merging with what it is.
    *
-   * @param depth of the result; `stored` tells whether there is a row at its path
+   * @param depth of the result
+   * @param row what the database has at its path
    */
   #prefix(
     range: { readonly bytes: Uint8Array; readonly from: number },
     to: number,
     node: TrieNode | undefined,
     depth: number,
-    stored: boolean,
+    row: Uint8Array | undefined,
   ): TrieNode | undefined {
     const { bytes, from } = range;
     if (from === to) return node;
     if (node === undefined) {
-      if (stored) this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined });
+      this.#forgetRow(row, depth);
       return undefined;
     }
-    if (node.kind === "branch") return new ExtensionNode(bytes, from, to, node, true, stored);
+    if (node.kind === "branch") return new ExtensionNode(bytes, from, to, node, true, row);
     this.#forget(node, depth + to - from);
     const path = joinNibbles({ bytes, from, to }, node);
-    if (node.kind === "leaf") return new LeafNode(path.bytes, path.from, path.to, node.value, true, stored);
-    return new ExtensionNode(path.bytes, path.from, path.to, node.child, true, stored);
+    if (node.kind === "leaf") return new LeafNode(path.bytes, path.from, path.to, node.value, true, row);
+    const joined = new ExtensionNode(path.bytes, path.from, path.to, node.child, true, row);
+    joined.ref = node.ref;
+    return joined;
   }
 
   #applyToBranch(node: BranchNode, low: number, high: number, depth: number): TrieNode | undefined {
@@ -254,6 +398,7 @@ class TrieUpdater {
       if (value !== node.value && !(value !== undefined && node.value !== undefined && equalBytes(value, node.value))) {
         node.value = value;
         node.changed = true;
+        node.reshaped = true;
       }
       at++;
     }
@@ -263,12 +408,17 @@ class TrieUpdater {
       do at++;
       while (at < high && nibbleAt(this.#changes[at]!.key, depth) === nibble);
       this.#path[depth] = nibble;
-      const child = node.children[nibble]!;
-      const before = child === 0 ? undefined : this.#resolve(child, node.rlp, depth + 1);
+      const before = this.#childOf(node, nibble, depth + 1);
       const after = this.#apply(before, groupStart, at, depth + 1);
-      if (after === before && !after?.changed) continue;
-      node.children[nibble] = after ?? 0;
-      node.changed = true;
+      if (after === before) {
+        if (after === undefined) continue;
+        // A reference that is not in the RLP yet stays what it is as long as it is right.
+        if (after.changed || node.at[nibble] !== 0) node.keep(nibble, after);
+        if (after.changed) node.changed = true;
+      } else {
+        node.set(nibble, after);
+        node.changed = true;
+      }
     }
     return node.changed ? this.#collapse(node, depth) : node;
   }
@@ -277,30 +427,37 @@ class TrieUpdater {
   #collapse(node: BranchNode, depth: number): TrieNode | undefined {
     let nibble = -1;
     for (let i = 0; i < 16; i++) {
-      if (node.children[i] === 0) continue;
+      if (!node.has(i)) continue;
       if (nibble >= 0 || node.value !== undefined) return node;
       nibble = i;
     }
     if (nibble < 0) {
-      if (node.value !== undefined) return new LeafNode(NO_RLP, 0, 0, node.value, true, node.stored);
+      if (node.value !== undefined) return new LeafNode(NO_RLP, 0, 0, node.value, true, node.row);
       this.#forget(node, depth);
       return undefined;
     }
     this.#path[depth] = nibble;
-    const child = node.children[nibble]!;
-    const resolved = this.#resolve(child, node.rlp, depth + 1);
+    const at = node.at[nibble]!;
+    const kept = node.nodes?.[nibble];
+    const resolved = this.#childOf(node, nibble, depth + 1)!;
     if (resolved.kind === "branch" && !resolved.changed) {
-      const ref = typeof child === "number" ? node.rlp.slice(child, child + refSizeAt(node.rlp, child)) : child;
-      return new ExtensionNode(Uint8Array.of(nibble), 1, 2, ref, true, node.stored);
+      const ref = kept instanceof Uint8Array ? kept : node.rlp.slice(at, at + refSizeAt(node.rlp, at));
+      return new ExtensionNode(Uint8Array.of(nibble), 1, 2, ref, true, node.row);
     }
-    return this.#prefix({ bytes: Uint8Array.of(nibble), from: 1 }, 2, resolved, depth, node.stored);
+    return this.#prefix({ bytes: Uint8Array.of(nibble), from: 1 }, 2, resolved, depth, node.row);
   }
 
-  /** RLP of the node at `depth`, after listing it and all changed nodes below it. */
+  /** RLP of the changed node at `depth`, after listing it and all changed nodes below it. */
   #encode(node: TrieNode, depth: number): Uint8Array {
     const rlp = this.#encodeKind(node, depth);
-    if (rlp.length >= 32 || depth === 0) this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp });
-    else this.#forget(node, depth); // now inside its parent
+    node.changed = false;
+    node.usedAt = this.#pass;
+    if (rlp.length >= 32 || depth === 0) {
+      this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp, before: node.row });
+      node.row = rlp;
+    } else {
+      this.#forget(node, depth); // now inside its parent
+    }
     return rlp;
   }
 
@@ -309,35 +466,75 @@ class TrieUpdater {
       case "leaf":
         return encodeLeaf(node.bytes, node.from, node.to, node.value);
       case "extension": {
-        const { bytes, from, to } = node;
+        const { bytes, from, to, child } = node;
         for (let i = 0; i < to - from; i++) this.#path[depth + i] = nibbleAt(bytes, from + i);
-        return encodeExtension(bytes, from, to, this.#childRef(node.child, NO_RLP, depth + to - from));
+        if (!(child instanceof Uint8Array) && child.changed) node.ref = nodeRef(this.#encode(child, depth + to - from));
+        return encodeExtension(bytes, from, to, node.ref!);
       }
-      case "branch": {
-        const refs = new Array<Uint8Array | undefined>(16);
-        for (let i = 0; i < 16; i++) {
-          const child = node.children[i]!;
-          this.#path[depth] = i;
-          refs[i] = child === 0 ? undefined : this.#childRef(child, node.rlp, depth + 1);
-        }
-        return encodeBranch(refs, node.value);
-      }
+      case "branch":
+        return this.#encodeBranch(node, depth);
     }
   }
 
-  #childRef(child: Child, parentRlp: Uint8Array, depth: number): Uint8Array {
-    if (typeof child === "number") return parentRlp.subarray(child, child + refSizeAt(parentRlp, child));
-    if (child instanceof Uint8Array) return child;
-    const rlp = this.#encode(child, depth);
-    return rlp.length < 32 ? rlp : hashRef(keccak256(rlp));
+  #encodeBranch(node: BranchNode, depth: number): Uint8Array {
+    const { nodes } = node;
+    const refs = (this.#refs[depth] ??= new Array<Uint8Array | undefined>(16).fill(undefined));
+    let isPatch = !node.reshaped;
+    for (let i = 0; i < 16; i++) {
+      const child = nodes?.[i];
+      if (child === undefined) {
+        refs[i] = undefined;
+      } else if (child instanceof Uint8Array) {
+        refs[i] = child;
+        nodes![i] = undefined;
+        isPatch = false;
+      } else if (child.changed) {
+        this.#path[depth] = i;
+        const ref = nodeRef(this.#encode(child, depth + 1));
+        refs[i] = ref;
+        if (ref.length !== HASH_REF_SIZE || node.rlp[node.at[i]!] !== HASH_REF_PREFIX) isPatch = false;
+      } else {
+        refs[i] = undefined;
+      }
+    }
+    node.rlp = isPatch ? patchBranch(node, refs) : rebuildBranch(node, refs);
+    node.reshaped = false;
+    return node.rlp;
   }
 }
 
-function buildSubtree(items: readonly Item[], low: number, high: number, depth: number, stored: boolean): TrieNode {
+/** PERF: as a rule only hashes of children change. */
+function patchBranch({ rlp, at }: BranchNode, refs: readonly (Uint8Array | undefined)[]): Uint8Array {
+  const patched = rlp.slice();
+  for (let i = 0; i < 16; i++) {
+    const ref = refs[i];
+    if (ref !== undefined) patched.set(ref, at[i]!);
+  }
+  return patched;
+}
+
+/** Encodes the branch anew, with the references where there is no other one, and notes where they lie. */
+function rebuildBranch(node: BranchNode, refs: (Uint8Array | undefined)[]): Uint8Array {
+  const { rlp: old, at } = node;
+  for (let i = 0; i < 16; i++) {
+    const oldAt = at[i]!;
+    if (refs[i] === undefined && oldAt !== 0) refs[i] = old.subarray(oldAt, oldAt + refSizeAt(old, oldAt));
+  }
+  const rlp = encodeBranch(refs, node.value);
+  let next = branchHeaderSize(rlp);
+  for (let i = 0; i < 16; i++) {
+    const size = refs[i]?.length;
+    at[i] = size === undefined ? 0 : next;
+    next += size ?? 1;
+  }
+  return rlp;
+}
+
+function buildSubtree(items: readonly Item[], low: number, high: number, depth: number, row: Uint8Array | undefined): TrieNode {
   const first = items[low]!;
   const last = items[high - 1]!;
   if (high - low === 1) {
-    return new LeafNode(first.bytes, first.base + depth, first.base + first.length, first.value, true, stored);
+    return new LeafNode(first.bytes, first.base + depth, first.base + first.length, first.value, true, row);
   }
   const firstAt = first.base + depth;
   const shared = commonNibbles(
@@ -349,16 +546,15 @@ function buildSubtree(items: readonly Item[], low: number, high: number, depth: 
     last.base + last.length,
   );
   const branchDepth = depth + shared;
-  const children = new Array<Child>(16).fill(0);
   const endsHere = first.length === branchDepth;
+  const branch = BranchNode.empty(endsHere ? first.value : undefined, shared === 0 ? row : undefined);
   let at = endsHere ? low + 1 : low;
   while (at < high) {
     const nibble = nibbleAt(items[at]!.bytes, items[at]!.base + branchDepth);
     const groupStart = at;
     do at++;
     while (at < high && nibbleAt(items[at]!.bytes, items[at]!.base + branchDepth) === nibble);
-    children[nibble] = buildSubtree(items, groupStart, at, branchDepth + 1, false);
+    branch.set(nibble, buildSubtree(items, groupStart, at, branchDepth + 1, undefined));
   }
-  const branch = new BranchNode(NO_RLP, children, endsHere ? first.value : undefined, true, shared === 0 && stored);
-  return shared === 0 ? branch : new ExtensionNode(first.bytes, firstAt, firstAt + shared, branch, true, stored);
+  return shared === 0 ? branch : new ExtensionNode(first.bytes, firstAt, firstAt + shared, branch, true, row);
 }

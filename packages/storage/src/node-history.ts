@@ -1,0 +1,118 @@
+import { compareBytes } from "@rnode/primitives";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
+import { startsWith, type Table } from "./table.ts";
+
+/*
+ * What one block replaced of the trie nodes, in chunks: a row a node would cost more than all else of a commit.
+ *   row key: block ‖ node key of the chunk's first entry
+ *   row:     entries, ascending by node key: bytes shared with the key before 1 ‖ further bytes 1 ‖ those ‖ bytes of the version 2 ‖ version
+ */
+
+/** With its key and the header of an overflow page, a chunk fills four pages of 4 KiB. */
+const CHUNK_BYTES = 16_384 - 16;
+/** Greater than any node key. */
+const AFTER_ALL_KEYS = Uint8Array.of(0xff);
+
+export interface NodeVersion {
+  readonly key: Uint8Array;
+  /** a view into the row */
+  readonly version: Uint8Array;
+}
+
+/** Writes the versions of one block; keys ascend. */
+export class NodeHistoryWriter {
+  readonly #table: Table;
+  readonly #number: number;
+  #chunk = new Uint8Array(CHUNK_BYTES);
+  #size = 0;
+  #rowKey: Uint8Array | undefined;
+  #lastKey: Uint8Array = new Uint8Array(0);
+
+  constructor(table: Table, number: number) {
+    this.#table = table;
+    this.#number = number;
+  }
+
+  /** `key` is kept until the next call, `version` is copied. */
+  add(key: Uint8Array, version: Uint8Array): void {
+    let shared = 0;
+    const limit = Math.min(key.length, this.#lastKey.length);
+    while (shared < limit && key[shared] === this.#lastKey[shared]) shared++;
+    const size = 4 + key.length - shared + version.length;
+    if (this.#rowKey !== undefined && this.#size + size > CHUNK_BYTES) {
+      this.finish();
+      shared = 0;
+    }
+    if (this.#rowKey === undefined) {
+      this.#rowKey = rowKeyOf(this.#number, key);
+      shared = 0;
+    }
+    const needed = this.#size + 4 + key.length - shared + version.length;
+    if (needed > this.#chunk.length) {
+      const larger = new Uint8Array(needed);
+      larger.set(this.#chunk.subarray(0, this.#size));
+      this.#chunk = larger;
+    }
+    const chunk = this.#chunk;
+    let at = this.#size;
+    chunk[at++] = shared;
+    chunk[at++] = key.length - shared;
+    for (let i = shared; i < key.length; i++) chunk[at++] = key[i]!;
+    chunk[at++] = version.length >> 8;
+    chunk[at++] = version.length;
+    chunk.set(version, at);
+    this.#size = at + version.length;
+    this.#lastKey = key;
+  }
+
+  /** Writes what is not written yet. */
+  finish(): void {
+    if (this.#rowKey === undefined) return;
+    this.#table.write(this.#rowKey, this.#chunk.subarray(0, this.#size));
+    this.#rowKey = undefined;
+    this.#size = 0;
+    this.#lastKey = new Uint8Array(0);
+  }
+}
+
+function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
+  const rowKey = new Uint8Array(BLOCK_NUMBER_SIZE + key.length);
+  writeBlockNumber(rowKey, 0, number);
+  rowKey.set(key, BLOCK_NUMBER_SIZE);
+  return rowKey;
+}
+
+/** The version that block `number` replaced; undefined: it did not change the node. */
+export function findNodeVersion(table: Table, number: number, key: Uint8Array): Uint8Array | undefined {
+  const row = table.lastUpTo(rowKeyOf(number, key));
+  if (row === undefined || !startsWith(row.key, blockNumberKey(number))) return undefined;
+  for (const entry of entriesOf(row.value)) {
+    const order = compareBytes(entry.key, key);
+    if (order === 0) return entry.version;
+    if (order > 0) return undefined;
+  }
+  return undefined;
+}
+
+/** All versions that block `number` replaced, ascending by key. */
+export function* nodeVersionsOf(table: Table, number: number): Generator<NodeVersion> {
+  for (const { value } of table.range(blockNumberKey(number), rowKeyOf(number, AFTER_ALL_KEYS))) yield* entriesOf(value);
+}
+
+function* entriesOf(chunk: Uint8Array): Generator<NodeVersion> {
+  let last: Uint8Array = new Uint8Array(0);
+  for (let at = 0; at < chunk.length; ) {
+    const shared = chunk[at]!;
+    const rest = chunk[at + 1]!;
+    at += 2;
+    const key = new Uint8Array(shared + rest);
+    key.set(last.subarray(0, shared));
+    key.set(chunk.subarray(at, at + rest), shared);
+    at += rest;
+    const size = (chunk[at]! << 8) | chunk[at + 1]!;
+    at += 2;
+    yield { key, version: chunk.subarray(at, at + size) };
+    at += size;
+    last = key;
+  }
+}
