@@ -6,6 +6,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import * as results from "./methods/results.ts";
+import { buildPackage } from "./testing/built-package.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { holdingToDescription } from "./testing/described-answers.ts";
 import { schemaFaults } from "./testing/json-schema.ts";
@@ -32,8 +33,8 @@ interface Scene {
   readonly nextNonce: number;
 }
 
-async function setUp(profile: ProfileName): Promise<Scene> {
-  const node = await startTestClient([`--profile=${profile}`]);
+async function setUp(profile: ProfileName, readers: number): Promise<Scene> {
+  const node = await startTestClient([`--profile=${profile}`, `--rpc.workers=${readers}`]);
   let nonce = 0;
   const sign = (fields: object) =>
     account.signTransaction({ chainId: CHAIN_ID, gas: 200_000n, nonce: nonce++, ...fields } as Parameters<
@@ -216,10 +217,16 @@ const BLOCK_FIELDS =
     " ",
   );
 
-describe.each(["R", "G"] as const)("requirements, profile %s", (profile) => {
+describe.each([
+  ["R", 0],
+  ["R", 2],
+  ["G", 0],
+  ["G", 1],
+] as const)("requirements, profile %s, %i readers", (profile, readers) => {
   let scene: Scene;
   beforeAll(async () => {
-    scene = await setUp(profile);
+    if (readers > 0) buildPackage();
+    scene = await setUp(profile, readers);
   });
   afterAll(() => scene.node.remove());
 
