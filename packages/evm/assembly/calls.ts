@@ -114,7 +114,7 @@ import { appendWord, J_CODE, journalPosition, revertTo } from "./journal";
 import { digest } from "./keccak";
 import { logsPosition, logsRevertTo } from "./logs";
 import { reserveOutput, returnData, returnDataLength, setReturnData } from "./output";
-import { fork, isPrecompile, tracing } from "./rules";
+import { fork, precompileAt, tracing } from "./rules";
 import { sha256 } from "./sha256";
 import { refund, setRefund } from "./storage";
 import { copyWord, fits64, isZero, less, readRaw, setWord, writeRaw, zeroWord } from "./word";
@@ -237,15 +237,15 @@ export function enterCall(caller: u32, stack: u32): u32 {
   const kind = load<u32>(M_KIND);
   if (kind <= KIND_CALLCODE && less(load<u32>(M_CALLER) + A_BALANCE, M_VALUE)) return ended(HALT_BALANCE, gas);
   const target = load<u32>(M_CODE);
-  const runsPrecompile = isPrecompile(target + A_ADDRESS);
+  const precompile = precompileAt(target);
+  const runsPrecompile = precompile != 0;
   const journal = journalPosition();
   if (kind == KIND_CALL) {
     if (!isZero(M_VALUE)) transfer();
     else touchTarget(target, runsPrecompile);
   } else if (kind == KIND_STATICCALL) touchTarget(target, runsPrecompile);
   if (runsPrecompile) {
-    const id = <u32>load<u64>(target);
-    const cost = runPrecompile(id, load<u32>(M_INPUT), load<u32>(M_INPUT_LENGTH), gas);
+    const cost = runPrecompile(precompile, load<u32>(M_INPUT), load<u32>(M_INPUT_LENGTH), gas);
     if (cost < 0) {
       revertTo(journal);
       setReturnData(0, 0);
@@ -257,7 +257,7 @@ export function enterCall(caller: u32, stack: u32): u32 {
   if (fork >= PRAGUE && load<u32>(code, C_DELEGATION) != 0) {
     // EIP-7702: one level; a delegation to a precompile runs nothing
     const delegate = delegateOf(code);
-    if (isPrecompile(delegate + A_ADDRESS)) return ended(HALT_STOP, gas);
+    if (precompileAt(delegate) != 0) return ended(HALT_STOP, gas);
     ensureLoaded(delegate);
     code = codeOf(delegate);
   }

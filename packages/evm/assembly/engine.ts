@@ -57,6 +57,7 @@ import { copyWord, zeroWord } from "./word";
 export { setHashSeed } from "./hash-index";
 export { heapTop } from "./heap";
 export { firstAccount } from "./accounts";
+export { movePrecompile } from "./rules";
 export { reserveInput, reserveOutput } from "./output";
 export { codeCacheBytes, codeOf, finishCode, reserveCode, setCodeCacheBound } from "./code";
 

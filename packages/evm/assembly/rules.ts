@@ -1,4 +1,5 @@
 /** The rules of the block, set once by the host. */
+import { A_ADDRESS } from "./layout";
 import { fits64 } from "./word";
 
 /** See FRONTIER … OSAKA in layout.ts. */
@@ -15,11 +16,57 @@ export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool,
   lastPrecompile = newLastPrecompile;
   hasP256 = newHasP256;
   tracing = newTracing;
+  overrideCount = 0;
 }
 
-/** Whether the word is the address of a precompile. */
+/** Whether the word is the address of a precompile of the rules. */
 @inline export function isPrecompile(address: u32): bool {
   if (!fits64(address)) return false;
   const id = load<u64>(address);
   return (id != 0 && id <= <u64>lastPrecompile) || (id == 0x100 && hasP256);
+}
+
+/** Accounts where another precompile answers than the rules say, or none: 8 bytes each, account and number. */
+const OVERRIDES: usize = memory.data(64 * 8, 8);
+const MAX_OVERRIDES: u32 = 64;
+let overrideCount: u32 = 0;
+
+/** Number of the precompile that answers at the account; 0: none. */
+@inline export function precompileAt(account: u32): u32 {
+  if (overrideCount != 0) return overriddenPrecompile(account);
+  return isPrecompile(account + A_ADDRESS) ? <u32>load<u64>(account + A_ADDRESS) : 0;
+}
+
+function overriddenPrecompile(account: u32): u32 {
+  const at = overrideOf(account);
+  if (at != 0) return load<u32>(at, 4);
+  return isPrecompile(account + A_ADDRESS) ? <u32>load<u64>(account + A_ADDRESS) : 0;
+}
+
+function overrideOf(account: u32): u32 {
+  for (let i: u32 = 0; i < overrideCount; i++) {
+    const at = <u32>OVERRIDES + 8 * i;
+    if (load<u32>(at) == account) return at;
+  }
+  return 0;
+}
+
+/** @returns false when there is no room */
+function overridePrecompile(account: u32, id: u32): bool {
+  let at = overrideOf(account);
+  if (at == 0) {
+    if (overrideCount == MAX_OVERRIDES) return false;
+    at = <u32>OVERRIDES + 8 * overrideCount++;
+    store<u32>(at, account);
+  }
+  store<u32>(at, id, 4);
+  return true;
+}
+
+/** Until the next block the precompile at `from` answers at `to`, 0: nowhere. Returns 1; 0: there is none at `from`; 2: too many moves. */
+export function movePrecompile(from: u32, to: u32): u32 {
+  const id = precompileAt(from);
+  if (id == 0) return 0;
+  if (!overridePrecompile(from, 0)) return 2;
+  return to == 0 || overridePrecompile(to, id) ? 1 : 2;
 }

@@ -128,6 +128,14 @@ export class EngineBlock implements BlockExecution {
     this.#state.overrideStorage(this.#state.account(address), slot, value);
   }
 
+  movePrecompile(from: Uint8Array, to: Uint8Array | undefined): boolean {
+    this.#assertCurrent();
+    const source = this.#state.account(from);
+    const moved = this.#instance.exports.movePrecompile(source, to === undefined ? 0 : this.#state.account(to));
+    if (moved === 2) throw new CodedError<EvmErrorCode>("evm/too-many-moved-precompiles");
+    return moved === 1;
+  }
+
   clearStorage(address: Uint8Array): void {
     this.#assertCurrent();
     this.#state.clearStorage(this.#state.account(address));

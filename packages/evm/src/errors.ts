@@ -4,4 +4,5 @@ export type EvmErrorCode =
   | "evm/stale-block"
   /** linear memory is exhausted: more than 4 GB of EVM memory, state and code in one block */
   | "evm/out-of-memory"
-  | "evm/too-many-blobs";
+  | "evm/too-many-blobs"
+  | "evm/too-many-moved-precompiles";

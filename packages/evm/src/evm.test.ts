@@ -412,4 +412,33 @@ describe("EIP-7702", () => {
     const { block } = begin({ [MAIN]: { code: delegated, nonce: 1n } }, "prague");
     expect(block.call(message({ data: Uint8Array.of(1, 2, 3) }))).toMatchObject({ status: 1, output: EMPTY_BYTES });
   });
+
+  it("moves precompiles until the next block", () => {
+    const data = Uint8Array.of(1, 2, 3);
+    const at = (number: number) => hexToBytes(addressHex(number));
+    const outputAt = (block: ReturnType<typeof begin>["block"], to: Hex) =>
+      block.call(message({ to: hexToBytes(to), data })).output;
+    const { block } = begin({ [MAIN]: { code: asm("STOP"), nonce: 1n } });
+    expect(block.movePrecompile(address(MAIN), address(OTHER))).toBe(false); // none there
+    expect(block.movePrecompile(at(4), address(MAIN))).toBe(true);
+    expect(block.movePrecompile(at(4), address(OTHER))).toBe(false); // gone
+    expect([outputAt(block, MAIN), outputAt(block, addressHex(4))]).toEqual([data, EMPTY_BYTES]);
+    expect(block.call(message({ data })).gasUsed).toBe(21_000n + 3n * 16n + 18n);
+    expect(block.movePrecompile(address(MAIN), at(4))).toBe(true); // and back
+    expect([outputAt(block, MAIN), outputAt(block, addressHex(4))]).toEqual([EMPTY_BYTES, data]);
+    expect(block.movePrecompile(at(4), undefined)).toBe(true);
+    expect(outputAt(block, addressHex(4))).toEqual(EMPTY_BYTES);
+    for (let id = 1; id <= 10; id++) block.movePrecompile(at(id), at(0x3000 + id));
+    expect(() => {
+      for (let i = 0; i < 64; i++) block.movePrecompile(at(0x3001 + i), at(0x3002 + i));
+    }).toThrow("evm/too-many-moved-precompiles");
+    const next = begin({}).block;
+    expect(outputAt(next, addressHex(4))).toEqual(data);
+  });
+
+  it("reports the gas before refunds", () => {
+    const { block } = begin({ [MAIN]: { code: asm("0 1 SSTORE STOP"), storage: { "0x1": 5n } } });
+    const { gasUsed, maxGasUsed } = block.call(message());
+    expect(maxGasUsed - gasUsed).toBe(4800n);
+  });
 });

@@ -143,6 +143,11 @@ export interface BlockExecution {
   setNonce(address: Uint8Array, nonce: bigint): void;
   setCode(address: Uint8Array, code: Uint8Array): void;
   setStorage(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  /**
+   * State override: what the precompile at `from` does is done at `to` instead, without `to` nowhere; at `from` the account's code runs. False
+   * when no precompile is at `from`.
+   */
+  movePrecompile(from: Uint8Array, to: Uint8Array | undefined): boolean;
   /** Forgets all storage of the account (a full state override). */
   clearStorage(address: Uint8Array): void;
   getBalance(address: Uint8Array): bigint;

@@ -49,6 +49,7 @@ export interface EngineExports {
   setHashSeed(a: bigint, b: bigint): void;
   setCodeCacheBound(bytes: number): void;
   beginBlock(fork: number, lastPrecompile: number, hasP256: number, tracing: number): void;
+  movePrecompile(from: number, to: number): number;
   refundCounter(): bigint;
   beginTransaction(): void;
   endTransaction(): void;

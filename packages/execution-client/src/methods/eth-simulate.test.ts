@@ -186,6 +186,37 @@ describe("eth_simulateV1", () => {
     await expect(simulate(payload)).rejects.toMatchObject({ code });
   });
 
+  it("moves precompiles: they answer at their new address, and the old one runs its code", async () => {
+    const identity = `0x${"04".padStart(40, "0")}`;
+    const target = `0x${"123456".padStart(40, "0")}`;
+    const twice = (data: string) => [target, identity].map((to) => ({ from: OTHER, to, data }));
+    const blockOf = (override: object) => ({
+      blockStateCalls: [{ stateOverrides: { [identity]: override }, calls: twice("0x1234") }],
+    });
+    const outputs = async (override: object) => (await simulate(blockOf(override)))[0]!.calls.map(({ returnData }) => returnData);
+    expect(await outputs({ movePrecompileToAddress: target })).toEqual(["0x1234", "0x"]);
+    expect(await outputs({ movePrecompileToAddress: target, code: "0x60ff60005260206000f3" })).toEqual(["0x1234", word(0xff)]);
+    expect(await outputs({ code: "0x" })).toEqual(["0x", "0x"]); // an override alone takes it away
+    const [plain] = await simulate({ blockStateCalls: [{ calls: twice("0x1234") }] });
+    expect(plain!.calls.map(({ returnData }) => returnData)).toEqual(["0x", "0x1234"]); // nothing stays
+    expect(
+      await node.rpc.call("eth_call", [
+        { to: target, data: "0x1234" },
+        "latest",
+        { [identity]: { movePrecompileToAddress: target } },
+      ]),
+    ).toBe("0x1234");
+    const refused = { code: -32000, message: expect.stringMatching(/is not a precompile|already overridden/) };
+    await expect(
+      simulate({ blockStateCalls: [{ stateOverrides: { [OTHER]: { movePrecompileToAddress: target } } }] }),
+    ).rejects.toMatchObject(refused);
+    await expect(
+      simulate({
+        blockStateCalls: [{ stateOverrides: { [identity]: { movePrecompileToAddress: target }, [target]: { nonce: "0x1" } } }],
+      }),
+    ).rejects.toMatchObject(refused);
+  });
+
   it("lets contracts send, and shows what a failed call returned in its error only", async () => {
     const [block] = await simulate(one([paying], validated, { stateOverrides: { [RICH_ADDRESS]: { code: "0x00" } } }));
     expect(block!.calls[0]).toMatchObject({ status: "0x1", gasUsed: "0x5208", maxUsedGas: "0x5208" });

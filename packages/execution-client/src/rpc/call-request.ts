@@ -104,6 +104,8 @@ export interface AccountOverride {
   /** all storage is replaced */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly stateDiff: ReadonlyMap<string, Uint8Array> | undefined;
+  /** of a precompile: where it answers instead */
+  readonly movePrecompileToAddress: Uint8Array | undefined;
 }
 
 /** A storage slot: 32 bytes, shorter ones padded, as all clients take it. */
@@ -126,7 +128,14 @@ const wordMapShape: Shape<ReadonlyMap<string, Uint8Array>> = shape(
 
 const accountOverride = objectShape(
   {},
-  { balance: uint256Shape, nonce: uint64Shape, code: dataShape, state: wordMapShape, stateDiff: wordMapShape },
+  {
+    balance: uint256Shape,
+    nonce: uint64Shape,
+    code: dataShape,
+    state: wordMapShape,
+    stateDiff: wordMapShape,
+    movePrecompileToAddress: addressShape,
+  },
 );
 
 export const stateOverrideShape: Shape<AccountOverride[]> = shape(

@@ -1,5 +1,7 @@
 import type { BlockEnvironment, BlockExecution } from "@rnode/evm";
-import { hexToBytes } from "@rnode/primitives";
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { equalBytes, hexToBytes } from "@rnode/primitives";
+import { checksumAddress } from "../json/checksum-address.ts";
 import type { AccountOverride, BlockOverride } from "./call-request.ts";
 
 /** What a call sees of its block when some of it is overridden. */
@@ -18,7 +20,9 @@ export function overriddenEnvironment(environment: BlockEnvironment, override: B
   };
 }
 
+/** @throws {RpcError} what is to be moved is no precompile, or moved to an account that has overrides of its own */
 export function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
+  movePrecompiles(execution, overrides);
   for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
     if (balance !== undefined) execution.setBalance(address, balance);
     if (nonce !== undefined) execution.setNonce(address, nonce);
@@ -27,3 +31,17 @@ export function applyStateOverrides(execution: BlockExecution, overrides: readon
     for (const [slot, word] of state ?? stateDiff ?? []) execution.setStorage(address, hexToBytes(slot), word);
   }
 }
+
+/** A precompile whose account is overridden answers there no more: the account's code runs. */
+function movePrecompiles(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
+  for (const { address, movePrecompileToAddress: target } of overrides) {
+    const isPrecompile = execution.movePrecompile(address, target);
+    if (target === undefined) continue;
+    if (!isPrecompile) throw refusal(`account ${checksumAddress(address)} is not a precompile`);
+    if (overrides.some((other) => equalBytes(other.address, target))) {
+      throw refusal(`account ${checksumAddress(target)} is already overridden`);
+    }
+  }
+}
+
+const refusal = (message: string): RpcError => new RpcError(SERVER_ERROR, message);
