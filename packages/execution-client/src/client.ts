@@ -106,14 +106,16 @@ async function start(
     closers.push(() => forwarder.close());
     void forwarder.probe();
   }
-  const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
+  const journal = txpool.journal === "" || txpool.nolocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
     {
       feeCapWei: BigInt(Math.round(rpc.txfeecap * 1e9)) * WEI_PER_GWEI,
+      hasNoLocals: txpool.nolocals,
       limits: {
         maxSlots: txpool.globalSlots,
         maxPendingPerSender: txpool.accountSlots,
         maxQueuedPerSender: txpool.accountQueue,
+        maxQueued: txpool.globalQueue,
         minimumTipWei: txpool.priceLimit,
         priceBumpPercent: txpool.priceBump,
         queuedLifetimeSec: Math.ceil(txpool.lifetimeMs / 1000),

@@ -183,6 +183,17 @@ const txpool = optionGroup("txpool", {
   },
   accountSlots: { parse: uint, flag: "txpool.accountslots", default: 2048, help: "Executable transactions of one sender." },
   accountQueue: { parse: uint, flag: "txpool.accountqueue", default: 256, help: "Waiting transactions of one sender." },
+  globalQueue: {
+    parse: uint,
+    flag: "txpool.globalqueue",
+    default: 10_000,
+    help: "Waiting transactions of all senders; beyond, who queues most loses its last one.",
+  },
+  nolocals: {
+    parse: bool,
+    default: false,
+    help: "Treat transactions sent to this node like all others: evicted by price, held to the least tip, not kept over restarts.",
+  },
   priceLimit: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
   priceBump: {
     parse: bigUint,

@@ -9,8 +9,10 @@ export interface PooledTransaction {
   readonly encoded: Uint8Array;
   /** 32 bytes */
   readonly hash: Uint8Array;
-  /** local transactions came in over this node's own RPC: they are neither evicted nor held to the minimum tip */
+  /** local transactions came in over this node's own RPC: remote ones are evicted before them, and they are not held to the minimum tip */
   readonly isLocal: boolean;
+  /** EIP-7702: the accounts, 20 bytes each, whose authorizations are in the transaction */
+  readonly authorities?: readonly Uint8Array[] | undefined;
   /** when it arrived, in the caller's clock */
   readonly arrivedAtSec: number;
 }
@@ -20,6 +22,8 @@ export interface PoolAccount {
   readonly balance: bigint;
   /** has code that is not a delegation (EIP-3607, EIP-7702) */
   readonly isContract: boolean;
+  /** EIP-7702: its code is a delegation, which may spend its balance without its key */
+  readonly isDelegated: boolean;
 }
 
 /** What the pool needs to know of the chain's head; replaced as a whole by `TxPool.reset`. */
@@ -34,8 +38,10 @@ export interface PoolHead {
   /** EIP-3860; undefined: none */
   readonly maxInitcodeBytes: number | undefined;
   readAccount(address: Uint8Array): PoolAccount;
-  /** intrinsic gas or the calldata floor, whichever is higher, at the fork of the next block */
-  minimumGas(transaction: SignedTransaction): bigint;
+  /** at the fork of the next block */
+  intrinsicGas(transaction: SignedTransaction): bigint;
+  /** EIP-7623: what the data costs at least; 0 before */
+  floorDataGas(transaction: SignedTransaction): bigint;
   /** wei beside gas and value: the L1 data fee and the operator fee for the gas limit; 0 on an Ethereum chain */
   rollupFee(transaction: SignedTransaction, encoded: Uint8Array): bigint;
 }
@@ -47,6 +53,8 @@ export interface PoolLimits {
   readonly maxPendingPerSender: number;
   /** transactions of one sender that wait for a missing nonce or for funds */
   readonly maxQueuedPerSender: number;
+  /** transactions of all senders that wait; beyond, who queues most loses its last one */
+  readonly maxQueued: number;
   readonly maxTransactionBytes: number;
   /** wei; local transactions are exempt */
   readonly minimumTipWei: bigint;
@@ -61,6 +69,7 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   maxSlots: 20_000,
   maxPendingPerSender: 2_048,
   maxQueuedPerSender: 256,
+  maxQueued: 10_000,
   maxTransactionBytes: 131_072,
   minimumTipWei: 0n,
   priceBumpPercent: 10n,
@@ -79,11 +88,18 @@ export type PoolRefusal =
   | "tip-above-fee-cap"
   | "underpriced"
   | "intrinsic-gas-too-low"
+  | "floor-data-gas-too-low"
+  | "empty-authorization-list"
   | "sender-not-eoa"
   | "nonce-too-low"
+  | "nonce-max"
   | "insufficient-funds"
   | "replacement-underpriced"
   | "account-limit-exceeded"
+  | "delegated-gap"
+  | "delegated-limit"
+  | "authority-reserved"
+  | "future-replaces-pending"
   | "pool-full";
 
 export type AddResult =

@@ -6,6 +6,7 @@ import { TransactionPool } from "./transaction-pool.ts";
 
 const ALICE = new Uint8Array(20).fill(0xa1);
 const BOB = new Uint8Array(20).fill(0xb0);
+const CAROL = new Uint8Array(20).fill(0xca);
 const CONTRACT = new Uint8Array(20).fill(0xc0);
 const GWEI = 1_000_000_000n;
 
@@ -14,9 +15,9 @@ let unique = 0n;
 function pooled(
   sender: Uint8Array,
   nonce: number,
-  fields: Partial<FeeMarketTransaction> & { size?: number; isLocal?: boolean } = {},
+  fields: Partial<FeeMarketTransaction> & { size?: number; isLocal?: boolean; authorities?: readonly Uint8Array[] } = {},
 ): PooledTransaction {
-  const { size = 120, isLocal = false, ...rest } = fields;
+  const { size = 120, isLocal = false, authorities, ...rest } = fields;
   const transaction: FeeMarketTransaction = {
     type: 0x02,
     chainId: 901n,
@@ -30,7 +31,8 @@ function pooled(
     accessList: [],
     ...rest,
   };
-  return { transaction, sender, encoded: new Uint8Array(size), hash: keccak256(uint64ToBytes(unique++)), isLocal, arrivedAtSec: 0 };
+  const hash = keccak256(uint64ToBytes(unique++));
+  return { transaction, sender, encoded: new Uint8Array(size), hash, isLocal, authorities, arrivedAtSec: 0 };
 }
 
 function head(overrides: Partial<PoolHead> = {}, nonces: Record<string, bigint> = {}, balance = 10n ** 18n): PoolHead {
@@ -41,8 +43,14 @@ function head(overrides: Partial<PoolHead> = {}, nonces: Record<string, bigint> 
     transactionGasCap: undefined,
     acceptsSetCode: true,
     maxInitcodeBytes: 49_152,
-    readAccount: (address) => ({ nonce: nonces[bytesToHex(address)] ?? 0n, balance, isContract: address === CONTRACT }),
-    minimumGas: () => 21_000n,
+    readAccount: (address) => ({
+      nonce: nonces[bytesToHex(address)] ?? 0n,
+      balance,
+      isContract: address === CONTRACT,
+      isDelegated: false,
+    }),
+    intrinsicGas: () => 21_000n,
+    floorDataGas: () => 0n,
     rollupFee: () => 1_000n,
     ...overrides,
   };
@@ -98,6 +106,39 @@ describe("refusals", () => {
       name: "intrinsic gas",
       tx: pooled(ALICE, 0, { gasLimit: 20_999n }),
       refusal: { reason: "intrinsic-gas-too-low", data: { gas: 20_999n, minimum: 21_000n } },
+    },
+    {
+      name: "calldata floor",
+      tx: pooled(ALICE, 0, { gasLimit: 22_000n }),
+      head: head({ floorDataGas: () => 22_001n }),
+      refusal: { reason: "floor-data-gas-too-low", data: { gas: 22_000n, minimum: 22_001n } },
+    },
+    {
+      name: "no authorization",
+      tx: {
+        ...pooled(ALICE, 0),
+        transaction: { ...pooled(ALICE, 0).transaction, type: 0x04, to: BOB, authorizationList: [] } as never,
+      },
+      refusal: { reason: "empty-authorization-list", data: {} },
+    },
+    {
+      name: "authorizations before their fork",
+      tx: {
+        ...pooled(ALICE, 0),
+        transaction: { ...pooled(ALICE, 0).transaction, type: 0x04, to: BOB, authorizationList: [] } as never,
+      },
+      head: head({ acceptsSetCode: false }),
+      refusal: { reason: "type-not-supported", data: { type: 4n } },
+    },
+    {
+      name: "blobs",
+      tx: { ...pooled(ALICE, 0), transaction: { ...pooled(ALICE, 0).transaction, type: 0x03 } as never },
+      refusal: { reason: "type-not-supported", data: { type: 3n } },
+    },
+    {
+      name: "the last nonce there is",
+      tx: { ...pooled(ALICE, 0), transaction: { ...pooled(ALICE, 0).transaction, nonce: 2n ** 64n - 1n } },
+      refusal: { reason: "nonce-max", data: {} },
     },
     { name: "contract sender", tx: pooled(CONTRACT, 0), refusal: { reason: "sender-not-eoa", data: {} } },
     {
@@ -211,10 +252,125 @@ describe("a full pool", () => {
     expect(contentOf(pool, BOB)).toEqual({ pending: [0, 1], queued: [] });
   });
 
-  it("keeps local transactions", () => {
-    const pool = new TransactionPool(head(), { maxSlots: 1 });
-    pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 1n, isLocal: true }));
+  it("evicts remote transactions before local ones, and local ones only for local ones that pay more", () => {
+    const pool = new TransactionPool(head(), { maxSlots: 2 });
+    pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 2n, isLocal: true }));
+    pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 100n }));
+    expect(pool.add(pooled(CAROL, 0, { maxPriorityFeePerGas: 1n, isLocal: true }))).toMatchObject({ kind: "added" });
+    expect(contentOf(pool, BOB)).toEqual({ pending: [], queued: [] });
     expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 100n }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 1n, isLocal: true }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 3n, isLocal: true }))).toMatchObject({ kind: "added" });
+    expect(contentOf(pool, CAROL)).toEqual({ pending: [], queued: [] });
+    expect(pool.size).toBe(2);
+  });
+
+  it("evicts none when a transaction that needs the place of several cannot have it", () => {
+    const pool = new TransactionPool(head(), { maxSlots: 4 });
+    for (const [nonce, tip] of [1n, 2n, 50n, 60n].entries()) pool.add(pooled(ALICE, nonce, { maxPriorityFeePerGas: tip }));
+    const large = { size: 100_000, maxPriorityFeePerGas: 10n };
+    expect(pool.add(pooled(BOB, 0, large))).toMatchObject({ reason: "pool-full" });
+    expect(contentOf(pool, ALICE)).toEqual({ pending: [0, 1, 2, 3], queued: [] });
+    expect(pool.add(pooled(BOB, 0, { ...large, maxPriorityFeePerGas: 55n }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { ...large, maxPriorityFeePerGas: 61n }))).toMatchObject({ kind: "added" });
+    expect(pool.size).toBe(1);
+  });
+
+  it("lets a replacement stay in its place", () => {
+    const pool = new TransactionPool(head(), { maxSlots: 1 });
+    pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 10n }));
+    const fees = { maxPriorityFeePerGas: 20n, maxFeePerGas: 3n * GWEI };
+    expect(pool.add(pooled(ALICE, 0, fees))).toMatchObject({ kind: "added" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 15n }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 21n }))).toMatchObject({ kind: "added" });
+  });
+
+  it("has no place for what waits at the cost of what does not", () => {
+    const pool = new TransactionPool(head(), { maxSlots: 2 });
+    pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 1n }));
+    pool.add(pooled(ALICE, 2, { maxPriorityFeePerGas: 2n }));
+    expect(pool.add(pooled(BOB, 7, { maxPriorityFeePerGas: 100n }))).toMatchObject({ reason: "future-replaces-pending" });
+    pool.add(pooled(CAROL, 0, { maxPriorityFeePerGas: 50n }));
+    expect(contentOf(pool, ALICE)).toEqual({ pending: [], queued: [2] });
+    expect(pool.add(pooled(BOB, 7, { maxPriorityFeePerGas: 100n }))).toMatchObject({ kind: "added", isPending: false });
+    expect(contentOf(pool, ALICE)).toEqual({ pending: [], queued: [] });
+  });
+
+  it("bounds what waits: who queues most loses its last", () => {
+    const pool = new TransactionPool(head(), { maxQueued: 3 });
+    for (const nonce of [5, 6, 7]) pool.add(pooled(ALICE, nonce));
+    expect(pool.add(pooled(BOB, 3))).toMatchObject({ kind: "added", isPending: false });
+    expect(contentOf(pool, ALICE)).toEqual({ pending: [], queued: [5, 6] });
+    expect(pool.add(pooled(ALICE, 9))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(ALICE, 0))).toMatchObject({ kind: "added", isPending: true });
+    expect(pool.counts()).toEqual({ pending: 1, queued: 3 });
+  });
+
+  it("counts what it holds, whatever happens", () => {
+    const pool = new TransactionPool(head(), { maxSlots: 12, maxQueued: 5, maxPendingPerSender: 4 });
+    let state = 7;
+    const random = (limit: number): number => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+      return (state >>> 8) % limit;
+    };
+    const senders = [ALICE, BOB, CAROL];
+    for (let step = 0; step < 600; step++) {
+      const sender = senders[random(3)]!;
+      const tip = BigInt(1 + random(50));
+      const fields = {
+        maxPriorityFeePerGas: tip,
+        maxFeePerGas: 2n * GWEI + tip,
+        size: 100 + random(2) * 40_000,
+        isLocal: random(4) === 0,
+      };
+      pool.add(pooled(sender, random(8), fields));
+      if (step % 40 === 39) pool.reset(head({}, { [bytesToHex(ALICE)]: BigInt(random(3)) }), [], step);
+      const all = [...pool.content()];
+      const pending = all.reduce((sum, content) => sum + content.pending.length, 0);
+      const queued = all.reduce((sum, content) => sum + content.queued.length, 0);
+      expect(pool.counts()).toEqual({ pending, queued });
+      expect(pool.size).toBe(pending + queued);
+      const slots = all
+        .flatMap((content) => [...content.pending, ...content.queued])
+        .map(({ encoded }) => Math.ceil(encoded.length / 32_768));
+      expect(slots.reduce((sum, own) => sum + own, 0)).toBeLessThanOrEqual(12);
+      expect(queued).toBeLessThanOrEqual(5);
+    }
+  });
+});
+
+describe("accounts that others may spend from (EIP-7702)", () => {
+  const delegated = head({ readAccount: () => ({ nonce: 3n, balance: 10n ** 18n, isContract: false, isDelegated: true }) });
+
+  it("have one transaction in flight, which may be replaced", () => {
+    const pool = new TransactionPool(delegated);
+    expect(pool.add(pooled(ALICE, 4))).toMatchObject({ reason: "delegated-gap" });
+    expect(pool.add(pooled(ALICE, 3))).toMatchObject({ kind: "added" });
+    expect(pool.add(pooled(ALICE, 4))).toMatchObject({ reason: "delegated-limit" });
+    expect(pool.add(pooled(ALICE, 3, { maxPriorityFeePerGas: 3n * GWEI, maxFeePerGas: 4n * GWEI }))).toMatchObject({
+      kind: "added",
+    });
+    expect(pool.size).toBe(1);
+  });
+
+  it("are also those whose authorization is in the pool", () => {
+    const pool = new TransactionPool(head());
+    const authorizing = pooled(BOB, 0, { authorities: [ALICE] });
+    expect(pool.add(authorizing)).toMatchObject({ kind: "added" });
+    expect(pool.add(pooled(ALICE, 1))).toMatchObject({ reason: "delegated-gap" });
+    expect(pool.add(pooled(ALICE, 0))).toMatchObject({ kind: "added" });
+    expect(pool.add(pooled(ALICE, 1))).toMatchObject({ reason: "delegated-limit" });
+    pool.remove(authorizing.hash);
+    expect(pool.add(pooled(ALICE, 1))).toMatchObject({ kind: "added" });
+  });
+
+  it("cannot be authorized while they have several transactions here", () => {
+    const pool = new TransactionPool(head());
+    pool.add(pooled(ALICE, 0));
+    expect(pool.add(pooled(BOB, 0, { authorities: [ALICE] }))).toMatchObject({ kind: "added" });
+    pool.add(pooled(CAROL, 0));
+    pool.add(pooled(CAROL, 1));
+    expect(pool.add(pooled(BOB, 1, { authorities: [ALICE, CAROL] }))).toMatchObject({ reason: "authority-reserved" });
   });
 });
 

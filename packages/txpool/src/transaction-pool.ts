@@ -4,6 +4,7 @@ import { Heap } from "./heap.ts";
 import {
   type AddResult,
   DEFAULT_POOL_LIMITS,
+  type PoolAccount,
   type PooledTransaction,
   type PoolHead,
   type PoolLimits,
@@ -12,6 +13,8 @@ import {
 import { SenderQueue } from "./sender-queue.ts";
 
 const SLOT_BYTES = 32 * 1024;
+/** EIP-2681 */
+const MAX_NONCE = 2n ** 64n - 1n;
 const slotsOf = (pooled: PooledTransaction): number => Math.ceil(pooled.encoded.length / SLOT_BYTES);
 
 /** Transactions by descending effective tip, earlier arrivals first; nonces of one sender ascend. */
@@ -43,13 +46,24 @@ export class TransactionPool {
   readonly #sequence = new WeakMap<PooledTransaction, number>();
   #nextSequence = 0;
   #slots = 0;
-  /** cheapest first; holds dead entries, skipped when met */
-  #cheapest: Heap<PooledTransaction>;
+  #encodedBytes = 0;
+  #pending = 0;
+  /** EIP-7702: how many transactions of the pool hold an authorization of an account */
+  readonly #authorizations = new Map<Hex, number>();
+  /** remote and local transactions, cheapest first; they hold dead entries, skipped when met */
+  #remote: Heap<PooledTransaction>;
+  #local: Heap<PooledTransaction>;
 
   constructor(head: PoolHead, limits: Partial<PoolLimits> = {}) {
     this.#limits = { ...DEFAULT_POOL_LIMITS, ...limits };
     this.#head = head;
-    this.#cheapest = this.#emptyPriceHeap();
+    this.#remote = this.#emptyPriceHeap();
+    this.#local = this.#emptyPriceHeap();
+  }
+
+  /** Measured: 3 KB a transaction, and its data in two forms. */
+  get roughBytes(): number {
+    return 3000 * this.size + 2 * this.#encodedBytes;
   }
 
   get size(): number {
@@ -57,9 +71,7 @@ export class TransactionPool {
   }
 
   counts(): { readonly pending: number; readonly queued: number } {
-    let pending = 0;
-    for (const queue of this.#senders.values()) pending += queue.pendingCount;
-    return { pending, queued: this.#byHash.size - pending };
+    return { pending: this.#pending, queued: this.#byHash.size - this.#pending };
   }
 
   get(hash: Uint8Array): PooledTransaction | undefined {
@@ -101,6 +113,7 @@ export class TransactionPool {
     const address = bytesToHex(pooled.sender);
     const account = this.#head.readAccount(pooled.sender);
     if (account.isContract) return refused("sender-not-eoa");
+    if (transaction.nonce === MAX_NONCE) return refused("nonce-max");
     if (transaction.nonce < account.nonce) return refused("nonce-too-low", { next: account.nonce, nonce: transaction.nonce });
 
     const queue = this.#senders.get(address) ?? new SenderQueue(account, this.#head);
@@ -125,16 +138,20 @@ export class TransactionPool {
       const queued = queue.size - queue.pendingCount;
       if (queued >= this.#limits.maxQueuedPerSender) return refused("account-limit-exceeded", { pooled: BigInt(queue.size) });
     }
-    if (!this.#makeRoom(pooled, old)) return refused("pool-full");
+    const reservation = this.#checkAuthorizations(pooled, account, queue);
+    if (reservation !== undefined) return refused(reservation);
+    const room = this.#makeRoom(pooled, old, isGapped);
+    if (room !== "made") return refused(room);
 
     if (old !== undefined) this.#forget(old);
-    queue.put(pooled);
     this.#senders.set(address, queue);
-    this.#byHash.set(bytesToHex(pooled.hash), pooled);
-    this.#slots += slotsOf(pooled);
-    if (!this.#sequence.has(pooled)) this.#sequence.set(pooled, this.#nextSequence++);
-    if (!pooled.isLocal) this.#cheapest.push(pooled);
-    const promoted = queue.promote(this.#limits.maxPendingPerSender);
+    this.#remember(pooled);
+    const promoted = this.#counting(queue, () => {
+      queue.put(pooled);
+      return queue.promote(this.#limits.maxPendingPerSender);
+    });
+    this.#limitQueued();
+    if (!this.#byHash.has(bytesToHex(pooled.hash))) return refused("pool-full");
     this.#announce(promoted.filter((one) => one === pooled || one.transaction.nonce > transaction.nonce));
     return { kind: "added", pooled, isPending: promoted.includes(pooled), replaced: old };
   }
@@ -152,8 +169,8 @@ export class TransactionPool {
    */
   reset(head: PoolHead, reinjected: readonly PooledTransaction[], nowSec: number): void {
     this.#head = head;
-    this.#cheapest = this.#emptyPriceHeap();
     const announced: PooledTransaction[] = [];
+    this.#pending = 0;
     for (const [address, queue] of this.#senders) {
       const wasPending = new Set(queue.pending);
       const first = queue.pendingAt(0) ?? queue.queued[0];
@@ -165,9 +182,13 @@ export class TransactionPool {
         queue.remove(pooled);
         this.#forget(pooled);
       }
+      this.#pending += queue.pendingCount;
       if (queue.size === 0) this.#senders.delete(address);
     }
-    for (const pooled of this.#byHash.values()) if (!pooled.isLocal) this.#cheapest.push(pooled);
+    this.#remote = this.#emptyPriceHeap();
+    this.#local = this.#emptyPriceHeap();
+    for (const pooled of this.#byHash.values()) this.#price(pooled);
+    this.#limitQueued();
     this.#announce(announced);
     for (const pooled of reinjected) this.add(pooled);
   }
@@ -233,32 +254,91 @@ export class TransactionPool {
     if (!isLocal && tipCap(transaction) < limits.minimumTipWei) {
       return { reason: "underpriced", data: { tip: tipCap(transaction), minimum: limits.minimumTipWei } };
     }
-    const minimum = head.minimumGas(transaction);
-    if (transaction.gasLimit < minimum) return { reason: "intrinsic-gas-too-low", data: { gas: transaction.gasLimit, minimum } };
+    const { gasLimit: gas } = transaction;
+    const intrinsic = head.intrinsicGas(transaction);
+    if (gas < intrinsic) return { reason: "intrinsic-gas-too-low", data: { gas, minimum: intrinsic } };
+    const floor = head.floorDataGas(transaction);
+    if (gas < floor) return { reason: "floor-data-gas-too-low", data: { gas, minimum: floor } };
+    if (transaction.type === 0x04 && transaction.authorizationList.length === 0)
+      return { reason: "empty-authorization-list", data: {} };
     return undefined;
   }
 
-  /** Evicts cheaper remote transactions until the new one fits; false when there are none. */
-  #makeRoom(pooled: PooledTransaction, replaced: PooledTransaction | undefined): boolean {
-    const freed = replaced === undefined ? 0 : slotsOf(replaced);
-    const needed = () => this.#slots - freed + slotsOf(pooled) - this.#limits.maxSlots;
-    while (needed() > 0) {
-      const cheapest = this.#popCheapest();
-      if (cheapest === undefined) return pooled.isLocal;
-      if (!pooled.isLocal && !this.#isCheaper(cheapest, pooled)) {
-        this.#cheapest.push(cheapest);
-        return false;
-      }
-      if (cheapest !== replaced) this.#drop(cheapest);
+  /**
+   * Whoever holds an authorization of an account can make its balance or nonce change: so that one transaction cannot invalidate many, such
+   * an account has one in flight at most.
+   */
+  #checkAuthorizations(pooled: PooledTransaction, account: PoolAccount, queue: SenderQueue): PoolRefusal | undefined {
+    const { nonce } = pooled.transaction;
+    if (account.isDelegated || this.#authorizations.has(bytesToHex(pooled.sender))) {
+      const replaces = queue.withNonce(nonce) !== undefined && nonce < queue.nextNonce;
+      if (queue.pendingCount === 0 && nonce !== queue.nextNonce) return "delegated-gap";
+      if (queue.pendingCount > 0 && !replaces) return "delegated-limit";
     }
-    return true;
+    const isReserved = pooled.authorities?.some((authority) => (this.#senders.get(bytesToHex(authority))?.size ?? 0) > 1);
+    return isReserved ? "authority-reserved" : undefined;
   }
 
-  #popCheapest(): PooledTransaction | undefined {
+  /** Evicts cheaper transactions, remote ones first, until the new one fits; evicts none when it cannot. */
+  #makeRoom(
+    pooled: PooledTransaction,
+    replaced: PooledTransaction | undefined,
+    isGapped: boolean,
+  ): "made" | "pool-full" | "future-replaces-pending" {
+    let needed = this.#slots + slotsOf(pooled) - (replaced === undefined ? 0 : slotsOf(replaced)) - this.#limits.maxSlots;
+    const victims: PooledTransaction[] = [];
+    let verdict: "made" | "pool-full" | "future-replaces-pending" = "made";
+    while (needed > 0 && verdict === "made") {
+      const cheapest = this.#popLive(this.#remote) ?? this.#popLive(this.#local);
+      if (cheapest === undefined) return this.#keep(victims, "pool-full");
+      victims.push(cheapest);
+      if (cheapest === replaced) continue;
+      const yields =
+        (pooled.isLocal && !cheapest.isLocal) || ((pooled.isLocal || !cheapest.isLocal) && this.#isCheaper(cheapest, pooled));
+      if (!yields) verdict = "pool-full";
+      else if (isGapped && this.#isPending(cheapest)) verdict = "future-replaces-pending";
+      else needed -= slotsOf(cheapest);
+    }
+    if (verdict !== "made") return this.#keep(victims, verdict);
+    for (const victim of victims) {
+      if (victim === replaced) this.#price(victim);
+      else this.#drop(victim);
+    }
+    return "made";
+  }
+
+  #keep<T>(victims: readonly PooledTransaction[], verdict: T): T {
+    for (const victim of victims) this.#price(victim);
+    return verdict;
+  }
+
+  /** While too many wait, the sender with the most of them loses its last. */
+  #limitQueued(): void {
+    while (this.counts().queued > this.#limits.maxQueued) {
+      let most: SenderQueue | undefined;
+      for (const queue of this.#senders.values()) {
+        if (queue.size - queue.pendingCount > (most === undefined ? 0 : most.size - most.pendingCount)) most = queue;
+      }
+      const last = most?.queued.at(-1);
+      if (last === undefined) return;
+      this.#drop(last);
+    }
+  }
+
+  #isPending({ sender, transaction }: PooledTransaction): boolean {
+    const queue = this.#senders.get(bytesToHex(sender));
+    return queue !== undefined && transaction.nonce < queue.nextNonce;
+  }
+
+  #popLive(heap: Heap<PooledTransaction>): PooledTransaction | undefined {
     for (;;) {
-      const cheapest = this.#cheapest.pop();
+      const cheapest = heap.pop();
       if (cheapest === undefined || this.#byHash.get(bytesToHex(cheapest.hash)) === cheapest) return cheapest;
     }
+  }
+
+  #price(pooled: PooledTransaction): void {
+    (pooled.isLocal ? this.#local : this.#remote).push(pooled);
   }
 
   #isCheaper(a: PooledTransaction, b: PooledTransaction): boolean {
@@ -275,13 +355,41 @@ export class TransactionPool {
   #drop(pooled: PooledTransaction): void {
     const address = bytesToHex(pooled.sender);
     const queue = this.#senders.get(address);
-    queue?.remove(pooled);
+    if (queue !== undefined) this.#counting(queue, () => queue.remove(pooled));
     if (queue?.size === 0) this.#senders.delete(address);
     this.#forget(pooled);
   }
 
+  #remember(pooled: PooledTransaction): void {
+    this.#byHash.set(bytesToHex(pooled.hash), pooled);
+    this.#slots += slotsOf(pooled);
+    this.#encodedBytes += pooled.encoded.length;
+    if (!this.#sequence.has(pooled)) this.#sequence.set(pooled, this.#nextSequence++);
+    this.#price(pooled);
+    for (const authority of pooled.authorities ?? []) {
+      const key = bytesToHex(authority);
+      this.#authorizations.set(key, (this.#authorizations.get(key) ?? 0) + 1);
+    }
+  }
+
   #forget(pooled: PooledTransaction): void {
-    if (this.#byHash.delete(bytesToHex(pooled.hash))) this.#slots -= slotsOf(pooled);
+    if (!this.#byHash.delete(bytesToHex(pooled.hash))) return;
+    this.#slots -= slotsOf(pooled);
+    this.#encodedBytes -= pooled.encoded.length;
+    for (const authority of pooled.authorities ?? []) {
+      const key = bytesToHex(authority);
+      const left = this.#authorizations.get(key)! - 1;
+      if (left > 0) this.#authorizations.set(key, left);
+      else this.#authorizations.delete(key);
+    }
+  }
+
+  /** Changes a sender's queue, and the number of pending transactions with it. */
+  #counting<T>(queue: SenderQueue, change: () => T): T {
+    const before = queue.pendingCount;
+    const result = change();
+    this.#pending += queue.pendingCount - before;
+    return result;
   }
 
   #announce(pending: readonly PooledTransaction[]): void {

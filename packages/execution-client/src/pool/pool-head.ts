@@ -46,15 +46,14 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
     maxInitcodeBytes: isEvmForkAtLeast(rules.evm, "shanghai") ? MAX_INITCODE_BYTES : undefined,
     readAccount: (address) => {
       const account = state.readAccount(address);
-      if (account === undefined) return { nonce: 0n, balance: 0n, isContract: false };
+      if (account === undefined) return { nonce: 0n, balance: 0n, isContract: false, isDelegated: false };
       const { nonce, balance, codeHash } = account;
-      return { nonce, balance, isContract: !equalBytes(codeHash, EMPTY_KECCAK) && !isDelegation(state.readCode(codeHash)) };
+      const hasCode = !equalBytes(codeHash, EMPTY_KECCAK);
+      const isDelegated = hasCode && isDelegation(state.readCode(codeHash));
+      return { nonce, balance, isContract: hasCode && !isDelegated, isDelegated };
     },
-    minimumGas: (transaction) => {
-      const intrinsic = intrinsicGas(rules, transaction);
-      const floor = floorDataGas(rules, transaction.data);
-      return intrinsic > floor ? intrinsic : floor;
-    },
+    intrinsicGas: (transaction) => intrinsicGas(rules, transaction),
+    floorDataGas: (transaction) => floorDataGas(rules, transaction.data),
     rollupFee: (transaction, encoded) =>
       l1Params === undefined ? 0n : l1Cost(rules, l1Params, encoded) + operatorFee(rules, l1Params, transaction.gasLimit),
   };

@@ -2,12 +2,13 @@ import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/c
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
-import { decodeTransaction, encodeTransaction, hashTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { decodeTransaction, hashTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, feeCap, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import type { Profile } from "../profile/profile.ts";
 import { checkConditional, type TransactionConditional } from "./conditional.ts";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
+import { pooledTransaction } from "./pooled-transaction.ts";
 
 /** Sends raw transactions to the sequencer. */
 export interface Forwarder {
@@ -20,6 +21,8 @@ export interface PoolServiceOptions {
   readonly limits: Partial<PoolLimits>;
   /** wei; most that gas may cost in all of a transaction sent over RPC; 0: no cap */
   readonly feeCapWei: bigint;
+  /** what users send is treated like any other transaction: evicted by price, held to the minimum tip */
+  readonly hasNoLocals?: boolean | undefined;
 }
 
 export interface PoolServiceDependencies {
@@ -184,14 +187,8 @@ export class PoolService {
       if (isCodedError(error, "tx/")) throw refuse({ kind: "bad-signature" });
       throw error;
     }
-    return {
-      transaction,
-      sender,
-      encoded: encodeTransaction(transaction),
-      hash: hashTransaction(transaction),
-      isLocal: true,
-      arrivedAtSec: nowSec(),
-    };
+    const isLocal = !(this.#options.hasNoLocals ?? false);
+    return pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() });
   }
 
   #best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions {
@@ -228,10 +225,8 @@ export class PoolService {
     for (const { block, senders } of removed.toReversed()) {
       block.transactions.forEach((transaction, index) => {
         if (transaction.type === 0x7e || transaction.type === 0x03) return;
-        const hash = hashTransaction(transaction);
-        if (mined?.has(bytesToHex(hash))) return;
-        const encoded = encodeTransaction(transaction);
-        reinjected.push({ transaction, sender: senders[index]!, encoded, hash, isLocal: false, arrivedAtSec: nowSec() });
+        if (mined?.has(bytesToHex(hashTransaction(transaction)))) return;
+        reinjected.push(pooledTransaction(transaction, senders[index]!, { isLocal: false, arrivedAtSec: nowSec() }));
       });
     }
     this.pool.reset(this.#headOfChain(), reinjected, nowSec());

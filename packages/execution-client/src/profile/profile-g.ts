@@ -111,7 +111,11 @@ const errors: ErrorTable = {
     "tip-above-fee-cap": () => failed("max priority fee per gas higher than max fee per gas"),
     underpriced: ({ tip, minimum }) => failed(`transaction underpriced: gas tip cap ${tip}, minimum needed ${minimum}`),
     "intrinsic-gas-too-low": ({ gas, minimum }) => failed(`intrinsic gas too low: gas ${gas}, minimum needed ${minimum}`),
+    "floor-data-gas-too-low": ({ gas, minimum }) =>
+      failed(`insufficient gas for floor data gas cost: gas ${gas}, minimum needed ${minimum}`),
+    "empty-authorization-list": () => failed("EIP-7702 transaction with empty auth list"),
     "sender-not-eoa": () => failed("sender not an eoa"),
+    "nonce-max": () => failed("nonce has max value"),
     "nonce-too-low": ({ next, nonce }) => failed(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
     "insufficient-funds": ({ balance, cost, queued = 0n, overshot }) =>
       failed(
@@ -121,6 +125,10 @@ const errors: ErrorTable = {
       ),
     "replacement-underpriced": () => failed("replacement transaction underpriced"),
     "account-limit-exceeded": ({ pooled }) => failed(`account limit exceeded: pooled ${pooled} txs`),
+    "delegated-gap": () => failed("gapped-nonce tx from delegated accounts"),
+    "delegated-limit": () => failed("in-flight transaction limit reached for delegated accounts"),
+    "authority-reserved": () => failed("authority already reserved"),
+    "future-replaces-pending": () => failed("future transaction tries to replace pending"),
     "pool-full": () => failed("txpool is full"),
   },
   call: callError,
