@@ -12,7 +12,7 @@ import {
 import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
-import { BlockTree, type BlockTreeLimits } from "./block-tree.ts";
+import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./block-tree.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
   BlockSelector,
@@ -50,7 +50,7 @@ export interface ChainDependencies {
 }
 
 export interface ChainOptions {
-  readonly tree?: BlockTreeLimits;
+  readonly tree?: Partial<BlockTreeLimits>;
   /** decoded code that each of the two engines keeps across blocks */
   readonly codeCacheBytes?: number | undefined;
   readonly building?: PayloadJobsOptions;
@@ -105,7 +105,7 @@ class StoredChain implements Chain {
     const { codeCacheBytes } = options;
     const buildContext: ExecutionContext = { config, engine: newEngine({ codeCacheBytes }), senders, create2DeployerCode };
     this.#context = { ...buildContext, engine: newEngine({ codeCacheBytes }) };
-    this.#tree = new BlockTree(options.tree);
+    this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree });
     // A build keeps its engine busy between calls: it has its own.
     this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
     this.genesis = this.#storedBlock(genesisHash)!;

@@ -15,6 +15,8 @@ export interface SenderSource {
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
   /** Recovers in workers, so that `sendersOf` finds them soon after; never fails, because `sendersOf` does without. */
   recoverAhead(transactions: readonly Transaction[]): Promise<void>;
+  /** rough; bounded by the capacity */
+  readonly rememberedBytes: number;
   close(): Promise<void>;
 }
 
@@ -26,6 +28,8 @@ export interface SenderOptions {
 }
 
 const DEFAULT_CAPACITY = 65_536;
+/** Measured: a hash as text, 20 bytes, a map entry. */
+const BYTES_PER_SENDER = 400;
 /** Fewer are recovered faster here than handed over. */
 const MIN_BATCH = 8;
 
@@ -41,6 +45,10 @@ class SenderCache implements SenderSource {
   constructor({ capacity = DEFAULT_CAPACITY, workers = 0 }: SenderOptions) {
     this.#capacity = capacity;
     this.#workers = workers > 0 ? new SenderWorkers(workers) : undefined;
+  }
+
+  get rememberedBytes(): number {
+    return this.#senders.size * BYTES_PER_SENDER;
   }
 
   sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult {

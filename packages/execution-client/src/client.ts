@@ -20,6 +20,7 @@ import {
 } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
+import { cacheSizesOf } from "./cache-sizes.ts";
 import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
@@ -86,11 +87,16 @@ async function start(
   closers.push(() => (isStoreOwned ? store.close() : undefined));
   initializeGenesis(store, spec);
 
+  const caches = cacheSizesOf(options.memory.cache);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   closers.push(() => senders.close());
   const chain = openChain(
     { store, config: spec.config, senders, metrics, nowMs: Date.now },
-    chainOptions.upgradesDir === undefined ? {} : { upgradesDir: chainOptions.upgradesDir },
+    {
+      upgradesDir: chainOptions.upgradesDir,
+      codeCacheBytes: caches.chainCode,
+      tree: { maxStoredBytes: caches.executedBlocks },
+    },
   );
   isStoreOwned = false;
   closers.push(() => chain.close());
@@ -138,10 +144,12 @@ async function start(
     });
   }
 
-  const services = createRpcServices(options, { store, chainView: chain, chain, pool, startingBlock: head.number });
+  const services = createRpcServices(options, { store, chainView: chain, chain, pool, metrics, startingBlock: head.number });
   const { filters } = services;
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
   filters.followPending(pool);
+  metrics.gaugeOf("memory_senders_bytes", "Rough size of the senders that are remembered.", () => senders.rememberedBytes);
+  metrics.gaugeOf("memory_pool_bytes", "Rough size of the transactions in the pool.", () => pool.pool.roughBytes);
   const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
   closers.push(
     chain.onHeadChange((change) => {

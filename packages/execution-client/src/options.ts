@@ -35,6 +35,15 @@ const chain = optionGroup("", {
   upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder of network-upgrade bundles." },
 });
 
+const memory = optionGroup("", {
+  cache: {
+    parse: integerBetween(64, 65_536),
+    default: 512,
+    unit: "MiB",
+    help: "Memory for caches of blocks and decoded code, in this process and in each reader.",
+  },
+});
+
 /** What Reth keeps with the option of this name. */
 export const FULL_HISTORY_BLOCKS = 10_064;
 
@@ -208,7 +217,7 @@ export const clientTable = optionTable({
   program: "rengine",
   summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
   envPrefix: "RENGINE_",
-  groups: { chain, history, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
+  groups: { chain, memory, history, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
 });
 
 export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };

@@ -1,5 +1,7 @@
 import { create2DeployerCodeFrom, newEngine } from "@rnode/chain";
+import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
+import { cacheSizesOf } from "../cache-sizes.ts";
 import { type ClientOptions, historyBlocksOf } from "../options.ts";
 import type { Profile } from "../profile/profile.ts";
 import { PROFILE_G } from "../profile/profile-g.ts";
@@ -23,6 +25,7 @@ export interface ServiceSources {
   readonly chainView: ReadBackend["chain"];
   readonly chain: RpcServices["chain"];
   readonly pool: RpcServices["pool"];
+  readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
   /** which process the filters are in */
@@ -38,14 +41,18 @@ export interface FilterHome {
 /** Builds what the methods work with, the same in every process that serves them. */
 export function createRpcServices(options: ClientOptions, sources: ServiceSources): RpcServices {
   const { rpc, gpo, rollup } = options;
-  const { store, chainView, chain, pool, startingBlock, filterHome } = sources;
+  const { store, chainView, chain, pool, startingBlock, filterHome, metrics = noMetrics } = sources;
+  const sizes = cacheSizesOf(options.memory.cache);
+  const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
+  const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
-  const backend: ReadBackend = { profile, chain: withPrunedHistory(withBlockCache(chainView, store), store, profile), store };
+  const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
-  const engine = newEngine(); // calls take turns on it: each runs to its end before the next begins
+  const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
   engine.warmUp(); // compiled code is shared by all engines of the process
-  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs };
+  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs, codeCacheBytes: sizes.callCode };
   const calls = new CallService(backend, engine, callLimits);
+  metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
   return {
@@ -57,6 +64,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
     traces: new TraceService(backend, calls, {
       limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes: rpc.maxResponseSize * MIB },
       create2DeployerCode: create2DeployerCodeFrom(options.chain.upgradesDir),
+      codeCacheBytes: sizes.callCode,
     }),
     gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
     filters: new FilterRegistry(backend, filterLimits, Date.now),
@@ -66,7 +74,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
       defaultSyncTimeoutMs: rpc.txsyncDefaultTimeoutMs,
       maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
     },
-    oldestProvableBlock: () => store.storageStats().oldestProvableBlock,
+    oldestProvableBlock: () => store.retainedHistory()?.oldestProof,
     historyBlocks: historyBlocksOf(options.history),
     startingBlock,
   };

@@ -32,6 +32,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     pool: link.pool(),
     startingBlock,
     filterHome: { reader, count },
+    metrics,
   });
   const { filters, backend } = services;
   const { dialect, errors } = backend.profile;

@@ -2,8 +2,28 @@ import type { StoredBlock } from "@rnode/chain";
 import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { ReadBackend } from "./backend.ts";
 
-/** Transactions of all blocks that are kept, and one a block. */
-const MAX_WEIGHT = 16_384;
+/** Measured: a block, a transaction with receipt, sender and texts, a log, a byte of data in both forms. */
+const BYTES_PER_BLOCK = 8000;
+const BYTES_PER_TRANSACTION = 6000;
+const BYTES_PER_LOG = 2500;
+const BYTES_PER_DATA_BYTE = 5;
+
+/** Rough size of a block in memory, with the texts that are kept with it. */
+export function roughBlockBytes({ block, receipts }: StoredBlock): number {
+  let bytes = BYTES_PER_BLOCK + BYTES_PER_TRANSACTION * block.transactions.length;
+  for (const { data } of block.transactions) bytes += BYTES_PER_DATA_BYTE * data.length;
+  for (const { logs } of receipts) for (const { data } of logs) bytes += BYTES_PER_LOG + BYTES_PER_DATA_BYTE * data.length;
+  return bytes;
+}
+
+export interface BlockCacheOptions {
+  /** of all blocks that are kept, by `roughBlockBytes` */
+  readonly maxBytes: number;
+  /** told when it changes */
+  readonly onSize?: ((bytes: number) => void) | undefined;
+}
+
+const DEFAULT_OPTIONS: BlockCacheOptions = { maxBytes: 64 * 1024 * 1024 };
 
 /**
  * The chain as reading methods see it, with the blocks asked for last kept decoded: most requests are about the newest ones. What is computed
@@ -12,25 +32,27 @@ const MAX_WEIGHT = 16_384;
 export function withBlockCache(
   chain: ReadBackend["chain"],
   store: Pick<ReadBackend["store"], "readCanonicalHash">,
+  { maxBytes, onSize }: BlockCacheOptions = DEFAULT_OPTIONS,
 ): ReadBackend["chain"] {
   /** by hash; least recently used first */
   const blocks = new Map<string, StoredBlock>();
-  let weight = 0;
-  const weightOf = ({ block }: StoredBlock): number => 1 + block.transactions.length;
+  let bytes = 0;
   const forget = (key: string): void => {
     const stored = blocks.get(key);
     if (stored === undefined) return;
     blocks.delete(key);
-    weight -= weightOf(stored);
+    bytes -= roughBlockBytes(stored);
+    onSize?.(bytes);
   };
   const remember = (key: string, stored: StoredBlock): void => {
     forget(key);
     blocks.set(key, stored);
-    weight += weightOf(stored);
+    bytes += roughBlockBytes(stored);
     for (const oldest of blocks.keys()) {
-      if (weight <= MAX_WEIGHT || oldest === key) break;
+      if (bytes <= maxBytes || oldest === key) break;
       forget(oldest);
     }
+    onSize?.(bytes);
   };
   // PERF: nearly every call is about the head: its header and state are looked up once a block.
   let headHeader: { readonly hash: string; readonly found: ReturnType<typeof chain.headerOf> } | undefined;

@@ -18,6 +18,8 @@ export interface CallLimits {
   readonly gasCap: bigint;
   /** most time one request may execute; 0: no limit */
   readonly timeoutMs: number;
+  /** bytes of decoded code that the engine for the head keeps */
+  readonly codeCacheBytes?: number | undefined;
 }
 
 export interface CallOverrides {
@@ -60,14 +62,20 @@ export class CallService {
   readonly #backend: ReadBackend;
   readonly #engine: EvmEngine;
   readonly #limits: CallLimits;
-  readonly #headEngine = newEngine();
+  readonly #headEngine: EvmEngine;
   readonly #head: HeadBlock;
 
   constructor(backend: ReadBackend, engine: EvmEngine, limits: CallLimits) {
     this.#backend = backend;
     this.#engine = engine;
     this.#limits = limits;
+    this.#headEngine = newEngine({ codeCacheBytes: limits.codeCacheBytes });
     this.#head = new HeadBlock(backend, this.#headEngine, limits.gasCap);
+  }
+
+  /** linear memory of the engines */
+  get engineBytes(): number {
+    return this.#engine.memoryBytes + this.#headEngine.memoryBytes;
   }
 
   /** `eth_call`: the output. @throws {RpcError} */

@@ -57,6 +57,8 @@ export interface TraceServiceOptions {
   readonly limits: SlotLimits;
   readonly create2DeployerCode: () => Uint8Array;
   readonly nowMs?: (() => number) | undefined;
+  /** bytes of decoded code that each engine keeps */
+  readonly codeCacheBytes?: number | undefined;
 }
 
 /**
@@ -72,12 +74,16 @@ export class TraceService {
   /** remembers no code between blocks, so that every code is read again */
   readonly #recordingSlots: ExecutionSlots;
 
-  constructor(backend: ReadBackend, calls: CallService, { limits, create2DeployerCode, nowMs }: TraceServiceOptions) {
+  constructor(
+    backend: ReadBackend,
+    calls: CallService,
+    { limits, create2DeployerCode, nowMs, codeCacheBytes }: TraceServiceOptions,
+  ) {
     this.#backend = backend;
     this.#calls = calls;
     this.#create2DeployerCode = create2DeployerCode;
     this.#nowMs = nowMs ?? (() => performance.now());
-    this.#slots = new ExecutionSlots(limits, newEngine, this.#nowMs);
+    this.#slots = new ExecutionSlots(limits, () => newEngine({ codeCacheBytes }), this.#nowMs);
     this.#recordingSlots = new ExecutionSlots({ ...limits, maxRunning: 1 }, () => newEngine({ codeCacheBytes: 0 }), this.#nowMs);
   }
 
