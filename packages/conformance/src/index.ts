@@ -4,6 +4,7 @@ export * from "./rlp-test.ts";
 export { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
 export * from "./run-conformance.ts";
 export * from "./state-test.ts";
+export { type StateTestLocation, traceStateTestCase } from "./state-test-trace.ts";
 export * from "./stateless-test.ts";
 export * from "./suite-forks.ts";
 export * from "./transaction-test.ts";

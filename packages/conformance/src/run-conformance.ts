@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -8,6 +9,7 @@ import { runGenesisTests } from "./genesis-test.ts";
 import { runRlpTests } from "./rlp-test.ts";
 import { findRpcSuite, runRpcSuite } from "./rpc-suite.ts";
 import { runStateTests } from "./state-test.ts";
+import { traceStateTestCase } from "./state-test-trace.ts";
 import { runStatelessTests } from "./stateless-test.ts";
 import { runTransactionTests } from "./transaction-test.ts";
 import { runTrieTests } from "./trie-test.ts";
@@ -46,9 +48,12 @@ const SUITES: readonly Suite[] = [
     title: "state tests",
     folder: "GeneralStateTests",
     atLeast: 15_000,
-    run(folder, { jobs, quick }) {
+    async run(folder, { jobs, quick }) {
       const files = jsonFilesBelow(folder);
-      return runStateTests(quick ? files.filter((_, index) => index % QUICK_SHARE === 0) : files, { jobs });
+      const report = await runStateTests(quick ? files.filter((_, index) => index % QUICK_SHARE === 0) : files, { jobs });
+      const [failed] = report.failedCases;
+      if (failed !== undefined) console.log(`  trace of the first failure: ${writeTrace(traceStateTestCase(failed))}`);
+      return report;
     },
   },
   ...(["G", "R"] as const).map(
@@ -65,6 +70,13 @@ const SUITES: readonly Suite[] = [
     }),
   ),
 ];
+
+/** @returns the path of the file */
+function writeTrace(lines: readonly string[]): string {
+  const path = join(mkdtempSync(join(tmpdir(), "rnode-trace-")), "trace.jsonl");
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
 
 const ARCHIVE = "ethereum-tests.tar.xz";
 const SHOWN_FAILURES = 20;

@@ -5,6 +5,7 @@ import { newEngine } from "@rnode/chain";
 import type { EvmEngine } from "@rnode/evm";
 import { type StateTest, stateTestCase, stateTestCases } from "./state-test-case.ts";
 import { runStateTestCase } from "./state-test-run.ts";
+import type { StateTestLocation } from "./state-test-trace.ts";
 import { evmForkOfSuite } from "./suite-forks.ts";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
@@ -17,13 +18,18 @@ export interface StateTestOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
+export interface StateTestReport extends SuiteReport {
+  /** for `traceStateTestCase`, in the order of `failures` */
+  readonly failedCases: readonly StateTestLocation[];
+}
+
 /**
  * `GeneralStateTests` of ethereum/tests: one transaction on a state, for every combination of data, gas limit and value, in every fork of
  * `post`. Compared are the state root, the hash of the logs, and whether and why the transaction is refused.
  *
  * @param paths files and folders
  */
-export async function runStateTests(paths: readonly string[], options: StateTestOptions = {}): Promise<SuiteReport> {
+export async function runStateTests(paths: readonly string[], options: StateTestOptions = {}): Promise<StateTestReport> {
   const files = paths.flatMap((path) => (statSync(path).isDirectory() ? jsonFilesBelow(path) : [path]));
   const jobs = Math.min(options.jobs ?? availableParallelism(), files.length);
   const isCompiled = import.meta.url.endsWith(".js");
@@ -32,12 +38,20 @@ export async function runStateTests(paths: readonly string[], options: StateTest
     passed: parts.reduce((sum, { passed }) => sum + passed, 0),
     failures: parts.flatMap(({ failures }) => failures),
     skipped: parts.flatMap(({ skipped }) => skipped),
+    failedCases: parts.flatMap(({ failedCases }) => failedCases),
   };
 }
 
-function runHere(files: readonly string[], { fork, onProgress }: StateTestOptions): SuiteReport {
+/** @param results of cases, each with its place */
+const partOf = (results: readonly StateTestResult[], skipped: readonly string[]): StateTestReport => ({
+  ...reportOf(results),
+  skipped,
+  failedCases: results.filter(({ failure }) => failure !== undefined).map(({ location }) => location),
+});
+
+function runHere(files: readonly string[], { fork, onProgress }: StateTestOptions): StateTestReport {
   const engine = newEngine();
-  const results: CaseResult[] = [];
+  const results: StateTestResult[] = [];
   const skipped: string[] = [];
   for (const [index, file] of files.entries()) {
     const report = runStateTestFile(engine, file, fork);
@@ -45,7 +59,11 @@ function runHere(files: readonly string[], { fork, onProgress }: StateTestOption
     skipped.push(...report.skipped);
     onProgress?.(index + 1, files.length);
   }
-  return { ...reportOf(results), skipped };
+  return partOf(results, skipped);
+}
+
+interface StateTestResult extends CaseResult {
+  readonly location: StateTestLocation;
 }
 
 /** All cases of one file. */
@@ -53,8 +71,8 @@ export function runStateTestFile(
   engine: EvmEngine,
   file: string,
   onlyFork: string | undefined,
-): { results: CaseResult[]; skipped: string[] } {
-  const results: CaseResult[] = [];
+): { results: StateTestResult[]; skipped: string[] } {
+  const results: StateTestResult[] = [];
   const skipped: string[] = [];
   for (const [testName, test] of Object.entries(readJsonFile(file) as Record<string, StateTest>)) {
     for (const { forkName, index } of stateTestCases(test)) {
@@ -62,7 +80,10 @@ export function runStateTestFile(
       const fork = evmForkOfSuite(forkName);
       const name = `${testName} [${forkName} ${index}]`;
       if (fork === undefined) skipped.push(`${name}: unknown fork`);
-      else results.push(resultOf(name, () => runStateTestCase(engine, stateTestCase(test, forkName, fork, index))));
+      else {
+        const result = resultOf(name, () => runStateTestCase(engine, stateTestCase(test, forkName, fork, index)));
+        results.push({ ...result, location: { file, testName, forkName, index } });
+      }
     }
   }
   return { results, skipped };
@@ -74,7 +95,7 @@ export interface StateTestWork {
   readonly fork: string | undefined;
 }
 export interface StateTestFileDone {
-  readonly results: readonly CaseResult[];
+  readonly results: readonly StateTestResult[];
   readonly skipped: readonly string[];
 }
 
@@ -83,13 +104,13 @@ async function runInWorkers(
   files: readonly string[],
   jobs: number,
   { fork, onProgress }: StateTestOptions,
-): Promise<SuiteReport[]> {
+): Promise<StateTestReport[]> {
   let done = 0;
-  const runWorker = (part: readonly string[]): Promise<SuiteReport> =>
+  const runWorker = (part: readonly string[]): Promise<StateTestReport> =>
     new Promise((resolve, reject) => {
       const work: StateTestWork = { files: part, fork };
       const worker = new Worker(new URL("./state-test-worker.js", import.meta.url), { workerData: work });
-      const results: CaseResult[] = [];
+      const results: StateTestResult[] = [];
       const skipped: string[] = [];
       worker.on("message", (file: StateTestFileDone) => {
         results.push(...file.results);
@@ -98,7 +119,7 @@ async function runInWorkers(
       });
       worker.once("error", reject);
       worker.once("exit", (code) => {
-        if (code === 0) resolve({ ...reportOf(results), skipped });
+        if (code === 0) resolve(partOf(results, skipped));
         else reject(new Error(`state test worker ended with code ${code}`));
       });
     });
