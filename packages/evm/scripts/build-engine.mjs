@@ -35,7 +35,7 @@ async function compile(options) {
 
 await compile([
   join("assembly", "precompiles", "precompiles.ts"),
-  ...["--outFile", temporary("precompiles")],
+  ...["--outFile", temporary("precompiles"), "--enable", "simd"],
   // static data below the buffer of inputs and outputs
   ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "2", "--maximumMemory", "8192"],
 ]);

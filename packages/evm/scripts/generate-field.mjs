@@ -21,8 +21,9 @@ function power(base, exponent, p) {
 const inverse = (a, p) => power(a, p - 2n, p);
 
 class Field {
-  constructor({ name, prime, limbs, bits }) {
-    Object.assign(this, { name, prime, limbs, bits, size: 4 * limbs, lines: [] });
+  /** @param powers of a prime of few powers of two, −1 the lowest: [exponent, sign] of the others */
+  constructor({ name, prime, limbs, bits, powers }) {
+    Object.assign(this, { name, prime, limbs, bits, powers, size: 4 * limbs, lines: [] });
     this.radix = 1n << BigInt(bits * limbs);
     this.mask = (1n << BigInt(bits)) - 1n;
     this.p = this.split(prime);
@@ -63,10 +64,11 @@ class Field {
     }
   }
 
-  /** Columns of Σ left·right with Montgomery reduction; the result goes to locals `prefix`0… */
-  reduce(prefix, column) {
+  /** Montgomery reduction of columns, which may be below zero when they are `signed`; the result goes to locals `prefix`0… */
+  reduce(prefix, column, signed = false) {
+    if (this.powers !== undefined) return this.reduceByPowers(prefix, column);
     const n = this.limbs;
-    this.emit(`  let ${prefix}t: u64 = 0;`);
+    this.emit(`  let ${prefix}t: ${signed ? "i64" : "u64"} = 0;`);
     for (let k = 0; k < 2 * n - 1; k++) {
       const terms = column(k);
       for (let i = Math.max(0, k - n + 1); i <= Math.min(k - 1, n - 1); i++) terms.push(`${prefix}q${i} * ${this.p[k - i]}`);
@@ -77,6 +79,24 @@ class Field {
       } else {
         this.emit(`  const ${prefix}${k - n} = ${prefix}t & ${this.mask};`, `  ${prefix}t >>= ${this.bits};`);
       }
+    }
+    this.emit(`  const ${prefix}${n - 1} = ${prefix}t;`);
+  }
+
+  /** The same where multiplying by the prime is a few shifts, and the multiple to be added is the column itself. */
+  reduceByPowers(prefix, column) {
+    const n = this.limbs;
+    this.emit(`  let ${prefix}t: i64 = 0;`);
+    for (let k = 0; k < 2 * n - 1; k++) {
+      const terms = column(k);
+      if (terms.length > 0) this.emit(`  ${prefix}t += <i64>(${terms.join(" + ")});`);
+      const shifted = this.powers.flatMap(([exponent, sign]) => {
+        const i = k - Math.floor(exponent / this.bits);
+        return i < 0 || i >= n ? [] : [`${sign < 0 ? "-" : "+"} (${prefix}q${i} << ${exponent % this.bits})`];
+      });
+      if (shifted.length > 0) this.emit(`  ${prefix}t = ${prefix}t ${shifted.join(" ")};`);
+      const limb = k < n ? `${prefix}q${k}` : `${prefix}${k - n}`;
+      this.emit(`  const ${limb} = ${prefix}t & ${this.mask};`, `  ${prefix}t >>= ${this.bits};`);
     }
     this.emit(`  const ${prefix}${n - 1} = ${prefix}t;`);
   }
@@ -118,20 +138,46 @@ class Field {
     this.emit("}");
   }
 
-  /** Elements c0 + c1·u with u² = −1, one behind the other */
+  /** Elements c0 + c1·u with u² = −1, one behind the other. Karatsuba's three products are kept as columns, in memory, and reduced after that. */
   quadraticExtension() {
-    const { name, size } = this;
-    this.emit("", `export function ${name}2Multiply(out: usize, a: usize, b: usize): void {`);
+    const { name, size, limbs } = this;
+    this.emit("", `function ${name}Wide(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
-    this.load("x", "a", size);
-    this.load("y", "b", size);
-    this.negate("n", "y");
-    const [ab, xn, ay, xb] = [this.product("a", "b"), this.product("x", "n"), this.product("a", "y"), this.product("x", "b")];
-    this.reduce("c", (k) => [...ab(k), ...xn(k)]);
-    this.reduce("e", (k) => [...ay(k), ...xb(k)]);
+    const column = this.product("a", "b");
+    for (const k of range(2 * limbs - 1)) this.emit(`  store<u64>(out, ${column(k).join(" + ")}, ${8 * k});`);
+    this.emit("}", "", `function ${name}Reduce(out: usize, wide: usize): void {`);
+    this.reduce("c", (k) => [`load<i64>(wide, ${8 * k})`], true);
     this.store("c");
-    this.store("e", size);
+    this.emit("}", "");
+    for (const scratch of ["LOW", "HIGH", "MIDDLE"]) this.emit(`const ${scratch}: usize = memory.data(${16 * limbs}, 16);`);
+    for (const scratch of ["LEFT", "RIGHT"]) this.emit(`const ${scratch}: usize = memory.data(${size}, 16);`);
+    // added to c0, which would be below zero otherwise
+    const last = BigInt(2 * limbs - 2);
+    const lift = range(2 * limbs).map((k) => {
+      const rest = (2n * this.prime ** 2n) >> (BigInt(this.bits) * BigInt(k));
+      return BigInt(k) < last ? rest & this.mask : BigInt(k) === last ? rest : 0n;
+    });
+    this.emit("/** 2p² */", `const LIFT: usize = memory.data<u64>([${lift.join(", ")}], 16);`);
+    this.emit("", `export function ${name}2Multiply(out: usize, a: usize, b: usize): void {`);
+    for (const [scratch, of] of [
+      ["LEFT", "a"],
+      ["RIGHT", "b"],
+    ]) {
+      for (const i of range(limbs)) {
+        this.emit(`  store<u32>(${scratch}, load<u32>(${of}, ${4 * i}) + load<u32>(${of}, ${size + 4 * i}), ${4 * i});`);
+      }
+    }
+    this.emit(`  ${name}Wide(MIDDLE, LEFT, RIGHT);`, `  ${name}Wide(LOW, a, b);`, `  ${name}Wide(HIGH, a + ${size}, b + ${size});`);
+    for (const i of range(limbs)) {
+      this.emit(
+        `  const l${i} = v128.load(LOW, ${16 * i});`,
+        `  const h${i} = v128.load(HIGH, ${16 * i});`,
+        `  v128.store(LOW, i64x2.add(i64x2.sub(l${i}, h${i}), v128.load(LIFT, ${16 * i})), ${16 * i});`,
+        `  v128.store(MIDDLE, i64x2.sub(v128.load(MIDDLE, ${16 * i}), i64x2.add(l${i}, h${i})), ${16 * i});`,
+      );
+    }
+    this.emit(`  ${name}Reduce(out, LOW);`, `  ${name}Reduce(out + ${size}, MIDDLE);`);
     this.emit("}", "", `export function ${name}2Square(out: usize, a: usize): void {`);
     this.load("a", "a");
     this.load("x", "a", size);
@@ -306,7 +352,13 @@ function bn254() {
 function p256() {
   const prime = (1n << 256n) - (1n << 224n) + (1n << 192n) + (1n << 96n) - 1n;
   const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-  const field = new Field({ name: "fq", prime, limbs: 9, bits: 29 });
+  const powers = [
+    [256, 1],
+    [224, -1],
+    [192, 1],
+    [96, 1],
+  ];
+  const field = new Field({ name: "fq", prime, limbs: 9, bits: 29, powers });
   field.multiplications();
   field.linear("Add", [1, 1]);
   field.linear("Subtract", [1, -1]);

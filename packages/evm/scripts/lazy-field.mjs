@@ -24,6 +24,77 @@ function inverse2(a, modulus) {
   return x;
 }
 
+/** The columns of a·b by Karatsuba's method on halves, in locals. @returns the terms of column k */
+function productColumns(field, a, b) {
+  const half = Math.ceil(field.limbs / 2);
+  const rest = field.limbs - half;
+  const columns = (left, right, n) => (k) => {
+    const terms = [];
+    for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i++) terms.push(`${left(i)} * ${right(k - i)}`);
+    return terms.join(" + ");
+  };
+  const squares = (left, doubled, n) => (k) => {
+    const terms = [];
+    for (let i = Math.max(0, k - n + 1); 2 * i <= k; i++)
+      terms.push(2 * i === k ? `${left(i)} * ${left(i)}` : `${doubled(i)} * ${left(k - i)}`);
+    return terms.join(" + ");
+  };
+  const isSquare = a === b;
+  const sum = (prefix, of) => {
+    for (const i of range(half)) field.emit(`  const ${prefix}${i} = ${of}${i}${i < rest ? ` + ${of}${i + half}` : ""};`);
+  };
+  sum("s", a);
+  if (isSquare) {
+    for (const i of range(field.limbs)) field.emit(`  const d${i} = ${a}${i} << 1;`);
+    for (const i of range(half)) field.emit(`  const e${i} = s${i} << 1;`);
+  } else sum("t", b);
+  const low = isSquare
+    ? squares(
+        (i) => `${a}${i}`,
+        (i) => `d${i}`,
+        half,
+      )
+    : columns(
+        (i) => `${a}${i}`,
+        (i) => `${b}${i}`,
+        half,
+      );
+  const high = isSquare
+    ? squares(
+        (i) => `${a}${i + half}`,
+        (i) => `d${i + half}`,
+        rest,
+      )
+    : columns(
+        (i) => `${a}${i + half}`,
+        (i) => `${b}${i + half}`,
+        rest,
+      );
+  const middle = isSquare
+    ? squares(
+        (i) => `s${i}`,
+        (i) => `e${i}`,
+        half,
+      )
+    : columns(
+        (i) => `s${i}`,
+        (i) => `t${i}`,
+        half,
+      );
+  for (const k of range(2 * half - 1)) {
+    field.emit(`  const low${k} = ${low(k)};`);
+    if (k < 2 * rest - 1) field.emit(`  const high${k} = ${high(k)};`);
+    field.emit(`  const middle${k} = ${middle(k)} - low${k}${k < 2 * rest - 1 ? ` - high${k}` : ""};`);
+  }
+  return (k) => {
+    const terms = [];
+    if (k < 2 * half - 1) terms.push(`low${k}`);
+    if (k >= half && k < 3 * half - 1) terms.push(`middle${k - half}`);
+    if (k >= 2 * half && k < 2 * field.limbs - 1) terms.push(`high${k - 2 * half}`);
+    return terms;
+  };
+}
+
 /** Multiples of p at hand for taking off what is too much. */
 const MULTIPLES = 64;
 
@@ -79,77 +150,6 @@ export class LazyField {
     for (let i = this.limbs; i < 4 * this.vectors; i += 2) this.emit(`  store<i64>(out, 0, ${4 * i});`);
   }
 
-  /** The columns of a·b by Karatsuba's method on halves, in locals. @returns the terms of column k */
-  productColumns(a, b) {
-    const half = Math.ceil(this.limbs / 2);
-    const rest = this.limbs - half;
-    const columns = (left, right, n) => (k) => {
-      const terms = [];
-      for (let i = Math.max(0, k - n + 1); i <= Math.min(k, n - 1); i++) terms.push(`${left(i)} * ${right(k - i)}`);
-      return terms.join(" + ");
-    };
-    const squares = (left, doubled, n) => (k) => {
-      const terms = [];
-      for (let i = Math.max(0, k - n + 1); 2 * i <= k; i++)
-        terms.push(2 * i === k ? `${left(i)} * ${left(i)}` : `${doubled(i)} * ${left(k - i)}`);
-      return terms.join(" + ");
-    };
-    const isSquare = a === b;
-    const sum = (prefix, of) => {
-      for (const i of range(half)) this.emit(`  const ${prefix}${i} = ${of}${i}${i < rest ? ` + ${of}${i + half}` : ""};`);
-    };
-    sum("s", a);
-    if (isSquare) {
-      for (const i of range(this.limbs)) this.emit(`  const d${i} = ${a}${i} << 1;`);
-      for (const i of range(half)) this.emit(`  const e${i} = s${i} << 1;`);
-    } else sum("t", b);
-    const low = isSquare
-      ? squares(
-          (i) => `${a}${i}`,
-          (i) => `d${i}`,
-          half,
-        )
-      : columns(
-          (i) => `${a}${i}`,
-          (i) => `${b}${i}`,
-          half,
-        );
-    const high = isSquare
-      ? squares(
-          (i) => `${a}${i + half}`,
-          (i) => `d${i + half}`,
-          rest,
-        )
-      : columns(
-          (i) => `${a}${i + half}`,
-          (i) => `${b}${i + half}`,
-          rest,
-        );
-    const middle = isSquare
-      ? squares(
-          (i) => `s${i}`,
-          (i) => `e${i}`,
-          half,
-        )
-      : columns(
-          (i) => `s${i}`,
-          (i) => `t${i}`,
-          half,
-        );
-    for (const k of range(2 * half - 1)) {
-      this.emit(`  const low${k} = ${low(k)};`);
-      if (k < 2 * rest - 1) this.emit(`  const high${k} = ${high(k)};`);
-      this.emit(`  const middle${k} = ${middle(k)} - low${k}${k < 2 * rest - 1 ? ` - high${k}` : ""};`);
-    }
-    return (k) => {
-      const terms = [];
-      if (k < 2 * half - 1) terms.push(`low${k}`);
-      if (k >= half && k < 3 * half - 1) terms.push(`middle${k - half}`);
-      if (k >= 2 * half && k < this.columns) terms.push(`high${k - 2 * half}`);
-      return terms;
-    };
-  }
-
   /** Montgomery reduction of columns; the result goes to `out` */
   reduceColumns(column) {
     const { limbs: n, bits, mask, factor, p } = this;
@@ -173,14 +173,14 @@ export class LazyField {
     this.emit("", `export function ${name}Multiply(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
-    this.reduceColumns(this.productColumns("a", "b"));
+    this.reduceColumns(productColumns(this, "a", "b"));
     this.emit("}", "", `export function ${name}Square(out: usize, a: usize): void {`);
     this.load("a", "a");
-    this.reduceColumns(this.productColumns("a", "a"));
+    this.reduceColumns(productColumns(this, "a", "a"));
     this.emit("}", "", "/** Columns of a·b, not reduced */", `export function ${name}Wide(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
-    storeWide(this.productColumns("a", "b"));
+    storeWide(productColumns(this, "a", "b"));
     this.emit("}", "", `export function ${name}Reduce(out: usize, wide: usize): void {`);
     this.reduceColumns((k) => [`load<i64>(wide, ${8 * k})`]);
     this.emit("}");
