@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { evmForkOfSuite, runStateTests } from "@rnode/conformance";
+import { evmForkOfSuite, runStateTests, traceStateTestCase } from "@rnode/conformance";
 import { bool, integerBetween, optionGroup, optionTable, text } from "@rnode/options";
 import { type Command, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 
 const MAX_JOBS = 256;
+const MAX_TRACES = 10_000;
 
 const table = optionTable({
   program: "rengine statetest",
@@ -16,16 +17,25 @@ const table = optionTable({
       fork: { parse: text, env: false, help: "Run only the cases of this fork, as the tests name it: Cancun." },
       json: { parse: bool, default: false, env: false, help: "Print the result as JSON." },
       jobs: { parse: integerBetween(1, MAX_JOBS), env: false, help: "Worker threads; default: one a processor." },
+      traces: {
+        parse: integerBetween(0, MAX_TRACES),
+        default: 1,
+        env: false,
+        help: "How many cases that fail are run again, with a trace of every step (EIP-3155) on standard error.",
+      },
     }),
   },
   positionals: { name: "PATH…", min: 1, max: Number.MAX_SAFE_INTEGER },
 });
 
-/** `rengine statetest`: failures, one a line, then `N passed, M failed`. No case at all is a failure. */
+/**
+ * `rengine statetest`: failures, one a line, then `N passed, M failed`. The first ones that fail are run again with a trace. No case at all is
+ * a failure.
+ */
 export const statetest: Command = async (args, env, io) => {
   const parsed = readArguments(table, args, env, io);
   if (parsed === undefined) return 0;
-  const { fork, json, jobs = availableParallelism() } = parsed.options.main;
+  const { fork, json, jobs = availableParallelism(), traces } = parsed.options.main;
   for (const path of parsed.positionals) if (!existsSync(path)) throw new CommandError(`${path}: no such file or folder`);
   if (fork !== undefined && evmForkOfSuite(fork) === undefined) throw new CommandError(`--fork: "${fork}" is no fork of the tests`);
   const report = await runStateTests(parsed.positionals, {
@@ -33,7 +43,8 @@ export const statetest: Command = async (args, env, io) => {
     jobs,
     onProgress: (done, total) => io.progress(`${done} of ${total}`),
   });
-  const { passed, failures, skipped } = report;
+  const { passed, failures, skipped, failedCases } = report;
+  for (const failed of failedCases.slice(0, traces)) for (const line of traceStateTestCase(failed)) io.err(line);
   if (json) io.out(JSON.stringify({ passed, failed: failures.length, failures, skipped }));
   else {
     for (const failure of failures) io.out(failure);
