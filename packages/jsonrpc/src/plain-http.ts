@@ -102,16 +102,19 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     readonly #onData = (part: Buffer): void => {
+      if (this.#size === 0 && this.#state !== "answering") {
+        this.#read(part);
+        return;
+      }
       this.#parts.push(part);
       this.#size += part.length;
       if (this.#state === "answering") {
         if (this.#size > MAX_WAITING_BYTES) this.#socket.pause();
-      } else if (this.#size >= this.#needed) this.#read();
+      } else if (this.#size >= this.#needed) this.#read(Buffer.concat(this.#parts, this.#size));
     };
 
     /** Answers the requests that are there, one after the other. */
-    #read(): void {
-      const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size);
+    #read(bytes: Buffer): void {
       let at = 0;
       let isReading = true;
       while (isReading && at < bytes.length) {
@@ -120,7 +123,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
         const headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
         const isWhole = headBytes >= HEAD_END.length;
         if (!isWhole && window.length < MAX_HEAD_BYTES) {
-          this.#wait("head", bytes.subarray(at), 0);
+          this.#wait("head", bytes, at, 0);
           return;
         }
         const head = isWhole ? this.#headOf(window.slice(0, headBytes)) : undefined;
@@ -130,14 +133,14 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
         }
         const end = at + headBytes + head.bodyBytes;
         if (end > bytes.length) {
-          this.#wait("body", bytes.subarray(at), end - at);
+          this.#wait("body", bytes, at, end - at);
           return;
         }
         isReading = this.#answer(bytes.toString("utf8", at + headBytes, end));
         at = end;
       }
-      if (isReading) this.#wait("idle", bytes.subarray(at), 0);
-      else this.#keep(bytes.subarray(at));
+      if (isReading) this.#wait("idle", bytes, at, 0);
+      else this.#keep(bytes, at);
     }
 
     /** @returns whether the next request may be read at once */
@@ -160,18 +163,19 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return this.#lastHead;
     }
 
-    #keep(rest: Buffer): void {
+    /** Of the bytes, what begins at `at` is not read yet. */
+    #keep(bytes: Buffer, at: number): void {
       this.#parts.length = 0;
-      this.#size = rest.length;
+      this.#size = bytes.length - at;
       this.#needed = 0;
-      if (rest.length > 0) this.#parts.push(rest);
+      if (at < bytes.length) this.#parts.push(bytes.subarray(at));
     }
 
-    #wait(state: "idle" | "head" | "body", rest: Buffer, needed: number): void {
+    #wait(state: "idle" | "head" | "body", bytes: Buffer, at: number, needed: number): void {
       // From a request's first byte on, its time runs.
       if (this.#state !== "head" && this.#state !== "body") this.#ticks = 0;
       this.#state = state;
-      this.#keep(rest);
+      this.#keep(bytes, at);
       this.#needed = needed;
       if (!this.#hasEnded) return;
       if (state === "idle") this.#socket.end();
@@ -180,8 +184,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     #readOn(): void {
       if (this.#socket.isPaused()) this.#socket.resume();
-      if (this.#size > 0) this.#read();
-      else this.#wait("idle", Buffer.alloc(0), 0);
+      this.#read(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size));
     }
 
     readonly #onDrain = (): void => {

@@ -110,40 +110,54 @@ export function mayHaveLogs(header: Header, { addresses, topics }: LogCriteria):
 }
 
 export function matchesLog(log: Log, { addresses, topics }: LogCriteria): boolean {
-  const isOneOf = (value: Uint8Array, wanted: readonly Uint8Array[] | undefined): boolean =>
-    wanted === undefined || wanted.some((candidate) => equalBytes(candidate, value));
   if (!isOneOf(log.address, addresses) || log.topics.length < topics.length) return false;
-  return topics.every((wanted, position) => isOneOf(log.topics[position]!, wanted));
+  for (let position = 0; position < topics.length; position++) {
+    if (!isOneOf(log.topics[position]!, topics[position])) return false;
+  }
+  return true;
+}
+
+function isOneOf(value: Uint8Array, wanted: readonly Uint8Array[] | undefined): boolean {
+  if (wanted === undefined) return true;
+  for (const candidate of wanted) if (equalBytes(candidate, value)) return true;
+  return false;
 }
 
 /** The matching logs of a block, in order. */
 export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed = false): JsonObject[] {
-  return matchingLogs(stored, criteria).map(({ log, place }) => logToJson(log, place, removed));
+  const found: JsonObject[] = [];
+  eachMatch(stored, criteria, (log, place) => found.push(logToJson(log, place(), removed)));
+  return found;
 }
 
 /** The same as JSON texts. PERF: they are kept with the log, which is most of the work of a query. */
 export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
-  return matchingLogs(stored, criteria).map(({ log, place }) => {
+  const found: string[] = [];
+  eachMatch(stored, criteria, (log, place) => {
     let known = texts.get(log);
-    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place)) }));
-    return known.text;
+    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place())) }));
+    found.push(known.text);
   });
+  return found;
 }
 const texts = new WeakMap<Log, { readonly stored: StoredBlock; readonly text: string }>();
 
-function matchingLogs(stored: StoredBlock, criteria: LogCriteria): { log: Log; place: LogPlace }[] {
-  if (!mayHaveLogs(stored.block.header, criteria)) return [];
-  const block = placeOf(stored);
-  const found: { log: Log; place: LogPlace }[] = [];
+/** @param visit told where the log is when it asks: a transaction has to be hashed for it */
+function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void): void {
+  if (!mayHaveLogs(stored.block.header, criteria)) return;
   let logIndex = 0;
-  stored.receipts.forEach((receipt, transactionIndex) => {
-    for (const log of receipt.logs) {
-      if (matchesLog(log, criteria)) {
-        const transactionHash = hashTransaction(stored.block.transactions[transactionIndex]!);
-        found.push({ log, place: { block, transactionHash, transactionIndex, logIndex } });
-      }
+  let transactionIndex = 0;
+  const place = (): LogPlace => ({
+    block: placeOf(stored),
+    transactionHash: hashTransaction(stored.block.transactions[transactionIndex]!),
+    transactionIndex,
+    logIndex,
+  });
+  for (const { logs } of stored.receipts) {
+    for (const log of logs) {
+      if (matchesLog(log, criteria)) visit(log, place);
       logIndex++;
     }
-  });
-  return found;
+    transactionIndex++;
+  }
 }
