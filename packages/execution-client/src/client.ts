@@ -31,12 +31,12 @@ import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
+import { feeCapWeiOf } from "./pool/submission.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
 
 const MIB = 1024 * 1024;
-const WEI_PER_GWEI = 10n ** 9n;
 /** Requests of the rollup node hold whole blocks. */
 const ENGINE_MAX_REQUEST_BYTES = 128 * MIB;
 
@@ -112,10 +112,11 @@ async function start(
     closers.push(() => forwarder.close());
     void forwarder.probe();
   }
-  const journal = txpool.journal === "" || txpool.nolocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
+  const journal =
+    txpool.journal === "" || txpool.nolocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
     {
-      feeCapWei: BigInt(Math.round(rpc.txfeecap * 1e9)) * WEI_PER_GWEI,
+      feeCapWei: feeCapWeiOf(rpc.txfeecap),
       hasNoLocals: txpool.nolocals,
       limits: {
         maxSlots: txpool.globalSlots,

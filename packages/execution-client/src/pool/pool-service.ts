@@ -1,14 +1,15 @@
 import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/chain";
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
-import { decodeTransaction, hashTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
-import { type AddResult, effectiveTip, feeCap, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { hashTransaction } from "@rnode/protocol";
+import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import type { Profile } from "../profile/profile.ts";
 import { checkConditional, type TransactionConditional } from "./conditional.ts";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
 import { pooledTransaction } from "./pooled-transaction.ts";
+import { readSubmission } from "./submission.ts";
 
 /** Sends raw transactions to the sequencer. */
 export interface Forwarder {
@@ -118,10 +119,11 @@ export class PoolService {
    * Takes a raw transaction from a user: forwards it where there is a sequencer, else adds it.
    *
    * @param conditional when it may be included; already checked against the head
+   * @param knownSender when another process has checked the signature
    * @throws {RpcError}
    */
-  async submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array> {
-    const pooled = this.#read(raw);
+  async submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array> {
+    const pooled = this.#read(raw, knownSender);
     const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
       const result = this.#add(pooled);
@@ -157,36 +159,9 @@ export class PoolService {
   }
 
   /** @throws {RpcError} */
-  #read(raw: Uint8Array): PooledTransaction {
+  #read(raw: Uint8Array, knownSender?: Uint8Array): PooledTransaction {
     const { profile, nowSec } = this.#dependencies;
-    const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
-      const { code, message, data } = profile.errors.submission(fault);
-      return new RpcError(code, message, data);
-    };
-    if (raw.length === 0) throw refuse({ kind: "empty" });
-    if (raw[0] === 0x7e || raw[0] === 0x03) throw refuse({ kind: "type-not-supported" });
-    let transaction: SignedTransaction;
-    try {
-      const decoded = decodeTransaction(raw);
-      if (decoded.type === 0x7e) throw refuse({ kind: "type-not-supported" });
-      transaction = decoded;
-    } catch (error) {
-      if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
-      if (isCodedError(error)) throw refuse({ kind: "undecodable", reason: error.message });
-      throw error;
-    }
-    if (transaction.type === 0x00 && transaction.chainId === undefined && !profile.rpc.acceptsUnprotected)
-      throw refuse({ kind: "unprotected" });
-    const { feeCapWei } = this.#options;
-    const feeWei = feeCap(transaction) * transaction.gasLimit;
-    if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
-    let sender: Uint8Array;
-    try {
-      sender = recoverSender(transaction);
-    } catch (error) {
-      if (isCodedError(error, "tx/")) throw refuse({ kind: "bad-signature" });
-      throw error;
-    }
+    const { transaction, sender } = readSubmission(raw, profile, this.#options.feeCapWei, knownSender);
     const isLocal = !(this.#options.hasNoLocals ?? false);
     return pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() });
   }

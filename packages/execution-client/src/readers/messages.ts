@@ -2,6 +2,7 @@ import type { HeadNotice } from "@rnode/chain";
 import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
+import type { TransactionConditional } from "../pool/conditional.ts";
 
 /** What a reader needs to know once. */
 export interface ReaderStart {
@@ -30,6 +31,14 @@ interface Answer {
   readonly id: number;
   readonly text: string;
 }
+/** A transaction for the pool; its signature has been checked. Answered as a call is. */
+export interface Submit {
+  readonly kind: "submit";
+  readonly id: number;
+  readonly raw: Uint8Array;
+  readonly sender: Uint8Array;
+  readonly conditional: TransactionConditional | undefined;
+}
 interface MetricsAnswer {
   readonly kind: "metrics";
   readonly values: readonly object[];
@@ -50,6 +59,7 @@ export type MessageToWriter =
   | { readonly kind: "failed"; readonly reason: string }
   /** @param reader whose filter it is about; undefined: for the writer */
   | (Call & { readonly reader?: number | undefined })
+  | Submit
   | Answer
   | MetricsAnswer
   /** whether somebody here waits for pending transactions */

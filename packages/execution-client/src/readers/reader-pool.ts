@@ -6,7 +6,7 @@ import type { RpcErrorBody } from "@rnode/jsonrpc";
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import type { PooledTransaction } from "@rnode/txpool";
 import { CommandError } from "../commands/command-error.ts";
-import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart } from "./messages.ts";
+import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, type Submit } from "./messages.ts";
 import { errorAnswer } from "./routing.ts";
 
 export interface ReaderPoolOptions {
@@ -24,6 +24,8 @@ export interface ReaderPoolOptions {
 export interface ReaderPoolDependencies {
   /** A JSON-RPC request of a reader that belongs to the writer. Never fails. */
   readonly answer: (text: string) => Promise<string>;
+  /** A transaction whose signature a reader has checked. @returns an answer, likewise */
+  readonly submit: (transaction: Submit) => Promise<string>;
   readonly pending: { onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void };
   /** a filter was in a reader that is gone */
   readonly filterNotFound: RpcErrorBody;
@@ -223,6 +225,11 @@ export class ReaderPool {
         const relay = place.relays.get(message.id);
         place.relays.delete(message.id);
         if (relay !== undefined) this.#places[relay.from]?.outbox?.push({ kind: "answer", id: relay.id, text: message.text });
+        return;
+      }
+      case "submit": {
+        const { outbox } = place;
+        void this.#dependencies.submit(message).then((text) => outbox?.push({ kind: "answer", id: message.id, text }));
         return;
       }
       case "call":

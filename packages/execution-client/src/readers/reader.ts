@@ -2,9 +2,10 @@ import { openChainReader } from "@rnode/chain";
 import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { openExistingDatabase } from "../commands/database.ts";
-import { createRpcServices } from "../methods/create-services.ts";
+import { createRpcServices, profileOf } from "../methods/create-services.ts";
 import { ethLogMethods } from "../methods/eth-logs.ts";
 import type { RpcServices } from "../methods/services.ts";
+import { feeCapWeiOf } from "../pool/submission.ts";
 import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { routeMethods } from "./routing.ts";
@@ -24,7 +25,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const metrics = options.metrics.enabled ? createMetrics({ prefix: "rengine_", labels }) : undefined;
   const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
   const chainView = openChainReader(store, config);
-  const link = new WriterLink(outbox);
+  const link = new WriterLink(outbox, profileOf(options), feeCapWeiOf(options.rpc.txfeecap));
   const services = createRpcServices(options, {
     store,
     chainView,

@@ -1,8 +1,10 @@
 import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { hexToBytes } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { PoolAccess } from "../methods/services.ts";
-import { conditionalToJson, type TransactionConditional } from "../pool/conditional.ts";
+import type { TransactionConditional } from "../pool/conditional.ts";
+import { readSubmission } from "../pool/submission.ts";
+import type { Profile } from "../profile/profile.ts";
 import type { PendingFeed } from "../rpc/subscriptions.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
 import { type Elsewhere, resultOf } from "./routing.ts";
@@ -15,23 +17,21 @@ const LIMIT_EXCEEDED = -32005;
 /** A reader's way to the writing process, and over it to other readers. */
 export class WriterLink implements Elsewhere, PendingFeed {
   readonly #outbox: Outbox<MessageToWriter>;
+  readonly #profile: Profile;
+  readonly #feeCapWei: bigint;
   readonly #waiting = new Map<number, (text: string) => void>();
   readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
   #nextId = 0;
 
-  constructor(outbox: Outbox<MessageToWriter>) {
+  /** @param feeCapWei most that the gas of a transaction may cost; 0: no cap */
+  constructor(outbox: Outbox<MessageToWriter>, profile: Profile, feeCapWei: bigint) {
     this.#outbox = outbox;
+    this.#profile = profile;
+    this.#feeCapWei = feeCapWei;
   }
 
   ask(text: string, reader?: number): Promise<string> {
-    if (this.#waiting.size >= MAX_WAITING) {
-      return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));
-    }
-    return new Promise((resolve) => {
-      const id = this.#nextId++;
-      this.#waiting.set(id, resolve);
-      this.#outbox.push({ kind: "call", id, text, reader });
-    });
+    return this.#request((id) => ({ kind: "call", id, text, reader }));
   }
 
   onAnswer(id: number, text: string): void {
@@ -64,13 +64,22 @@ export class WriterLink implements Elsewhere, PendingFeed {
     };
   }
 
-  /** @throws {RpcError} in the writer's words */
+  /** @throws {RpcError} */
   async #submit(raw: Uint8Array, conditional: TransactionConditional | undefined): Promise<Uint8Array> {
-    const [method, params] =
-      conditional === undefined
-        ? ["eth_sendRawTransaction", [bytesToHex(raw)]]
-        : ["eth_sendRawTransactionConditional", [bytesToHex(raw), conditionalToJson(conditional)]];
-    const answer = await this.ask(JSON.stringify({ jsonrpc: "2.0", id: 0, method, params }));
+    const { sender } = readSubmission(raw, this.#profile, this.#feeCapWei); // what is wrong with it the writer need not know
+    const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
     return hexToBytes(JSON.parse(resultOf(answer).text) as string);
+  }
+
+  /** @throws {RpcError} too many wait already */
+  #request(message: (id: number) => MessageToWriter): Promise<string> {
+    if (this.#waiting.size >= MAX_WAITING) {
+      return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));
+    }
+    return new Promise((resolve) => {
+      const id = this.#nextId++;
+      this.#waiting.set(id, resolve);
+      this.#outbox.push(message(id));
+    });
   }
 }

@@ -1,0 +1,53 @@
+import { RpcError } from "@rnode/jsonrpc";
+import { isCodedError } from "@rnode/primitives";
+import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { feeCap } from "@rnode/txpool";
+import type { Profile } from "../profile/profile.ts";
+
+/** A transaction as a user sent it, read. */
+export interface Submission {
+  readonly transaction: SignedTransaction;
+  readonly sender: Uint8Array;
+}
+
+const WEI_PER_GWEI = 10n ** 9n;
+
+/** @param ether `--rpc.txfeecap` */
+export const feeCapWeiOf = (ether: number): bigint => BigInt(Math.round(ether * 1e9)) * WEI_PER_GWEI;
+
+/**
+ * Reads a raw transaction and checks what can be checked without the pool.
+ *
+ * @param feeCapWei most that its gas may cost; 0: no cap
+ * @param knownSender when the signature has been checked. PERF: recovering it is most of the work
+ * @throws {RpcError} in the profile's words
+ */
+export function readSubmission(raw: Uint8Array, profile: Profile, feeCapWei: bigint, knownSender?: Uint8Array): Submission {
+  const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
+    const { code, message, data } = profile.errors.submission(fault);
+    return new RpcError(code, message, data);
+  };
+  if (raw.length === 0) throw refuse({ kind: "empty" });
+  if (raw[0] === 0x7e || raw[0] === 0x03) throw refuse({ kind: "type-not-supported" });
+  let transaction: SignedTransaction;
+  try {
+    const decoded = decodeTransaction(raw);
+    if (decoded.type === 0x7e) throw refuse({ kind: "type-not-supported" });
+    transaction = decoded;
+  } catch (error) {
+    if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
+    if (isCodedError(error)) throw refuse({ kind: "undecodable", reason: error.message });
+    throw error;
+  }
+  if (transaction.type === 0x00 && transaction.chainId === undefined && !profile.rpc.acceptsUnprotected)
+    throw refuse({ kind: "unprotected" });
+  const feeWei = feeCap(transaction) * transaction.gasLimit;
+  if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
+  if (knownSender !== undefined) return { transaction, sender: knownSender };
+  try {
+    return { transaction, sender: recoverSender(transaction) };
+  } catch (error) {
+    if (isCodedError(error, "tx/")) throw refuse({ kind: "bad-signature" });
+    throw error;
+  }
+}
