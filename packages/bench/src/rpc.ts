@@ -1,3 +1,4 @@
+import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { contract, loadContracts, rpcCall } from "@rnode/devnet";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rnode/primitives";
@@ -12,7 +13,9 @@ const CHAIN_ID = 901;
 const SENDERS = 100;
 const GAS_LIMIT = 60_000_000n;
 const BATCH = 100;
-const PROBE_MS = 300;
+/** A server's code is compiled while it is used. */
+const WARM_UP_MS = 2000;
+const WARM_UP_CONNECTIONS = 16;
 
 interface Scenario {
   readonly name: string;
@@ -79,6 +82,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || new RegExp(values.only).test(name));
     const rows: Row[] = [];
     for (const scenario of chosen) {
+      for (const target of targets) await warmUp(target, scenario);
       for (const connections of values.connections.split(",").map(Number)) {
         const measured = await measure(targets, scenario, { connections, durationMs: seconds * 1000, rounds, chain });
         rows.push(...measured);
@@ -242,7 +246,6 @@ async function measure(
       const requests = (transactions ?? (await scenario.bodies!(target))).map(httpRequest);
       let at = 0;
       const next = (): Buffer | undefined => (transactions === undefined ? requests[at++ % requests.length] : requests[at++]);
-      if (transactions === undefined && round === 0) await runLoad({ port: target.port, connections, next, durationMs: PROBE_MS });
       const before = treeCpuSec(target.pid);
       const result = await runLoad({
         port: target.port,
@@ -279,6 +282,19 @@ function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+async function warmUp(target: RpcTarget, scenario: Scenario): Promise<void> {
+  const bodies = (await scenario.bodies?.(target)) ?? [];
+  if (bodies.length === 0) return; // transactions are few: the first round is cold for both
+  const requests = bodies.map(httpRequest);
+  let at = 0;
+  await runLoad({
+    port: target.port,
+    connections: WARM_UP_CONNECTIONS,
+    next: () => requests[at++ % requests.length],
+    durationMs: WARM_UP_MS,
+  });
 }
 
 /** The same for every target. They are signed beforehand: what is measured is the server's work. */
@@ -331,5 +347,6 @@ function report(rows: readonly Row[]): string {
   const own = rows.filter(({ target }) => target === "rengine");
   const sameAs = (row: Row): Row[] =>
     rows.filter(({ scenario, connections }) => scenario === row.scenario && connections === row.connections);
-  return [...rows.map(describe), "", ...own.flatMap((row) => ratioOf(sameAs(row)))].join("\n");
+  const load = loadavg().map((value) => value.toFixed(1));
+  return [...rows.map(describe), "", ...own.flatMap((row) => ratioOf(sameAs(row))), "", `load ${load.join(", ")}`].join("\n");
 }
