@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes, privateKeyToAddress, uint64ToBytes, ZERO_HASH } from "@rnode/primitives";
 import {
   type ChainConfig,
@@ -89,13 +90,13 @@ export interface DevChain {
 
 export function openDevChain(
   fork: OpFork = "jovian",
-  given: { folder?: string; options?: ChainOptions; genesis?: Genesis; config?: ChainConfig } = {},
+  given: { folder?: string; options?: ChainOptions; genesis?: Genesis; config?: ChainConfig; metrics?: MetricFactory } = {},
 ): DevChain {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), "rnode-chain-"));
   const store = openChainStore(folder, { sync: "interval" });
   const config = given.config ?? devConfig(fork);
   initGenesis(store, genesisBlock(given.genesis ?? devGenesis(fork), config));
-  const chain = openChain({ store, config, nowMs: () => 0 }, given.options);
+  const chain = openChain({ store, config, nowMs: () => 0, ...(given.metrics && { metrics: given.metrics }) }, given.options);
   const remove = async (): Promise<void> => {
     await chain.close();
     rmSync(folder, { recursive: true, force: true });

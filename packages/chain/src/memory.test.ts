@@ -1,0 +1,116 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { createMetrics, type Metrics } from "@rnode/observe";
+import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import type { BlockTreeLimits } from "./block-tree.ts";
+import { LeftBlocks } from "./left-blocks.ts";
+import { attributesDeposit, build, type DevChain, forkchoice, openDevChain } from "./testing/dev-chain.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+const MIB = 1024 * 1024;
+const TRANSACTIONS = 150;
+
+function usedBytes(): number {
+  collectGarbage();
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}
+
+let opened: DevChain | undefined;
+afterEach(async () => {
+  await opened?.remove();
+  opened = undefined;
+});
+
+function open(tree: Partial<BlockTreeLimits>): { dev: DevChain; metrics: Metrics } {
+  const metrics = createMetrics({ prefix: "test_" });
+  opened = openDevChain("jovian", { options: { tree, codeCacheBytes: 4 * MIB }, metrics });
+  return { dev: opened, metrics };
+}
+
+async function gauge(metrics: Metrics, name: string): Promise<number> {
+  const { body } = await metrics.expose();
+  return Number(new RegExp(`^test_${name} (\\S+)$`, "m").exec(body)![1]);
+}
+
+let seed = 0;
+
+/** A block of deposits to accounts that nobody has seen before. */
+function produceFresh(dev: DevChain): Block {
+  const deposits = Array.from({ length: TRANSACTIONS }, (_, i) => {
+    const id = keccak256(concatBytes(uint64ToBytes(++seed), uint64ToBytes(i)));
+    return encodeTransaction({
+      ...attributesDeposit(1),
+      sourceHash: id,
+      from: id.subarray(12),
+      to: id.subarray(0, 20),
+      mint: 5n,
+      value: 3n,
+    });
+  });
+  const payload = build(dev, seed, { transactions: [encodeTransaction(attributesDeposit(seed)), ...deposits] });
+  const block = decodeBlock(encodeBlock(payload.block)); // as it comes over the Engine API
+  dev.chain.newPayload(block, payload.hash);
+  dev.chain.forkchoiceUpdated(forkchoice(payload.hash), undefined, 3);
+  expect(dev.chain.head().hash).toBe(bytesToHex(payload.hash));
+  return block;
+}
+
+describe("memory of a chain", () => {
+  it("does not grow with a long run of new accounts", { timeout: 120_000 }, async () => {
+    const { dev, metrics } = open({ maxStoredBytes: 3 * MIB });
+    for (let i = 0; i < 20; i++) produceFresh(dev);
+    const before = usedBytes();
+    const engines = await gauge(metrics, "memory_chain_engines_bytes");
+    for (let i = 0; i < 50; i++) produceFresh(dev);
+    const grownBytes = usedBytes() - before;
+    expect(grownBytes).toBeLessThan(8 * MIB); // 50 blocks take 35
+    expect(await gauge(metrics, "memory_executed_blocks_bytes")).toBeLessThan(4 * MIB);
+    expect(await gauge(metrics, "memory_chain_engines_bytes")).toBe(engines);
+  });
+
+  it("is counted as what it is, within a half", { timeout: 60_000 }, async () => {
+    const { dev, metrics } = open({ maxStoredBytes: 1000 * MIB });
+    for (let i = 0; i < 5; i++) produceFresh(dev);
+    const [before, countedBefore] = [usedBytes(), await gauge(metrics, "memory_executed_blocks_bytes")];
+    for (let i = 0; i < 20; i++) produceFresh(dev);
+    const counted = (await gauge(metrics, "memory_executed_blocks_bytes")) - countedBefore;
+    const used = usedBytes() - before;
+    expect(counted / used).toBeGreaterThan(0.5);
+    expect(counted / used).toBeLessThan(1.5);
+  });
+
+  it("keeps what is not stored yet, whatever it takes", async () => {
+    const { dev } = open({ maxStoredBytes: MIB });
+    const start = dev.chain.head();
+    const blocks = Array.from({ length: 12 }, () => produceFresh(dev));
+    const parent = hexToBytes(start.hash);
+    dev.chain.forkchoiceUpdated(forkchoice(parent), undefined, 3); // back to the genesis: all of them left
+    for (const block of blocks) {
+      const hash = hashHeader(block.header);
+      expect(dev.chain.newPayload(block, hash).status).toBe("VALID");
+    }
+    const last = hashHeader(blocks.at(-1)!.header);
+    expect(dev.chain.forkchoiceUpdated(forkchoice(last), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
+    expect(dev.chain.head().number).toBe(12);
+  });
+});
+
+describe("LeftBlocks", () => {
+  it("forgets the oldest beyond its bytes", () => {
+    const left = new LeftBlocks();
+    const header = { number: 1 } as Block["header"];
+    for (let i = 0; i < 100; i++) {
+      const transactions = [{ ...attributesDeposit(i), data: new Uint8Array(MIB) }];
+      left.add(`0x${i}`, { header, transactions, ommers: [] });
+    }
+    expect(left.bytes).toBeLessThanOrEqual(64 * MIB);
+    expect(left.bytes).toBeGreaterThan(60 * MIB);
+    expect(left.get("0x0")).toBeUndefined();
+    expect(left.get("0x99")).toBeDefined();
+  });
+});
