@@ -47,7 +47,8 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
   const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
-  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse };
+  const maxBytes = rpc.maxResponseSize * MIB;
+  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
   engine.warmUp(); // compiled code is shared by all engines of the process
   const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs, codeCacheBytes: sizes.callCode };
@@ -62,7 +63,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
     calls,
     simulations: new SimulateService(backend, engine, callLimits),
     traces: new TraceService(backend, calls, {
-      limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes: rpc.maxResponseSize * MIB },
+      limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes },
       create2DeployerCode: create2DeployerCodeFrom(options.chain.upgradesDir),
       codeCacheBytes: sizes.callCode,
     }),

@@ -30,7 +30,7 @@ function callError(fault: CallFault): RpcErrorBody {
         `max priority fee per gas higher than max fee per gas: address ${fault.address}, maxPriorityFeePerGas: ${fault.tipWei}, maxFeePerGas: ${fault.maxFeeWei}`,
       );
     case "timeout":
-      return failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`);
+      return { ...failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
     case "both-fee-models":
       return failed("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }
@@ -69,6 +69,10 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
       return failed(`query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
     case "too-many-logs":
       return failed(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
+    case "too-large":
+      return failed(
+        `query exceeds max response size ${fault.limitBytes} bytes, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
+      );
     case "hash-and-range":
       return { code: INVALID_PARAMS, message: "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other" };
   }
@@ -153,7 +157,8 @@ const errors: ErrorTable = {
     refusal.kind === "too-costly"
       ? { code: -32005, message: `conditional cost, ${refusal.cost}, exceeded max: ${refusal.limit}` }
       : { code: -32003, message: `failed conditional check: ${refusal.fault.replaceAll("-", " ")}` },
-  unsupportedTracer: (name) => failed(`unknown tracer ${name}: only built-in tracers are supported`),
+  unsupportedTracer: (name, native) =>
+    failed(`unknown tracer ${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
   genesisNotTraceable: failed("genesis is not traceable"),
   invalidTracerConfig: (detail) => failed(`invalid tracer config: ${detail}`),
   attributes: (fault, reason) =>

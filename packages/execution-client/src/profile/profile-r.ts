@@ -50,7 +50,7 @@ function callError(fault: CallFault): RpcErrorBody {
     case "tip-above-fee-cap":
       return rejected("max priority fee per gas higher than max fee per gas");
     case "timeout":
-      return invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`);
+      return { ...invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
     case "both-fee-models":
       return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }
@@ -84,6 +84,10 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
       );
     case "too-many-logs":
       return invalidParams(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
+    case "too-large":
+      return invalidParams(
+        `query exceeds max response size ${fault.limitBytes} bytes, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
+      );
     case "hash-and-range":
       return invalidParams("cannot specify both blockHash and fromBlock/toBlock, choose one or the other");
   }
@@ -151,7 +155,10 @@ const errors: ErrorTable = {
     if (refusal.fault === "storage-value-mismatch") return invalidParams("storage value mismatch");
     return invalidParams("invalid conditional parameters");
   },
-  unsupportedTracer: () => body(INTERNAL_ERROR, "unsupported tracer"),
+  unsupportedTracer: (name, native) => ({
+    ...body(INTERNAL_ERROR, "unsupported tracer"),
+    data: `${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`,
+  }),
   genesisNotTraceable: invalidInput("genesis is not traceable"),
   invalidTracerConfig: () => invalidParams("invalid tracer config"),
   attributes: (fault, reason) => {

@@ -34,6 +34,8 @@ export type LogQueryFault =
   | { readonly kind: "beyond-head"; readonly head: number }
   | { readonly kind: "too-many-blocks"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "too-many-logs"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
+  /** the answer would be */
+  | { readonly kind: "too-large"; readonly limitBytes: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "hash-and-range" };
 
 export type FeeHistoryFault =
@@ -61,7 +63,7 @@ export interface ErrorTable {
   readonly filterNotFound: RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
-  readonly unsupportedTracer: (name: string) => RpcErrorBody;
+  readonly unsupportedTracer: (name: string, native: readonly string[]) => RpcErrorBody;
   readonly genesisNotTraceable: RpcErrorBody;
   readonly invalidTracerConfig: (detail: string) => RpcErrorBody;
   readonly attributes: (fault: AttributesFault, reason: string) => RpcErrorBody;

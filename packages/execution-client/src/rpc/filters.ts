@@ -74,7 +74,7 @@ export class FilterRegistry {
   }
 
   /** All logs of a log filter. @throws {RpcError} filter not found */
-  logs(id: string): JsonText {
+  logs(id: string): JsonText | Promise<JsonText> {
     const { filter } = this.#polled(id);
     if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
     return queryLogs(this.#backend, filter.filter, this.#limits);

@@ -15,6 +15,11 @@ import type { TraceContext, TraceOutcome, TransactionTracer } from "./transactio
 /** Makes the tracer of one transaction. */
 export type TracerFactory = (rules: BlockRules) => TransactionTracer;
 
+export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
+const MAX_SHOWN_NAME = 60;
+/** A tracer that is no name may be a whole program. */
+const shortened = (name: string): string => (name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME - 1)}…` : name);
+
 const callConfig = objectShape({}, { onlyTopCall: booleanShape, withLog: booleanShape });
 const prestateConfig = objectShape({}, { diffMode: booleanShape, disableCode: booleanShape, disableStorage: booleanShape });
 const flatConfig = objectShape({}, { convertParityErrors: booleanShape, includePrecompiles: booleanShape });
@@ -39,7 +44,7 @@ export function tracerFactory(profile: Profile, request: TraceRequest): TracerFa
 function namedFactory(profile: Profile, name: string, config: unknown): TracerFactory {
   const dialect = profile.traces;
   const read = <T>(shape: Shape<T>): T => readConfig(profile, shape, config);
-  switch (name) {
+  switch (name as (typeof NATIVE_TRACERS)[number]) {
     case "callTracer": {
       const own = flags(read(callConfig));
       return () => new CallTracer(own, dialect);
@@ -62,7 +67,7 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
       return (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)]));
     }
     default:
-      throw rpcError(profile.errors.unsupportedTracer(name));
+      throw rpcError(profile.errors.unsupportedTracer(shortened(name), NATIVE_TRACERS));
   }
 }
 
