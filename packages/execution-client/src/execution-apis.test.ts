@@ -18,6 +18,7 @@ if (folder === undefined)
 else if (!existsSync(join(folder, "src"))) throw new Error(`RNODE_EXECUTION_APIS: ${folder} has no src folder`);
 
 const account = privateKeyToAccount(RICH_KEY);
+const authority = privateKeyToAccount(`0x${"d4".repeat(32)}`);
 const OTHER = "0x00000000000000000000000000000000000000aa";
 const ZERO = `0x${"00".repeat(32)}`;
 
@@ -78,9 +79,8 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     const accessList = [{ address: counter, storageKeys: [ZERO] }];
     const listed = await send({ type: "eip2930", gasPrice: 2_000_000_000n, to: counter, accessList });
     const market = await send({ type: "eip1559", ...fees, to: counter });
-    const authorization = await account.signAuthorization({ chainId: CHAIN_ID, address: OTHER, nonce: nonce + 1 });
+    const authorization = await authority.signAuthorization({ chainId: CHAIN_ID, address: OTHER, nonce: 0 });
     const delegating = await send({ type: "eip7702", ...fees, to: OTHER, authorizationList: [authorization] });
-    nonce++; // the authorization's
     const built = await node.buildBlock({ transactions: [toHex(encodeTransaction(deposit({ to: RECIPIENT })))] });
     blockHash = built.hash;
     const pending = await send({ type: "eip1559", ...fees, to: OTHER });

@@ -1,8 +1,6 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { foundryBinary } from "./foundry.ts";
 
 export interface Anvil {
   readonly rpc: RpcClient;
@@ -10,17 +8,7 @@ export interface Anvil {
 }
 
 /** Path of the program of this platform; undefined where there is none. */
-export function anvilBinary(): string | undefined {
-  const require = createRequire(createRequire(import.meta.url).resolve("@foundry-rs/anvil/package.json"));
-  const arch = process.arch === "x64" ? "amd64" : process.arch;
-  try {
-    const folder = dirname(require.resolve(`@foundry-rs/anvil-${process.platform}-${arch}/package.json`));
-    const binary = join(folder, "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
-    return existsSync(binary) ? binary : undefined;
-  } catch {
-    return undefined;
-  }
-}
+export const anvilBinary = (): string | undefined => foundryBinary("anvil");
 
 /** A chain that mines one block a transaction. @param binary of `anvilBinary` */
 export async function startAnvil(binary: string, args: readonly string[]): Promise<Anvil> {
