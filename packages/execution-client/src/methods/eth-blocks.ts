@@ -1,7 +1,7 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
 import { booleanShape, countShape, hashShape, JsonText, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { encodeTransaction } from "@rnode/protocol";
+import { encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { blockToJson, headerToJson } from "../json/block-json.ts";
 import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
@@ -35,9 +35,10 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
   const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
-  const block = (selector: BlockSelector, full: boolean | undefined): JsonText | null => {
+  const block = (selector: BlockSelector, full: boolean | undefined): JsonText | JsonObject | null => {
     const stored = blockWithBody(backend, selector);
     if (stored === undefined) return null;
+    if (selector.kind === "tag" && selector.tag === "pending") return asPending(selector, blockJson(stored, full));
     const known = texts[full ? "full" : "hashes"];
     let text = known.get(stored);
     if (text === undefined) known.set(stored, (text = new JsonText(JSON.stringify(blockJson(stored, full)))));
@@ -66,10 +67,17 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
     const found = chain.bodyOf(selector);
     return found === undefined ? null : toQuantity(found.block.ommers.length);
   };
-  const uncle = (selector: BlockSelector): null => {
-    chain.headerOf(selector);
-    return null; // no chain this client follows beyond its tests has uncles
+  const uncle = (selector: BlockSelector, index: number): JsonObject | null => {
+    const header = chain.bodyOf(selector)?.block.ommers[index];
+    if (header === undefined) return null;
+    const size = encodeBlock({ header, transactions: [], ommers: [], withdrawals: undefined }).length;
+    return { ...headerToJson(header, hashHeader(header)), size: toQuantity(size), uncles: [] };
   };
+  /** In the profile that shows the pending block as one that is not there yet. */
+  const asPending = (selector: BlockSelector, json: JsonObject): JsonObject =>
+    profile.block.pendingHasNoIdentity && selector.kind === "tag" && selector.tag === "pending"
+      ? { ...json, hash: null, nonce: null, miner: null }
+      : json;
 
   return {
     eth_chainId: method({
@@ -114,7 +122,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
         const at = chain.headerOf(selector);
-        return at === undefined ? null : headerToJson(at.header, at.hash);
+        return at === undefined ? null : asPending(selector, headerToJson(at.header, at.hash));
       },
     }),
     eth_getHeaderByHash: method({
@@ -146,14 +154,14 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       handler: ([hash]) => uncleCount(hashSelector(hash)),
     }),
     eth_getUncleByBlockNumberAndIndex: method({
-      result: results.block,
+      result: results.uncle,
       params: [param("block", blockNumberShape), param("index", countShape)],
-      handler: ([selector]) => uncle(selector),
+      handler: ([selector, index]) => uncle(selector, index),
     }),
     eth_getUncleByBlockHashAndIndex: method({
-      result: results.block,
+      result: results.uncle,
       params: [param("hash", hashShape), param("index", countShape)],
-      handler: ([hash]) => uncle(hashSelector(hash)),
+      handler: ([hash, index]) => uncle(hashSelector(hash), index),
     }),
     eth_getTransactionByHash: method({
       result: results.transaction,

@@ -122,16 +122,17 @@ export const RECEIPT = object(
   },
 );
 
+/** null: of a pending block, in the profile that shows it so */
 const HEADER_FIELDS = {
   number: QUANTITY,
-  hash: HASH,
+  hash: nullable(HASH),
   parentHash: HASH,
-  nonce: NONCE,
+  nonce: nullable(NONCE),
   mixHash: HASH,
   sha3Uncles: HASH,
   logsBloom: BLOOM,
   stateRoot: HASH,
-  miner: ADDRESS,
+  miner: nullable(ADDRESS),
   difficulty: QUANTITY,
   extraData: DATA,
   gasLimit: QUANTITY,
@@ -224,6 +225,10 @@ export const accounts = result("accounts", arrayOf(ADDRESS));
 export const syncing = result("syncStatus", { oneOf: [{ const: false }, SYNC_STATUS] });
 export const block = result("block", nullable(BLOCK));
 export const header = result("header", nullable(HEADER));
+export const uncle = result(
+  "block",
+  nullable(object({ ...HEADER_FIELDS, size: QUANTITY, uncles: arrayOf(HASH) }, LATER_HEADER_FIELDS)),
+);
 export const count = result("count", nullable(QUANTITY));
 export const transaction = result("transaction", nullable(TRANSACTION));
 export const rawTransaction = result("transaction", nullable(DATA));

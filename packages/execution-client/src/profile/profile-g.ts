@@ -177,7 +177,7 @@ export const PROFILE_G: Profile = {
   servesRpcModules: true,
   servesTrace: false,
   traces: GETH_TRACES,
-  block: { hasTotalDifficulty: true },
+  block: { hasTotalDifficulty: true, pendingHasNoIdentity: true },
   transaction: {
     deposit: {
       hasNullRecipient: true,

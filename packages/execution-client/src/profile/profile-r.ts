@@ -180,7 +180,7 @@ export const PROFILE_R: Profile = {
   servesRpcModules: false,
   servesTrace: true,
   traces: RETH_TRACES,
-  block: { hasTotalDifficulty: false },
+  block: { hasTotalDifficulty: false, pendingHasNoIdentity: false },
   transaction: {
     deposit: {
       hasNullRecipient: false,

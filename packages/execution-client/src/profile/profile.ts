@@ -85,6 +85,8 @@ export interface Profile {
   readonly traces: TraceDialect;
   readonly block: {
     readonly hasTotalDifficulty: boolean;
+    /** hash, nonce and miner of the block `pending` are null, although it is the latest block */
+    readonly pendingHasNoIdentity: boolean;
   };
   readonly transaction: {
     /** of deposits: keys that are there or not */
