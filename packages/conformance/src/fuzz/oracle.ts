@@ -127,6 +127,8 @@ export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) =>
   if (onStep !== undefined) evm.events!.on("step", (step) => onStep(stepOf(step)));
   const transactions: TransactionEffect[] = [];
   for (const transaction of fuzzCase.transactions) transactions.push(await applyTransaction(evm, state, fuzzCase, transaction));
+  // each EVM listens to its Common, which lives on
+  common.events.removeAllListeners();
   return { transactions, state: state.text() };
 }
 
