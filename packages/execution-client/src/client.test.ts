@@ -227,6 +227,13 @@ describe.each(["R", "G"] as const)("viem against profile %s", (profile) => {
     expect(await rpc.call("eth_getFilterChanges", [pendingFilter])).toEqual([hash]);
     expect(await rpc.call("eth_getFilterChanges", [logFilter])).toEqual([]);
     expect((await rpc.call<unknown[]>("eth_getFilterLogs", [logFilter])).length).toBe(4);
+    // A query may not go beyond the head, a filter may: it waits.
+    const ahead = { fromBlock: "0x0", toBlock: "0xffff" };
+    await expect(rpc.call("eth_getLogs", [ahead])).rejects.toMatchObject({ code: -32602 });
+    const waiting = await rpc.call("eth_newFilter", [ahead]);
+    expect((await rpc.call<unknown[]>("eth_getFilterLogs", [waiting])).length).toBe(4);
+    const later = await rpc.call("eth_newFilter", [{ fromBlock: "0xfff0", toBlock: "0xffff" }]);
+    expect(await rpc.call("eth_getFilterLogs", [later])).toEqual([]);
     expect(await rpc.call("eth_uninstallFilter", [logFilter])).toBe(true);
     expect(await rpc.call("eth_uninstallFilter", [logFilter])).toBe(false);
     await expect(rpc.call("eth_getFilterChanges", [logFilter])).rejects.toMatchObject({ message: "filter not found" });

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { HeadChange } from "@rnode/chain";
-import type { JsonText } from "@rnode/jsonrpc";
+import type { BlockSelector, HeadChange } from "@rnode/chain";
+import { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { type ReadBackend, rpcError } from "./backend.ts";
+import { LATEST } from "./block-selector.ts";
 import { type LogFilter, logsOfBlock } from "./log-filter.ts";
 import { type LogLimits, queryLogs } from "./log-query.ts";
 import type { PendingFeed } from "./subscriptions.ts";
@@ -77,7 +78,12 @@ export class FilterRegistry {
   logs(id: string): JsonText | Promise<JsonText> {
     const { filter } = this.#polled(id);
     if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
-    return queryLogs(this.#backend, filter.filter, this.#limits);
+    const { filter: criteria } = filter;
+    const head = this.#backend.chain.head().number;
+    // A filter may wait for blocks that are to come: unlike a query's, its range may go beyond the head.
+    if (isAfter(criteria.fromBlock, head)) return new JsonText("[]");
+    const known = isAfter(criteria.toBlock, head) ? { ...criteria, toBlock: LATEST } : criteria;
+    return queryLogs(this.#backend, known, this.#limits);
   }
 
   onHeadChange({ removed, added }: HeadChange): void {
@@ -138,6 +144,9 @@ const newFilterId = (tag: number): string => `0x${(0x80 + tag).toString(16)}${ra
 export function tagOfFilterId(id: string): number | undefined {
   return /^0x[89a-f][0-9a-f]{31}$/.test(id) ? Number.parseInt(id.slice(2, 4), 16) - 0x80 : undefined;
 }
+
+const isAfter = (selector: BlockSelector | undefined, number: number): boolean =>
+  selector?.kind === "number" && selector.number > number;
 
 function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {
   if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
