@@ -133,7 +133,7 @@ function beta() {
 
 const field = new LazyField({ name: "fp", prime, limbs: 14, bits: 28 });
 field.multiplications();
-field.wideCombination();
+field.wideProducts();
 field.rawAddition();
 field.linear("Add", [1, 1]);
 field.linear("Subtract", [1, -1]);

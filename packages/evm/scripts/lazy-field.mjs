@@ -101,8 +101,7 @@ const MULTIPLES = 64;
 export class LazyField {
   constructor({ name, prime, limbs, bits }) {
     const vectors = Math.ceil(limbs / 4);
-    Object.assign(this, { name, prime, limbs, bits, vectors, size: 16 * vectors, columns: 2 * limbs - 1 });
-    this.wideSize = 16 * limbs; // columns of eight bytes, and one that is not used
+    Object.assign(this, { name, prime, limbs, bits, vectors, size: 16 * vectors });
     this.radix = 1n << BigInt(bits * limbs);
     this.mask = (1n << BigInt(bits)) - 1n;
     this.p = this.split(prime);
@@ -145,16 +144,27 @@ export class LazyField {
     for (const i of range(this.limbs)) this.emit(`  const ${prefix}${i} = <i64>load<i32>(${pointer}, ${4 * i});`);
   }
 
+  /** PERF: as whole vectors, as sums and differences read them: what was stored in parts would have to reach the cache first. */
   store(prefix) {
-    for (const i of range(this.limbs)) this.emit(`  store<i32>(out, <i32>${prefix}${i}, ${4 * i});`);
-    for (let i = this.limbs; i < 4 * this.vectors; i += 2) this.emit(`  store<i64>(out, 0, ${4 * i});`);
+    const pair = (i) => {
+      if (i >= this.limbs) return "0";
+      return i + 1 < this.limbs ? `${prefix}${i} | (${prefix}${i + 1} << 32)` : `<i64><u32>${prefix}${i}`;
+    };
+    for (const v of range(this.vectors)) {
+      const low = `i64x2.splat(${pair(4 * v)})`;
+      const vector =
+        4 * v + 2 < this.limbs
+          ? `i64x2.replace_lane(${low}, 1, ${pair(4 * v + 2)})`
+          : `i64x2.replace_lane(i64x2.splat(0), 0, ${pair(4 * v)})`;
+      this.emit(`  v128.store(out, ${vector}, ${16 * v});`);
+    }
   }
 
   /** Montgomery reduction of columns; the result goes to `out` */
   reduceColumns(column) {
     const { limbs: n, bits, mask, factor, p } = this;
     this.emit("  let sum: i64 = 0;");
-    for (let k = 0; k < this.columns; k++) {
+    for (let k = 0; k < 2 * this.limbs - 1; k++) {
       const terms = column(k);
       for (let i = Math.max(0, k - n + 1); i <= Math.min(k - 1, n - 1); i++) terms.push(`q${i} * ${p[k - i]}`);
       this.emit(`  sum += ${terms.join(" + ")};`);
@@ -167,9 +177,6 @@ export class LazyField {
 
   multiplications() {
     const { name } = this;
-    const storeWide = (column) => {
-      for (const k of range(this.columns)) this.emit(`  store<i64>(out, ${column(k).join(" + ")}, ${8 * k});`);
-    };
     this.emit("", `export function ${name}Multiply(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
@@ -177,28 +184,64 @@ export class LazyField {
     this.emit("}", "", `export function ${name}Square(out: usize, a: usize): void {`);
     this.load("a", "a");
     this.reduceColumns(productColumns(this, "a", "a"));
-    this.emit("}", "", "/** Columns of a·b, not reduced */", `export function ${name}Wide(out: usize, a: usize, b: usize): void {`);
-    this.load("a", "a");
-    this.load("b", "b");
-    storeWide(productColumns(this, "a", "b"));
-    this.emit("}", "", `export function ${name}Reduce(out: usize, wide: usize): void {`);
-    this.reduceColumns((k) => [`load<i64>(wide, ${8 * k})`]);
     this.emit("}");
   }
 
-  /** Columns of c0 and c1 of a product in Fp[u]/(u² + 1) from those of a0·b0, a1·b1 and (a0 + a1)(b0 + b1) */
-  wideCombination() {
-    this.emit("", "/** low ← low − high, middle ← middle − low − high: Karatsuba's combination where u² = −1 */");
-    this.emit(`export function ${this.name}WideCombine(low: usize, high: usize, middle: usize): void {`);
-    for (const i of range(this.limbs)) {
+  /** Products in Fp[u]/(u² + 1): Karatsuba's three products are kept as columns, in memory, and reduced after that. */
+  wideProducts() {
+    const { name, limbs } = this;
+    this.emit("", "/** Columns of a·b, not reduced; `out` is neither of them */");
+    this.emit(`export function ${name}Wide(out: usize, a: usize, b: usize): void {`);
+    this.storeColumns();
+    this.emit("}", "", `export function ${name}Reduce(out: usize, wide: usize): void {`);
+    this.reduceColumns((k) => [`load<i64>(wide, ${8 * k})`]);
+    this.emit("}", "", "/** low ← low − high, middle ← middle − low − high */");
+    this.emit(`export function ${name}WideCombine(low: usize, high: usize, middle: usize): void {`);
+    for (const i of range(limbs)) {
       this.emit(
         `  const l${i} = v128.load(low, ${16 * i});`,
         `  const h${i} = v128.load(high, ${16 * i});`,
         `  v128.store(low, i64x2.sub(l${i}, h${i}), ${16 * i});`,
-        `  v128.store(middle, i64x2.sub(v128.load(middle, ${16 * i}), i64x2.add(l${i}, h${i})), ${16 * i});`,
+        `  v128.store(high, i64x2.add(l${i}, h${i}), ${16 * i});`,
       );
     }
+    for (const i of range(limbs)) {
+      this.emit(`  v128.store(middle, i64x2.sub(v128.load(middle, ${16 * i}), v128.load(high, ${16 * i})), ${16 * i});`);
+    }
     this.emit("}");
+  }
+
+  /**
+   * Columns of a·b to memory, by Karatsuba's method on halves of the same length. PERF: those of the halves' products are stored as soon as they
+   * are known, which leaves registers for the rest.
+   */
+  storeColumns() {
+    const half = this.limbs / 2;
+    const column = (left, right, k) => {
+      const terms = [];
+      for (let i = Math.max(0, k - half + 1); i <= Math.min(k, half - 1); i++) terms.push(`${left}${i} * ${right}${k - i}`);
+      return terms.join(" + ");
+    };
+    for (const [part, offset] of [
+      ["low", 0],
+      ["high", half],
+    ]) {
+      for (const i of range(half)) {
+        for (const operand of ["a", "b"]) {
+          this.emit(`  const ${part}_${operand}${i} = <i64>load<i32>(${operand}, ${4 * (i + offset)});`);
+        }
+      }
+      for (const k of range(2 * half - 1)) {
+        this.emit(`  const ${part}${k} = ${column(`${part}_a`, `${part}_b`, k)};`);
+        this.emit(`  store<i64>(out, ${part}${k}, ${8 * (k + 2 * offset)});`);
+      }
+    }
+    this.emit(`  store<i64>(out, 0, ${8 * (2 * half - 1)});`);
+    for (const i of range(half)) this.emit(`  const s${i} = low_a${i} + high_a${i};`, `  const t${i} = low_b${i} + high_b${i};`);
+    for (const k of range(2 * half - 1)) {
+      const at = 8 * (k + half);
+      this.emit(`  store<i64>(out, load<i64>(out, ${at}) + ${column("s", "t", k)} - low${k} - high${k}, ${at});`);
+    }
   }
 
   /**
@@ -271,11 +314,7 @@ export class LazyField {
     const body = this.lines;
     this.lines = [];
     this.emit(...header, "", `import { invert, isBelow, normalise, readBytes, writeBytes } from "../precompiles/field";`, "");
-    this.emit(
-      `export const ${upper}_SIZE: usize = ${size};`,
-      `/** of a product that is not reduced */`,
-      `export const ${upper}_WIDE_SIZE: usize = ${this.wideSize};`,
-    );
+    this.emit(`export const ${upper}_SIZE: usize = ${size};`);
     this.emit(`const BITS: i32 = ${bits};`, `const MASK: i32 = ${mask};`, `const FACTOR: u64 = ${this.factor};`);
     this.plainConstant(`${upper}_MODULUS`, [prime]);
     this.constant(`${upper}_ONE`, [1n], "1 in Montgomery form");

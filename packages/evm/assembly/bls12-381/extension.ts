@@ -1,7 +1,7 @@
 /** Fp2 = Fp[u]/(u² + 1): c0 ‖ c1. `out` may be one of the arguments. Bounds of elements: see scripts/lazy-field.mjs. */
 import {
-  FP_ONE, FP_SIZE, FP_WIDE_SIZE, fpAdd, fpAddRaw, fpAddReduced, fpClear, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpReduce,
-  fpSquare, fpSubtract, fpSubtractDouble, fpSubtractReduced, fpSubtractTwo, fpTimesFour, fpTriple, fpWide, fpWideCombine,
+  FP_ONE, FP_SIZE, fpAdd, fpAddRaw, fpAddReduced, fpClear, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate,
+  fpReduce, fpSquare, fpSubtract, fpSubtractDouble, fpSubtractReduced, fpSubtractTwo, fpTimesFour, fpTriple, fpWide, fpWideCombine,
 } from "./field";
 
 export const FP2_SIZE: usize = 2 * FP_SIZE;
@@ -9,6 +9,7 @@ export const FP2_SIZE: usize = 2 * FP_SIZE;
 /** The scratch memory of one function each; none of them calls itself. */
 const A: usize = memory.data(64, 16);
 const B: usize = memory.data(64, 16);
+const C: usize = memory.data(64, 16);
 const LOW: usize = memory.data(224, 16);
 const HIGH: usize = memory.data(224, 16);
 const MIDDLE: usize = memory.data(224, 16);
@@ -17,9 +18,9 @@ const MIDDLE: usize = memory.data(224, 16);
 export function fp2Multiply(out: usize, a: usize, b: usize): void {
   fpAddRaw(A, a, a + FP_SIZE);
   fpAddRaw(B, b, b + FP_SIZE);
-  fpWide(MIDDLE, A, B);
   fpWide(LOW, a, b);
   fpWide(HIGH, a + FP_SIZE, b + FP_SIZE);
+  fpWide(MIDDLE, A, B);
   fpWideCombine(LOW, HIGH, MIDDLE);
   fpReduce(out, LOW);
   fpReduce(out + FP_SIZE, MIDDLE);
@@ -29,10 +30,9 @@ export function fp2Multiply(out: usize, a: usize, b: usize): void {
 export function fp2Square(out: usize, a: usize): void {
   fpAddRaw(A, a, a + FP_SIZE);
   fpSubtract(B, a, a + FP_SIZE);
-  fpWide(MIDDLE, A, B);
-  fpAddRaw(A, a, a);
-  fpMultiply(out + FP_SIZE, A, a + FP_SIZE);
-  fpReduce(out, MIDDLE);
+  fpAddRaw(C, a, a);
+  fpMultiply(out + FP_SIZE, C, a + FP_SIZE);
+  fpMultiply(out, A, B);
 }
 
 @inline export function fp2Add(out: usize, a: usize, b: usize): void {
