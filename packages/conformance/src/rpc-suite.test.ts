@@ -154,6 +154,18 @@ describe("the suite", () => {
     expect(await run(head, answer, recorded, deviation)).toMatch(message);
   });
 
+  it("checks the names of fields where there are no schemas", async () => {
+    const ask = async (answer: object, recorded: object): Promise<string | undefined> => {
+      const request = { jsonrpc: "2.0", id: 1, method: "eth_number", params: [answer] };
+      const text = `${SPEC_ONLY}\n>> ${JSON.stringify(request)}\n<< ${JSON.stringify({ jsonrpc: "2.0", id: 1, ...recorded })}`;
+      return (await runRpcTests([parseRpcTest("x", text)], { url }, undefined, new Map()))[0]!.failure;
+    };
+    expect(await ask({ result: { a: 2, b: 1 } }, { result: { a: 1 } })).toBeUndefined();
+    expect(await ask({ result: "0x2" }, { result: "0x1" })).toBeUndefined();
+    expect(await ask({ result: {} }, { result: { a: 1 } })).toMatch(/\$\.result\.a: missing/);
+    expect(await ask({ result: null }, { result: { a: 1 } })).toMatch(/expected object, got null/);
+  });
+
   it("is found in a folder, or below it, when it is whole", () => {
     expect(findRpcSuite(folder)).toBeUndefined();
     mkdirSync(join(folder, "rpc", "tests"), { recursive: true });
@@ -161,6 +173,11 @@ describe("the suite", () => {
     expect(findRpcSuite(folder)).toBeUndefined();
     writeFileSync(join(folder, "rpc", "tests", "headfcu.json"), "");
     expect(findRpcSuite(folder)).toEqual({ root: join(folder, "rpc"), tests: join(folder, "rpc", "tests") });
+    expect(findRpcSuite(join(folder, "rpc"))?.tests).toBe(join(folder, "rpc", "tests"));
+    const flat = join(folder, "flat", "rpc");
+    mkdirSync(flat, { recursive: true });
+    for (const file of ["chain.rlp", "genesis.json", "headfcu.json"]) writeFileSync(join(flat, file), "");
+    expect(findRpcSuite(join(folder, "flat"))).toEqual({ root: join(folder, "flat"), tests: flat });
   });
 
   it("reads no schemas where there are none", async () => {

@@ -58,6 +58,14 @@ describe("runConformance", () => {
     expect(lines.at(-1)).toBe("1 passed, 0 failed");
   });
 
+  it("fails on a suite that cannot run, and still counts", async () => {
+    mkdirSync(join(folder, "tests"), { recursive: true });
+    for (const file of ["chain.rlp", "genesis.json", "headfcu.json"]) writeFileSync(join(folder, "tests", file), "");
+    expect(await runConformance([folder, "--suite", "rpc-R"], {})).toBe(1);
+    expect(lines.join("\n")).toMatch(/only 1 cases in .*, expected at least 230/);
+    expect(lines.at(-1)).toBe("0 passed, 2 failed");
+  });
+
   it("fails on an archive that does not unpack", async () => {
     writeFileSync(join(folder, "ethereum-tests.tar.xz"), "no archive");
     expect(await runConformance([folder], {})).toBe(1);

@@ -88,7 +88,8 @@ Runs the public test suites in DIR (default: RNODE_VECTORS, or shared/vectors be
 ${ARCHIVE}, or the folders ${SUITES.filter((suite) => suite.find === undefined)
   .map(({ folder }) => folder)
   .join(", ")}, or is one of them;
-or it is a checkout of ethereum/execution-apis (src/, tests/chain.rlp …), or holds one as rpc or execution-apis: suites rpc-G and rpc-R.
+or it is a checkout of ethereum/execution-apis (src/, tests/chain.rlp …), or holds one as rpc or execution-apis (or its tests as rpc): suites
+rpc-G and rpc-R.
 --quick runs one in ${QUICK_SHARE} of the state tests' files.`;
 
 /** @returns the exit code; the last line printed is `N passed, M failed` */
@@ -153,12 +154,21 @@ function findSuites(roots: readonly string[], wanted: string | undefined): Found
   return found;
 }
 
+/** A suite that cannot run has failed. */
+async function runOrFail(suite: Suite, path: string, options: RunOptions): Promise<SuiteReport> {
+  try {
+    return await suite.run(path, options);
+  } catch (error) {
+    return { passed: 0, failures: [error instanceof Error ? error.message : String(error)], skipped: [] };
+  }
+}
+
 async function runSuites(found: readonly Found[], isComplete: boolean, options: RunOptions): Promise<number> {
   let passed = 0;
   let failures = 0;
   for (const { suite, path } of found) {
     const startMs = Date.now();
-    const report = await suite.run(path, options);
+    const report = await runOrFail(suite, path, options);
     const seconds = ((Date.now() - startMs) / 1000).toFixed(1);
     const { skipped } = report;
     const notes = skipped.length === 0 ? "" : `, ${skipped.length} skipped`;
