@@ -154,7 +154,11 @@ const rpc = optionGroup("rpc", {
   maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request." },
   maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response." },
   maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch." },
-  maxConnections: { parse: uint, default: 500, help: "Most connections of a listener; several readers have equal shares of it." },
+  maxConnections: {
+    parse: uint,
+    default: 500,
+    help: "Most connections of a listener; with several readers, a rush may exceed it for a second.",
+  },
   maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket." },
 });
 

@@ -81,6 +81,10 @@ export interface RpcServerOptions {
 export interface RpcServer {
   /** @throws the listen error (EADDRINUSE…) */
   listen(): Promise<{ readonly httpPort: number | undefined; readonly wsPort: number | undefined }>;
+  /** Open connections of each listener. */
+  connections(): Promise<number[]>;
+  /** How many each listener may have from now on, in place of `limits.maxConnections`; those that are open stay. */
+  limitConnections(limits: readonly number[]): void;
   /** Takes no more requests, answers those it has within a second, then closes every connection. */
   close(): Promise<void>;
 }
@@ -222,6 +226,15 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       return { httpPort: httpServer && portOf(httpServer), wsPort: wsServer && portOf(wsServer) };
     },
 
+    connections: () => Promise.all(servers.map(connectionsOf)),
+
+    limitConnections(most) {
+      for (const [index, server] of servers.entries()) {
+        const limit = most[index] ?? limits.maxConnections;
+        server.maxConnections = limit > 0 ? limit : -1; // 0 would be no limit
+      }
+    },
+
     async close() {
       clearInterval(pings);
       const closed = servers.map((server) =>
@@ -262,6 +275,9 @@ function refusalOfUpgrade(
       : origins.some((allowed) => allowed.toLowerCase() === origin.toLowerCase());
   return isAllowed ? undefined : { status: "403 Forbidden", reason: "origin not allowed" };
 }
+
+const connectionsOf = (server: Server): Promise<number> =>
+  new Promise((resolve) => server.getConnections((_, count) => resolve(count ?? 0)));
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 

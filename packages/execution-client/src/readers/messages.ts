@@ -18,6 +18,7 @@ export interface ReaderStart {
   readonly wsFd: number | undefined;
   /** of the writer */
   readonly pid: number;
+  readonly version: string;
 }
 
 /** A JSON-RPC request with the id 0, and its answer. */
@@ -51,10 +52,14 @@ export type MessageToReader =
   /** another reader's, about a filter of this one */
   | Call
   | Answer
-  | { readonly kind: "ping" | "metrics" | "close" };
+  /** @param elsewhere connections that other readers have, by listener */
+  | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
+  | { readonly kind: "metrics" | "close" };
 
 export type MessageToWriter =
-  | { readonly kind: "ready" | "pong" }
+  | { readonly kind: "ready" }
+  /** @param connections by listener */
+  | { readonly kind: "pong"; readonly connections: readonly number[] }
   /** the last message: it cannot start */
   | { readonly kind: "failed"; readonly reason: string }
   /** @param reader whose filter it is about; undefined: for the writer */

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { errorText } from "@rnode/observe";
+import { VERSION } from "../version.ts";
 import { type MessageToReader, type MessageToWriter, Outbox } from "./messages.ts";
 import { type Reader, startReader } from "./reader.ts";
 
@@ -30,6 +31,8 @@ async function begin(message: Extract<MessageToReader, { kind: "start" }>): Prom
     resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2, codeRangeSizeMb: 4, stackSizeMb: 1 },
   }).unref();
   try {
+    const { version } = message.start;
+    if (version !== VERSION) throw new Error(`rengine ${version} runs, but ${VERSION} is installed: start it again`);
     reader = await startReader(message.start, outbox);
   } catch (error) {
     outbox.push({ kind: "failed", reason: errorText(error) });

@@ -6,6 +6,7 @@ import type { RpcErrorBody } from "@rnode/jsonrpc";
 import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import type { PooledTransaction } from "@rnode/txpool";
 import { CommandError } from "../commands/command-error.ts";
+import { VERSION } from "../version.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, type Submit } from "./messages.ts";
 import { errorAnswer } from "./routing.ts";
 
@@ -15,7 +16,7 @@ export interface ReaderPoolOptions {
   readonly hardLimitMs: number;
   readonly maxHeapMib: number;
   /** what every reader is told, apart from its number */
-  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid">;
+  readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version">;
   /** listening sockets */
   readonly httpFd: number | undefined;
   readonly wsFd: number | undefined;
@@ -61,6 +62,8 @@ interface Place {
   backoffMs: number;
   /** pings without an answer */
   silentPings: number;
+  /** open connections, by listener */
+  connections: readonly number[];
   /** requests of other readers that its process works on */
   readonly relays: Map<number, Relay>;
   onMetrics: ((values: CollectedMetrics) => void) | undefined;
@@ -94,6 +97,7 @@ export class ReaderPool {
       startedAtMs: 0,
       backoffMs: FIRST_BACKOFF_MS,
       silentPings: 0,
+      connections: [],
       relays: new Map(),
       onMetrics: undefined,
     }));
@@ -153,7 +157,15 @@ export class ReaderPool {
       fd === undefined ? undefined : FIRST_SOCKET_FD + fds.indexOf(fd);
     outbox.push({
       kind: "start",
-      start: { ...start, reader: place.number, count, httpFd: inChild(httpFd), wsFd: inChild(wsFd), pid: process.pid },
+      start: {
+        ...start,
+        reader: place.number,
+        count,
+        httpFd: inChild(httpFd),
+        wsFd: inChild(wsFd),
+        pid: process.pid,
+        version: VERSION,
+      },
     });
     let failure: string | undefined;
     child.on("message", (batch) => {
@@ -176,6 +188,7 @@ export class ReaderPool {
     place.outbox = undefined;
     place.isReady = false;
     place.isWatching = false;
+    place.connections = [];
     place.onMetrics?.([]);
     for (const { from, id } of place.relays.values()) {
       this.#places[from]?.outbox?.push({ kind: "answer", id, text: errorAnswer(filterNotFound) });
@@ -213,6 +226,7 @@ export class ReaderPool {
         return;
       case "pong":
         place.silentPings = 0;
+        place.connections = message.connections;
         return;
       case "metrics":
         place.onMetrics?.(message.values);
@@ -282,7 +296,9 @@ export class ReaderPool {
         continue;
       }
       place.silentPings++;
-      place.outbox?.push({ kind: "ping" });
+      const others = this.#places.filter((other) => other !== place);
+      const elsewhere = place.connections.map((_, listener) => sum(others.map(({ connections }) => connections[listener] ?? 0)));
+      place.outbox?.push({ kind: "ping", elsewhere });
     }
   }
 
@@ -310,6 +326,8 @@ export class ReaderPool {
     clearTimeout(cutOff);
   }
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 const createReaderMetrics = (m: MetricFactory, readers: () => number) => {
   m.gaugeOf("readers", "Reader processes that serve.", readers);

@@ -49,7 +49,6 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     metrics: metrics ?? noMetrics,
     fds: { http: start.httpFd, ws: start.wsFd },
     route: (methods) => routeMethods(methods, routing),
-    processes: count,
   });
 
   // What other readers were asked about filters of this one; they have counted the requests.
@@ -80,7 +79,8 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
           link.onAnswer(message.id, message.text);
           return;
         case "ping":
-          outbox.push({ kind: "pong" });
+          server.limitConnections(message.elsewhere.map((count) => options.rpc.maxConnections - count));
+          void server.connections().then((connections) => outbox.push({ kind: "pong", connections }));
           return;
         case "metrics":
           void (metrics?.collect() ?? Promise.resolve([])).then((values) => outbox.push({ kind: "metrics", values }));

@@ -16,14 +16,11 @@ export interface PublicServerDependencies {
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
   /** Decides where a method runs. */
   readonly route?: ((methods: MethodTable) => MethodTable) | undefined;
-  /** processes that share the listeners */
-  readonly processes?: number | undefined;
 }
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, fds, route = (methods) => methods, processes = 1 } = dependencies;
-  const limits = rpcLimits(rpc);
+  const { services, pending, log, metrics, fds, route = (methods) => methods } = dependencies;
   return createRpcServer({
     ...(http.enabled && {
       http: {
@@ -47,7 +44,7 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
     }),
     methods: {},
     dialect: services.backend.profile.dialect,
-    limits: { ...limits, maxConnections: Math.ceil(rpc.maxConnections / processes) },
+    limits: rpcLimits(rpc),
     log,
     metrics,
   });
