@@ -1,10 +1,6 @@
 // Writes the base field of BLS12-381 and the constants of its curves: assembly/bls12-381/field.ts and map-constants.ts.
-import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { inverse, LazyField, mod, power } from "./lazy-field.mjs";
-
-const folder = join(dirname(fileURLToPath(import.meta.url)), "..", "assembly", "bls12-381");
+import { writeGenerated } from "./write-generated.mjs";
 
 /** The curve's parameter: p and r are polynomials of it. */
 const x = -0xd201000000010000n;
@@ -159,8 +155,8 @@ field.emit(
   "/** (p − 3)/4, 48 bytes, big-endian */",
   `export const ROOT_EXPONENT: usize = memory.data<u8>([${bytes((prime - 3n) / 4n, 48).join(", ")}]);`,
 );
-writeFileSync(
-  join(folder, "field.ts"),
+writeGenerated(
+  "bls12-381/field.ts",
   field.source(
     ["// Written by scripts/generate-bls12-381.mjs. The base field of BLS12-381 (EIP-2537): see scripts/lazy-field.mjs."],
     48,
@@ -238,4 +234,4 @@ for (const [name, values, comment] of [
 ]) {
   constants.constant(name, values, comment);
 }
-writeFileSync(join(folder, "map-constants.ts"), `${constants.lines.join("\n")}\n`);
+writeGenerated("bls12-381/map-constants.ts", `${constants.lines.join("\n")}\n`);

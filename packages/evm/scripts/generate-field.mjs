@@ -3,11 +3,7 @@
 // An element is `limbs` limbs of `bits` bits, each a u32 in memory, lowest first. With limbs of 28 or 29 bits a whole column of a product
 // adds up in an u64 without carries. Every element in memory is below 1.1 p, though not always below p. `lin` forms are limb-wise linear
 // combinations; a multiple of p, estimated from the top limb, is taken off on the way.
-import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-const folder = join(dirname(fileURLToPath(import.meta.url)), "..", "assembly", "precompiles");
+import { writeGenerated } from "./write-generated.mjs";
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 const mod = (a, p) => ((a % p) + p) % p;
@@ -287,7 +283,7 @@ class Field {
       `  memory.copy(out, a, ${this.size});`,
       "}",
     );
-    writeFileSync(join(folder, `${FILES[name]}.ts`), `${[...this.lines, ...body].join("\n")}\n`);
+    writeGenerated(`precompiles/${FILES[name]}.ts`, `${[...this.lines, ...body].join("\n")}\n`);
   }
 }
 

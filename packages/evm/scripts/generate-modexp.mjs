@@ -1,8 +1,6 @@
 // Writes assembly/precompiles/modexp-unrolled.ts: Barrett's modular multiplication for moduli of a few limbs, where loops cost more than the
 // arithmetic. The algorithm is that of assembly/precompiles/modexp.ts.
-import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { writeGenerated } from "./write-generated.mjs";
 
 const BITS = 29;
 const MASK = (1 << BITS) - 1;
@@ -72,5 +70,4 @@ for (const n of SIZES) {
   }
   lines.push(`  subtractExcess(out, modulus, ${n});`, "}");
 }
-const target = join(dirname(fileURLToPath(import.meta.url)), "..", "assembly", "precompiles", "modexp-unrolled.ts");
-writeFileSync(target, `${lines.join("\n")}\n`);
+writeGenerated("precompiles/modexp-unrolled.ts", `${lines.join("\n")}\n`);
