@@ -23,11 +23,13 @@ export interface FilterLimits extends LogLimits {
   readonly maxFilters: number;
   /** a filter nobody polls is forgotten after this */
   readonly lifetimeMs: number;
+  /** so is one that has more than this to tell */
+  readonly maxPending: number;
   /** 0 … 127: begins the ids, so that others can tell which of several registries a filter is in */
   readonly idTag?: number | undefined;
 }
 
-export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000 } as const;
+export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000, maxPending: 100_000 } as const;
 
 /** Filters that are polled: `eth_newFilter` and its kin. They live in memory only, as everywhere. */
 export class FilterRegistry {
@@ -97,6 +99,7 @@ export class FilterRegistry {
         if (isWithin(criteria, stored.block.header.number)) filter.pending.push(...logsOfBlock(stored, criteria));
       }
     }
+    this.#forgetFull();
   }
 
   /** Where pending transactions come from; listened to while a filter wants them. */
@@ -109,6 +112,7 @@ export class FilterRegistry {
     for (const { filter } of this.#installed.values()) {
       if (filter.kind === "transactions") filter.pending.push(...transactions.map(({ hash }) => bytesToHex(hash)));
     }
+    this.#forgetFull();
   }
 
   #polled(id: string): Installed {
@@ -127,6 +131,12 @@ export class FilterRegistry {
       this.#unfollow?.();
       this.#unfollow = undefined;
     }
+  }
+
+  #forgetFull(): void {
+    const before = this.#installed.size;
+    for (const [id, { filter }] of this.#installed) if (filter.pending.length > this.#limits.maxPending) this.#installed.delete(id);
+    if (this.#installed.size < before) this.#followIfWanted();
   }
 
   #forgetOld(): void {

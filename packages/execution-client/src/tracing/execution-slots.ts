@@ -15,7 +15,9 @@ export interface SlotLimits {
 /** Of a request that has an engine to itself until it is over. */
 export interface ExecutionSlot {
   readonly engine: EvmEngine;
+  /** what the request may keep, and what it keeps so far */
   readonly maxBytes: number;
+  keptBytes: number;
   /** Lets others have their turn when this request has worked for a while. @throws {RpcError} its time is over */
   pause(): Promise<void>;
   /** @throws {RpcError} its time is over */
@@ -62,6 +64,7 @@ export class ExecutionSlots {
       return await work({
         engine,
         maxBytes,
+        keptBytes: 0,
         check,
         pause: async () => {
           check();

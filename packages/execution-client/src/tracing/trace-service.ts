@@ -123,7 +123,7 @@ export class TraceService {
     const { block, senders, hash } = stored;
     const { header, transactions } = block;
     if (transactions.length === 0) return [];
-    const watcher = new TracerSwitch(this.#nowMs, slot.maxBytes);
+    const watcher = new TracerSwitch(this.#nowMs, slot);
     const run = this.beginBlock(slot, stored, watcher);
     const traces: TransactionTrace[] = [];
     for (const [index, transaction] of transactions.entries()) {
@@ -161,7 +161,7 @@ export class TraceService {
     const [first] = calls;
     if (first === undefined) return Promise.resolve([]);
     return this.inSlot(async (slot) => {
-      const watcher = new TracerSwitch(this.#nowMs, slot.maxBytes);
+      const watcher = new TracerSwitch(this.#nowMs, slot);
       const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
       const traces: CallTrace[] = [];
       for (const [index, { call, newTracer }] of calls.entries()) {
@@ -196,7 +196,7 @@ export class TraceService {
 
   /** A switch for the messages of a longer request. */
   newSwitch(slot: ExecutionSlot): TracerSwitch {
-    return new TracerSwitch(this.#nowMs, slot.maxBytes);
+    return new TracerSwitch(this.#nowMs, slot);
   }
 
   /** Work with an engine of its own. @throws {RpcError} limits, and that the chain went on without the block that was executed */

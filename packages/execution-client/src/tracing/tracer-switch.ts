@@ -1,6 +1,6 @@
 import type { EvmTracer } from "@rnode/evm";
 import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
-import { LIMIT_EXCEEDED } from "./execution-slots.ts";
+import { type ExecutionSlot, LIMIT_EXCEEDED } from "./execution-slots.ts";
 import type { TransactionTracer } from "./transaction-tracer.ts";
 
 /** events between two looks at the clock and the memory */
@@ -15,16 +15,15 @@ export class TracerSwitch implements EvmTracer {
   onSelfDestruct: EvmTracer["onSelfDestruct"];
   onLog: EvmTracer["onLog"];
   readonly #nowMs: () => number;
-  readonly #maxBytes: number;
-  /** of the tracers before, whose results are kept */
-  #heldBefore = 0;
+  readonly #kept: Pick<ExecutionSlot, "maxBytes" | "keptBytes">;
   #endMs = Number.POSITIVE_INFINITY;
   #events = 0;
   #target: TransactionTracer | undefined;
 
-  constructor(nowMs: () => number, maxBytes = Number.POSITIVE_INFINITY) {
+  /** @param kept counts what the results hold */
+  constructor(nowMs: () => number, kept: Pick<ExecutionSlot, "maxBytes" | "keptBytes">) {
     this.#nowMs = nowMs;
-    this.#maxBytes = maxBytes;
+    this.#kept = kept;
   }
 
   /** PERF: hooks that nobody wants stay undefined, so that the engine's host does not even describe the event. */
@@ -57,7 +56,7 @@ export class TracerSwitch implements EvmTracer {
   /** The next transaction is executed without being watched. @throws {RpcError} the results hold too much */
   rest(): void {
     this.#checkHeld(0);
-    this.#heldBefore += this.#target?.heldBytes?.() ?? 0;
+    this.#kept.keptBytes += this.#target?.heldBytes?.() ?? 0;
     this.#target = undefined;
     this.onTick = undefined;
     this.onStep = undefined;
@@ -75,11 +74,12 @@ export class TracerSwitch implements EvmTracer {
   }
 
   #checkHeld(more: number): void {
+    const { maxBytes, keptBytes } = this.#kept;
     const own = this.#target?.heldBytes?.();
-    if (own !== undefined && this.#heldBefore + own + more > this.#maxBytes) {
+    if (own !== undefined && keptBytes + own + more > maxBytes) {
       throw new RpcError(
         LIMIT_EXCEEDED,
-        `the trace is larger than ${this.#maxBytes} bytes (--rpc.max-response-size): trace one transaction, or leave out memory, stack or storage`,
+        `the trace is larger than ${maxBytes} bytes (--rpc.max-response-size): trace one transaction, or leave out memory, stack or storage`,
       );
     }
   }
