@@ -1,4 +1,4 @@
-import { type MethodTable, method, openRpcDocument } from "@rnode/jsonrpc";
+import { type MethodTable, method, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
 import { VERSION } from "../version.ts";
 import { adminMethods } from "./admin.ts";
 import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
@@ -75,14 +75,14 @@ export function methodsOf(namespaces: readonly Namespace[], services: RpcService
 }
 
 /** The same methods, with the one that describes them all. */
-export function withDescription(methods: MethodTable): MethodTable {
+export function withDescription(methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
   const described: MethodTable = {
     ...methods,
     "rpc.discover": method({
       result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
       params: [],
       summary: "This description, made from the declarations that read the parameters (OpenRPC).",
-      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, described),
+      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, described, subscriptions),
     }),
   };
   return described;

@@ -1,6 +1,6 @@
 import { createRpcServer, type MethodTable, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { methodsOf } from "../methods/namespaces.ts";
+import { methodsOf, withDescription } from "../methods/namespaces.ts";
 import type { RpcServices } from "../methods/services.ts";
 import type { ClientOptions } from "../options.ts";
 import { ethSubscriptions, type PendingFeed } from "./subscriptions.ts";
@@ -21,6 +21,7 @@ export interface PublicServerDependencies {
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
   const { services, pending, log, metrics, fds, route = (methods) => methods } = dependencies;
+  const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
     ...(http.enabled && {
       http: {
@@ -37,8 +38,8 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
         host: ws.addr,
         port: ws.port,
         origins: ws.origins,
-        methods: route(methodsOf(ws.api, services)),
-        subscriptions: ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {},
+        methods: route(withDescription(methodsOf(ws.api, services), subscriptions)),
+        subscriptions,
         fd: fds?.ws,
       },
     }),

@@ -160,6 +160,20 @@ describe.each(["R", "G"] as const)("subscriptions, profile %s", (profile) => {
     listener.socket.close();
   });
 
+  it("are described by rpc.discover of their listener, and only there", async () => {
+    const listener = await Listener.open(node.wsUrl);
+    const { result } = (await listener.ask("rpc.discover")) as { result: { methods: { name: string; params: Json[] }[] } };
+    const own = result.methods.filter(({ name }) => name.endsWith("subscribe"));
+    expect(own.map(({ name }) => name)).toEqual(["eth_subscribe", "eth_unsubscribe"]);
+    expect(own[0]!.params[0]).toMatchObject({
+      name: "kind",
+      schema: { enum: ["newHeads", "logs", "newPendingTransactions", "syncing"] },
+    });
+    const overHttp = await node.rpc.call<{ methods: { name: string }[] }>("rpc.discover");
+    expect(overHttp.methods.filter(({ name }) => name.endsWith("subscribe"))).toEqual([]);
+    listener.socket.close();
+  });
+
   it("answers what does not exist or does not fit in the profile's words", async () => {
     const listener = await Listener.open(node.wsUrl);
     const refused = async (...params: unknown[]) => (await listener.ask("eth_subscribe", ...params)).error;
