@@ -1,4 +1,4 @@
-import { loadavg } from "node:os";
+import { availableParallelism, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { contract, loadContracts, rpcCall } from "@rnode/devnet";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rnode/primitives";
@@ -52,8 +52,8 @@ export async function main(args: readonly string[]): Promise<number> {
       "no-anvil": { type: "boolean", default: false },
       /** shorter rounds and fewer of them: enough to see a change of a third */
       quick: { type: "boolean", default: false },
-      /** `--rpc.workers` of rengine */
-      workers: { type: "string" },
+      /** `--rpc.workers` of rengine; anvil has a thread a core too */
+      workers: { type: "string", default: String(availableParallelism()) },
       "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
     },
@@ -74,7 +74,7 @@ export async function main(args: readonly string[]): Promise<number> {
     targets.push(
       await startRengineTarget(options, {
         nodeArgs: profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`],
-        args: values.workers === undefined ? [] : [`--rpc.workers=${values.workers}`],
+        args: [`--rpc.workers=${values.workers}`],
       }),
     );
     if (!values["no-anvil"]) targets.push(await startAnvilTarget(options));
