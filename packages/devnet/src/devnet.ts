@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
@@ -120,9 +121,11 @@ export async function startDevnet(given: Partial<DevnetOptions> & { readonly dat
     const created = existing ? undefined : await createChain(options, ports, parameters);
     const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
     // The sequencer comes first, a step ahead of the verifier: users wait for the first block, and starting is all CPU.
-    await Promise.all([start("sequencerEngine"), created && initVerifier(options.datadir, created)]);
+    const engine = start("sequencerEngine");
+    await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
     writeJson(paths.info, info, 2);
-    await Promise.all([start("sequencerNode"), start("verifierEngine")]);
+    // The node needs the Engine API only; the processes that serve users come a moment later.
+    await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
     await Promise.all([start("batcher"), start("verifierNode")]);
 
     const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
@@ -309,6 +312,16 @@ function endpointsOf(ports: Ports): DevnetInfo["endpoints"] {
     verifier: node(ports.verifierHttp, ports.verifierWs, ports.verifierAuth, ports.verifierNode),
     batcher: urlOf(ports.batcher),
   };
+}
+
+/** @param started settles when the program is all there, or cannot be */
+async function untilAccepts(port: number, started: Promise<void>): Promise<void> {
+  let isSettled = false;
+  const settle = (): void => {
+    isSettled = true;
+  };
+  const settled = started.then(settle, settle);
+  while (!isSettled && !(await accepts(port))) await Promise.race([settled, sleep(50)]);
 }
 
 function accepts(port: number): Promise<boolean> {
