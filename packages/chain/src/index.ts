@@ -15,7 +15,7 @@ export * from "./faults.ts";
 export * from "./genesis.ts";
 export * from "./header-validation.ts";
 export * from "./history-pruning.ts";
-export { createKzgVerifier } from "./kzg.ts";
+export { createKzgVerifier, verifyBlobSidecar } from "./kzg.ts";
 export * from "./layered-state.ts";
 export * from "./ommers.ts";
 export * from "./payload-builder.ts";

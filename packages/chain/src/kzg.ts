@@ -1,16 +1,33 @@
 import { createRequire } from "node:module";
+import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 
 /** The one KZG operation of the EVM: `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean;
 }
 
+interface KzgContext extends KzgVerifier {
+  verifyBlobKzgProofBatch(blobs: readonly Uint8Array[], commitments: readonly Uint8Array[], proofs: readonly Uint8Array[]): boolean;
+  computeCells(blob: Uint8Array): Uint8Array[];
+  verifyCellKzgProofBatch(
+    commitments: readonly Uint8Array[],
+    cellIndices: readonly number[],
+    cells: readonly Uint8Array[],
+    proofs: readonly Uint8Array[],
+  ): boolean;
+}
+
 interface KzgLibrary {
-  readonly DasContextJs: { create(options: { usePrecomp: boolean }): KzgVerifier };
+  readonly DasContextJs: { create(options: { usePrecomp: boolean }): KzgContext };
 }
 
 const require = createRequire(import.meta.url);
-let shared: KzgVerifier | undefined;
+let shared: KzgContext | undefined;
+
+function context(): KzgContext {
+  shared ??= (require("@crate-crypto/node-eth-kzg") as KzgLibrary).DasContextJs.create({ usePrecomp: false });
+  return shared;
+}
 
 /**
  * Verifier for the point evaluation precompile. The native library and its trusted setup (2 s) are loaded at the first
@@ -19,12 +36,31 @@ let shared: KzgVerifier | undefined;
 export function createKzgVerifier(): KzgVerifier {
   return {
     verifyKzgProof(commitment, z, y, proof) {
-      shared ??= (require("@crate-crypto/node-eth-kzg") as KzgLibrary).DasContextJs.create({ usePrecomp: false });
+      const kzg = context();
       try {
-        return shared.verifyKzgProof(commitment, z, y, proof);
+        return kzg.verifyKzgProof(commitment, z, y, proof);
       } catch {
         return false; // the library throws on bytes that are no curve point or no canonical field element
       }
     },
   };
+}
+
+/** Whether the blobs are those that the commitments stand for. Spec: EIP-4844 verify_blob_kzg_proof_batch, EIP-7594 */
+export function verifyBlobSidecar({ version, blobs, commitments, proofs }: BlobSidecar): boolean {
+  const kzg = context();
+  try {
+    if (version === 0) return kzg.verifyBlobKzgProofBatch(blobs, commitments, proofs);
+    const indices = Array.from({ length: CELLS_PER_EXTENDED_BLOB }, (_, index) => index);
+    const perCell = <T>(items: readonly T[]): T[] => items.flatMap((item) => indices.map(() => item));
+    const cells = blobs.flatMap((blob) => kzg.computeCells(blob));
+    return kzg.verifyCellKzgProofBatch(
+      perCell(commitments),
+      blobs.flatMap(() => indices),
+      cells,
+      proofs,
+    );
+  } catch {
+    return false; // as above
+  }
 }

@@ -82,6 +82,7 @@ export class PayloadBuild {
   /** hashes of the pool transactions that are in */
   readonly #included = new Set<Hex>();
   #daBytes = 0n;
+  #blobCount = 0;
 
   constructor(
     context: ExecutionContext,
@@ -142,7 +143,9 @@ export class PayloadBuild {
       const hashHex = bytesToHex(hash);
       if (this.#included.has(hashHex)) continue;
       const daBytes = this.#daSizeIfAllowed(transaction, encoded, limits);
-      if (daBytes === undefined || transaction.gasLimit > this.#run.execution.gasLeft) {
+      const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
+      const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
+      if (daBytes === undefined || !hasRoomForBlobs || transaction.gasLimit > this.#run.execution.gasLeft) {
         best.skipSender();
         continue;
       }
@@ -154,6 +157,7 @@ export class PayloadBuild {
       }
       this.#included.add(hashHex);
       this.#daBytes += daBytes;
+      this.#blobCount += blobCount;
       this.#transactions.push(transaction);
       this.#senders.push(sender);
       this.#context.senders.remember(hash, sender);

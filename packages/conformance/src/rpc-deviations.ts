@@ -17,16 +17,8 @@ const withError = (recorded: RpcResponse, more: Fields): RpcResponse => ({
   error: { ...fieldsOf(recorded.error), ...more },
 });
 
-/** A rollup has no blob transactions; the pool takes none on an Ethereum chain either. @param code of a type that is not taken */
-const noBlobs = (code: number): RpcDeviation => ({
-  because: "the pool takes no blob transactions",
-  tests: ["eth_sendRawTransaction/send-blob-tx"],
-  expectedInstead: ({ jsonrpc, id }) => ({ jsonrpc, id, error: { code, message: "" } }),
-});
-
 /** DESIGN § 5, and the codes and data of R's errors. */
 const OF_R: readonly RpcDeviation[] = [
-  noBlobs(-32602),
   {
     because: "the sync status is an object with stages, also when synced",
     tests: ["eth_syncing/check-syncing"],
@@ -62,7 +54,6 @@ const OF_R: readonly RpcDeviation[] = [
 ];
 
 const OF_G: readonly RpcDeviation[] = [
-  noBlobs(-32000),
   {
     because: "blocks have totalDifficulty, which Geth no longer shows and G does",
     tests: [

@@ -189,6 +189,7 @@ async function start(
         chain,
         profile,
         senders,
+        sidecars: pool,
         log,
         onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
       }),

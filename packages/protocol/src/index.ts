@@ -3,6 +3,7 @@ export * from "./batch.ts";
 export * from "./batch-input.ts";
 export * from "./blob.ts";
 export * from "./blob-schedule.ts";
+export * from "./blob-sidecar.ts";
 export * from "./block.ts";
 export * from "./block-codec.ts";
 export * from "./block-rules.ts";

@@ -1,4 +1,4 @@
-import type { SignedTransaction } from "@rnode/protocol";
+import { GAS_PER_BLOB, type SignedTransaction } from "@rnode/protocol";
 
 /** Most a transaction pays for a unit of gas, wei. */
 export function feeCap(transaction: SignedTransaction): bigint {
@@ -10,6 +10,10 @@ export function tipCap(transaction: SignedTransaction): bigint {
   return transaction.type === 0x00 || transaction.type === 0x01 ? transaction.gasPrice : transaction.maxPriorityFeePerGas;
 }
 
+/** Most it pays for all of its blobs, wei. */
+export const blobFeeCap = (transaction: SignedTransaction): bigint =>
+  transaction.type === 0x03 ? BigInt(transaction.blobVersionedHashes.length) * GAS_PER_BLOB * transaction.maxFeePerBlobGas : 0n;
+
 /** What the beneficiary gets at a base fee; negative when the transaction cannot pay the base fee. */
 export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint): bigint {
   const room = feeCap(transaction) - baseFeeWei;
@@ -17,9 +21,10 @@ export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint)
   return tip < room ? tip : room;
 }
 
-/** Both fees must be higher by `bumpPercent`. */
+/** Both fees must be higher by `bumpPercent`, of blobs too; a transaction with blobs is replaced by another only. */
 export function isReplacementPriced(old: SignedTransaction, replacement: SignedTransaction, bumpPercent: bigint): boolean {
   const bumped = (wei: bigint) => (wei * (100n + bumpPercent)) / 100n;
+  if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false;
   return (
     feeCap(replacement) > feeCap(old) &&
     tipCap(replacement) > tipCap(old) &&

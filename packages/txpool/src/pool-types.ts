@@ -35,6 +35,8 @@ export interface PoolHead {
   /** EIP-7825, from Karst; undefined: none */
   readonly transactionGasCap: bigint | undefined;
   readonly acceptsSetCode: boolean;
+  /** default: no, an OP Stack chain has none */
+  readonly acceptsBlobs?: boolean | undefined;
   /** EIP-3860; undefined: none */
   readonly maxInitcodeBytes: number | undefined;
   readAccount(address: Uint8Array): PoolAccount;

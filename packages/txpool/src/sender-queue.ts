@@ -1,4 +1,4 @@
-import { feeCap } from "./fees.ts";
+import { blobFeeCap, feeCap } from "./fees.ts";
 import type { PoolAccount, PooledTransaction, PoolHead } from "./pool-types.ts";
 
 /**
@@ -57,7 +57,8 @@ export class SenderQueue {
     let cost = this.#costs.get(pooled);
     if (cost === undefined) {
       const { transaction, encoded } = pooled;
-      cost = transaction.gasLimit * feeCap(transaction) + transaction.value + this.#head.rollupFee(transaction, encoded);
+      const gasFee = transaction.gasLimit * feeCap(transaction) + blobFeeCap(transaction);
+      cost = gasFee + transaction.value + this.#head.rollupFee(transaction, encoded);
       this.#costs.set(pooled, cost);
     }
     return cost;

@@ -229,7 +229,9 @@ export class TransactionPool {
     const { transaction, encoded, isLocal } = pooled;
     const head = this.#head;
     const limits = this.#limits;
-    if (transaction.type === 0x03 || (transaction.type === 0x04 && !head.acceptsSetCode)) {
+    const isOfLaterFork =
+      (transaction.type === 0x03 && head.acceptsBlobs !== true) || (transaction.type === 0x04 && !head.acceptsSetCode);
+    if (isOfLaterFork) {
       return { reason: "type-not-supported", data: { type: BigInt(transaction.type) } };
     }
     if (transaction.chainId !== undefined && transaction.chainId !== head.chainId) {

@@ -30,6 +30,7 @@ import { orderedTrieRoot } from "@rnode/trie";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { Profile } from "../profile/profile.ts";
 import { VERSION } from "../version.ts";
+import { blobsBundle, type SidecarSource } from "./blobs-bundle.ts";
 import { engineError } from "./engine-errors.ts";
 import * as results from "./engine-results.ts";
 import { attributesShape, forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
@@ -49,6 +50,8 @@ export interface EngineServices {
   readonly chain: Chain;
   readonly profile: Profile;
   readonly senders: Pick<SenderSource, "recoverAhead">;
+  /** the pool: blobs of the transactions that go into payloads */
+  readonly sidecars?: SidecarSource | undefined;
   readonly log: Logger;
   /** told of the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
@@ -68,7 +71,7 @@ function refuse(fault: VersionFault | undefined): void {
 }
 
 /** The Engine API. Spec: protocol/04 §5 */
-export function engineMethods({ chain, profile, senders, log, onSignal }: EngineServices): MethodTable {
+export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal }: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new Map<Hex, BuiltPayload>();
 
@@ -135,7 +138,7 @@ export function engineMethods({ chain, profile, senders, log, onSignal }: Engine
     const rules = rulesAtTime(config, header.timestamp);
     const isIsthmus = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
     const envelope = blockToPayload(built.block, built.hash, isIsthmus);
-    return payloadAnswer(version, built, envelope);
+    return payloadAnswer(version, built, envelope, blobsBundle(built.block, sidecars));
   }
 
   function bodyOf(selector: Parameters<Chain["resolve"]>[0]): JsonObject | null {
@@ -254,12 +257,17 @@ const statusToJson = ({ status, latestValidHash, validationError }: PayloadStatu
   validationError: validationError ?? null,
 });
 
-function payloadAnswer(version: GetPayloadVersion, built: BuiltPayload, envelope: ExecutionPayloadEnvelope): JsonObject {
+function payloadAnswer(
+  version: GetPayloadVersion,
+  built: BuiltPayload,
+  envelope: ExecutionPayloadEnvelope,
+  bundle: JsonObject,
+): JsonObject {
   const executionPayload = payloadToJson(envelope.executionPayload);
   if (version === 1) return { ...executionPayload };
   const answer: JsonObject = { executionPayload, blockValue: toQuantity(built.value) };
   if (version >= 3) {
-    answer.blobsBundle = { commitments: [], proofs: [], blobs: [] };
+    answer.blobsBundle = bundle;
     answer.shouldOverrideBuilder = false;
     if (envelope.parentBeaconBlockRoot !== undefined) answer.parentBeaconBlockRoot = bytesToHex(envelope.parentBeaconBlockRoot);
   }

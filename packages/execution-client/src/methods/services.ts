@@ -17,7 +17,7 @@ export interface SendingOptions {
 }
 
 /** What methods use of the pool. */
-export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip"> {
+export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip">, Partial<Pick<PoolService, "sidecarOf">> {
   readonly pool: Pick<TransactionPool, "get" | "nextNonce" | "content" | "counts">;
 }
 

@@ -11,6 +11,7 @@ import {
 } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, isOpForkAtLeast, payloadToJson } from "@rnode/protocol";
+import { blobsBundle } from "../engine/blobs-bundle.ts";
 import { attributesShape } from "../engine/engine-shapes.ts";
 import { rpcError, rulesAt } from "../rpc/backend.ts";
 import * as results from "./results.ts";
@@ -20,7 +21,7 @@ import type { RpcServices } from "./services.ts";
 const DESIRED_GAS_LIMIT = 60_000_000n;
 
 /** Methods for those who test clients; nobody else should be able to call them. Spec: execution-apis, testing_ */
-export function testingMethods({ backend, chain }: RpcServices): MethodTable {
+export function testingMethods({ backend, chain, pool }: RpcServices): MethodTable {
   return {
     testing_buildBlockV1: method({
       result: results.builtPayload,
@@ -48,7 +49,7 @@ export function testingMethods({ backend, chain }: RpcServices): MethodTable {
         return {
           executionPayload: payloadToJson(blockToPayload(block, hash, isIsthmus).executionPayload),
           blockValue: toQuantity(value),
-          blobsBundle: { commitments: [], proofs: [], blobs: [] },
+          blobsBundle: blobsBundle(block, pool),
           executionRequests: requests.map(bytesToHex),
           shouldOverrideBuilder: false,
         };

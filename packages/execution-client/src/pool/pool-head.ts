@@ -42,6 +42,7 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
     baseFeeWei: header.baseFeePerGas === undefined ? 0n : nextBaseFee(config, header, childTime),
     gasLimit: isOptimism && header.gasLimit > L1_INFO_GAS_OVERHEAD ? header.gasLimit - L1_INFO_GAS_OVERHEAD : header.gasLimit,
     transactionGasCap: isEvmForkAtLeast(rules.evm, "osaka") ? TRANSACTION_GAS_CAP : undefined,
+    acceptsBlobs: !isOptimism && isEvmForkAtLeast(rules.evm, "cancun"),
     acceptsSetCode: isEvmForkAtLeast(rules.evm, "prague"),
     maxInitcodeBytes: isEvmForkAtLeast(rules.evm, "shanghai") ? MAX_INITCODE_BYTES : undefined,
     readAccount: (address) => {

@@ -2,7 +2,7 @@ import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/c
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { hashTransaction } from "@rnode/protocol";
+import { type BlobSidecar, hashTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import type { Profile } from "../profile/profile.ts";
 import { checkConditional, type TransactionConditional } from "./conditional.ts";
@@ -57,6 +57,8 @@ export class PoolService {
   readonly #conditionals = new Map<string, TransactionConditional>();
   /** whose conditions were not met when a block was built */
   readonly #unmet: Uint8Array[] = [];
+  /** of the pool's blob transactions, by hash */
+  readonly #sidecars = new Map<string, BlobSidecar>();
   /** least tip that goes into a block built here (`miner_setGasPrice`), wei a gas */
   #minimumTipWei = 0n;
 
@@ -84,6 +86,11 @@ export class PoolService {
     this.#minimumTipWei = tipWei;
   }
 
+  /** Blobs of a transaction in the pool. */
+  sidecarOf(hash: Uint8Array): BlobSidecar | undefined {
+    return this.#sidecars.get(bytesToHex(hash));
+  }
+
   /** Takes in what an earlier run kept. @returns how many are in the pool again */
   restore(): number {
     const { journal, log } = this.#dependencies;
@@ -109,7 +116,8 @@ export class PoolService {
     for (const { pending, queued } of this.pool.content()) {
       for (const pooled of [...pending, ...queued]) {
         // What was conditional must not come back without its conditions.
-        if (pooled.isLocal && !this.#conditionals.has(bytesToHex(pooled.hash))) raws.push(pooled.encoded);
+        if (pooled.isLocal && pooled.transaction.type !== 0x03 && !this.#conditionals.has(bytesToHex(pooled.hash)))
+          raws.push(pooled.encoded);
       }
     }
     await this.#dependencies.journal?.rewrite(raws);
@@ -123,12 +131,13 @@ export class PoolService {
    * @throws {RpcError}
    */
   async submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array> {
-    const pooled = this.#read(raw, knownSender);
+    const { pooled, sidecar } = this.#readWithSidecar(raw, knownSender);
     const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
       const result = this.#add(pooled);
       if (result.kind === "refused") throw this.#refusal(result);
-      if (conditional === undefined) journal?.append(raw);
+      if (sidecar !== undefined) this.#sidecars.set(bytesToHex(pooled.hash), sidecar);
+      else if (conditional === undefined) journal?.append(raw);
       else this.#conditionals.set(bytesToHex(pooled.hash), conditional);
       return pooled.hash;
     }
@@ -159,11 +168,22 @@ export class PoolService {
   }
 
   /** @throws {RpcError} */
-  #read(raw: Uint8Array, knownSender?: Uint8Array): PooledTransaction {
+  #read(raw: Uint8Array): PooledTransaction {
+    return this.#readWithSidecar(raw).pooled;
+  }
+
+  /** @throws {RpcError} */
+  #readWithSidecar(raw: Uint8Array, knownSender?: Uint8Array): { pooled: PooledTransaction; sidecar: BlobSidecar | undefined } {
     const { profile, nowSec } = this.#dependencies;
-    const { transaction, sender } = readSubmission(raw, profile, this.#options.feeCapWei, knownSender);
+    const { transaction, sender, sidecar } = readSubmission(
+      raw,
+      profile,
+      this.#options.feeCapWei,
+      knownSender,
+      this.#sidecarVersion(),
+    );
     const isLocal = !(this.#options.hasNoLocals ?? false);
-    return pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() });
+    return { pooled: pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() }), sidecar };
   }
 
   #best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions {
@@ -207,7 +227,17 @@ export class PoolService {
     this.pool.reset(this.#headOfChain(), reinjected, nowSec());
     for (const hash of this.#conditionals.keys())
       if (this.pool.get(hexToBytes(hash)) === undefined) this.#conditionals.delete(hash);
+    for (const hash of this.#sidecars.keys()) if (this.pool.get(hexToBytes(hash)) === undefined) this.#sidecars.delete(hash);
     this.#count();
+  }
+
+  /** Of blob transactions for the next block; undefined: there are none on an OP Stack chain. */
+  #sidecarVersion(): BlobSidecar["version"] | undefined {
+    const { config } = this.#chain;
+    if (config.optimism !== undefined) return undefined;
+    const head = this.#chain.headerOf({ kind: "tag", tag: "latest" })?.header;
+    const osakaTime = config.evmForkTimes.osaka;
+    return head !== undefined && osakaTime !== undefined && head.timestamp + 1 >= osakaTime ? 1 : 0;
   }
 
   #headOfChain(): ReturnType<typeof poolHeadOf> {

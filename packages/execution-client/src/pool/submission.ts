@@ -1,6 +1,14 @@
+import { verifyBlobSidecar } from "@rnode/chain";
 import { RpcError } from "@rnode/jsonrpc";
-import { isCodedError } from "@rnode/primitives";
-import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { CodedError, isCodedError } from "@rnode/primitives";
+import {
+  type BlobSidecar,
+  decodeBlobTransactionWithSidecar,
+  decodeTransaction,
+  recoverSender,
+  type SignedTransaction,
+  type TransactionErrorCode,
+} from "@rnode/protocol";
 import { feeCap } from "@rnode/txpool";
 import type { Profile } from "../profile/profile.ts";
 
@@ -8,6 +16,8 @@ import type { Profile } from "../profile/profile.ts";
 export interface Submission {
   readonly transaction: SignedTransaction;
   readonly sender: Uint8Array;
+  /** of a blob transaction */
+  readonly sidecar?: BlobSidecar | undefined;
 }
 
 const WEI_PER_GWEI = 10n ** 9n;
@@ -19,21 +29,28 @@ export const feeCapWeiOf = (ether: number): bigint => BigInt(Math.round(ether * 
  * Reads a raw transaction and checks what can be checked without the pool.
  *
  * @param feeCapWei most that its gas may cost; 0: no cap
+ * @param sidecarVersion an Ethereum chain's pool: blob transactions come with their blobs, in the form of the next block's fork
  * @param knownSender when the signature has been checked. PERF: recovering it is most of the work
  * @throws {RpcError} in the profile's words
  */
-export function readSubmission(raw: Uint8Array, profile: Profile, feeCapWei: bigint, knownSender?: Uint8Array): Submission {
+export function readSubmission(
+  raw: Uint8Array,
+  profile: Profile,
+  feeCapWei: bigint,
+  knownSender?: Uint8Array,
+  sidecarVersion?: BlobSidecar["version"],
+): Submission {
   const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
     const { code, message, data } = profile.errors.submission(fault);
     return new RpcError(code, message, data);
   };
   if (raw.length === 0) throw refuse({ kind: "empty" });
-  if (raw[0] === 0x7e || raw[0] === 0x03) throw refuse({ kind: "type-not-supported" });
+  if (raw[0] === 0x7e || (raw[0] === 0x03 && sidecarVersion === undefined)) throw refuse({ kind: "type-not-supported" });
   let transaction: SignedTransaction;
+  let sidecar: BlobSidecar | undefined;
   try {
-    const decoded = decodeTransaction(raw);
-    if (decoded.type === 0x7e) throw refuse({ kind: "type-not-supported" });
-    transaction = decoded;
+    if (raw[0] === 0x03) ({ transaction, sidecar } = decodeBlobTransactionWithSidecar(raw));
+    else transaction = decodeSigned(raw);
   } catch (error) {
     if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
     if (isCodedError(error)) throw refuse({ kind: "undecodable", reason: error.message });
@@ -43,11 +60,21 @@ export function readSubmission(raw: Uint8Array, profile: Profile, feeCapWei: big
     throw refuse({ kind: "unprotected" });
   const feeWei = feeCap(transaction) * transaction.gasLimit;
   if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
-  if (knownSender !== undefined) return { transaction, sender: knownSender };
+  if (sidecar !== undefined && sidecar.version !== sidecarVersion)
+    throw refuse({ kind: "undecodable", reason: `blob sidecar of version ${sidecar.version}, expected ${sidecarVersion}` });
+  if (sidecar !== undefined && !verifyBlobSidecar(sidecar)) throw refuse({ kind: "undecodable", reason: "invalid blob proofs" });
+  if (knownSender !== undefined) return { transaction, sender: knownSender, sidecar };
   try {
-    return { transaction, sender: recoverSender(transaction) };
+    return { transaction, sender: recoverSender(transaction), sidecar };
   } catch (error) {
     if (isCodedError(error, "tx/")) throw refuse({ kind: "bad-signature" });
     throw error;
   }
+}
+
+/** @throws {CodedError} tx/*, rlp/* */
+function decodeSigned(raw: Uint8Array): SignedTransaction {
+  const decoded = decodeTransaction(raw);
+  if (decoded.type === 0x7e) throw new CodedError<TransactionErrorCode>("tx/unknown-type", { type: decoded.type });
+  return decoded;
 }

@@ -37,7 +37,8 @@ export interface Submit {
   readonly kind: "submit";
   readonly id: number;
   readonly raw: Uint8Array;
-  readonly sender: Uint8Array;
+  /** undefined: of a blob transaction, which the writer checks */
+  readonly sender: Uint8Array | undefined;
   readonly conditional: TransactionConditional | undefined;
 }
 interface MetricsAnswer {

@@ -66,7 +66,8 @@ export class WriterLink implements Elsewhere, PendingFeed {
 
   /** @throws {RpcError} */
   async #submit(raw: Uint8Array, conditional: TransactionConditional | undefined): Promise<Uint8Array> {
-    const { sender } = readSubmission(raw, this.#profile, this.#feeCapWei); // what is wrong with it the writer need not know
+    // What is wrong with it the writer need not know. It alone takes blobs, if its chain has any.
+    const sender = raw[0] === 0x03 ? undefined : readSubmission(raw, this.#profile, this.#feeCapWei).sender;
     const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
     return hexToBytes(JSON.parse(resultOf(answer).text) as string);
   }

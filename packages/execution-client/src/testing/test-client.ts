@@ -89,6 +89,8 @@ export interface BuiltPayloadJson {
 export interface TestChain {
   /** more accounts, or others in place of the usual ones */
   readonly alloc?: Readonly<Record<Hex, object>>;
+  /** a chain of another kind; `buildBlock` makes blocks of an OP Stack chain */
+  readonly config?: object;
   /** what the L1 attributes of each block say */
   readonly l1?: Partial<L1BlockInfo>;
 }
@@ -97,10 +99,13 @@ export interface TestChain {
 export async function startTestClient(
   extra: readonly string[] = [],
   folder = mkdtempSync(join(tmpdir(), "rengine-")),
-  { alloc = {}, l1 = {} }: TestChain = {},
+  { alloc = {}, l1 = {}, config }: TestChain = {},
 ): Promise<TestClient> {
   const genesisPath = join(folder, "genesis.json");
-  writeFileSync(genesisPath, JSON.stringify({ ...GENESIS, alloc: { ...GENESIS.alloc, ...alloc } }));
+  writeFileSync(
+    genesisPath,
+    JSON.stringify({ ...GENESIS, ...(config !== undefined && { config }), alloc: { ...GENESIS.alloc, ...alloc } }),
+  );
   const api = "eth,net,web3,debug,txpool,miner";
   const own = [
     "--http",
