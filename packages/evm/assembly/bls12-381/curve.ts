@@ -1,6 +1,6 @@
 /**
  * Points of y² = x³ + b: of E(Fp) or the twist E'(Fp2), any order. Affine: x ‖ y, never infinity. Jacobian: X ‖ Y ‖ Z with x = X/Z², y = Y/Z³;
- * Z = 0 is infinity. Coordinates stay within ±12p here. Formulas: Explicit-Formulas Database, shortw/jacobian-0.
+ * Z = 0 is infinity. Coordinates stay within ±21p here. Formulas: Explicit-Formulas Database, shortw/jacobian-0.
  */
 import {
   add, coordinateSize, copy, curveB, invert, isZero, multiply, negate, setOne, setZero, square, subtract, subtractDouble, timesFour, triple, twice,

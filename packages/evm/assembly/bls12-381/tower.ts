@@ -1,6 +1,6 @@
 /**
  * Fp6 = Fp2[v]/(v³ − ξ) with ξ = 1 + u, Fp12 = Fp6[w]/(w² − v). An element is its coefficients one behind the other. `out` may be one of the
- * arguments. Coefficients of elements of Fp12 are kept between −p and 2p; those of sums and differences on the way get no larger than 24p.
+ * arguments. Coefficients of elements of Fp12 are kept between −p and 2p; those of sums and differences on the way get no larger than 34p.
  */
 import {
   FP_SIZE, FROBENIUS, FP_ONE, fpAdd, fpAddReduced, fpCopy, fpDoubleReduced, fpIsZero, fpNegate, fpSubtract, fpSubtractTwo, fpSubtractTwoReduced,

@@ -8,6 +8,21 @@ export const MASK: u64 = 0x1fffffff;
   return (bytes * 8 + BITS - 1) / BITS;
 }
 
+/** `length` bytes at `at`, big-endian, to `limbs` limbs, which are enough. The eight bytes before them can be read. */
+export function readLimbs(out: usize, limbs: usize, at: usize, length: usize): void {
+  let bit: usize = 0;
+  for (let i: usize = 0; i < limbs; i++, bit += BITS) {
+    const skipped = bit >> 3;
+    let word: u64 = 0;
+    if (skipped < length) {
+      const left = length - skipped;
+      word = bswap<u64>(load<u64>(at + left - 8));
+      if (left < 8) word &= (<u64>1 << (8 * left)) - 1;
+    }
+    store<u32>(out + 4 * i, <u32>((word >> (bit & 7)) & MASK));
+  }
+}
+
 export function bitLength(a: usize, limbs: usize): usize {
   for (let i = <isize>limbs - 1; i >= 0; i--) {
     const limb = load<u32>(a + 4 * i);
@@ -180,9 +195,28 @@ export function divide(x: usize, length: usize, modulus: usize, limbs: usize, qu
     let digit = <u64>(value * reciprocal);
     let borrow: i64 = 0;
     if (digit != 0) {
-      for (let i: usize = 0; i <= top; i += 4) {
-        borrow += <i64>load<u32>(at + i) - <i64>(digit * <u64>load<u32>(modulus + i));
-        store<u32>(at + i, <u32>(borrow & MASK));
+      // PERF: what a limb waits for is the borrow only, an addition and a shift behind the limb before
+      let y = at;
+      let m = modulus;
+      const end = at + top;
+      for (; y + 8 < end; y += 16, m += 16) {
+        const d0 = <i64>load<u32>(y) - <i64>(digit * <u64>load<u32>(m));
+        const d1 = <i64>load<u32>(y, 4) - <i64>(digit * <u64>load<u32>(m, 4));
+        const d2 = <i64>load<u32>(y, 8) - <i64>(digit * <u64>load<u32>(m, 8));
+        const d3 = <i64>load<u32>(y, 12) - <i64>(digit * <u64>load<u32>(m, 12));
+        borrow += d0;
+        store<u32>(y, <u32>(borrow & MASK));
+        borrow = (borrow >> BITS) + d1;
+        store<u32>(y, <u32>(borrow & MASK), 4);
+        borrow = (borrow >> BITS) + d2;
+        store<u32>(y, <u32>(borrow & MASK), 8);
+        borrow = (borrow >> BITS) + d3;
+        store<u32>(y, <u32>(borrow & MASK), 12);
+        borrow >>= BITS;
+      }
+      for (; y <= end; y += 4, m += 4) {
+        borrow += <i64>load<u32>(y) - <i64>(digit * <u64>load<u32>(m));
+        store<u32>(y, <u32>(borrow & MASK));
         borrow >>= BITS;
       }
     }

@@ -3,8 +3,8 @@
  * reduction ("Implementing the Rivest Shamir and Adleman Public Key Encryption Algorithm on a Standard Digital Signal Processor", 1986), which takes
  * odd and even moduli alike and needs no other form of the numbers.
  */
-import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
-import { readBytes, writeBytes } from "./field";
+import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, readLimbs, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
+import { writeBytes } from "./field";
 import { exponentBits, exponentDigit, windowBits } from "./modexp-exponent";
 import { multiply12, multiply14, multiply18, multiply5, multiply7, multiply9 } from "./modexp-unrolled";
 import { WORD_BYTES, wordPower } from "./modexp-word";
@@ -21,6 +21,8 @@ let product: usize = 0;
 let quotient: usize = 0;
 let multiple: usize = 0;
 
+const UNROLLED_LIMBS: usize = 18;
+
 /** out ← a·b mod modulus; all have limbs + 1 limbs, the highest one 0 */
 function multiply(out: usize, a: usize, b: usize): void {
   const n = limbs;
@@ -29,7 +31,7 @@ function multiply(out: usize, a: usize, b: usize): void {
     if (n == 7) return multiply7(out, a, b, modulus, reciprocal);
     return multiply5(out, a, b, modulus, reciprocal);
   }
-  if (n <= 18) {
+  if (n <= UNROLLED_LIMBS) {
     if (n == 12) return multiply12(out, a, b, modulus, reciprocal);
     if (n == 14) return multiply14(out, a, b, modulus, reciprocal);
     return multiply18(out, a, b, modulus, reciprocal);
@@ -52,7 +54,7 @@ function multiply(out: usize, a: usize, b: usize): void {
 function limbsFor(bytes: usize): usize {
   const needed = limbsOf(bytes);
   if (needed <= 9) return needed <= 5 ? 5 : needed <= 7 ? 7 : 9;
-  return needed <= 12 ? 12 : needed <= 14 ? 14 : max(needed, 18);
+  return needed <= 12 ? 12 : needed <= 14 ? 14 : max(needed, UNROLLED_LIMBS);
 }
 
 @inline function skipZeros(at: usize, end: usize): usize {
@@ -126,14 +128,14 @@ export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, mod
   const powers = product + max<usize>(n * 2 + 3, baseLimbs) * 4;
   const base = powers + ((4 * (n + 1)) << width);
   if (!reach(base + 4 * (n + 1))) return false;
-  readBytes(modulus, modulusAt, <i32>(modulusEnd - modulusAt), <i32>n, BITS);
+  readLimbs(modulus, n, modulusAt, modulusEnd - modulusAt);
   const shift = n * BITS - bitLength(modulus, n);
   shiftLeft(modulus, n, modulus, n, shift);
   store<u32>(modulus + 4 * n, 0);
   memory.fill(product, 0, 4 * (2 * n + 2));
   store<u32>(product + 8 * n, 1);
   divide(product, 2 * n + 2, modulus, n, reciprocal);
-  readBytes(product, baseAt, <i32>(bytes + baseBytes - baseAt), <i32>baseLimbs, BITS);
+  readLimbs(product, baseLimbs, baseAt, bytes + baseBytes - baseAt);
   divide(product, baseLimbs, modulus, n, 0);
   memory.copy(base, product, 4 * n);
   store<u32>(base + 4 * n, 0);

@@ -106,6 +106,17 @@ describe("modexp", () => {
     );
   });
 
+  it("takes small exponents", () => {
+    fc.assert(
+      fc.property(numbers(300), fc.integer({ min: 0, max: 20 }), numbers(300), (base, exponent, modulus) => {
+        const m = toBigint(modulus);
+        const wanted = m === 0n ? 0n : reference(toBigint(base), BigInt(exponent), m);
+        expect(berlin.run(input(base, Uint8Array.of(exponent), modulus))).toEqual(bigintToBytes(wanted, modulus.length));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it("asks for more than any call has when a length is beyond what can be paid for", () => {
     const header = (base: bigint, exponent: bigint, modulus: bigint) =>
       concatBytes(...[base, exponent, modulus].map((n) => bigintToBytes(n, 32)));
