@@ -43,6 +43,8 @@ const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
 /** A reader that lived so long was well. */
 const STABLE_MS = 30_000;
+/** A reader that does not serve after so long is tried again. */
+const START_LIMIT_MS = 120_000;
 const CLOSE_LIMIT_MS = 3000;
 const METRICS_LIMIT_MS = 500;
 
@@ -285,7 +287,10 @@ export class ReaderPool {
   #ping(): void {
     const { hardLimitMs } = this.#options;
     for (const place of this.#places) {
-      if (!place.isReady) continue;
+      if (!place.isReady) {
+        if (performance.now() - place.startedAtMs > START_LIMIT_MS) place.child?.kill("SIGKILL");
+        continue;
+      }
       if (hardLimitMs > 0 && place.silentPings * PING_INTERVAL_MS >= hardLimitMs) {
         this.#dependencies.log.error("reader does not react: killed", {
           reader: place.number + 1,

@@ -35,7 +35,8 @@ export interface Readers {
 /** How many reader processes serve the public listeners; 0: this process does. */
 export function readerCount({ http, ws, rpc }: ClientOptions): number {
   if (!http.enabled && !ws.enabled) return 0;
-  return rpc.workers ?? Math.max(1, availableParallelism() - 1);
+  // Windows hands no sockets to other processes.
+  return rpc.workers ?? (process.platform === "win32" ? 0 : Math.max(1, availableParallelism() - 1));
 }
 
 /** Binds the public listeners and starts the processes that serve them. @throws listen errors */
