@@ -7,7 +7,7 @@ Our engine against anvil (a native client of the revm family, over RPC) and @eth
 workloads. All engines take turns within each round, so that the machine's other work hits all of them.`;
 
 /** What our engine must reach, times anvil. */
-const TARGETS: Readonly<Record<string, number>> = { keccak: 0.9 };
+const TARGETS: Readonly<Record<string, number>> = { keccak: 0.95 };
 const DEFAULT_TARGET = 1.0;
 const WARM_UP_ROUNDS = 2;
 /** the slow one needs no more for a stable median */
@@ -93,7 +93,7 @@ function printTable(engines: readonly BenchEngine[], rows: readonly Row[]): void
   const header = ["Mgas/s, median", ...engines.map(({ name }) => name), "× anvil", "target"];
   const lines = rows.map(({ workload, speeds, timesAnvil }) => {
     const target = TARGETS[workload] ?? DEFAULT_TARGET;
-    const verdict = timesAnvil >= target ? `≥ ${target.toFixed(1)} reached` : `≥ ${target.toFixed(1)} missed`;
+    const verdict = timesAnvil >= target ? `≥ ${target} reached` : `≥ ${target} missed`;
     return [workload, ...engines.map(({ name }) => speeds[name]!.toFixed(0)), timesAnvil.toFixed(2), verdict];
   });
   const widths = header.map((_, column) => Math.max(...[header, ...lines].map((line) => line[column]!.length)));
