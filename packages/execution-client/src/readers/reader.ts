@@ -51,6 +51,8 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     route: (methods) => routeMethods(methods, routing),
   });
 
+  const maxConnections = options.rpc.maxConnections || Number.POSITIVE_INFINITY;
+
   // What other readers were asked about filters of this one; they have counted the requests.
   const ownFilters = routeMethods(ethLogMethods(services), routing);
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(options.rpc) }, log });
@@ -79,7 +81,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
           link.onAnswer(message.id, message.text);
           return;
         case "ping":
-          server.limitConnections(message.elsewhere.map((count) => options.rpc.maxConnections - count));
+          server.limitConnections(message.elsewhere.map((count) => maxConnections - count));
           void server.connections().then((connections) => outbox.push({ kind: "pong", connections }));
           return;
         case "metrics":
