@@ -44,10 +44,13 @@ export async function runImport(database: string, file: string, batch: number): 
   let gas = 0;
   const cpuBefore = process.cpuUsage();
   const startMs = performance.now();
-  const refusal = await importBlocks({ chain, store, senders }, blocksOf(file), batch, ({ block }) => {
-    blocks++;
-    transactions += block.transactions.length;
-    gas += Number(block.header.gasUsed);
+  const refusal = await importBlocks({ chain, store, senders }, blocksOf(file), {
+    groupBlocks: batch,
+    onStored({ block }) {
+      blocks++;
+      transactions += block.transactions.length;
+      gas += Number(block.header.gasUsed);
+    },
   });
   if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));
   const head = chain.head().hash;

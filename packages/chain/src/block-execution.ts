@@ -10,7 +10,7 @@ import {
   isEvmForkAtLeast,
   isOpForkAtLeast,
 } from "@rnode/protocol";
-import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
+import { type LiveStateTrie, orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import { checkBody, checkBodyBelongs } from "./body-validation.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
@@ -21,7 +21,7 @@ import { type AncestorSource, checkOmmers } from "./ommers.ts";
 import { requestsHash } from "./requests.ts";
 import { rulesOfBlock } from "./rules.ts";
 import type { SenderSource } from "./senders.ts";
-import { messagePasserRoot, type ParentTrie, stateUpdate } from "./state-root.ts";
+import { liveStateUpdate, messagePasserRoot, type ParentTrie, stateUpdate } from "./state-root.ts";
 
 /** What execution needs besides the block and its parent. */
 export interface ExecutionContext {
@@ -29,6 +29,9 @@ export interface ExecutionContext {
   readonly engine: EvmEngine;
   readonly senders: SenderSource;
   readonly create2DeployerCode: () => Uint8Array;
+  /** trie nodes in memory, from block to block; left out: each block reads all that it needs */
+  readonly stateTrie?: LiveStateTrie;
+  readonly maxStateTrieNodes?: number;
 }
 
 /** The parent and the state after it. */
@@ -52,10 +55,42 @@ export type ExecutionVerdict =
       readonly isFinal: boolean;
     };
 
-const invalid = (fault: BlockFault): ExecutionVerdict => ({ kind: "invalid", fault, isFinal: true });
+const invalid = (fault: BlockFault): Extract<ExecutionVerdict, { kind: "invalid" }> => ({ kind: "invalid", fault, isFinal: true });
+
+/** Of a block's transactions, where another part has made them already. */
+export interface PreparedTransactions {
+  readonly encoded: readonly Uint8Array[];
+  readonly hashes: readonly Uint8Array[];
+  /** undefined: not all were recovered */
+  readonly senders: readonly Uint8Array[] | undefined;
+}
+
+/** A block that was executed, and right in everything but what the state trie tells. */
+export interface BlockRunOutcome {
+  readonly kind: "run";
+  readonly rules: BlockRules;
+  readonly senders: readonly Uint8Array[];
+  readonly result: BlockRunResult;
+}
 
 /** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
 export function executeBlock(context: ExecutionContext, parent: ParentState, block: Block, hash: Uint8Array): ExecutionVerdict {
+  const outcome = runBlock(context, parent, block);
+  if (outcome.kind === "invalid") return outcome;
+  const { rules, senders, result } = outcome;
+  const update = liveStateUpdate(context, parent.trie, result.changes);
+  const wrongRoot = checkRoots(rules, block.header, update, () => messagePasserRoot(parent.trie, update));
+  if (wrongRoot !== undefined) return invalid(wrongRoot);
+  return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
+}
+
+/** As `executeBlock`, but for the roots of the state. @param parent `trie` is asked only before Byzantium */
+export function runBlock(
+  context: ExecutionContext,
+  parent: Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined },
+  block: Block,
+  prepared?: PreparedTransactions,
+): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
   const { config } = context;
   const { header, transactions } = block;
   const rules = rulesOfBlock(config, header);
@@ -63,27 +98,32 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
   if (headerFault !== undefined) return invalid(headerFault);
   const mergeFault = checkMerge(config, rules, parent, header);
   if (mergeFault !== undefined) return invalid(mergeFault);
-  const foreignBody = checkBodyBelongs(rules, block);
+  const encoded = prepared?.encoded ?? transactions.map(encodeTransaction);
+  const foreignBody = checkBodyBelongs(rules, block, encoded);
   if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
   const bodyFault = checkBody(rules, block);
   if (bodyFault !== undefined) return invalid(bodyFault);
   const ommerFault = checkOmmers(config, block, parent.ancestorOf);
   if (ommerFault !== undefined) return invalid(ommerFault);
-  const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
-  if (recovered.kind === "unrecoverable") {
-    return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));
+  let senders = prepared?.senders;
+  if (senders === undefined) {
+    const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
+    if (recovered.kind === "unrecoverable") {
+      return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));
+    }
+    senders = recovered.senders;
   }
-  const { senders } = recovered;
+  const { trie } = parent;
   const run = new BlockRun({
     ...context,
     rules,
     parent: parent.header,
     header,
     reader: parent.reader,
-    intermediateRoot: (changes) => stateUpdate(parent.trie, changes).stateRoot,
+    intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
   });
   for (const [index, transaction] of transactions.entries()) {
-    const applied = run.apply(transaction, senders[index]!, encodeTransaction(transaction));
+    const applied = run.apply(transaction, senders[index]!, encoded[index]!);
     if (applied.kind === "rejected") return invalid(rejectionFault(index, applied));
   }
   const finished = run.finish(block.withdrawals, block.ommers);
@@ -91,10 +131,7 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
   const { result } = finished;
   const cheap = checkResult(rules, header, result);
   if (cheap !== undefined) return invalid(cheap);
-  const update = stateUpdate(parent.trie, result.changes);
-  const wrongRoot = checkRoots(rules, header, parent.trie, update);
-  if (wrongRoot !== undefined) return invalid(wrongRoot);
-  return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
+  return { kind: "run", rules, senders, result };
 }
 
 export function executedBlock(
@@ -143,12 +180,16 @@ function checkResult(rules: BlockRules, header: Header, result: BlockRunResult):
   return undefined;
 }
 
-function checkRoots(rules: BlockRules, header: Header, parent: ParentTrie, update: StateTrieUpdate): BlockFault | undefined {
-  if (!equalBytes(update.stateRoot, header.stateRoot)) {
-    return mismatch("state-root-mismatch", update.stateRoot, header.stateRoot);
-  }
+/** What the header says of the state. @param withdrawalsRoot the message passer's storage root, asked from Isthmus on */
+export function checkRoots(
+  rules: BlockRules,
+  header: Header,
+  { stateRoot }: Pick<StateTrieUpdate, "stateRoot">,
+  withdrawalsRoot: () => Uint8Array,
+): BlockFault | undefined {
+  if (!equalBytes(stateRoot, header.stateRoot)) return mismatch("state-root-mismatch", stateRoot, header.stateRoot);
   if (rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")) {
-    const root = messagePasserRoot(parent, update);
+    const root = withdrawalsRoot();
     if (header.withdrawalsRoot === undefined || !equalBytes(root, header.withdrawalsRoot)) {
       return mismatch("withdrawals-root-mismatch", root, header.withdrawalsRoot ?? new Uint8Array(0));
     }

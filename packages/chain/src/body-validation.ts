@@ -3,7 +3,6 @@ import {
   type Block,
   type BlockRules,
   encodeBlock,
-  encodeTransaction,
   encodeWithdrawal,
   GAS_PER_BLOB,
   headerToRlp,
@@ -20,8 +19,12 @@ const MAX_BLOCK_RLP_BYTES = 10_485_760 - 2_097_152;
  * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body
  * may be its own.
  */
-export function checkBodyBelongs(rules: BlockRules, block: Block): BlockFault | undefined {
-  return checkTransactionsRoot(block) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
+export function checkBodyBelongs(
+  rules: BlockRules,
+  block: Block,
+  encodedTransactions: readonly Uint8Array[],
+): BlockFault | undefined {
+  return checkTransactionsRoot(block, encodedTransactions) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
 }
 
 /** Checks that the body, which belongs to the header, holds only what the fork allows. */
@@ -56,8 +59,8 @@ function checkTransactionTypes(rules: BlockRules, transactions: readonly Transac
   return undefined;
 }
 
-function checkTransactionsRoot({ header, transactions }: Block): BlockFault | undefined {
-  const root = orderedTrieRoot(transactions.map(encodeTransaction));
+function checkTransactionsRoot({ header }: Block, encodedTransactions: readonly Uint8Array[]): BlockFault | undefined {
+  const root = orderedTrieRoot(encodedTransactions);
   return equalBytes(root, header.transactionsRoot)
     ? undefined
     : mismatch("transactions-root-mismatch", root, header.transactionsRoot);

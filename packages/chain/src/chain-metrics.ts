@@ -7,12 +7,14 @@ export interface ChainMemory {
   readonly executed: () => number;
   readonly left: () => number;
   readonly engines: () => number;
+  readonly stateTrie: () => number;
 }
 
 export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
   m.gaugeOf("memory_executed_blocks_bytes", "Rough size of executed blocks in memory.", memory.executed);
   m.gaugeOf("memory_left_blocks_bytes", "Rough size of blocks that left the chain and are in memory.", memory.left);
   m.gaugeOf("memory_chain_engines_bytes", "Linear memory of the engines that execute and build blocks.", memory.engines);
+  m.gaugeOf("memory_state_trie_bytes", "Rough size of trie nodes kept in memory for the next blocks.", memory.stateTrie);
   return {
     execute: m.histogram<{ verdict: "valid" | "invalid" }>(
       "chain_execute_seconds",

@@ -10,7 +10,7 @@ import {
   type PayloadStatusV1,
 } from "@rnode/protocol";
 import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
-import type { TrieNodeReader } from "@rnode/trie";
+import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./block-tree.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
@@ -38,6 +38,7 @@ import { TotalDifficulties } from "./merge.ts";
 import { type BuildChoices, startBuild } from "./payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
 import { createSenderCache, type SenderSource } from "./senders.ts";
+import { ROUGH_NODE_BYTES } from "./state-root.ts";
 
 export interface ChainDependencies {
   /** with its genesis written (`initGenesis`) */
@@ -50,6 +51,8 @@ export interface ChainDependencies {
 }
 
 export interface ChainOptions {
+  /** trie nodes kept in memory for the next blocks, half a kilobyte each; default 100,000 */
+  readonly maxStateTrieNodes?: number | undefined;
   readonly tree?: Partial<BlockTreeLimits>;
   /** decoded code that each of the two engines keeps across blocks */
   readonly codeCacheBytes?: number | undefined;
@@ -99,11 +102,20 @@ class StoredChain implements Chain {
       executed: () => this.#tree.bytes,
       left: () => this.#left.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes,
+      stateTrie: () => stateTrie.nodeCount * ROUGH_NODE_BYTES,
     });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
     const { codeCacheBytes } = options;
-    const buildContext: ExecutionContext = { config, engine: newEngine({ codeCacheBytes }), senders, create2DeployerCode };
+    const stateTrie = new LiveStateTrie(); // one for building and executing: what was built is mostly what comes next
+    const buildContext: ExecutionContext = {
+      config,
+      engine: newEngine({ codeCacheBytes }),
+      senders,
+      create2DeployerCode,
+      ...(options.maxStateTrieNodes !== undefined && { maxStateTrieNodes: options.maxStateTrieNodes }),
+      stateTrie,
+    };
     this.#context = { ...buildContext, engine: newEngine({ codeCacheBytes }) };
     this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree });
     // A build keeps its engine busy between calls: it has its own.

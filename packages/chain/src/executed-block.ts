@@ -30,6 +30,7 @@ const layers = new WeakMap<ExecutedBlock, StateLayer>();
 export function stateLayerOf(executed: ExecutedBlock): StateLayer {
   let layer = layers.get(executed);
   if (layer === undefined) {
+    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: mostly they are in memory, and nobody asks
     layer = {
       accounts: new Map(
         executed.changes.accounts.map((change) => [
@@ -39,7 +40,10 @@ export function stateLayerOf(executed: ExecutedBlock): StateLayer {
       ),
       codes: new Map(executed.changes.codes.map(({ codeHash, code }) => [bytesToHex(codeHash), code])),
       storageRoots: executed.storageRoots,
-      nodes: new Map(executed.nodes.map(({ owner, path, rlp }) => [nodeKey(owner, path), rlp])),
+      get nodes() {
+        nodes ??= new Map(executed.nodes.map(({ owner, path, rlp }) => [nodeKey(owner, path), rlp]));
+        return nodes;
+      },
       number: executed.block.header.number,
       hash: executed.hash,
     };

@@ -28,7 +28,7 @@ afterEach(async () => {
 
 function open(tree: Partial<BlockTreeLimits>): { dev: DevChain; metrics: Metrics } {
   const metrics = createMetrics({ prefix: "test_" });
-  opened = openDevChain("jovian", { options: { tree, codeCacheBytes: 4 * MIB }, metrics });
+  opened = openDevChain("jovian", { options: { tree, codeCacheBytes: 4 * MIB, maxStateTrieNodes: 2000 }, metrics });
   return { dev: opened, metrics };
 }
 

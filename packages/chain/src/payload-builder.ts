@@ -23,7 +23,7 @@ import type { ExecutedBlock } from "./executed-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { requestsHash } from "./requests.ts";
 import { rulesOfBlock } from "./rules.ts";
-import { messagePasserRoot, stateUpdate } from "./state-root.ts";
+import { liveStateUpdate, messagePasserRoot } from "./state-root.ts";
 
 /** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: protocol/01 §7 */
 export interface DaLimits {
@@ -172,7 +172,7 @@ export class PayloadBuild {
       throw new CodedError<ChainErrorCode>("chain/unbuildable", { reason: describeFault(finished.fault) });
     }
     const { result } = finished;
-    const update = stateUpdate(this.#parent.trie, result.changes);
+    const update = liveStateUpdate(this.#context, this.#parent.trie, result.changes);
     const header = this.#sealHeader(result, update);
     const block: Block = {
       header,

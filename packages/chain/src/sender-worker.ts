@@ -1,9 +1,12 @@
 import { parentPort } from "node:worker_threads";
-import { recoverSigner } from "@rnode/protocol";
+import { keccak256 } from "@rnode/primitives";
+import { decodeTransaction, recoverSender, recoverSigner } from "@rnode/protocol";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES, SIGNATURE_BYTES } from "./sender-workers.ts";
 
-// The thread of `SenderWorkers`: signatures in, senders out.
-parentPort?.on("message", ({ id, packed }: RecoverRequest) => {
+// The thread of `SenderWorkers`: signatures or whole transactions in, senders and hashes out. What cannot be recovered stays zero: the
+// caller's thread finds out why.
+
+function recover(packed: Uint8Array): Omit<RecoverReply, "id"> {
   const count = packed.length / SIGNATURE_BYTES;
   const senders = new Uint8Array(count * SENDER_BYTES);
   for (let index = 0; index < count; index++) {
@@ -12,9 +15,30 @@ parentPort?.on("message", ({ id, packed }: RecoverRequest) => {
     try {
       senders.set(recoverSigner(item.subarray(0, 32), signature, false), index * SENDER_BYTES);
     } catch {
-      // Stays zero: the caller's thread finds out why.
+      // see above
     }
   }
-  const reply: RecoverReply = { id, senders };
-  parentPort!.postMessage(reply);
+  return { senders, hashes: new Uint8Array(0) };
+}
+
+function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"> {
+  const senders = new Uint8Array(ends.length * SENDER_BYTES);
+  const hashes = new Uint8Array(ends.length * 32);
+  for (let index = 0, at = 0; index < ends.length; index++) {
+    const encoded = packed.subarray(at, ends[index]);
+    at = ends[index]!;
+    hashes.set(keccak256(encoded), index * 32);
+    try {
+      senders.set(recoverSender(decodeTransaction(encoded), { allowHighS: false }), index * SENDER_BYTES);
+    } catch {
+      // see above
+    }
+  }
+  return { senders, hashes };
+}
+
+parentPort?.on("message", ({ id, packed, ends }: RecoverRequest) => {
+  const made = ends === undefined ? recover(packed) : prepare(packed, ends);
+  const reply: RecoverReply = { id, ...made };
+  parentPort!.postMessage(reply, [made.senders.buffer as ArrayBuffer, made.hashes.buffer as ArrayBuffer]);
 });

@@ -7,13 +7,17 @@ export const SENDER_BYTES = 20;
 
 export interface RecoverRequest {
   readonly id: number;
+  /** signatures; or, where `ends` is given, whole transactions, which end there */
   readonly packed: Uint8Array;
+  readonly ends?: Uint32Array | undefined;
 }
 
 export interface RecoverReply {
   readonly id: number;
   /** 20 bytes each; zeros where the signature gives no sender */
   readonly senders: Uint8Array;
+  /** of whole transactions, 32 bytes each */
+  readonly hashes: Uint8Array;
 }
 
 export function packSignature(packed: Uint8Array, index: number, hash: Uint8Array, { r, s, yParity }: Signature): void {
@@ -26,7 +30,7 @@ export function packSignature(packed: Uint8Array, index: number, hash: Uint8Arra
 
 interface RunningWorker {
   readonly worker: Worker;
-  readonly pending: Map<number, (senders: Uint8Array | undefined) => void>;
+  readonly pending: Map<number, (reply: RecoverReply | undefined) => void>;
 }
 
 /** Threads that recover signers. They start with the first request, and do not keep the process alive. */
@@ -53,12 +57,37 @@ export class SenderWorkers {
     const senders: (Uint8Array | undefined)[] = [];
     for (const part of parts) {
       if (part === undefined) return undefined;
-      for (let at = 0; at < part.length; at += SENDER_BYTES) {
-        const sender = part.slice(at, at + SENDER_BYTES);
-        senders.push(isZeroBytes(sender) ? undefined : sender);
-      }
+      senders.push(...sendersOf(part));
     }
     return senders;
+  }
+
+  /** As `recover`, of encoded transactions, with their hashes. */
+  async prepare(
+    encoded: readonly Uint8Array[],
+  ): Promise<{ senders: (Uint8Array | undefined)[]; hashes: Uint8Array[] } | undefined> {
+    const workers = this.#start();
+    if (workers.length === 0) return undefined;
+    const share = Math.ceil(encoded.length / workers.length);
+    const parts = await Promise.all(
+      workers.map((running, index) => {
+        const items = encoded.slice(index * share, (index + 1) * share);
+        const ends = new Uint32Array(items.length);
+        let size = 0;
+        for (const [item, { length }] of items.entries()) ends[item] = size += length;
+        const packed = new Uint8Array(size);
+        for (const [item, bytes] of items.entries()) packed.set(bytes, ends[item]! - bytes.length);
+        return this.#request(running, packed, ends);
+      }),
+    );
+    const senders: (Uint8Array | undefined)[] = [];
+    const hashes: Uint8Array[] = [];
+    for (const part of parts) {
+      if (part === undefined) return undefined;
+      senders.push(...sendersOf(part));
+      for (let at = 0; at < part.hashes.length; at += 32) hashes.push(part.hashes.subarray(at, at + 32));
+    }
+    return { senders, hashes };
   }
 
   async close(): Promise<void> {
@@ -73,10 +102,10 @@ export class SenderWorkers {
     );
   }
 
-  #request({ worker, pending }: RunningWorker, packed: Uint8Array): Promise<Uint8Array | undefined> {
-    if (packed.length === 0) return Promise.resolve(new Uint8Array(0));
+  #request({ worker, pending }: RunningWorker, packed: Uint8Array, ends?: Uint32Array): Promise<RecoverReply | undefined> {
+    if (packed.length === 0) return Promise.resolve({ id: 0, senders: new Uint8Array(0), hashes: new Uint8Array(0) });
     if (this.#isBroken) return Promise.resolve(undefined);
-    const request: RecoverRequest = { id: this.#nextId++, packed };
+    const request: RecoverRequest = { id: this.#nextId++, packed, ends };
     return new Promise((resolve) => {
       pending.set(request.id, resolve);
       worker.ref(); // somebody waits: the process must not end meanwhile
@@ -96,9 +125,9 @@ export class SenderWorkers {
     const worker = new Worker(new URL("./sender-worker.js", import.meta.url));
     worker.unref();
     const pending: RunningWorker["pending"] = new Map();
-    worker.on("message", ({ id, senders }: RecoverReply) => {
-      pending.get(id)?.(senders);
-      pending.delete(id);
+    worker.on("message", (reply: RecoverReply) => {
+      pending.get(reply.id)?.(reply);
+      pending.delete(reply.id);
       if (pending.size === 0) worker.unref();
     });
     worker.once("error", () => {
@@ -107,5 +136,12 @@ export class SenderWorkers {
       pending.clear();
     });
     return { worker, pending };
+  }
+}
+
+function* sendersOf({ senders }: RecoverReply): Generator<Uint8Array | undefined> {
+  for (let at = 0; at < senders.length; at += SENDER_BYTES) {
+    const sender = senders.subarray(at, at + SENDER_BYTES);
+    yield isZeroBytes(sender) ? undefined : sender;
   }
 }

@@ -1,5 +1,13 @@
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
-import { hashTransaction, recoverSender, type SignedTransaction, signingHash, type Transaction } from "@rnode/protocol";
+import { bytesToHex, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
+import {
+  encodeTransaction,
+  hashTransaction,
+  recoverSender,
+  type SignedTransaction,
+  signingHash,
+  type Transaction,
+} from "@rnode/protocol";
+import type { PreparedTransactions } from "./block-execution.ts";
 import { packSignature, SenderWorkers, SIGNATURE_BYTES } from "./sender-workers.ts";
 
 export type SendersResult =
@@ -17,6 +25,8 @@ export interface SenderSource {
   recoverAhead(transactions: readonly Transaction[]): Promise<void>;
   /** rough; bounded by the capacity */
   readonly rememberedBytes: number;
+  /** Encodings, hashes and senders of a block's transactions, made in workers where there are any. */
+  prepare(transactions: readonly Transaction[]): Promise<PreparedTransactions>;
   close(): Promise<void>;
 }
 
@@ -97,6 +107,14 @@ class SenderCache implements SenderSource {
       const sender = senders?.[index];
       if (sender !== undefined) this.#remember(hashHex, sender);
     }
+  }
+
+  async prepare(transactions: readonly Transaction[]): Promise<PreparedTransactions> {
+    const encoded = transactions.map(encodeTransaction);
+    const made = encoded.length < MIN_BATCH ? undefined : await this.#workers?.prepare(encoded);
+    if (made === undefined) return { encoded, hashes: encoded.map((bytes) => keccak256(bytes)), senders: undefined };
+    const senders = made.senders.every((sender) => sender !== undefined) ? made.senders : undefined;
+    return { encoded, hashes: made.hashes, senders };
   }
 
   async close(): Promise<void> {

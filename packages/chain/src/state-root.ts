@@ -1,7 +1,7 @@
 import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { PREDEPLOYS } from "@rnode/protocol";
-import { type StateTrieUpdate, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+import { type LiveStateTrie, type StateTrieUpdate, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
 
 /** The state a block starts from, as the trie sees it. */
 export interface ParentTrie {
@@ -16,9 +16,31 @@ export function stateUpdate(parent: ParentTrie, changes: StateChanges): StateTri
   return updateStateTrie(parent.nodes, parent.stateRoot, changes.accounts, (address) => parent.storageRootOf(address));
 }
 
+/** Trie nodes in memory; half a kilobyte each. */
+export const MAX_STATE_TRIE_NODES = 100_000;
+export const ROUGH_NODE_BYTES = 600;
+
+/**
+ * As `stateUpdate`, for a block whose child is likely to be next: its nodes stay in memory. PERF: the next block reads only what this one
+ * did not touch.
+ */
+export function liveStateUpdate(
+  { stateTrie: trie, maxStateTrieNodes = MAX_STATE_TRIE_NODES }: { stateTrie?: LiveStateTrie; maxStateTrieNodes?: number },
+  parent: ParentTrie,
+  changes: StateChanges,
+): StateTrieUpdate {
+  if (trie === undefined) return stateUpdate(parent, changes);
+  const update = trie.update(parent.nodes, parent.stateRoot, changes.accounts, (address) => parent.storageRootOf(address));
+  trie.evict(maxStateTrieNodes);
+  return update;
+}
+
 const MESSAGE_PASSER_HEX = bytesToHex(PREDEPLOYS.l2ToL1MessagePasser);
 
 /** Isthmus: the header's withdrawals root is the message passer's storage root after the block. Spec: protocol/01 §10 */
-export function messagePasserRoot(parent: ParentTrie, update: StateTrieUpdate): Uint8Array {
+export function messagePasserRoot(
+  parent: Pick<ParentTrie, "storageRootOf">,
+  update: Pick<StateTrieUpdate, "storageRoots">,
+): Uint8Array {
   return update.storageRoots.get(MESSAGE_PASSER_HEX) ?? parent.storageRootOf(PREDEPLOYS.l2ToL1MessagePasser) ?? EMPTY_TRIE_ROOT;
 }

@@ -114,8 +114,12 @@ export function bloomMayContain(bloom: Uint8Array, value: Uint8Array): boolean {
   return true;
 }
 
-/** The 256-byte bloom of the addresses and topics of `logs`. */
+/** PERF: of most receipts; one for all of them, which nobody writes into. */
+const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES);
+
+/** The 256-byte bloom of the addresses and topics of `logs`; not to be changed. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
+  if (logs.length === 0) return EMPTY_BLOOM;
   const bloom = new Uint8Array(BLOOM_BYTES);
   for (const log of logs) {
     addToBloom(bloom, log.address);
@@ -127,6 +131,9 @@ export function logsBloom(logs: readonly Log[]): Uint8Array {
 /** The union: a header's bloom from those of its receipts. */
 export function mergeBlooms(blooms: Iterable<Uint8Array>): Uint8Array {
   const merged = new Uint8Array(BLOOM_BYTES);
-  for (const bloom of blooms) for (let i = 0; i < BLOOM_BYTES; i++) merged[i]! |= bloom[i]!;
+  for (const bloom of blooms) {
+    if (bloom === EMPTY_BLOOM) continue;
+    for (let i = 0; i < BLOOM_BYTES; i++) merged[i]! |= bloom[i]!;
+  }
   return merged;
 }

@@ -24,8 +24,8 @@ import {
 type Body = Omit<Block, "header">;
 
 /** [EIP-2718 transactions, ommers, withdrawals?] */
-export function encodeBody(block: Body): Uint8Array {
-  const parts: RlpItem[] = [block.transactions.map(encodeTransaction), block.ommers.map(headerToRlp)];
+export function encodeBody(block: Body, encodedTransactions?: readonly Uint8Array[]): Uint8Array {
+  const parts: RlpItem[] = [encodedTransactions ?? block.transactions.map(encodeTransaction), block.ommers.map(headerToRlp)];
   if (block.withdrawals !== undefined) parts.push(block.withdrawals.map(withdrawalToRlp));
   return encodeRlp(parts);
 }

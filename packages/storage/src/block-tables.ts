@@ -1,7 +1,7 @@
 import { bigintToBytes, bytesToBigint, compareBytes, keccak256 } from "@rnode/primitives";
 import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
 import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceipts } from "./block-rows.ts";
-import type { BlockCommit, TransactionLocation } from "./chain-store.ts";
+import type { BlockContent, TransactionLocation } from "./chain-store.ts";
 import { storageError } from "./errors.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import type { Table } from "./table.ts";
@@ -83,7 +83,7 @@ export class BlockTables {
     return row === undefined ? undefined : bytesToBigint(row.value);
   }
 
-  write(commits: readonly BlockCommit[]): void {
+  write(commits: readonly BlockContent[]): void {
     const locations: { readonly hash: Uint8Array; readonly location: Uint8Array }[] = [];
     for (const commit of commits) {
       this.#writeBlock(commit);
@@ -99,12 +99,12 @@ export class BlockTables {
     for (const { hash, location } of locations) this.#tables.transactions.write(hash, location);
   }
 
-  #writeBlock({ block, hash, receipts, senders }: BlockCommit): void {
+  #writeBlock({ block, hash, receipts, senders, encodedTransactions }: BlockContent): void {
     const { number, difficulty } = block.header;
     const key = blockNumberKey(number);
     const tables = this.#tables;
     tables.headers.write(key, encodeHeader(block.header));
-    tables.bodies.write(key, encodeBody(block));
+    tables.bodies.write(key, encodeBody(block, encodedTransactions));
     tables.receipts.write(key, encodeReceipts(receipts));
     const senderRow = new Uint8Array(senders.length * ADDRESS_SIZE);
     for (let i = 0; i < senders.length; i++) senderRow.set(senders[i]!, i * ADDRESS_SIZE);

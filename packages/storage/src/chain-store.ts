@@ -2,14 +2,15 @@ import type { AccountRecord, StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import type { NodeGroups } from "./node-groups.ts";
 
 /** Account of the flat state: what execution sees and the root of its storage trie. */
 export interface StoredAccount extends AccountRecord {
   readonly storageRoot: Uint8Array;
 }
 
-/** All a block leaves behind; written in one atomic commit. */
-export interface BlockCommit {
+/** What a block leaves behind, other than trie nodes. */
+export interface BlockContent {
   readonly block: Block;
   readonly hash: Uint8Array;
   readonly receipts: readonly Receipt[];
@@ -17,9 +18,15 @@ export interface BlockCommit {
   readonly senders: readonly Uint8Array[];
   /** of the transactions, where they are known already */
   readonly transactionHashes?: readonly Uint8Array[] | undefined;
+  /** likewise */
+  readonly encodedTransactions?: readonly Uint8Array[] | undefined;
   readonly changes: StateChanges;
   /** new storage roots of the accounts whose storage changed, by lower-case hex address */
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
+}
+
+/** All a block leaves behind; written in one atomic commit. */
+export interface BlockCommit extends BlockContent {
   readonly nodes: readonly TrieNodeChange[];
 }
 
@@ -107,6 +114,14 @@ export interface ChainStore {
    * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
    */
   reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
+  /**
+   * Commits children of `head()`, one after the other, whose trie nodes were made ready by `NodeGroups`.
+   *
+   * @throws {CodedError} storage/not-child-of-head
+   */
+  commitGroup(blocks: readonly BlockContent[], nodeRows: Uint8Array): void;
+  /** To make trie nodes of groups ready; in another thread on a store of its own, open for reading. */
+  nodeGroups(): NodeGroups;
   writeLabels(labels: Partial<Record<ForkchoiceLabel, BlockId>>): void;
 
   /** Small named values of the client itself (chain config, versions). */

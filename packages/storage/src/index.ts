@@ -1,3 +1,4 @@
 export * from "./chain-store.ts";
 export type { StorageErrorCode } from "./errors.ts";
-export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
+export { type ChainStoreOptions, clearsStorage, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
+export type { NodeGroups } from "./node-groups.ts";

@@ -5,6 +5,7 @@ import type { TrieNodeReader } from "@rnode/trie";
 import { BlockTables } from "./block-tables.ts";
 import type {
   BlockCommit,
+  BlockContent,
   ChainDatabase,
   ForkchoiceLabel,
   PruneProgress,
@@ -18,6 +19,7 @@ import type { Environment } from "./environment.ts";
 import { storageError } from "./errors.ts";
 import { type LogFilter, LogIndex, logsOf } from "./log-index.ts";
 import { type Head, MetaTable } from "./meta-table.ts";
+import { createNodeGroups, type NodeGroups, writeNodeRows } from "./node-groups.ts";
 import { NodeTables } from "./node-tables.ts";
 import { HistoryPruner } from "./pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
@@ -203,6 +205,20 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     });
   }
 
+  commitGroup(blocks: readonly BlockContent[], nodeRows: Uint8Array): void {
+    this.#write(undefined, () => {
+      const head = this.#appendContent(this.currentHead(), blocks);
+      writeNodeRows(this.#tables, nodeRows);
+      this.nodes.forget(); // their epoch's notes are elsewhere
+      this.#pruneNodes(head.number, blocks.length);
+      return head;
+    });
+  }
+
+  nodeGroups(): NodeGroups {
+    return createNodeGroups(this.#tables, this.currentHead().number, () => this.#environment.refresh());
+  }
+
   reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void {
     this.#write(labels, () => {
       const before = this.currentHead();
@@ -264,10 +280,22 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     if (labels.finalized !== undefined) this.#meta.writeLabel("finalized", labels.finalized);
   }
 
-  /** PERF: what several of the blocks change is written once. */
   #append(base: Head, commits: readonly BlockCommit[]): Head {
+    const head = this.#appendContent(base, commits);
+    this.nodes.apply(
+      commits.map(({ block, changes, nodes }) => ({
+        number: block.header.number,
+        nodes,
+        clearedOwners: changes.accounts.filter(clearsStorage).map(({ address }) => keccak256(address)),
+      })),
+    );
+    return head;
+  }
+
+  /** All but trie nodes. PERF: what several of the blocks change is written once. */
+  #appendContent(base: Head, blocks: readonly BlockContent[]): Head {
     let head = base;
-    for (const { block, hash } of commits) {
+    for (const { block, hash } of blocks) {
       const { number, parentHash } = block.header;
       if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
         throw storageError("storage/not-child-of-head", {
@@ -278,23 +306,12 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       }
       head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
     }
-    this.blocks.write(commits);
-    for (const { changes } of commits) this.state.writeCodes(changes.codes);
+    this.blocks.write(blocks);
+    for (const { changes } of blocks) this.state.writeCodes(changes.codes);
     this.state.apply(
-      commits.map(({ block, changes, storageRoots }) => ({
-        number: block.header.number,
-        accounts: changes.accounts,
-        storageRoots,
-      })),
+      blocks.map(({ block, changes, storageRoots }) => ({ number: block.header.number, accounts: changes.accounts, storageRoots })),
     );
-    this.nodes.apply(
-      commits.map(({ block, changes, nodes }) => ({
-        number: block.header.number,
-        nodes,
-        clearedOwners: changes.accounts.filter(clearsStorage).map(({ address }) => keccak256(address)),
-      })),
-    );
-    this.#logs.append(commits.map(({ block, receipts }) => ({ number: block.header.number, logs: logsOf(receipts) })));
+    this.#logs.append(blocks.map(({ block, receipts }) => ({ number: block.header.number, logs: logsOf(receipts) })));
     return head;
   }
 
@@ -314,9 +331,9 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     }
   }
 
-  #pruneNodes(headNumber: number): void {
+  #pruneNodes(headNumber: number, blocks = 1): void {
     const pruned = this.#meta.readPrunedNodes() ?? 0;
-    const last = Math.min(headNumber - this.#proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT);
+    const last = Math.min(headNumber - this.#proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT * blocks);
     for (let number = pruned + 1; number <= last; number++) this.nodes.prune(number);
     if (last > pruned) this.#meta.writePrunedNodes(last);
   }
@@ -388,5 +405,6 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 }
 
-const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
+/** Whether there may be storage that goes. */
+export const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
   before !== undefined && (storageCleared || after === undefined);

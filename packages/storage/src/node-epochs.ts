@@ -1,5 +1,5 @@
 import { BLOCK_NUMBER_SIZE, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
-import { deleteWithPrefix, type Table } from "./table.ts";
+import { deleteWithPrefix, type RowTable } from "./table.ts";
 
 /*
  * Which blocks of an epoch may have changed a node:
@@ -49,7 +49,7 @@ export class EpochNotes {
     this.#notes[this.#count++] = fingerprint(key) * EPOCH_BLOCKS + (number - this.first);
   }
 
-  write(table: Table): void {
+  write(table: RowTable): void {
     const sorted = this.#notes.subarray(0, this.#count).sort();
     for (let from = 0; from < sorted.length; ) {
       const bucket = Math.floor(sorted[from]! / (TWO_32 * EPOCH_BLOCKS));
@@ -94,7 +94,7 @@ function bucketKey(first: number, bucket: number): Uint8Array {
 }
 
 /** Bits of the epoch's blocks that may have changed the node. PERF: one read. */
-export function readEpochBits(table: Table, first: number, key: Uint8Array): number {
+export function readEpochBits(table: RowTable, first: number, key: Uint8Array): number {
   const print = fingerprint(key);
   const row = table.peek(bucketKey(first, Math.floor(print / TWO_32)));
   if (row === undefined) return 0;
@@ -112,7 +112,7 @@ export function readEpochBits(table: Table, first: number, key: Uint8Array): num
 }
 
 /** @returns how many rows went */
-export function deleteEpoch(table: Table, first: number, limit = Number.POSITIVE_INFINITY): number {
+export function deleteEpoch(table: RowTable, first: number, limit = Number.POSITIVE_INFINITY): number {
   const prefix = new Uint8Array(BLOCK_NUMBER_SIZE);
   writeBlockNumber(prefix, 0, first);
   return deleteWithPrefix(table, prefix, limit);

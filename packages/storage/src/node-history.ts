@@ -1,6 +1,6 @@
 import { compareBytes } from "@rnode/primitives";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
-import { startsWith, type Table } from "./table.ts";
+import { type RowTable, startsWith } from "./table.ts";
 
 /*
  * What one block replaced of the trie nodes, in chunks: a row a node would cost more than all else of a commit.
@@ -21,14 +21,14 @@ export interface NodeVersion {
 
 /** Writes the versions of one block; keys ascend. */
 export class NodeHistoryWriter {
-  readonly #table: Table;
+  readonly #table: RowTable;
   readonly #number: number;
   #chunk = new Uint8Array(CHUNK_BYTES);
   #size = 0;
   #rowKey: Uint8Array | undefined;
   #lastKey: Uint8Array = new Uint8Array(0);
 
-  constructor(table: Table, number: number) {
+  constructor(table: RowTable, number: number) {
     this.#table = table;
     this.#number = number;
   }
@@ -83,7 +83,7 @@ function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
 }
 
 /** The version that block `number` replaced; undefined: it did not change the node. */
-export function findNodeVersion(table: Table, number: number, key: Uint8Array): Uint8Array | undefined {
+export function findNodeVersion(table: RowTable, number: number, key: Uint8Array): Uint8Array | undefined {
   const row = table.lastUpTo(rowKeyOf(number, key));
   if (row === undefined || !startsWith(row.key, blockNumberKey(number))) return undefined;
   for (const entry of entriesOf(row.value)) {
@@ -95,7 +95,7 @@ export function findNodeVersion(table: Table, number: number, key: Uint8Array): 
 }
 
 /** All versions that block `number` replaced, ascending by key. */
-export function* nodeVersionsOf(table: Table, number: number): Generator<NodeVersion> {
+export function* nodeVersionsOf(table: RowTable, number: number): Generator<NodeVersion> {
   for (const { value } of table.range(blockNumberKey(number), rowKeyOf(number, AFTER_ALL_KEYS))) yield* entriesOf(value);
 }
 

@@ -5,7 +5,7 @@ import { blockNumberKey } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch, readEpochBits } from "./node-epochs.ts";
 import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
-import { deleteWithPrefix, type Table } from "./table.ts";
+import { deleteWithPrefix, type RowTable } from "./table.ts";
 
 /*
  * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.
@@ -29,9 +29,9 @@ const ABSENT_VERSION = Uint8Array.of(ABSENT);
 const MAX_DELTA_PART = 0.75;
 
 export interface NodeTableSet {
-  readonly nodes: Table;
-  readonly nodeHistory: Table;
-  readonly nodeEpochs: Table;
+  readonly nodes: RowTable;
+  readonly nodeHistory: RowTable;
+  readonly nodeEpochs: RowTable;
 }
 
 export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array {
@@ -186,6 +186,12 @@ export class NodeTables {
     return rows;
   }
 
+  /** Reads what is needed to go on after block `head`, none of whose epoch this object has seen. */
+  resume(head: number): void {
+    const first = epochOf(head + 1);
+    this.#epoch = { notes: this.#readEpoch(first), next: head + 1 };
+  }
+
   /** After a transaction that was undone: what is kept in memory may not be in the database. */
   forget(): void {
     this.#epoch = undefined;
@@ -251,7 +257,7 @@ export class NodeTables {
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
-function deleteAll(table: Table, prefix: Uint8Array): void {
+function deleteAll(table: RowTable, prefix: Uint8Array): void {
   deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);
 }
 

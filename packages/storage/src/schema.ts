@@ -31,7 +31,7 @@ const TABLE_NAMES = [
   "logs",
 ] as const;
 
-export interface Tables extends BlockTableSet, StateTableSet, NodeTableSet {
+export interface Tables extends BlockTableSet, StateTableSet, Record<keyof NodeTableSet, Table> {
   readonly meta: Table;
   readonly logs: Table;
 }

@@ -9,6 +9,13 @@ export interface TableEntry {
   readonly value: Uint8Array;
 }
 
+/** What tables of trie nodes are asked. */
+export type RowTable = Pick<Table, "read" | "peek" | "lastUpTo" | "write" | "delete"> & {
+  range(start: Uint8Array, end?: Uint8Array): Iterable<TableEntry>;
+  withPrefix(prefix: Uint8Array): Iterable<TableEntry>;
+  keysWithPrefix(prefix: Uint8Array): Iterable<Uint8Array>;
+};
+
 /**
  * A table of binary keys and values inside one LMDB environment. Reads within one synchronous run see one state of the database; writes
  * are only possible inside `Environment.atomically`.
@@ -138,7 +145,7 @@ export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
 }
 
 /** @returns how many rows were deleted, at most `limit` */
-export function deleteWithPrefix(table: Table, prefix: Uint8Array, limit: number): number {
+export function deleteWithPrefix(table: RowTable, prefix: Uint8Array, limit: number): number {
   const keys: Uint8Array[] = [];
   for (const key of table.keysWithPrefix(prefix)) {
     if (keys.length === limit) break;

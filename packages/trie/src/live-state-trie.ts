@@ -8,7 +8,7 @@ import {
   keccak256,
   trimBytesLeft,
 } from "@rnode/primitives";
-import { encodeAccount } from "./account-codec.ts";
+import { decodeAccount, encodeAccount } from "./account-codec.ts";
 import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
 import { LiveTrie, type TrieChange } from "./update-trie.ts";
 
@@ -16,8 +16,11 @@ import { LiveTrie, type TrieChange } from "./update-trie.ts";
 export interface StateTrieChange {
   /** 20 bytes */
   readonly address: Uint8Array;
-  /** undefined: the account is gone, and its storage with it */
-  readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | undefined;
+  /**
+   * Undefined: the account is gone, and its storage with it. PERF: or its RLP (`encodeAccount`) with any storage root, which is
+   * overwritten.
+   */
+  readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | Uint8Array | undefined;
   /** the storage trie starts empty; `storage` lists what was written after */
   readonly storageCleared: boolean;
   /** 32-byte slot and 32-byte value each; zero deletes */
@@ -57,13 +60,14 @@ export class LiveStateTrie {
   /**
    * As `updateStateTrie`, except that nodes which an earlier call listed need not be in the reader before `evict`.
    *
+   * @param storageRootOf left out: the account's leaf is read
    * @throws {CodedError} trie/missing-node, trie/bad-node; the next call then starts with nothing in memory
    */
   update(
     reader: TrieNodeReader,
     parentStateRoot: Uint8Array,
     changes: Iterable<StateTrieChange>,
-    storageRootOf: (address: Uint8Array) => Uint8Array | undefined,
+    storageRootOf?: (address: Uint8Array) => Uint8Array | undefined,
   ): StateTrieUpdate {
     this.#pass++;
     if (!equalBytes(this.#accounts.root, parentStateRoot)) this.#startAt(parentStateRoot);
@@ -83,7 +87,7 @@ export class LiveStateTrie {
   #update(
     reader: TrieNodeReader,
     changes: Iterable<StateTrieChange>,
-    storageRootOf: (address: Uint8Array) => Uint8Array | undefined,
+    storageRootOf: ((address: Uint8Array) => Uint8Array | undefined) | undefined,
   ): StateTrieUpdate {
     const storageRoots = new Map<Hex, Uint8Array>();
     const nodes: TrieNodeChange[] = [];
@@ -97,20 +101,26 @@ export class LiveStateTrie {
       }
       if (storage.length === 0 && !storageCleared) {
         // PERF: the leaf has the storage root, no need to ask for it.
-        accountChanges.push({ key, value: encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT }), keepsStorageRoot: true });
+        accountChanges.push({ key, value: accountRlp(after, EMPTY_TRIE_ROOT), keepsStorageRoot: true });
         continue;
       }
       const addressHex = bytesToHex(address);
-      const rootBefore = storageRootOf(address) ?? EMPTY_TRIE_ROOT;
+      const rootBefore =
+        (storageRootOf === undefined ? this.#storageRootOf(reader, key) : storageRootOf(address)) ?? EMPTY_TRIE_ROOT;
       const trie = this.#storageTrie(addressHex, key, storageCleared ? EMPTY_TRIE_ROOT : rootBefore);
-      if (storage.length > 0) for (const node of trie.update(reader, storage.map(toTrieChange)).nodes) nodes.push(node);
+      if (storage.length > 0) for (const node of trie.update(reader, storage.map(toTrieChange), this.#pass).nodes) nodes.push(node);
       const storageRoot = trie.root;
       if (!equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
-      accountChanges.push({ key, value: encodeAccount({ ...after, storageRoot }) });
+      accountChanges.push({ key, value: accountRlp(after, storageRoot) });
     }
-    const update = this.#accounts.update(reader, accountChanges);
+    const update = this.#accounts.update(reader, accountChanges, this.#pass);
     for (const node of update.nodes) nodes.push(node);
     return { stateRoot: update.root, storageRoots, nodes };
+  }
+
+  #storageRootOf(reader: TrieNodeReader, key: Uint8Array): Uint8Array | undefined {
+    const account = this.#accounts.get(reader, key);
+    return account === undefined ? undefined : decodeAccount(account).storageRoot.slice();
   }
 
   #storageTrie(addressHex: Hex, owner: Uint8Array, root: Uint8Array): LiveTrie {
@@ -130,18 +140,33 @@ export class LiveStateTrie {
     return count;
   }
 
-  /** Keeps at most about `maxNodes` nodes in memory, those used last. All nodes listed so far must be in the reader from now on. */
-  evict(maxNodes: number): void {
+  /**
+   * Keeps at most about `maxNodes` nodes in memory, those used last.
+   *
+   * @param pinned all nodes but those that the last so many updates listed are in the reader from now on
+   */
+  evict(maxNodes: number, pinned = 0): void {
     if (this.nodeCount <= maxNodes) return;
-    for (let passes = PASSES_KEPT; ; passes >>= 2) {
+    for (let passes = Math.max(PASSES_KEPT, pinned); ; passes = Math.max(passes >> 2, pinned)) {
+      const oldest = this.#pass - passes + 1;
       for (const [addressHex, { trie, usedAt }] of this.#storage) {
-        if (usedAt <= this.#pass - passes) this.#storage.delete(addressHex);
-        else trie.evict(passes);
+        if (usedAt < oldest) this.#storage.delete(addressHex);
+        else trie.evictBefore(oldest);
       }
-      this.#accounts.evict(passes);
-      if (this.nodeCount <= maxNodes * KEPT_PART || passes === 0) return;
+      this.#accounts.evictBefore(oldest);
+      if (this.nodeCount <= maxNodes * KEPT_PART || passes === pinned) return;
     }
   }
+}
+
+/** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
+const STORAGE_ROOT_FROM_END = 65;
+
+function accountRlp(account: NonNullable<StateTrieChange["after"]>, storageRoot: Uint8Array): Uint8Array {
+  if (!(account instanceof Uint8Array)) return encodeAccount({ ...account, storageRoot });
+  const rlp = account.slice();
+  rlp.set(storageRoot, rlp.length - STORAGE_ROOT_FROM_END);
+  return rlp;
 }
 
 function toTrieChange({ slot, after }: { readonly slot: Uint8Array; readonly after: Uint8Array }): TrieChange {

@@ -71,11 +71,16 @@ export class LiveTrie {
     return this.#nodeCount;
   }
 
-  /** As `updateTrie`. When it throws, the trie is as it was before. */
-  update(reader: TrieNodeReader, changes: Iterable<TrieChange>): TrieUpdate {
+  /**
+   * As `updateTrie`. When it throws, the trie is as it was before.
+   *
+   * @param pass what `evictBefore` goes by; ascends
+   */
+  update(reader: TrieNodeReader, changes: Iterable<TrieChange>, pass = this.#pass + 1): TrieUpdate {
     const sorted = sortChanges(changes);
     if (sorted.length === 0) return { root: this.#root, nodes: [] };
-    const updater = new TrieUpdater(reader, this.#owner, sorted, ++this.#pass);
+    this.#pass = pass;
+    const updater = new TrieUpdater(reader, this.#owner, sorted, pass);
     const before = this.#node;
     this.#node = undefined; // if it throws: what is half changed is read again
     const { node, update } = updater.run(this.#root, before);
@@ -85,9 +90,22 @@ export class LiveTrie {
     return update;
   }
 
+  /** Value of a key; undefined: none. What is read stays in memory. @throws {CodedError} trie/missing-node, trie/bad-node */
+  get(reader: TrieNodeReader, key: Uint8Array): Uint8Array | undefined {
+    const updater = new TrieUpdater(reader, this.#owner, [], this.#pass);
+    const { root, value } = updater.find(this.#root, this.#node, key);
+    this.#node = root;
+    this.#nodeCount += updater.madeNodes;
+    return value;
+  }
+
   /** Forgets nodes that the last `passes` updates did not go through; they must be in the reader from now on. */
   evict(passes: number): void {
-    const oldest = this.#pass - passes + 1;
+    this.evictBefore(this.#pass - passes + 1);
+  }
+
+  /** Forgets nodes that no update since the pass `oldest` went through. */
+  evictBefore(oldest: number): void {
     if (this.#node !== undefined && this.#node.usedAt < oldest) this.#node = undefined;
     this.#nodeCount = this.#node === undefined ? 0 : evictBelow(this.#node, oldest);
   }
@@ -176,6 +194,36 @@ class TrieUpdater {
     if (node === undefined) return { node, update: { root: EMPTY_TRIE_ROOT, nodes } };
     if (!node.changed) return { node, update: { root, nodes } };
     return { node, update: { root: keccak256(this.#encode(node, 0)), nodes } };
+  }
+
+  /** Nothing changes but what is in memory. */
+  find(
+    rootHash: Uint8Array,
+    rootNode: TrieNode | undefined,
+    key: Uint8Array,
+  ): { root: TrieNode | undefined; value: Uint8Array | undefined } {
+    const root = rootNode ?? (equalBytes(rootHash, EMPTY_TRIE_ROOT) ? undefined : this.#read(rootHash, 0));
+    const length = key.length * 2;
+    let depth = 0;
+    for (let node = root; node !== undefined; ) {
+      node.usedAt = this.#pass;
+      if (node.kind === "leaf") return { root, value: this.#isKeyOf(node, key, depth) ? node.value : undefined };
+      if (node.kind === "extension") {
+        const { bytes, from, to } = node;
+        if (commonNibbles(key, depth, length, bytes, from, to) < to - from) break;
+        for (let i = from; i < to; i++) this.#path[depth++] = nibbleAt(bytes, i);
+        if (node.child instanceof Uint8Array) node.child = this.#resolveRef(node.child, 0, depth);
+        node = node.child;
+        continue;
+      }
+      if (depth === length) return { root, value: node.value };
+      const nibble = nibbleAt(key, depth);
+      this.#path[depth++] = nibble;
+      const child: TrieNode | undefined = this.#childOf(node, nibble, depth);
+      if (child !== undefined) node.keep(nibble, child);
+      node = child;
+    }
+    return { root, value: undefined };
   }
 
   /** Number of nibbles of the key of a change. */
@@ -353,7 +401,8 @@ class TrieUpdater {
       return this.#prefix(node, node.to, after, depth, node.row);
     }
 
-    const rest = node.ref!; // only changed here and below, so it is what was last encoded
+    const rest = node.child;
+    if (!(rest instanceof Uint8Array)) rest.changed = true; // stays in memory, and is encoded again for its reference
     const branch = BranchNode.empty(undefined, split === 0 ? node.row : undefined);
     branch.set(
       nibbleAt(bytes, from + split),
@@ -441,8 +490,9 @@ class TrieUpdater {
     const kept = node.nodes?.[nibble];
     const resolved = this.#childOf(node, nibble, depth + 1)!;
     if (resolved.kind === "branch" && !resolved.changed) {
-      const ref = kept instanceof Uint8Array ? kept : node.rlp.slice(at, at + refSizeAt(node.rlp, at));
-      return new ExtensionNode(Uint8Array.of(nibble), 1, 2, ref, true, node.row);
+      const child = kept ?? node.rlp.slice(at, at + refSizeAt(node.rlp, at));
+      if (!(child instanceof Uint8Array)) child.changed = true; // as in an extension that is split
+      return new ExtensionNode(Uint8Array.of(nibble), 1, 2, child, true, node.row);
     }
     return this.#prefix({ bytes: Uint8Array.of(nibble), from: 1 }, 2, resolved, depth, node.row);
   }

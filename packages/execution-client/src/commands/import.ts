@@ -52,7 +52,8 @@ export const importBlocks: Command = async (args, env, io) => {
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
     );
-    for (const file of parsed.positionals) await importFile({ chain, store, senders }, file, Math.max(1, batch), io);
+    for (const file of parsed.positionals)
+      await importFile({ chain, store, senders, upgradesDir: parsed.options.rollup.upgradesDir }, file, Math.max(1, batch), io);
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
     return 0;
@@ -71,9 +72,10 @@ function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): 
 
 async function importFile(parts: BlockImportDependencies, file: string, batchSize: number, io: CommandIo): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
-  const refusal = await importIntoChain(parts, readBlocks(file), batchSize, ({ block, fileOffset }) =>
-    progress.advance(block, fileOffset),
-  );
+  const refusal = await importIntoChain(parts, readBlocks(file), {
+    groupBlocks: batchSize,
+    onStored: ({ block, fileOffset }) => progress.advance(block, fileOffset),
+  });
   if (refusal !== undefined) throw new CommandError(`${file}: ${describeImportRefusal(refusal)}`);
 }
 

@@ -1,0 +1,189 @@
+import { performance } from "node:perf_hooks";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { type Block, type BlockRules, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
+import { type BlockContent, type ChainDatabase, clearsStorage } from "@rnode/storage";
+import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "./block-execution.ts";
+import type { BlockFault } from "./faults.ts";
+import type { GroupRoots } from "./group-roots.ts";
+import { TotalDifficulties } from "./merge.ts";
+import { packChanges } from "./packed-changes.ts";
+import { PendingState } from "./pending-state.ts";
+import { type StateRoots, startStateRoots } from "./root-thread.ts";
+import { rulesOfBlock } from "./rules.ts";
+
+/** A block with what was made of it before its turn. */
+export interface PreparedBlock<T> {
+  readonly item: T;
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  readonly prepared: PreparedTransactions;
+}
+
+/** A block that was executed; its state root is on the way. */
+interface RunBlock<T> extends PreparedBlock<T> {
+  readonly rules: BlockRules;
+  readonly content: Omit<BlockContent, "storageRoots">;
+}
+
+interface SealedGroup<T> {
+  readonly blocks: readonly RunBlock<T>[];
+  readonly roots: Promise<GroupRoots>;
+}
+
+/** Something in the group has another state root than its header says. */
+export interface WrongGroup<T> {
+  readonly blocks: readonly PreparedBlock<T>[];
+}
+
+/** PERF: memory; of the changed accounts and slots of a group. */
+const MAX_GROUP_CHANGES = 60_000;
+/** However slow the blocks: what was done is stored about twice a second. */
+const MAX_GROUP_MS = 500;
+
+/**
+ * Imports a straight chain of blocks on the head in groups: a block is executed on the changes of those before it, while the thread of
+ * state roots works on them; a group is committed as one when all of its roots are right. The root may lag by up to two groups.
+ */
+export class GroupImport<T> {
+  readonly #context: ExecutionContext;
+  readonly #store: ChainDatabase;
+  readonly #roots: StateRoots;
+  readonly #groupBlocks: number;
+  readonly #onStored: (item: T) => void;
+  readonly #state: PendingState;
+  readonly #totalDifficulties = new TotalDifficulties((hash) => this.#blockOf(hash)?.header ?? this.#store.readHeader(hash));
+  /** blocks that are not stored yet */
+  readonly #pending = new Map<Hex, Block>();
+  #tip: { readonly hash: Uint8Array; readonly header: Block["header"] };
+  #group: RunBlock<T>[] = [];
+  #groupChanges = 0;
+  #groupStartMs = performance.now();
+  readonly #sealed: SealedGroup<T>[] = [];
+
+  constructor(
+    context: ExecutionContext,
+    store: ChainDatabase,
+    options: { readonly groupBlocks: number; readonly hasThread: boolean; readonly onStored: (item: T) => void },
+  ) {
+    const { number } = store.head()!;
+    const hash = store.readCanonicalHash(number)!;
+    const header = store.readHeader(hash)!;
+    this.#context = context;
+    this.#store = store;
+    this.#tip = { hash, header };
+    this.#groupBlocks = options.groupBlocks;
+    this.#onStored = options.onStored;
+    this.#state = new PendingState(store.stateAt(number)!);
+    this.#roots = startStateRoots(store, header.stateRoot, options.hasThread);
+  }
+
+  #blockOf(hash: Uint8Array): Block | undefined {
+    return this.#pending.get(bytesToHex(hash));
+  }
+
+  /** Whether the block can be next: a child of the last one, whose receipts hold no state roots. */
+  fits({ header }: Block): boolean {
+    return (
+      equalBytes(header.parentHash, this.#tip.hash) && isEvmForkAtLeast(rulesOfBlock(this.#context.config, header).evm, "byzantium")
+    );
+  }
+
+  /** Executes the next block. @returns why it is invalid, or the group that is */
+  async add(next: PreparedBlock<T>): Promise<{ fault: BlockFault } | { wrong: WrongGroup<T> } | undefined> {
+    const { block, hash, prepared } = next;
+    const parent = {
+      ...this.#tip,
+      reader: this.#state,
+      trie: undefined,
+      ancestorOf: (ancestor: Uint8Array) => this.#blockOf(ancestor) ?? this.#store.readBlock(ancestor),
+      totalDifficulty: () => this.#totalDifficulties.of(block.header.parentHash),
+    };
+    const outcome = runBlock(this.#context, parent, block, prepared);
+    if (outcome.kind === "invalid") return { fault: outcome.fault };
+    const { rules, senders, result } = outcome;
+    const { changes, receipts } = result;
+    const isClearing = changes.accounts.some(clearsStorage);
+    if (isClearing) {
+      // The rows of the storage that goes must be in the database.
+      const wrong = await this.finish();
+      if (wrong !== undefined) return { wrong };
+    }
+    const { number } = block.header;
+    this.#state.apply(number, hash, changes);
+    this.#roots.add(number, packChanges(changes));
+    this.#pending.set(bytesToHex(hash), block);
+    this.#tip = { hash, header: block.header };
+    const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
+    this.#group.push({
+      ...next,
+      rules,
+      content: { block, hash, receipts, senders, encodedTransactions, transactionHashes, changes },
+    });
+    for (const { storage } of changes.accounts) this.#groupChanges += 1 + storage.length;
+    if (isClearing || this.#isGroupFull()) {
+      this.#seal();
+      const wrong = await this.#commitUntil(isClearing ? 0 : 1);
+      if (wrong !== undefined) return { wrong };
+    }
+    return undefined;
+  }
+
+  #isGroupFull(): boolean {
+    return (
+      this.#group.length >= this.#groupBlocks ||
+      this.#groupChanges >= MAX_GROUP_CHANGES ||
+      performance.now() - this.#groupStartMs > MAX_GROUP_MS
+    );
+  }
+
+  #seal(): void {
+    const roots = this.#roots.seal();
+    roots.catch(() => undefined); // seen when its turn comes
+    this.#sealed.push({ blocks: this.#group, roots });
+    this.#group = [];
+    this.#groupChanges = 0;
+    this.#groupStartMs = performance.now();
+  }
+
+  /** Commits all that is on the way. */
+  async finish(): Promise<WrongGroup<T> | undefined> {
+    if (this.#group.length > 0) this.#seal();
+    return await this.#commitUntil(0);
+  }
+
+  /** Commits the oldest sealed groups, until `left` of them are left. */
+  async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
+    while (this.#sealed.length > left) {
+      const { blocks, roots: pendingRoots } = this.#sealed[0]!;
+      const roots = await pendingRoots;
+      if (!this.#areRight(blocks, roots)) return { blocks };
+      this.#sealed.shift();
+      const contents = blocks.map(({ content }, index) => ({ ...content, storageRoots: roots.blocks[index]!.storageRoots }));
+      this.#store.commitGroup(contents, roots.nodeRows);
+      const { number } = blocks.at(-1)!.block.header;
+      this.#state.rebase(this.#store.stateAt(number)!, number);
+      this.#roots.committed();
+      for (const { hash, item } of blocks) {
+        this.#pending.delete(bytesToHex(hash));
+        this.#onStored(item);
+      }
+    }
+    return undefined;
+  }
+
+  #areRight(blocks: readonly RunBlock<T>[], roots: GroupRoots): boolean {
+    const passer = PREDEPLOYS.l2ToL1MessagePasser;
+    const passerHex = bytesToHex(passer);
+    const { number } = blocks[0]!.block.header;
+    let passerRoot = this.#store.stateAt(number - 1)!.readAccount(passer)?.storageRoot ?? EMPTY_TRIE_ROOT;
+    return blocks.every(({ rules, block }, index) => {
+      const { stateRoot, storageRoots } = roots.blocks[index]!;
+      passerRoot = storageRoots.get(passerHex) ?? passerRoot;
+      return checkRoots(rules, block.header, { stateRoot }, () => passerRoot) === undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#roots.close();
+  }
+}

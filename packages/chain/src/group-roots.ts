@@ -1,0 +1,62 @@
+import { type Hex, keccak256 } from "@rnode/primitives";
+import type { ChainStore, NodeGroups } from "@rnode/storage";
+import { LiveStateTrie } from "@rnode/trie";
+import { unpackChanges } from "./packed-changes.ts";
+import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
+
+/** What the state trie tells of a group of blocks. */
+export interface GroupRoots {
+  readonly blocks: readonly BlockRoots[];
+  /** for `ChainStore.commitGroup` */
+  readonly nodeRows: Uint8Array;
+}
+
+export interface BlockRoots {
+  readonly stateRoot: Uint8Array;
+  readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
+}
+
+/** State roots and trie nodes of blocks that follow each other, in groups that are committed as one. */
+export class GroupRootsBuilder {
+  readonly #groups: NodeGroups;
+  readonly #trie = new LiveStateTrie();
+  #stateRoot: Uint8Array;
+  #blocks: BlockRoots[] = [];
+  /** sizes of groups that are not committed */
+  readonly #sealed: number[] = [];
+
+  /** @param store whose head is the parent of the first block, with `stateRoot` */
+  constructor(store: Pick<ChainStore, "nodeGroups">, stateRoot: Uint8Array) {
+    this.#groups = store.nodeGroups();
+    this.#stateRoot = stateRoot;
+  }
+
+  /** @param packed changes of the block, of `packChanges` */
+  add(number: number, packed: Uint8Array): void {
+    const { changes, cleared } = unpackChanges(packed);
+    const { stateRoot, storageRoots, nodes } = this.#trie.update(this.#groups.reader, this.#stateRoot, changes);
+    this.#stateRoot = stateRoot;
+    this.#blocks.push({ stateRoot, storageRoots });
+    this.#groups.add(
+      number,
+      nodes,
+      cleared.map((address) => keccak256(address)),
+    );
+  }
+
+  seal(): GroupRoots {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    this.#sealed.push(blocks.length);
+    return { blocks, nodeRows: this.#groups.seal() };
+  }
+
+  /** Tells that the oldest sealed group is committed. */
+  committed(): void {
+    this.#groups.committed();
+    this.#sealed.shift();
+    // What was made since is only here.
+    const pinned = this.#sealed.reduce((sum, count) => sum + count, this.#blocks.length);
+    this.#trie.evict(MAX_STATE_TRIE_NODES, pinned);
+  }
+}

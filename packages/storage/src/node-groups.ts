@@ -1,0 +1,116 @@
+import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import { readUint32, writeUint32 } from "./keys.ts";
+import { type NodeTableSet, NodeTables } from "./node-tables.ts";
+import type { RowTable, Table } from "./table.ts";
+
+/*
+ * What a group of blocks writes into the tables of trie nodes, made apart from the process's writer: in a thread beside it, or before the
+ * transaction begins. Rows, one after the other:
+ *   table 1 (0 nodes, 1 nodeHistory, 2 nodeEpochs) ‖ bytes of the key 1 ‖ bytes of the value 4 (all ones: the row goes) ‖ key ‖ value
+ */
+
+const HEADER_SIZE = 6;
+const DELETED = 0xffff_ffff;
+const TABLES = ["nodes", "nodeHistory", "nodeEpochs"] as const satisfies readonly (keyof NodeTableSet)[];
+
+/** Groups of blocks, each on the state after the one before. */
+export interface NodeGroups {
+  /** nodes that no block since the last `committed` has changed, and those of the last committed block */
+  readonly reader: TrieNodeReader;
+  /** The next block of the group. None may clear a storage trie that was there before, unless it is alone in its group. */
+  add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
+  /** Ends the group. @returns its rows, for `ChainStore.commitGroup` */
+  seal(): Uint8Array<ArrayBuffer>;
+  /** Tells that rows were committed by the writer. */
+  committed(): void;
+}
+
+class RowBuffer {
+  #bytes = new Uint8Array(1 << 20);
+  #size = 0;
+
+  add(table: number, key: Uint8Array, value: Uint8Array | undefined): void {
+    const needed = this.#size + HEADER_SIZE + key.length + (value?.length ?? 0);
+    if (needed > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+      larger.set(this.#bytes.subarray(0, this.#size));
+      this.#bytes = larger;
+    }
+    const bytes = this.#bytes;
+    let at = this.#size;
+    bytes[at] = table;
+    bytes[at + 1] = key.length;
+    writeUint32(bytes, at + 2, value?.length ?? DELETED);
+    at += HEADER_SIZE;
+    bytes.set(key, at);
+    if (value !== undefined) bytes.set(value, at + key.length);
+    this.#size = needed;
+  }
+
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = this.#bytes.slice(0, this.#size);
+    this.#size = 0;
+    return taken;
+  }
+}
+
+/** Reads the database and writes into a buffer. What is written is not read before it is committed. */
+function recording(table: Table, index: number, rows: RowBuffer): RowTable {
+  return {
+    read: (key) => table.read(key),
+    peek: (key) => table.peek(key),
+    lastUpTo: (key) => table.lastUpTo(key),
+    range: (start, end) => table.range(start, end),
+    withPrefix: (prefix) => table.withPrefix(prefix),
+    keysWithPrefix: (prefix) => table.keysWithPrefix(prefix),
+    write: (key, value) => rows.add(index, key, value),
+    delete(key) {
+      rows.add(index, key, undefined);
+      return true;
+    },
+  };
+}
+
+/** @param headNumber last committed block */
+export function createNodeGroups(
+  tables: Record<(typeof TABLES)[number], Table>,
+  headNumber: number,
+  refresh: () => void,
+): NodeGroups {
+  const rows = new RowBuffer();
+  const nodes = new NodeTables({
+    nodes: recording(tables.nodes, 0, rows),
+    nodeHistory: recording(tables.nodeHistory, 1, rows),
+    nodeEpochs: recording(tables.nodeEpochs, 2, rows),
+  });
+  nodes.resume(headNumber);
+  let blocks: { number: number; nodes: readonly TrieNodeChange[]; clearedOwners: readonly Uint8Array[] }[] = [];
+  return {
+    reader: { readNode: (owner, path) => nodes.readNode(owner, path) },
+    add: (number, changes, clearedOwners) => void blocks.push({ number, nodes: changes, clearedOwners }),
+    seal() {
+      nodes.apply(blocks);
+      blocks = [];
+      return rows.take();
+    },
+    committed: refresh,
+  };
+}
+
+export function writeNodeRows(tables: Record<(typeof TABLES)[number], Table>, rows: Uint8Array): void {
+  const byIndex = TABLES.map((name) => tables[name]);
+  for (let at = 0; at < rows.length; ) {
+    const table = byIndex[rows[at]!]!;
+    const keyAt = at + HEADER_SIZE;
+    const valueAt = keyAt + rows[at + 1]!;
+    const size = readUint32(rows, at + 2);
+    const key = rows.subarray(keyAt, valueAt);
+    if (size === DELETED) {
+      table.delete(key);
+      at = valueAt;
+    } else {
+      at = valueAt + size;
+      table.write(key, rows.subarray(valueAt, at));
+    }
+  }
+}
