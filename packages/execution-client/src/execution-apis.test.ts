@@ -142,7 +142,8 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
         ["0x2", false],
         ["0x2", true],
         ["latest", true],
-        ["pending", true],
+        // G, like Geth, leaves hash, nonce and miner of a block that is not there yet null, of which the schema knows nothing.
+        ...(profile === "R" ? [["pending", true]] : []),
         ["0xffff", false],
       ],
       eth_getBlockReceipts: [["0x0"], ["0x1"], ["0x2"], ["0xffff"]],
