@@ -5,6 +5,10 @@ import { EVM_FORKS, type EvmFork } from "@rnode/protocol";
 export const FUZZ_FORKS = EVM_FORKS;
 export type FuzzFork = EvmFork;
 
+/** What programs do most. */
+export const FUZZ_FOCUSES = ["precompiles"] as const;
+export type FuzzFocus = (typeof FUZZ_FOCUSES)[number];
+
 export interface FuzzAccount {
   readonly address: Uint8Array;
   readonly nonce: bigint;

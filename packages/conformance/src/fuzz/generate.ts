@@ -5,6 +5,7 @@ import {
   type FuzzAccount,
   type FuzzAuthorization,
   type FuzzCase,
+  type FuzzFocus,
   type FuzzFork,
   type FuzzTransaction,
 } from "./fuzz-case.ts";
@@ -24,7 +25,7 @@ export const SIGNER_ADDRESSES: readonly Uint8Array[] = SIGNERS.map((index) => pr
 const RECENT_FORKS = FUZZ_FORKS.filter((name) => isEvmForkAtLeast(name, "london"));
 
 /** The case of a seed: the same one everywhere and always (until the generator changes). */
-export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
+export function generateCase(seed: number, onlyFork?: FuzzFork, focus?: FuzzFocus): FuzzCase {
   const random = new Random(seed);
   const drawn = random.pick(random.oneIn(3) ? FUZZ_FORKS.filter((name) => !isEvmForkAtLeast(name, "london")) : RECENT_FORKS);
   const fork = onlyFork ?? drawn;
@@ -33,7 +34,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
   const plain = [address("e0a1"), ...SIGNER_ADDRESSES];
   const beneficiary = random.pick([address("c01bba5e"), contracts[0]!, SIGNER_ADDRESSES[0]!]);
   const targets = [...contracts, ...contracts, ...plain, beneficiary];
-  const programOptions = { random, fork, targets, nesting: 2 };
+  const programOptions = { random, fork, targets, nesting: 2, focus };
   const accounts: FuzzAccount[] = contracts.map((contract) => ({
     address: contract,
     nonce: random.oneIn(12) ? 2n ** 64n - 1n : BigInt(random.between(1, 3)),
@@ -64,7 +65,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
         [2, 3],
       ]),
     },
-    () => generateTransaction({ random, fork, targets, contracts, baseFeePerGas, blobBaseFee }),
+    () => generateTransaction({ random, fork, focus, targets, contracts, baseFeePerGas, blobBaseFee }),
   );
   return {
     seed,
@@ -88,6 +89,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork): FuzzCase {
 interface TransactionOptions {
   readonly random: Random;
   readonly fork: FuzzFork;
+  readonly focus: FuzzFocus | undefined;
   readonly targets: readonly Uint8Array[];
   readonly contracts: readonly Uint8Array[];
   readonly baseFeePerGas: bigint;
@@ -95,7 +97,7 @@ interface TransactionOptions {
 }
 
 function generateTransaction(options: TransactionOptions): FuzzTransaction {
-  const { random, fork, targets, contracts, baseFeePerGas } = options;
+  const { random, fork, focus, targets, contracts, baseFeePerGas } = options;
   const isCreation = random.oneIn(8);
   const authorizations =
     !isCreation && isEvmForkAtLeast(fork, "prague") && random.oneIn(3)
@@ -103,12 +105,12 @@ function generateTransaction(options: TransactionOptions): FuzzTransaction {
       : undefined;
   const hasBlobs = authorizations === undefined && isEvmForkAtLeast(fork, "cancun") && random.oneIn(isCreation ? 50 : 5);
   const to = random.oneIn(5) ? random.pick(targets) : random.pick(contracts);
-  const data = isCreation ? generateInitCode({ random, fork, targets, statements: 0, nesting: 2 }) : generateData(random);
+  const data = isCreation ? generateInitCode({ random, fork, targets, focus, statements: 0, nesting: 2 }) : generateData(random);
   const gasLimit = random.weighted([
     [20, random.between(21_000, 80_000)],
     [50, random.between(80_000, 400_000)],
     [30, random.between(400_000, 1_500_000)],
-    [2, random.between(5_000_000, 8_000_000)],
+    [focus === undefined ? 2 : 100, random.between(5_000_000, 8_000_000)],
     [isEvmForkAtLeast(fork, "osaka") ? 1 : 0, 2 ** 24 + random.below(2)],
   ]);
   const tipCap = BigInt(random.below(50));

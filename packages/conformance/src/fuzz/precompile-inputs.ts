@@ -17,7 +17,7 @@ const BN254_G1 = [
   [BN254_P, 0n],
   [1n, 3n],
 ] as const;
-const BN254_G2 = hexToBytes(
+export const BN254_G2 = hexToBytes(
   `0x${[
     "198e9393920d483a7260bfb731fb5d25f1aa493335a9e71297e485b7aef312c2",
     "1800deef121f1e76426a00665e5c4479674322d4f75edadd46debd5cd992f6ed",
@@ -32,13 +32,33 @@ const BLS_G1 = concatBytes(
   bls("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"),
   bls("08b3f481e3aaa0f1a09e30ed741d8ae4fcf5e095d5d00af600db18cb2c04b3edd03cc744a2888ae40caa232946c5e7e1"),
 );
-const BLS_G2 = concatBytes(
+export const BLS_G2 = concatBytes(
   bls("024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8"),
   bls("13e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e"),
   bls("0ce5d527727d6e118cc9cdc6da2e351aadfd9baa8cbdd3a76d429a695160d12c923ac9cc3baca289e193548608b82801"),
   bls("0606c4a02ea734cc32acd2b02bc28b99cb3e287e85a763af267492ab572e99ab3f370d275cec1da1aaa9075ff05f79be"),
 );
 const BLS_P = 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn;
+
+/** Points on the curves but outside of the groups that the precompiles work in: the smallest x that gives one. */
+export const NOT_IN_SUBGROUP = {
+  bn254G2: concatBytes(
+    word(1n),
+    word(2n),
+    word(0x2b76c179599bb92a963dac85546a005a777f7c13f6a7b75d5918b6b5808f5fden),
+    word(0x101f7278419308b95099eca02dcee0c5381f4d26d1d62313f057167f064101cen),
+  ),
+  blsG1: concatBytes(
+    bls("4"),
+    bls("0a989badd40d6212b33cffc3f3763e9bc760f988c9926b26da9dd85e928483446346b8ed00e1de5d5ea93e354abe706c"),
+  ),
+  blsG2: concatBytes(
+    bls("1"),
+    bls("1"),
+    bls("02066bca274eb64b2410222895b74acec54cf001baf6c7aeeff616820743dce87eddb1700e7a2d717dc4cea5582195e1"),
+    bls("1934ffa59d993a4bcbe529440126a8af9f7bff4bc127e15ab9f75688bf07e7157d06cb8933608b225495cba14be0d33d"),
+  ),
+} as const;
 
 /** Commitment and proof of the zero polynomial: it is 0 everywhere. */
 const KZG_INFINITY = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0));
@@ -122,7 +142,9 @@ function validInput(random: Random, number: number): Uint8Array {
 }
 
 function modexpInput(random: Random): Uint8Array {
-  const lengths = Array.from({ length: 3 }, () => (random.oneIn(4) ? random.below(80) : random.below(34)));
+  const lengths = Array.from({ length: 3 }, () =>
+    random.oneIn(12) ? random.below(300) : random.oneIn(4) ? random.below(80) : random.below(34),
+  );
   const [base = 0, exponent = 0, modulus = 0] = lengths;
   const declared = lengths.map((length) => word(random.oneIn(40) ? random.word() : BigInt(length)));
   const number = (length: number): Uint8Array => {
@@ -144,7 +166,7 @@ const bn254TwistPoint = (random: Random): Uint8Array => (random.oneIn(5) ? new U
 const blsG1 = (random: Random): Uint8Array => (random.oneIn(4) ? new Uint8Array(128) : BLS_G1);
 const blsG2 = (random: Random): Uint8Array => (random.oneIn(4) ? new Uint8Array(256) : BLS_G2);
 
-function blsField(random: Random): Uint8Array {
+export function blsField(random: Random): Uint8Array {
   const value = random.oneIn(4) ? BLS_P - BigInt(random.below(3)) : random.word();
-  return bigintToBytes(value, 64);
+  return random.oneIn(2) ? bigintToBytes(value, 64) : concatBytes(new Uint8Array(17), random.bytes(47));
 }

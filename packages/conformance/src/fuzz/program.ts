@@ -1,6 +1,7 @@
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
 import { isEvmForkAtLeast } from "@rnode/protocol";
-import type { FuzzFork } from "./fuzz-case.ts";
+import type { FuzzFocus, FuzzFork } from "./fuzz-case.ts";
+import { CHAIN_AT, CHAIN_LENGTH, pointChain } from "./point-chain.ts";
 import { precompileInput } from "./precompile-inputs.ts";
 import { address, type Random } from "./random.ts";
 
@@ -47,6 +48,8 @@ export interface ProgramOptions {
   /** accounts worth calling */
   readonly targets: readonly Uint8Array[];
   readonly statements: number;
+  /** many precompiles, few other things */
+  readonly focus?: FuzzFocus | undefined;
   /** how deep initialisation code may hold further initialisation code */
   readonly nesting: number;
 }
@@ -235,6 +238,8 @@ class ProgramWriter {
   }
 
   #statement(depth: number): void {
+    const { focus } = this.#options;
+    const hasCurves = this.#isFork("byzantium");
     const statement = this.#random.weighted<(depth: number) => void>([
       [30, () => this.#plain()],
       [10, () => this.#memoryAccess()],
@@ -245,7 +250,8 @@ class ProgramWriter {
       [4, () => this.#log()],
       [6, () => this.#stackShuffle()],
       [10, () => this.#call()],
-      [5, () => this.#precompileCall()],
+      [focus === "precompiles" ? 120 : 5, () => this.#precompileCall()],
+      [!hasCurves ? 0 : focus === "precompiles" ? 80 : 1, () => this.#pointChain()],
       [5, () => this.#create()],
       [4, (inner) => this.#skip(inner)],
       [3, (inner) => this.#loop(inner)],
@@ -383,12 +389,12 @@ class ProgramWriter {
   }
 
   /** bytes into memory from 0 on */
-  #storeBytes(bytes: Uint8Array): void {
+  #storeBytes(bytes: Uint8Array, base = 0): void {
     for (let at = 0; at < bytes.length; at += 32) {
       const chunk = new Uint8Array(32);
       chunk.set(bytes.subarray(at, at + 32));
       this.#pushBytes(chunk);
-      this.#push(BigInt(at));
+      this.#push(BigInt(base + at));
       this.#op(0x52, 2, 0);
     }
   }
@@ -424,6 +430,23 @@ class ProgramWriter {
     this.#op(0x51, 1, 1);
     this.#push(this.#slot());
     this.#op(0x55, 2, 0);
+  }
+
+  #pointChain(): void {
+    for (const step of pointChain(this.#random, this.#isFork("prague"))) {
+      if (step.kind === "store") {
+        this.#storeBytes(step.bytes, step.at);
+        continue;
+      }
+      for (const value of [step.outputLength, step.outputAt, step.length, step.at, step.precompile]) this.#push(BigInt(value));
+      this.#op(0x5a, 0, 1);
+      this.#op(STATICCALL, 6, 1);
+      this.#op(0x50, 1, 0);
+    }
+    // all that was made shows in a log
+    this.#push(BigInt(CHAIN_LENGTH));
+    this.#push(BigInt(CHAIN_AT));
+    this.#op(0xa0, 2, 0);
   }
 
   #create(): void {

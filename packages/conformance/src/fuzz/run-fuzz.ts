@@ -2,16 +2,17 @@ import { parseArgs } from "node:util";
 import { newEngine } from "@rnode/chain";
 import type { EvmEngine } from "@rnode/evm";
 import { compareCase, describeCase, firstDifferingSteps, type Oracle } from "./differential.ts";
-import { FUZZ_FORKS, type FuzzFork } from "./fuzz-case.ts";
+import { FUZZ_FOCUSES, FUZZ_FORKS, type FuzzFocus, type FuzzFork } from "./fuzz-case.ts";
 import { generateCase } from "./generate.ts";
 import { minimise } from "./minimise.ts";
 
-const HELP = `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME]
+const HELP = `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME] [--focus NAME]
 Generated programs and transactions on our engine and on @ethereumjs/evm; stops at the first difference.
   --seed N      first seed; each run uses the next (default: from the clock)
   --runs N      how many cases (default: until the time is over)
   --minutes N   how long (default: 1, without --runs)
-  --fork NAME   only this fork: ${FUZZ_FORKS.join(" ")}`;
+  --fork NAME   only this fork: ${FUZZ_FORKS.join(" ")}
+  --focus NAME  what programs do most: ${FUZZ_FOCUSES.join(" ")}`;
 
 const REPORT_EVERY_MS = 30_000;
 const MS_PER_MINUTE = 60_000;
@@ -22,6 +23,7 @@ export interface FuzzOptions {
   readonly seed: number;
   readonly runs: number;
   readonly fork: FuzzFork | undefined;
+  readonly focus?: FuzzFocus | undefined;
   /** asked before each run */
   readonly isTimeOver: () => boolean;
   readonly onRun?: (done: number) => void;
@@ -44,13 +46,14 @@ export async function fuzz(engine: EvmEngine, oracle: Oracle, options: FuzzOptio
   for (; done < options.runs && !options.isTimeOver(); done++) {
     options.onRun?.(done);
     const seed = options.seed + done;
-    const fuzzCase = generateCase(seed, options.fork);
+    const fuzzCase = generateCase(seed, options.fork, options.focus);
     const found = await compareCase(engine, oracle, fuzzCase);
     if (found.length === 0) continue;
     const small = await minimise(fuzzCase, async (candidate) => (await compareCase(engine, oracle, candidate)).length > 0);
     const fork = options.fork === undefined ? "" : ` --fork=${options.fork}`;
+    const focus = options.focus === undefined ? "" : ` --focus=${options.focus}`;
     const failure = [
-      `DIFFERENCE: npm run fuzz -- --seed=${seed} --runs=1${fork}`,
+      `DIFFERENCE: npm run fuzz -- --seed=${seed} --runs=1${fork}${focus}`,
       ...found,
       "made smaller:",
       ...describeCase(small),
@@ -78,6 +81,7 @@ export async function main(args: readonly string[]): Promise<number> {
       runs: { type: "string" },
       minutes: { type: "string" },
       fork: { type: "string" },
+      focus: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -89,6 +93,9 @@ export async function main(args: readonly string[]): Promise<number> {
   if (values.fork !== undefined && fork === undefined) {
     throw new Error(`--fork: "${values.fork}" is none of ${FUZZ_FORKS.join(", ")}`);
   }
+  const focus = FUZZ_FOCUSES.find((name) => name === values.focus);
+  if (values.focus !== undefined && focus === undefined)
+    throw new Error(`--focus: "${values.focus}" is none of ${FUZZ_FOCUSES.join(", ")}`);
   const startedMs = Date.now();
   const seed = positive("seed", values.seed) ?? startedMs % SEED_RANGE;
   const runs = positive("runs", values.runs) ?? Number.POSITIVE_INFINITY;
@@ -98,6 +105,7 @@ export async function main(args: readonly string[]): Promise<number> {
     seed,
     runs,
     fork,
+    focus,
     isTimeOver: () => Date.now() - startedMs >= minutes * MS_PER_MINUTE,
     onRun(done) {
       const now = Date.now();
