@@ -10,6 +10,8 @@ const BENCHMARKS = {
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",
   state: "trie, storage and state roots",
+  import: "import of generated chains, in turns with anvil mining the same transactions",
+  blocks: "real blocks on their witnesses",
 };
 
 const [name, ...args] = process.argv.slice(2);

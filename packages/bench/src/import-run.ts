@@ -32,7 +32,7 @@ async function* blocksOf(file: string): AsyncGenerator<{ block: Block }> {
 
 export async function runImport(database: string, file: string, batch: number): Promise<ImportRun> {
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  const store = openChainStore(database, { sync: "interval" });
+  const store = openChainStore(database);
   const usedBytes = (): number => {
     const { fileBytes, freeBytes } = store.storageStats();
     return fileBytes - freeBytes;

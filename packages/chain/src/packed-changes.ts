@@ -1,7 +1,7 @@
 import type { StateChanges } from "@rnode/evm";
 import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { clearsStorage } from "@rnode/storage";
-import { encodeAccount, type StateTrieChange } from "@rnode/trie";
+import { MAX_ACCOUNT_RLP_BYTES, type StateTrieChange, writeAccount } from "@rnode/trie";
 
 /*
  * Changes of a block as they go to the thread of state roots. PERF: one buffer instead of ten thousand small objects to be cloned.
@@ -12,7 +12,7 @@ import { encodeAccount, type StateTrieChange } from "@rnode/trie";
 const STORAGE_CLEARED = 1;
 /** there may be nodes of a storage trie that go */
 const CLEARS_NODES = 2;
-const ACCOUNT_SIZE = 20 + 2 + 110 + 4;
+const ACCOUNT_SIZE = 20 + 2 + MAX_ACCOUNT_RLP_BYTES + 4;
 
 export function packChanges({ accounts }: StateChanges): Uint8Array<ArrayBuffer> {
   let size = 0;
@@ -22,15 +22,12 @@ export function packChanges({ accounts }: StateChanges): Uint8Array<ArrayBuffer>
   let at = 0;
   for (const change of accounts) {
     const { address, after, storageCleared, storage } = change;
-    packed.set(address, at);
+    for (let i = 0; i < 20; i++) packed[at + i] = address[i]!;
     packed[at + 20] = (storageCleared ? STORAGE_CLEARED : 0) | (clearsStorage(change) ? CLEARS_NODES : 0);
-    const rlp = after === undefined ? undefined : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
-    packed[at + 21] = rlp?.length ?? 0;
-    at += 22;
-    if (rlp !== undefined) {
-      packed.set(rlp, at);
-      at += rlp.length;
-    }
+    const rlpAt = at + 22;
+    const end = after === undefined ? rlpAt : writeAccount(packed, rlpAt, { ...after, storageRoot: EMPTY_TRIE_ROOT });
+    packed[at + 21] = end - rlpAt;
+    at = end;
     view.setUint32(at, storage.length);
     at += 4;
     for (const { slot, after: value } of storage) {

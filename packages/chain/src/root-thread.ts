@@ -27,6 +27,9 @@ export interface RootThreadData {
   readonly stateRoot: Uint8Array;
 }
 
+/** PERF: most of what a block makes is garbage when the next one comes; a small young generation copies it before. */
+const YOUNG_GENERATION_MB = 96;
+
 /** State roots of groups of blocks, beside the execution of what follows. */
 export interface StateRoots {
   /** @param packed changes of the next block, of `packChanges`; not used by the caller afterwards */
@@ -61,7 +64,10 @@ class RootThread implements StateRoots {
   #error: Error | undefined;
 
   constructor(data: RootThreadData) {
-    this.#worker = new Worker(new URL("./root-worker.js", import.meta.url), { workerData: data });
+    this.#worker = new Worker(new URL("./root-worker.js", import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
     this.#worker.on("message", (reply: RootReply) => {
       const waiting = this.#pending.shift();
       if (reply.kind === "failed") waiting?.reject(reply.error);

@@ -17,11 +17,20 @@ const MASK_64 = (1n << 64n) - 1n;
 /** Below it a balance is one word. */
 const TWO_64 = 1n << 64n;
 
-/** RLP of [nonce, balance, storageRoot, codeHash]. PERF: written in one go, several for every transaction. */
-export function encodeAccount({ nonce, balance, storageRoot, codeHash }: TrieAccount): Uint8Array {
+/** The most bytes that the RLP of an account takes. */
+export const MAX_ACCOUNT_RLP_BYTES = 2 + 9 + 33 + 66;
+
+/** RLP of [nonce, balance, storageRoot, codeHash]. */
+export function encodeAccount(account: TrieAccount): Uint8Array {
+  const rlp = new Uint8Array(MAX_ACCOUNT_RLP_BYTES);
+  return rlp.slice(0, writeAccount(rlp, 0, account));
+}
+
+/** Writes what `encodeAccount` gives at `at`. PERF: several for every transaction. @returns where it ends */
+export function writeAccount(out: Uint8Array, at: number, { nonce, balance, storageRoot, codeHash }: TrieAccount): number {
   view.setBigUint64(0, nonce);
   if (balance < TWO_64) {
-    numbers.fill(0, 8, 32);
+    for (let i = 8; i < 32; i++) numbers[i] = 0;
     view.setBigUint64(32, balance);
   } else {
     view.setBigUint64(8, balance >> 192n);
@@ -32,17 +41,14 @@ export function encodeAccount({ nonce, balance, storageRoot, codeHash }: TrieAcc
   const nonceAt = firstNotZero(0, 8);
   const balanceAt = firstNotZero(8, 40);
   // Two hashes with their headers: the list is longer than 55 bytes and shorter than 256.
-  const payload = numberSize(nonceAt, 8) + numberSize(balanceAt, 40) + 66;
-  const rlp = new Uint8Array(2 + payload);
-  rlp[0] = 0xf8;
-  rlp[1] = payload;
-  let at = writeNumber(rlp, 2, nonceAt, 8);
-  at = writeNumber(rlp, at, balanceAt, 40);
-  rlp[at] = 0xa0;
-  rlp.set(storageRoot, at + 1);
-  rlp[at + 33] = 0xa0;
-  rlp.set(codeHash, at + 34);
-  return rlp;
+  out[at] = 0xf8;
+  out[at + 1] = numberSize(nonceAt, 8) + numberSize(balanceAt, 40) + 66;
+  const next = writeNumber(out, writeNumber(out, at + 2, nonceAt, 8), balanceAt, 40);
+  out[next] = 0xa0;
+  for (let i = 0; i < 32; i++) out[next + 1 + i] = storageRoot[i]!;
+  out[next + 33] = 0xa0;
+  for (let i = 0; i < 32; i++) out[next + 34 + i] = codeHash[i]!;
+  return next + 66;
 }
 
 function firstNotZero(from: number, to: number): number {

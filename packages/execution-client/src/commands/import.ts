@@ -44,7 +44,7 @@ export const importBlocks: Command = async (args, env, io) => {
   const { chain: name, genesis, datadir, batch } = parsed.options.main;
   const spec = await loadChainSpec({ chain: name, genesis });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  const store = openDatabase(datadir, { sync: "interval" }); // a power cut costs a repeated import
+  const store = openDatabase(datadir);
   try {
     if (spec.genesis !== undefined || storedGenesisHash(store) === undefined) initGenesis(store, genesisOfSpec(spec));
     else assertTableGenesis(spec, storedGenesisHash(store)!);
