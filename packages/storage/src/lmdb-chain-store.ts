@@ -85,6 +85,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   #floor: number;
   /** of the writer, who alone moves it; a reader asks the database */
   #head: Head | undefined;
+  /** of a reader, as long as the synchronous run lasts in which it was read: all reads in it see one state of the database */
+  #headOfRun: Head | undefined;
 
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
     this.#environment = environment;
@@ -110,8 +112,21 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   #currentHead(): Head | undefined {
-    return this.#environment.readOnly ? this.#meta.readHead() : this.#head;
+    return this.#environment.readOnly ? this.#readerHead() : this.#head;
   }
+
+  // PERF: every read of a state asks for the head; a batch does so hundreds of times.
+  #readerHead(): Head | undefined {
+    if (this.#headOfRun === undefined) {
+      this.#headOfRun = this.#meta.readHead();
+      queueMicrotask(this.#onRunEnd);
+    }
+    return this.#headOfRun;
+  }
+
+  readonly #onRunEnd = (): void => {
+    this.#headOfRun = undefined;
+  };
 
   currentHead(): Head {
     const head = this.#currentHead();
@@ -216,7 +231,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   nodeGroups(): NodeGroups {
-    return createNodeGroups(this.#tables, this.currentHead().number, () => this.#environment.refresh());
+    return createNodeGroups(this.#tables, this.currentHead().number, () => this.refresh());
   }
 
   reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void {
@@ -362,6 +377,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   refresh(): void {
+    this.#headOfRun = undefined;
     this.#environment.refresh();
   }
 
