@@ -10,6 +10,8 @@ import { processUsage } from "./process-usage.ts";
 export interface AnvilRun {
   /** of `evm_mine` alone: the transactions are in the pool, their signatures recovered */
   readonly mineMs: number;
+  /** CPU time of the same */
+  readonly mineCpuMs: number;
   /** of handing the transactions over */
   readonly sendMs: number;
   readonly blocks: number;
@@ -55,6 +57,8 @@ export async function mineWithAnvil(chain: GeneratedChain, blocks: number): Prom
       }
     }
     let mineMs = 0;
+    let mineCpuMs = 0;
+    const cpuMs = (): number => (processUsage(anvil.pid!)?.cpuSec ?? 0) * 1000;
     let sendMs = 0;
     for (let block = 0; block < blocks; block++) {
       let startMs = performance.now();
@@ -72,15 +76,17 @@ export async function mineWithAnvil(chain: GeneratedChain, blocks: number): Prom
       }
       sendMs += performance.now() - startMs;
       await call("evm_setNextBlockTimestamp", [timestampOf(block + 1)]);
+      const cpuBefore = cpuMs();
       startMs = performance.now();
       await call("evm_mine", []);
       mineMs += performance.now() - startMs;
+      mineCpuMs += cpuMs() - cpuBefore;
     }
     const last = (await call("eth_getBlockByNumber", ["latest", false])) as { transactions: unknown[]; number: string };
     if (last.transactions.length !== chain.plan.transactionsPerBlock || Number(last.number) !== blocks) {
       throw new Error(`anvil: block ${last.number} has ${last.transactions.length} transactions`);
     }
-    return { mineMs, sendMs, blocks, rssBytes: processUsage(anvil.pid!)?.rssBytes ?? 0 };
+    return { mineMs, mineCpuMs, sendMs, blocks, rssBytes: processUsage(anvil.pid!)?.rssBytes ?? 0 };
   } finally {
     void pool.destroy();
     anvil.kill("SIGKILL");

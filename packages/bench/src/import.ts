@@ -22,15 +22,15 @@ interface Scenario {
 
 const runFile = promisify(execFile);
 
-function scenarios(only: string | undefined, scale: number): Scenario[] {
+function scenarios(only: string | undefined, scale: number, blocks: number): Scenario[] {
   const sized = (count: number): number => Math.max(100, Math.round(count * scale));
-  const blocks = (count: number): number => Math.max(4, Math.round(count * Math.min(1, scale * 4)));
+  const mined = (count: number): number => Math.min(count, blocks);
   const all: readonly [string, () => Scenario][] = [
-    ["transfers", () => ({ plan: transfers(sized(10_000), blocks(64), 1000), anvilBlocks: blocks(32) })],
-    ["growth", () => ({ plan: transfers(sized(100_000), blocks(64), 1000), anvilBlocks: blocks(8) })],
-    ["growth", () => ({ plan: transfers(sized(1_000_000), blocks(64), 1000), anvilBlocks: 4 })],
-    ["tokens", () => ({ plan: tokenTransfers(sized(1_000_000), blocks(64), 600), anvilBlocks: 4 })],
-    ["swaps", () => ({ plan: swaps(sized(5000), blocks(64), 300), anvilBlocks: blocks(32) })],
+    ["transfers", () => ({ plan: transfers(sized(100_000), blocks, 1000), anvilBlocks: mined(8) })],
+    ["tokens", () => ({ plan: tokenTransfers(sized(1_000_000), blocks, 600), anvilBlocks: mined(3) })],
+    ["swaps", () => ({ plan: swaps(sized(5000), blocks, 300), anvilBlocks: mined(24) })],
+    ["growth", () => ({ plan: transfers(sized(10_000), blocks, 1000), anvilBlocks: mined(24) })],
+    ["growth", () => ({ plan: transfers(sized(1_000_000), blocks, 1000), anvilBlocks: 0 })],
   ];
   return all.filter(([name]) => only === undefined || only.split(",").includes(name)).map(([, make]) => make());
 }
@@ -56,16 +56,16 @@ export async function main(args: readonly string[] = []): Promise<number> {
     options: {
       only: { type: "string" },
       scale: { type: "string", default: "1" },
+      blocks: { type: "string", default: "32" },
       rounds: { type: "string", default: "3" },
       batch: { type: "string", default: "32" },
       "cpu-prof": { type: "string" },
       "no-anvil": { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
     },
   });
   const profile = values["cpu-prof"];
   const nodeArgs = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  for (const { plan, anvilBlocks } of scenarios(values.only, Number(values.scale))) {
+  for (const { plan, anvilBlocks } of scenarios(values.only, Number(values.scale), Number(values.blocks))) {
     const folder = mkdtempSync(join(tmpdir(), "rnode-bench-import-"));
     try {
       const chain = await generateChain(plan, folder);
@@ -73,7 +73,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
       const mined: AnvilRun[] = [];
       for (let round = 0; round < Number(values.rounds); round++) {
         imports.push(await importOnce(chain, Number(values.batch), nodeArgs));
-        if (!values["no-anvil"]) mined.push(await mineWithAnvil(chain, Math.min(anvilBlocks, plan.blocks)));
+        if (!values["no-anvil"] && anvilBlocks > 0) mined.push(await mineWithAnvil(chain, anvilBlocks));
       }
       report(chain, imports, mined);
     } finally {
@@ -86,7 +86,8 @@ export async function main(args: readonly string[] = []): Promise<number> {
 function report({ plan, genesisMs }: GeneratedChain, imports: readonly ImportRun[], mined: readonly AnvilRun[]): void {
   const perBlock = imports.map(({ ms, blocks }) => ms / blocks);
   const ms = median(perBlock);
-  const { blocks, transactions, gas, databaseBytes, cpuMs } = imports[0]!;
+  const { blocks, transactions, gas, databaseBytes } = imports[0]!;
+  const cpuMs = median(imports.map((run) => run.cpuMs));
   console.log(`${plan.name}: ${blocks} blocks of ${plan.transactionsPerBlock} transactions; load ${loadavg()[0]!.toFixed(1)}`);
   console.log(`  genesis   ${(genesisMs / 1000).toFixed(1)} s`);
   const rates = `${(gas / blocks / ms / 1000).toFixed(1)} Mgas/s, ${(1000 / ms).toFixed(1)} blocks/s, ${((transactions / blocks / ms) * 1000).toFixed(0)} tx/s`;
@@ -97,8 +98,11 @@ function report({ plan, genesisMs }: GeneratedChain, imports: readonly ImportRun
   );
   if (mined.length === 0) return;
   const anvilMs = median(mined.map((run) => run.mineMs / run.blocks));
+  const anvilCpuMs = median(mined.map((run) => run.mineCpuMs / run.blocks));
   const ratio = median(mined.map((run, round) => run.mineMs / run.blocks / perBlock[round]!));
   const send = median(mined.map((run) => run.sendMs / run.blocks));
-  console.log(`  anvil     ${anvilMs.toFixed(1)} ms a block to mine, ${send.toFixed(1)} ms to take the transactions`);
+  console.log(
+    `  anvil     ${anvilMs.toFixed(1)} ms a block to mine (CPU ${anvilCpuMs.toFixed(1)}), ${send.toFixed(1)} ms to take the transactions`,
+  );
   console.log(`  × anvil   ${ratio.toFixed(2)}`);
 }

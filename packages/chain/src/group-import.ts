@@ -37,8 +37,8 @@ export interface WrongGroup<T> {
 
 /** PERF: memory; of the changed accounts and slots of a group. */
 const MAX_GROUP_CHANGES = 60_000;
-/** However slow the blocks: what was done is stored about twice a second. */
-const MAX_GROUP_MS = 500;
+/** However slow the blocks: what was done is stored every few seconds. */
+const MAX_GROUP_MS = 2000;
 
 /**
  * Imports a straight chain of blocks on the head in groups: a block is executed on the changes of those before it, while the thread of
