@@ -82,7 +82,7 @@ export async function main(args: readonly string[]): Promise<number> {
     const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || new RegExp(values.only).test(name));
     const rows: Row[] = [];
     for (const scenario of chosen) {
-      for (const target of targets) await warmUp(target, scenario);
+      await warmUp(targets, scenario, chain);
       for (const connections of values.connections.split(",").map(Number)) {
         const measured = await measure(targets, scenario, { connections, durationMs: seconds * 1000, rounds, chain });
         rows.push(...measured);
@@ -284,17 +284,19 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
-async function warmUp(target: RpcTarget, scenario: Scenario): Promise<void> {
-  const bodies = (await scenario.bodies?.(target)) ?? [];
-  if (bodies.length === 0) return; // transactions are few: the first round is cold for both
-  const requests = bodies.map(httpRequest);
-  let at = 0;
-  await runLoad({
-    port: target.port,
-    connections: WARM_UP_CONNECTIONS,
-    next: () => requests[at++ % requests.length],
-    durationMs: WARM_UP_MS,
-  });
+async function warmUp(targets: readonly RpcTarget[], scenario: Scenario, chain: BenchChain): Promise<void> {
+  const transactions = scenario.bodies === undefined ? freshTransactions(chain, WARM_UP_MS) : undefined;
+  for (const target of targets) {
+    const requests = (transactions ?? (await scenario.bodies!(target))).map(httpRequest);
+    let at = 0;
+    await runLoad({
+      port: target.port,
+      connections: WARM_UP_CONNECTIONS,
+      next: () => (transactions === undefined ? requests[at++ % requests.length] : requests[at++]),
+      durationMs: transactions === undefined ? WARM_UP_MS : 60_000,
+    });
+    if (transactions !== undefined) await drain(target);
+  }
 }
 
 /** The same for every target. They are signed beforehand: what is measured is the server's work. */
