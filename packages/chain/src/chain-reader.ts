@@ -1,7 +1,8 @@
-import { bytesToHex, CodedError, equalBytes, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
 import type { ChainDatabase, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
+import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
 import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./chain-types.ts";
 import type { ChainErrorCode } from "./faults.ts";
 import { storedGenesisHash } from "./genesis.ts";
@@ -62,7 +63,7 @@ class StoredChainReader implements ChainReader {
 
   resolve(selector: BlockSelector): StoredBlock | undefined {
     const hash = this.#hashOf(selector);
-    return hash === undefined ? undefined : this.#storedBlock(hash);
+    return hash === undefined ? undefined : readStoredBlock(this.#store, hash);
   }
 
   bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {
@@ -78,11 +79,11 @@ class StoredChainReader implements ChainReader {
   }
 
   stateAt({ hash, number }: BlockId): StateView | undefined {
-    return this.#isCanonical(hash, number) ? this.#store.stateAt(number) : undefined;
+    return isCanonicalBlock(this.#store, hash, number) ? this.#store.stateAt(number) : undefined;
   }
 
   trieNodesAt({ hash, number }: BlockId): TrieNodeReader | undefined {
-    return this.#isCanonical(hash, number) ? this.#store.trieNodesAt(number) : undefined;
+    return isCanonicalBlock(this.#store, hash, number) ? this.#store.trieNodesAt(number) : undefined;
   }
 
   onHeadChange(listener: (change: HeadChange) => void): () => void {
@@ -94,49 +95,15 @@ class StoredChainReader implements ChainReader {
     const told = removed.filter(({ hash }) => !this.#missed.delete(bytesToHex(hash)));
     if (this.#listeners.size === 0) return;
     const change = new LazyHeadChange(told, added, {
-      head: () => this.#storedBlock(hexToBytes(head.hash)) ?? this.resolve({ kind: "tag", tag: "latest" })!,
-      block: (hash) => this.#storedBlock(hash),
+      head: () => readStoredBlock(this.#store, hexToBytes(head.hash)) ?? this.resolve({ kind: "tag", tag: "latest" })!,
+      block: (hash) => readStoredBlock(this.#store, hash),
       miss: (hash) => this.#missed.add(bytesToHex(hash)),
     });
     for (const listener of this.#listeners) listener(change);
   }
 
-  #isCanonical(hashHex: string, number: number): boolean {
-    const canonical = number <= this.head().number ? this.#store.readCanonicalHash(number) : undefined;
-    return canonical !== undefined && bytesToHex(canonical) === hashHex;
-  }
-
   #hashOf(selector: BlockSelector): Uint8Array | undefined {
-    switch (selector.kind) {
-      case "hash": {
-        if (!selector.requireCanonical) return selector.hash;
-        const number = this.#store.readHeader(selector.hash)?.number;
-        const canonical = number === undefined ? undefined : this.#store.readCanonicalHash(number);
-        return canonical !== undefined && equalBytes(canonical, selector.hash) ? selector.hash : undefined;
-      }
-      case "number":
-        return selector.number > this.head().number ? undefined : this.#store.readCanonicalHash(selector.number);
-      case "tag":
-        switch (selector.tag) {
-          case "latest":
-          case "pending": // what is being built is not shown
-            return hexToBytes(this.head().hash);
-          case "earliest":
-            return this.genesis.hash;
-          case "safe":
-          case "finalized": {
-            const label = this.#store.label(selector.tag);
-            return label === undefined ? undefined : hexToBytes(label.hash);
-          }
-        }
-    }
-  }
-
-  #storedBlock(hash: Uint8Array): StoredBlock | undefined {
-    const block = this.#store.readBlock(hash);
-    const receipts = this.#store.readReceipts(hash);
-    const senders = this.#store.readSenders(hash);
-    return block === undefined || receipts === undefined || senders === undefined ? undefined : { hash, block, receipts, senders };
+    return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#store.readHeader(hash)?.number);
   }
 }
 

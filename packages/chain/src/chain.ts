@@ -13,6 +13,7 @@ import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./block-tree.ts";
+import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
   BlockSelector,
@@ -145,13 +146,13 @@ class StoredChain implements Chain {
   }
 
   stateAt({ hash, number }: BlockId): StateView | undefined {
-    if (this.#isCanonical(hash, number)) return this.#store.stateAt(number);
+    if (isCanonicalBlock(this.#store, hash, number)) return this.#store.stateAt(number);
     const branch = this.#branchOf(hash);
     return branch === undefined ? undefined : this.#stateOf(branch)?.view;
   }
 
   trieNodesAt({ hash, number }: BlockId): TrieNodeReader | undefined {
-    if (this.#isCanonical(hash, number)) return this.#store.trieNodesAt(number);
+    if (isCanonicalBlock(this.#store, hash, number)) return this.#store.trieNodesAt(number);
     const branch = this.#branchOf(hash);
     return branch === undefined ? undefined : this.#stateOf(branch)?.nodes;
   }
@@ -294,7 +295,7 @@ class StoredChain implements Chain {
       const executed = this.#tree.get(at);
       const number = executed?.block.header.number ?? this.#store.readHeader(hexToBytes(at))?.number;
       if (number === undefined) return undefined;
-      if (this.#isCanonical(at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
+      if (isCanonicalBlock(this.#store, at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
       if (executed === undefined) return undefined;
       blocks.push(executed);
       at = executed.parentHashHex;
@@ -329,15 +330,10 @@ class StoredChain implements Chain {
     return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
   }
 
-  #isCanonical(hashHex: Hex, number: number): boolean {
-    const canonical = number <= this.head().number ? this.#store.readCanonicalHash(number) : undefined;
-    return canonical !== undefined && bytesToHex(canonical) === hashHex;
-  }
-
   #isExecuted(hashHex: Hex, hash: Uint8Array): boolean {
     if (this.#tree.get(hashHex) !== undefined) return this.#branchOf(hashHex) !== undefined;
     const header = this.#store.readHeader(hash);
-    return header !== undefined && this.#isCanonical(hashHex, header.number);
+    return header !== undefined && isCanonicalBlock(this.#store, hashHex, header.number);
   }
 
   /** Safe and finalized must lie on the chain of the new head. */
@@ -362,7 +358,8 @@ class StoredChain implements Chain {
       const onBranch = branch.blocks.find((executed) => executed.hashHex === hashHex);
       const number = onBranch?.block.header.number ?? this.#header(hash)?.number;
       if (number === undefined) return { kind: "invalid-state", reason: `${label}-not-available` };
-      const isAncestor = onBranch !== undefined || (number <= branch.forkPoint.number && this.#isCanonical(hashHex, number));
+      const isAncestor =
+        onBranch !== undefined || (number <= branch.forkPoint.number && isCanonicalBlock(this.#store, hashHex, number));
       if (!isAncestor || number > headNumber) return { kind: "invalid-state", reason: `${label}-not-canonical` };
       labels[label] = { hash: hashHex, number };
     }
@@ -410,28 +407,7 @@ class StoredChain implements Chain {
   }
 
   #hashOf(selector: BlockSelector): Uint8Array | undefined {
-    switch (selector.kind) {
-      case "hash": {
-        if (!selector.requireCanonical) return selector.hash;
-        const number = this.#header(selector.hash)?.number;
-        return number !== undefined && this.#isCanonical(bytesToHex(selector.hash), number) ? selector.hash : undefined;
-      }
-      case "number":
-        return selector.number > this.head().number ? undefined : this.#store.readCanonicalHash(selector.number);
-      case "tag":
-        switch (selector.tag) {
-          case "latest":
-          case "pending": // what is being built is not shown
-            return hexToBytes(this.head().hash);
-          case "earliest":
-            return this.genesis.hash;
-          case "safe":
-          case "finalized": {
-            const label = this.#store.label(selector.tag);
-            return label === undefined ? undefined : hexToBytes(label.hash);
-          }
-        }
-    }
+    return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#header(hash)?.number);
   }
 
   #header(hash: Uint8Array): Header | undefined {
@@ -440,11 +416,7 @@ class StoredChain implements Chain {
 
   #storedBlock(hash: Uint8Array): StoredBlock | undefined {
     const executed = this.#tree.get(bytesToHex(hash));
-    if (executed !== undefined) return storedBlockOf(executed);
-    const block = this.#store.readBlock(hash);
-    const receipts = this.#store.readReceipts(hash);
-    const senders = this.#store.readSenders(hash);
-    return block === undefined || receipts === undefined || senders === undefined ? undefined : { hash, block, receipts, senders };
+    return executed === undefined ? readStoredBlock(this.#store, hash) : storedBlockOf(executed);
   }
 }
 
