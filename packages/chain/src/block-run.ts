@@ -22,6 +22,7 @@ import {
 } from "@rnode/protocol";
 import { payBlockRewards } from "./block-rewards.ts";
 import { applyDaoFork } from "./dao-fork.ts";
+import { DAO_FORK_ACCOUNTS } from "./dao-fork-accounts.ts";
 import { type BlockFault, blockFault } from "./faults.ts";
 import { collectRequests } from "./requests.ts";
 
@@ -186,7 +187,7 @@ export class BlockRun {
 
   #preProcess(): void {
     const { rules, config, parent, header, create2DeployerCode } = this.#options;
-    if (rules.isDaoForkBlock) applyDaoFork(this.execution, config.daoForkAccounts ?? []);
+    if (rules.isDaoForkBlock) applyDaoFork(this.execution, DAO_FORK_ACCOUNTS);
     if (isEvmForkAtLeast(rules.evm, "prague")) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
     if (isEvmForkAtLeast(rules.evm, "cancun") && header.parentBeaconBlockRoot !== undefined) {
       this.execution.systemCall(BEACON_ROOTS_ADDRESS, header.parentBeaconBlockRoot);

@@ -1,7 +1,8 @@
 import type { AccountRecord, StateReader } from "@rnode/evm";
-import { bytesToHex, EMPTY_KECCAK, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, concatBytes, EMPTY_KECCAK, hexToBytes, keccak256 } from "@rnode/primitives";
 import { expect, it } from "vitest";
 import { applyDaoFork } from "./dao-fork.ts";
+import { DAO_FORK_ACCOUNTS } from "./dao-fork-accounts.ts";
 import { newEngine } from "./engine-module.ts";
 
 const REFUND = hexToBytes("0xbf4ed7b27f1d666546e30d74d50d173d20bca754");
@@ -48,4 +49,12 @@ it("the DAO fork moves every listed balance to the refund contract", () => {
   expect(after.get(bytesToHex(account(1)))).toBe(0n);
   expect(after.get(bytesToHex(account(2)))).toBe(0n);
   expect(after.has(bytesToHex(account(3)))).toBe(false);
+});
+
+it("the list has the 116 accounts of the main network", () => {
+  expect(new Set(DAO_FORK_ACCOUNTS.map(bytesToHex)).size).toBe(116);
+  expect(DAO_FORK_ACCOUNTS.every(({ length }) => length === 20)).toBe(true);
+  expect(bytesToHex(keccak256(concatBytes(...DAO_FORK_ACCOUNTS)))).toBe(
+    "0xd7a540f481f822f34a344df94618ce9140351a49c140cada4ab7066b0bcdb4c6",
+  );
 });

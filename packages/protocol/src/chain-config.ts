@@ -18,8 +18,6 @@ export interface ChainConfig {
   readonly terminalTotalDifficulty?: bigint | undefined;
   readonly daoForkBlock?: number | undefined;
   readonly daoForkSupport?: boolean | undefined;
-  /** accounts whose balance the DAO fork moves to its refund contract */
-  readonly daoForkAccounts?: readonly Uint8Array[] | undefined;
   /** ice-age delays, which change only difficulty */
   readonly difficultyBombBlocks?:
     | {
