@@ -42,6 +42,8 @@ export class Environment {
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #tables = new Map<string, Table>();
   #isFlushed = true;
+  /** The thread uses the environment: it is closed only afterwards. */
+  #flushing: Promise<void> = Promise.resolve();
   #commits = 0;
   #flushError: Error | undefined;
 
@@ -147,25 +149,29 @@ export class Environment {
     return { fileBytes, freeBytes: Math.max(0, fileBytes - used - ownPages), tables };
   }
 
-  /** fsync in a thread of its own; an error is reported by the next commit. */
+  /** fsync in a thread of its own, one at a time; an error is reported by the next commit. */
   #flush(): Promise<void> {
-    if (this.#isFlushed) return Promise.resolve();
+    if (this.#isFlushed) return this.#flushing;
     this.#isFlushed = true;
     // Missing in the library's types.
     const root = this.#root as unknown as { sync(callback: (error: Error | null | undefined) => void): void };
-    return new Promise((resolve) => {
-      root.sync((error) => {
-        if (error !== null && error !== undefined) this.#flushError = error;
-        resolve();
-      });
-    });
+    this.#flushing = this.#flushing.then(
+      () =>
+        new Promise((resolve) => {
+          root.sync((error) => {
+            if (error !== null && error !== undefined) this.#flushError = error;
+            resolve();
+          });
+        }),
+    );
+    return this.#flushing;
   }
 
   /** For a database that turned out to be unusable: frees the lock at once, the rest when it can. */
   abandon(): void {
     clearInterval(this.#timer);
     this.#lock?.release();
-    this.#root.close().catch(() => {}); // there is a better error already
+    this.#flushing.then(() => this.#root.close()).catch(() => {}); // there is a better error already
   }
 
   async close(): Promise<void> {
