@@ -26,8 +26,6 @@ const ZERO = `0x${"00".repeat(32)}`;
 const NOT_SERVED = [
   "debug_getRawBlockAccessList", // of a fork that is not there yet
   "eth_getBlockAccessList",
-  "eth_coinbase", // of proof of work: neither client has it any more
-  "eth_fillTransaction", // for nodes that keep keys
 ];
 
 /** What an OP Stack chain adds to transactions, receipts and payloads; the standard's schemas know nothing of it. */
@@ -127,6 +125,12 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
         ["0x2", "latest", []],
         ["0x3", "latest", [10, 50.5]],
       ],
+      eth_fillTransaction: [
+        [call],
+        [{ from: RICH_ADDRESS, data: COUNTER_CREATION, value: "0x0" }],
+        [{ ...call, gasPrice: "0x77359400" }],
+        [{ ...call, gasPrice: "0x77359400", accessList: [{ address: counter, storageKeys: [ZERO] }] }],
+      ],
       eth_gasPrice: [[]],
       eth_getBalance: [
         [RICH_ADDRESS, "latest"],
@@ -210,6 +214,8 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
   ];
   /** A node without keys has no answer but an error. */
   const REFUSED = ["eth_sign", "eth_signTransaction", "eth_sendTransaction"];
+  /** Of proof of work: R answers as Reth, that it is not implemented, G as Geth, that it does not exist. */
+  const COINBASE = "eth_coinbase";
   /** R's sync status has stages (DESIGN § 5), and an OP Stack chain no blob schedule: not as the standard has it. */
   const OWN = ["eth_config", ...(profile === "R" ? ["eth_syncing"] : [])];
 
@@ -258,14 +264,34 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     await check("engine_newPayloadV4", [payload, [], ZERO, []], node.engine);
     await check("engine_getPayloadBodiesByHashV1", [[blockHash]], node.engine);
     await check("engine_getPayloadBodiesByRangeV1", ["0x1", "0x2"], node.engine);
+    await check("engine_getBlobsV1", [[]], node.engine);
+    await check("engine_getBlobsV3", [[ZERO]], node.engine);
+  });
+
+  it("where a schema leaves out an answer that the text has, the answer is as the text says", async () => {
+    const faulty = async (method: string, params: readonly unknown[], expected: unknown, rpc = node.rpc): Promise<void> => {
+      const result = await rpc.call(method, params);
+      expect([method, result]).toEqual([method, expected]);
+      expect([method, apis.faultOf(method, result)]).not.toEqual([method, undefined]); // when it is mended: a row above
+    };
+    // A list without entries is both of hashes and of logs, of which the schema wants exactly one.
+    await faulty("eth_getLogs", [{ fromBlock: "0x0", toBlock: "latest", address: OTHER }], []);
+    const filter = await node.rpc.call("eth_newFilter", [{ fromBlock: "0x0", address: OTHER }]);
+    for (const method of ["eth_getFilterLogs", "eth_getFilterChanges"]) await faulty(method, [filter], []);
+    // "null for unavailable" bodies and blobs
+    await faulty("engine_getPayloadBodiesByHashV1", [[ZERO]], [null], node.engine);
+    await faulty("engine_getBlobsV1", [[ZERO]], [null], node.engine);
+    await faulty("engine_getBlobsV2", [[ZERO]], null, node.engine);
   });
 
   it("are known for every standard method that is served", async () => {
     const { methods } = await node.rpc.call<{ methods: { name: string }[] }>("rpc.discover");
     const served = methods.map(({ name }) => name).filter((name) => apis.methods.has(name));
-    const covered = [...Object.keys(rows()), ...APART, ...REFUSED, ...OWN, "eth_syncing"];
+    const covered = [...Object.keys(rows()), ...APART, ...REFUSED, ...OWN, "eth_syncing", COINBASE];
     expect(served.filter((name) => !covered.includes(name))).toEqual([]);
     const missing = [...apis.methods].filter((name) => !name.startsWith("engine_") && !served.includes(name));
-    expect(missing.sort()).toEqual([...NOT_SERVED].sort());
+    expect(missing.sort()).toEqual([...NOT_SERVED, ...(profile === "G" ? [COINBASE] : [])].sort());
+    const { code } = (await node.rpc.call(COINBASE).catch((error: unknown) => error)) as { code?: number };
+    expect(code).toBe(profile === "R" ? -32603 : -32601);
   });
 });

@@ -5,6 +5,14 @@ import type { JsonObject } from "../json/transaction-json.ts";
 /** Where the blobs of transactions that are not in a block yet are kept. */
 export interface SidecarSource {
   sidecarOf?(hash: Uint8Array): BlobSidecar | undefined;
+  /** all that there are */
+  sidecars?(): Iterable<PooledSidecar>;
+}
+
+export interface PooledSidecar {
+  /** by which the transaction knows the blobs, in their order */
+  readonly versionedHashes: readonly Uint8Array[];
+  readonly sidecar: BlobSidecar;
 }
 
 /** The blobs of a block's transactions, in their order, as the consensus client sends them on. Spec: Engine API, BlobsBundleV1 and V2 */

@@ -55,9 +55,18 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
 
   it("says what it can, and serves eth_", async () => {
     const capabilities = (await call("exchangeCapabilities", ["engine_newPayloadV3"])) as string[];
-    for (const name of ["forkchoiceUpdatedV3", "newPayloadV4", "getPayloadV4", "getPayloadBodiesByRangeV1", "signalSuperchainV1"]) {
-      expect(capabilities).toContain(`engine_${name}`);
-    }
+    const versions = (name: string, last: number) => Array.from({ length: last }, (_, index) => `engine_${name}V${index + 1}`);
+    const expected = [
+      ...versions("forkchoiceUpdated", 3),
+      ...versions("newPayload", 4),
+      ...versions("getPayload", 5),
+      ...versions("getBlobs", 3),
+      ...["getPayloadBodiesByHashV1", "getPayloadBodiesByRangeV1", "getClientVersionV1", "signalSuperchainV1"].map(
+        (name) => `engine_${name}`,
+      ),
+      ...(profile === "G" ? ["engine_exchangeTransitionConfigurationV1"] : []), // the standard lets clients leave it out
+    ];
+    expect([...capabilities].sort()).toEqual(expected.sort());
     expect(capabilities).not.toContain("engine_exchangeCapabilities");
     expect(await call("getClientVersionV1", { code: "RN", name: "rnode", version: "1", commit: "0x00000000" })).toMatchObject([
       { name: "rengine" },
@@ -81,8 +90,31 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     ["newPayloadV4", [{}, [], ZERO, []], { code: -32602 }],
     ["getPayloadBodiesByRangeV1", ["0x0", "0x1"], { code: -32602 }],
     ["getPayloadBodiesByRangeV1", ["0x1", "0x401"], { code: -38004, message: "Too large request" }],
+    ["getPayloadBodiesByHashV1", [Array.from({ length: 1025 }, () => ZERO)], { code: -38004, message: "Too large request" }],
+    ["getBlobsV1", [Array.from({ length: 129 }, () => ZERO)], { code: -38004, message: "Too large request" }],
+    ["getBlobsV2", [Array.from({ length: 129 }, () => ZERO)], { code: -38004, message: "Too large request" }],
+    ["getBlobsV3", [Array.from({ length: 129 }, () => ZERO)], { code: -38004, message: "Too large request" }],
+    ["getBlobsV1", ["0x12"], { code: -32602 }],
   ])("%s refuses what is wrong", async (method, params, expected) => {
     expect(await failure(method, ...params)).toMatchObject(expected);
+  });
+
+  it("has no blobs to give: an OP Stack chain has none", async () => {
+    const hashes = Array.from({ length: 128 }, () => ZERO);
+    expect(await call("getBlobsV1", hashes)).toEqual(hashes.map(() => null));
+    for (const name of ["getBlobsV2", "getBlobsV3"]) expect(await call(name, hashes)).toBeNull();
+  });
+
+  it.runIf(profile === "G")("compares transition configurations", async () => {
+    const zero = { terminalTotalDifficulty: "0x0", terminalBlockHash: ZERO, terminalBlockNumber: "0x0" };
+    expect(await call("exchangeTransitionConfigurationV1", { ...zero, terminalBlockNumber: "0x5" })).toEqual(zero);
+    const named = { ...zero, terminalBlockHash: genesis };
+    expect(await call("exchangeTransitionConfigurationV1", named)).toEqual(named);
+    for (const [change, message] of [
+      [{ terminalTotalDifficulty: "0x1" }, "invalid ttd: execution 0 consensus 1"],
+      [{ terminalBlockHash: UNKNOWN }, "invalid terminal block hash"],
+    ] as const)
+      expect(await failure("exchangeTransitionConfigurationV1", { ...zero, ...change })).toMatchObject({ code: -32000, message });
   });
 
   const opFault = (err: string, text?: string) =>

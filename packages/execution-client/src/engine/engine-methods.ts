@@ -15,10 +15,12 @@ import {
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, equalBytes, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import {
+  type BlobSidecar,
   blockToPayload,
   type ExecutionPayloadEnvelope,
   encodeTransaction,
   hashHeader,
+  isEvmForkAtLeast,
   isOpForkAtLeast,
   type PayloadAttributes,
   type PayloadStatusV1,
@@ -44,7 +46,9 @@ import {
   rulesAtTime,
   type VersionFault,
 } from "./engine-versions.ts";
+import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
+import { transitionConfigurationMethods } from "./transition-configuration.ts";
 
 export interface EngineServices {
   readonly chain: Chain;
@@ -58,6 +62,7 @@ export interface EngineServices {
 }
 
 const MAX_BODIES = 1024;
+const MAX_BLOBS = 128;
 /** Payloads that stay available after they were fetched: a client may ask again. */
 const KEPT_PAYLOADS = 10;
 
@@ -150,15 +155,28 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     };
   }
 
+  /** undefined: this chain has no blobs, or none of that version yet */
+  function blobs(version: BlobSidecar["version"], hashes: readonly Uint8Array[]): (JsonObject | null)[] | undefined {
+    if (hashes.length > MAX_BLOBS) throw rpcError("too-large", `requested ${hashes.length} blobs, limit ${MAX_BLOBS}`);
+    const isServed = config.optimism === undefined && (version === 0 || isOsaka());
+    return isServed ? pooledBlobs(sidecars.sidecars?.() ?? [], version, hashes) : undefined;
+  }
+
+  function isOsaka(): boolean {
+    const head = chain.headerOf({ kind: "tag", tag: "latest" });
+    return head !== undefined && isEvmForkAtLeast(rulesAtTime(config, head.header.timestamp).evm, "osaka");
+  }
+
   const state = param("forkchoiceState", forkchoiceStateShape);
   const attributes = optionalParam("payloadAttributes", attributesShape);
   const id = param("payloadId", payloadIdShape);
   const payload = param("executionPayload", payloadShape);
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
+  const versionedHashesAsked = param("versionedHashes", arrayShape(hashShape));
   const beaconRoot = optionalParam("parentBeaconBlockRoot", hashShape);
   const none = { versionedHashes: undefined, parentBeaconBlockRoot: undefined, executionRequests: undefined };
 
-  const methods: MethodTable = {
+  const methods: Record<string, MethodTable[string]> = {
     engine_forkchoiceUpdatedV1: method({
       result: results.forkchoiceUpdated,
       params: [state, attributes],
@@ -221,6 +239,30 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
         return bodies;
       },
     }),
+    engine_getBlobsV1: method({
+      result: results.blobsV1,
+      params: [versionedHashesAsked],
+      summary: "Blobs of the pool with their proofs; null for one that is not there. Until Osaka.",
+      handler: ([hashes]) => {
+        if (isOsaka()) throw rpcError("unsupported-fork", "getBlobsV1 is not for Osaka: use getBlobsV2");
+        return blobs(0, hashes) ?? hashes.map(() => null);
+      },
+    }),
+    engine_getBlobsV2: method({
+      result: results.blobsV2,
+      params: [versionedHashesAsked],
+      summary: "Blobs of the pool with their cell proofs: all, or null. From Osaka.",
+      handler: ([hashes]) => {
+        const found = blobs(1, hashes);
+        return found === undefined || found.includes(null) ? null : found;
+      },
+    }),
+    engine_getBlobsV3: method({
+      result: results.blobsV3,
+      params: [versionedHashesAsked],
+      summary: "Blobs of the pool with their cell proofs; null for one that is not there. From Osaka.",
+      handler: ([hashes]) => blobs(1, hashes) ?? null,
+    }),
     engine_getClientVersionV1: method({
       result: results.clientVersions,
       params: [
@@ -238,6 +280,13 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       },
     }),
   };
+  if (profile.servesTransitionConfiguration) {
+    const hashOf = (number: number): Hex | undefined => {
+      const found = chain.headerOf({ kind: "number", number });
+      return found === undefined ? undefined : bytesToHex(found.hash);
+    };
+    Object.assign(methods, transitionConfigurationMethods({ config, hashOf }));
+  }
   return {
     ...methods,
     engine_exchangeCapabilities: method({

@@ -63,6 +63,14 @@ export const bodies = result(
   "bodies",
   arrayOf(nullable(object({ transactions: arrayOf(DATA), withdrawals: nullable(arrayOf(WITHDRAWAL)) }))),
 );
+export const blobsV1 = result("blobs", arrayOf(nullable(object({ blob: DATA, proof: DATA }))));
+const BLOB_WITH_CELL_PROOFS = object({ blob: DATA, proofs: arrayOf(DATA) });
+export const blobsV2 = result("blobs", nullable(arrayOf(BLOB_WITH_CELL_PROOFS)));
+export const blobsV3 = result("blobs", nullable(arrayOf(nullable(BLOB_WITH_CELL_PROOFS))));
+export const transitionConfiguration = result(
+  "configuration",
+  object({ terminalTotalDifficulty: QUANTITY, terminalBlockHash: HASH, terminalBlockNumber: QUANTITY }),
+);
 export const clientVersions = result("versions", arrayOf(object({ code: TEXT, name: TEXT, version: TEXT, commit: TEXT })));
 export const protocolVersion = result("version", HASH);
 export const capabilities = result("methods", arrayOf(TEXT));

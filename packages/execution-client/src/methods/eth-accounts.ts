@@ -1,25 +1,14 @@
-import {
-  addressShape,
-  anyJson,
-  dataShape,
-  type MethodTable,
-  method,
-  optionalParam,
-  param,
-  RpcError,
-  SERVER_ERROR,
-} from "@rnode/jsonrpc";
+import { addressShape, anyJson, dataShape, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { rpcError } from "../rpc/backend.ts";
 import * as results from "./results.ts";
-
-const refuse = (what: string) => (): never => {
-  throw new RpcError(
-    SERVER_ERROR,
-    `unknown account: this node holds no keys and does not ${what}; sign in a wallet and use eth_sendRawTransaction`,
-  );
-};
+import type { RpcServices } from "./services.ts";
 
 /** Methods that need keys: there are none here. */
-export function ethAccountMethods(): MethodTable {
+export function ethAccountMethods({ backend }: RpcServices): MethodTable {
+  const refuse = (what: string) => (): never => {
+    const reason = `this node holds no keys and does not ${what}; sign in a wallet and use eth_sendRawTransaction`;
+    throw rpcError(backend.profile.errors.unknownAccount(reason));
+  };
   return {
     eth_accounts: method({
       result: results.accounts,

@@ -1,3 +1,4 @@
+import type { BlockSelector } from "@rnode/chain";
 import {
   addressShape,
   arrayShape,
@@ -20,9 +21,9 @@ import {
   toQuantity,
 } from "@rnode/primitives";
 import { createProof } from "@rnode/trie";
-import { accessListToJson } from "../json/transaction-json.ts";
+import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
 import { HALT_TEXTS } from "../profile/halt-texts.ts";
-import { blockIdOf, requireState, rpcError } from "../rpc/backend.ts";
+import { blockIdOf, type ReadBackend, requireState, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../rpc/call-request.ts";
 import * as results from "./results.ts";
@@ -36,6 +37,8 @@ const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array
   const slot = slotShape.parse(value);
   return { slot, text: (value as string).length === 66 ? bytesToHex(slot) : toQuantity(bytesToBigint(slot)) };
 });
+
+const proofKeysShape = arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS });
 
 const MAX_STORAGE_VALUES = 1024;
 const slotsShape = arrayShape(slotShape);
@@ -58,6 +61,41 @@ const storageRequestShape: Shape<readonly { readonly address: Uint8Array; readon
 
 const block = optionalParam("block", blockSelectorShape);
 const address = param("address", addressShape);
+
+type ProofTarget = readonly [address: Uint8Array, keys: readonly { readonly text: string; readonly slot: Uint8Array }[]];
+
+/** `[address, keys]`, as Reth takes it. */
+const proofTargetShape: Shape<ProofTarget> = shape(
+  { type: "array", prefixItems: [addressShape.schema, { type: "array", items: slotShape.schema }], minItems: 2, maxItems: 2 },
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) throw new ShapeError("expected [address, storage keys]");
+    return [addressShape.parse(value[0]), proofKeysShape.parse(value[1])];
+  },
+);
+
+function proofsOf(backend: ReadBackend, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
+  const at = requireState(backend, selector);
+  const nodes = backend.chain.trieNodesAt(blockIdOf(at));
+  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+  return targets.map(([who, keys]) => {
+    const account = at.state.readAccount(who);
+    const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
+    const owner = keccak256(who);
+    return {
+      address: bytesToHex(who),
+      accountProof: createProof(nodes, undefined, at.header.stateRoot, owner).map(bytesToHex),
+      balance: toQuantity(account?.balance ?? 0n),
+      codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
+      nonce: toQuantity(account?.nonce ?? 0n),
+      storageHash: bytesToHex(storageRoot),
+      storageProof: keys.map(({ text, slot }) => ({
+        key: text,
+        value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
+        proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
+      })),
+    };
+  });
+}
 
 /** Accounts, storage, proofs and calls. */
 export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTable {
@@ -115,29 +153,15 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
     }),
     eth_getProof: method({
       result: results.proof,
-      params: [address, param("storageKeys", arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS })), block],
+      params: [address, param("storageKeys", proofKeysShape), block],
       summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
-      handler: ([who, keys, selector = LATEST]) => {
-        const at = requireState(backend, selector);
-        const nodes = backend.chain.trieNodesAt(blockIdOf(at));
-        if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
-        const account = at.state.readAccount(who);
-        const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
-        const owner = keccak256(who);
-        return {
-          address: bytesToHex(who),
-          accountProof: createProof(nodes, undefined, at.header.stateRoot, owner).map(bytesToHex),
-          balance: toQuantity(account?.balance ?? 0n),
-          codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
-          nonce: toQuantity(account?.nonce ?? 0n),
-          storageHash: bytesToHex(storageRoot),
-          storageProof: keys.map(({ text, slot }) => ({
-            key: text,
-            value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
-            proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
-          })),
-        };
-      },
+      handler: ([who, keys, selector]) => proofsOf(backend, [[who, keys]], selector ?? LATEST)[0]!,
+    }),
+    eth_getMultiProof: method({
+      result: results.proofs,
+      params: [param("targets", arrayShape(proofTargetShape, { maxItems: MAX_PROOF_KEYS })), block],
+      summary: "The proofs of several accounts, each with its slots, in the order asked.",
+      handler: ([targets, selector]) => proofsOf(backend, targets, selector ?? LATEST),
     }),
     eth_call: method({
       result: results.data("output"),

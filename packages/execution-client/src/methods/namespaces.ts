@@ -10,8 +10,10 @@ import { ethAccountMethods } from "./eth-accounts.ts";
 import { ethBlockMethods } from "./eth-blocks.ts";
 import { ethConfigMethods } from "./eth-config.ts";
 import { ethFeeMethods } from "./eth-fees.ts";
+import { ethFillMethods } from "./eth-fill.ts";
 import { ethLogMethods } from "./eth-logs.ts";
 import { ethLookupMethods } from "./eth-lookups.ts";
+import { ethMiningMethods } from "./eth-mining.ts";
 import { ethSendMethods } from "./eth-send.ts";
 import { ethSimulateMethods } from "./eth-simulate.ts";
 import { ethStateMethods } from "./eth-state.ts";
@@ -36,7 +38,9 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
     ...ethSendMethods(services),
     ...ethSimulateMethods(services),
     ...ethConfigMethods(services),
-    ...ethAccountMethods(),
+    ...ethFillMethods(services),
+    ...ethAccountMethods(services),
+    ...ethMiningMethods(services),
     ...ethLookupMethods(services),
     ...ethCallManyMethods(services),
   }),

@@ -232,6 +232,14 @@ export const uncle = result(
 export const count = result("count", nullable(QUANTITY));
 export const transaction = result("transaction", nullable(TRANSACTION));
 export const rawTransaction = result("transaction", nullable(DATA));
+/** What a transaction has that is sent, and one that is only filled in has not. */
+export const PLACE_FIELDS = ["blockHash", "blockNumber", "blockTimestamp", "transactionIndex", "from"] as const;
+const FILLED_FIELDS = Object.fromEntries(
+  Object.entries(TRANSACTION.properties as Readonly<Record<string, JsonSchema>>).filter(
+    ([name]) => !PLACE_FIELDS.some((field) => field === name),
+  ),
+);
+export const filledTransaction = result("filled", object({ raw: DATA, tx: object({}, FILLED_FIELDS) }));
 export const receipt = result("receipt", nullable(RECEIPT));
 export const receipts = result("receipts", nullable(arrayOf(RECEIPT)));
 export const logs = result("logs", arrayOf(LOG));
@@ -239,6 +247,7 @@ export const changes = result("changes", { oneOf: [arrayOf(LOG), arrayOf(HASH)] 
 export const filterId = result("filterId", QUANTITY);
 export const feeHistory = result("feeHistory", FEE_HISTORY);
 export const proof = result("proof", PROOF);
+export const proofs = result("proofs", arrayOf(PROOF));
 export const accessList = result("accessList", object({ accessList: ACCESS_LIST, gasUsed: QUANTITY }, { error: TEXT }));
 export const simulatedBlocks = result(
   "blocks",

@@ -18,6 +18,8 @@ export interface SendingOptions {
 
 /** What methods use of the pool. */
 export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip">, Partial<Pick<PoolService, "sidecarOf">> {
+  /** Nonce for the sender's next transaction; undefined when the pool holds none of its transactions. */
+  nextNonceOf(sender: Uint8Array): Promise<bigint | undefined>;
   readonly pool: Pick<TransactionPool, "get" | "nextNonce" | "content" | "counts">;
 }
 

@@ -126,6 +126,19 @@ describe.each([
       type: "0x3",
       blobVersionedHashes: [bytesToHex(HASH)],
     });
+    const [own, unknown] = [bytesToHex(HASH), `0x01${"ee".repeat(31)}`];
+    const blobs = (name: string, hashes: readonly string[]) => node.engine.call(`engine_getBlobs${name}`, [hashes]);
+    const blob = bytesToHex(BLOB);
+    if (version === 0) {
+      expect(await blobs("V1", [unknown, own])).toEqual([null, { blob, proof: bytesToHex(PROOF) }]);
+      for (const name of ["V2", "V3"]) expect(await blobs(name, [own])).toBeNull();
+    } else {
+      const found = { blob, proofs: CELL_PROOFS.map(bytesToHex) };
+      await expect(blobs("V1", [own])).rejects.toMatchObject({ code: -38005, message: "Unsupported fork" });
+      expect(await blobs("V2", [own])).toEqual([found]);
+      expect(await blobs("V2", [own, unknown])).toBeNull();
+      expect(await blobs("V3", [own, unknown, own])).toEqual([found, null, found]);
+    }
     const { hash: head } = await node.engine.call<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false]);
     const state = { headBlockHash: head, safeBlockHash: ZERO, finalizedBlockHash: ZERO };
     const attributes = {
@@ -157,6 +170,7 @@ describe.each([
       blobGasPrice: "0x1",
     });
     expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
+    expect(await blobs(version === 0 ? "V1" : "V3", [own])).toEqual([null]); // they left with the transaction
   });
 
   it("count their blobs among what the sender must have, and are replaced by their like only", async () => {

@@ -4,6 +4,7 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { type BlobSidecar, hashTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
+import type { PooledSidecar } from "../engine/blobs-bundle.ts";
 import type { Profile } from "../profile/profile.ts";
 import { checkConditional, type TransactionConditional } from "./conditional.ts";
 import { poolHeadOf } from "./pool-head.ts";
@@ -86,9 +87,21 @@ export class PoolService {
     this.#minimumTipWei = tipWei;
   }
 
+  async nextNonceOf(sender: Uint8Array): Promise<bigint | undefined> {
+    return this.pool.nextNonce(sender);
+  }
+
   /** Blobs of a transaction in the pool. */
   sidecarOf(hash: Uint8Array): BlobSidecar | undefined {
     return this.#sidecars.get(bytesToHex(hash));
+  }
+
+  /** Blobs of all the pool's transactions. */
+  *sidecars(): Iterable<PooledSidecar> {
+    for (const [hash, sidecar] of this.#sidecars) {
+      const transaction = this.pool.get(hexToBytes(hash))?.transaction;
+      if (transaction?.type === 0x03) yield { versionedHashes: transaction.blobVersionedHashes, sidecar };
+    }
   }
 
   /** Takes in what an earlier run kept. @returns how many are in the pool again */

@@ -157,6 +157,7 @@ const errors: ErrorTable = {
     refusal.kind === "too-costly"
       ? { code: -32005, message: `conditional cost, ${refusal.cost}, exceeded max: ${refusal.limit}` }
       : { code: -32003, message: `failed conditional check: ${refusal.fault.replaceAll("-", " ")}` },
+  unknownAccount: (reason) => failed(`unknown account: ${reason}`),
   unsupportedTracer: (name, native) =>
     failed(`unknown tracer ${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
   genesisNotTraceable: failed("genesis is not traceable"),
@@ -176,6 +177,8 @@ export const PROFILE_G: Profile = {
   hasSyncStages: false,
   servesRpcModules: true,
   servesTrace: false,
+  servesMining: false,
+  servesTransitionConfiguration: true,
   traces: GETH_TRACES,
   block: { hasTotalDifficulty: true, pendingHasNoIdentity: true },
   transaction: {

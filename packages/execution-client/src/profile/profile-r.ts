@@ -155,6 +155,7 @@ const errors: ErrorTable = {
     if (refusal.fault === "storage-value-mismatch") return invalidParams("storage value mismatch");
     return invalidParams("invalid conditional parameters");
   },
+  unknownAccount: (reason) => invalidParams(`unknown account: ${reason}`),
   unsupportedTracer: (name, native) => ({
     ...body(INTERNAL_ERROR, "unsupported tracer"),
     data: `${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`,
@@ -179,6 +180,8 @@ export const PROFILE_R: Profile = {
   hasSyncStages: true,
   servesRpcModules: false,
   servesTrace: true,
+  servesMining: true,
+  servesTransitionConfiguration: false,
   traces: RETH_TRACES,
   block: { hasTotalDifficulty: false, pendingHasNoIdentity: false },
   transaction: {

@@ -63,6 +63,8 @@ export interface ErrorTable {
   readonly filterNotFound: RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
+  /** asked to sign with a key that is not here */
+  readonly unknownAccount: (reason: string) => RpcErrorBody;
   readonly unsupportedTracer: (name: string, native: readonly string[]) => RpcErrorBody;
   readonly genesisNotTraceable: RpcErrorBody;
   readonly invalidTracerConfig: (detail: string) => RpcErrorBody;
@@ -82,6 +84,10 @@ export interface Profile {
   readonly hasSyncStages: boolean;
   readonly servesRpcModules: boolean;
   readonly servesTrace: boolean;
+  /** methods of proof of work still have an answer: zero, false, or that they are not implemented */
+  readonly servesMining: boolean;
+  /** `engine_exchangeTransitionConfigurationV1`, which the specification lets clients leave out since Cancun */
+  readonly servesTransitionConfiguration: boolean;
   readonly traces: TraceDialect;
   readonly block: {
     readonly hasTotalDifficulty: boolean;

@@ -1,5 +1,5 @@
 import { RpcError } from "@rnode/jsonrpc";
-import { hexToBytes } from "@rnode/primitives";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { PoolAccess } from "../methods/services.ts";
 import type { TransactionConditional } from "../pool/conditional.ts";
@@ -60,8 +60,14 @@ export class WriterLink implements Elsewhere, PendingFeed {
     return {
       submit: (raw: Uint8Array, conditional?: TransactionConditional) => this.#submit(raw, conditional),
       setMinimumTip: belongsToWriter,
+      nextNonceOf: (sender: Uint8Array) => this.#pendingNonce(sender),
       pool: { get: () => undefined, nextNonce: () => undefined, content: () => [], counts: belongsToWriter },
     };
+  }
+
+  async #pendingNonce(sender: Uint8Array): Promise<bigint> {
+    const request = { jsonrpc: "2.0", id: 0, method: "eth_getTransactionCount", params: [bytesToHex(sender), "pending"] };
+    return BigInt(JSON.parse(resultOf(await this.ask(JSON.stringify(request))).text) as string);
   }
 
   /** @throws {RpcError} */
