@@ -1,0 +1,42 @@
+/**
+ * Keccak-256 of bytes in JavaScript's memory: the engine's permutation (packages/evm/assembly/keccak.ts) with a buffer of its own for inputs.
+ * Inputs longer than the buffer come in parts. scripts/build-keccak.mjs compiles it into src/keccak-wasm.ts.
+ */
+import { keccak256, permute, RATE } from "../../evm/assembly/keccak";
+import { SCRATCH_KECCAK } from "../../evm/assembly/layout";
+
+/** Above the engine's scratch areas, of which only the permutation's are used. The digest lies at the buffer's beginning. */
+const BUFFER: u32 = 0x14000;
+
+export function buffer(): u32 {
+  return BUFFER;
+}
+
+/** Leaves the digest of the buffer's first `length` bytes at its beginning. */
+export function hash(length: u32): void {
+  keccak256(BUFFER, length, BUFFER);
+}
+
+/** A longer input begins. */
+export function begin(): void {
+  for (let i: u32 = 0; i < 200; i += 8) store<u64>(SCRATCH_KECCAK + i, 0);
+}
+
+/** Takes the buffer's first `length` bytes, a multiple of 136. */
+export function absorb(length: u32): void {
+  for (let at: u32 = 0; at < length; at += RATE) {
+    for (let i: u32 = 0; i < RATE; i += 8) {
+      store<u64>(SCRATCH_KECCAK + i, load<u64>(SCRATCH_KECCAK + i) ^ load<u64>(BUFFER + at + i));
+    }
+    permute(false);
+  }
+}
+
+/** Takes the last bytes of a longer input, less than 136, and leaves the digest at the buffer's beginning. */
+export function finish(length: u32): void {
+  store<u8>(BUFFER + length, 0x01);
+  for (let i = length + 1; i < RATE; i++) store<u8>(BUFFER + i, 0);
+  store<u8>(BUFFER + RATE - 1, load<u8>(BUFFER + RATE - 1) | 0x80);
+  absorb(RATE);
+  for (let i: u32 = 0; i < 32; i += 8) store<u64>(BUFFER + i, load<u64>(SCRATCH_KECCAK + i));
+}

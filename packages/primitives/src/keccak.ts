@@ -1,0 +1,84 @@
+import { hexToBytes } from "./bytes.ts";
+import { KECCAK_WASM } from "./keccak-wasm.ts";
+
+/** The little of the WebAssembly interface that is needed; the global is not in the language's own library. */
+declare const WebAssembly: {
+  readonly Module: new (bytes: Uint8Array) => object;
+  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
+};
+
+/** See assembly/keccak.ts. */
+interface KeccakExports {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  buffer(): number;
+  hash(length: number): void;
+  begin(): void;
+  absorb(length: number): void;
+  finish(length: number): void;
+}
+
+const wasm = new WebAssembly.Instance(new WebAssembly.Module(hexToBytes(KECCAK_WASM)), {}).exports as KeccakExports;
+const memory = new Uint8Array(wasm.memory.buffer);
+const START = wasm.buffer();
+/** Bytes absorbed at a time. */
+const RATE = 136;
+const CAPACITY = Math.floor((memory.length - START) / RATE) * RATE;
+const DIGEST_SIZE = 32;
+/** PERF: up to so many bytes a loop is faster than `set`. */
+const SHORT = 32;
+
+/** Leaves the digest of the concatenation of `parts` at START. */
+function hashParts(parts: readonly Uint8Array[]): void {
+  let at = START;
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!;
+    const { length } = part;
+    if (at + length > START + CAPACITY) {
+      hashLong(parts, i, at - START);
+      return;
+    }
+    if (length <= SHORT) for (let j = 0; j < length; j++) memory[at + j] = part[j]!;
+    else memory.set(part, at);
+    at += length;
+  }
+  wasm.hash(at - START);
+}
+
+/** @param filled bytes of the parts before `first`, which are in the buffer */
+function hashLong(parts: readonly Uint8Array[], first: number, filled: number): void {
+  wasm.begin();
+  let used = filled;
+  for (let i = first; i < parts.length; i++) {
+    const part = parts[i]!;
+    for (let at = 0; at < part.length; ) {
+      const size = Math.min(part.length - at, CAPACITY - used);
+      memory.set(part.subarray(at, at + size), START + used);
+      at += size;
+      used += size;
+      if (used === CAPACITY) {
+        wasm.absorb(CAPACITY);
+        used = 0;
+      }
+    }
+  }
+  const whole = used - (used % RATE);
+  wasm.absorb(whole);
+  memory.copyWithin(START, START + whole, START + used);
+  wasm.finish(used - whole);
+}
+
+/** keccak256 of the concatenation of `parts`, 32 bytes. PERF: 0.3 µs for 32 bytes, 1 µs for a trie's branch. */
+export function keccak256(...parts: readonly Uint8Array[]): Uint8Array {
+  hashParts(parts);
+  return memory.slice(START, START + DIGEST_SIZE);
+}
+
+/** Writes the keccak256 of `data` into `out`, which has 32 bytes of room at `at`. PERF: nothing is allocated. */
+export function writeKeccak256(out: Uint8Array, at: number, data: Uint8Array): void {
+  if (data.length > CAPACITY) hashLong([data], 0, 0);
+  else {
+    memory.set(data, START);
+    wasm.hash(data.length);
+  }
+  for (let i = 0; i < DIGEST_SIZE; i++) out[at + i] = memory[START + i]!;
+}
