@@ -1,15 +1,14 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { genesisBlock, initGenesis, openChain, type PendingTransaction } from "@rnode/chain";
+import { GenesisState, initGenesis, openChain, type PendingTransaction, sealGenesis } from "@rnode/chain";
 import { bytesToHex, hexToBytes, isZeroBytes, toQuantity, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
 import {
   encodeBlock,
   encodeTransaction,
-  type Genesis,
   type GenesisAccount,
   hashTransaction,
   parseChainConfig,
-  parseGenesis,
+  parseGenesisHead,
   signTransaction,
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
@@ -74,14 +73,14 @@ export async function generateChain(plan: ChainPlan, folder: string): Promise<Ge
   mkdirSync(folder, { recursive: true });
   const config = parseChainConfig(CHAIN_CONFIG);
   const alloc = plan.alloc();
-  const genesis: Genesis = { ...parseGenesis({ ...HEADER_JSON, config: CHAIN_CONFIG, alloc: {} }), alloc };
+  const { header } = parseGenesisHead({ ...HEADER_JSON, config: CHAIN_CONFIG });
   const genesisFile = join(folder, "genesis.json");
   writeGenesisFile(genesisFile, alloc);
 
   const genesisDatabase = join(folder, "genesis");
   const store = openChainStore(genesisDatabase);
   const startMs = performance.now();
-  initGenesis(store, genesisBlock(genesis, config));
+  initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
   const genesisMs = performance.now() - startMs;
   await store.close();
 

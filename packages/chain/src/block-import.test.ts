@@ -7,7 +7,8 @@ import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { afterEach, describe, expect, it } from "vitest";
 import { describeImportRefusal, type ImportRefusal, importBlocks } from "./block-import.ts";
 import { openChain } from "./chain.ts";
-import { genesisBlock, initGenesis } from "./genesis.ts";
+import { initGenesis, sealGenesis } from "./genesis.ts";
+import { GenesisState } from "./genesis-state.ts";
 import { createSenderCache } from "./senders.ts";
 import { attributesDeposit, devConfig, devGenesis, LOGGER, openDevChain, produce } from "./testing/dev-chain.ts";
 
@@ -41,7 +42,8 @@ async function makeBlocks(): Promise<Block[]> {
 
 async function importInto(store: ChainDatabase, blocks: readonly Block[], groupBlocks: number): Promise<ImportRefusal | undefined> {
   const config = devConfig("jovian");
-  initGenesis(store, genesisBlock(devGenesis("jovian"), config));
+  const { header, alloc } = devGenesis("jovian");
+  initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
   const senders = createSenderCache();
   const chain = openChain({ store, config, senders, nowMs: () => 0 });
   const stored: number[] = [];

@@ -13,6 +13,7 @@ export * from "./engine-module.ts";
 export * from "./executed-block.ts";
 export * from "./faults.ts";
 export * from "./genesis.ts";
+export { GenesisState } from "./genesis-state.ts";
 export * from "./header-validation.ts";
 export * from "./history-pruning.ts";
 export { createKzgVerifier, verifyBlobSidecar } from "./kzg.ts";

@@ -1,14 +1,6 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import {
-  type Chain,
-  createSenderCache,
-  type HeadChange,
-  HistoryPruning,
-  initGenesis,
-  openChain,
-  storedGenesisHash,
-} from "@rnode/chain";
+import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import {
   type CollectedMetrics,
@@ -18,10 +10,9 @@ import {
   noMetrics,
   startMetricsServer,
 } from "@rnode/observe";
-import { bytesToHex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
-import { genesisOfSpec, loadChainSpec } from "./commands/chain-spec.ts";
+import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
@@ -85,7 +76,7 @@ async function start(
   const store = openDatabase(chainOptions.datadir);
   let isStoreOwned = true; // until the chain closes it
   closers.push(() => (isStoreOwned ? store.close() : undefined));
-  initializeGenesis(store, spec);
+  if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
@@ -265,20 +256,6 @@ async function openMetrics(
   closers.push(() => server.close());
   log.info("metrics listen", { addr: options.addr, port: server.port });
   return metrics;
-}
-
-/** An empty database gets the genesis; another must begin with it. */
-function initializeGenesis(store: ReturnType<typeof openDatabase>, spec: Awaited<ReturnType<typeof loadChainSpec>>): void {
-  const stored = storedGenesisHash(store);
-  // A named network without --genesis: the database was made by `rengine init`, and the table has the hash.
-  if (stored !== undefined && spec.genesis === undefined) {
-    const expected = spec.network?.genesis.l2.hash;
-    if (expected !== undefined && expected !== bytesToHex(stored)) {
-      throw new CommandError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
-    }
-    return;
-  }
-  initGenesis(store, genesisOfSpec(spec));
 }
 
 const createChainMetrics = (m: MetricFactory, head: () => number) => {

@@ -15,7 +15,11 @@ import {
   requiredField,
 } from "./json-fields.ts";
 
-export type GenesisErrorCode = "genesis/duplicate-account";
+export type GenesisErrorCode =
+  /** two entries of `alloc` are the same account: `address` */
+  | "genesis/duplicate-account"
+  /** two entries of an account's storage are the same slot: `address`, `slot` */
+  | "genesis/duplicate-slot";
 
 /** One account of `alloc`. */
 export interface GenesisAccount {
@@ -24,8 +28,13 @@ export interface GenesisAccount {
   readonly balance: bigint;
   readonly nonce: bigint;
   readonly code: Uint8Array;
-  /** 32-byte slots with their 32-byte values; a zero value is an empty slot */
-  readonly storage: readonly { readonly slot: Uint8Array; readonly value: Uint8Array }[];
+  readonly storage: readonly GenesisSlot[];
+}
+
+/** 32 bytes each; a zero value is an empty slot. */
+export interface GenesisSlot {
+  readonly slot: Uint8Array;
+  readonly value: Uint8Array;
 }
 
 /** What a genesis file says of block 0's header; roots and fork-dependent fields come from the state and the rules. */
@@ -48,10 +57,14 @@ export interface GenesisHeader {
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
 }
 
-export interface Genesis {
+/** A genesis file without its accounts. */
+export interface GenesisHead {
   /** undefined where the file says null: a named network's file without forks */
   readonly config: ChainConfig | undefined;
   readonly header: GenesisHeader;
+}
+
+export interface Genesis extends GenesisHead {
   readonly alloc: readonly GenesisAccount[];
 }
 
@@ -61,6 +74,15 @@ export interface Genesis {
  * @throws {CodedError} json/invalid naming key and value, chain-config/*, genesis/duplicate-account
  */
 export function parseGenesis(json: unknown): Genesis {
+  return { ...parseGenesisHead(json), alloc: requiredField(jsonObject(json, "genesis"), "", "alloc", parseAlloc) };
+}
+
+/**
+ * All but the accounts.
+ *
+ * @throws {CodedError} json/invalid naming key and value, chain-config/*
+ */
+export function parseGenesisHead(json: unknown): GenesisHead {
   const object = jsonObject(json, "genesis");
   const optional = <T>(name: string, parse: JsonParser<T>): T | undefined => optionalField(object, "", name, parse);
   return {
@@ -81,7 +103,6 @@ export function parseGenesis(json: unknown): Genesis {
       excessBlobGas: optional("excessBlobGas", jsonUint64),
       parentBeaconBlockRoot: optional("parentBeaconBlockRoot", jsonHash),
     },
-    alloc: requiredField(object, "", "alloc", parseAlloc),
   };
 }
 
@@ -102,14 +123,19 @@ const jsonNonce: JsonParser<Uint8Array> = (value, key) => {
 export const parseAlloc: JsonParser<GenesisAccount[]> = (value, path) => {
   const seen = new Set<string>();
   return Object.entries(jsonObject(value, path)).map(([name, account]) => {
-    const key = fieldKey(path, name);
-    const address = jsonAddress(name.startsWith("0x") ? name : `0x${name}`, key);
     const canonical = name.replace(/^0x/, "").toLowerCase();
     if (seen.has(canonical)) throw new CodedError<GenesisErrorCode>("genesis/duplicate-account", { address: name });
     seen.add(canonical);
-    return parseAccount(address, account, key);
+    return parseGenesisAccount(name, account, path);
   });
 };
+
+/** The entry `name` of the `alloc` at `path`. */
+export function parseGenesisAccount(name: string, value: unknown, path: string): GenesisAccount {
+  const key = fieldKey(path, name);
+  const address = jsonAddress(name.startsWith("0x") ? name : `0x${name}`, key);
+  return parseAccount(address, value, key);
+}
 
 function parseAccount(address: Uint8Array, value: unknown, path: string): GenesisAccount {
   const object = jsonObject(value, path);
@@ -119,11 +145,14 @@ function parseAccount(address: Uint8Array, value: unknown, path: string): Genesi
     balance: optionalField(object, path, "balance", jsonFlexibleBigint) ?? 0n,
     nonce: optionalField(object, path, "nonce", jsonUint64) ?? 0n,
     code: optionalField(object, path, "code", jsonBytes()) ?? new Uint8Array(0),
-    storage: Object.entries(storage).map(([slot, word]) => {
-      const key = fieldKey(`${path}.storage`, slot);
-      return { slot: parseWord(slot, key), value: parseWord(word, key) };
-    }),
+    storage: Object.entries(storage).map(([slot, word]) => parseGenesisSlot(slot, word, `${path}.storage`)),
   };
+}
+
+/** The entry `slot` of the storage at `path`. */
+export function parseGenesisSlot(slot: string, word: unknown, path: string): GenesisSlot {
+  const key = fieldKey(path, slot);
+  return { slot: parseWord(slot, key), value: parseWord(word, key) };
 }
 
 /** At most 32 bytes of hex, with or without `0x`, of any number of digits; padded on the left. */

@@ -2,6 +2,7 @@ import type { AccountRecord, StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import type { GenesisRows } from "./genesis-writer.ts";
 import type { NodeGroups } from "./node-groups.ts";
 
 /** Account of the flat state: what execution sees and the root of its storage trie. */
@@ -105,6 +106,14 @@ export interface ChainStore {
 
   /** Genesis: block, flat state and trie of an empty store. @throws CodedError storage/not-empty */
   writeGenesis(commit: BlockCommit): void;
+  /**
+   * As `writeGenesis`, for a state of any size: `write` hands its rows over, a few between two steps. They are written in as many commits as it
+   * takes and count with the last one; what an attempt before left behind is removed first.
+   *
+   * @returns whether there was something left behind
+   * @throws CodedError storage/not-empty
+   */
+  writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
   /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
   commitBlock(commit: BlockCommit, labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
   /**

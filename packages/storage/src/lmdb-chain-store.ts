@@ -17,6 +17,7 @@ import type {
 } from "./chain-store.ts";
 import type { Environment } from "./environment.ts";
 import { storageError } from "./errors.ts";
+import { type GenesisRows, writeGenesisState } from "./genesis-writer.ts";
 import { type LogFilter, LogIndex, logsOf } from "./log-index.ts";
 import { type Head, MetaTable } from "./meta-table.ts";
 import { createNodeGroups, type NodeGroups, writeNodeRows } from "./node-groups.ts";
@@ -210,6 +211,23 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       this.nodes.writeGenesis(commit.nodes);
       return { number, hash: commit.hash, hashHex: bytesToHex(commit.hash), reorganisations: 0 };
     });
+  }
+
+  writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean {
+    if (this.#head !== undefined) throw storageError("storage/not-empty", { head: this.#head.number });
+    const { number } = block.header;
+    const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
+    const atomically = <T>(action: () => T): T => this.#environment.atomically(action);
+    const startsAnew = writeGenesisState(this.#tables, atomically, write, () => {
+      this.#meta.writeFirstBlock(number);
+      this.blocks.write([
+        { block, hash, receipts: [], senders: [], changes: { accounts: [], codes: [] }, storageRoots: new Map() },
+      ]);
+      this.#meta.writeHead(head);
+    });
+    this.#floor = number;
+    this.#head = head;
+    return startsAnew;
   }
 
   commitBlock(commit: BlockCommit, labels?: Labels): void {

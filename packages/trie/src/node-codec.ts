@@ -88,10 +88,15 @@ function writePath(out: Uint8Array, at: number, bytes: Uint8Array, from: number,
   return next;
 }
 
-/** RLP of the leaf with the nibbles `from` to `to` of `bytes` and `value`. */
-export function encodeLeaf(bytes: Uint8Array, from: number, to: number, value: Uint8Array): Uint8Array {
+/**
+ * RLP of the leaf with the nibbles `from` to `to` of `bytes` and `value`.
+ *
+ * @param scratch takes the result when it is large enough: no allocation
+ */
+export function encodeLeaf(bytes: Uint8Array, from: number, to: number, value: Uint8Array, scratch?: Uint8Array): Uint8Array {
   const payload = pathSize(to - from) + stringSize(value);
-  const out = new Uint8Array(lengthHeaderSize(payload) + payload);
+  const size = lengthHeaderSize(payload) + payload;
+  const out = scratch !== undefined && size <= scratch.length ? scratch.subarray(0, size) : new Uint8Array(size);
   const pathAt = writeLengthHeader(out, 0, payload, 0xc0);
   writeString(out, writePath(out, pathAt, bytes, from, to, 0x20), value);
   return out;

@@ -2,6 +2,9 @@ import { CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { commonNibbles, encodeBranch, encodeExtension, encodeLeaf, nibbleAt, nodeRef } from "./node-codec.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 
+/** Holds the leaf of an account. */
+const LEAF_BYTES = 192;
+
 /** A branch on the path of the last key; everything left of that path is already encoded. */
 interface OpenBranch {
   /** nibbles from the root */
@@ -19,8 +22,13 @@ export class SortedTrieBuilder {
   readonly #open: OpenBranch[] = [];
   #key: Uint8Array | undefined;
   #value: Uint8Array | undefined;
+  /** PERF: of the leaf at hand. */
+  readonly #leaf = new Uint8Array(LEAF_BYTES);
 
-  /** @param onNode gets every node that a database stores: those of 32 bytes and more, and the root; `path` in nibbles, one a byte */
+  /**
+   * @param onNode gets every node that a database stores: those of 32 bytes and more, and the root; `path` in nibbles, one a byte; `rlp` is
+   * overwritten afterwards
+   */
   constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void) {
     this.#onNode = onNode;
   }
@@ -60,7 +68,7 @@ export class SortedTrieBuilder {
   #closeDownTo(depth: number): Uint8Array {
     const key = this.#key!;
     let parent = this.#parentDepth(depth);
-    let rlp = encodeLeaf(key, parent + 1, key.length * 2, this.#value!);
+    let rlp = encodeLeaf(key, parent + 1, key.length * 2, this.#value!, this.#leaf);
     for (;;) {
       if (parent < 0) return rlp;
       this.#hang(parent, rlp);
@@ -87,7 +95,7 @@ export class SortedTrieBuilder {
       branch = { depth, children: new Array<Uint8Array | undefined>(16).fill(undefined) };
       this.#open.push(branch);
     }
-    branch.children[nibbleAt(this.#key!, depth)] = nodeRef(rlp);
+    branch.children[nibbleAt(this.#key!, depth)] = rlp.length < 32 ? rlp.slice() : nodeRef(rlp);
     this.#emit(depth + 1, rlp);
   }
 

@@ -20,7 +20,8 @@ import {
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { type ChainOptions, openChain } from "../chain.ts";
 import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../chain-types.ts";
-import { genesisBlock, initGenesis } from "../genesis.ts";
+import { initGenesis, sealGenesis } from "../genesis.ts";
+import { GenesisState } from "../genesis-state.ts";
 
 /*
  * A small OP Stack chain for tests: funded accounts, an L1Block predeploy without code (its slots are what the test sets), a
@@ -95,7 +96,8 @@ export function openDevChain(
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), "rnode-chain-"));
   const store = openChainStore(folder, { sync: "interval" });
   const config = given.config ?? devConfig(fork);
-  initGenesis(store, genesisBlock(given.genesis ?? devGenesis(fork), config));
+  const { header, alloc } = given.genesis ?? devGenesis(fork);
+  initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
   const chain = openChain({ store, config, nowMs: () => 0, ...(given.metrics && { metrics: given.metrics }) }, given.options);
   const remove = async (): Promise<void> => {
     await chain.close();

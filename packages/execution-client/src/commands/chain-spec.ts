@@ -1,19 +1,11 @@
 import { existsSync } from "node:fs";
-import { genesisBlock } from "@rnode/chain";
-import { bytesToHex } from "@rnode/primitives";
-import {
-  type ChainConfig,
-  chainConfigOfNetwork,
-  type Genesis,
-  L1_CHAINS,
-  NETWORKS,
-  type Network,
-  networkByName,
-  parseGenesis,
-} from "@rnode/protocol";
-import type { BlockCommit } from "@rnode/storage";
+import { initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
+import { asciiToBytes, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
+import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
+import type { ChainStore } from "@rnode/storage";
 import { CommandError } from "./command-error.ts";
-import { readJson } from "./read-input.ts";
+import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
+import { isUrl } from "./read-input.ts";
 
 /** What `--chain` and `--genesis` say. */
 export interface ChainSpec {
@@ -21,7 +13,7 @@ export interface ChainSpec {
   readonly chain: string;
   readonly config: ChainConfig;
   /** undefined: a named network without `--genesis`; enough for a database that has its genesis */
-  readonly genesis: Genesis | undefined;
+  readonly genesis: GenesisFile | undefined;
   /** of a network's table */
   readonly network: Network | undefined;
 }
@@ -37,37 +29,30 @@ export async function loadChainSpec(given: { readonly chain: string; readonly ge
   if (network === undefined && !Object.hasOwn(L1_CHAINS, chain.toLowerCase())) return await chainSpecOfFile(chain, given.genesis);
   const config = chainConfigOfNetwork(chain);
   if (given.genesis === undefined) return { chain, config, genesis: undefined, network };
-  const genesis = await readGenesis(given.genesis);
-  if (genesis.config !== undefined && genesis.config.chainId !== config.chainId) {
+  const genesis = await openGenesisFile(given.genesis);
+  const own = genesis.head.config;
+  if (own !== undefined && own.chainId !== config.chainId) {
     throw new CommandError(
-      `${given.genesis}: is the genesis of chain ${genesis.config.chainId}, but --chain=${chain} is chain ${config.chainId}`,
+      `${given.genesis}: is the genesis of chain ${own.chainId}, but --chain=${chain} is chain ${config.chainId}`,
     );
   }
   return { chain, config, genesis, network };
 }
 
 async function chainSpecOfFile(chain: string, genesisSource: string | undefined): Promise<ChainSpec> {
-  if (!existsSync(chain) && !/^https?:\/\//.test(chain)) {
+  if (!existsSync(chain) && !isUrl(chain)) {
     const names = NETWORKS.map(({ name }) => name).join(", ");
     throw new CommandError(`--chain: "${chain}" is neither a file nor the name of a network (${names})`);
   }
   if (genesisSource !== undefined) {
     throw new CommandError(`--genesis goes with the name of a network: the file of --chain=${chain} holds the allocations`);
   }
-  const genesis = await readGenesis(chain);
-  if (genesis.config === undefined) {
+  const genesis = await openGenesisFile(chain);
+  const { config } = genesis.head;
+  if (config === undefined) {
     throw new CommandError(`${chain}: "config" is null; give --chain=NAME --genesis=${chain} to take forks and ids from the table`);
   }
-  return { chain, config: genesis.config, genesis, network: undefined };
-}
-
-async function readGenesis(source: string): Promise<Genesis> {
-  const json = await readJson(source);
-  try {
-    return parseGenesis(json);
-  } catch (cause) {
-    throw new CommandError(`${source}: ${(cause as Error).message}`, { cause });
-  }
+  return { chain, config, genesis, network: undefined };
 }
 
 /**
@@ -75,23 +60,58 @@ async function readGenesis(source: string): Promise<Genesis> {
  *
  * @throws {CommandError} naming both hashes, or that allocations are missing
  */
-export function genesisOfSpec(spec: ChainSpec): BlockCommit {
+export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
   const { chain, config, genesis, network } = spec;
   if (genesis === undefined) {
     throw new CommandError(`--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis`);
   }
-  const commit = genesisBlock(genesis, config);
-  const hash = bytesToHex(commit.hash);
-  if (network !== undefined) {
-    const { l2 } = network.genesis;
-    if (l2.number !== genesis.header.number) {
-      throw new CommandError(
-        `${network.name} starts at block ${l2.number}, with the state of another client: it has no genesis file`,
-      );
-    }
-    if (l2.hash !== hash) {
-      throw new CommandError(`the genesis file gives block ${hash}, but ${network.name} starts with ${l2.hash}`);
-    }
+  const { header } = genesis.head;
+  if (network !== undefined && network.genesis.l2.number !== header.number) {
+    throw new CommandError(
+      `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file`,
+    );
   }
-  return commit;
+  const sealed = sealGenesis(header, config, await genesis.readState());
+  const hash = bytesToHex(sealed.hash);
+  if (network !== undefined && network.genesis.l2.hash !== hash) {
+    throw new CommandError(`the genesis file gives block ${hash}, but ${network.name} starts with ${network.genesis.l2.hash}`);
+  }
+  return sealed;
 }
+
+/** Of a file, and what else its genesis depends on: with it the database's genesis need not be computed again at every start. */
+const GENESIS_SOURCE_KEY = "genesis-source";
+const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined =>
+  genesis && concatBytes(genesis.digest, asciiToBytes(config === genesis.head.config ? "" : chain));
+
+/**
+ * Sees to it that the database begins with the genesis of the chain, which is written where there is none.
+ *
+ * @throws {CommandError} {CodedError} chain/other-genesis: it begins with another one
+ */
+export async function prepareGenesis(store: ChainStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
+  const stored = storedGenesisHash(store);
+  if (stored !== undefined) {
+    const expected = spec.network?.genesis.l2.hash;
+    if (expected !== undefined && expected !== bytesToHex(stored)) {
+      throw new CommandError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
+    }
+    // A named network without --genesis: the database was made by `rengine init`, and the table has the hash.
+    if (spec.genesis === undefined) return "present";
+    const known = store.readMeta(GENESIS_SOURCE_KEY);
+    if (known !== undefined && equalBytes(known, sourceOf(spec)!)) return "present";
+  }
+  return writeGenesis(store, spec, await genesisOfSpec(spec));
+}
+
+/** As `prepareGenesis`, with the genesis of `genesisOfSpec`. */
+export function writeGenesis(store: ChainStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
+  const outcome = initGenesis(store, genesis);
+  const source = sourceOf(spec);
+  if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);
+  return outcome;
+}
+
+/** For a person who had it interrupted. */
+export const INTERRUPTED_GENESIS =
+  "writing the genesis had been interrupted: what was there of it is removed, and it is written from the beginning";

@@ -69,7 +69,7 @@ async function run(command: Command, ...args: string[]) {
 async function makeBlocks(count: number): Promise<{ rlp: Uint8Array[]; hashes: string[] }> {
   const spec = await loadChainSpec({ chain: at("genesis.json") });
   const store = openChainStore(at("maker"));
-  initGenesis(store, genesisOfSpec(spec));
+  initGenesis(store, await genesisOfSpec(spec));
   const chain = openChain({ store, config: spec.config, nowMs: () => 0 });
   const rlp: Uint8Array[] = [];
   const hashes: string[] = [];
@@ -111,7 +111,7 @@ async function makeBlocks(count: number): Promise<{ rlp: Uint8Array[]; hashes: s
 
 describe("init", () => {
   it("prints the block hash and state root, and does nothing the second time", async () => {
-    const expected = genesisOfSpec(await loadChainSpec({ chain: at("genesis.json") }));
+    const expected = await genesisOfSpec(await loadChainSpec({ chain: at("genesis.json") }));
     const line = `genesis ${bytesToHex(expected.hash)} state ${bytesToHex(expected.block.header.stateRoot)}`;
     for (let i = 0; i < 2; i++) {
       expect(await run(init, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`)).toEqual({

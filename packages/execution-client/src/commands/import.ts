@@ -6,14 +6,11 @@ import {
   createSenderCache,
   describeImportRefusal,
   importBlocks as importIntoChain,
-  initGenesis,
   openChain,
-  storedGenesisHash,
 } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
-import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
-import { type ChainSpec, genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
+import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 import { openDatabase } from "./database.ts";
@@ -46,8 +43,7 @@ export const importBlocks: Command = async (args, env, io) => {
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir);
   try {
-    if (spec.genesis !== undefined || storedGenesisHash(store) === undefined) initGenesis(store, genesisOfSpec(spec));
-    else assertTableGenesis(spec, storedGenesisHash(store)!);
+    if ((await prepareGenesis(store, spec)) === "again") io.err(INTERRUPTED_GENESIS);
     const chain = openChain(
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
@@ -62,13 +58,6 @@ export const importBlocks: Command = async (args, env, io) => {
     await store.close();
   }
 };
-
-/** A database without `--genesis` must at least be the network's. */
-function assertTableGenesis({ network, chain }: ChainSpec, stored: Uint8Array): void {
-  if (network !== undefined && !equalBytes(stored, hexToBytes(network.genesis.l2.hash))) {
-    throw new CommandError(`the database starts with ${bytesToHex(stored)}, ${chain} with ${network.genesis.l2.hash}`);
-  }
-}
 
 async function importFile(parts: BlockImportDependencies, file: string, batchSize: number, io: CommandIo): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);

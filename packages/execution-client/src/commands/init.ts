@@ -1,7 +1,6 @@
-import { initGenesis } from "@rnode/chain";
 import { optionGroup, optionTable, path, text } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
-import { genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
+import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "./chain-spec.ts";
 import { type Command, readArguments } from "./command.ts";
 import { openDatabase } from "./database.ts";
 
@@ -23,10 +22,11 @@ export const init: Command = async (args, env, io) => {
   const parsed = readArguments(table, args, env, io);
   if (parsed === undefined) return 0;
   const { chain, genesis: source, datadir } = parsed.options.main;
-  const genesis = genesisOfSpec(await loadChainSpec({ chain, genesis: source }));
+  const spec = await loadChainSpec({ chain, genesis: source });
+  const genesis = await genesisOfSpec(spec);
   const store = openDatabase(datadir);
   try {
-    initGenesis(store, genesis);
+    if (writeGenesis(store, spec, genesis) === "again") io.err(INTERRUPTED_GENESIS);
   } finally {
     await store.close();
   }

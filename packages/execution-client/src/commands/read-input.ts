@@ -2,12 +2,13 @@ import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import { CommandError } from "./command-error.ts";
 
-const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
 const FETCH_TIMEOUT_MS = 60_000;
 
 /** Content of a file or http(s) URL, decompressed when it is gzip. @throws {CommandError} */
 export async function readInput(source: string): Promise<Uint8Array> {
-  const bytes = /^https?:\/\//.test(source) ? await download(source) : await readFileOf(source);
+  const bytes = isUrl(source) ? await download(source) : await readFileOf(source);
   if (!isGzip(bytes)) return bytes;
   try {
     return gunzipSync(bytes);
@@ -30,13 +31,19 @@ async function readFileOf(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "is a folder, not a file" : String(code);
-    throw new CommandError(`${path}: ${problem}`, { cause });
+    throw fileError(path, cause);
   }
 }
 
-async function download(url: string): Promise<Uint8Array> {
+/** @param cause of an attempt to read the file */
+export function fileError(path: string, cause: unknown): CommandError {
+  const { code } = cause as NodeJS.ErrnoException;
+  const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "is a folder, not a file" : String(code);
+  return new CommandError(`${path}: ${problem}`, { cause });
+}
+
+/** @throws {CommandError} naming the URL */
+export async function download(url: string): Promise<Uint8Array> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
     if (!response.ok) throw new CommandError(`${url}: HTTP status ${response.status}`);

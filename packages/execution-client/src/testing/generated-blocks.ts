@@ -85,7 +85,7 @@ export async function generateBlocks(
 ): Promise<{ rlp: Uint8Array; hashes: Hex[] }> {
   const spec = await loadChainSpec({ chain: genesisPath });
   const store = openChainStore(folder, { sync: "interval" });
-  initGenesis(store, genesisOfSpec(spec));
+  initGenesis(store, await genesisOfSpec(spec));
   const chain = openChain({ store, config: spec.config, nowMs: () => 0 });
   const encoded: Uint8Array[] = [];
   const hashes: Hex[] = [chain.head().hash];

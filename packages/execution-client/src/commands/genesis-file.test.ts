@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { GenesisState, sealGenesis } from "@rnode/chain";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { parseGenesis } from "@rnode/protocol";
+import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { loadChainSpec, prepareGenesis } from "./chain-spec.ts";
+import { CommandError } from "./command-error.ts";
+import { openGenesisFile } from "./genesis-file.ts";
+
+let folder: string;
+let store: ChainDatabase;
+const at = (name: string): string => join(folder, name);
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rengine-genesis-"));
+  store = openChainStore(at("data"), { sync: "interval" });
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const addressOf = (index: number): string => bytesToHex(keccak256(Uint8Array.of(index >> 8, index)).subarray(12));
+const words = (count: number) =>
+  Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [bytesToHex(keccak256(Uint8Array.of(i >> 8, i))), `0x${(i + 1).toString(16)}`]),
+  );
+/** One account's text is larger than what is handed over as a whole. */
+const alloc = {
+  ...Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [addressOf(i), { balance: `0x${(i + 1).toString(16)}` }])),
+  [addressOf(5000)]: { nonce: "0x1", storage: words(8000), code: "0x6001", balance: "12" },
+  [addressOf(5001)]: { code: `0x${"5b".repeat(24_000)}`, storage: words(3) },
+};
+const GENESIS = { config: { chainId: 1337, homesteadBlock: 0 }, gasLimit: "0x1c9c380", alloc };
+
+function writeGenesis(name: string, value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  writeFileSync(at(name), name.endsWith(".gz") ? gzipSync(text) : text);
+  return at(name);
+}
+
+describe("a genesis file", () => {
+  it.each(["genesis.json", "genesis.json.gz"])("is read in pieces as it is as a whole: %s", async (name) => {
+    const file = await openGenesisFile(writeGenesis(name, GENESIS));
+    const whole = parseGenesis(GENESIS);
+    expect(file.head.header).toEqual(whole.header);
+    expect(file.head.config).toEqual(whole.config);
+    const read = sealGenesis(file.head.header, whole.config!, await file.readState());
+    const expected = sealGenesis(whole.header, whole.config!, GenesisState.of(whole.alloc));
+    expect(bytesToHex(read.hash)).toBe(bytesToHex(expected.hash));
+  });
+
+  const account = `0x${"ab".repeat(20)}`;
+  const text = JSON.stringify(GENESIS);
+  it.each<[string, string, RegExp]>([
+    ["without alloc", JSON.stringify({ ...GENESIS, alloc: undefined }), /json\/invalid key=alloc/],
+    ["whose alloc is a list", JSON.stringify({ ...GENESIS, alloc: [] }), /json\/invalid key=alloc value=\[\] expected=an object/],
+    ["with alloc twice", `${text.slice(0, -1)},"alloc":{}}`, /"alloc" is there twice/],
+    ["that is cut off in an account", text.slice(0, -1000), /not JSON: the text ends at byte \d+$/],
+    ["with something after it", `${text}]`, /not JSON: something follows the value at byte \d+$/],
+    [
+      "with a bad slot in a large account",
+      JSON.stringify({ ...GENESIS, alloc: { [account]: { storage: { ...words(8000), "0x1": "0xzz" } } } }),
+      /key=alloc\.0xabab.*\.storage\.0x1 value="0xzz" expected=at most 32 bytes of hex/,
+    ],
+    [
+      "with a bad balance in a large account",
+      JSON.stringify({ ...GENESIS, alloc: { [account]: { storage: words(8000), balance: "one" } } }),
+      /key=alloc\.0xabab.*\.balance value="one"/,
+    ],
+  ])("%s is refused", async (_, content, message) => {
+    const path = writeGenesis("genesis.json", content);
+    const reading = openGenesisFile(path).then((file) => file.readState());
+    await expect(reading).rejects.toThrow(CommandError);
+    await expect(reading).rejects.toThrow(message);
+    await expect(reading).rejects.toThrow(path);
+  });
+
+  it("that is cut off in its compression is refused", async () => {
+    writeFileSync(at("genesis.json.gz"), gzipSync(text).subarray(0, -100));
+    await expect(openGenesisFile(at("genesis.json.gz"))).rejects.toThrow(/genesis\.json\.gz: broken gzip data$/);
+  });
+});
+
+describe("the genesis of a database", () => {
+  it("is computed again only when the file has changed", async () => {
+    const path = writeGenesis("genesis.json", GENESIS);
+    expect(await prepareGenesis(store, await loadChainSpec({ chain: path }))).toBe("written");
+    const spec = await loadChainSpec({ chain: path });
+    const readState = () => Promise.reject(new Error("read again"));
+    expect(await prepareGenesis(store, { ...spec, genesis: { ...spec.genesis!, readState } })).toBe("present");
+
+    // The same genesis in other words, and a fork that is still to come.
+    writeGenesis("genesis.json", JSON.stringify({ ...GENESIS, config: { ...GENESIS.config, eip150Block: 1000 } }, undefined, 1));
+    const changed = await loadChainSpec({ chain: path });
+    await expect(prepareGenesis(store, { ...changed, genesis: { ...changed.genesis!, readState } })).rejects.toThrow("read again");
+    expect(await prepareGenesis(store, changed)).toBe("present");
+    expect(await prepareGenesis(store, { ...changed, genesis: { ...changed.genesis!, readState } })).toBe("present");
+
+    writeGenesis("genesis.json", { ...GENESIS, alloc: { ...alloc, [addressOf(1)]: { balance: "0x1" } } });
+    await expect(prepareGenesis(store, await loadChainSpec({ chain: path }))).rejects.toThrow("chain/other-genesis");
+  });
+});

@@ -1,0 +1,156 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { GenesisState } from "@rnode/chain";
+import { isCodedError } from "@rnode/primitives";
+import {
+  type GenesisHead,
+  type JsonObject,
+  jsonError,
+  jsonObject,
+  parseGenesisAccount,
+  parseGenesisHead,
+  parseGenesisSlot,
+} from "@rnode/protocol";
+import { CommandError } from "./command-error.ts";
+import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
+import { download, fileError, isGzip, isUrl } from "./read-input.ts";
+
+const CHUNK_BYTES = 1 << 20;
+/** An account with more text is read slot by slot. */
+const LARGE_ACCOUNT_BYTES = 1 << 18;
+
+/** A Geth-style genesis file of any size, gzipped or not. Its accounts are read when they are asked for. */
+export interface GenesisFile {
+  readonly head: GenesisHead;
+  /** SHA-256 of the file as it is */
+  readonly digest: Uint8Array;
+  /** @throws {CommandError} naming the file and what is wrong in it */
+  readState(): Promise<GenesisState>;
+}
+
+/** @throws {CommandError} as `readState` */
+export async function openGenesisFile(source: string): Promise<GenesisFile> {
+  const bytes = isUrl(source) ? await download(source) : undefined;
+  const chunks = (): AsyncIterable<Uint8Array> => (bytes === undefined ? fileChunks(source) : Readable.from([bytes]));
+  return await describingErrors(source, async () => {
+    const hash = createHash("sha256");
+    const fields: Record<string, unknown> = {};
+    let hasAlloc = false;
+    const other = await readJsonPieces(unpacked(source, hashed(chunks(), hash)), {
+      member(key, read) {
+        if (key === "alloc") throw jsonError("alloc", read(), "an object");
+        fields[key] = read();
+      },
+      open(key) {
+        if (key !== "alloc") return undefined;
+        if (hasAlloc) throw new CommandError(`${source}: "alloc" is there twice`);
+        hasAlloc = true;
+        return { sink: ignoring, minBytes: 0 };
+      },
+    });
+    const head = parseGenesisHead(other === undefined ? fields : jsonObject(other, "genesis"));
+    if (!hasAlloc) throw jsonError("alloc", undefined, "an object");
+    const readState = () => describingErrors(source, () => stateOf(unpacked(source, chunks())));
+    return { head, digest: hash.digest(), readState };
+  });
+}
+
+/** Goes over members; none is at hand as a whole if it is large. */
+const ignoring: MemberSink = {
+  member: () => undefined,
+  open: () => ({ sink: ignoring, minBytes: LARGE_ACCOUNT_BYTES }),
+};
+
+async function stateOf(text: AsyncIterable<Uint8Array>): Promise<GenesisState> {
+  const state = new GenesisState();
+  await readJsonPieces(text, {
+    member: () => undefined,
+    open: (key) => (key === "alloc" ? { sink: accountsInto(state), minBytes: 0 } : undefined),
+  });
+  return state;
+}
+
+const accountsInto = (state: GenesisState): MemberSink => ({
+  member(name, read) {
+    state.add(parseGenesisAccount(name, read(), "alloc"));
+  },
+  open(name) {
+    const fields: Record<string, unknown> = {};
+    let slots = 0;
+    const storage: MemberSink = {
+      member(slot, read) {
+        state.addSlot(parseGenesisSlot(slot, read(), `alloc.${name}.storage`));
+        slots++;
+      },
+    };
+    return {
+      minBytes: LARGE_ACCOUNT_BYTES,
+      sink: {
+        member(key, read) {
+          fields[key] = read();
+        },
+        open(key) {
+          if (key !== "storage") return undefined;
+          if (slots > 0) throw new CommandError(`alloc.${name} has "storage" twice`);
+          return { sink: storage, minBytes: 0 };
+        },
+      },
+      onEnd: () => state.add(parseGenesisAccount(name, fields satisfies JsonObject, "alloc")),
+    };
+  },
+});
+
+async function describingErrors<T>(source: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof CommandError || !(cause instanceof JsonTextError || isCodedError(cause))) throw cause;
+    throw new CommandError(`${source}: ${cause.message}`, { cause });
+  }
+}
+
+async function* fileChunks(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw fileError(path, cause);
+  }
+}
+
+async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+/** Decompressed when it is gzip. */
+async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (first.done === true) return;
+  const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
+  if (!isGzip(first.value)) {
+    yield* all;
+    return;
+  }
+  const packed = Readable.from(all, { objectMode: false });
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  let readError: Error | undefined;
+  packed.once("error", (error) => {
+    readError = error;
+    gunzip.destroy(error); // `pipe` does not hand errors on
+  });
+  try {
+    yield* packed.pipe(gunzip) as AsyncIterable<Buffer>;
+  } catch (cause) {
+    throw readError ?? new CommandError(`${source}: broken gzip data`, { cause });
+  }
+}
+
+async function* continued(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}

@@ -1,0 +1,211 @@
+/** Where the members of a JSON object go, in the order of the text. */
+export interface MemberSink {
+  /** @param read parses the member's value; not called: its text need only end where a value can end */
+  member(key: string, read: () => unknown): void;
+  /**
+   * Takes the members of an object one by one instead of its value, when its text is `minBytes` or longer. Undefined: its value is wanted,
+   * however long.
+   */
+  open?(key: string): { readonly sink: MemberSink; readonly minBytes: number; readonly onEnd?: () => void } | undefined;
+}
+
+/** What is not JSON, and where. */
+export class JsonTextError extends Error {
+  constructor(problem: string, position: number) {
+    super(`not JSON: ${problem} at byte ${position}`);
+    this.name = "JsonTextError";
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+/**
+ * Reads a JSON object that may be longer than a string can be, from a text in pieces: an object that a sink opens is gone through member by
+ * member, everything else is handed to JSON.parse.
+ *
+ * @returns the value, when the text is not an object
+ * @throws {JsonTextError} and whatever a sink throws
+ */
+export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> {
+  const text = new JsonText();
+  const reading = text.read(sink);
+  let step = reading.next();
+  for await (const piece of pieces) {
+    text.push(piece);
+    step = reading.next();
+  }
+  text.end();
+  while (step.done !== true) step = reading.next();
+  return step.value;
+}
+
+/** A generator's step needs no promise: it gives way only where the text at hand ends. */
+type Reading<T> = Generator<undefined, T, void>;
+
+class JsonText {
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  /** of the first byte at hand in the whole text */
+  #position = 0;
+  #isEnd = false;
+
+  push(piece: Uint8Array): void {
+    this.#position += this.#at;
+    const next = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    this.#bytes = this.#at === this.#bytes.length ? next : Buffer.concat([this.#bytes.subarray(this.#at), next]);
+    this.#at = 0;
+  }
+
+  end(): void {
+    this.#isEnd = true;
+  }
+
+  *read(sink: MemberSink): Reading<unknown> {
+    const first = yield* this.#nextByte();
+    let value: unknown;
+    if (first === OPEN_OBJECT) yield* this.#object(sink);
+    else value = this.#parse(yield* this.#wholeValue());
+    while (this.#peek() < 0 && !this.#isEnd) yield;
+    if (this.#peek() >= 0) throw this.#error("something follows the value");
+    return value;
+  }
+
+  *#object(sink: MemberSink): Reading<void> {
+    this.#at++;
+    let byte = yield* this.#nextByte();
+    if (byte === CLOSE_OBJECT) {
+      this.#at++;
+      return;
+    }
+    for (;;) {
+      if (byte !== QUOTE) throw this.#error("no key");
+      // PERF: most members are at hand, and need no generator of their own.
+      let end = this.#valueEnd();
+      if (end < 0) end = yield* this.#wholeValue();
+      const key = this.#parse(end) as string;
+      if ((yield* this.#nextByte()) !== COLON) throw this.#error('no ":"');
+      this.#at++;
+      byte = this.#peek();
+      if (byte < 0) byte = yield* this.#nextByte();
+      yield* this.#member(sink, key, byte);
+      byte = this.#peek();
+      if (byte < 0) byte = yield* this.#nextByte();
+      this.#at++;
+      if (byte === CLOSE_OBJECT) return;
+      if (byte !== COMMA) {
+        this.#at--;
+        throw this.#error('neither "," nor "}"');
+      }
+      byte = this.#peek();
+      if (byte < 0) byte = yield* this.#nextByte();
+    }
+  }
+
+  *#member(sink: MemberSink, key: string, firstByte: number): Reading<void> {
+    const opened = firstByte === OPEN_OBJECT ? sink.open?.(key) : undefined;
+    let end = opened?.minBytes === 0 ? -1 : this.#valueEnd();
+    while (end < 0) {
+      if (opened !== undefined && this.#bytes.length - this.#at >= opened.minBytes) {
+        yield* this.#object(opened.sink);
+        opened.onEnd?.();
+        return;
+      }
+      yield* this.#more();
+      end = this.#valueEnd();
+    }
+    const start = this.#at;
+    sink.member(key, () => {
+      this.#at = start;
+      return this.#parse(end);
+    });
+    this.#at = end;
+  }
+
+  /** Waits until there is more text. */
+  *#more(): Reading<void> {
+    if (this.#isEnd) {
+      this.#at = this.#bytes.length;
+      throw this.#error("the text ends");
+    }
+    yield;
+  }
+
+  *#nextByte(): Reading<number> {
+    for (;;) {
+      const byte = this.#peek();
+      if (byte >= 0) return byte;
+      yield* this.#more();
+    }
+  }
+
+  *#wholeValue(): Reading<number> {
+    for (;;) {
+      const end = this.#valueEnd();
+      if (end >= 0) return end;
+      yield* this.#more();
+    }
+  }
+
+  /** The next byte that is no space; −1: there is none at hand. */
+  #peek(): number {
+    const bytes = this.#bytes;
+    while (this.#at < bytes.length && isSpace(bytes[this.#at]!)) this.#at++;
+    return this.#at < bytes.length ? bytes[this.#at]! : -1;
+  }
+
+  /** Where the value that begins here ends, as far as quotes and brackets tell; −1: not at hand. */
+  #valueEnd(): number {
+    const bytes = this.#bytes;
+    const { length } = bytes;
+    let at = this.#at;
+    if (bytes[at] === QUOTE) return stringEnd(bytes, at);
+    if (bytes[at] !== OPEN_OBJECT && bytes[at] !== OPEN_LIST) {
+      while (at < length && !isSpace(bytes[at]!) && ![COMMA, CLOSE_OBJECT, CLOSE_LIST].includes(bytes[at]!)) at++;
+      return at < length || this.#isEnd ? at : -1;
+    }
+    for (let depth = 0; at < length; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        at = stringEnd(bytes, at) - 1;
+        if (at < 0) return -1;
+      } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth++;
+      else if ((byte === CLOSE_OBJECT || byte === CLOSE_LIST) && --depth === 0) return at + 1;
+    }
+    return -1;
+  }
+
+  /** The value from here to `end`, and moves there. */
+  #parse(end: number): unknown {
+    const text = this.#bytes.toString("utf8", this.#at, end);
+    try {
+      const value: unknown = JSON.parse(text);
+      this.#at = end;
+      return value;
+    } catch (cause) {
+      throw this.#error((cause as Error).message.replace(/ at position .*| \(line .*/, ""));
+    }
+  }
+
+  #error(problem: string): JsonTextError {
+    return new JsonTextError(problem, this.#position + this.#at);
+  }
+}
+
+/** Behind the closing quote; −1: not at hand. */
+function stringEnd(bytes: Uint8Array, from: number): number {
+  for (let at = from + 1; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at++;
+  }
+  return -1;
+}

@@ -1,0 +1,148 @@
+import { compareBytes } from "@rnode/primitives";
+import { encodeAccountValue } from "./account-value.ts";
+import type { StoredAccount } from "./chain-store.ts";
+import { nodeKeyOf } from "./node-tables.ts";
+import type { Tables } from "./schema.ts";
+
+/** What one commit holds at most, about: its pages are in memory until then. */
+const COMMIT_BYTES = 4 << 20;
+
+const STATE_TABLES = ["codes", "accounts", "storage", "nodes"] as const;
+type StateTable = (typeof STATE_TABLES)[number];
+
+/** Takes the state of a genesis. Fastest when the rows of each table come in the order of their keys, and tries from left to right. */
+export interface GenesisRows {
+  code(codeHash: Uint8Array, code: Uint8Array): void;
+  account(address: Uint8Array, account: StoredAccount): void;
+  /** @param value without leading zeros, not empty */
+  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  /** @param owner keccak256 of the address, of a storage trie */
+  node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
+}
+
+/**
+ * Writes the state of a genesis into an empty database, in as many commits as it takes; what an attempt before has left is removed first.
+ *
+ * @param write hands rows over, a few between two steps
+ * @param finish inside the last commit
+ * @returns whether there were rows of an attempt that did not come to its end
+ */
+export function writeGenesisState(
+  tables: Tables,
+  atomically: <T>(action: () => T) => T,
+  write: (rows: GenesisRows) => Iterable<unknown>,
+  finish: () => void,
+): boolean {
+  const startsAnew = STATE_TABLES.some((name) => tables[name].stats().entries > 0);
+  if (startsAnew) {
+    atomically(() => {
+      for (const name of STATE_TABLES) tables[name].clear();
+    });
+  }
+  const rows = new StateRows(tables);
+  const steps = write(rows)[Symbol.iterator]();
+  const commit = (): boolean => {
+    let isDone = false;
+    while (!isDone && rows.bytes < COMMIT_BYTES) isDone = steps.next().done === true;
+    rows.flush();
+    if (isDone) finish();
+    return isDone;
+  };
+  while (!atomically(commit));
+  return startsAnew;
+}
+
+class StateRows implements GenesisRows {
+  readonly #tables: Tables;
+  readonly #lastKeys = new Map<StateTable, Uint8Array>();
+  readonly #nodes = new NodeBatch();
+  /** of the commit at hand, about */
+  bytes = 0;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  code(codeHash: Uint8Array, code: Uint8Array): void {
+    this.#write("codes", codeHash, code);
+  }
+
+  account(address: Uint8Array, account: StoredAccount): void {
+    this.#write("accounts", address, encodeAccountValue(account));
+  }
+
+  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void {
+    const key = new Uint8Array(address.length + slot.length);
+    key.set(address);
+    key.set(slot, address.length);
+    this.#write("storage", key, value);
+  }
+
+  node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void {
+    const key = nodeKeyOf(owner, path);
+    this.#nodes.add(key, rlp);
+    this.bytes += key.length + rlp.length;
+  }
+
+  flush(): void {
+    this.#nodes.takeSorted((key, value) => this.#write("nodes", key, value));
+    this.bytes = 0;
+  }
+
+  /** PERF: rows at the end of a table fill its pages. */
+  #write(name: StateTable, key: Uint8Array, value: Uint8Array): void {
+    this.bytes += key.length + value.length;
+    const last = this.#lastKeys.get(name);
+    if (last !== undefined && compareBytes(key, last) <= 0) {
+      this.#tables[name].write(key, value);
+      return;
+    }
+    this.#tables[name].append(key, value);
+    this.#lastKeys.set(name, key);
+  }
+}
+
+/** Nodes of a commit: a trie gives a node after those below it, whose keys are greater. PERF: in one buffer, not in two arrays each. */
+class NodeBatch {
+  #buffer = new Uint8Array(1 << 16);
+  #used = 0;
+  /** where the key begins, where it ends, where the value ends */
+  #places: number[] = [];
+
+  add(key: Uint8Array, value: Uint8Array): void {
+    const keyEnd = this.#used + key.length;
+    const end = keyEnd + value.length;
+    if (end > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(end, 2 * this.#buffer.length));
+      larger.set(this.#buffer.subarray(0, this.#used));
+      this.#buffer = larger;
+    }
+    this.#buffer.set(key, this.#used);
+    this.#buffer.set(value, keyEnd);
+    this.#places.push(this.#used, keyEnd, end);
+    this.#used = end;
+  }
+
+  /** Hands over copies of the keys and views of the values, and forgets them. */
+  takeSorted(take: (key: Uint8Array, value: Uint8Array) => void): void {
+    const buffer = this.#buffer;
+    const places = this.#places;
+    const order = Uint32Array.from({ length: places.length / 3 }, (_, index) => 3 * index);
+    order.sort((a, b) => {
+      let left = places[a]!;
+      let right = places[b]!;
+      const leftEnd = places[a + 1]!;
+      const rightEnd = places[b + 1]!;
+      while (left < leftEnd && right < rightEnd) {
+        const difference = buffer[left++]! - buffer[right++]!;
+        if (difference !== 0) return difference;
+      }
+      return leftEnd - left - (rightEnd - right);
+    });
+    for (const place of order) {
+      take(buffer.slice(places[place], places[place + 1]), buffer.subarray(places[place + 1], places[place + 2]));
+    }
+    this.#places = [];
+    this.#used = 0;
+  }
+}
