@@ -26,12 +26,7 @@ const OF_R: readonly RpcDeviation[] = [
   },
   {
     because: "what is not there has the code −32001",
-    tests: [
-      "debug_traceBlockByHash/trace-block-not-found",
-      "debug_traceTransaction/trace-unknown-tx",
-      "eth_simulateV1/ethSimulate-empty-with-block-num-set-plus1",
-      "eth_simulateV1/ethSimulate-make-call-with-future-block",
-    ],
+    tests: ["eth_simulateV1/ethSimulate-empty-with-block-num-set-plus1", "eth_simulateV1/ethSimulate-make-call-with-future-block"],
     expectedInstead: (recorded) => withError(recorded, { code: -32001 }),
   },
   {

@@ -317,7 +317,13 @@ describe.each(["R", "G"] as const)("viem against profile %s", (profile) => {
         -32003,
         -32000,
       ],
-      [await sign({ chainId: 1 }), "invalid chain ID", "invalid chain id for signer: have 1 want 901", -32000, -32000],
+      [
+        await sign({ chainId: 1 }),
+        "invalid chain ID",
+        "invalid sender: invalid chain id for signer: have 1 want 901",
+        -32000,
+        -32000,
+      ],
       [
         await sign({ gas: 1_000_000n, maxFeePerGas: parseGwei("2000000") }),
         "tx fee (2000000000000000000000 wei) exceeds the configured cap (1000000000000000000 wei)",

@@ -102,6 +102,9 @@ export type PoolRefusal =
   | "delegated-limit"
   | "authority-reserved"
   | "future-replaces-pending"
+  /** the pool is full, and nothing in it is cheaper */
+  | "underpriced-when-full"
+  /** cheaper ones are not enough to make room */
   | "pool-full";
 
 export type AddResult =

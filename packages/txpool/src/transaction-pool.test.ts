@@ -246,7 +246,8 @@ describe("a full pool", () => {
     pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 5n }));
     pool.add(pooled(ALICE, 1, { maxPriorityFeePerGas: 50n }));
     pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 20n }));
-    expect(pool.add(pooled(BOB, 1, { maxPriorityFeePerGas: 4n }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 1, { maxPriorityFeePerGas: 4n }))).toMatchObject({ reason: "underpriced-when-full" });
+    expect(pool.add(pooled(BOB, 1, { maxPriorityFeePerGas: 5n }))).toMatchObject({ reason: "underpriced-when-full" });
     expect(pool.add(pooled(BOB, 1, { maxPriorityFeePerGas: 30n }))).toMatchObject({ kind: "added" });
     expect(contentOf(pool, ALICE)).toEqual({ pending: [], queued: [1] });
     expect(contentOf(pool, BOB)).toEqual({ pending: [0, 1], queued: [] });
@@ -259,7 +260,9 @@ describe("a full pool", () => {
     expect(pool.add(pooled(CAROL, 0, { maxPriorityFeePerGas: 1n, isLocal: true }))).toMatchObject({ kind: "added" });
     expect(contentOf(pool, BOB)).toEqual({ pending: [], queued: [] });
     expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 100n }))).toMatchObject({ reason: "pool-full" });
-    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 1n, isLocal: true }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 1n, isLocal: true }))).toMatchObject({
+      reason: "underpriced-when-full",
+    });
     expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 3n, isLocal: true }))).toMatchObject({ kind: "added" });
     expect(contentOf(pool, CAROL)).toEqual({ pending: [], queued: [] });
     expect(pool.size).toBe(2);
@@ -281,7 +284,7 @@ describe("a full pool", () => {
     pool.add(pooled(ALICE, 0, { maxPriorityFeePerGas: 10n }));
     const fees = { maxPriorityFeePerGas: 20n, maxFeePerGas: 3n * GWEI };
     expect(pool.add(pooled(ALICE, 0, fees))).toMatchObject({ kind: "added" });
-    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 15n }))).toMatchObject({ reason: "pool-full" });
+    expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 15n }))).toMatchObject({ reason: "underpriced-when-full" });
     expect(pool.add(pooled(BOB, 0, { maxPriorityFeePerGas: 21n }))).toMatchObject({ kind: "added" });
   });
 

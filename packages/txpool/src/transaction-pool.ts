@@ -30,6 +30,8 @@ export interface SenderContent {
   readonly queued: readonly PooledTransaction[];
 }
 
+type NoRoom = Extract<PoolRefusal, "underpriced-when-full" | "pool-full" | "future-replaces-pending">;
+
 export type PoolListener = (pending: readonly PooledTransaction[]) => void;
 
 /**
@@ -121,13 +123,13 @@ export class TransactionPool {
     const beside = queue.pendingCostBeside(transaction.nonce);
     const isGapped = transaction.nonce > queue.nextNonce;
     const needed = isGapped ? cost : beside + cost;
-    if (needed > account.balance) {
-      return refused("insufficient-funds", {
-        balance: account.balance,
-        cost,
-        queued: isGapped ? 0n : beside,
-        overshot: needed - account.balance,
-      });
+    const { balance } = account;
+    if (cost > balance) return refused("insufficient-funds", { balance, cost, queued: 0n, overshot: cost - balance });
+    if (needed > balance) {
+      const isReplacing = transaction.nonce < queue.nextNonce;
+      const replaced = isReplacing ? queue.costOf(queue.withNonce(transaction.nonce)!) : undefined;
+      const costs = { cost, queued: beside, ...(replaced !== undefined && { replaced }) };
+      return refused("insufficient-funds", { balance, ...costs, overshot: needed - balance });
     }
 
     const old = queue.withNonce(transaction.nonce);
@@ -282,14 +284,11 @@ export class TransactionPool {
   }
 
   /** Evicts cheaper transactions, remote ones first, until the new one fits; evicts none when it cannot. */
-  #makeRoom(
-    pooled: PooledTransaction,
-    replaced: PooledTransaction | undefined,
-    isGapped: boolean,
-  ): "made" | "pool-full" | "future-replaces-pending" {
-    let needed = this.#slots + slotsOf(pooled) - (replaced === undefined ? 0 : slotsOf(replaced)) - this.#limits.maxSlots;
+  #makeRoom(pooled: PooledTransaction, replaced: PooledTransaction | undefined, isGapped: boolean): "made" | NoRoom {
+    const missing = this.#slots + slotsOf(pooled) - (replaced === undefined ? 0 : slotsOf(replaced)) - this.#limits.maxSlots;
+    let needed = missing;
     const victims: PooledTransaction[] = [];
-    let verdict: "made" | "pool-full" | "future-replaces-pending" = "made";
+    let verdict: "made" | NoRoom = "made";
     while (needed > 0 && verdict === "made") {
       const cheapest = this.#popLive(this.#remote) ?? this.#popLive(this.#local);
       if (cheapest === undefined) return this.#keep(victims, "pool-full");
@@ -297,7 +296,7 @@ export class TransactionPool {
       if (cheapest === replaced) continue;
       const yields =
         (pooled.isLocal && !cheapest.isLocal) || ((pooled.isLocal || !cheapest.isLocal) && this.#isCheaper(cheapest, pooled));
-      if (!yields) verdict = "pool-full";
+      if (!yields) verdict = needed === missing && !this.#isCheaper(cheapest, pooled) ? "underpriced-when-full" : "pool-full";
       else if (isGapped && this.#isPending(cheapest)) verdict = "future-replaces-pending";
       else needed -= slotsOf(cheapest);
     }

@@ -13,7 +13,7 @@ import {
   RpcError,
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
-import { bytesToBigint, bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
+import { bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
 import type { StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
@@ -36,6 +36,8 @@ const MAX_DUMPED_SLOTS = 10_000;
 const CODE_PREFIX = 0x63;
 
 interface DumpOptions {
+  /** accounts whose address is not known are shown by their hashes */
+  readonly hasIncompletes: boolean;
   /** 32 bytes */
   readonly start: Uint8Array;
   readonly maxAccounts: number;
@@ -51,13 +53,15 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
     const at = requireState(backend, selector);
     const nodes = backend.chain.trieNodesAt(blockIdOf(at));
     if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
+    const root = backend.profile.dump.hasPrefix ? bytesToHex(at.header.stateRoot) : bytesToHex(at.header.stateRoot).slice(2);
     const accounts: JsonObject = {};
+    if (!options.hasIncompletes) return { root, accounts }; // no address is known
     let kept = 0;
     for (const { key, value } of iterateTrie(nodes, undefined, at.header.stateRoot, options.start)) {
-      if (kept++ === options.maxAccounts) return { root: bytesToHex(at.header.stateRoot), accounts, next: bytesToHex(key) };
+      if (kept++ === options.maxAccounts) return { root, accounts, next: bytesToHex(key) };
       accounts[`pre(${bytesToHex(key)})`] = dumpedAccount(at.state, nodes, key, value, options);
     }
-    return { root: bytesToHex(at.header.stateRoot), accounts };
+    return { root, accounts };
   };
   const readCode = (state: StateView, hash: Uint8Array): string | null => {
     try {
@@ -108,22 +112,24 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
         optionalParam("incompletes", booleanShape),
       ],
       summary:
-        "Accounts by their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses themselves are not kept.",
-      handler: ([selector, from, maxResults, noCode = false, noStorage = false]) => {
+        "Accounts by their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses themselves are not kept: Geth leaves such accounts out unless asked for incompletes.",
+      handler: ([selector, from, maxResults, noCode = false, noStorage = false, incompletes = false]) => {
         const start = new Uint8Array(32);
         start.set(from.subarray(0, 32));
         const maxAccounts = maxResults === 0 ? MAX_ACCOUNTS : Math.min(maxResults, MAX_ACCOUNTS);
-        return dump(selector, { start, maxAccounts, hasCode: !noCode, hasStorage: !noStorage });
+        const hasIncompletes = incompletes || !backend.profile.dump.leavesOutIncompletes;
+        return dump(selector, { start, maxAccounts, hasIncompletes, hasCode: !noCode, hasStorage: !noStorage });
       },
     }),
     debug_dumpBlock: method({
       result: results.accountRange,
       params: [param("block", blockNumberShape)],
-      summary: "All accounts of a small state.",
+      summary: "All accounts of a small state, by their hashed addresses.",
       handler: ([selector]) => {
         const all = dump(selector, {
           start: new Uint8Array(32),
           maxAccounts: MAX_DUMPED_ACCOUNTS,
+          hasIncompletes: true,
           hasCode: true,
           hasStorage: true,
         });
@@ -210,7 +216,7 @@ function dumpedStorage(nodes: TrieNodeReader, owner: Uint8Array, root: Uint8Arra
         SERVER_ERROR,
         `an account has more than ${MAX_DUMPED_SLOTS} slots: use debug_storageRangeAt, and nostorage here`,
       );
-    slots[bytesToHex(key)] = bytesToBigint(expectRlpString(decodeRlp(value))).toString(16);
+    slots[bytesToHex(key)] = bytesToHex(expectRlpString(decodeRlp(value))).slice(2);
   }
   return slots;
 }

@@ -109,7 +109,7 @@ const DUMPED_ACCOUNT = object(
     codeHash: HASH,
     key: HASH,
   },
-  { code: DATA, storage: mapOf({ type: "string", pattern: "^[0-9a-f]*$" }) },
+  { code: DATA, storage: mapOf({ type: "string", pattern: "^([0-9a-f]{2})+$" }) },
 );
 
 export const trace = result("trace", TRACE);
@@ -132,7 +132,8 @@ export const storageRange = result(
 );
 export const modifiedAccounts = result("addresses", arrayOf(ADDRESS));
 export const roots = result("stateRoots", arrayOf(HASH));
-export const accountRange = result("dump", object({ root: HASH, accounts: mapOf(DUMPED_ACCOUNT) }, { next: HASH }));
+const ROOT: JsonSchema = { type: "string", pattern: "^(0x)?[0-9a-f]{64}$" };
+export const accountRange = result("dump", object({ root: ROOT, accounts: mapOf(DUMPED_ACCOUNT) }, { next: HASH }));
 export const code = result("code", nullable(DATA));
 export const chainConfig = result("config", { ...object({ chainId: INTEGER }), additionalProperties: {} });
 export const placedTraces = result("traces", nullable(arrayOf(PLACED_TRACE)));

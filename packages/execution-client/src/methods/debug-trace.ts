@@ -1,7 +1,8 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
 import { dataShape, hashShape, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { decodeBlock } from "@rnode/protocol";
-import { findTransaction, requireBlock, rpcError } from "../rpc/backend.ts";
+import { findTransaction, rpcError } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { callRequestShape } from "../rpc/call-request.ts";
 import { NO_TRACE_OPTIONS, traceCallOptionsShape, traceOptionsShape } from "../tracing/trace-options.ts";
@@ -13,13 +14,18 @@ const INVALID_INPUT = -32_000;
 
 export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable {
   const options = optionalParam("options", traceOptionsShape);
+  const tracedBlock = (selector: BlockSelector): StoredBlock => {
+    const stored = backend.chain.resolve(selector);
+    if (stored === undefined) throw rpcError(backend.profile.errors.tracedBlockNotFound(selector));
+    return stored;
+  };
   return {
     debug_traceTransaction: method({
       result: results.trace,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
         const found = findTransaction(backend, hash);
-        if (found === undefined) throw rpcError(backend.profile.errors.transactionNotFound);
+        if (found === undefined) throw rpcError(backend.profile.errors.tracedTransactionNotFound);
         return traces.debugTransaction(found.stored, found.index, request ?? NO_TRACE_OPTIONS);
       },
     }),
@@ -36,13 +42,13 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
     debug_traceBlockByNumber: method({
       result: results.transactionTraces,
       params: [param("block", blockNumberShape), options],
-      handler: ([selector, request]) => traces.debugBlock(requireBlock(backend, selector), request ?? NO_TRACE_OPTIONS),
+      handler: ([selector, request]) => traces.debugBlock(tracedBlock(selector), request ?? NO_TRACE_OPTIONS),
     }),
     debug_traceBlockByHash: method({
       result: results.transactionTraces,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
-        const stored = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
+        const stored = tracedBlock({ kind: "hash", hash, requireCanonical: false });
         return traces.debugBlock(stored, request ?? NO_TRACE_OPTIONS);
       },
     }),

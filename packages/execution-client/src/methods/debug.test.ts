@@ -218,8 +218,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
       callTracer: { type: "CALL", to: callee },
     });
     const natives = expect.stringMatching(/JavaScript tracers are not run, only the native ones: callTracer, prestateTracer/);
-    const unknown =
-      profile === "R" ? { code: -32603, message: "unsupported tracer", data: natives } : { code: -32000, message: natives };
+    const unknown = profile === "R" ? { code: -32603, message: natives, data: "{step: 1}" } : { code: -32000, message: natives };
     await expect(rpc("debug_traceCall", call, "latest", { tracer: "{step: 1}" })).rejects.toMatchObject(unknown);
     const misconfigured = rpc("debug_traceCall", call, "latest", { tracer: "callTracer", tracerConfig: { withLog: 1 } });
     await expect(misconfigured).rejects.toMatchObject({

@@ -1,14 +1,4 @@
-import {
-  dataShape,
-  type MethodTable,
-  method,
-  optionalParam,
-  param,
-  RpcError,
-  type Shape,
-  shape,
-  uint64Shape,
-} from "@rnode/jsonrpc";
+import { dataShape, type MethodTable, method, optionalParam, param, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { receiptsToJson } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -17,9 +7,6 @@ import { findTransaction, type ReadBackend, requireState, rpcError, rulesAt } fr
 import { LATEST } from "../rpc/block-selector.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
-
-/** EIP-7966 */
-const SYNC_TIMEOUT_CODE = 4;
 
 /** Milliseconds, as a number or a quantity. */
 const millisecondsShape: Shape<number> = shape({ oneOf: [{ type: "integer", minimum: 0 }, uint64Shape.schema] }, (value) => {
@@ -47,11 +34,7 @@ export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodT
         const hash = await pool.submit(raw);
         const receipt = await receiptWithin(backend, hash, waitMs);
         if (receipt !== undefined) return receipt;
-        throw new RpcError(
-          SYNC_TIMEOUT_CODE,
-          `The transaction was added to the transaction pool but wasn't processed within ${waitMs} ms`,
-          bytesToHex(hash),
-        );
+        throw rpcError(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
       },
     }),
   };

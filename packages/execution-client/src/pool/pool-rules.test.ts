@@ -98,11 +98,11 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     ]);
     expect(await submit(node, await sign(0, { gas: 7_000_000n, to: undefined, data: data(49_153) }))).toEqual([
       -32000,
-      text("max initcode size exceeded", "max initcode size exceeded: code size 49153, limit 49152"),
+      text("max initcode size exceeded", "max initcode size exceeded: code size 49153 limit 49152"),
     ]);
     expect(await submit(node, setCode(RICH_KEY, 0, []))).toEqual([
-      text(-32003, -32000),
-      text("no items in authorization list for EIP7702 transaction", "EIP-7702 transaction with empty auth list"),
+      -32000,
+      text("no items in authorization list for EIP7702 transaction", "set code tx must have at least one authorization tuple"),
     ]);
     expect(await status(node)).toEqual({ pending: "0x0", queued: "0x0" });
   });
@@ -127,6 +127,12 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
       ),
     );
     expect(await status(node)).toEqual({ pending: "0x2", queued: "0x0" });
+    // a replacement: by how much it costs more; one that costs more than all there is: alone
+    const dearer = { maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 2n, gas: 80_000n };
+    const bumped = (await submit(node, await sign(1, dearer, bob))) as [number, string];
+    expect(bumped[1]).toMatch(text(/have \d+ want \d+$/, /balance \d+, queued cost \d+, tx bumped \d+, overshot \d+$/));
+    const alone = (await submit(node, await sign(2, { value: balance }, bob))) as [number, string];
+    expect(alone[1]).toMatch(text(/have \d+ want \d+$/, /balance \d+, tx cost \d+, overshot \d+$/));
   });
 
   it("bounds what one sender and all senders may have waiting", async () => {
@@ -134,7 +140,9 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     const node = await start([`--profile=${profile}`, ...own], undefined, { alloc: FUNDED });
     expect(await submit(node, await sign(5))).toEqual(TAKEN);
     expect(await submit(node, await sign(6))).toEqual(TAKEN);
-    expect(await submit(node, await sign(7))).toEqual([text(-32003, -32000), "account limit exceeded: pooled 2 txs"]);
+    expect(await submit(node, await sign(7))).toEqual(
+      text([-32003, "txpool is full"], [-32000, "account limit exceeded: pooled 2 txs"]),
+    );
     expect(await submit(node, await sign(5, {}, bob))).toEqual(TAKEN);
     expect(await submit(node, await sign(5, {}, carol))).toEqual(TAKEN);
     expect(await status(node)).toEqual({ pending: "0x0", queued: "0x3" });
@@ -149,7 +157,9 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     const tip = (wei: bigint) => ({ maxPriorityFeePerGas: wei });
     expect(await submit(node, await sign(0, tip(1n)))).toEqual(TAKEN); // a user of this node: not held to it
     expect(await submit(node, await sign(0, tip(20n), bob))).toEqual(TAKEN);
-    expect(await submit(node, await sign(0, tip(1n), carol))).toEqual([text(-32003, -32000), "txpool is full"]);
+    expect(await submit(node, await sign(0, tip(1n), carol))).toEqual(
+      text([-32003, "txpool is full"], [-32000, "transaction underpriced"]),
+    );
     expect(await submit(node, await sign(9, tip(30n), carol))).toEqual([
       text(-32003, -32000),
       text("txpool is full", "future transaction tries to replace pending"),
@@ -162,7 +172,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
       text(-32003, -32000),
       text(
         "transaction priority fee below minimum required priority fee 5",
-        "transaction underpriced: gas tip cap 1, minimum needed 5",
+        "transaction gas price below minimum: gas tip cap 1, minimum needed 5",
       ),
     ]);
     expect(await submit(strict, await sign(0, tip(5n)))).toEqual(TAKEN);
@@ -170,8 +180,8 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
 
   it("has one transaction at a time of an account that delegates, and of one whose authorization it holds", async () => {
     const node = await start([`--profile=${profile}`], undefined, { alloc: FUNDED });
-    const limit = [text(-32003, -32000), "in-flight transaction limit reached for delegated accounts"];
-    const gap = [text(-32003, -32000), "gapped-nonce tx from delegated accounts"];
+    const limit = [-32000, "in-flight transaction limit reached for delegated accounts"];
+    const gap = [-32000, "gapped-nonce tx from delegated accounts"];
     expect(await submit(node, setCode(keyOf("b0"), 0, [await authorization(carol, 0)]))).toEqual(TAKEN);
     expect(await submit(node, await sign(1, {}, carol))).toEqual(gap);
     await node.buildBlock();
@@ -181,7 +191,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     expect(await submit(node, await sign(1, { maxFeePerGas: 3n * GWEI, maxPriorityFeePerGas: 1n }, carol))).toEqual(TAKEN);
     for (const nonce of [0, 1]) expect(await submit(node, await sign(nonce))).toEqual(TAKEN);
     expect(await submit(node, setCode(keyOf("b0"), 1, [await authorization(rich, 2)]))).toEqual([
-      text(-32003, -32000),
+      -32000,
       "authority already reserved",
     ]);
     await node.buildBlock();

@@ -7,6 +7,9 @@ import { HALT_TEXTS } from "./halt-texts.ts";
 import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
 
+/** EIP-7966 */
+const SYNC_TIMEOUT = 4;
+
 const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
 
 function callError(fault: CallFault): RpcErrorBody {
@@ -102,30 +105,40 @@ const ATTRIBUTE_TEXTS: Readonly<Partial<Record<AttributesFault, string>>> = {
   "unexpected-eip1559-params": "eip155Params not supported prior to Holocene upgrade",
 };
 
+/** What a transaction costs beside those of its sender that wait already; `replaced` is the cost of the one that it would replace. */
+function costText(cost: bigint, queued: bigint, replaced: bigint | undefined): string {
+  if (replaced !== undefined) return `queued cost ${queued + replaced}, tx bumped ${cost - replaced}`;
+  return queued === 0n ? `tx cost ${cost}` : `queued cost ${queued}, tx cost ${cost}`;
+}
+
+/** As Go prints one below an hour, to the millisecond. */
+const goDuration = (ms: number): string => {
+  const [minutes, rest] = [Math.floor(ms / 60_000), ms % 60_000];
+  return minutes > 0 ? `${minutes}m${rest / 1000}s` : ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`;
+};
+
 const errors: ErrorTable = {
   submission: submissionError,
   poolRefusal: {
     "already-known": () => failed("already known"),
     "type-not-supported": () => failed("transaction type not supported"),
-    "wrong-chain-id": ({ have, want }) => failed(`invalid chain id for signer: have ${have} want ${want}`),
+    "wrong-chain-id": ({ have, want }) => failed(`invalid sender: invalid chain id for signer: have ${have} want ${want}`),
     oversized: ({ size, limit }) => failed(`oversized data: transaction size ${size}, limit ${limit}`),
-    "initcode-too-large": ({ size, limit }) => failed(`max initcode size exceeded: code size ${size}, limit ${limit}`),
+    "initcode-too-large": ({ size, limit }) => failed(`max initcode size exceeded: code size ${size} limit ${limit}`),
     "exceeds-block-gas-limit": () => failed("exceeds block gas limit"),
     "exceeds-transaction-gas-cap": ({ gas, cap }) => failed(`transaction gas limit too high (cap: ${cap}, tx: ${gas})`),
     "tip-above-fee-cap": () => failed("max priority fee per gas higher than max fee per gas"),
-    underpriced: ({ tip, minimum }) => failed(`transaction underpriced: gas tip cap ${tip}, minimum needed ${minimum}`),
+    underpriced: ({ tip, minimum }) => failed(`transaction gas price below minimum: gas tip cap ${tip}, minimum needed ${minimum}`),
     "intrinsic-gas-too-low": ({ gas, minimum }) => failed(`intrinsic gas too low: gas ${gas}, minimum needed ${minimum}`),
     "floor-data-gas-too-low": ({ gas, minimum }) =>
       failed(`insufficient gas for floor data gas cost: gas ${gas}, minimum needed ${minimum}`),
-    "empty-authorization-list": () => failed("EIP-7702 transaction with empty auth list"),
+    "empty-authorization-list": () => failed("set code tx must have at least one authorization tuple"),
     "sender-not-eoa": () => failed("sender not an eoa"),
     "nonce-max": () => failed("nonce has max value"),
     "nonce-too-low": ({ next, nonce }) => failed(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
-    "insufficient-funds": ({ balance, cost, queued = 0n, overshot }) =>
+    "insufficient-funds": ({ balance, cost = 0n, queued = 0n, replaced, overshot }) =>
       failed(
-        queued === 0n
-          ? `insufficient funds for gas * price + value: balance ${balance}, tx cost ${cost}, overshot ${overshot}`
-          : `insufficient funds for gas * price + value: balance ${balance}, queued cost ${queued}, tx cost ${cost}, overshot ${overshot}`,
+        `insufficient funds for gas * price + value: balance ${balance}, ${costText(cost, queued, replaced)}, overshot ${overshot}`,
       ),
     "replacement-underpriced": () => failed("replacement transaction underpriced"),
     "account-limit-exceeded": ({ pooled }) => failed(`account limit exceeded: pooled ${pooled} txs`),
@@ -133,6 +146,7 @@ const errors: ErrorTable = {
     "delegated-limit": () => failed("in-flight transaction limit reached for delegated accounts"),
     "authority-reserved": () => failed("authority already reserved"),
     "future-replaces-pending": () => failed("future transaction tries to replace pending"),
+    "underpriced-when-full": () => failed("transaction underpriced"),
     "pool-full": () => failed("txpool is full"),
   },
   call: callError,
@@ -150,6 +164,16 @@ const errors: ErrorTable = {
   historyPruned: failed("pruned history unavailable"),
   proofUnavailable: () => failed("missing trie node: the block is outside the proof window"),
   transactionNotFound: failed("transaction not found"),
+  tracedTransactionNotFound: failed("transaction not found"),
+  tracedBlockNotFound: (selector) => {
+    if (selector.kind === "tag") return errors.blockNotFound(selector);
+    return failed(`block ${selector.kind === "number" ? `#${selector.number}` : bytesToHex(selector.hash)} not found`);
+  },
+  receiptTimeout: (hash, waitMs) => ({
+    code: SYNC_TIMEOUT,
+    message: `The transaction was added to the transaction pool but wasn't processed in ${goDuration(waitMs)}`,
+    data: hash,
+  }),
   logQuery: logQueryError,
   filterNotFound: failed("filter not found"),
   feeHistory: feeHistoryError,
@@ -197,5 +221,6 @@ export const PROFILE_G: Profile = {
     depositsHaveBlobGasUsed: false,
   },
   txpool: { hasChecksumAddresses: true },
+  dump: { hasPrefix: false, leavesOutIncompletes: true },
   rpc: { acceptsUnprotected: false, maxBlocksPerFilter: Number.POSITIVE_INFINITY, maxLogsPerResponse: Number.POSITIVE_INFINITY },
 };

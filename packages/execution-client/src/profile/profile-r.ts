@@ -1,5 +1,6 @@
 import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
 import { RUST_TARGET, VERSION } from "../version.ts";
 import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
@@ -9,6 +10,8 @@ import { RETH_TRACES } from "./trace-dialect.ts";
 const TRANSACTION_REJECTED = -32003;
 const RESOURCE_NOT_FOUND = -32001;
 const PRUNED = 4444;
+/** EIP-7966 */
+const SYNC_TIMEOUT = 4;
 
 const body = (code: number, message: string): RpcErrorBody => ({ code, message });
 const rejected = (message: string): RpcErrorBody => body(TRANSACTION_REJECTED, message);
@@ -32,6 +35,9 @@ const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | 
   "precompile-failure": "PrecompileError",
   "deposit-failed": "FailedDeposit",
 };
+
+/** As Rust shows one, to the millisecond. */
+const rustDuration = (ms: number): string => (ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`);
 
 function callError(fault: CallFault): RpcErrorBody {
   switch (fault.kind) {
@@ -113,12 +119,12 @@ const errors: ErrorTable = {
   submission: submissionError,
   poolRefusal: {
     "already-known": () => invalidInput("already known"),
-    "type-not-supported": () => invalidParams("failed to decode signed transaction"),
+    "type-not-supported": () => rejected("transaction type not supported"),
     "wrong-chain-id": () => invalidInput("invalid chain ID"),
     oversized: ({ size, limit }) => invalidInput(`oversized data: transaction size ${size}, limit ${limit}`),
     "initcode-too-large": () => invalidInput("max initcode size exceeded"),
     "exceeds-block-gas-limit": () => invalidInput("exceeds block gas limit"),
-    "exceeds-transaction-gas-cap": ({ gas, cap }) => invalidInput(`exceeds max transaction gas limit: gas ${gas}, cap ${cap}`),
+    "exceeds-transaction-gas-cap": () => invalidInput("exceeds max transaction gas limit"),
     "tip-above-fee-cap": () => rejected("max priority fee per gas higher than max fee per gas"),
     underpriced: ({ minimum }) =>
       minimum === undefined || minimum === 0n
@@ -126,18 +132,19 @@ const errors: ErrorTable = {
         : rejected(`transaction priority fee below minimum required priority fee ${minimum}`),
     "intrinsic-gas-too-low": () => invalidInput("intrinsic gas too low"),
     "floor-data-gas-too-low": () => invalidInput("intrinsic gas too low"),
-    "empty-authorization-list": () => rejected("no items in authorization list for EIP7702 transaction"),
+    "empty-authorization-list": () => invalidInput("no items in authorization list for EIP7702 transaction"),
     "sender-not-eoa": () => rejected("sender is not an EOA"),
-    "nonce-max": () => invalidInput("nonce has max value"),
+    "nonce-max": () => rejected("nonce has max value"),
     "nonce-too-low": ({ next, nonce }) => invalidInput(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
     "insufficient-funds": ({ balance, cost, queued = 0n }) =>
       rejected(`insufficient funds for gas * price + value: have ${balance} want ${(cost ?? 0n) + queued}`),
     "replacement-underpriced": () => invalidInput("replacement transaction underpriced"),
-    "account-limit-exceeded": ({ pooled }) => rejected(`account limit exceeded: pooled ${pooled} txs`),
-    "delegated-gap": () => rejected("gapped-nonce tx from delegated accounts"),
-    "delegated-limit": () => rejected("in-flight transaction limit reached for delegated accounts"),
-    "authority-reserved": () => rejected("authority already reserved"),
+    "account-limit-exceeded": () => rejected("txpool is full"),
+    "delegated-gap": () => invalidInput("gapped-nonce tx from delegated accounts"),
+    "delegated-limit": () => invalidInput("in-flight transaction limit reached for delegated accounts"),
+    "authority-reserved": () => invalidInput("authority already reserved"),
     "future-replaces-pending": () => rejected("txpool is full"),
+    "underpriced-when-full": () => rejected("txpool is full"),
     "pool-full": () => rejected("txpool is full"),
   },
   call: callError,
@@ -146,6 +153,13 @@ const errors: ErrorTable = {
   historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
   transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
+  tracedTransactionNotFound: invalidInput("transaction not found"),
+  tracedBlockNotFound: (selector) =>
+    invalidInput(`block ${selector.kind === "hash" ? bytesToHex(selector.hash) : selectorText(selector)} not found`),
+  receiptTimeout: (hash, waitMs) => ({
+    ...body(SYNC_TIMEOUT, `Transaction ${hash} was added to the mempool but wasn't confirmed within ${rustDuration(waitMs)}.`),
+    data: hash,
+  }),
   logQuery: logQueryError,
   filterNotFound: invalidParams("filter not found"),
   feeHistory: feeHistoryError,
@@ -157,8 +171,8 @@ const errors: ErrorTable = {
   },
   unknownAccount: (reason) => invalidParams(`unknown account: ${reason}`),
   unsupportedTracer: (name, native) => ({
-    ...body(INTERNAL_ERROR, "unsupported tracer"),
-    data: `${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`,
+    ...body(INTERNAL_ERROR, `unsupported tracer: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
+    data: name,
   }),
   genesisNotTraceable: invalidInput("genesis is not traceable"),
   invalidTracerConfig: () => invalidParams("invalid tracer config"),
@@ -200,5 +214,6 @@ export const PROFILE_R: Profile = {
     depositsHaveBlobGasUsed: true,
   },
   txpool: { hasChecksumAddresses: false },
+  dump: { hasPrefix: true, leavesOutIncompletes: false },
   rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },
 };

@@ -59,7 +59,12 @@ export interface ErrorTable {
   readonly historyPruned: RpcErrorBody;
   readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
   readonly transactionNotFound: RpcErrorBody;
+  /** asked to trace what is not there, in `debug_` */
+  readonly tracedTransactionNotFound: RpcErrorBody;
+  readonly tracedBlockNotFound: (selector: BlockSelector) => RpcErrorBody;
   readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;
+  /** sent, and not in a block in time (EIP-7966) */
+  readonly receiptTimeout: (hash: string, waitMs: number) => RpcErrorBody;
   readonly filterNotFound: RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
@@ -117,6 +122,13 @@ export interface Profile {
     readonly depositsHaveBlobGasUsed: boolean;
   };
   readonly txpool: { readonly hasChecksumAddresses: boolean };
+  /** `debug_accountRange` and `debug_dumpBlock` */
+  readonly dump: {
+    /** `0x` before the root */
+    readonly hasPrefix: boolean;
+    /** accounts of which only the hash of the address is known, unless they are asked for */
+    readonly leavesOutIncompletes: boolean;
+  };
   readonly rpc: {
     /** transactions without replay protection are taken */
     readonly acceptsUnprotected: boolean;
