@@ -126,8 +126,6 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
         ["0x3", "latest", [10, 50.5]],
       ],
       eth_fillTransaction: [
-        [call],
-        [{ from: RICH_ADDRESS, data: COUNTER_CREATION, value: "0x0" }],
         [{ ...call, gasPrice: "0x77359400" }],
         [{ ...call, gasPrice: "0x77359400", accessList: [{ address: counter, storageKeys: [ZERO] }] }],
       ],
@@ -230,6 +228,18 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     const all = rows();
     for (const [method, asked] of Object.entries(all)) for (const params of asked) await check(method, params);
     if (profile === "G") await check("eth_syncing", []);
+  });
+
+  it("hold for a transaction that is filled in, but for the gas price", async () => {
+    // As Geth and Reth: the schema wants both fee models of one that can only be sent with one of them.
+    for (const request of [
+      { from: RICH_ADDRESS, to: counter },
+      { from: RICH_ADDRESS, data: COUNTER_CREATION },
+    ]) {
+      const { tx } = await node.rpc.call<{ tx: Json }>("eth_fillTransaction", [request]);
+      expect(tx).not.toHaveProperty("gasPrice");
+      expect(apis.faultOf("eth_fillTransaction", { tx: { ...tx, gasPrice: tx.maxFeePerGas } })).toBeUndefined();
+    }
   });
 
   it("hold for filters and sending", async () => {

@@ -56,6 +56,8 @@ export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices):
         const filled = withAccessList(tx, request);
         const shown = transactionToJson(profile, filled, sender, undefined);
         for (const field of results.PLACE_FIELDS) delete shown[field];
+        // Libraries send back what they are given: one of the two fee models.
+        if ("maxFeePerGas" in filled) delete shown.gasPrice;
         return { raw: bytesToHex(encodeTransaction(filled)), tx: shown };
       },
     }),
