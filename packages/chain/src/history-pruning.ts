@@ -105,6 +105,50 @@ export class HistoryPruning {
   }
 }
 
+/** Imported blocks whose history goes in one go: short blocks do not wait for the disk one by one. */
+const IMPORT_BATCH_BLOCKS = 64;
+/** Of one step: some tens of milliseconds, and more than most blocks leave behind. */
+const IMPORT_ROWS = 10_000;
+/** While more blocks than a batch wait. */
+const IMPORT_ROWS_BEHIND = 50_000;
+
+/**
+ * Removes history older than the last `keepBlocks` blocks while blocks are imported, so that the database stays bounded: `step` between two
+ * blocks is one commit at most.
+ */
+export class ImportPruning {
+  readonly #keepBlocks: number;
+  readonly #store: HistoryPruningDependencies["store"];
+  #prunedFor = Number.NEGATIVE_INFINITY;
+  #remaining = 0;
+
+  constructor(keepBlocks: number, store: HistoryPruningDependencies["store"]) {
+    this.#keepBlocks = keepBlocks;
+    this.#store = store;
+  }
+
+  step(): void {
+    const head = this.#store.head();
+    if (head === undefined || (this.#remaining === 0 && head.number - this.#prunedFor < IMPORT_BATCH_BLOCKS)) return;
+    this.#prune(head.number, this.#remaining > IMPORT_BATCH_BLOCKS ? IMPORT_ROWS_BEHIND : IMPORT_ROWS);
+  }
+
+  /** Removes all that is old enough. @param onProgress gets the number of blocks whose history is still there */
+  finish(onProgress: (remainingBlocks: number) => void = () => undefined): void {
+    const head = this.#store.head();
+    if (head === undefined) return;
+    do {
+      this.#prune(head.number, IMPORT_ROWS_BEHIND);
+      onProgress(this.#remaining);
+    } while (this.#remaining > 0);
+  }
+
+  #prune(head: number, maxRows: number): void {
+    this.#remaining = this.#store.pruneHistory(this.#keepBlocks, maxRows).remainingBlocks;
+    this.#prunedFor = head;
+  }
+}
+
 const createPruningMetrics = (m: MetricFactory, oldest: () => number, remaining: () => number, heldBack: () => number) => {
   m.gaugeOf("history_oldest_block", "The oldest block whose state can be read.", oldest);
   m.gaugeOf("history_prune_remaining_blocks", "Blocks whose history is still to be removed from the disk.", remaining);

@@ -5,11 +5,13 @@ import {
   type BlockImportDependencies,
   createSenderCache,
   describeImportRefusal,
+  ImportPruning,
   importBlocks as importIntoChain,
   openChain,
 } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import type { Block } from "@rnode/protocol";
+import { history, historyBlocksOf } from "../options.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
@@ -27,6 +29,7 @@ const table = optionTable({
       datadir: { parse: path, required: true, help: "Folder of the database; made when missing." },
       batch: { parse: uint, default: 32, unit: "blocks", env: false, help: "Blocks written in one transaction." },
     }),
+    history,
     rollup: optionGroup("rollup", {
       upgradesDir: { parse: path, help: "Folder of network upgrade bundles (Canyon's first block needs one)." },
     }),
@@ -48,8 +51,11 @@ export const importBlocks: Command = async (args, env, io) => {
       { store, config: spec.config, senders, nowMs: () => performance.now() },
       { upgradesDir: parsed.options.rollup.upgradesDir },
     );
-    for (const file of parsed.positionals)
-      await importFile({ chain, store, senders, upgradesDir: parsed.options.rollup.upgradesDir }, file, Math.max(1, batch), io);
+    const keepBlocks = historyBlocksOf(parsed.options.history);
+    const pruning = keepBlocks === undefined ? undefined : new ImportPruning(keepBlocks, store);
+    const parts = { chain, store, senders, upgradesDir: parsed.options.rollup.upgradesDir };
+    for (const file of parsed.positionals) await importFile(parts, file, Math.max(1, batch), pruning, io);
+    pruning?.finish((remaining) => io.progress(`removing old history, ${remaining} blocks to go`));
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
     return 0;
@@ -59,13 +65,28 @@ export const importBlocks: Command = async (args, env, io) => {
   }
 };
 
-async function importFile(parts: BlockImportDependencies, file: string, batchSize: number, io: CommandIo): Promise<void> {
+async function importFile(
+  parts: BlockImportDependencies,
+  file: string,
+  batchSize: number,
+  pruning: ImportPruning | undefined,
+  io: CommandIo,
+): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
-  const refusal = await importIntoChain(parts, readBlocks(file), {
+  const blocks = readBlocks(file);
+  const refusal = await importIntoChain(parts, pruning === undefined ? blocks : withSteps(blocks, pruning), {
     groupBlocks: batchSize,
     onStored: ({ block, fileOffset }) => progress.advance(block, fileOffset),
   });
   if (refusal !== undefined) throw new CommandError(`${file}: ${describeImportRefusal(refusal)}`);
+}
+
+/** The same blocks, a step of pruning after each. */
+async function* withSteps<T>(blocks: AsyncIterable<T>, pruning: ImportPruning): AsyncGenerator<T> {
+  for await (const block of blocks) {
+    yield block;
+    pruning.step();
+  }
 }
 
 const PROGRESS_INTERVAL_MS = 200;
