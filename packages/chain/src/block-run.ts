@@ -2,6 +2,7 @@ import type { BlockEnvironment, BlockExecution, EvmEngine, StateChanges, StateRe
 import { bigintToBytes, bytesToBigint } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
+  BlockBloom,
   type BlockRules,
   blobBaseFee,
   type ChainConfig,
@@ -13,8 +14,6 @@ import {
   isOpForkAtLeast,
   type L1FeeParams,
   l1FeeParamsFromL1BlockStorage,
-  logsBloom,
-  mergeBlooms,
   PREDEPLOYS,
   type Receipt,
   type Transaction,
@@ -98,6 +97,7 @@ export class BlockRun {
   readonly execution: BlockExecution;
   readonly #options: BlockRunOptions;
   readonly #receipts: Receipt[] = [];
+  readonly #bloom = new BlockBloom();
   #gasUsed = 0n;
   #tipsWei = 0n;
   #daFootprint = 0n;
@@ -152,7 +152,7 @@ export class BlockRun {
       status: hasStatus ? outcome.status : undefined,
       ...(!hasStatus && intermediateRoot !== undefined && { stateRoot: intermediateRoot(this.execution.changes()) }),
       cumulativeGasUsed: this.#gasUsed,
-      bloom: logsBloom(outcome.logs),
+      bloom: this.#bloom.add(outcome.logs),
       logs: outcome.logs,
       ...(outcome.depositNonce !== undefined && { depositNonce: outcome.depositNonce }),
       ...(hasDepositVersion && { depositReceiptVersion: 1n }),
@@ -176,7 +176,7 @@ export class BlockRun {
     const result: BlockRunResult = {
       receipts: this.#receipts,
       gasUsed: this.#gasUsed,
-      logsBloom: mergeBlooms(this.#receipts.map(({ bloom }) => bloom)),
+      logsBloom: this.#bloom.union(),
       requests,
       daFootprint: this.#daFootprint,
       changes: this.execution.changes(),

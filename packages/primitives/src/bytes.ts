@@ -139,12 +139,25 @@ export function bytesToBigint(bytes: Uint8Array): bigint {
   return BigInt(bytesToHex(bytes));
 }
 
+const SIX_BYTES = 1n << 48n;
+
+/** PERF: most integers are small, and as text they cost several times as much. */
+function smallToBytes(value: number, length: number | undefined): Uint8Array {
+  let size = 0;
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) size++;
+  if (length !== undefined && size > length) throw new CodedError<BytesErrorCode>("bytes/too-long", { length, got: size });
+  const bytes = new Uint8Array(length ?? size);
+  for (let rest = value, at = bytes.length; rest > 0; rest = Math.floor(rest / 256)) bytes[--at] = rest % 256;
+  return bytes;
+}
+
 /**
  * Big-endian bytes of a non-negative integer: minimal (0 is empty) without `length`, else exactly `length` bytes.
  *
  * @throws {CodedError} bytes/too-long
  */
 export function bigintToBytes(value: bigint, length?: number): Uint8Array {
+  if (value >= 0n && value < SIX_BYTES) return smallToBytes(Number(value), length);
   const digits = value === 0n ? "" : value.toString(16);
   const bytes = hexToBytes(digits.length % 2 === 0 ? digits : `0${digits}`);
   return length === undefined ? bytes : padBytesLeft(bytes, length);

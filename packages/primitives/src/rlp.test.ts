@@ -11,6 +11,7 @@ import {
   expectRlpString,
   expectRlpUint,
   type RlpItem,
+  RlpWriter,
   rlpUint,
 } from "./rlp.ts";
 
@@ -50,6 +51,36 @@ describe("encodeRlp", () => {
   it("wraps encoded items", () => {
     const items = [new Uint8Array(60), ascii("dog")];
     expect(encodeRlpListOfEncoded(items.map(encodeRlp))).toEqual(encodeRlp(items));
+  });
+});
+
+describe("RlpWriter", () => {
+  it("writes integers of any size as strings of their bytes", () => {
+    const integer = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.bigInt({ min: 0n, max: 2n ** 49n }), fc.nat(300));
+    fc.assert(
+      fc.property(integer, (value) => {
+        const writer = new RlpWriter();
+        writer.uint(value);
+        expect(writer.take()).toEqual(encodeRlp(rlpUint(value)));
+      }),
+    );
+  });
+
+  it("writes fields last to first, larger than its buffer, and begins anew", () => {
+    const large = new Uint8Array(70_000).fill(7);
+    const writer = new RlpWriter();
+    writer.byte(1);
+    writer.start();
+    for (let round = 0; round < 2; round++) {
+      writer.string(large);
+      const end = writer.size;
+      writer.uint(5);
+      writer.raw(encodeRlp(large));
+      writer.list(end);
+      writer.list(0);
+      writer.byte(2);
+      expect(writer.take()).toEqual(concatBytes(Uint8Array.of(2), encodeRlp([[large, Uint8Array.of(5)], large])));
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { bigintToBytes, bytesToBigint, concatBytes, EMPTY_BYTES } from "./bytes.ts";
+import { bigintToBytes, bytesToBigint, EMPTY_BYTES } from "./bytes.ts";
 import { CodedError } from "./errors.ts";
 
 /** A decoded RLP item: a byte string or a list. */
@@ -21,65 +21,120 @@ export type RlpErrorCode =
 /** Consensus data nests at most five deep (a block's access lists); anything deeper is an attack on the stack. */
 const MAX_DEPTH = 64;
 
-/** RLP header of a string (`offset` 0x80) or list (`offset` 0xc0) of `length` payload bytes. */
-function encodeHeader(length: number, offset: 0x80 | 0xc0): Uint8Array {
-  if (length < 56) return Uint8Array.of(offset + length);
-  const lengthBytes = bigintToBytes(BigInt(length));
-  return concatBytes(Uint8Array.of(offset + 55 + lengthBytes.length), lengthBytes);
-}
+const FIRST_SCRATCH_BYTES = 16_384;
+/** A larger buffer than this is not kept for the next item. */
+const MAX_KEPT_SCRATCH_BYTES = 8_388_608;
+/** Shorter strings are copied byte by byte. PERF: `set` costs as much as forty bytes. */
+const SET_FROM_BYTES = 48;
+const SIX_BYTES = 1n << 48n;
 
-function encodedSize(item: RlpItem): number {
-  if (item instanceof Uint8Array) {
-    if (item.length === 1 && item[0]! < 0x80) return 1;
-    return headerSize(item.length) + item.length;
+/**
+ * Writes RLP from its end to its beginning, so that a list's size is known when its header is due: one pass, and no arrays of items. Fields
+ * are written last to first, a list's header after its fields.
+ */
+export class RlpWriter {
+  #bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
+  #at = FIRST_SCRATCH_BYTES;
+
+  /** Begins anew. */
+  start(): void {
+    this.#at = this.#bytes.length;
   }
-  const payload = payloadSize(item);
-  return headerSize(payload) + payload;
+
+  /** Bytes written so far: what `list` is told of the place where a list ends. */
+  get size(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  #reserve(count: number): number {
+    if (this.#at < count) this.#grow(count);
+    this.#at -= count;
+    return this.#at;
+  }
+
+  #grow(count: number): void {
+    const { size } = this;
+    const larger = new Uint8Array(Math.max(2 * this.#bytes.length, size + count));
+    larger.set(this.#bytes.subarray(this.#at), larger.length - size);
+    this.#bytes = larger;
+    this.#at = larger.length - size;
+  }
+
+  /** Bytes as they are: what is encoded already. */
+  raw(value: Uint8Array): void {
+    const { length } = value;
+    const at = this.#reserve(length);
+    if (length >= SET_FROM_BYTES) this.#bytes.set(value, at);
+    else for (let i = 0; i < length; i++) this.#bytes[at + i] = value[i]!;
+  }
+
+  byte(value: number): void {
+    const at = this.#reserve(1); // may exchange the buffer
+    this.#bytes[at] = value;
+  }
+
+  string(value: Uint8Array): void {
+    this.raw(value);
+    if (value.length !== 1 || value[0]! >= 0x80) this.#header(value.length, 0x80);
+  }
+
+  /** An unsigned integer: big-endian without leading zeros, 0 is empty. */
+  uint(value: bigint | number): void {
+    const { size } = this;
+    let left = value;
+    if (typeof left === "bigint") {
+      for (; left >= SIX_BYTES; left >>= 48n) {
+        let low = Number(BigInt.asUintN(48, left));
+        for (let i = 0; i < 6; i++, low = Math.floor(low / 256)) this.byte(low % 256);
+      }
+      left = Number(left);
+    }
+    for (; left > 0; left = Math.floor(left / 256)) this.byte(left % 256);
+    const length = this.size - size;
+    if (length !== 1 || this.#bytes[this.#at]! >= 0x80) this.#header(length, 0x80);
+  }
+
+  /** The header of a list of all that was written since `size` was `endSize`. */
+  list(endSize: number): void {
+    this.#header(this.size - endSize, 0xc0);
+  }
+
+  #header(length: number, offset: 0x80 | 0xc0): void {
+    if (length < 56) {
+      this.byte(offset + length);
+      return;
+    }
+    let lengthBytes = 0;
+    for (let rest = length; rest > 0; rest = Math.floor(rest / 256), lengthBytes++) this.byte(rest % 256);
+    this.byte(offset + 55 + lengthBytes);
+  }
+
+  item(item: RlpItem): void {
+    if (item instanceof Uint8Array) {
+      this.string(item);
+      return;
+    }
+    const { size } = this;
+    for (let i = item.length - 1; i >= 0; i--) this.item(item[i]!);
+    this.list(size);
+  }
+
+  /** A copy of what was written. Begins anew. */
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = this.#bytes.slice(this.#at);
+    if (this.#bytes.length > MAX_KEPT_SCRATCH_BYTES) this.#bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
+    this.start();
+    return taken;
+  }
 }
 
-function payloadSize(items: readonly RlpItem[]): number {
-  let size = 0;
-  for (const item of items) size += encodedSize(item);
-  return size;
-}
-
-function headerSize(length: number): number {
-  if (length < 56) return 1;
-  let size = 1;
-  for (let rest = length; rest > 0; rest = Math.floor(rest / 256)) size++;
-  return size;
-}
+const writer = new RlpWriter();
 
 /** Canonical RLP of a string or (nested) list. */
 export function encodeRlp(item: RlpItem): Uint8Array {
-  const out = new Uint8Array(encodedSize(item));
-  writeItem(item, out, 0);
-  return out;
-}
-
-function writeItem(item: RlpItem, out: Uint8Array, at: number): number {
-  if (item instanceof Uint8Array) {
-    if (item.length === 1 && item[0]! < 0x80) {
-      out[at] = item[0]!;
-      return at + 1;
-    }
-    const dataAt = writeHeader(item.length, 0x80, out, at);
-    out.set(item, dataAt);
-    return dataAt + item.length;
-  }
-  let end = writeHeader(payloadSize(item), 0xc0, out, at);
-  for (const child of item) end = writeItem(child, out, end);
-  return end;
-}
-
-function writeHeader(length: number, offset: 0x80 | 0xc0, out: Uint8Array, at: number): number {
-  if (length < 56) {
-    out[at] = offset + length;
-    return at + 1;
-  }
-  const header = encodeHeader(length, offset);
-  out.set(header, at);
-  return at + header.length;
+  writer.start();
+  writer.item(item);
+  return writer.take();
 }
 
 /** RLP string form of an unsigned integer: big-endian without leading zeros, 0 is empty. */
@@ -90,9 +145,10 @@ export function rlpUint(value: bigint | number): Uint8Array {
 
 /** Wraps already encoded items into a list, without decoding them. */
 export function encodeRlpListOfEncoded(encodedItems: readonly Uint8Array[]): Uint8Array {
-  let length = 0;
-  for (const item of encodedItems) length += item.length;
-  return concatBytes(encodeHeader(length, 0xc0), ...encodedItems);
+  writer.start();
+  for (let i = encodedItems.length - 1; i >= 0; i--) writer.raw(encodedItems[i]!);
+  writer.list(0);
+  return writer.take();
 }
 
 /** Where an item lies in its input: header at `start`, payload from `dataStart` to `end`. */

@@ -1,7 +1,7 @@
-import { bytesToHex, encodeRlp, hexToBytes, keccak256 } from "@rnode/primitives";
+import { bytesToHex, encodeRlp, equalBytes, hexToBytes, keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import type { Receipt } from "./receipt.ts";
-import { bloomMayContain, decodeReceipt, encodeReceipt, logsBloom, mergeBlooms } from "./receipt-codec.ts";
+import { BlockBloom, bloomMayContain, decodeReceipt, encodeReceipt, logsBloom, mergeBlooms } from "./receipt-codec.ts";
 
 const plain: Receipt = { type: 0x7e, status: 1, cumulativeGasUsed: 46_913n, bloom: new Uint8Array(256), logs: [] };
 const withNonce: Receipt = { ...plain, depositNonce: 7n };
@@ -60,6 +60,31 @@ describe("blooms", () => {
     const expected = new Set([...positions(address), ...positions(topic)]);
     const bits = BigInt(bytesToHex(bloom));
     for (let bit = 0; bit < 2048; bit++) expect((bits >> BigInt(bit)) & 1n, `bit ${bit}`).toBe(expected.has(bit) ? 1n : 0n);
+  });
+
+  it("of a block are those of its receipts and their union, however many values there are", () => {
+    const block = new BlockBloom();
+    const union = new Uint8Array(256);
+    for (let receipt = 0; receipt < 3000; receipt++) {
+      // more values than are remembered, each of them three times, some of them of other sizes
+      const value = (index: number): Uint8Array => keccak256(Uint8Array.of(index >> 8, index));
+      const logs = [0, 1].map((log) => ({
+        address: value((2 * receipt) % 5000).subarray(12),
+        topics: receipt % 7 === 0 ? [] : [value((3 * receipt + log) % 5000), value(receipt % 20)],
+        data: new Uint8Array(0),
+      }));
+      const expected = new Uint8Array(256);
+      for (const bytes of logs.flatMap(({ address: first, topics }) => [first, ...topics])) {
+        const hash = keccak256(bytes);
+        for (const at of [0, 2, 4]) {
+          const bit = (hash[at]! * 256 + hash[at + 1]!) % 2048;
+          for (const bloom of [expected, union]) bloom[255 - (bit >> 3)]! |= 1 << (bit & 7);
+        }
+      }
+      if (!equalBytes(block.add(logs), expected)) throw new Error(`receipt ${receipt}`);
+    }
+    expect(block.add([])).toEqual(new Uint8Array(256));
+    expect(block.union()).toEqual(union);
   });
 
   it("merges", () => {

@@ -1,22 +1,22 @@
 import {
   CodedError,
-  concatBytes,
   decodeRlp,
   EMPTY_BYTES,
-  encodeRlp,
   expectRlpList,
   expectRlpString,
   expectRlpUint,
   isCodedError,
   keccak256,
   type RlpItem,
-  rlpUint,
+  RlpWriter,
 } from "@rnode/primitives";
 import type { Log, Receipt } from "./receipt.ts";
 
 export type ReceiptErrorCode = "receipt/empty" | "receipt/unknown-type" | "receipt/malformed";
 
 export const BLOOM_BYTES = 256;
+
+const writer = new RlpWriter();
 
 /**
  * EIP-2718 encoding of a receipt.
@@ -25,23 +25,38 @@ export const BLOOM_BYTES = 256;
  * "network": a deposit's nonce also without a version (Regolith); what devp2p and databases carry. Spec: protocol/01 §4
  */
 export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root"): Uint8Array {
-  const fields: RlpItem[] = [
-    receipt.status === undefined ? (receipt.stateRoot ?? EMPTY_BYTES) : rlpUint(receipt.status),
-    rlpUint(receipt.cumulativeGasUsed),
-    receipt.bloom,
-    receipt.logs.map(logItem),
-  ];
-  if (receipt.depositReceiptVersion !== undefined) {
-    fields.push(rlpUint(receipt.depositNonce ?? 0n), rlpUint(receipt.depositReceiptVersion));
-  } else if (form === "network" && receipt.depositNonce !== undefined) {
-    fields.push(rlpUint(receipt.depositNonce));
+  const { type, status, depositNonce, depositReceiptVersion } = receipt;
+  writer.start();
+  if (depositReceiptVersion !== undefined) {
+    writer.uint(depositReceiptVersion);
+    writer.uint(depositNonce ?? 0n);
+  } else if (form === "network" && depositNonce !== undefined) {
+    writer.uint(depositNonce);
   }
-  const list = encodeRlp(fields);
-  return receipt.type === 0 ? list : concatBytes(Uint8Array.of(receipt.type), list);
+  writeLogs(writer, receipt.logs);
+  writer.string(receipt.bloom);
+  writer.uint(receipt.cumulativeGasUsed);
+  if (status === undefined) writer.string(receipt.stateRoot ?? EMPTY_BYTES);
+  else writer.uint(status);
+  writer.list(0);
+  if (type !== 0) writer.byte(type);
+  return writer.take();
 }
 
-function logItem(log: Log): RlpItem {
-  return [log.address, log.topics, log.data];
+/** Writes the list of [address, topics, data] of each log. */
+export function writeLogs(rlp: RlpWriter, logs: readonly Log[]): void {
+  const end = rlp.size;
+  for (let i = logs.length - 1; i >= 0; i--) {
+    const { address, topics, data } = logs[i]!;
+    const logEnd = rlp.size;
+    rlp.string(data);
+    const topicsEnd = rlp.size;
+    for (let j = topics.length - 1; j >= 0; j--) rlp.string(topics[j]!);
+    rlp.list(topicsEnd);
+    rlp.string(address);
+    rlp.list(logEnd);
+  }
+  rlp.list(end);
 }
 
 /**
@@ -95,20 +110,57 @@ function decodeLog(item: RlpItem): Log {
   };
 }
 
-/** Sets the three bits of `value` (an address or topic) in a 256-byte bloom. */
-export function addToBloom(bloom: Uint8Array, value: Uint8Array): void {
+/** Of values whose bits are known; each takes the place of another one. PERF: tokens and their users are in the logs again and again. */
+const KNOWN = 4096;
+const VALUE_BYTES = 32;
+/** 160 kB */
+const knownValues = new Uint8Array(KNOWN * VALUE_BYTES);
+const knownSizes = new Uint8Array(KNOWN);
+/** three of each, the last place is that of values that are not kept */
+const knownBits = new Uint16Array((KNOWN + 1) * 3);
+
+/** @returns where the three bits of the value (an address or topic) are in `knownBits`, until the next call */
+function bitsOf(value: Uint8Array): number {
+  const size = value.length;
+  let place = KNOWN;
+  if (size > 0 && size <= VALUE_BYTES) {
+    let mix = size;
+    for (let i = 0; i < size; i++) mix = Math.imul(mix ^ value[i]!, 0x01000193);
+    place = (mix ^ (mix >>> 15)) & (KNOWN - 1);
+    if (isKnown(place, value)) return place * 3;
+    knownValues.set(value, place * VALUE_BYTES);
+    knownSizes[place] = size;
+  }
   const hash = keccak256(value);
-  for (let i = 0; i < 6; i += 2) {
-    const bit = ((hash[i]! << 8) | hash[i + 1]!) & 0x7ff;
+  const at = place * 3;
+  for (let i = 0; i < 3; i++) knownBits[at + i] = ((hash[2 * i]! << 8) | hash[2 * i + 1]!) & 0x7ff;
+  return at;
+}
+
+function isKnown(place: number, value: Uint8Array): boolean {
+  if (knownSizes[place] !== value.length) return false;
+  const at = place * VALUE_BYTES;
+  for (let i = value.length - 1; i >= 0; i--) if (knownValues[at + i] !== value[i]) return false;
+  return true;
+}
+
+function setBits(bloom: Uint8Array, bits: number): void {
+  for (let i = bits; i < bits + 3; i++) {
+    const bit = knownBits[i]!;
     bloom[BLOOM_BYTES - 1 - (bit >> 3)]! |= 1 << (bit & 7);
   }
 }
 
+/** Sets the three bits of `value` (an address or topic) in a 256-byte bloom. */
+export function addToBloom(bloom: Uint8Array, value: Uint8Array): void {
+  setBits(bloom, bitsOf(value));
+}
+
 /** Whether `value` (an address or topic) may be in the bloom. */
 export function bloomMayContain(bloom: Uint8Array, value: Uint8Array): boolean {
-  const hash = keccak256(value);
-  for (let i = 0; i < 6; i += 2) {
-    const bit = ((hash[i]! << 8) | hash[i + 1]!) & 0x7ff;
+  const bits = bitsOf(value);
+  for (let i = bits; i < bits + 3; i++) {
+    const bit = knownBits[i]!;
     if ((bloom[BLOOM_BYTES - 1 - (bit >> 3)]! & (1 << (bit & 7))) === 0) return false;
   }
   return true;
@@ -119,13 +171,50 @@ const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES);
 
 /** The 256-byte bloom of the addresses and topics of `logs`; not to be changed. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
-  if (logs.length === 0) return EMPTY_BLOOM;
-  const bloom = new Uint8Array(BLOOM_BYTES);
-  for (const log of logs) {
-    addToBloom(bloom, log.address);
-    for (const topic of log.topics) addToBloom(bloom, topic);
+  return logs.length === 0 ? EMPTY_BLOOM : new BlockBloom().add(logs);
+}
+
+/** Receipts of one slab of memory. PERF: an allocation outside of the heap costs as much as filling a bloom. */
+const SLAB_BLOOMS = 32;
+
+/** Blooms of the receipts of a block as they come, and the block's: their union. */
+export class BlockBloom {
+  readonly #block = new Uint8Array(BLOOM_BYTES);
+  #slab = EMPTY_BLOOM;
+  #used = BLOOM_BYTES;
+
+  /** The bloom of the next receipt; not to be changed. */
+  add(logs: readonly Log[]): Uint8Array {
+    if (logs.length === 0) return EMPTY_BLOOM;
+    const bloom = this.#next();
+    for (const { address, topics } of logs) {
+      this.#addValue(bloom, address);
+      for (let i = 0; i < topics.length; i++) this.#addValue(bloom, topics[i]!);
+    }
+    return bloom;
   }
-  return bloom;
+
+  #addValue(bloom: Uint8Array, value: Uint8Array): void {
+    const bits = bitsOf(value);
+    setBits(bloom, bits);
+    setBits(this.#block, bits);
+  }
+
+  #next(): Uint8Array {
+    if (this.#used === this.#slab.length) {
+      // A single receipt needs no slab.
+      this.#slab = new Uint8Array((this.#slab === EMPTY_BLOOM ? 1 : SLAB_BLOOMS) * BLOOM_BYTES);
+      this.#used = 0;
+    }
+    const bloom = this.#slab.subarray(this.#used, this.#used + BLOOM_BYTES);
+    this.#used += BLOOM_BYTES;
+    return bloom;
+  }
+
+  /** Of all that was added so far. */
+  union(): Uint8Array {
+    return this.#block.slice();
+  }
 }
 
 /** The union: a header's bloom from those of its receipts. */

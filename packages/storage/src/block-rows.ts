@@ -1,12 +1,12 @@
 import {
   decodeRlp,
-  encodeRlp,
   expectRlpList,
   expectRlpNumber,
   expectRlpString,
   expectRlpUint,
   type RlpItem,
-  rlpUint,
+  RlpWriter,
+  ZERO_HASH,
 } from "@rnode/primitives";
 import {
   type Block,
@@ -19,15 +19,24 @@ import {
   type Receipt,
   withdrawalFromRlp,
   withdrawalToRlp,
+  writeLogs,
 } from "@rnode/protocol";
 
 type Body = Omit<Block, "header">;
 
+const writer = new RlpWriter();
+
 /** [EIP-2718 transactions, ommers, withdrawals?] */
 export function encodeBody(block: Body, encodedTransactions?: readonly Uint8Array[]): Uint8Array {
-  const parts: RlpItem[] = [encodedTransactions ?? block.transactions.map(encodeTransaction), block.ommers.map(headerToRlp)];
-  if (block.withdrawals !== undefined) parts.push(block.withdrawals.map(withdrawalToRlp));
-  return encodeRlp(parts);
+  const { transactions, ommers, withdrawals } = block;
+  writer.start();
+  if (withdrawals !== undefined) writer.item(withdrawals.map(withdrawalToRlp));
+  writer.item(ommers.map(headerToRlp));
+  const end = writer.size;
+  for (let i = transactions.length - 1; i >= 0; i--) writer.string(encodedTransactions?.[i] ?? encodeTransaction(transactions[i]!));
+  writer.list(end);
+  writer.list(0);
+  return writer.take();
 }
 
 export function decodeBody(row: Uint8Array): Body {
@@ -49,16 +58,21 @@ export function encodedTransactionsOf(row: Uint8Array): Uint8Array[] {
  * a quarter kilobyte that the logs give.
  */
 export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array {
-  return encodeRlp(receipts.map(receiptToRlp));
-}
-
-function receiptToRlp(receipt: Receipt): RlpItem {
-  const outcome = receipt.status === undefined ? (receipt.stateRoot ?? new Uint8Array(32)) : rlpUint(receipt.status);
-  const logs = receipt.logs.map(({ address, topics, data }): RlpItem => [address, topics, data]);
-  const item: RlpItem[] = [rlpUint(receipt.type), outcome, rlpUint(receipt.cumulativeGasUsed), logs];
-  if (receipt.depositNonce !== undefined) item.push(rlpUint(receipt.depositNonce));
-  if (receipt.depositReceiptVersion !== undefined) item.push(rlpUint(receipt.depositReceiptVersion));
-  return item;
+  writer.start();
+  for (let i = receipts.length - 1; i >= 0; i--) {
+    const { type, status, stateRoot, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipts[i]!;
+    const end = writer.size;
+    if (depositReceiptVersion !== undefined) writer.uint(depositReceiptVersion);
+    if (depositNonce !== undefined) writer.uint(depositNonce);
+    writeLogs(writer, logs);
+    writer.uint(cumulativeGasUsed);
+    if (status === undefined) writer.string(stateRoot ?? ZERO_HASH);
+    else writer.uint(status);
+    writer.uint(type);
+    writer.list(end);
+  }
+  writer.list(0);
+  return writer.take();
 }
 
 export function decodeReceipts(row: Uint8Array): Receipt[] {
