@@ -84,13 +84,11 @@ export function createNodeGroups(
     nodeEpochs: recording(tables.nodeEpochs, 2, rows),
   });
   nodes.resume(headNumber);
-  let blocks: { number: number; nodes: readonly TrieNodeChange[]; clearedOwners: readonly Uint8Array[] }[] = [];
   return {
     reader: { readNode: (owner, path) => nodes.readNode(owner, path) },
-    add: (number, changes, clearedOwners) => void blocks.push({ number, nodes: changes, clearedOwners }),
+    add: (number, changes, clearedOwners) => nodes.add({ number, nodes: changes, clearedOwners }),
     seal() {
-      nodes.apply(blocks);
-      blocks = [];
+      nodes.flush();
       return rows.take();
     },
     committed: refresh,

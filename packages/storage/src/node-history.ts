@@ -9,6 +9,8 @@ import { type RowTable, startsWith } from "./table.ts";
 
 /** With its key and the header of an overflow page, a chunk fills four pages of 4 KiB. */
 const CHUNK_BYTES = 16_384 - 16;
+/** Of a node key: kind, owner, a nibble a byte. */
+const MAX_KEY_SIZE = 1 + 32 + 64;
 /** Greater than any node key. */
 const AFTER_ALL_KEYS = Uint8Array.of(0xff);
 
@@ -25,18 +27,20 @@ export class NodeHistoryWriter {
   #chunk = new Uint8Array(CHUNK_BYTES);
   #size = 0;
   #rowKey: Uint8Array | undefined;
-  #lastKey: Uint8Array = new Uint8Array(0);
+  readonly #lastKey = new Uint8Array(MAX_KEY_SIZE);
+  #lastKeySize = 0;
 
   constructor(table: RowTable, number: number) {
     this.#table = table;
     this.#number = number;
   }
 
-  /** `key` is kept until the next call, `version` is copied. */
+  /** Copies both. */
   add(key: Uint8Array, version: Uint8Array): void {
+    const last = this.#lastKey;
     let shared = 0;
-    const limit = Math.min(key.length, this.#lastKey.length);
-    while (shared < limit && key[shared] === this.#lastKey[shared]) shared++;
+    const limit = Math.min(key.length, this.#lastKeySize);
+    while (shared < limit && key[shared] === last[shared]) shared++;
     const size = 4 + key.length - shared + version.length;
     if (this.#rowKey !== undefined && this.#size + size > CHUNK_BYTES) {
       this.finish();
@@ -61,7 +65,8 @@ export class NodeHistoryWriter {
     chunk[at++] = version.length;
     chunk.set(version, at);
     this.#size = at + version.length;
-    this.#lastKey = key;
+    for (let i = shared; i < key.length; i++) last[i] = key[i]!;
+    this.#lastKeySize = key.length;
   }
 
   /** Writes what is not written yet. */
@@ -70,7 +75,7 @@ export class NodeHistoryWriter {
     this.#table.write(this.#rowKey, this.#chunk.subarray(0, this.#size));
     this.#rowKey = undefined;
     this.#size = 0;
-    this.#lastKey = new Uint8Array(0);
+    this.#lastKeySize = 0;
   }
 }
 

@@ -5,6 +5,7 @@ import { blockNumberKey } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch, readEpochBits } from "./node-epochs.ts";
 import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
+import { ChangedNodes, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
 import { deleteWithPrefix, type RowTable } from "./table.ts";
 
 /*
@@ -59,17 +60,14 @@ export interface BlockNodes {
   readonly clearedOwners: readonly Uint8Array[];
 }
 
-interface NodeRow {
-  readonly key: Uint8Array;
-  readonly rlp: Uint8Array | undefined;
-  readonly before: Uint8Array | undefined;
-}
-
 /** Trie nodes of the head by path, and of the blocks before it within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
   /** of the epoch at hand, if this process has applied all of its blocks; else they are read when it ends */
   #epoch: { readonly notes: EpochNotes; next: number } | undefined;
+  /** of blocks whose history is written, but not they themselves */
+  readonly #changed = new ChangedNodes();
+  readonly #key = new NodeKeyBuffer();
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
@@ -126,64 +124,58 @@ export class NodeTables {
 
   /** Applies the node changes of blocks, in order, and remembers what each replaces. */
   apply(blocks: readonly BlockNodes[]): void {
-    for (let from = 0; from < blocks.length; ) {
-      // A cleared trie's rows are asked for, so they must be there.
-      const isClearing = blocks[from]!.clearedOwners.length > 0;
-      let to = from + 1;
-      if (!isClearing) while (to < blocks.length && blocks[to]!.clearedOwners.length === 0) to++;
-      this.#applyGroup(blocks.slice(from, to));
-      from = to;
-    }
+    this.#changed.clear();
+    for (const block of blocks) this.add(block);
+    this.flush();
   }
 
-  #applyGroup(blocks: readonly BlockNodes[]): void {
-    if (blocks.length === 1) {
-      for (const { key, rlp } of this.#remember(blocks[0]!)) this.#write(key, rlp);
-      return;
-    }
-    // PERF: what several blocks change is written once. Keys as latin1: one character a byte, so that strings order as bytes do.
-    const last = new Map<string, NodeRow>();
-    for (const block of blocks) for (const row of this.#remember(block)) last.set(latin1(row.key), row);
-    for (const text of [...last.keys()].sort()) {
-      const { key, rlp } = last.get(text)!;
-      this.#write(key, rlp);
-    }
+  /**
+   * Remembers what the next block replaces; its nodes are written by `flush`. PERF: what several blocks change is written once.
+   *
+   * @param block `clearedOwners` not empty: the rows of those tries are asked for, so they must be in the table or of blocks added before
+   */
+  add(block: BlockNodes): void {
+    const isClearing = block.clearedOwners.length > 0;
+    if (isClearing) this.flush();
+    this.#remember(block);
+    if (isClearing) this.flush();
   }
 
-  #write(key: Uint8Array, rlp: Uint8Array | undefined): void {
-    if (rlp === undefined) this.#tables.nodes.delete(key);
-    else this.#tables.nodes.write(key, rlp);
+  /** Writes the nodes of the blocks that were added. */
+  flush(): void {
+    const key = this.#key;
+    this.#changed.drain((owner, paths, at, length, rlp) => {
+      key.setOwner(owner);
+      const bytes = key.withPath(paths, at, length);
+      if (rlp === undefined) this.#tables.nodes.delete(bytes);
+      else this.#tables.nodes.write(bytes, rlp);
+    });
   }
 
-  /** Writes the history of a block. @returns the rows that really change, ascending */
-  #remember({ number, nodes, clearedOwners }: BlockNodes): NodeRow[] {
-    const rows: NodeRow[] = [];
+  /** Writes the history of a block, and notes what really changes. */
+  #remember({ number, nodes, clearedOwners }: BlockNodes): void {
+    const all: TrieNodeChange[] = [];
     for (const owner of clearedOwners) {
-      for (const { key, value } of this.#tables.nodes.withPrefix(nodeKeyOf(owner, NO_PATH))) {
-        rows.push({ key, rlp: undefined, before: value });
-      }
+      for (const { path, rlp } of this.allNodes(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
     }
-    for (const { owner, path, rlp, before } of nodes) rows.push({ key: nodeKeyOf(owner, path), rlp, before });
-    rows.sort((a, b) => compareBytes(a.key, b.key)); // stable: the deletions of a cleared trie come before its new nodes
     const history = new NodeHistoryWriter(this.#tables.nodeHistory, number);
     const notes = this.#openEpoch(number);
-    let kept = 0;
-    for (let i = 0; i < rows.length; i++) {
-      let row = rows[i]!;
-      while (i + 1 < rows.length && equalBytes(row.key, rows[i + 1]!.key)) {
-        row = { key: row.key, rlp: rows[i + 1]!.rlp, before: row.before };
-        i++;
+    const key = this.#key;
+    for (const run of orderedRuns(all.length === 0 ? nodes : [...all, ...nodes])) {
+      const { owner } = run.nodes[run.from]!;
+      key.setOwner(owner);
+      this.#changed.begin(owner);
+      for (let i = run.from; i < run.to; i++) {
+        const { path, rlp, before } = run.nodes[i]!;
+        if (before === undefined ? rlp === undefined : rlp !== undefined && equalBytes(before, rlp)) continue;
+        const bytes = key.withPath(path, 0, path.length);
+        history.add(bytes, encodeOldVersion(before, rlp, number, bytes));
+        notes?.add(number, bytes);
+        this.#changed.add(path, rlp);
       }
-      const { key, rlp, before } = row;
-      if (before === undefined ? rlp === undefined : rlp !== undefined && equalBytes(before, rlp)) continue;
-      history.add(key, encodeOldVersion(before, rlp, number, key));
-      notes?.add(number, key);
-      rows[kept++] = row;
     }
-    rows.length = kept;
     history.finish();
     if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
-    return rows;
   }
 
   /** Reads what is needed to go on after block `head`, none of whose epoch this object has seen. */
@@ -254,8 +246,6 @@ export class NodeTables {
     for (const { key, value } of this.#tables.nodes.withPrefix(prefix)) yield { path: key.subarray(prefix.length), rlp: value };
   }
 }
-
-const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 
 function deleteAll(table: RowTable, prefix: Uint8Array): void {
   deleteWithPrefix(table, prefix, Number.POSITIVE_INFINITY);

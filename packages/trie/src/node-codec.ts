@@ -1,4 +1,4 @@
-import { keccak256 } from "@rnode/primitives";
+import { writeKeccak256 } from "@rnode/primitives";
 
 /*
  * Encoding of trie nodes. Nibble ranges are never materialised: a range is (bytes, from, to), nibble i of `bytes` being the high half
@@ -141,15 +141,11 @@ export function branchHeaderSize(rlp: Uint8Array): number {
   return rlp[0]! < 0xf8 ? 1 : rlp[0]! - 0xf6;
 }
 
-/** The reference by hash (RLP, 33 bytes) to the node whose keccak256 is `hash`. */
-export function hashRef(hash: Uint8Array): Uint8Array {
-  const ref = new Uint8Array(HASH_REF_SIZE);
-  ref[0] = HASH_REF_PREFIX;
-  ref.set(hash, 1);
-  return ref;
-}
-
 /** How a parent refers to the node: the node itself below 32 bytes, else its hash. */
 export function nodeRef(rlp: Uint8Array): Uint8Array {
-  return rlp.length < 32 ? rlp : hashRef(keccak256(rlp));
+  if (rlp.length < 32) return rlp;
+  const ref = new Uint8Array(HASH_REF_SIZE);
+  ref[0] = HASH_REF_PREFIX;
+  writeKeccak256(ref, 1, rlp);
+  return ref;
 }

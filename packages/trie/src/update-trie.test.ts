@@ -28,12 +28,12 @@ class Rows implements TrieNodeReader {
   }
 
   apply(update: TrieUpdate): void {
-    const seen = new Set<string>();
+    let last: Uint8Array | undefined;
     for (const { path, rlp, before } of update.nodes) {
       const key = bytesToHex(path);
       expect(before).toEqual(this.byPath.get(key));
-      if (seen.has(key)) throw new Error(`listed twice: ${key}`);
-      seen.add(key);
+      if (last !== undefined && compareBytes(last, path) >= 0) throw new Error(`listed twice or out of order: ${key}`);
+      last = path;
       if (rlp !== undefined) this.byPath.set(key, rlp);
       else if (!this.byPath.delete(key)) throw new Error(`deletes a row that is not there: ${key}`);
     }

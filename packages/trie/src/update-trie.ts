@@ -1,4 +1,4 @@
-import { bytesToHex, CodedError, compareBytes, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
+import { bytesToHex, CodedError, compareBytes, EMPTY_TRIE_ROOT, equalBytes, keccak256, writeKeccak256 } from "@rnode/primitives";
 import { BranchNode, decodeNode, ExtensionNode, joinNibbles, LeafNode, NO_RLP, refSizeAt, type TrieNode } from "./node.ts";
 import {
   branchHeaderSize,
@@ -7,7 +7,6 @@ import {
   encodeExtension,
   encodeLeaf,
   HASH_REF_PREFIX,
-  HASH_REF_SIZE,
   nibbleAt,
   nodeRef,
 } from "./node-codec.ts";
@@ -18,12 +17,16 @@ export interface TrieChange {
   readonly key: Uint8Array;
   /** RLP bytes of the leaf's value; undefined deletes */
   readonly value: Uint8Array | undefined;
-  /** `value` is an account (RLP), whose storage root is to be that of the leaf as it is; a new leaf takes `value` as given */
+  /**
+   * `value` is an account (RLP), whose storage root is to be that of the leaf as it is, and is overwritten with it; a new leaf takes `value`
+   * as given
+   */
   readonly keepsStorageRoot?: boolean;
 }
 
 export interface TrieUpdate {
   readonly root: Uint8Array;
+  /** ascending by path, each path once */
   readonly nodes: readonly TrieNodeChange[];
 }
 
@@ -150,13 +153,17 @@ function sortChanges(changes: Iterable<TrieChange>): TrieChange[] {
   return sorted;
 }
 
-/** The account `value` with the storage root of the account `present`. */
+/** Gives the account `value` the storage root of the account `present`. PERF: in place. */
 function withStorageRootOf(value: Uint8Array, present: Uint8Array): Uint8Array {
-  const result = value.slice();
   const from = present.length - STORAGE_ROOT_FROM_END;
   const to = value.length - STORAGE_ROOT_FROM_END;
-  for (let i = 0; i < 32; i++) result[to + i] = present[from + i]!;
-  return result;
+  for (let i = 0; i < 32; i++) value[to + i] = present[from + i]!;
+  return value;
+}
+
+/** A node that is written, or at last not: it lies inside its parent and never had a row. */
+interface NodeWrite extends TrieNodeChange {
+  rlp: Uint8Array | undefined;
 }
 
 /** A leaf to be: nibble i of its key, counted from the trie's root, is nibble `base + i` of `bytes`. */
@@ -173,7 +180,9 @@ class TrieUpdater {
   readonly #owner: Uint8Array | undefined;
   readonly #changes: readonly TrieChange[];
   readonly #pass: number;
-  readonly #nodes: TrieNodeChange[] = [];
+  readonly #writes: NodeWrite[] = [];
+  #hasEmptyWrites = false;
+  readonly #deletions: TrieNodeChange[] = [];
   /** path of the node at hand; nibbles beyond its depth are stale */
   readonly #path = new Uint8Array(MAX_PATH_NIBBLES);
   /** by depth: references to the changed children of the branch that is being encoded there */
@@ -190,10 +199,16 @@ class TrieUpdater {
   run(root: Uint8Array, rootNode: TrieNode | undefined): { node: TrieNode | undefined; update: TrieUpdate } {
     const before = rootNode ?? (equalBytes(root, EMPTY_TRIE_ROOT) ? undefined : this.#read(root, 0));
     const node = this.#apply(before, 0, this.#changes.length, 0);
-    const nodes = this.#nodes;
-    if (node === undefined) return { node, update: { root: EMPTY_TRIE_ROOT, nodes } };
-    if (!node.changed) return { node, update: { root, nodes } };
-    return { node, update: { root: keccak256(this.#encode(node, 0)), nodes } };
+    const rootAfter = node === undefined ? EMPTY_TRIE_ROOT : node.changed ? keccak256(this.#encode(node, 0)) : root;
+    return { node, update: { root: rootAfter, nodes: this.#listed() } };
+  }
+
+  #listed(): TrieNodeChange[] {
+    const writes = this.#hasEmptyWrites
+      ? this.#writes.filter(({ rlp, before }) => rlp !== undefined || before !== undefined)
+      : this.#writes;
+    if (this.#deletions.length === 0) return writes;
+    return [...this.#deletions, ...writes].sort((a, b) => compareBytes(a.path, b.path));
   }
 
   /** Nothing changes but what is in memory. */
@@ -269,7 +284,7 @@ class TrieUpdater {
 
   #forgetRow(row: Uint8Array | undefined, depth: number): void {
     if (row === undefined) return;
-    this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined, before: row });
+    this.#deletions.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined, before: row });
   }
 
   /**
@@ -497,16 +512,19 @@ class TrieUpdater {
     return this.#prefix({ bytes: Uint8Array.of(nibble), from: 1 }, 2, resolved, depth, node.row);
   }
 
-  /** RLP of the changed node at `depth`, after listing it and all changed nodes below it. */
+  /** RLP of the changed node at `depth`, after listing it and all changed nodes below it in the order of their paths. */
   #encode(node: TrieNode, depth: number): Uint8Array {
+    const write: NodeWrite = { owner: this.#owner, path: this.#path.slice(0, depth), rlp: undefined, before: node.row };
+    this.#writes.push(write);
     const rlp = this.#encodeKind(node, depth);
     node.changed = false;
     node.usedAt = this.#pass;
     if (rlp.length >= 32 || depth === 0) {
-      this.#nodes.push({ owner: this.#owner, path: this.#path.slice(0, depth), rlp, before: node.row });
+      write.rlp = rlp;
       node.row = rlp;
     } else {
-      this.#forget(node, depth); // now inside its parent
+      this.#hasEmptyWrites = true; // inside its parent; its row, if it had one, goes
+      node.row = undefined;
     }
     return rlp;
   }
@@ -526,46 +544,41 @@ class TrieUpdater {
     }
   }
 
+  /** PERF: as a rule only hashes of children change, and are made in their places. */
   #encodeBranch(node: BranchNode, depth: number): Uint8Array {
-    const { nodes } = node;
+    const { nodes, at } = node;
+    const rlp = node.reshaped ? node.rlp : node.rlp.slice();
     const refs = (this.#refs[depth] ??= new Array<Uint8Array | undefined>(16).fill(undefined));
     let isPatch = !node.reshaped;
     for (let i = 0; i < 16; i++) {
+      refs[i] = undefined;
       const child = nodes?.[i];
-      if (child === undefined) {
-        refs[i] = undefined;
-      } else if (child instanceof Uint8Array) {
+      if (child === undefined) continue;
+      if (child instanceof Uint8Array) {
         refs[i] = child;
         nodes![i] = undefined;
         isPatch = false;
       } else if (child.changed) {
         this.#path[depth] = i;
-        const ref = nodeRef(this.#encode(child, depth + 1));
-        refs[i] = ref;
-        if (ref.length !== HASH_REF_SIZE || node.rlp[node.at[i]!] !== HASH_REF_PREFIX) isPatch = false;
-      } else {
-        refs[i] = undefined;
+        const childRlp = this.#encode(child, depth + 1);
+        const refAt = at[i]!;
+        if (!node.reshaped && childRlp.length >= 32 && rlp[refAt] === HASH_REF_PREFIX) {
+          writeKeccak256(rlp, refAt + 1, childRlp);
+        } else {
+          refs[i] = nodeRef(childRlp);
+          isPatch = false;
+        }
       }
     }
-    node.rlp = isPatch ? patchBranch(node, refs) : rebuildBranch(node, refs);
+    node.rlp = isPatch ? rlp : rebuildBranch(node, rlp, refs);
     node.reshaped = false;
     return node.rlp;
   }
 }
 
-/** PERF: as a rule only hashes of children change. */
-function patchBranch({ rlp, at }: BranchNode, refs: readonly (Uint8Array | undefined)[]): Uint8Array {
-  const patched = rlp.slice();
-  for (let i = 0; i < 16; i++) {
-    const ref = refs[i];
-    if (ref !== undefined) patched.set(ref, at[i]!);
-  }
-  return patched;
-}
-
-/** Encodes the branch anew, with the references where there is no other one, and notes where they lie. */
-function rebuildBranch(node: BranchNode, refs: (Uint8Array | undefined)[]): Uint8Array {
-  const { rlp: old, at } = node;
+/** Encodes the branch anew, with the references of `old` where `refs` has no other one, and notes where they lie. */
+function rebuildBranch(node: BranchNode, old: Uint8Array, refs: (Uint8Array | undefined)[]): Uint8Array {
+  const { at } = node;
   for (let i = 0; i < 16; i++) {
     const oldAt = at[i]!;
     if (refs[i] === undefined && oldAt !== 0) refs[i] = old.subarray(oldAt, oldAt + refSizeAt(old, oldAt));
