@@ -122,7 +122,7 @@ export async function startTestClient(
   const parsed = parseOptions(clientTable, args, {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const client = await startClient(parsed.options, silentLogger);
-  const httpUrl = `http://127.0.0.1:${client.httpPort}`;
+  const httpUrl = `http://127.0.0.1:${client.httpPort ?? 0}`;
   const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());
   const rpc = createRpcClient({ url: httpUrl });
   const engine = createRpcClient({ url: `http://127.0.0.1:${client.enginePort}`, jwtSecret });

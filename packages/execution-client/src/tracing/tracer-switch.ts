@@ -15,15 +15,16 @@ export class TracerSwitch implements EvmTracer {
   onSelfDestruct: EvmTracer["onSelfDestruct"];
   onLog: EvmTracer["onLog"];
   readonly #nowMs: () => number;
-  readonly #kept: Pick<ExecutionSlot, "maxBytes" | "keptBytes">;
+  readonly #request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">;
   #endMs = Number.POSITIVE_INFINITY;
   #events = 0;
   #target: TransactionTracer | undefined;
 
-  /** @param kept counts what the results hold */
-  constructor(nowMs: () => number, kept: Pick<ExecutionSlot, "maxBytes" | "keptBytes">) {
+  /** @param request whose time runs, and which counts what the results hold */
+  constructor(nowMs: () => number, request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">) {
     this.#nowMs = nowMs;
-    this.#kept = kept;
+    this.#request = request;
+    this.onTick = () => this.#countUnwatched();
   }
 
   /** PERF: hooks that nobody wants stay undefined, so that the engine's host does not even describe the event. */
@@ -56,9 +57,9 @@ export class TracerSwitch implements EvmTracer {
   /** The next transaction is executed without being watched. @throws {RpcError} the results hold too much */
   rest(): void {
     this.#checkHeld(0);
-    this.#kept.keptBytes += this.#target?.heldBytes?.() ?? 0;
+    this.#request.keptBytes += this.#target?.heldBytes?.() ?? 0;
     this.#target = undefined;
-    this.onTick = undefined;
+    this.onTick = () => this.#countUnwatched();
     this.onStep = undefined;
     this.onEnter = undefined;
     this.onExit = undefined;
@@ -70,11 +71,17 @@ export class TracerSwitch implements EvmTracer {
   #count(): void {
     if (this.#events++ % EVENTS_PER_CHECK !== 0) return;
     if (this.#nowMs() > this.#endMs) throw new RpcError(SERVER_ERROR, "execution timeout");
+    this.#request.check();
     this.#checkHeld(0);
   }
 
+  /** While it has a tracer, the engine does not look at the clock itself. */
+  #countUnwatched(): void {
+    if (this.#events++ % EVENTS_PER_CHECK === 0) this.#request.check();
+  }
+
   #checkHeld(more: number): void {
-    const { maxBytes, keptBytes } = this.#kept;
+    const { maxBytes, keptBytes } = this.#request;
     const own = this.#target?.heldBytes?.();
     if (own !== undefined && keptBytes + own + more > maxBytes) {
       throw new RpcError(

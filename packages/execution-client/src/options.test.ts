@@ -1,0 +1,463 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createRpcClient } from "@rnode/jsonrpc";
+import { resolveOptions } from "@rnode/options";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { cacheSizesOf } from "./cache-sizes.ts";
+import { clientTable } from "./options.ts";
+import { assemble } from "./testing/assemble.ts";
+import { buildPackage } from "./testing/built-package.ts";
+import { COUNTER_CREATION } from "./testing/counter.ts";
+import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
+
+// What each option changes, on a running client.
+
+const account = privateKeyToAccount(RICH_KEY);
+const OTHER = `0x${"00".repeat(19)}aa` as const;
+const GWEI = 10n ** 9n;
+
+const started: TestClient[] = [];
+async function start(...args: Parameters<typeof startTestClient>): Promise<TestClient> {
+  const node = await startTestClient(...args);
+  started.push(node);
+  return node;
+}
+const stop = async (node: TestClient): Promise<void> => {
+  started.splice(started.indexOf(node), 1);
+  await node.close();
+};
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const node of started.splice(0).reverse()) await node.remove();
+});
+
+interface Failure {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+const failureOf = async (answer: Promise<unknown>): Promise<Failure> => {
+  const { code, message, data } = await answer.then(
+    (result): Failure => ({ code: 0, message: `no failure: ${JSON.stringify(result).slice(0, 200)}` }),
+    (error: Failure) => error,
+  );
+  return { code, message, data };
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** `eth_chainId` over HTTP: status, headers and text of the answer; or the code of the error. */
+function post(
+  port: number,
+  options: RequestOptions = {},
+): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
+  const { headers, ...rest } = options;
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        host: "127.0.0.1",
+        port,
+        method: "POST",
+        agent: false,
+        headers: { "content-type": "application/json", ...headers },
+        ...rest,
+      },
+      (response) => {
+        let text = "";
+        response.on("data", (data: Buffer) => (text += data.toString("utf8")));
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      },
+    );
+    request.on("error", reject);
+    request.end(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }));
+  });
+}
+
+/** Whether a WebSocket opens. */
+const opens = (url: string, origin?: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(url, origin === undefined ? {} : { origin });
+    socket.once("open", () => {
+      socket.terminate();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+
+const sign = (nonce: number, fields: object = {}) =>
+  account.signTransaction({
+    chainId: CHAIN_ID,
+    type: "eip1559",
+    gas: 21_000n,
+    maxFeePerGas: 2n * GWEI,
+    nonce,
+    to: OTHER,
+    ...fields,
+  });
+const send = async (node: TestClient, nonce: number, fields?: object) =>
+  node.rpc.call<Hex>("eth_sendRawTransaction", [await sign(nonce, fields)]);
+
+/** What a call of some code returns. */
+const run = (node: TestClient, code: string, fields: object = {}) =>
+  node.rpc.call<Hex>("eth_call", [{ to: OTHER, ...fields }, "latest", { [OTHER]: { code: bytesToHex(assemble(code)) } }]);
+const ENDLESS = {
+  stateOverrides: { [OTHER]: { code: bytesToHex(assemble("JUMPDEST 0 JUMP")) } },
+  tracer: "noopTracer",
+  timeout: "60s",
+};
+
+/** A chain of blocks with so many logs each. */
+async function withLogs(node: TestClient, blocks: number, logsEach: number): Promise<Hex> {
+  const creation = await send(node, 0, { to: undefined, gas: 200_000n, data: COUNTER_CREATION });
+  await node.buildBlock();
+  const { contractAddress } = await node.rpc.call<{ contractAddress: Hex }>("eth_getTransactionReceipt", [creation]);
+  for (let block = 0, nonce = 1; block < blocks; block++) {
+    for (let log = 0; log < logsEach; log++) await send(node, nonce++, { to: contractAddress, gas: 100_000n });
+    await node.buildBlock();
+  }
+  return contractAddress;
+}
+
+const TESTS: Readonly<Record<string, () => Promise<void>>> = {
+  async cache() {
+    const [less, more] = [cacheSizesOf(64), cacheSizesOf(1024)];
+    for (const part of Object.keys(less) as (keyof typeof less)[]) expect(more[part]).toBe(16 * less[part]);
+  },
+  async http() {
+    expect((await start(["--http=false"])).client).toMatchObject({ httpPort: undefined, wsPort: expect.any(Number) });
+    expect((await start(["--http=true"])).client.httpPort).toEqual(expect.any(Number));
+  },
+  async "http.addr"() {
+    const { client } = await start(["--http.addr=127.0.0.2"]);
+    expect(await post(client.httpPort!, { host: "127.0.0.2" })).toMatchObject({ status: 200 });
+    await expect(post(client.httpPort!)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  },
+  async "http.port"() {
+    const port = await freePort();
+    expect((await start([`--http.port=${port}`])).client.httpPort).toBe(port);
+    expect(await post(port)).toMatchObject({ status: 200 });
+  },
+  async "http.api"() {
+    const node = await start(["--http.api=net,txpool"]);
+    expect(await node.rpc.call("net_version")).toBe(String(CHAIN_ID));
+    expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
+    for (const method of ["eth_chainId", "web3_clientVersion", "debug_getBadBlocks"])
+      expect(await failureOf(node.rpc.call(method))).toMatchObject({ code: -32601 });
+  },
+  async "http.corsdomain"() {
+    const allowed = async (args: string[], origin: string) => {
+      const { client } = await start(args);
+      return (await post(client.httpPort!, { headers: { origin } })).headers["access-control-allow-origin"];
+    };
+    expect(await allowed([], "https://a.example")).toBeUndefined();
+    expect(await allowed(["--http.corsdomain=https://a.example,https://b.example"], "https://b.example")).toBe("https://b.example");
+    expect(await allowed(["--http.corsdomain=https://a.example"], "https://c.example")).toBeUndefined();
+    expect(await allowed(["--http.corsdomain=*"], "https://c.example")).toBe("*");
+  },
+  async "http.vhosts"() {
+    const status = async (args: string[], host: string) =>
+      (await post((await start(args)).client.httpPort!, { headers: { host } })).status;
+    expect(await status([], "other.example")).toBe(200);
+    expect(await status(["--http.vhosts=node.example"], "node.example")).toBe(200);
+    expect(await status(["--http.vhosts=node.example"], "other.example")).toBe(403);
+  },
+  async ws() {
+    expect((await start(["--ws=false"])).client).toMatchObject({ wsPort: undefined, httpPort: expect.any(Number) });
+    expect(await opens((await start(["--ws=true"])).wsUrl)).toBe(true);
+  },
+  async "ws.addr"() {
+    const { client } = await start(["--ws.addr=127.0.0.2"]);
+    expect(await opens(`ws://127.0.0.2:${client.wsPort}`)).toBe(true);
+    expect(await opens(`ws://127.0.0.1:${client.wsPort}`)).toBe(false);
+  },
+  async "ws.port"() {
+    const port = await freePort();
+    const shared = await start([`--http.port=${port}`, `--ws.port=${port}`]); // one listener for both
+    expect([shared.client.httpPort, shared.client.wsPort]).toEqual([port, port]);
+    expect([await opens(`ws://127.0.0.1:${port}`), (await post(port)).status]).toEqual([true, 200]);
+  },
+  async "ws.api"() {
+    const { wsUrl } = await start(["--ws.api=net"]);
+    const socket = new WebSocket(wsUrl);
+    await new Promise((resolve) => socket.once("open", resolve));
+    const ask = (method: string) =>
+      new Promise((resolve) => {
+        socket.once("message", (data: Buffer) => resolve(JSON.parse(data.toString("utf8"))));
+        socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] }));
+      });
+    expect(await ask("net_version")).toMatchObject({ result: String(CHAIN_ID) });
+    for (const method of ["eth_chainId", "eth_subscribe"]) expect(await ask(method)).toMatchObject({ error: { code: -32601 } });
+    socket.terminate();
+  },
+  async "ws.origins"() {
+    const plain = await start();
+    expect([await opens(plain.wsUrl, "http://localhost:3000"), await opens(plain.wsUrl, "https://a.example")]).toEqual([
+      true,
+      false,
+    ]);
+    const named = await start(["--ws.origins=https://a.example"]);
+    expect([await opens(named.wsUrl, "https://a.example"), await opens(named.wsUrl, "https://b.example")]).toEqual([true, false]);
+    expect(await opens((await start(["--ws.origins=*"])).wsUrl, "https://b.example")).toBe(true);
+  },
+  async "authrpc.addr"() {
+    const { client } = await start(["--authrpc.addr=127.0.0.2"]);
+    expect((await post(client.enginePort, { host: "127.0.0.2" })).status).toBe(401);
+    await expect(post(client.enginePort)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  },
+  async "authrpc.port"() {
+    const port = await freePort();
+    const node = await start([`--authrpc.port=${port}`]);
+    expect(node.client.enginePort).toBe(port);
+    expect(await node.engine.call("eth_chainId")).toBe("0x385");
+  },
+  async "authrpc.jwtsecret"() {
+    const first = await start(); // without it: made in the data folder
+    expect(first.client.jwtSecretPath).toBe(join(first.folder, "data", "jwt.hex"));
+    const path = join(first.folder, "secret.hex");
+    writeFileSync(path, "ab".repeat(32));
+    const node = await start([`--authrpc.jwtsecret=${path}`]);
+    expect(node.client.jwtSecretPath).toBe(path);
+    const url = `http://127.0.0.1:${node.client.enginePort}`;
+    const [own, other] = ["ab", "cd"].map((byte) => createRpcClient({ url, jwtSecret: hexToBytes(`0x${byte.repeat(32)}`) }));
+    expect(await own!.call("eth_chainId")).toBe("0x385");
+    await expect(other!.call("eth_chainId")).rejects.toMatchObject({ code: "rpc/http-status" });
+    for (const rpc of [own, other]) await rpc!.close();
+  },
+  async "rpc.workers"() {
+    buildPackage();
+    expect((await start(["--rpc.workers=0"])).client.readerPids()).toEqual([]);
+    expect((await start(["--rpc.workers=2"])).client.readerPids()).toHaveLength(2);
+  },
+  async "rpc.workermemory"() {
+    buildPackage();
+    const node = await start(["--rpc.workers=1", "--rpc.workermemory=96"]);
+    const [pid] = node.client.readerPids();
+    const commandLine = `/proc/${pid}/cmdline`; // Linux only
+    if (existsSync(commandLine)) expect(readFileSync(commandLine, "utf8").split("\0")).toContain("--max-old-space-size=96");
+    expect(await node.rpc.call("eth_chainId")).toBe("0x385");
+  },
+  async "rpc.gascap"() {
+    const gas = async (args: string[], fields?: object) => BigInt(await run(await start(args), "GAS 0 MSTORE 32 0 RETURN", fields));
+    expect(await gas(["--rpc.gascap=100000"])).toBeLessThan(100_000n);
+    expect(await gas(["--rpc.gascap=100000"], { gas: "0x989680" })).toBeLessThan(100_000n);
+    expect(await gas(["--rpc.gascap=5000000"], { gas: "0x989680" })).toBeGreaterThan(4_000_000n);
+  },
+  async "rpc.tracetimeout"() {
+    const node = await start(["--rpc.tracetimeout=100ms", "--rpc.gascap=1000000000000000"]);
+    const late = { code: -32000, message: "tracing took longer than 100ms (--rpc.tracetimeout)" };
+    expect(await failureOf(node.rpc.call("debug_traceCall", [{ to: OTHER }, "latest", ENDLESS]))).toMatchObject(late);
+  },
+  async "rpc.max-tracing-requests"() {
+    // Each that runs lets 64 wait: 100 at once are too many beside one, not beside two.
+    const refused = async (running: number): Promise<number> => {
+      const node = await start([`--rpc.max-tracing-requests=${running}`, "--rpc.tracetimeout=1s"]);
+      const loop = bytesToHex(assemble("10000 JUMPDEST 1 SWAP1 SUB DUP1 3 JUMPI STOP"));
+      for (let nonce = 0; nonce < 20; nonce++) await send(node, nonce, { to: undefined, data: loop, gas: 1_000_000n });
+      await node.buildBlock();
+      const socket = new WebSocket(node.wsUrl);
+      await new Promise((resolve) => socket.once("open", resolve));
+      const codes: (number | undefined)[] = [];
+      socket.on("message", (data: Buffer) => codes.push((JSON.parse(data.toString("utf8")) as { error?: Failure }).error?.code));
+      const request = { jsonrpc: "2.0", method: "debug_traceBlockByNumber", params: ["0x1", { limit: 1 }] };
+      for (let id = 0; id < 100; id++) socket.send(JSON.stringify({ ...request, id }));
+      await expect.poll(() => codes.length, { timeout: 30_000 }).toBe(100);
+      socket.terminate();
+      return codes.filter((code) => code === -32005).length;
+    };
+    expect(await refused(1)).toBeGreaterThan(0);
+    expect(await refused(2)).toBe(0);
+  },
+  async "rpc.txsync.defaulttimeout"() {
+    const node = await start(["--rpc.txsync.defaulttimeout=30ms"]);
+    const waited = await failureOf(node.rpc.call("eth_sendRawTransactionSync", [await sign(0)]));
+    expect(waited).toMatchObject({ code: 4, message: expect.stringMatching(/within 30ms\.$/), data: expect.stringMatching(/^0x/) });
+  },
+  async "rpc.txsync.maxtimeout"() {
+    const node = await start(["--profile=G", "--rpc.txsync.maxtimeout=40ms"]);
+    const waited = await failureOf(node.rpc.call("eth_sendRawTransactionSync", [await sign(0), 60_000]));
+    expect(waited).toMatchObject({ code: 4, message: expect.stringMatching(/wasn't processed in 40ms$/) });
+  },
+  async "rpc.txfeecap"() {
+    const dear = { gas: 1_000_000n, maxFeePerGas: 10n ** 13n }; // ten ether
+    expect(await failureOf(send(await start(), 0, dear))).toMatchObject({
+      code: -32000,
+      message: `tx fee (${10n ** 19n} wei) exceeds the configured cap (${10n ** 18n} wei)`,
+    });
+    expect(await failureOf(send(await start(["--rpc.txfeecap=9.5"]), 0, dear))).toMatchObject({
+      message: expect.stringContaining("configured cap (9500000000000000000 wei)"),
+    });
+    for (const cap of ["10", "0"]) expect(await send(await start([`--rpc.txfeecap=${cap}`]), 0, dear)).toMatch(/^0x/);
+  },
+  async "rpc.max-blocks-per-filter"() {
+    const node = await start(["--rpc.max-blocks-per-filter=2"]);
+    await withLogs(node, 3, 1);
+    const ask = (fromBlock: string, toBlock: string) => node.rpc.call<unknown[]>("eth_getLogs", [{ fromBlock, toBlock }]);
+    const { code, message } = await failureOf(ask("0x1", "0x4"));
+    expect([code, message]).toEqual([-32602, "query exceeds max block range 2, retry with the range 1-2"]);
+    expect(await ask("0x1", "0x2")).toHaveLength(1); // the range that it named
+    const unlimited = await start(["--rpc.max-blocks-per-filter=0"]);
+    await withLogs(unlimited, 3, 1);
+    expect(await unlimited.rpc.call("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x4" }])).toHaveLength(3);
+  },
+  async "rpc.max-logs-per-response"() {
+    const node = await start(["--profile=G", "--rpc.max-logs-per-response=3"]);
+    await withLogs(node, 2, 2);
+    const ask = (fromBlock: string, toBlock: string) => node.rpc.call<unknown[]>("eth_getLogs", [{ fromBlock, toBlock }]);
+    const { code, message } = await failureOf(ask("0x1", "0x3"));
+    expect([code, message]).toEqual([-32000, "query exceeds max results 3, retry with the range 1-2"]);
+    expect(await ask("0x1", "0x2")).toHaveLength(2);
+  },
+  async "rpc.max-request-size"() {
+    const data = `0x${"00".repeat(700_000)}`;
+    const ask = async (mib: number) => (await start([`--rpc.max-request-size=${mib}`])).rpc.call("web3_sha3", [data]);
+    expect(await failureOf(ask(1))).toMatchObject({ message: expect.stringMatching(/too big|413/i) });
+    expect(await ask(2)).toMatch(/^0x[0-9a-f]{64}$/);
+  },
+  async "rpc.max-response-size"() {
+    const ask = async (mib: number) => run(await start([`--rpc.max-response-size=${mib}`]), "700000 0 RETURN");
+    expect(await failureOf(ask(1))).toMatchObject({ code: -32008, message: "Response is too big" });
+    expect(await ask(2)).toHaveLength(2 + 1_400_000);
+  },
+  async "rpc.max-batch-length"() {
+    const { httpUrl } = await start(["--rpc.max-batch-length=2"]);
+    const batch = async (length: number): Promise<unknown> => {
+      const one = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
+      const body = JSON.stringify(Array.from({ length }, () => one));
+      return (await fetch(httpUrl, { method: "POST", headers: { "content-type": "application/json" }, body })).json();
+    };
+    expect(await batch(2)).toHaveLength(2);
+    expect(await batch(3)).toMatchObject({ error: { code: -32010, data: "Exceeded max limit of 2" } });
+  },
+  async "rpc.max-connections"() {
+    const held = async (args: string[]) => {
+      const { wsUrl } = await start(args);
+      const first = new WebSocket(wsUrl);
+      await new Promise((resolve) => first.once("open", resolve));
+      const second = await opens(wsUrl);
+      first.terminate();
+      return second;
+    };
+    expect([await held(["--rpc.max-connections=1"]), await held(["--rpc.max-connections=2"])]).toEqual([false, true]);
+  },
+  async "gpo.minsuggestedpriorityfee"() {
+    const node = await start(["--gpo.minsuggestedpriorityfee=12345"]);
+    expect(await node.rpc.call("eth_maxPriorityFeePerGas")).toBe("0x3039");
+    expect(await node.rpc.call("eth_gasPrice")).toBe(`0x${(GWEI + 12_345n).toString(16)}`);
+  },
+  async "gpo.maxprice"() {
+    const node = await start(["--gpo.minsuggestedpriorityfee=12345", "--gpo.maxprice=99"]);
+    expect(await node.rpc.call("eth_maxPriorityFeePerGas")).toBe("0x63");
+  },
+  async "txpool.journal"() {
+    const waiting = async (journal: string): Promise<string> => {
+      const node = await start([`--txpool.journal=${journal}`]);
+      await send(node, 0);
+      await stop(node);
+      expect(journal !== "" && existsSync(join(node.folder, "data", journal))).toBe(journal !== "");
+      const again = await start([`--txpool.journal=${journal}`], node.folder);
+      return (await again.rpc.call<{ pending: string }>("txpool_status")).pending;
+    };
+    expect([await waiting("own.rlp"), await waiting("")]).toEqual(["0x1", "0x0"]);
+  },
+  async "txpool.rejournal"() {
+    const node = await start(["--txpool.rejournal=1s"]);
+    const size = () => statSync(join(node.folder, "data", "transactions.rlp")).size;
+    await send(node, 0);
+    await expect.poll(size).toBeGreaterThan(0);
+    await node.buildBlock();
+    await expect.poll(size, { timeout: 10_000 }).toBe(0); // written anew, without what was mined
+  },
+  async "txpool.lifetime"() {
+    const waitedFor = async (args: string[]) => {
+      const node = await start(args);
+      await send(node, 3);
+      const now = Date.now();
+      vi.useFakeTimers({ toFake: ["Date"], now: now + 100_000 });
+      await node.buildBlock();
+      vi.useRealTimers();
+      return (await node.rpc.call<{ queued: string }>("txpool_status")).queued;
+    };
+    expect([await waitedFor(["--txpool.lifetime=99s"]), await waitedFor(["--txpool.lifetime=5m"])]).toEqual(["0x0", "0x1"]);
+  },
+  async "txpool.accountslots"() {
+    const node = await start(["--txpool.accountslots=1"]);
+    for (const nonce of [0, 1, 2]) await send(node, nonce);
+    expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x1", queued: "0x2" });
+  },
+  async "txpool.pricebump"() {
+    const node = await start(["--txpool.pricebump=50"]);
+    await send(node, 0, { maxPriorityFeePerGas: 100n });
+    const bumped = (percent: bigint) =>
+      send(node, 0, { maxFeePerGas: (2n * GWEI * (100n + percent)) / 100n, maxPriorityFeePerGas: 100n + percent });
+    expect(await failureOf(bumped(49n))).toMatchObject({ message: "replacement transaction underpriced" });
+    expect(await bumped(50n)).toMatch(/^0x/);
+  },
+  async "metrics.enabled"() {
+    const port = await freePort();
+    await start([`--metrics.port=${port}`, "--metrics.addr=127.0.0.1"]);
+    await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
+  },
+  async "metrics.port"() {
+    const port = await freePort();
+    const node = await start(["--metrics.enabled", `--metrics.port=${port}`, "--metrics.addr=127.0.0.1"]);
+    await node.buildBlock();
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toMatch(/^rengine_chain_head_block 1$/m);
+  },
+  async "metrics.addr"() {
+    const port = await freePort();
+    await start(["--metrics.enabled", `--metrics.port=${port}`, "--metrics.addr=127.0.0.2"]);
+    expect((await fetch(`http://127.0.0.2:${port}/metrics`)).status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
+  },
+};
+
+/** What others are tested by, from the folder of the packages. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  chain: "execution-client/src/commands/commands.test.ts",
+  genesis: "execution-client/src/commands/commands.test.ts",
+  datadir: "execution-client/src/commands/commands.test.ts",
+  profile: "execution-client/src/requirements.test.ts",
+  full: "execution-client/src/commands/commands.test.ts",
+  "history.blocks": "execution-client/src/pruning.test.ts",
+  "rollup.upgrades-dir": "chain/src/create2-deployer.test.ts",
+  "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
+  "rollup.disable-tx-pool-gossip": "execution-client/src/pool/pool-service.test.ts",
+  "rollup.enable-tx-conditional": "execution-client/src/methods/eth-send.test.ts",
+  "rpc.workertimeout": "execution-client/src/readers/readers.test.ts",
+  "rpc.evmtimeout": "execution-client/src/methods/eth-simulate.test.ts",
+  "rpc.max-subscriptions-per-connection": "execution-client/src/rpc/subscriptions.test.ts",
+  "txpool.globalslots": "execution-client/src/pool/pool-rules.test.ts",
+  "txpool.accountqueue": "execution-client/src/pool/pool-rules.test.ts",
+  "txpool.globalqueue": "execution-client/src/pool/pool-rules.test.ts",
+  "txpool.nolocals": "execution-client/src/pool/pool-rules.test.ts",
+  "txpool.pricelimit": "execution-client/src/pool/pool-rules.test.ts",
+  "log.level": "observe/src/logger.test.ts",
+  "log.format": "observe/src/logger.test.ts",
+  "log.color": "observe/src/logger.test.ts",
+  "log.pid": "observe/src/logger.test.ts",
+};
+
+describe("each option", () => {
+  it.each(Object.entries(TESTS))("--%s", (_, test) => test(), 60_000);
+
+  it("is tested, here or where it is said", () => {
+    const flags = resolveOptions(clientTable).map(({ flag }) => flag);
+    expect([...Object.keys(TESTS), ...Object.keys(ELSEWHERE)].sort()).toEqual([...flags].sort());
+    for (const [flag, file] of Object.entries(ELSEWHERE)) {
+      const text = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
+      const name = flag.startsWith("log.") ? flag.slice(4) : flag === "rollup.upgrades-dir" ? "upgradesDir" : `--${flag}`;
+      expect([flag, text.includes(name)]).toEqual([flag, true]);
+    }
+  });
+});
