@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
@@ -60,18 +60,16 @@ async function freePort(): Promise<number> {
 /** `eth_chainId` over HTTP: status, headers and text of the answer; or the code of the error. */
 function post(
   port: number,
-  options: RequestOptions = {},
-): Promise<{ status: number; headers: IncomingMessage["headers"]; text: string }> {
-  const { headers, ...rest } = options;
+  options: { readonly host?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
       {
-        host: "127.0.0.1",
+        host: options.host ?? "127.0.0.1",
         port,
         method: "POST",
         agent: false,
-        headers: { "content-type": "application/json", ...headers },
-        ...rest,
+        headers: { "content-type": "application/json", ...options.headers },
       },
       (response) => {
         let text = "";

@@ -4,6 +4,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { HEADER, LOG, TRANSACTION } from "../methods/results.ts";
+import { buildPackage } from "../testing/built-package.ts";
 import { COUNTER_CREATION } from "../testing/counter.ts";
 import { schemaFaults } from "../testing/json-schema.ts";
 import { CHAIN_ID, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
@@ -54,7 +55,12 @@ class Listener {
   }
 }
 
-describe.each(["R", "G"] as const)("subscriptions, profile %s", (profile) => {
+describe.each([
+  ["R", 0],
+  ["R", 1],
+  ["G", 0],
+  ["G", 1],
+] as const)("subscriptions, profile %s, %i readers", (profile, readers) => {
   let node: TestClient;
   let counter: Hex;
   let nonce = 0;
@@ -65,7 +71,9 @@ describe.each(["R", "G"] as const)("subscriptions, profile %s", (profile) => {
   };
 
   beforeAll(async () => {
-    node = await startTestClient([`--profile=${profile}`, "--rpc.max-subscriptions-per-connection=4"]);
+    if (readers > 0) buildPackage();
+    const own = [`--rpc.workers=${readers}`, "--rpc.max-subscriptions-per-connection=4"];
+    node = await startTestClient([`--profile=${profile}`, ...own]);
     const creation = await send({ data: COUNTER_CREATION });
     await node.buildBlock();
     counter = (await node.rpc.call<{ contractAddress: Hex }>("eth_getTransactionReceipt", [creation])).contractAddress;
@@ -134,6 +142,16 @@ describe.each(["R", "G"] as const)("subscriptions, profile %s", (profile) => {
     listener.socket.close();
   });
 
+  it("syncing: that it does not sync, at once", async () => {
+    const listener = await Listener.open(node.wsUrl);
+    const syncing = await listener.subscribe("syncing");
+    expect(await listener.told<boolean>(syncing, 1)).toEqual([false]);
+    await node.buildBlock();
+    expect(await listener.ask("eth_unsubscribe", syncing)).toMatchObject({ result: true });
+    expect(listener.of(syncing)).toEqual([false]); // a new block is no news of syncing
+    listener.socket.close();
+  });
+
   it("end with eth_unsubscribe, once; of another connection they are unknown", async () => {
     const [listener, stranger] = [await Listener.open(node.wsUrl), await Listener.open(node.wsUrl)];
     const heads = await listener.subscribe("newHeads");
@@ -187,9 +205,15 @@ describe.each(["R", "G"] as const)("subscriptions, profile %s", (profile) => {
   });
 });
 
-describe("a consumer that does not read", () => {
+describe.each([
+  ["R", 0],
+  ["R", 1],
+  ["G", 0],
+  ["G", 1],
+] as const)("a consumer that does not read, profile %s, %i readers", (profile, readers) => {
   it("is dropped with a reason, while others are served", async () => {
-    const node = await startTestClient(["--ws.api=eth"]);
+    if (readers > 0) buildPackage();
+    const node = await startTestClient([`--profile=${profile}`, `--rpc.workers=${readers}`, "--ws.api=eth"]);
     try {
       const [slow, quick] = [await Listener.open(node.wsUrl), await Listener.open(node.wsUrl)];
       const heads = await quick.subscribe("newHeads");
