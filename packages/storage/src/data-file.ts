@@ -19,11 +19,16 @@ const VERSION = 2;
 /** LMDB does not write the last pages when they were freed in the transaction that took them. */
 const MAX_UNWRITTEN_BYTES = 1 << 20;
 
-interface Meta {
+/** What a meta page says. */
+export interface DataFileMeta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
+  /** its beginning */
+  readonly page: Buffer;
 }
+
+const hasKnownLayout = endianness() === "LE" && ["x64", "arm64"].includes(process.arch);
 
 /**
  * Checks that LMDB can open the file.
@@ -31,7 +36,7 @@ interface Meta {
  * @throws {CodedError} storage/corrupted
  */
 export function checkDataFile(folder: string, file: string, isWriter: boolean): void {
-  if (endianness() !== "LE" || !["x64", "arm64"].includes(process.arch)) return;
+  if (!hasKnownLayout) return;
   const descriptor = openSync(file, isWriter ? "r+" : "r");
   try {
     if (fstatSync(descriptor).size === 0) return; // as good as no file
@@ -50,7 +55,15 @@ export function checkDataFile(folder: string, file: string, isWriter: boolean): 
   }
 }
 
-function readMeta(descriptor: number, position: number): Meta | undefined {
+/** The meta page of the last commit; undefined where there is none, or its layout is not known. */
+export function readCurrentMeta(descriptor: number): DataFileMeta | undefined {
+  const first = hasKnownLayout ? readMeta(descriptor, 0) : undefined;
+  const second = first && readMeta(descriptor, first.pageSize);
+  if (first === undefined || second === undefined) return undefined;
+  return first.transaction > second.transaction ? first : second;
+}
+
+function readMeta(descriptor: number, position: number): DataFileMeta | undefined {
   const page = Buffer.alloc(META_SIZE);
   if (readSync(descriptor, page, 0, META_SIZE, position) < META_SIZE) return undefined;
   const pageSize = page.readUInt32LE(PAGE_SIZE_AT);
@@ -58,5 +71,5 @@ function readMeta(descriptor: number, position: number): Meta | undefined {
   const isMeta = page.readUInt32LE(MAGIC_AT) === MAGIC && (page.readUInt32LE(VERSION_AT) & 0xffff) === VERSION;
   if (!isMeta || !isPowerOfTwo || pageSize < 256 || pageSize > 65_536) return undefined;
   const lastPage = Number(page.readBigUInt64LE(LAST_PAGE_AT));
-  return { pageSize, lastPage, transaction: Number(page.readBigUInt64LE(TRANSACTION_AT)) };
+  return { pageSize, lastPage, transaction: Number(page.readBigUInt64LE(TRANSACTION_AT)), page };
 }

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { TableStats } from "./chain-store.ts";
 import { checkDataFile } from "./data-file.ts";
-import { storageError, toStorageError } from "./errors.ts";
+import { DATA_FILE, storageError, toStorageError } from "./errors.ts";
+import { findDamagedPage } from "./page-check.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
 
@@ -27,6 +28,10 @@ export interface EnvironmentStats {
   readonly tables: Readonly<Record<string, TableStats>>;
 }
 
+/** Some hundredths of a second: what leads to the rows. */
+const PAGES_AT_START = 4000;
+/** Some seconds: a damaged page may be what ended the last process. */
+const PAGES_AFTER_CRASH = 500_000;
 const MAX_TABLES = 48;
 const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
@@ -54,11 +59,14 @@ export class Environment {
     this.folder = folder;
     this.readOnly = options.readOnly;
     this.#sync = options.sync;
-    const file = join(folder, "data.mdb");
+    const file = join(folder, DATA_FILE);
     if (options.readOnly && !existsSync(file)) throw storageError("storage/no-database", { folder });
-    this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
     try {
-      if (existsSync(file)) checkDataFile(folder, file, !options.readOnly);
+      this.#lock = options.readOnly ? undefined : acquireWriterLock(folder);
+      if (existsSync(file)) {
+        checkDataFile(folder, file, !options.readOnly);
+        this.checkPages(this.#lock?.wasLeft === true ? PAGES_AFTER_CRASH : PAGES_AT_START);
+      }
       this.#root = open({
         path: folder,
         noSubdir: false,
@@ -79,6 +87,16 @@ export class Environment {
       this.#timer = setInterval(() => void this.#flush(), options.syncIntervalMs);
       this.#timer.unref();
     }
+  }
+
+  /**
+   * Looks for damaged pages in the file, the upper ones of all trees first.
+   *
+   * @throws {CodedError} storage/corrupted
+   */
+  checkPages(maxPages = Number.POSITIVE_INFINITY): void {
+    const reason = findDamagedPage(join(this.folder, DATA_FILE), maxPages);
+    if (reason !== undefined) throw storageError("storage/corrupted", { folder: this.folder, reason });
   }
 
   /** Opens a table, made if missing; read-only: undefined if missing. */

@@ -1,4 +1,5 @@
-import { statfsSync } from "node:fs";
+import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
 import { CodedError, isCodedError } from "@rnode/primitives";
 
 export type StorageErrorCode =
@@ -14,7 +15,7 @@ export type StorageErrorCode =
   | "storage/older-format"
   /** the file is no database, is damaged, or a row cannot be read: `folder` or `row`, `reason` */
   | "storage/corrupted"
-  /** the disk is full; nothing of the commit was written: `folder` */
+  /** the disk is full, or the file may not grow; nothing of the commit was written: `folder`, `reason` */
   | "storage/disk-full"
   /** any other error of the database or the file system: `folder`, `reason` */
   | "storage/io"
@@ -45,19 +46,48 @@ export function storageError(
   return new CodedError<StorageErrorCode>(code, data, options);
 }
 
-const ENOSPC = 28;
+export const DATA_FILE = "data.mdb";
+
 const LMDB_MAP_FULL = -30792;
-/** MDB_CORRUPTED, MDB_PANIC, MDB_VERSION_MISMATCH, MDB_INVALID, MDB_PAGE_NOTFOUND */
-const LMDB_DAMAGED = new Set([-30796, -30795, -30794, -30793, -30797]);
+/** MDB_CORRUPTED, MDB_VERSION_MISMATCH, MDB_INVALID, MDB_PAGE_NOTFOUND */
+const LMDB_DAMAGED = new Set([-30796, -30794, -30793, -30797]);
+
+const fullBecause = (why: string): string => `${why}; all commits before this one are there: make room and try again`;
+const NO_SPACE = fullBecause("no space left on the disk");
+const NO_QUOTA = fullBecause("the disk quota is used up");
+const NOT_LARGER = fullBecause("the system does not let the file grow (ulimit -f, or the largest file of this file system)");
+/** By number, as LMDB has them (Linux), and by name. */
+const FULL_REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [28, NO_SPACE],
+  ["ENOSPC", NO_SPACE],
+  [122, NO_QUOTA],
+  ["EDQUOT", NO_QUOTA],
+  [27, NOT_LARGER],
+  ["EFBIG", NOT_LARGER],
+  [LMDB_MAP_FULL, "no address space for a larger database"],
+]);
 
 const FULL_BELOW_BYTES = 8 << 20;
+const PROBE_BYTES = 4096;
 
-function isDiskFull(folder: string): boolean {
+/** Why the database cannot grow; undefined: it can. */
+function growthProblem(folder: string): string | undefined {
+  const probe = join(folder, `probe.${process.pid}`);
   try {
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < FULL_BELOW_BYTES;
-  } catch {
-    return false;
+    if (bavail * bsize < FULL_BELOW_BYTES) return NO_SPACE;
+    const { size } = statSync(join(folder, DATA_FILE));
+    const descriptor = openSync(probe, "w");
+    try {
+      writeSync(descriptor, new Uint8Array(PROBE_BYTES), 0, PROBE_BYTES, size);
+    } finally {
+      closeSync(descriptor);
+    }
+    return undefined;
+  } catch (error) {
+    return FULL_REASONS.get((error as NodeJS.ErrnoException).code);
+  } finally {
+    rmSync(probe, { force: true });
   }
 }
 
@@ -66,15 +96,28 @@ export function toStorageError(error: unknown, folder: string): Error {
   if (isCodedError(error)) return error;
   if (!(error instanceof Error)) return storageError("storage/io", { folder, reason: String(error) });
   const { code, message } = error as Error & { code?: unknown };
-  if (code === ENOSPC || code === "ENOSPC" || code === LMDB_MAP_FULL || /no space left|MDB_MAP_FULL/i.test(message)) {
-    return storageError("storage/disk-full", { folder }, { cause: error });
-  }
+  const full = FULL_REASONS.get(code) ?? (/no space left|MDB_MAP_FULL/i.test(message) ? NO_SPACE : undefined);
+  if (full !== undefined) return storageError("storage/disk-full", { folder, reason: full }, { cause: error });
   const isDamaged = typeof code === "number" && LMDB_DAMAGED.has(code);
-  if (isDamaged || /MDB_(CORRUPTED|PANIC|VERSION_MISMATCH|INVALID|PAGE_NOTFOUND)/.test(message)) {
+  if (isDamaged || /MDB_(CORRUPTED|VERSION_MISMATCH|INVALID|PAGE_NOTFOUND)/.test(message)) {
     return storageError("storage/corrupted", { folder, reason: message }, { cause: error });
   }
   if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) return error; // ours, a bug
   // LMDB reports a write cut short as EIO, and a commit after it as a transaction that must be undone.
-  if (isDiskFull(folder)) return storageError("storage/disk-full", { folder }, { cause: error });
+  const reason = growthProblem(folder);
+  if (reason !== undefined) return storageError("storage/disk-full", { folder, reason }, { cause: error });
   return storageError("storage/io", { folder, reason: message }, { cause: error });
 }
+
+const ADVICE: Partial<Record<StorageErrorCode, string>> = {
+  "storage/corrupted": "put a copy of the folder back, or remove it and import the chain anew",
+  "storage/io": "see to the disk and its file system, then start again",
+  "storage/locked": "stop that process first: a database has one writer",
+  "storage/foreign-database": "give another --datadir",
+  "storage/newer-format": "use the later version, or another --datadir",
+  "storage/older-format": "import the chain anew into another --datadir",
+};
+
+/** What an operator does about the error; undefined where it is not theirs. */
+export const storageAdvice = (error: unknown): string | undefined =>
+  isCodedError(error) ? (ADVICE as Readonly<Record<string, string>>)[error.code] : undefined;

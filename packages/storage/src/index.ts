@@ -1,5 +1,5 @@
 export * from "./chain-store.ts";
-export type { StorageErrorCode } from "./errors.ts";
+export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export type { GenesisRows } from "./genesis-writer.ts";
 export { type ChainStoreOptions, clearsStorage, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
 export type { NodeGroups } from "./node-groups.ts";

@@ -127,6 +127,11 @@ describe("what is not our database", () => {
     ],
     ["a file cut to its header", () => truncateSync(join(folder, "data.mdb"), 8192), "storage/corrupted"],
     ["a file cut short", () => truncateSync(join(folder, "data.mdb"), 40_960), "storage/corrupted"],
+    [
+      "a file with garbage in its middle",
+      () => writeFileSync(join(folder, "data.mdb"), readFileSync(join(folder, "data.mdb")).fill(0x5a, 8192, 65_536)),
+      "storage/corrupted",
+    ],
   ])("%s is refused", async (_name, damage, code) => {
     await writeChain(20);
     damage();

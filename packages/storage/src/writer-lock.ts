@@ -8,6 +8,8 @@ const LOCK_FILE = "writer.lock";
 const ownFolders = new Set<string>();
 
 export interface WriterLock {
+  /** whether the last writer ended without letting go of the folder: it was killed, or it crashed */
+  readonly wasLeft: boolean;
   release(): void;
 }
 
@@ -22,13 +24,16 @@ export function acquireWriterLock(folderPath: string): WriterLock {
   if (ownFolders.has(folder)) throw storageError("storage/locked", { folder, pid: process.pid });
   mkdirSync(folder, { recursive: true });
   const file = join(folder, LOCK_FILE);
+  let wasLeft = false;
   while (!tryCreate(file)) {
     const holder = readHolder(file);
     if (holder !== undefined && isAlive(holder)) throw storageError("storage/locked", { folder, pid: holder.pid });
+    wasLeft = true;
     takeAway(file);
   }
   ownFolders.add(folder);
   return {
+    wasLeft,
     release() {
       if (ownFolders.delete(folder)) takeAway(file);
     },
@@ -49,8 +54,14 @@ function tryCreate(file: string): boolean {
     if (isErrno(error, "EEXIST")) return false;
     throw error;
   }
-  writeSync(descriptor, `${process.pid} ${startTime(process.pid) ?? ""}\n`);
-  closeSync(descriptor);
+  try {
+    writeSync(descriptor, `${process.pid} ${startTime(process.pid) ?? ""}\n`);
+  } catch (error) {
+    takeAway(file); // a full disk
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
   return true;
 }
 

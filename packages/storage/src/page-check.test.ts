@@ -1,0 +1,92 @@
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isCodedError, keccak256 } from "@rnode/primitives";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openChainStore } from "./lmdb-chain-store.ts";
+import { findDamagedPage } from "./page-check.ts";
+import { RandomChain } from "./testing/random-chain.ts";
+
+const PAGE_BYTES = 4096;
+const META_PAGES = 2;
+/** Of what is written over a page, for each of `kinds`. */
+const damage: Readonly<Record<string, (page: number) => Uint8Array>> = {
+  zeros: () => new Uint8Array(PAGE_BYTES),
+  ones: () => new Uint8Array(PAGE_BYTES).fill(0xff),
+  noise: (page) => Buffer.concat(Array.from({ length: PAGE_BYTES / 32 }, (_, i) => keccak256(Uint8Array.of(page, page >> 8, i)))),
+};
+
+let folder: string;
+let pages: number;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "rnode-pages-"));
+  const store = openChainStore(join(folder, "good"), { sync: "interval" });
+  new RandomChain(store, 1).run(40);
+  // Long values, and a table of more than one page.
+  store.writeMeta("long", new Uint8Array(20_000).fill(1));
+  for (let i = 0; i < 100; i++) store.writeMeta(`value ${i}`, new Uint8Array(300).fill(i));
+  await store.close();
+  pages = statSync(join(folder, "good/data.mdb")).size / PAGE_BYTES;
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function damaged(page: number, kind: string, at = 0, size = PAGE_BYTES): string {
+  const copy = join(folder, "bad");
+  mkdirSync(copy, { recursive: true });
+  copyFileSync(join(folder, "good/data.mdb"), join(copy, "data.mdb"));
+  const descriptor = openSync(join(copy, "data.mdb"), "r+");
+  writeSync(descriptor, damage[kind]!(page), 0, size, page * PAGE_BYTES + at);
+  closeSync(descriptor);
+  return copy;
+}
+
+/** Reads everything; what is wrong must be an error with a code. */
+async function outcome(path: string): Promise<string> {
+  try {
+    const store = openChainStore(path);
+    try {
+      return store.verifyState().problems.length === 0 ? "right" : "wrong";
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (isCodedError(error)) return `${error.code} ${String(error.data.folder ?? "")}`;
+    throw error;
+  }
+}
+
+describe("a damaged page", () => {
+  it.each(Object.keys(damage))(
+    "wherever it is: an error that names the folder, or a page that nobody needs (%s)",
+    async (kind) => {
+      const outcomes = new Map<string, number>();
+      for (let page = META_PAGES; page < pages; page++) {
+        const found = await outcome(damaged(page, kind));
+        outcomes.set(found, (outcomes.get(found) ?? 0) + 1);
+      }
+      const { right = 0, ...others } = Object.fromEntries(outcomes);
+      // Bytes inside a long value are not structure.
+      expect(Object.keys(others)).toEqual([`storage/corrupted ${join(folder, "bad")}`]);
+      expect(Object.values(others)[0]).toBeGreaterThan(right);
+    },
+    60_000,
+  );
+
+  it("in part is found where the parts of a page do not fit together", async () => {
+    for (let page = META_PAGES; page < pages; page++) {
+      for (const at of [0, 18, 20, 22, 24, 30]) await outcome(damaged(page, "noise", at, 4)); // no signal, no loop, no other error
+    }
+  }, 60_000);
+
+  it("is looked for from the roots on, as far as is asked", () => {
+    const file = join(folder, "good/data.mdb");
+    expect(findDamagedPage(file, Number.POSITIVE_INFINITY)).toBeUndefined();
+    const bytes = readFileSync(file);
+    const { length } = Array.from({ length: pages }).filter((_, page) => {
+      const path = join(damaged(page, "zeros"), "data.mdb");
+      return page >= META_PAGES && findDamagedPage(path, 2) === undefined && findDamagedPage(path, pages) !== undefined;
+    });
+    expect(length).toBeGreaterThan(0);
+    expect(bytes.equals(readFileSync(file))).toBe(true);
+  });
+});
