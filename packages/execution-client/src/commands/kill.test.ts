@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { createRpcClient } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -87,6 +87,15 @@ async function checkedChain(datadir: string): Promise<StoredChain | undefined> {
   }
 }
 
+async function accountRows(datadir: string): Promise<number> {
+  const store = openChainStore(databasePath(datadir));
+  try {
+    return store.storageStats().tables.accounts!.entries;
+  } finally {
+    await store.close();
+  }
+}
+
 describe("kill -9", () => {
   it(
     `under import, ${Math.floor(KILLS / 2)} times`,
@@ -136,6 +145,39 @@ describe("kill -9", () => {
       if (heads.length > 0) await runToEnd(datadir);
       report(`import: ${kills} kills, ${moved} of them after new blocks were written, ${wholeImports} chains to their end`);
       expect(moved).toBeGreaterThan(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    `under init of a large genesis, ${Math.ceil(KILLS / 3)} times`,
+    async () => {
+      const alloc = Object.fromEntries(
+        Array.from({ length: 60_000 }, (_, i) => [
+          bytesToHex(keccak256(Uint8Array.of(i >> 8, i)).subarray(12)),
+          { balance: `0x${(i + 1).toString(16)}` },
+        ]),
+      );
+      const largePath = join(folder, "large.json");
+      writeFileSync(largePath, JSON.stringify({ ...WRITER_GENESIS, alloc }));
+      const start = (datadir: string) => new KillableClient(PROGRAM, ["init", `--chain=${largePath}`, `--datadir=${datadir}`]);
+      const startMs = performance.now();
+      const whole = start(join(folder, "init-whole"));
+      expect(await whole.killAfter(TIMEOUT_MS)).toBe(false);
+      const wholeMs = performance.now() - startMs;
+      const datadir = join(folder, "init");
+      let begun = 0;
+      for (let kills = 0; kills < Math.ceil(KILLS / 3); kills++) {
+        // Reading the file and the roots come first.
+        await start(datadir).killAfter(wholeMs * (0.4 + 0.6 * random()));
+        if ((await checkedChain(datadir)) !== undefined) rmSync(datadir, { recursive: true });
+        else if ((await accountRows(datadir)) > 0) begun++;
+      }
+      const last = start(datadir);
+      expect(await last.killAfter(TIMEOUT_MS)).toBe(false);
+      expect(last.stdout).toBe(whole.stdout);
+      expect((await checkedChain(datadir))!.chain).toHaveLength(1);
+      report(`init: ${Math.ceil(KILLS / 3)} kills, ${begun} of them with a part of the genesis written`);
     },
     TIMEOUT_MS,
   );

@@ -3,6 +3,18 @@ import { once } from "node:events";
 
 const LISTENS = /Engine API listens.* port=(\d+)/;
 
+/** Blocks of `ulimit -f` in a POSIX shell. */
+const ULIMIT_BYTES = 512;
+
+/** Needs no rights, and no file system of its own: a write beyond the limit fails, in part too. */
+export const limitedCommand = (command: readonly string[], maxFileBytes: number): string[] => [
+  "sh",
+  "-c",
+  `ulimit -f ${Math.floor(maxFileBytes / ULIMIT_BYTES)}; exec "$@"`,
+  "sh",
+  ...command,
+];
+
 /** A `rengine` in a process of its own, to be killed. */
 export class KillableClient {
   readonly #child: ChildProcess;
@@ -10,9 +22,14 @@ export class KillableClient {
   #stdout = "";
   #stderr = "";
 
-  /** @param program the built bin/rengine.js */
-  constructor(program: string, args: readonly string[]) {
-    this.#child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  /**
+   * @param program the built bin/rengine.js
+   * @param maxFileBytes no file may grow beyond it, as on a disk that is full
+   */
+  constructor(program: string, args: readonly string[], maxFileBytes?: number) {
+    const command = [process.execPath, program, ...args];
+    const [file = "", ...rest] = maxFileBytes === undefined ? command : limitedCommand(command, maxFileBytes);
+    this.#child = spawn(file, rest, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child.stdout!.on("data", (data: Buffer) => {
       this.#stdout += data.toString();
     });
