@@ -173,14 +173,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-const PLAIN_TEXT = /^\w*$/;
-const MAX_PLAIN_RESULT = 256;
-
 /** A result as JSON. @throws {TypeError} it is none */
 function resultText(result: unknown): string {
   if (result === undefined) return "null";
-  // PERF: most results are hex, which has nothing to escape.
-  if (typeof result === "string" && result.length <= MAX_PLAIN_RESULT && PLAIN_TEXT.test(result)) return `"${result}"`;
   return result instanceof JsonText ? result.text : JSON.stringify(result);
 }
 

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
 import { silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -7,6 +8,16 @@ import { method, optionalParam, param } from "./method-table.ts";
 import { createPlainHttp, type PlainHttpOptions } from "./plain-http.ts";
 import { createRpcServer, type RpcServerOptions } from "./rpc-server.ts";
 import { anyJson, countShape } from "./shape.ts";
+
+const PLAIN_OPTIONS: PlainHttpOptions = {
+  answer: (text) => text,
+  isAllowedHost: () => true,
+  maxBodyBytes: 1000,
+  handOver: (socket) => socket.destroy(),
+  headTimeoutMs: 60_000,
+  requestTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 60_000,
+};
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -191,7 +202,7 @@ describe("plain HTTP", () => {
     const client = new Client(await startServer({ limits: { requestTimeoutMs: 300 } }));
     client.socket.write(Buffer.concat([request(body(1)), Buffer.from(`${HEAD}transfer-encoding: chunked\r\n\r\n5\r\nabc`)]));
     expect(await client.result()).toBe(1);
-    expect((await client.answer())!.status).toBe(400);
+    expect((await client.answer())!.status).toBe(408);
     expect(await client.answer()).toBeUndefined();
   });
 
@@ -291,16 +302,7 @@ describe("plain HTTP", () => {
 
 describe("time limits of plain HTTP", () => {
   async function startPlain(options: Partial<PlainHttpOptions>): Promise<number> {
-    const plain = createPlainHttp({
-      answer: (text) => text,
-      isAllowedHost: () => true,
-      maxBodyBytes: 1000,
-      handOver: (socket) => socket.destroy(),
-      headTimeoutMs: 60_000,
-      requestTimeoutMs: 60_000,
-      keepAliveTimeoutMs: 60_000,
-      ...options,
-    });
+    const plain = createPlainHttp({ ...PLAIN_OPTIONS, ...options });
     const server = createServer({ allowHalfOpen: true }, (socket) => plain.serve(socket));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     closers.push(() => {
@@ -312,9 +314,9 @@ describe("time limits of plain HTTP", () => {
   const whole = request("{}");
 
   it.each<[string, Partial<PlainHttpOptions>, Buffer, number | undefined]>([
-    ["a connection that says nothing", { headTimeoutMs: 500 }, Buffer.alloc(0), 400],
-    ["a head that does not end", { headTimeoutMs: 500 }, whole.subarray(0, 20), 400],
-    ["a body that does not end", { requestTimeoutMs: 500 }, request(" ".repeat(100)).subarray(0, -90), 400],
+    ["a connection that says nothing", { headTimeoutMs: 500 }, Buffer.alloc(0), 408],
+    ["a head that does not end", { headTimeoutMs: 500 }, whole.subarray(0, 20), 408],
+    ["a body that does not end", { requestTimeoutMs: 500 }, request(" ".repeat(100)).subarray(0, -90), 408],
     ["a connection that is not used any more", { keepAliveTimeoutMs: 500 }, whole, undefined],
   ])("end %s", async (_, options, bytes, status) => {
     const client = new Client(await startPlain(options));
@@ -322,7 +324,7 @@ describe("time limits of plain HTTP", () => {
     client.socket.write(bytes);
     if (status === undefined) expect((await client.answer())!.text).toBe("{}");
     // What drips in does not start the time anew.
-    const drip = setInterval(() => status === 400 && bytes.length > 0 && client.socket.write("x"), 100);
+    const drip = setInterval(() => status === 408 && bytes.length > 0 && client.socket.write("x"), 100);
     expect((await client.answer())?.status).toBe(status);
     clearInterval(drip);
     expect(performance.now() - startMs).toBeLessThan(3500);
@@ -336,5 +338,33 @@ describe("time limits of plain HTTP", () => {
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     expect(client.hasEnded).toBe(false);
+  });
+});
+
+describe("requests of one turn", () => {
+  it("are all read before the first is answered, in one run", async () => {
+    const happened: string[] = [];
+    const plain = createPlainHttp({
+      ...PLAIN_OPTIONS,
+      answer: (text) => {
+        happened.push(`answer ${text}`);
+        queueMicrotask(() => happened.push("run ended"));
+        return text;
+      },
+    });
+    closers.push(() => plain.closeAll());
+    const sockets = ["1", "2", "3"].map((text) => {
+      const socket = new PassThrough() as unknown as Socket;
+      plain.serve(socket);
+      return { socket, text };
+    });
+    // What the event loop does when several sockets have been sent to: a run for each.
+    for (const { socket, text } of sockets) {
+      socket.emit("data", request(text));
+      happened.push("read");
+      await Promise.resolve();
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(happened.slice(0, 6)).toEqual(["read", "read", "read", "answer 1", "answer 2", "answer 3"]);
   });
 });

@@ -24,12 +24,17 @@ export interface PlainHttp {
 }
 
 /** What is wrong with a request is said by a full HTTP server; only those that never arrive whole end here. */
-const BAD_REQUEST = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
+const REFUSALS = {
+  /** the client says no more */
+  cutOff: "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n",
+  tooSlow: "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n",
+} as const;
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 8 * 1024;
 /** of the next requests, while one is being answered */
 const MAX_WAITING_BYTES = 64 * 1024;
 const TICK_MS = 1000;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * JSON-RPC over HTTP/1.1 without node:http, for requests that need no more than an answer.
@@ -56,6 +61,19 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     ticker = undefined;
   }
 
+  /** connections with a request that is read and not yet answered */
+  let due: PlainConnection[] = [];
+
+  /**
+   * Answers what one turn of the event loop has brought, in one synchronous run, once all of it has been read: what it takes to see the
+   * present state of things is needed once for all of these requests.
+   */
+  function answerDue(): void {
+    const now = due;
+    due = [];
+    for (const connection of now) connection.answer();
+  }
+
   class PlainConnection {
     readonly #socket: Socket;
     readonly #remoteAddress: string;
@@ -65,6 +83,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** there is nothing to read before so many bytes are there */
     #needed = 0;
     #state: "new" | "idle" | "head" | "body" | "answering" = "new";
+    /** the request that is due */
+    #text = "";
     /** the client sends no more */
     #hasEnded = false;
     /** an answer waits for the client to read */
@@ -93,7 +113,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       const limitMs = isIdle ? keepAliveTimeoutMs : this.#state === "body" ? requestTimeoutMs : headTimeoutMs;
       if (++this.#ticks * TICK_MS <= limitMs) return;
       if (isIdle) this.#socket.destroy();
-      else this.#refuse();
+      else this.#refuse("tooSlow");
     }
 
     /** @param isForced also when an answer is due */
@@ -113,46 +133,43 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       } else if (this.#size >= this.#needed) this.#read(Buffer.concat(this.#parts, this.#size));
     };
 
-    /** Answers the requests that are there, one after the other. */
+    /** Reads the next request. */
     #read(bytes: Buffer): void {
-      let at = 0;
-      let isReading = true;
-      while (isReading && at < bytes.length) {
-        // PERF: a whole small request in one go; what is more than the head is cheaper to decode than to look for.
-        const window = bytes.toString("latin1", at, at + MAX_HEAD_BYTES);
-        const headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
-        const isWhole = headBytes >= HEAD_END.length;
-        if (!isWhole && window.length < MAX_HEAD_BYTES) {
-          this.#wait("head", bytes, at, 0);
-          return;
-        }
-        const head = isWhole ? this.#headOf(window.slice(0, headBytes)) : undefined;
-        if (head === undefined) {
-          this.#handOver(bytes.subarray(at));
-          return;
-        }
-        const end = at + headBytes + head.bodyBytes;
-        if (end > bytes.length) {
-          this.#wait("body", bytes, at, end - at);
-          return;
-        }
-        isReading = this.#answer(bytes.toString("utf8", at + headBytes, end));
-        at = end;
+      // PERF: a whole small request in one go; what is more than the head is cheaper to decode than to look for.
+      const window = bytes.toString("latin1", 0, MAX_HEAD_BYTES);
+      const headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
+      const isWhole = headBytes >= HEAD_END.length;
+      if (!isWhole && window.length < MAX_HEAD_BYTES) {
+        this.#wait("head", bytes, 0);
+        return;
       }
-      if (isReading) this.#wait("idle", bytes, at, 0);
-      else this.#keep(bytes, at);
-    }
-
-    /** @returns whether the next request may be read at once */
-    #answer(text: string): boolean {
+      const head = isWhole ? this.#headOf(window.slice(0, headBytes)) : undefined;
+      if (head === undefined) {
+        this.#handOver(bytes);
+        return;
+      }
+      const end = headBytes + head.bodyBytes;
+      if (end > bytes.length) {
+        this.#wait("body", bytes, end);
+        return;
+      }
       this.#ticks = 0;
       this.#state = "answering";
-      const answered = answer(text, this.#remoteAddress);
-      if (!(answered instanceof Promise)) return this.#send(answered);
-      void answered.then((later) => {
-        if (!this.#socket.destroyed && this.#send(later)) this.#readOn();
-      });
-      return false;
+      this.#text = bytes.toString("utf8", headBytes, end);
+      this.#keep(bytes, end);
+      if (due.push(this) === 1) setImmediate(answerDue);
+    }
+
+    /** Answers the request that is due. */
+    answer(): void {
+      if (this.#socket.destroyed) return;
+      const answered = answer(this.#text, this.#remoteAddress);
+      this.#text = "";
+      if (answered instanceof Promise) {
+        void answered.then((later) => {
+          if (!this.#socket.destroyed && this.#send(later)) this.#readOn();
+        });
+      } else if (this.#send(answered)) this.#readOn();
     }
 
     #headOf(text: string): PlainHead | undefined {
@@ -171,20 +188,21 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       if (at < bytes.length) this.#parts.push(bytes.subarray(at));
     }
 
-    #wait(state: "idle" | "head" | "body", bytes: Buffer, at: number, needed: number): void {
+    #wait(state: "idle" | "head" | "body", bytes: Buffer, needed: number): void {
       // From a request's first byte on, its time runs.
       if (this.#state !== "head" && this.#state !== "body") this.#ticks = 0;
       this.#state = state;
-      this.#keep(bytes, at);
+      this.#keep(bytes, 0);
       this.#needed = needed;
       if (!this.#hasEnded) return;
       if (state === "idle") this.#socket.end();
-      else this.#refuse();
+      else this.#refuse("cutOff");
     }
 
     #readOn(): void {
       if (this.#socket.isPaused()) this.#socket.resume();
-      this.#read(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size));
+      if (this.#size === 0) this.#wait("idle", NOTHING, 0);
+      else this.#read(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size));
     }
 
     readonly #onDrain = (): void => {
@@ -207,14 +225,14 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return !isFull;
     }
 
-    #refuse(): void {
-      if (this.#socket.writable) this.#socket.write(BAD_REQUEST);
+    #refuse(why: keyof typeof REFUSALS): void {
+      if (this.#socket.writable) this.#socket.write(REFUSALS[why]);
       this.#socket.destroySoon();
     }
 
     #handOver(unread: Buffer): void {
       if (this.#socket.readableEnded) {
-        this.#refuse(); // nothing can be put back
+        this.#refuse("cutOff"); // nothing can be put back
         return;
       }
       this.#forget();
@@ -226,7 +244,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     readonly #onEnd = (): void => {
       this.#hasEnded = true;
-      if (this.#state === "head" || this.#state === "body") this.#refuse();
+      if (this.#state === "head" || this.#state === "body") this.#refuse("cutOff");
       else if (this.#state !== "answering") this.#socket.end(); // else it may wait for its answer
     };
 

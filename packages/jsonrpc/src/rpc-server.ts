@@ -117,8 +117,9 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
     server.maxConnections = limits.maxConnections;
     server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
-    server.on("clientError", (_, socket) => {
-      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
+      const status = code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request";
+      if (socket.writable) socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\n\r\n`);
       else socket.destroy();
     });
     servers.push(server);

@@ -4,6 +4,9 @@ import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
 import type { TransactionConditional } from "../pool/conditional.ts";
 
+/** A reader's socket to the writer; its listening sockets follow. */
+export const WRITER_FD = 3;
+
 /** What a reader needs to know once. */
 export interface ReaderStart {
   /** 0 … count − 1; another process that takes its place has the same */
@@ -21,7 +24,7 @@ export interface ReaderStart {
   readonly version: string;
 }
 
-/** A JSON-RPC request with the id 0, and its answer. */
+/** A JSON-RPC request with the id 0, and its answer; the message's own id is of 32 bits. */
 interface Call {
   readonly kind: "call";
   readonly id: number;
@@ -32,7 +35,7 @@ interface Answer {
   readonly id: number;
   readonly text: string;
 }
-/** A transaction for the pool; its signature has been checked. Answered as a call is. */
+/** A transaction for the pool; its signature has been checked. Answered by `accepted`, or as a call is: with an error. */
 export interface Submit {
   readonly kind: "submit";
   readonly id: number;
@@ -40,6 +43,12 @@ export interface Submit {
   /** undefined: of a blob transaction, which the writer checks */
   readonly sender: Uint8Array | undefined;
   readonly conditional: TransactionConditional | undefined;
+}
+/** @param hash of the transaction that the pool has */
+interface Accepted {
+  readonly kind: "accepted";
+  readonly id: number;
+  readonly hash: Uint8Array;
 }
 interface MetricsAnswer {
   readonly kind: "metrics";
@@ -53,6 +62,7 @@ export type MessageToReader =
   /** another reader's, about a filter of this one */
   | Call
   | Answer
+  | Accepted
   /** @param elsewhere connections that other readers have, by listener */
   | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
   | { readonly kind: "metrics" | "close" };

@@ -1,19 +1,19 @@
+import { type ConnectOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { Worker } from "node:worker_threads";
 import { errorText } from "@rnode/observe";
 import { VERSION } from "../version.ts";
-import { type MessageToReader, type MessageToWriter, Outbox } from "./messages.ts";
+import { encodeFrames, FrameReader } from "./frames.ts";
+import { type MessageToReader, type MessageToWriter, Outbox, WRITER_FD } from "./messages.ts";
 import { type Reader, startReader } from "./reader.ts";
 
 /** A graceful end that takes longer is cut off. */
 const CLOSE_LIMIT_MS = 3000;
+const READ_BYTES = 256 * 1024;
 
 // A terminal's Ctrl-C and a supervisor's SIGTERM reach the whole group: the writer says when it is time.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => {});
 
-const outbox = new Outbox<MessageToWriter>((batch) => {
-  if (process.connected) process.send?.(batch, undefined, undefined, () => {}); // an error: the writer is gone, "disconnect" follows
-});
 /** Messages that come while the reader starts. */
 const early: MessageToReader[] = [];
 let reader: Reader | undefined;
@@ -44,12 +44,29 @@ async function begin(message: Extract<MessageToReader, { kind: "start" }>): Prom
   outbox.push({ kind: "ready" });
 }
 
-process.on("message", (batch: readonly MessageToReader[]) => {
-  for (const message of batch) {
-    if (message.kind === "start") void begin(message);
-    else if (message.kind === "close") void end();
-    else if (reader === undefined) early.push(message);
-    else reader.receive(message);
-  }
+const frames = new FrameReader<MessageToReader>((message) => {
+  if (message.kind === "start") void begin(message);
+  else if (message.kind === "close") void end();
+  else if (reader === undefined) early.push(message);
+  else reader.receive(message);
 });
-process.on("disconnect", () => process.exit(0));
+// PERF: read into one buffer again and again; a stream takes a new one of 64 KiB for every read.
+const received = Buffer.allocUnsafe(READ_BYTES);
+const writer = new Socket({
+  fd: WRITER_FD,
+  readable: true,
+  writable: true,
+  onread: {
+    buffer: received,
+    callback: (size) => {
+      frames.read(received.subarray(0, size));
+      return true;
+    },
+  },
+} satisfies SocketConstructorOpts & Pick<ConnectOpts, "onread"> as SocketConstructorOpts);
+const outbox = new Outbox<MessageToWriter>((batch) => {
+  if (writer.writable) writer.write(encodeFrames(batch));
+});
+writer.on("error", () => {}); // the writer is gone: "close" follows
+writer.on("close", () => process.exit(0));
+writer.resume();

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { HeadNotice } from "@rnode/chain";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
@@ -7,7 +8,8 @@ import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
 import type { PooledTransaction } from "@rnode/txpool";
 import { CommandError } from "../commands/command-error.ts";
 import { VERSION } from "../version.ts";
-import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, type Submit } from "./messages.ts";
+import { encodeFrames, FrameReader } from "./frames.ts";
+import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, type Submit, WRITER_FD } from "./messages.ts";
 import { errorAnswer } from "./routing.ts";
 
 export interface ReaderPoolOptions {
@@ -25,8 +27,8 @@ export interface ReaderPoolOptions {
 export interface ReaderPoolDependencies {
   /** A JSON-RPC request of a reader that belongs to the writer. Never fails. */
   readonly answer: (text: string) => Promise<string>;
-  /** A transaction whose signature a reader has checked. @returns an answer, likewise */
-  readonly submit: (transaction: Submit) => Promise<string>;
+  /** A transaction whose signature a reader has checked. Never fails. @returns its hash, or an error as `answer` gives it */
+  readonly submit: (transaction: Submit) => Promise<Uint8Array | string>;
   readonly pending: { onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void };
   /** a filter was in a reader that is gone */
   readonly filterNotFound: RpcErrorBody;
@@ -37,7 +39,7 @@ export interface ReaderPoolDependencies {
 }
 
 /** stdio of a reader: nothing, output, errors, messages, then its listening sockets */
-const FIRST_SOCKET_FD = 4;
+const FIRST_SOCKET_FD = WRITER_FD + 1;
 const PING_INTERVAL_MS = 1000;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
@@ -144,15 +146,16 @@ export class ReaderPool {
     const { start, count, httpFd, wsFd, maxHeapMib } = this.#options;
     const fds = [...new Set([httpFd, wsFd].filter((fd) => fd !== undefined))];
     const child = spawn(process.execPath, [`--max-old-space-size=${maxHeapMib}`, readerProgram()], {
-      stdio: ["ignore", "inherit", "inherit", "ipc", ...fds],
-      serialization: "advanced", // bytes and bigints arrive as such
+      stdio: ["ignore", "inherit", "inherit", "pipe", ...fds],
       env: process.env,
     });
     place.child = child;
     place.startedAtMs = performance.now();
     place.silentPings = 0;
+    const socket = child.stdio[WRITER_FD] as Socket | undefined; // undefined: it could not be started
+    socket?.on("error", () => {}); // its end follows
     const outbox = new Outbox<MessageToReader>((batch) => {
-      if (child.connected) child.send(batch as MessageToReader[], undefined, undefined, () => {}); // an error: its end follows
+      if (socket?.writable === true) socket.write(encodeFrames(batch));
     });
     place.outbox = outbox;
     const inChild = (fd: number | undefined): number | undefined =>
@@ -170,12 +173,11 @@ export class ReaderPool {
       },
     });
     let failure: string | undefined;
-    child.on("message", (batch) => {
-      for (const message of batch as readonly MessageToWriter[]) {
-        if (message.kind === "failed") failure = message.reason;
-        else if (place.child === child) this.#receive(place, message);
-      }
+    const frames = new FrameReader<MessageToWriter>((message) => {
+      if (message.kind === "failed") failure = message.reason;
+      else if (place.child === child) this.#receive(place, message);
     });
+    socket?.on("data", (bytes: Buffer) => frames.read(bytes));
     child.once("error", (error) => {
       failure = error.message;
       if (child.pid === undefined) this.#onEnd(place, child, failure);
@@ -245,7 +247,10 @@ export class ReaderPool {
       }
       case "submit": {
         const { outbox } = place;
-        void this.#dependencies.submit(message).then((text) => outbox?.push({ kind: "answer", id: message.id, text }));
+        const { id } = message;
+        void this.#dependencies.submit(message).then((given) => {
+          outbox?.push(typeof given === "string" ? { kind: "answer", id, text: given } : { kind: "accepted", id, hash: given });
+        });
         return;
       }
       case "call":
@@ -265,7 +270,7 @@ export class ReaderPool {
       outbox?.push({ kind: "answer", id, text: errorAnswer(this.#dependencies.filterNotFound) });
       return;
     }
-    const relay = this.#nextRelay++;
+    const relay = this.#nextRelay++ >>> 0;
     owner.relays.set(relay, { from: place.number, id });
     owner.outbox.push({ kind: "call", id: relay, text });
   }

@@ -8,6 +8,7 @@ import type { RpcServices } from "../methods/services.ts";
 import { feeCapWeiOf } from "../pool/submission.ts";
 import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
+import { oncePerRun } from "./once-per-run.ts";
 import { routeMethods } from "./routing.ts";
 import { WriterLink } from "./writer-link.ts";
 
@@ -40,7 +41,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   chainView.onHeadChange((change) => filters.onHeadChange(change));
   filters.followPending(link);
 
-  const refresh = oncePerTurn(() => store.refresh());
+  const refresh = oncePerRun(() => store.refresh());
   const routing = { reader, count, elsewhere: link, refresh, filterNotFound: errors.filterNotFound };
   const server = createPublicServer(options, {
     services,
@@ -80,6 +81,9 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
         case "answer":
           link.onAnswer(message.id, message.text);
           return;
+        case "accepted":
+          link.onAnswer(message.id, message.hash);
+          return;
         case "ping":
           server.limitConnections(message.elsewhere.map((count) => maxConnections - count));
           void server.connections().then((connections) => outbox.push({ kind: "pong", connections }));
@@ -95,23 +99,6 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
       await server.close();
       await store.close();
     },
-  };
-}
-
-/**
- * PERF: what one turn of the event loop brings was there when it began: one look at what has been committed until then serves all of
- * its requests.
- */
-function oncePerTurn(action: () => void): () => void {
-  let isDone = false;
-  const onTurnEnd = (): void => {
-    isDone = false;
-  };
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    setImmediate(onTurnEnd);
-    action();
   };
 }
 

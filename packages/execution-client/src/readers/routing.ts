@@ -121,5 +121,4 @@ export function resultOf(answer: string): JsonText {
   throw error === undefined ? new RpcError(INTERNAL_ERROR, "no answer") : new RpcError(error.code, error.message, error.data);
 }
 
-export const resultAnswer = (result: unknown): string => `${RESULT_START}${JSON.stringify(result)}}`;
 export const errorAnswer = (error: RpcErrorBody): string => JSON.stringify({ jsonrpc: "2.0", id: 0, error });

@@ -2,7 +2,6 @@ import { availableParallelism } from "node:os";
 import { type Chain, headNoticeOf } from "@rnode/chain";
 import { createDispatcher, DEFAULT_RPC_LIMITS, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { bytesToHex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
 import { methodsOf, NAMESPACES } from "../methods/namespaces.ts";
 import type { RpcServices } from "../methods/services.ts";
@@ -11,7 +10,7 @@ import { rpcLimits } from "../rpc/public-server.ts";
 import type { PendingFeed } from "../rpc/subscriptions.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
-import { errorAnswer, resultAnswer } from "./routing.ts";
+import { errorAnswer } from "./routing.ts";
 
 export interface ReadersDependencies {
   readonly services: RpcServices;
@@ -84,7 +83,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
       answer: async (text) => (await dispatcher.handle(text, methods, { transport: "http", remoteAddress: "" })) ?? "",
       submit: async ({ raw, conditional, sender }) => {
         try {
-          return resultAnswer(bytesToHex(await services.pool.submit(raw, conditional, sender)));
+          return await services.pool.submit(raw, conditional, sender);
         } catch (error) {
           if (error instanceof RpcError) return errorAnswer(error.toBody());
           log.error("transaction of a reader not taken", { err: error });

@@ -1,5 +1,5 @@
 import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { PoolAccess } from "../methods/services.ts";
 import type { TransactionConditional } from "../pool/conditional.ts";
@@ -19,7 +19,7 @@ export class WriterLink implements Elsewhere, PendingFeed {
   readonly #outbox: Outbox<MessageToWriter>;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;
-  readonly #waiting = new Map<number, (text: string) => void>();
+  readonly #waiting = new Map<number, (answer: string | Uint8Array) => void>();
   readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
   #nextId = 0;
 
@@ -30,12 +30,13 @@ export class WriterLink implements Elsewhere, PendingFeed {
     this.#feeCapWei = feeCapWei;
   }
 
-  ask(text: string, reader?: number): Promise<string> {
-    return this.#request((id) => ({ kind: "call", id, text, reader }));
+  async ask(text: string, reader?: number): Promise<string> {
+    return (await this.#request((id) => ({ kind: "call", id, text, reader }))) as string;
   }
 
-  onAnswer(id: number, text: string): void {
-    this.#waiting.get(id)?.(text);
+  /** @param answer to a call, or the hash of a transaction that the pool has taken */
+  onAnswer(id: number, answer: string | Uint8Array): void {
+    this.#waiting.get(id)?.(answer);
     this.#waiting.delete(id);
   }
 
@@ -75,16 +76,17 @@ export class WriterLink implements Elsewhere, PendingFeed {
     // What is wrong with it the writer need not know. It alone takes blobs, if its chain has any.
     const sender = raw[0] === 0x03 ? undefined : readSubmission(raw, this.#profile, this.#feeCapWei).sender;
     const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
-    return hexToBytes(JSON.parse(resultOf(answer).text) as string);
+    if (typeof answer === "string") resultOf(answer); // an error
+    return answer as Uint8Array;
   }
 
   /** @throws {RpcError} too many wait already */
-  #request(message: (id: number) => MessageToWriter): Promise<string> {
+  #request(message: (id: number) => MessageToWriter): Promise<string | Uint8Array> {
     if (this.#waiting.size >= MAX_WAITING) {
       return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));
     }
     return new Promise((resolve) => {
-      const id = this.#nextId++;
+      const id = this.#nextId++ >>> 0;
       this.#waiting.set(id, resolve);
       this.#outbox.push(message(id));
     });
