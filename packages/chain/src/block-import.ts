@@ -36,6 +36,9 @@ export interface ImportRefusal {
   readonly validationError: string | undefined;
 }
 
+/** A block that is executed as if it came alone. */
+type SingleBlock<T> = Pick<PreparedBlock<T>, "item" | "block" | "hash">;
+
 const BLOCKS_AHEAD = 12;
 
 /**
@@ -78,7 +81,7 @@ class Importer<T extends { readonly block: Block }> {
   readonly #options: BlockImportOptions<T>;
   #groups: GroupImport<T> | undefined;
   /** executed one by one, not stored yet */
-  #single: PreparedBlock<T>[] = [];
+  #single: SingleBlock<T>[] = [];
 
   constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<T>) {
     this.#dependencies = dependencies;
@@ -116,7 +119,7 @@ class Importer<T extends { readonly block: Block }> {
   }
 
   /** A group with a wrong root somewhere is imported block by block, which names the block and keeps those before it. */
-  async #addAgain(blocks: readonly PreparedBlock<T>[]): Promise<ImportRefusal | undefined> {
+  async #addAgain(blocks: readonly SingleBlock<T>[]): Promise<ImportRefusal | undefined> {
     await this.#groups?.close();
     this.#groups = undefined;
     for (const block of blocks) {
@@ -126,7 +129,7 @@ class Importer<T extends { readonly block: Block }> {
     return undefined;
   }
 
-  #addSingle(next: PreparedBlock<T>): ImportRefusal | undefined {
+  #addSingle(next: SingleBlock<T>): ImportRefusal | undefined {
     const { block, hash } = next;
     const { status, validationError } = this.#dependencies.chain.newPayload(block, hash);
     if (status !== "VALID") {

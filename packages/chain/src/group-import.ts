@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
-import { type BlockContent, type ChainDatabase, clearsStorage } from "@rnode/storage";
+import { BlockGroup, type ChainDatabase, clearsStorage } from "@rnode/storage";
 import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "./block-execution.ts";
 import type { BlockFault } from "./faults.ts";
 import type { GroupRoots } from "./group-roots.ts";
@@ -20,19 +20,19 @@ export interface PreparedBlock<T> {
 }
 
 /** A block that was executed; its state root is on the way. */
-interface RunBlock<T> extends PreparedBlock<T> {
+interface RunBlock<T> extends Pick<PreparedBlock<T>, "item" | "block" | "hash"> {
   readonly rules: BlockRules;
-  readonly content: Omit<BlockContent, "storageRoots">;
 }
 
 interface SealedGroup<T> {
   readonly blocks: readonly RunBlock<T>[];
+  readonly content: BlockGroup;
   readonly roots: Promise<GroupRoots>;
 }
 
 /** Something in the group has another state root than its header says. */
 export interface WrongGroup<T> {
-  readonly blocks: readonly PreparedBlock<T>[];
+  readonly blocks: readonly RunBlock<T>[];
 }
 
 /** PERF: memory; of the changed accounts and slots of a group. */
@@ -56,6 +56,9 @@ export class GroupImport<T> {
   readonly #pending = new Map<Hex, Block>();
   #tip: { readonly hash: Uint8Array; readonly header: Block["header"] };
   #group: RunBlock<T>[] = [];
+  #content: BlockGroup;
+  /** PERF: what groups are made in is used again */
+  readonly #unused: BlockGroup[] = [];
   #groupChanges = 0;
   #groupStartMs = performance.now();
   readonly #sealed: SealedGroup<T>[] = [];
@@ -74,7 +77,14 @@ export class GroupImport<T> {
     this.#groupBlocks = options.groupBlocks;
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
+    this.#content = this.#newContent();
     this.#roots = startStateRoots(store, header.stateRoot, options.hasThread);
+  }
+
+  #newContent(): BlockGroup {
+    const content = this.#unused.pop() ?? new BlockGroup();
+    this.#state.push(content);
+    return content;
   }
 
   #blockOf(hash: Uint8Array): Block | undefined {
@@ -109,16 +119,13 @@ export class GroupImport<T> {
       if (wrong !== undefined) return { wrong };
     }
     const { number } = block.header;
-    this.#state.apply(number, hash, changes);
+    const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
+    this.#content.add({ block, hash, receipts, senders, encodedTransactions, transactionHashes, changes });
+    this.#state.addHash(number, hash);
     this.#roots.add(number, packChanges(changes));
     this.#pending.set(bytesToHex(hash), block);
     this.#tip = { hash, header: block.header };
-    const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
-    this.#group.push({
-      ...next,
-      rules,
-      content: { block, hash, receipts, senders, encodedTransactions, transactionHashes, changes },
-    });
+    this.#group.push({ item: next.item, block, hash, rules });
     for (const { storage } of changes.accounts) this.#groupChanges += 1 + storage.length;
     if (isClearing || this.#isGroupFull()) {
       this.#seal();
@@ -139,8 +146,9 @@ export class GroupImport<T> {
   #seal(): void {
     const roots = this.#roots.seal();
     roots.catch(() => undefined); // seen when its turn comes
-    this.#sealed.push({ blocks: this.#group, roots });
+    this.#sealed.push({ blocks: this.#group, content: this.#content, roots });
     this.#group = [];
+    this.#content = this.#newContent();
     this.#groupChanges = 0;
     this.#groupStartMs = performance.now();
   }
@@ -154,14 +162,19 @@ export class GroupImport<T> {
   /** Commits the oldest sealed groups, until `left` of them are left. */
   async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
     while (this.#sealed.length > left) {
-      const { blocks, roots: pendingRoots } = this.#sealed[0]!;
+      const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
       const roots = await pendingRoots;
       if (!this.#areRight(blocks, roots)) return { blocks };
       this.#sealed.shift();
-      const contents = blocks.map(({ content }, index) => ({ ...content, storageRoots: roots.blocks[index]!.storageRoots }));
-      this.#store.commitGroup(contents, roots.nodeRows);
+      this.#store.commitGroup(
+        content,
+        roots.blocks.map(({ storageRoots }) => storageRoots),
+        roots.nodeRows,
+      );
       const { number } = blocks.at(-1)!.block.header;
       this.#state.rebase(this.#store.stateAt(number)!, number);
+      content.clear();
+      this.#unused.push(content);
       this.#roots.committed();
       for (const { hash, item } of blocks) {
         this.#pending.delete(bytesToHex(hash));

@@ -119,6 +119,11 @@ export class RlpWriter {
     this.list(size);
   }
 
+  /** What was written; right until more is. */
+  view(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(this.#at);
+  }
+
   /** A copy of what was written. Begins anew. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(this.#at);

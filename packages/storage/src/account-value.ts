@@ -1,3 +1,4 @@
+import type { AccountRecord } from "@rnode/evm";
 import { bigintToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
 import type { StoredAccount } from "./chain-store.ts";
 
@@ -28,6 +29,49 @@ export function encodeAccountValue(account: StoredAccount): Uint8Array {
   }
   if (hasStorage) value.set(account.storageRoot, at);
   return value;
+}
+
+/** The most bytes that an account takes without its storage root. */
+export const MAX_ACCOUNT_RECORD_BYTES = 2 + 8 + 32 + 32;
+
+const numbers = new Uint8Array(8 + 32);
+const numbersView = new DataView(numbers.buffer);
+const MASK_64 = (1n << 64n) - 1n;
+
+/** Writes the row of the account with an empty storage. PERF: several for every transaction. @returns where it ends */
+export function writeAccountRecord(out: Uint8Array, at: number, { nonce, balance, codeHash }: AccountRecord): number {
+  numbersView.setBigUint64(0, nonce);
+  if (balance <= MASK_64) {
+    for (let i = 8; i < 32; i++) numbers[i] = 0;
+    numbersView.setBigUint64(32, balance);
+  } else {
+    numbersView.setBigUint64(8, balance >> 192n);
+    numbersView.setBigUint64(16, (balance >> 128n) & MASK_64);
+    numbersView.setBigUint64(24, (balance >> 64n) & MASK_64);
+    numbersView.setBigUint64(32, balance & MASK_64);
+  }
+  let nonceAt = 0;
+  while (nonceAt < 8 && numbers[nonceAt] === 0) nonceAt++;
+  let balanceAt = 8;
+  while (balanceAt < 40 && numbers[balanceAt] === 0) balanceAt++;
+  const hasCode = !equalBytes(codeHash, EMPTY_KECCAK);
+  out[at] = (8 - nonceAt) | (hasCode ? HAS_CODE : 0);
+  out[at + 1] = 40 - balanceAt;
+  let next = at + 2;
+  for (let i = nonceAt; i < 8; i++) out[next++] = numbers[i]!;
+  for (let i = balanceAt; i < 40; i++) out[next++] = numbers[i]!;
+  if (hasCode) for (let i = 0; i < 32; i++) out[next++] = codeHash[i]!;
+  return next;
+}
+
+/** Where the storage root lies in the row of `size` bytes at `at`; −1: the storage is empty. */
+export function storageRootAt(row: Uint8Array, at: number, size: number): number {
+  return (row[at]! & HAS_STORAGE) === 0 ? -1 : at + size - 32;
+}
+
+/** Says in a row without storage root that one follows. */
+export function markStorage(row: Uint8Array, at: number): void {
+  row[at]! |= HAS_STORAGE;
 }
 
 /** Reads the account at `at`; nothing in the result refers to `bytes`. */

@@ -38,6 +38,8 @@ export class BlockListIndex {
   readonly #table: Table;
   /** by size of the keys: a row key to build in */
   readonly #rowKeys = new Map<number, Uint8Array>();
+  /** a chunk to build in */
+  readonly #chunk = new Uint8Array(REST_AT + MAX_NUMBERS * DISTANCE_SIZE);
 
   constructor(table: Table) {
     this.#table = table;
@@ -60,38 +62,36 @@ export class BlockListIndex {
     this.appendAll(key, [number]);
   }
 
-  /** Adds ascending numbers above all others of the key; one that is there already is ignored. */
-  appendAll(key: Uint8Array, numbers: readonly number[]): void {
+  /** Adds ascending numbers above all others of the key; one that is there already is ignored. @param count how many of `numbers` */
+  appendAll(key: Uint8Array, numbers: readonly number[], count: number = numbers.length): void {
     const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
-    let chunk: Uint8Array | undefined;
+    const chunk = this.#chunk;
     let size = 0;
     if (last !== undefined) {
       size = last.length;
-      chunk = new Uint8Array(size + DISTANCE_SIZE * numbers.length);
       for (let i = 0; i < size; i++) chunk[i] = last[i]!;
     }
     let isSame = true;
-    for (const [index, number] of numbers.entries()) {
-      if (chunk !== undefined) {
-        const count = countOf(size);
-        const highest = numberAt(chunk, count - 1);
+    for (let i = 0; i < count; i++) {
+      const number = numbers[i]!;
+      if (size > 0) {
+        const highest = numberAt(chunk, countOf(size) - 1);
         if (highest === number) continue;
         if (highest > number) throw storageError("storage/corrupted", { row: "block list", reason: `${number} after ${highest}` });
-        isSame = false;
-        if (count < MAX_NUMBERS) {
+        if (countOf(size) < MAX_NUMBERS) {
           writeUint32(chunk, size, number - readBlockNumber(chunk, FIRST_AT));
           size += DISTANCE_SIZE;
+          isSame = false;
           continue;
         }
-        this.#table.write(this.#rowKey(key, highest), chunk.subarray(0, size));
+        this.#table.write(this.#rowKey(key, highest), chunk, size);
       }
-      isSame = false;
-      const room = new Uint8Array(REST_AT + DISTANCE_SIZE * (numbers.length - index));
-      room.set(newChunk(number, chunk !== undefined));
-      chunk = room;
+      chunk[0] = size > 0 ? 1 : 0;
+      writeBlockNumber(chunk, FIRST_AT, number);
       size = REST_AT;
+      isSame = false;
     }
-    if (chunk !== undefined && !isSame) this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), chunk.subarray(0, size));
+    if (!isSame) this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), chunk, size);
   }
 
   /** Removes the numbers above `number`. */
@@ -157,11 +157,4 @@ export class BlockListIndex {
     for (let i = lowerBound(entry.value, number); i < count; i++) numbers.push(numberAt(entry.value, i));
     return numbers.length === 0 ? undefined : numbers;
   }
-}
-
-function newChunk(number: number, hasEarlier: boolean): Uint8Array {
-  const chunk = new Uint8Array(REST_AT);
-  chunk[0] = hasEarlier ? 1 : 0;
-  writeBlockNumber(chunk, FIRST_AT, number);
-  return chunk;
 }

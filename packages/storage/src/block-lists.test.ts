@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BlockListIndex } from "./block-list-index.ts";
 import { Environment } from "./environment.ts";
-import { LogIndex } from "./log-index.ts";
+import { LogBatch, LogIndex } from "./log-index.ts";
 
 let folder: string;
 let environment: Environment;
@@ -152,9 +152,14 @@ describe("LogIndex", () => {
         (blocks, filters, removed) => {
           const index = new LogIndex(newTable());
           environment.atomically(() => {
+            const batch = new LogBatch();
             blocks.forEach((logs, number) => {
-              index.append([{ number, logs }]);
+              batch.add(number, [{ logs }, { logs: logs.slice(1) }]);
+              if (number % 3 < 2) return; // several blocks in a batch, which is used again
+              index.append(batch);
+              batch.clear();
             });
+            index.append(batch);
             for (let i = 0; i < removed && blocks.length > 0; i++) index.remove(blocks.length - 1, blocks.pop()!);
           });
           for (const wanted of filters) {

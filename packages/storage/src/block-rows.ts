@@ -26,7 +26,11 @@ type Body = Omit<Block, "header">;
 
 const writer = new RlpWriter();
 
-/** [EIP-2718 transactions, ommers, withdrawals?] */
+/**
+ * [EIP-2718 transactions, ommers, withdrawals?]
+ *
+ * @returns a view that the next row overwrites
+ */
 export function encodeBody(block: Body, encodedTransactions?: readonly Uint8Array[]): Uint8Array {
   const { transactions, ommers, withdrawals } = block;
   writer.start();
@@ -36,7 +40,7 @@ export function encodeBody(block: Body, encodedTransactions?: readonly Uint8Arra
   for (let i = transactions.length - 1; i >= 0; i--) writer.string(encodedTransactions?.[i] ?? encodeTransaction(transactions[i]!));
   writer.list(end);
   writer.list(0);
-  return writer.take();
+  return writer.view();
 }
 
 export function decodeBody(row: Uint8Array): Body {
@@ -56,6 +60,8 @@ export function encodedTransactionsOf(row: Uint8Array): Uint8Array[] {
 /**
  * Of each receipt [type, status or state root, gas used so far, logs, deposit nonce?, deposit receipt version?]. The bloom is left out:
  * a quarter kilobyte that the logs give.
+ *
+ * @returns a view that the next row overwrites
  */
 export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array {
   writer.start();
@@ -72,7 +78,7 @@ export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array {
     writer.list(end);
   }
   writer.list(0);
-  return writer.take();
+  return writer.view();
 }
 
 export function decodeReceipts(row: Uint8Array): Receipt[] {

@@ -2,6 +2,7 @@ import type { AccountRecord, StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import type { BlockGroup } from "./block-group.ts";
 import type { GenesisRows } from "./genesis-writer.ts";
 import type { NodeGroups } from "./node-groups.ts";
 
@@ -126,9 +127,10 @@ export interface ChainStore {
   /**
    * Commits children of `head()`, one after the other, whose trie nodes were made ready by `NodeGroups`.
    *
+   * @param storageRoots of each block, as in `BlockContent`
    * @throws {CodedError} storage/not-child-of-head
    */
-  commitGroup(blocks: readonly BlockContent[], nodeRows: Uint8Array): void;
+  commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
   /** To make trie nodes of groups ready; in another thread on a store of its own, open for reading. */
   nodeGroups(): NodeGroups;
   writeLabels(labels: Partial<Record<ForkchoiceLabel, BlockId>>): void;

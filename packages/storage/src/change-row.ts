@@ -1,4 +1,4 @@
-import { compareBytes } from "@rnode/primitives";
+import { compareBytes, EMPTY_BYTES } from "@rnode/primitives";
 import { readUint32, writeUint32 } from "./keys.ts";
 
 /*
@@ -20,29 +20,45 @@ const SLOT_SIZE = 32;
 /** @param slots sorted here */
 export function encodeChangeRow(account: Uint8Array | undefined, slots: OldSlot[]): Uint8Array {
   slots.sort((a, b) => compareBytes(a.slot, b.slot));
-  const accountSize = account?.length ?? 0;
-  let size = 1 + accountSize;
-  if (slots.length > 0) size += 4 + slots.length * (SLOT_SIZE + 1);
-  for (const { value } of slots) size += value?.length ?? 0;
-  const row = new Uint8Array(size);
-  row[0] = accountSize;
-  if (account !== undefined) row.set(account, 1);
-  if (slots.length === 0) return row;
-  const countAt = 1 + accountSize;
-  writeUint32(row, countAt, slots.length);
-  let slotAt = countAt + 4;
-  let sizeAt = slotAt + slots.length * SLOT_SIZE;
-  let valueAt = sizeAt + slots.length;
-  for (const { slot, value } of slots) {
-    row.set(slot, slotAt);
-    slotAt += SLOT_SIZE;
-    row[sizeAt++] = value?.length ?? 0;
-    if (value !== undefined) {
-      row.set(value, valueAt);
-      valueAt += value.length;
-    }
-  }
+  let valueBytes = 0;
+  for (const { value } of slots) valueBytes += value?.length ?? 0;
+  const row = new Uint8Array(changeRowSize(account?.length ?? 0, slots.length, valueBytes));
+  const writer = new ChangeRowWriter(row, 0, account ?? EMPTY_BYTES, 0, account?.length ?? 0, slots.length);
+  for (const { slot, value } of slots) writer.add(slot, 0, value ?? EMPTY_BYTES, 0, value?.length ?? 0);
   return row;
+}
+
+export const changeRowSize = (accountSize: number, slots: number, valueBytes: number): number =>
+  1 + accountSize + (slots === 0 ? 0 : 4 + slots * (SLOT_SIZE + 1) + valueBytes);
+
+/** Writes the same row at a place that has room for it; slots are added in ascending order. */
+export class ChangeRowWriter {
+  readonly #out: Uint8Array;
+  #slotAt: number;
+  #sizeAt: number;
+  #valueAt: number;
+
+  /** @param slots how many will be added */
+  constructor(out: Uint8Array, at: number, account: Uint8Array, accountAt: number, accountSize: number, slots: number) {
+    this.#out = out;
+    out[at] = accountSize;
+    for (let i = 0; i < accountSize; i++) out[at + 1 + i] = account[accountAt + i]!;
+    const countAt = at + 1 + accountSize;
+    this.#slotAt = countAt + 4;
+    this.#sizeAt = this.#slotAt + slots * SLOT_SIZE;
+    this.#valueAt = this.#sizeAt + slots;
+    if (slots > 0) writeUint32(out, countAt, slots);
+  }
+
+  /** @param size of the value, 0: the slot was empty */
+  add(slot: Uint8Array, slotAt: number, value: Uint8Array, valueAt: number, size: number): void {
+    const out = this.#out;
+    for (let i = 0; i < SLOT_SIZE; i++) out[this.#slotAt + i] = slot[slotAt + i]!;
+    for (let i = 0; i < size; i++) out[this.#valueAt + i] = value[valueAt + i]!;
+    this.#slotAt += SLOT_SIZE;
+    out[this.#sizeAt++] = size;
+    this.#valueAt += size;
+  }
 }
 
 /** Where the account row begins, undefined when the account did not exist. Only indexes into `row`. */

@@ -1,5 +1,7 @@
+export { BlockGroup } from "./block-group.ts";
 export * from "./chain-store.ts";
 export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export type { GenesisRows } from "./genesis-writer.ts";
-export { type ChainStoreOptions, clearsStorage, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
+export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
 export type { NodeGroups } from "./node-groups.ts";
+export { clearsStorage } from "./state-batch.ts";

@@ -1,8 +1,8 @@
-import type { AccountChange } from "@rnode/evm";
-import { bytesToHex, equalBytes, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
-import { BlockTables } from "./block-tables.ts";
+import { BlockGroup } from "./block-group.ts";
+import { BlockBatch, BlockTables } from "./block-tables.ts";
 import type {
   BlockCommit,
   BlockContent,
@@ -24,6 +24,7 @@ import { createNodeGroups, type NodeGroups, writeNodeRows } from "./node-groups.
 import { NodeTables } from "./node-tables.ts";
 import { HistoryPruner } from "./pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
+import { clearsStorage } from "./state-batch.ts";
 import { StateTables } from "./state-tables.ts";
 import { StoredNodeView, StoredStateView, type ViewSource } from "./state-view.ts";
 import { verifyTables } from "./verify-state.ts";
@@ -82,6 +83,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   readonly state: StateTables;
   readonly nodes: NodeTables;
   readonly #pruner: HistoryPruner;
+  /** what commits of blocks are made in */
+  readonly #group = new BlockGroup();
   /** of the writer, who alone moves it; a reader asks the database */
   #floor: number;
   /** of the writer, who alone moves it; a reader asks the database */
@@ -205,7 +208,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       const { number } = commit.block.header;
       this.#meta.writeFirstBlock(number);
       this.#floor = number;
-      this.blocks.write([commit]);
+      this.#writeFirstBlock(commit);
       this.state.writeCodes(commit.changes.codes);
       this.state.writeGenesis(commit.changes.accounts, commit.storageRoots);
       this.nodes.writeGenesis(commit.nodes);
@@ -220,14 +223,18 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     const atomically = <T>(action: () => T): T => this.#environment.atomically(action);
     const startsAnew = writeGenesisState(this.#tables, atomically, write, () => {
       this.#meta.writeFirstBlock(number);
-      this.blocks.write([
-        { block, hash, receipts: [], senders: [], changes: { accounts: [], codes: [] }, storageRoots: new Map() },
-      ]);
+      this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: { accounts: [], codes: [] } });
       this.#meta.writeHead(head);
     });
     this.#floor = number;
     this.#head = head;
     return startsAnew;
+  }
+
+  #writeFirstBlock(content: Omit<BlockContent, "storageRoots">): void {
+    const batch = new BlockBatch();
+    batch.add(content);
+    this.blocks.write(batch);
   }
 
   commitBlock(commit: BlockCommit, labels?: Labels): void {
@@ -238,12 +245,12 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     });
   }
 
-  commitGroup(blocks: readonly BlockContent[], nodeRows: Uint8Array): void {
+  commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void {
     this.#write(undefined, () => {
-      const head = this.#appendContent(this.currentHead(), blocks);
+      const head = this.#appendGroup(this.currentHead(), group, storageRoots);
       writeNodeRows(this.#tables, nodeRows);
       this.nodes.forget(); // their epoch's notes are elsewhere
-      this.#pruneNodes(head.number, blocks.length);
+      this.#pruneNodes(head.number, storageRoots.length);
       return head;
     });
   }
@@ -314,7 +321,23 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   #append(base: Head, commits: readonly BlockCommit[]): Head {
-    const head = this.#appendContent(base, commits);
+    let head = base;
+    for (let from = 0; from < commits.length; ) {
+      // What a block clears must be in the database.
+      let to = from + 1;
+      if (!commits[from]!.changes.accounts.some(clearsStorage)) {
+        while (to < commits.length && !commits[to]!.changes.accounts.some(clearsStorage)) to++;
+      }
+      const group = commits.slice(from, to);
+      this.#group.clear();
+      for (const commit of group) this.#group.add(commit);
+      head = this.#appendGroup(
+        head,
+        this.#group,
+        group.map(({ storageRoots }) => storageRoots),
+      );
+      from = to;
+    }
     this.nodes.apply(
       commits.map(({ block, changes, nodes }) => ({
         number: block.header.number,
@@ -326,10 +349,9 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   /** All but trie nodes. PERF: what several of the blocks change is written once. */
-  #appendContent(base: Head, blocks: readonly BlockContent[]): Head {
+  #appendGroup(base: Head, group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
     let head = base;
-    for (const { block, hash } of blocks) {
-      const { number, parentHash } = block.header;
+    for (const { number, parentHash, hash } of group.blocks.blocks) {
       if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {
         throw storageError("storage/not-child-of-head", {
           number,
@@ -339,12 +361,10 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       }
       head = { number, hash, hashHex: bytesToHex(hash), reorganisations: head.reorganisations };
     }
-    this.blocks.write(blocks);
-    for (const { changes } of blocks) this.state.writeCodes(changes.codes);
-    this.state.apply(
-      blocks.map(({ block, changes, storageRoots }) => ({ number: block.header.number, accounts: changes.accounts, storageRoots })),
-    );
-    this.#logs.append(blocks.map(({ block, receipts }) => ({ number: block.header.number, logs: logsOf(receipts) })));
+    this.blocks.write(group.blocks);
+    this.state.writeCodes(group.codes.values());
+    this.state.apply(group.state, storageRoots);
+    this.#logs.append(group.logs);
     return head;
   }
 
@@ -438,7 +458,3 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#environment.close();
   }
 }
-
-/** Whether there may be storage that goes. */
-export const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
-  before !== undefined && (storageCleared || after === undefined);

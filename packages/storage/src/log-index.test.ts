@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Log } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Environment } from "./environment.ts";
-import { LogIndex } from "./log-index.ts";
+import { LogBatch, LogIndex } from "./log-index.ts";
 import type { Table, TableEntry } from "./table.ts";
 
 /*
@@ -61,8 +61,9 @@ beforeAll(() => {
     ...(number === BLOCKS - 1 ? [LAST] : []),
   ];
   for (let from = 0; from < BLOCKS; from += 50_000) {
-    const blocks = Array.from({ length: 50_000 }, (_, i) => ({ number: from + i, logs: logsOf(from + i) }));
-    environment.atomically(() => index.append(blocks));
+    const batch = new LogBatch();
+    for (let number = from; number < from + 50_000; number++) batch.add(number, [{ logs: logsOf(number) }]);
+    environment.atomically(() => index.append(batch));
   }
 }, 120_000);
 afterAll(async () => {

@@ -1,6 +1,8 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { Log, Receipt } from "@rnode/protocol";
 import { BlockListIndex } from "./block-list-index.ts";
+import { NumberList } from "./growable.ts";
+import { KeyTable } from "./key-table.ts";
 import type { Table } from "./table.ts";
 
 /** Addresses and topics of which one must match; undefined or empty: any. */
@@ -22,16 +24,8 @@ export class LogIndex {
   }
 
   /** Adds blocks in ascending order. */
-  append(blocks: readonly { readonly number: number; readonly logs: Iterable<Log> }[]): void {
-    const numbersByKey = new Map<Hex, number[]>();
-    for (const { number, logs } of blocks) {
-      for (const keyHex of logKeyTexts(logs)) {
-        const numbers = numbersByKey.get(keyHex);
-        if (numbers === undefined) numbersByKey.set(keyHex, [number]);
-        else numbers.push(number);
-      }
-    }
-    for (const keyHex of [...numbersByKey.keys()].sort()) this.#index.appendAll(hexToBytes(keyHex), numbersByKey.get(keyHex)!);
+  append(batch: LogBatch): void {
+    for (const { key, numbers, count } of batch.lists()) this.#index.appendAll(key, numbers, count);
   }
 
   /** Forgets block `number`, the last one. */
@@ -72,6 +66,80 @@ export class LogIndex {
       add(place + 1, alternatives);
     });
     return conditions;
+  }
+}
+
+/** Kind 1 ‖ address or topic, filled up with zeros. */
+const BATCH_KEY_SIZE = 34;
+
+/** What the logs of blocks are found by. */
+export class LogBatch {
+  readonly #keys = new KeyTable(BATCH_KEY_SIZE);
+  readonly #key = new Uint8Array(BATCH_KEY_SIZE);
+  readonly #numbers: number[] = [];
+  /** of each key: its first and its last entry */
+  readonly #first = new NumberList();
+  readonly #last = new NumberList();
+  /** of each entry: the block, by its place in `#numbers`, and the key's next entry, −1 for none */
+  readonly #blocks = new NumberList();
+  readonly #next = new NumberList();
+
+  /** The next block. */
+  add(number: number, receipts: readonly Pick<Receipt, "logs">[]): void {
+    this.#numbers.push(number);
+    for (const { logs } of receipts) {
+      for (const { address, topics } of logs) {
+        this.#note(ADDRESS_KIND, address);
+        for (let place = 0; place < topics.length; place++) this.#note(place + 1, topics[place]!);
+      }
+    }
+  }
+
+  #note(kind: number, value: Uint8Array): void {
+    const key = this.#key;
+    key[0] = kind;
+    for (let i = 0; i < value.length; i++) key[1 + i] = value[i]!;
+    for (let i = 1 + value.length; i < BATCH_KEY_SIZE; i++) key[i] = 0;
+    const block = this.#numbers.length - 1;
+    const id = this.#keys.add(key);
+    if (id === this.#first.length) {
+      const entry = this.#newEntry(block);
+      this.#first.push(entry);
+      this.#last.push(entry);
+      return;
+    }
+    const last = this.#last.values[id]!;
+    if (this.#blocks.values[last] === block) return;
+    const entry = this.#newEntry(block);
+    this.#next.values[last] = entry;
+    this.#last.values[id] = entry;
+  }
+
+  #newEntry(block: number): number {
+    this.#next.push(-1);
+    return this.#blocks.push(block);
+  }
+
+  /** Each key, ascending, and its blocks, ascending; both right until the next one. */
+  *lists(): Generator<{ readonly key: Uint8Array; readonly numbers: readonly number[]; readonly count: number }> {
+    const keys = { [ADDRESS_KIND]: new Uint8Array(1 + 20), topic: new Uint8Array(1 + 32) };
+    const numbers: number[] = [];
+    const { bytes } = this.#keys;
+    for (const id of this.#keys.sorted()) {
+      const at = id * BATCH_KEY_SIZE;
+      const key = bytes[at] === ADDRESS_KIND ? keys[ADDRESS_KIND] : keys.topic;
+      for (let i = 0; i < key.length; i++) key[i] = bytes[at + i]!;
+      let count = 0;
+      for (let entry = this.#first.values[id]!; entry >= 0; entry = this.#next.values[entry]!) {
+        numbers[count++] = this.#numbers[this.#blocks.values[entry]!]!;
+      }
+      yield { key, numbers, count };
+    }
+  }
+
+  clear(): void {
+    this.#numbers.length = 0;
+    for (const part of [this.#keys, this.#first, this.#last, this.#blocks, this.#next]) part.clear();
   }
 }
 
@@ -136,14 +204,10 @@ export function* logsOf(receipts: readonly Receipt[]): Generator<Log> {
 
 /** The keys of the logs in the index, each once. */
 export function* logKeys(logs: Iterable<Log>): Generator<Uint8Array> {
-  for (const keyHex of logKeyTexts(logs)) yield hexToBytes(keyHex);
-}
-
-function logKeyTexts(logs: Iterable<Log>): Set<Hex> {
   const keys = new Set<Hex>();
   for (const { address, topics } of logs) {
     keys.add(bytesToHex(keyOf(ADDRESS_KIND, address)));
     for (const [place, topic] of topics.entries()) keys.add(bytesToHex(keyOf(place + 1, topic)));
   }
-  return keys;
+  for (const keyHex of keys) yield hexToBytes(keyHex);
 }

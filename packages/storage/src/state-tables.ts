@@ -6,6 +6,8 @@ import type { StoredAccount } from "./chain-store.ts";
 import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccountAt } from "./change-row.ts";
 import { storageError } from "./errors.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
+import type { StateBatch } from "./state-batch.ts";
+import { StateBatchWriter } from "./state-batch-writer.ts";
 import type { Table } from "./table.ts";
 
 const ADDRESS_SIZE = 20;
@@ -26,27 +28,6 @@ export interface StateTableSet {
   readonly codes: Table;
 }
 
-/** What a block did to the accounts. */
-export interface BlockAccounts {
-  readonly number: number;
-  readonly accounts: readonly AccountChange[];
-  /** new storage roots, by lower-case hex address */
-  readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
-}
-
-interface ChangeStep {
-  readonly number: number;
-  readonly change: AccountChange;
-  /** undefined: as before */
-  readonly storageRoot: Uint8Array | undefined;
-}
-
-/** What blocks did to one account, in their order. */
-interface AddressChanges {
-  readonly address: Uint8Array;
-  readonly steps: ChangeStep[];
-}
-
 /**
  * Flat state at the head, and the states before it: the state after block N has the old value of the first block after N that changed
  * the account or slot, else what the head has.
@@ -57,11 +38,13 @@ export class StateTables {
   readonly #storageHistory: BlockListIndex;
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
   readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
+  readonly #batchWriter: StateBatchWriter;
 
   constructor(tables: StateTableSet) {
     this.#tables = tables;
     this.#accountHistory = new BlockListIndex(tables.accountHistory);
     this.#storageHistory = new BlockListIndex(tables.storageHistory);
+    this.#batchWriter = new StateBatchWriter(tables, this.#accountHistory, this.#storageHistory);
   }
 
   #slotKeyOf(address: Uint8Array, slot: Uint8Array): Uint8Array {
@@ -138,123 +121,44 @@ export class StateTables {
     }
   }
 
-  /** Applies the changes of blocks, in order, to the flat state, and remembers what each replaces. */
-  apply(blocks: readonly BlockAccounts[]): void {
-    const byAddress = new Map<Hex, AddressChanges>();
-    for (const { number, accounts, storageRoots } of blocks) {
-      for (const change of accounts) {
-        const addressHex = bytesToHex(change.address);
-        const known = byAddress.get(addressHex);
-        const storageRoot = storageRoots.get(addressHex);
-        if (known === undefined) byAddress.set(addressHex, { address: change.address, steps: [{ number, change, storageRoot }] });
-        else known.steps.push({ number, change, storageRoot });
-      }
-    }
-    const rows = new Map<number, { readonly address: Uint8Array; readonly row: Uint8Array }[]>();
-    for (const { number } of blocks) rows.set(number, []);
-    for (const addressHex of [...byAddress.keys()].sort()) this.#applyToAddress(byAddress.get(addressHex)!, rows);
-    for (const [number, changed] of rows) {
-      for (const { address, row } of changed) this.#tables.changes.write(this.#changeKeyOf(number, address), row);
-    }
+  /**
+   * Applies the changes of a batch to the flat state, and remembers what each replaces.
+   *
+   * @param storageRoots new ones of each block, by lower-case hex address
+   */
+  apply(batch: StateBatch, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): void {
+    for (const { number, change } of batch.clearing) this.#applyClearing(number, change, storageRoots[0]!);
+    for (const [block, roots] of storageRoots.entries()) batch.setRoots(block, roots);
+    this.#batchWriter.write(batch);
   }
 
-  /** @param rows by block, what the account was before it */
-  #applyToAddress({ address, steps }: AddressChanges, rows: Map<number, { address: Uint8Array; row: Uint8Array }[]>): void {
+  /** An account that is gone, or whose storage is. */
+  #applyClearing(number: number, change: AccountChange, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
+    const { address, after } = change;
     const before = this.#tables.accounts.read(address);
-    const slots = this.#applyStorage(address, steps);
-    const numbers: number[] = [];
-    let row = before;
-    for (const [index, { number, change, storageRoot }] of steps.entries()) {
-      const after = this.#accountRowAfter(change, row, storageRoot);
-      const isSame = row === undefined || after === undefined ? row === after : equalBytes(row, after);
-      if (isSame && slots[index]!.length === 0) continue;
-      rows.get(number)!.push({ address, row: encodeChangeRow(row, slots[index]!) });
-      numbers.push(number);
-      row = after;
-    }
-    if (numbers.length === 0) return;
-    if (row === undefined) {
-      if (before !== undefined) this.#tables.accounts.delete(address);
-    } else if (before === undefined || !equalBytes(before, row)) {
-      this.#tables.accounts.write(address, row);
-    }
-    this.#accountHistory.appendAll(address, numbers);
+    const slots = this.#clearStorage(number, change);
+    const storageRoot = storageRoots.get(bytesToHex(address)) ?? EMPTY_TRIE_ROOT;
+    const row = after === undefined ? undefined : encodeAccountValue({ ...after, storageRoot });
+    const isSame = before === undefined || row === undefined ? before === row : equalBytes(before, row);
+    if (isSame && slots.length === 0) return;
+    this.#tables.changes.write(this.#changeKeyOf(number, address), encodeChangeRow(before, slots));
+    if (row !== undefined) this.#tables.accounts.write(address, row);
+    else if (before !== undefined) this.#tables.accounts.delete(address);
+    this.#accountHistory.append(address, number);
   }
 
-  #accountRowAfter(
-    { after, storageCleared }: AccountChange,
-    rowBefore: Uint8Array | undefined,
-    changedRoot: Uint8Array | undefined,
-  ): Uint8Array | undefined {
-    if (after === undefined) return undefined;
-    let storageRoot = changedRoot;
-    if (storageRoot === undefined) {
-      const keeps = rowBefore !== undefined && !storageCleared;
-      storageRoot = keeps ? decodeAccountValue(rowBefore).storageRoot : EMPTY_TRIE_ROOT;
-    }
-    return encodeAccountValue({ ...after, storageRoot });
-  }
-
-  /** @returns of each step the slots that changed, with their old values */
-  #applyStorage(address: Uint8Array, steps: readonly ChangeStep[]): OldSlot[][] {
-    if (steps.some(({ change }) => change.storageCleared || change.after === undefined)) {
-      return steps.map((step) => this.#applyClearedStorage(step));
-    }
-    const old: OldSlot[][] = steps.map(() => []);
-    const bySlot = new Map<
-      Hex,
-      { readonly slot: Uint8Array; readonly writes: { readonly step: number; readonly after: Uint8Array }[] }
-    >();
-    for (const [step, { change }] of steps.entries()) {
-      for (const { slot, after } of change.storage) {
-        const slotHex = bytesToHex(slot);
-        const known = bySlot.get(slotHex);
-        if (known === undefined) bySlot.set(slotHex, { slot, writes: [{ step, after }] });
-        else known.writes.push({ step, after });
-      }
-    }
-    const { storage: table } = this.#tables;
-    for (const slotHex of bySlot.size > 1 ? [...bySlot.keys()].sort() : bySlot.keys()) {
-      const { slot, writes } = bySlot.get(slotHex)!;
-      const key = this.#slotKeyOf(address, slot);
-      const before = table.read(key);
-      let value = before;
-      const numbers: number[] = [];
-      for (const { step, after } of writes) {
-        const trimmed = trimBytesLeft(after);
-        if (value === undefined ? trimmed.length === 0 : equalBytes(value, trimmed)) continue;
-        old[step]!.push({ slot, value });
-        numbers.push(steps[step]!.number);
-        value = trimmed.length === 0 ? undefined : trimmed;
-      }
-      if (numbers.length === 0) continue;
-      if (value === undefined) table.delete(key);
-      else if (before === undefined || !equalBytes(before, value)) table.write(key, value);
-      this.#storageHistory.appendAll(key, numbers);
-    }
-    return old;
-  }
-
-  /** One step alone, whose storage starts empty, or that shares its account with such a step. */
-  #applyClearedStorage({ number, change: { address, after, storageCleared, storage } }: ChangeStep): OldSlot[] {
+  /** @returns the slots that changed, with their old values */
+  #clearStorage(number: number, { address, after, storage }: AccountChange): OldSlot[] {
     const { storage: table } = this.#tables;
     const old: OldSlot[] = [];
-    const isCleared = storageCleared || after === undefined;
     const cleared = new Map<Hex, Uint8Array>();
-    if (isCleared) {
-      for (const { key, value } of [...table.withPrefix(address)]) cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value);
-    }
+    for (const { key, value } of [...table.withPrefix(address)]) cleared.set(bytesToHex(key.subarray(ADDRESS_SIZE)), value);
     const written = after === undefined ? [] : [...storage].sort((a, b) => compareBytes(a.slot, b.slot));
     for (const { slot, after: value } of written) {
       const key = this.#slotKeyOf(address, slot);
-      let before: Uint8Array | undefined;
-      if (isCleared) {
-        const slotHex = bytesToHex(slot);
-        before = cleared.get(slotHex);
-        cleared.delete(slotHex);
-      } else {
-        before = table.read(key);
-      }
+      const slotHex = bytesToHex(slot);
+      const before = cleared.get(slotHex);
+      cleared.delete(slotHex);
       const trimmed = trimBytesLeft(value);
       if (before === undefined ? trimmed.length === 0 : equalBytes(before, trimmed)) continue;
       if (trimmed.length === 0) table.delete(key);

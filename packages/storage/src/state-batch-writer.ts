@@ -1,0 +1,272 @@
+import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
+import { MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
+import type { BlockListIndex } from "./block-list-index.ts";
+import { ChangeRowWriter, changeRowSize } from "./change-row.ts";
+import { ByteArena, NumberList } from "./growable.ts";
+import { sortKeys } from "./key-table.ts";
+import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "./keys.ts";
+import { NONE, type StateBatch } from "./state-batch.ts";
+import type { Table } from "./table.ts";
+
+const ADDRESS_SIZE = 20;
+const WORD_SIZE = 32;
+/** number of the account ‖ slot */
+const SLOT_KEY_SIZE = 4 + WORD_SIZE;
+
+export interface BatchTables {
+  readonly accounts: Table;
+  readonly storage: Table;
+  readonly changes: Table;
+}
+
+/**
+ * Writes a batch into the tables of the state: what several blocks change is written once, in the order of the keys, and every block's
+ * change rows say what was before it. PERF: no objects; everything is built in buffers that stay.
+ */
+export class StateBatchWriter {
+  readonly #tables: BatchTables;
+  readonly #accountHistory: BlockListIndex;
+  readonly #storageHistory: BlockListIndex;
+  readonly #address = new Uint8Array(ADDRESS_SIZE);
+  readonly #slotKey = new Uint8Array(ADDRESS_SIZE + WORD_SIZE);
+  readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
+  /** blocks that changed the key at hand */
+  readonly #numbers: number[] = [];
+
+  /** by step: its first and its last old slot */
+  readonly #firstOld = new NumberList();
+  readonly #lastOld = new NumberList();
+  /** by old slot, ascending within a step: the step's next one, the slot, its value before the step */
+  readonly #nextOld = new NumberList();
+  readonly #oldSlot = new NumberList();
+  readonly #oldValueAt = new NumberList();
+  readonly #oldValueSize = new NumberList();
+  readonly #oldValues = new ByteArena();
+
+  /** rows of the account at hand: before the batch, and after each step */
+  readonly #rows = new ByteArena();
+
+  /** by block: its first and its last change row */
+  readonly #firstChange = new NumberList();
+  readonly #lastChange = new NumberList();
+  /** by change row, ascending by address within a block */
+  readonly #nextChange = new NumberList();
+  readonly #changeAccount = new NumberList();
+  readonly #changeAt = new NumberList();
+  readonly #changeSize = new NumberList();
+  readonly #changeRows = new ByteArena();
+
+  constructor(tables: BatchTables, accountHistory: BlockListIndex, storageHistory: BlockListIndex) {
+    this.#tables = tables;
+    this.#accountHistory = accountHistory;
+    this.#storageHistory = storageHistory;
+  }
+
+  write(batch: StateBatch): void {
+    this.#clear();
+    for (let step = 0; step < batch.stepBlock.length; step++) {
+      this.#firstOld.push(NONE);
+      this.#lastOld.push(NONE);
+    }
+    for (let block = 0; block < batch.numbers.length; block++) {
+      this.#firstChange.push(NONE);
+      this.#lastChange.push(NONE);
+    }
+    for (const account of batch.accounts.sorted()) {
+      copy(batch.accounts.bytes, account * ADDRESS_SIZE, this.#address, 0, ADDRESS_SIZE);
+      if (batch.firstSlot.values[account] !== NONE) this.#writeSlots(batch, account);
+      this.#writeAccount(batch, account);
+    }
+    this.#writeChanges(batch);
+  }
+
+  #clear(): void {
+    for (const part of [
+      this.#firstOld,
+      this.#lastOld,
+      this.#nextOld,
+      this.#oldSlot,
+      this.#oldValueAt,
+      this.#oldValueSize,
+      this.#oldValues,
+      this.#firstChange,
+      this.#lastChange,
+      this.#nextChange,
+      this.#changeAccount,
+      this.#changeAt,
+      this.#changeSize,
+      this.#changeRows,
+    ]) {
+      part.clear();
+    }
+  }
+
+  #writeSlots(batch: StateBatch, account: number): void {
+    let count = 0;
+    for (let slot = batch.firstSlot.values[account]!; slot !== NONE; slot = batch.nextSlotOfAccount.values[slot]!) count++;
+    const slots = new Uint32Array(count);
+    for (let slot = batch.firstSlot.values[account]!; slot !== NONE; slot = batch.nextSlotOfAccount.values[slot]!)
+      slots[--count] = slot;
+    sortKeys(slots, batch.slots.bytes, SLOT_KEY_SIZE, 4);
+    this.#slotKey.set(this.#address);
+    for (const slot of slots) this.#writeSlot(batch, slot);
+  }
+
+  #writeSlot(batch: StateBatch, slot: number): void {
+    const { storage: table } = this.#tables;
+    const key = this.#slotKey;
+    copy(batch.slots.bytes, slot * SLOT_KEY_SIZE + 4, key, ADDRESS_SIZE, WORD_SIZE);
+    const stored = table.peek(key);
+    const storedSize = stored?.length ?? 0;
+    let bytes = this.#oldValues.bytes;
+    let at = this.#oldValues.size;
+    let size = storedSize;
+    if (stored !== undefined) {
+      at = this.#keep(stored, 0, storedSize);
+      bytes = this.#oldValues.bytes;
+    }
+    const storedAt = at;
+    const values = batch.values.bytes;
+    const numbers = this.#numbers;
+    let changes = 0;
+    for (let write = batch.firstWrite.values[slot]!; write !== NONE; write = batch.nextWrite.values[write]!) {
+      const end = (write + 1) * WORD_SIZE;
+      let nextAt = end - WORD_SIZE;
+      while (nextAt < end && values[nextAt] === 0) nextAt++;
+      if (isSame(bytes, at, size, values, nextAt, end - nextAt)) continue;
+      const step = batch.writeStep.values[write]!;
+      this.#noteOld(step, slot, bytes === values ? this.#keep(values, at, size) : at, size);
+      numbers[changes++] = batch.numbers[batch.stepBlock.values[step]!]!;
+      bytes = values;
+      at = nextAt;
+      size = end - nextAt;
+    }
+    if (changes === 0) return;
+    if (size === 0) {
+      if (storedSize > 0) table.delete(key);
+    } else if (!isSame(this.#oldValues.bytes, storedAt, storedSize, bytes, at, size)) {
+      table.write(key, bytes, size, at);
+    }
+    this.#storageHistory.appendAll(key, numbers, changes);
+  }
+
+  /** @param values only indexed into */
+  #keep(values: Uint8Array, at: number, size: number): number {
+    const keptAt = this.#oldValues.reserve(size);
+    copy(values, at, this.#oldValues.bytes, keptAt, size);
+    return keptAt;
+  }
+
+  #noteOld(step: number, slot: number, valueAt: number, valueSize: number): void {
+    const old = this.#oldSlot.push(slot);
+    this.#oldValueAt.push(valueAt);
+    this.#oldValueSize.push(valueSize);
+    this.#nextOld.push(NONE);
+    const last = this.#lastOld.values[step]!;
+    if (last === NONE) this.#firstOld.values[step] = old;
+    else this.#nextOld.values[last] = old;
+    this.#lastOld.values[step] = old;
+  }
+
+  #writeAccount(batch: StateBatch, account: number): void {
+    const { accounts: table } = this.#tables;
+    const rows = this.#rows;
+    rows.clear();
+    const stored = table.peek(this.#address);
+    const storedSize = stored?.length ?? 0;
+    rows.reserve(storedSize);
+    if (stored !== undefined) copy(stored, 0, rows.bytes, 0, storedSize);
+    let at = 0;
+    let size = storedSize;
+    let changes = 0;
+    for (let step = batch.firstStep.values[account]!; step !== NONE; step = batch.nextStep.values[step]!) {
+      const nextAt = rows.size;
+      this.#addRowAfter(batch, step, at, size);
+      const nextSize = rows.size - nextAt;
+      if (this.#firstOld.values[step] === NONE && isSame(rows.bytes, at, size, rows.bytes, nextAt, nextSize)) {
+        rows.size = nextAt;
+        continue;
+      }
+      const block = batch.stepBlock.values[step]!;
+      this.#noteChange(batch, block, account, step, at, size);
+      this.#numbers[changes++] = batch.numbers[block]!;
+      at = nextAt;
+      size = nextSize;
+    }
+    if (changes === 0) return;
+    if (!isSame(rows.bytes, 0, storedSize, rows.bytes, at, size)) table.write(this.#address, rows.bytes, size, at);
+    this.#accountHistory.appendAll(this.#address, this.#numbers, changes);
+  }
+
+  /** The account's row after the step; before it is the row of `size` bytes at `at`. */
+  #addRowAfter(batch: StateBatch, step: number, at: number, size: number): void {
+    const rows = this.#rows;
+    const nextAt = rows.reserve(MAX_ACCOUNT_RECORD_BYTES + WORD_SIZE);
+    const { bytes } = rows;
+    const recordSize = batch.stepRowSize.values[step]!;
+    copy(batch.rows.bytes, batch.stepRowAt.values[step]!, bytes, nextAt, recordSize);
+    let end = nextAt + recordSize;
+    const newRootAt = batch.stepRootAt.values[step]!;
+    let rootAt = NONE;
+    let root = bytes;
+    if (newRootAt !== NONE) {
+      root = batch.roots.bytes;
+      if (!isSame(root, newRootAt, WORD_SIZE, EMPTY_TRIE_ROOT, 0, WORD_SIZE)) rootAt = newRootAt;
+    } else if (size > 0) {
+      rootAt = storageRootAt(bytes, at, size);
+    }
+    if (rootAt !== NONE) {
+      markStorage(bytes, nextAt);
+      copy(root, rootAt, bytes, end, WORD_SIZE);
+      end += WORD_SIZE;
+    }
+    rows.size = end;
+  }
+
+  #noteChange(batch: StateBatch, block: number, account: number, step: number, rowAt: number, rowSize: number): void {
+    let slots = 0;
+    let valueBytes = 0;
+    for (let old = this.#firstOld.values[step]!; old !== NONE; old = this.#nextOld.values[old]!) {
+      slots++;
+      valueBytes += this.#oldValueSize.values[old]!;
+    }
+    const change = this.#changeAccount.push(account);
+    this.#nextChange.push(NONE);
+    const size = changeRowSize(rowSize, slots, valueBytes);
+    const changeAt = this.#changeRows.reserve(size);
+    this.#changeAt.push(changeAt);
+    this.#changeSize.push(size);
+    const row = new ChangeRowWriter(this.#changeRows.bytes, changeAt, this.#rows.bytes, rowAt, rowSize, slots);
+    for (let old = this.#firstOld.values[step]!; old !== NONE; old = this.#nextOld.values[old]!) {
+      const slotAt = this.#oldSlot.values[old]! * SLOT_KEY_SIZE + 4;
+      row.add(batch.slots.bytes, slotAt, this.#oldValues.bytes, this.#oldValueAt.values[old]!, this.#oldValueSize.values[old]!);
+    }
+    const last = this.#lastChange.values[block]!;
+    if (last === NONE) this.#firstChange.values[block] = change;
+    else this.#nextChange.values[last] = change;
+    this.#lastChange.values[block] = change;
+  }
+
+  #writeChanges(batch: StateBatch): void {
+    const { changes: table } = this.#tables;
+    const key = this.#changeKey;
+    const rows = this.#changeRows.bytes;
+    for (const [block, number] of batch.numbers.entries()) {
+      writeBlockNumber(key, 0, number);
+      for (let change = this.#firstChange.values[block]!; change !== NONE; change = this.#nextChange.values[change]!) {
+        copy(batch.accounts.bytes, this.#changeAccount.values[change]! * ADDRESS_SIZE, key, BLOCK_NUMBER_SIZE, ADDRESS_SIZE);
+        table.write(key, rows, this.#changeSize.values[change]!, this.#changeAt.values[change]!);
+      }
+    }
+  }
+}
+
+function copy(from: Uint8Array, fromAt: number, to: Uint8Array, toAt: number, count: number): void {
+  for (let i = 0; i < count; i++) to[toAt + i] = from[fromAt + i]!;
+}
+
+function isSame(a: Uint8Array, aAt: number, aSize: number, b: Uint8Array, bAt: number, bSize: number): boolean {
+  if (aSize !== bSize) return false;
+  for (let i = 0; i < aSize; i++) if (a[aAt + i] !== b[bAt + i]) return false;
+  return true;
+}

@@ -1,0 +1,178 @@
+import type { AccountChange, AccountRecord } from "@rnode/evm";
+import { type Hex, hexToBytes } from "@rnode/primitives";
+import { decodeAccountValue, MAX_ACCOUNT_RECORD_BYTES, writeAccountRecord } from "./account-value.ts";
+import { ByteArena, NumberList } from "./growable.ts";
+import { KeyTable } from "./key-table.ts";
+import { writeUint32 } from "./keys.ts";
+
+const ADDRESS_SIZE = 20;
+const WORD_SIZE = 32;
+const SLOT_KEY_SIZE = 4 + WORD_SIZE;
+/** Of linked lists: the end. */
+export const NONE = -1;
+
+/** Whether there may be storage that goes. */
+export const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
+  before !== undefined && (storageCleared || after === undefined);
+
+/** An account whose storage goes, or that goes itself. */
+export interface ClearingChange {
+  readonly number: number;
+  readonly change: AccountChange;
+}
+
+/**
+ * What blocks that follow each other did to accounts and slots, in their order, by account and by slot. PERF: a block changes some thousand;
+ * here they are numbers and bytes in a few buffers, which are used again for the next group.
+ *
+ * An account's changes are its steps, one for each block that changed it; a slot's changes are its writes.
+ */
+export class StateBatch {
+  /** of the blocks */
+  readonly numbers: number[] = [];
+  /** these blocks are alone in their batch */
+  readonly clearing: ClearingChange[] = [];
+
+  /** address 20 */
+  readonly accounts = new KeyTable(ADDRESS_SIZE);
+  /** by account */
+  readonly firstStep = new NumberList();
+  readonly lastStep = new NumberList();
+  readonly firstSlot = new NumberList();
+
+  /** by step: place of the block in `numbers`, the account's next step, and its row after it, without the storage root: 0 bytes, it is gone */
+  readonly stepBlock = new NumberList();
+  readonly nextStep = new NumberList();
+  readonly stepRowAt = new NumberList();
+  readonly stepRowSize = new NumberList();
+  /** where the new storage root is in `roots`, `NONE`: the storage did not change */
+  readonly stepRootAt = new NumberList();
+  readonly rows = new ByteArena();
+  readonly roots = new ByteArena();
+
+  /** number of the account 4 ‖ slot 32 */
+  readonly slots = new KeyTable(SLOT_KEY_SIZE);
+  /** by slot */
+  readonly firstWrite = new NumberList();
+  readonly lastWrite = new NumberList();
+  readonly nextSlotOfAccount = new NumberList();
+
+  /** by write; its value is 32 bytes of `values` */
+  readonly writeStep = new NumberList();
+  readonly nextWrite = new NumberList();
+  readonly values = new ByteArena();
+
+  readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
+
+  /** The next block. One that clears storage is alone in its batch: its rows must be in the database. */
+  add(number: number, accounts: readonly AccountChange[]): void {
+    if (this.clearing.length > 0) throw new RangeError("a block that clears storage is alone in its batch");
+    const block = this.numbers.push(number) - 1;
+    for (const change of accounts) {
+      if (!clearsStorage(change)) this.#addAccount(block, change);
+      else if (block > 0) throw new RangeError("a block that clears storage is alone in its batch");
+      else this.clearing.push({ number, change });
+    }
+  }
+
+  #addAccount(block: number, { address, after, storage }: AccountChange): void {
+    if (after === undefined) return; // neither before nor after
+    const account = this.accounts.add(address);
+    const step = this.stepBlock.push(block);
+    this.nextStep.push(NONE);
+    this.stepRootAt.push(NONE);
+    const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
+    this.rows.size = writeAccountRecord(this.rows.bytes, rowAt, after);
+    this.stepRowAt.push(rowAt);
+    this.stepRowSize.push(this.rows.size - rowAt);
+    if (account === this.firstStep.length) {
+      this.firstStep.push(step);
+      this.lastStep.push(step);
+      this.firstSlot.push(NONE);
+    } else {
+      this.nextStep.values[this.lastStep.values[account]!] = step;
+      this.lastStep.values[account] = step;
+    }
+    if (storage.length === 0) return;
+    writeUint32(this.#slotKey, 0, account);
+    for (const { slot, after: value } of storage) this.#addWrite(account, step, slot, value);
+  }
+
+  #addWrite(account: number, step: number, slot: Uint8Array, value: Uint8Array): void {
+    for (let i = 0; i < WORD_SIZE; i++) this.#slotKey[4 + i] = slot[i]!;
+    const id = this.slots.add(this.#slotKey);
+    const write = this.writeStep.push(step);
+    this.nextWrite.push(NONE);
+    const at = this.values.reserve(WORD_SIZE);
+    const { bytes } = this.values;
+    const zeros = WORD_SIZE - value.length;
+    for (let i = 0; i < WORD_SIZE; i++) bytes[at + i] = i < zeros ? 0 : value[i - zeros]!;
+    if (id === this.firstWrite.length) {
+      this.firstWrite.push(write);
+      this.lastWrite.push(write);
+      this.nextSlotOfAccount.push(this.firstSlot.values[account]!);
+      this.firstSlot.values[account] = id;
+    } else {
+      this.nextWrite.values[this.lastWrite.values[id]!] = write;
+      this.lastWrite.values[id] = write;
+    }
+  }
+
+  /** Tells the new storage roots of a block, by lower-case hex address. */
+  setRoots(block: number, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
+    for (const [addressHex, root] of storageRoots) {
+      const account = this.accounts.find(hexToBytes(addressHex));
+      if (account === NONE) continue;
+      let step = this.firstStep.values[account]!;
+      while (step !== NONE && this.stepBlock.values[step]! < block) step = this.nextStep.values[step]!;
+      if (step !== NONE && this.stepBlock.values[step] === block) this.stepRootAt.values[step] = this.roots.append(root);
+    }
+  }
+
+  /** The account after the last block, its storage root left out; undefined: no block has changed it. */
+  account(address: Uint8Array): AccountRecord | undefined {
+    const account = this.accounts.find(address);
+    return account === NONE
+      ? undefined
+      : decodeAccountValue(this.rows.bytes, this.stepRowAt.values[this.lastStep.values[account]!]!);
+  }
+
+  /** The slot after the last block, 32 bytes that are right until the batch is added to; undefined: no block has changed it. */
+  slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
+    const account = this.accounts.find(address);
+    if (account === NONE || this.firstSlot.values[account] === NONE) return undefined;
+    writeUint32(this.#slotKey, 0, account);
+    for (let i = 0; i < WORD_SIZE; i++) this.#slotKey[4 + i] = slot[i]!;
+    const id = this.slots.find(this.#slotKey);
+    if (id === NONE) return undefined;
+    const at = this.lastWrite.values[id]! * WORD_SIZE;
+    return this.values.bytes.subarray(at, at + WORD_SIZE);
+  }
+
+  clear(): void {
+    this.numbers.length = 0;
+    this.clearing.length = 0;
+    for (const part of [
+      this.accounts,
+      this.firstStep,
+      this.lastStep,
+      this.firstSlot,
+      this.stepBlock,
+      this.nextStep,
+      this.stepRowAt,
+      this.stepRowSize,
+      this.stepRootAt,
+      this.rows,
+      this.roots,
+      this.slots,
+      this.firstWrite,
+      this.lastWrite,
+      this.nextSlotOfAccount,
+      this.writeStep,
+      this.nextWrite,
+      this.values,
+    ]) {
+      part.clear();
+    }
+  }
+}
