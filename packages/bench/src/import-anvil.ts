@@ -7,88 +7,137 @@ import type { GeneratedChain } from "./import-generate.ts";
 import { timestampOf } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
 
+/** What mining some blocks took. */
 export interface AnvilRun {
+  readonly blocks: number;
   /** of `evm_mine` alone: the transactions are in the pool, their signatures recovered */
   readonly mineMs: number;
-  /** CPU time of the same */
   readonly mineCpuMs: number;
   /** of handing the transactions over */
-  readonly sendMs: number;
-  readonly blocks: number;
-  readonly rssBytes: number;
+  readonly takeMs: number;
+  readonly takeCpuMs: number;
 }
 
 const STARTUP_ATTEMPTS = 3000;
 const ATTEMPT_PAUSE_MS = 100;
 const BATCH = 250;
 
-/**
- * Mines the first `blocks` blocks of the chain's transactions with anvil, in memory.
- *
- * @throws Error when a state root is not the chain's: both must have done the same work
- */
-export async function mineWithAnvil(chain: GeneratedChain, blocks: number): Promise<AnvilRun> {
-  const port = await freePort();
-  const args = ["--port", String(port), "--silent", "--no-mining", "--order", "fifo", "--accounts", "0"];
-  const anvil: ChildProcess = spawn(
-    anvilBinary(),
-    [...args, "--hardfork", "cancun", "--init", chain.genesisFile, "--no-request-size-limit"],
-    { stdio: ["ignore", "ignore", "inherit"] },
-  );
-  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 1, bodyTimeout: 0, headersTimeout: 0 });
-  const post = async (body: unknown): Promise<unknown> => {
-    const headers = { "content-type": "application/json" };
-    const response = await pool.request({ path: "/", method: "POST", headers, body: JSON.stringify(body) });
-    return await response.body.json();
-  };
-  const call = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    const answer = (await post({ jsonrpc: "2.0", id: 1, method, params })) as { result?: unknown; error?: { message: string } };
-    if (answer.error !== undefined) throw new Error(`anvil: ${method}: ${answer.error.message}`);
-    return answer.result;
-  };
-  try {
+/** Mines a chain's transactions with anvil, block by block, in memory and from the same genesis. */
+export class AnvilMiner {
+  readonly #anvil: ChildProcess;
+  readonly #pool: Pool;
+  readonly #chain: GeneratedChain;
+  #mined = 0;
+
+  private constructor(chain: GeneratedChain, port: number) {
+    this.#chain = chain;
+    const args = ["--port", String(port), "--silent", "--no-mining", "--order", "fifo", "--accounts", "0"];
+    this.#anvil = spawn(anvilBinary(), [...args, "--hardfork", "cancun", "--init", chain.genesisFile, "--no-request-size-limit"], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    this.#pool = new Pool(`http://127.0.0.1:${port}`, { connections: 1, bodyTimeout: 0, headersTimeout: 0 });
+  }
+
+  /** Resolves when it answers: a large genesis takes a while. */
+  static async start(chain: GeneratedChain): Promise<AnvilMiner> {
+    const miner = new AnvilMiner(chain, await freePort());
     for (let attempt = 0; ; attempt++) {
       try {
-        await call("eth_chainId", []);
-        break;
+        await miner.#call("eth_chainId", []);
+        return miner;
       } catch (error) {
-        if (anvil.exitCode !== null || attempt === STARTUP_ATTEMPTS) throw new Error("anvil does not start", { cause: error });
+        if (miner.#anvil.exitCode !== null || attempt === STARTUP_ATTEMPTS) {
+          miner.close();
+          throw new Error("anvil does not start", { cause: error });
+        }
         await new Promise((resolve) => setTimeout(resolve, ATTEMPT_PAUSE_MS));
       }
     }
-    let mineMs = 0;
-    let mineCpuMs = 0;
-    const cpuMs = (): number => (processUsage(anvil.pid!)?.cpuSec ?? 0) * 1000;
-    let sendMs = 0;
-    for (let block = 0; block < blocks; block++) {
+  }
+
+  /**
+   * Goes on with the chain's next blocks until `maxMs` have passed or there are no more.
+   *
+   * @throws Error when a block has not the transactions and the gas of the chain's: both must have done the same work
+   */
+  async mine(maxMs: number): Promise<AnvilRun> {
+    const run = { blocks: 0, mineMs: 0, mineCpuMs: 0, takeMs: 0, takeCpuMs: 0 };
+    const { transactions } = this.#chain;
+    while (this.#mined < transactions.length && run.mineMs + run.takeMs < maxMs) {
+      const raw = transactions[this.#mined]!;
+      let cpuBeforeMs = this.#cpuMs();
       let startMs = performance.now();
-      const raw = chain.transactions[block]!;
-      for (let from = 0; from < raw.length; from += BATCH) {
-        const requests = raw.slice(from, from + BATCH).map((transaction, index) => ({
-          jsonrpc: "2.0",
-          id: index,
-          method: "eth_sendRawTransaction",
-          params: [bytesToHex(transaction)],
-        }));
-        const answers = (await post(requests)) as { error?: { message: string } }[];
-        const refused = answers.find(({ error }) => error !== undefined);
-        if (refused !== undefined) throw new Error(`anvil: eth_sendRawTransaction: ${refused.error!.message}`);
-      }
-      sendMs += performance.now() - startMs;
-      await call("evm_setNextBlockTimestamp", [timestampOf(block + 1)]);
-      const cpuBefore = cpuMs();
+      await this.#take(raw);
+      run.takeMs += performance.now() - startMs;
+      run.takeCpuMs += this.#cpuMs() - cpuBeforeMs;
+      this.#mined++;
+      await this.#call("evm_setNextBlockTimestamp", [timestampOf(this.#mined)]);
+      cpuBeforeMs = this.#cpuMs();
       startMs = performance.now();
-      await call("evm_mine", []);
-      mineMs += performance.now() - startMs;
-      mineCpuMs += cpuMs() - cpuBefore;
+      await this.#call("evm_mine", []);
+      run.mineMs += performance.now() - startMs;
+      run.mineCpuMs += this.#cpuMs() - cpuBeforeMs;
+      run.blocks++;
+      await this.#assertSame(raw.length);
     }
-    const last = (await call("eth_getBlockByNumber", ["latest", false])) as { transactions: unknown[]; number: string };
-    if (last.transactions.length !== chain.plan.transactionsPerBlock || Number(last.number) !== blocks) {
-      throw new Error(`anvil: block ${last.number} has ${last.transactions.length} transactions`);
+    return run;
+  }
+
+  get rssBytes(): number {
+    return processUsage(this.#anvil.pid!)?.rssBytes ?? 0;
+  }
+
+  close(): void {
+    void this.#pool.destroy();
+    this.#anvil.kill("SIGKILL");
+  }
+
+  #cpuMs(): number {
+    return (processUsage(this.#anvil.pid!)?.cpuSec ?? 0) * 1000;
+  }
+
+  async #take(raw: readonly Uint8Array[]): Promise<void> {
+    for (let from = 0; from < raw.length; from += BATCH) {
+      const requests = raw.slice(from, from + BATCH).map((transaction, index) => ({
+        jsonrpc: "2.0",
+        id: index,
+        method: "eth_sendRawTransaction",
+        params: [bytesToHex(transaction)],
+      }));
+      const answers = (await this.#post(requests)) as { error?: { message: string } }[];
+      const refused = answers.find(({ error }) => error !== undefined);
+      if (refused !== undefined) throw new Error(`anvil: eth_sendRawTransaction: ${refused.error!.message}`);
     }
-    return { mineMs, mineCpuMs, sendMs, blocks, rssBytes: processUsage(anvil.pid!)?.rssBytes ?? 0 };
-  } finally {
-    void pool.destroy();
-    anvil.kill("SIGKILL");
+  }
+
+  async #assertSame(transactionCount: number): Promise<void> {
+    const block = (await this.#call("eth_getBlockByNumber", ["latest", false])) as {
+      transactions: unknown[];
+      number: string;
+      gasUsed: string;
+    };
+    const expectedGas = this.#chain.gasUsed[this.#mined - 1]!;
+    if (
+      block.transactions.length !== transactionCount ||
+      Number(block.number) !== this.#mined ||
+      Number(block.gasUsed) !== expectedGas
+    ) {
+      throw new Error(
+        `anvil: block ${block.number} has ${block.transactions.length} transactions and ${block.gasUsed} gas, not ${expectedGas}`,
+      );
+    }
+  }
+
+  async #post(body: unknown): Promise<unknown> {
+    const headers = { "content-type": "application/json" };
+    const response = await this.#pool.request({ path: "/", method: "POST", headers, body: JSON.stringify(body) });
+    return await response.body.json();
+  }
+
+  async #call(method: string, params: readonly unknown[]): Promise<unknown> {
+    const body = await this.#post({ jsonrpc: "2.0", id: 1, method, params });
+    const answer = body as { result?: unknown; error?: { message: string } };
+    if (answer.error !== undefined) throw new Error(`anvil: ${method}: ${answer.error.message}`);
+    return answer.result;
   }
 }

@@ -4,35 +4,30 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
-import { type AnvilRun, mineWithAnvil } from "./import-anvil.ts";
+import { AnvilMiner, type AnvilRun } from "./import-anvil.ts";
 import { type ChainPlan, swaps, tokenTransfers, transfers } from "./import-chains.ts";
 import { copyDatabase, type GeneratedChain, generateChain } from "./import-generate.ts";
 import type { ImportRun } from "./import-run.ts";
 
 /**
- * `npm run bench -- import`: generated chains, imported with signatures, state roots and durable commits, in turns with anvil mining
- * the same transactions in memory.
+ * `npm run bench -- import`: generated chains, imported with signatures, state roots and durable commits, in turns with anvil taking and
+ * mining the same transactions in memory.
  */
-
-interface Scenario {
-  readonly plan: ChainPlan;
-  /** anvil hashes all of its state for every block: fewer blocks of a large one */
-  readonly anvilBlocks: number;
-}
 
 const runFile = promisify(execFile);
 
-function scenarios(only: string | undefined, scale: number, blocks: number): Scenario[] {
+/** Growth is transfers on three sizes of the state; the middle one is the chain of transfers. */
+function plansOf(only: string | undefined, scale: number, blocks: number): ChainPlan[] {
   const sized = (count: number): number => Math.max(100, Math.round(count * scale));
-  const mined = (count: number): number => Math.min(count, blocks);
-  const all: readonly [string, () => Scenario][] = [
-    ["transfers", () => ({ plan: transfers(sized(100_000), blocks, 1000), anvilBlocks: mined(8) })],
-    ["tokens", () => ({ plan: tokenTransfers(sized(1_000_000), blocks, 600), anvilBlocks: mined(3) })],
-    ["swaps", () => ({ plan: swaps(sized(5000), blocks, 300), anvilBlocks: mined(24) })],
-    ["growth", () => ({ plan: transfers(sized(10_000), blocks, 1000), anvilBlocks: mined(24) })],
-    ["growth", () => ({ plan: transfers(sized(1_000_000), blocks, 1000), anvilBlocks: 0 })],
+  const all: readonly [readonly string[], () => ChainPlan][] = [
+    [["growth"], () => transfers(sized(10_000), blocks, 1000)],
+    [["transfers", "growth"], () => transfers(sized(100_000), blocks, 1000)],
+    [["growth"], () => transfers(sized(1_000_000), blocks, 1000)],
+    [["tokens"], () => tokenTransfers(sized(1_000_000), blocks, 600)],
+    [["swaps"], () => swaps(sized(5000), blocks, 300)],
   ];
-  return all.filter(([name]) => only === undefined || only.split(",").includes(name)).map(([, make]) => make());
+  const wanted = only?.split(",");
+  return all.filter(([names]) => wanted === undefined || names.some((name) => wanted.includes(name))).map(([, make]) => make());
 }
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
@@ -49,6 +44,36 @@ async function importOnce(chain: GeneratedChain, batch: number, nodeArgs: readon
   }
 }
 
+interface Measured {
+  readonly chain: GeneratedChain;
+  readonly imports: readonly ImportRun[];
+  readonly mined: readonly AnvilRun[];
+  readonly anvilRssBytes: number;
+}
+
+async function measure(
+  plan: ChainPlan,
+  options: { rounds: number; batch: number; anvilMs: number; nodeArgs: readonly string[] },
+): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), "rnode-bench-import-"));
+  let anvil: AnvilMiner | undefined;
+  try {
+    const chain = await generateChain(plan, folder);
+    const imports: ImportRun[] = [];
+    const mined: AnvilRun[] = [];
+    if (options.anvilMs > 0) anvil = await AnvilMiner.start(chain);
+    for (let round = 0; round < options.rounds; round++) {
+      imports.push(await importOnce(chain, options.batch, options.nodeArgs));
+      const run = await anvil?.mine(options.anvilMs);
+      if (run !== undefined && run.blocks > 0) mined.push(run);
+    }
+    return { chain, imports, mined, anvilRssBytes: anvil?.rssBytes ?? 0 };
+  } finally {
+    anvil?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** @returns exit code */
 export async function main(args: readonly string[] = []): Promise<number> {
   const { values } = parseArgs({
@@ -56,53 +81,69 @@ export async function main(args: readonly string[] = []): Promise<number> {
     options: {
       only: { type: "string" },
       scale: { type: "string", default: "1" },
-      blocks: { type: "string", default: "32" },
-      rounds: { type: "string", default: "3" },
+      blocks: { type: "string", default: "96" },
+      rounds: { type: "string", default: "2" },
       batch: { type: "string", default: "32" },
+      /** of anvil, a round */
+      "anvil-seconds": { type: "string", default: "8" },
       "cpu-prof": { type: "string" },
       "no-anvil": { type: "boolean", default: false },
     },
   });
   const profile = values["cpu-prof"];
-  const nodeArgs = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  for (const { plan, anvilBlocks } of scenarios(values.only, Number(values.scale), Number(values.blocks))) {
-    const folder = mkdtempSync(join(tmpdir(), "rnode-bench-import-"));
-    try {
-      const chain = await generateChain(plan, folder);
-      const imports: ImportRun[] = [];
-      const mined: AnvilRun[] = [];
-      for (let round = 0; round < Number(values.rounds); round++) {
-        imports.push(await importOnce(chain, Number(values.batch), nodeArgs));
-        if (!values["no-anvil"] && anvilBlocks > 0) mined.push(await mineWithAnvil(chain, anvilBlocks));
-      }
-      report(chain, imports, mined);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+  const options = {
+    rounds: Number(values.rounds),
+    batch: Number(values.batch),
+    anvilMs: values["no-anvil"] ? 0 : Number(values["anvil-seconds"]) * 1000,
+    nodeArgs: profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`],
+  };
+  const growth: { name: string; ms: number; cpuMs: number }[] = [];
+  const startMs = performance.now();
+  for (const plan of plansOf(values.only, Number(values.scale), Number(values.blocks))) {
+    const { ms, cpuMs } = report(await measure(plan, options));
+    if (plan.name.startsWith("ETH")) growth.push({ name: plan.name, ms, cpuMs });
   }
+  const [first, last] = [growth[0], growth.at(-1)];
+  if (first !== undefined && last !== undefined && growth.length === 3) {
+    const times = (after: number, before: number): string => (after / before).toFixed(2);
+    console.log(`growth: from ${first.name} to ${last.name}`);
+    console.log(
+      `  a block takes ${times(last.ms, first.ms)} times as long, and ${times(last.cpuMs, first.cpuMs)} times the CPU time`,
+    );
+  }
+  console.log(`took ${((performance.now() - startMs) / 60_000).toFixed(1)} minutes`);
   return 0;
 }
 
-function report({ plan, genesisMs }: GeneratedChain, imports: readonly ImportRun[], mined: readonly AnvilRun[]): void {
-  const perBlock = imports.map(({ ms, blocks }) => ms / blocks);
-  const ms = median(perBlock);
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+
+/** @returns of a block, median of the rounds */
+function report({ chain, imports, mined, anvilRssBytes }: Measured): { readonly ms: number; readonly cpuMs: number } {
+  const { plan, genesisMs, generationMs } = chain;
   const { blocks, transactions, gas, databaseBytes } = imports[0]!;
-  const cpuMs = median(imports.map((run) => run.cpuMs));
+  const perBlock = imports.map((run) => run.ms / run.blocks);
+  const ms = median(perBlock);
+  const cpuMs = median(imports.map((run) => run.cpuMs / run.blocks));
+  const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
   console.log(`${plan.name}: ${blocks} blocks of ${plan.transactionsPerBlock} transactions; load ${loadavg()[0]!.toFixed(1)}`);
-  console.log(`  genesis   ${(genesisMs / 1000).toFixed(1)} s`);
+  console.log(`  made in ${seconds(generationMs)}, its genesis in ${seconds(genesisMs)}`);
   const rates = `${(gas / blocks / ms / 1000).toFixed(1)} Mgas/s, ${(1000 / ms).toFixed(1)} blocks/s, ${((transactions / blocks / ms) * 1000).toFixed(0)} tx/s`;
-  console.log(`  rnode     ${ms.toFixed(1)} ms a block (CPU ${(cpuMs / blocks).toFixed(1)}): ${rates}`);
+  console.log(`  rnode     ${ms.toFixed(1)} ms a block (CPU ${cpuMs.toFixed(1)}): ${rates}`);
   const peak = Math.max(...imports.map(({ peakRssBytes }) => peakRssBytes));
+  const own = Math.max(...imports.map(({ peakOwnBytes }) => peakOwnBytes ?? 0));
   console.log(
-    `            ${(databaseBytes / blocks / 1000).toFixed(0)} kB a block on disk, memory peak ${(peak / 2 ** 20).toFixed(0)} MiB`,
+    `            ${(databaseBytes / blocks / 1000).toFixed(0)} kB a block on disk, memory peak ${mebibytes(peak)}, ${mebibytes(own)} of it without the database's pages`,
   );
-  if (mined.length === 0) return;
-  const anvilMs = median(mined.map((run) => run.mineMs / run.blocks));
-  const anvilCpuMs = median(mined.map((run) => run.mineCpuMs / run.blocks));
-  const ratio = median(mined.map((run, round) => run.mineMs / run.blocks / perBlock[round]!));
-  const send = median(mined.map((run) => run.sendMs / run.blocks));
-  console.log(
-    `  anvil     ${anvilMs.toFixed(1)} ms a block to mine (CPU ${anvilCpuMs.toFixed(1)}), ${send.toFixed(1)} ms to take the transactions`,
-  );
-  console.log(`  × anvil   ${ratio.toFixed(2)}`);
+  if (mined.length > 0) {
+    const of = (what: (run: AnvilRun) => number): number => median(mined.map((run) => what(run) / run.blocks));
+    const ratio = (what: (run: AnvilRun) => number): string =>
+      median(mined.map((run, round) => what(run) / run.blocks / perBlock[round]!)).toFixed(2);
+    const mine = (run: AnvilRun): number => run.mineMs;
+    const all = (run: AnvilRun): number => run.takeMs + run.mineMs;
+    const mining = `${of(mine).toFixed(1)} ms a block (CPU ${of((run) => run.mineCpuMs).toFixed(1)}) to mine`;
+    const taking = `${of((run) => run.takeMs).toFixed(1)} ms (CPU ${of((run) => run.takeCpuMs).toFixed(1)}) to take the transactions`;
+    console.log(`  anvil     ${mining}, ${taking}; memory ${mebibytes(anvilRssBytes)}`);
+    console.log(`  × anvil   ${ratio(all)} taking and mining, ${ratio(mine)} mining alone`);
+  }
+  return { ms, cpuMs };
 }
