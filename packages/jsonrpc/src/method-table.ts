@@ -58,12 +58,15 @@ export interface Subscription {
   readonly summary?: string;
   /** Begins to notify; returns what ends it. */
   readonly start: (args: readonly unknown[], sink: SubscriptionSink) => () => void;
+  /** Settles when those that were started miss nothing any more; undefined: at once. Who subscribes is answered then. */
+  readonly isListening?: (() => Promise<void> | undefined) | undefined;
 }
 
 export function subscription<const P extends Params>(declaration: {
   readonly params: P;
   readonly summary?: string;
   readonly start: (args: ArgsOf<P>, sink: SubscriptionSink) => () => void;
+  readonly isListening?: Subscription["isListening"];
 }): Subscription {
   return declaration as Subscription;
 }

@@ -20,6 +20,8 @@ afterEach(async () => {
 
 let calls = 0;
 const sinks: SubscriptionSink[] = [];
+/** lets those who wait for `late` be answered */
+let listen: () => void = () => {};
 const methods = {
   test_echo: method({ params: [optionalParam("value", anyJson)], handler: ([value]) => value }),
   test_add: method({ params: [param("a", countShape), param("b", countShape)], handler: ([a, b]) => a + b }),
@@ -57,6 +59,17 @@ const subscriptions = {
         for (let n = 0; n < (count ?? 0); n++) sink.notify(n);
         return () => sinks.splice(sinks.indexOf(sink), 1);
       },
+    }),
+    late: subscription({
+      params: [],
+      start: (_, sink) => {
+        sinks.push(sink);
+        return () => sinks.splice(sinks.indexOf(sink), 1);
+      },
+      isListening: () =>
+        new Promise((resolve) => {
+          listen = resolve;
+        }),
     }),
   },
 };
@@ -447,6 +460,23 @@ describe("JSON-RPC over WebSocket", () => {
     await expect.poll(() => received.at(-1)).toEqual(note({ n: 2 }));
     expect(await ask(socket, rpc("test_unsubscribe", [id]))).toEqual(result(true));
     expect(sinks).toHaveLength(0);
+  });
+
+  it("answers when a subscription listens, and what it told before then comes after", async () => {
+    const { wsUrl } = await startServer();
+    const socket = await openSocket(wsUrl);
+    const received: Record<string, unknown>[] = [];
+    socket.on("message", (data: Buffer) => received.push(JSON.parse(data.toString("utf8"))));
+    socket.send(rpc("test_subscribe", ["late"], 1));
+    await expect.poll(() => sinks.length).toBe(1);
+    sinks[0]!.notify("early");
+    expect(await ask(socket, rpc("test_echo", ["x"], 2))).toMatchObject({ id: 2 });
+    expect(received.map(({ id }) => id)).toEqual([2]);
+    listen();
+    await expect.poll(() => received.length).toBe(3);
+    expect(received.slice(1)).toMatchObject([{ id: 1, result: sinks[0]!.id }, { params: { result: "early" } }]);
+    socket.close();
+    await expect.poll(() => sinks.length).toBe(0);
   });
 
   it("ends subscriptions with their connection and limits their number", async () => {

@@ -59,7 +59,7 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
     throw new RpcError(code, message, data);
   };
 
-  function subscribe(namespace: string, args: readonly unknown[], opened: Active[]): string {
+  function subscribe(namespace: string, args: readonly unknown[], opened: Active[]): string | Promise<string> {
     const kinds = subscriptions[namespace]!;
     const kind = args[0] as string;
     const declared = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
@@ -89,7 +89,8 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
         else entry.waiting.push(text);
       },
     });
-    return id;
+    const listening = declared.isListening?.();
+    return listening === undefined ? id : listening.then(() => id);
   }
 
   function unsubscribe(id: string): boolean {

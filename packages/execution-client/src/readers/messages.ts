@@ -78,8 +78,8 @@ export type MessageToWriter =
   | Submit
   | Answer
   | MetricsAnswer
-  /** whether somebody here waits for pending transactions */
-  | { readonly kind: "watch"; readonly isOn: boolean };
+  /** whether somebody here waits for pending transactions; answered, without a text, when it holds */
+  | { readonly kind: "watch"; readonly id: number; readonly isOn: boolean };
 
 /**
  * Sends messages of one turn of the event loop together. PERF: what a message between processes costs, about 15 µs on either side, is

@@ -238,6 +238,7 @@ export class ReaderPool {
       case "watch":
         place.isWatching = message.isOn;
         this.#followPending();
+        place.outbox?.push({ kind: "answer", id: message.id, text: "" });
         return;
       case "answer": {
         const relay = place.relays.get(message.id);

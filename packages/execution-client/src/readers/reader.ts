@@ -1,5 +1,5 @@
 import { openChainReader } from "@rnode/chain";
-import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
+import { createDispatcher, DEFAULT_RPC_LIMITS, type Method, type MethodTable } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { openExistingDatabase } from "../commands/database.ts";
 import { createRpcServices, profileOf } from "../methods/create-services.ts";
@@ -49,7 +49,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     log,
     metrics: metrics ?? noMetrics,
     fds: { http: start.httpFd, ws: start.wsFd },
-    route: (methods) => routeMethods(methods, routing),
+    route: (methods) => listeningFirst(routeMethods(methods, routing), link),
   });
 
   const maxConnections = options.rpc.maxConnections || Number.POSITIVE_INFINITY;
@@ -100,6 +100,18 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
       await store.close();
     },
   };
+}
+
+/** A filter of pending transactions is answered when it misses none any more. */
+function listeningFirst(methods: MethodTable, link: WriterLink): MethodTable {
+  const { eth_newPendingTransactionFilter: install } = methods;
+  if (install === undefined) return methods;
+  const handler: Method["handler"] = async (args, context) => {
+    const id = install.handler(args, context);
+    await link.isListening();
+    return id;
+  };
+  return { ...methods, eth_newPendingTransactionFilter: { ...install, handler } };
 }
 
 /** Methods that change the chain are of the class "writer" and never run here. */

@@ -143,6 +143,29 @@ describe("two readers", () => {
     expect(await first.call("eth_getTransactionByHash", [hash])).toMatchObject({ blockNumber: `0x${number.toString(16)}` });
   });
 
+  it("tell of every transaction that is sent after the answer to a subscription or a filter", async () => {
+    const [first, second] = readers as [Connection, Connection];
+    for (let round = 0; round < 8; round++) {
+      const socket = await openSocket(node.wsUrl);
+      const raw = await sign(nonce++);
+      if (round % 2 === 0) {
+        const pending = await socket.call<string>("eth_subscribe", ["newPendingTransactions"]);
+        const hash = await (round % 4 === 0 ? first : second).call<string>("eth_sendRawTransaction", [raw]);
+        await until("a pending transaction", () => socket.of(pending).includes(hash));
+        await socket.call("eth_unsubscribe", [pending]);
+      } else {
+        const filter = await first.call("eth_newPendingTransactionFilter");
+        const hash = await second.call<string>("eth_sendRawTransaction", [raw]);
+        await until("a pending transaction", async () => {
+          const changes = await first.call<string[]>("eth_getFilterChanges", [filter]);
+          return changes.includes(hash);
+        });
+        await first.call("eth_uninstallFilter", [filter]);
+      }
+    }
+    await node.buildBlock();
+  });
+
   it("keep filters for each other, and follow a reorganisation", async () => {
     const [first, second] = readers as [Connection, Connection];
     const creation = await first.call<string>("eth_sendRawTransaction", [

@@ -21,6 +21,8 @@ export class WriterLink implements Elsewhere, PendingFeed {
   readonly #feeCapWei: bigint;
   readonly #waiting = new Map<number, (answer: string | Uint8Array) => void>();
   readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
+  /** settles when the writer does what it was told last */
+  #watching: Promise<void> | undefined;
   #nextId = 0;
 
   /** @param feeCapWei most that the gas of a transaction may cost; 0: no cap */
@@ -43,10 +45,21 @@ export class WriterLink implements Elsewhere, PendingFeed {
   /** The writer sends pending transactions while somebody listens. */
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void {
     this.#listeners.add(listener);
-    if (this.#listeners.size === 1) this.#outbox.push({ kind: "watch", isOn: true });
+    if (this.#listeners.size === 1) this.#watch(true);
     return () => {
-      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#outbox.push({ kind: "watch", isOn: false });
+      if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#watch(false);
     };
+  }
+
+  isListening(): Promise<void> | undefined {
+    return this.#watching;
+  }
+
+  #watch(isOn: boolean): void {
+    const watching = this.#send((id) => ({ kind: "watch", id, isOn })).then(() => {
+      if (this.#watching === watching) this.#watching = undefined;
+    });
+    this.#watching = watching;
   }
 
   announcePending(transactions: readonly PooledTransaction[]): void {
@@ -85,6 +98,10 @@ export class WriterLink implements Elsewhere, PendingFeed {
     if (this.#waiting.size >= MAX_WAITING) {
       return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));
     }
+    return this.#send(message);
+  }
+
+  #send(message: (id: number) => MessageToWriter): Promise<string | Uint8Array> {
     return new Promise((resolve) => {
       const id = this.#nextId++ >>> 0;
       this.#waiting.set(id, resolve);

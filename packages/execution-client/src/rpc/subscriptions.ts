@@ -8,6 +8,8 @@ import { logCriteriaShape, logsOfBlock } from "./log-filter.ts";
 
 export interface PendingFeed {
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void;
+  /** Settles when listeners miss nothing any more; undefined: at once. */
+  isListening?(): Promise<void> | undefined;
 }
 
 /** `eth_subscribe`. Spec: requirements § Events, protocol/04 §8 */
@@ -43,6 +45,7 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
               sink.notify(full ? transactionToJson(profile, transaction, sender, undefined) : bytesToHex(hash));
             }
           }),
+        isListening: () => pool.isListening?.(),
       }),
       syncing: subscription({
         params: [],
