@@ -45,6 +45,7 @@ const BY_ANY: Readonly<Record<string, Call>> = {
   debug_traceCall: (counter, block) => [call(counter), block, { tracer: "callTracer" }],
   debug_traceCallMany: (counter, block) => [[{ transactions: [call(counter)] }], { blockNumber: block }, { tracer: "callTracer" }],
   trace_block: (_, block) => [block],
+  trace_blockOpcodeGas: (_, block) => [block],
   trace_call: (counter, block) => [call(counter), ["trace"], block],
   trace_callMany: (counter, block) => [[[call(counter), ["trace"]]], block],
   trace_rawTransaction: (_, block) => [RAW, ["trace"], block],

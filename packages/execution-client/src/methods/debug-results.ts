@@ -138,5 +138,14 @@ export const code = result("code", nullable(DATA));
 export const chainConfig = result("config", { ...object({ chainId: INTEGER }), additionalProperties: {} });
 export const placedTraces = result("traces", nullable(arrayOf(PLACED_TRACE)));
 export const placedTrace = result("trace", nullable(PLACED_TRACE));
+const OPCODE_GAS = object({
+  transactionHash: HASH,
+  opcodeGas: arrayOf(object({ opcode: TEXT, count: INTEGER, gasUsed: INTEGER })),
+});
+export const opcodeGas = result("opcodeGas", nullable(OPCODE_GAS));
+export const blockOpcodeGas = result(
+  "opcodeGas",
+  object({ blockHash: HASH, blockNumber: INTEGER, transactions: arrayOf(OPCODE_GAS) }),
+);
 export const replay = result("trace", object(REPLAY_FIELDS));
 export const replays = result("traces", nullable(arrayOf(object(REPLAY_FIELDS, { transactionHash: HASH }))));

@@ -369,6 +369,36 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     await expect(rpc("trace_filter", { fromBlock: "0x3", toBlock: "0x1" })).rejects.toThrow(/cannot be greater/);
   });
 
+  it("trace_transactionOpcodeGas and trace_blockOpcodeGas count what the struct logger lists", async () => {
+    interface Counted {
+      readonly transactionHash: Hex;
+      readonly opcodeGas: { opcode: string; count: number; gasUsed: number }[];
+    }
+    const block = await rpc<{ blockHash: Hex; blockNumber: number; transactions: Counted[] }>(
+      "trace_blockOpcodeGas",
+      toQuantity(mixed.number),
+    );
+    expect(block).toMatchObject({ blockHash: mixed.hash, blockNumber: mixed.number });
+    expect(block.transactions).toHaveLength(6);
+    for (const counted of block.transactions) {
+      const { transactionHash, opcodeGas } = counted;
+      expect(await rpc("trace_transactionOpcodeGas", transactionHash)).toEqual(counted);
+      const { structLogs } = await rpc<{ structLogs: { op: string; gasCost: number }[] }>(
+        "debug_traceTransaction",
+        transactionHash,
+      );
+      const expected = new Map<string, { count: number; gasUsed: number }>();
+      for (const { op, gasCost } of structLogs) {
+        const { count, gasUsed } = expected.get(op) ?? { count: 0, gasUsed: 0 };
+        expected.set(op, { count: count + 1, gasUsed: gasUsed + gasCost });
+      }
+      expect(new Map(opcodeGas.map(({ opcode, ...use }) => [opcode, use]))).toEqual(expected);
+    }
+    expect(block.transactions.some(({ opcodeGas }) => opcodeGas.length > 5)).toBe(true);
+    expect(await rpc("trace_transactionOpcodeGas", word(0xee))).toBeNull();
+    await expect(rpc("trace_blockOpcodeGas", "0xffff")).rejects.toMatchObject({ code: -32001 });
+  });
+
   it("trace_call, trace_callMany and trace_rawTransaction", async () => {
     interface Result {
       readonly output: Hex;

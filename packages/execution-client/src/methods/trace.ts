@@ -20,10 +20,12 @@ import {
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
 import type { JsonObject } from "../json/transaction-json.ts";
-import { findTransaction, requireHeader, rpcError } from "../rpc/backend.ts";
+import { findTransaction, requireBlock, requireHeader, rpcError } from "../rpc/backend.ts";
 import { blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
 import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideShape } from "../rpc/call-request.ts";
+import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
+import type { TransactionTrace } from "../tracing/trace-service.ts";
 import * as results from "./debug-results.ts";
 import { numberOrQuantityShape } from "./number-or-quantity.ts";
 import type { RpcServices } from "./services.ts";
@@ -65,6 +67,7 @@ export function traceMethods(services: RpcServices): MethodTable {
   const replayer = (wanted: ReadonlySet<TraceType>) => (rules: ConstructorParameters<typeof ReplayTracer>[2]) =>
     new ReplayTracer(wanted, profile.traces, rules);
 
+  const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
   const newPlaced = () => new PlacedTracer(profile.traces);
   const placedTraces = async (stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
     const found = await traces.traceBlock(stored, { newTracer: newPlaced, only });
@@ -150,6 +153,31 @@ export function traceMethods(services: RpcServices): MethodTable {
         return (await traces.traceCalls(traced, selector ?? LATEST)).map(({ result }) => result);
       },
     }),
+    trace_transactionOpcodeGas: method({
+      result: results.opcodeGas,
+      params: [param("hash", hashShape)],
+      summary: "How often each instruction of a transaction ran, and its gas in all; calls with the gas that they handed on.",
+      handler: async ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) return null;
+        const [trace] = await traces.traceBlock(found.stored, { newTracer: newOpcodeGas, only: found.index });
+        return opcodeGasToJson(trace!);
+      },
+    }),
+    trace_blockOpcodeGas: method({
+      result: results.blockOpcodeGas,
+      params: [param("block", blockSelectorShape)],
+      summary: "The same for each transaction of a block.",
+      handler: async ([selector]) => {
+        const stored = requireBlock(backend, selector);
+        const found = await traces.traceBlock(stored, { newTracer: newOpcodeGas });
+        return {
+          blockHash: bytesToHex(stored.hash),
+          blockNumber: stored.block.header.number,
+          transactions: found.map(opcodeGasToJson),
+        };
+      },
+    }),
     trace_rawTransaction: method({
       result: results.replay,
       params: [param("transaction", dataShape), types, block],
@@ -161,6 +189,11 @@ export function traceMethods(services: RpcServices): MethodTable {
     }),
   };
 }
+
+const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
+  transactionHash: bytesToHex(hash),
+  opcodeGas: result,
+});
 
 /** @throws {RpcError} undecodable, a deposit, badly signed: as for `eth_sendRawTransaction` */
 function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {

@@ -2,7 +2,7 @@ import type { TraceMessage, TraceResult, TraceStep } from "@rnode/evm";
 import { bigintToBytes, bytesToHex, toQuantity } from "@rnode/primitives";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
-import { gasFromStack } from "./instruction-gas.ts";
+import { InstructionCosts } from "./instruction-costs.ts";
 import { instructionOf, OP } from "./opcodes.ts";
 import type { TraceContext, TraceOutcome, TraceState, TransactionTracer } from "./transaction-tracer.ts";
 
@@ -15,26 +15,6 @@ export interface StructLoggerConfig {
   readonly limit: number;
 }
 
-/** A step whose cost is not known before the next one. */
-interface PendingStep {
-  /** undefined: beyond the limit, not shown */
-  readonly log: JsonObject | undefined;
-  readonly opcode: number;
-  readonly stackSize: number;
-  readonly gas: bigint;
-  /** as far as the stack tells; only where it may be needed */
-  readonly stackCost: bigint;
-  /** gas that went into the call it made, and what came back */
-  forwarded: bigint;
-  returned: bigint;
-}
-
-interface LoggedFrame {
-  readonly isCreation: boolean;
-  pending: PendingStep | undefined;
-}
-
-const CODE_DEPOSIT_GAS = 200n;
 /** of a step without its lists, and of a word, as JSON */
 const STEP_BYTES = 100;
 const WORD_BYTES = 32;
@@ -44,7 +24,7 @@ export class StructLogger implements TransactionTracer {
   readonly #config: StructLoggerConfig;
   readonly #dialect: TraceDialect;
   readonly #logs: JsonObject[] = [];
-  readonly #frames: LoggedFrame[] = [];
+  readonly #costs: InstructionCosts<JsonObject>;
   /** slots seen, by account */
   readonly #storage = new Map<string, Record<string, string>>();
   #state: TraceState | undefined;
@@ -57,36 +37,29 @@ export class StructLogger implements TransactionTracer {
   constructor(config: StructLoggerConfig, dialect: TraceDialect) {
     this.#config = config;
     this.#dialect = dialect;
+    this.#costs = new InstructionCosts(dialect, (log, cost, error) => {
+      log.gasCost = Number(cost);
+      if (error !== undefined) log.error = error;
+    });
   }
 
   onStart({ state }: TraceContext): void {
     this.#state = state;
   }
 
-  onEnter({ kind, gas }: TraceMessage): void {
-    const pending = this.#frames.at(-1)?.pending;
-    if (pending !== undefined) pending.forwarded = gas;
-    this.#frames.push({ isCreation: kind === "create" || kind === "create2", pending: undefined });
+  onEnter(message: TraceMessage): void {
+    this.#costs.onEnter(message);
   }
 
   onStep(step: TraceStep): void {
-    const frame = this.#frames.at(-1);
-    if (frame === undefined) return;
-    this.#settle(frame, step.gas);
-    const { opcode, gas, stackSize } = step;
+    const counted = this.#costs.onStep(step);
+    if (counted === undefined) return;
     const { limit } = this.#config;
-    const isShown = limit === 0 || this.#logs.length < limit;
-    const stackCost = gasFromStack(step);
-    const log = isShown ? this.#logOf(step) : undefined;
-    frame.pending = { log, opcode, stackSize, gas, stackCost, forwarded: 0n, returned: 0n };
+    if (limit === 0 || this.#logs.length < limit) counted.item = this.#logOf(step);
   }
 
-  onExit({ halt, gasLeft, output }: TraceResult): void {
-    const frame = this.#frames.pop();
-    const last = frame?.pending;
-    if (frame !== undefined && last !== undefined) this.#end(frame, last, halt, gasLeft, output.length);
-    const caller = this.#frames.at(-1)?.pending;
-    if (caller !== undefined) caller.returned = gasLeft;
+  onExit(result: TraceResult): void {
+    this.#costs.onExit(result);
   }
 
   result({ gasUsed, halt, output }: TraceOutcome): JsonObject {
@@ -97,37 +70,6 @@ export class StructLogger implements TransactionTracer {
       returnValue: bytesToHex(hasOutput ? output : new Uint8Array(0)),
       structLogs: this.#logs,
     };
-  }
-
-  /** The instruction before is over: its frame goes on with `gasNow`. */
-  #settle({ pending }: LoggedFrame, gasNow: bigint): void {
-    if (pending?.log === undefined) return;
-    const { opcode, gas, forwarded, returned } = pending;
-    const isCreate = opcode === OP.create || opcode === OP.create2;
-    const isApart = isCreate && !this.#dialect.structLog.creationCostHasForwarded;
-    pending.log.gasCost = Number(gas - gasNow + returned - (isApart ? forwarded : 0n));
-  }
-
-  #end(frame: LoggedFrame, last: PendingStep, halt: TraceResult["halt"], gasLeft: bigint, outputBytes: number): void {
-    const { log, opcode, gas, stackCost } = last;
-    if (log === undefined) return;
-    if (halt === undefined) {
-      const deposit = frame.isCreation ? CODE_DEPOSIT_GAS * BigInt(outputBytes) : 0n;
-      log.gasCost = Number(gas - gasLeft - deposit);
-      return;
-    }
-    if (halt === "revert") {
-      log.gasCost = Number(gas - gasLeft);
-      return;
-    }
-    log.gasCost = Number(stackCost);
-    // What fails after RETURN is the deployment of the code, not the instruction.
-    if (opcode === OP.return && stackCost <= gas && halt !== "stack-underflow") return;
-    const isStackFault = halt === "stack-underflow" || halt === "stack-overflow";
-    if (isStackFault || (halt === "out-of-gas" && this.#dialect.structLog.failedCost === "constant"))
-      log.gasCost = instructionOf(opcode).constantGas;
-    const error = this.#dialect.stepError(halt, last);
-    if (error !== undefined) log.error = error;
   }
 
   #logOf(step: TraceStep): JsonObject {
