@@ -1,4 +1,4 @@
-import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import { BlockGroup } from "./block-group.ts";
@@ -147,10 +147,17 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#meta.readLabel(label);
   }
 
-  /** Runs `read` with the number of a block that is stored. */
+  /** Runs `read` with the number of a block that is stored. @throws {CodedError} storage/corrupted: its rows are not what was written */
   #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
     const number = this.blocks.numberOf(hash);
-    return number === undefined ? undefined : read(number);
+    if (number === undefined) return undefined;
+    try {
+      return read(number);
+    } catch (error) {
+      if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;
+      const data = { folder: this.#environment.folder, row: `block ${number}`, reason: error.message };
+      throw storageError("storage/corrupted", data, { cause: error });
+    }
   }
 
   readHeader(hash: Uint8Array): Header | undefined {
@@ -441,6 +448,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   verifyState(options: { readonly maxEntriesInMemory?: number | undefined } = {}): StateVerification {
     const head = this.currentHead();
+    this.#environment.checkPages();
     const header = this.blocks.header(head.number);
     if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
     const verified = verifyTables(this.#tables, options.maxEntriesInMemory ?? DEFAULT_VERIFY_ENTRIES);

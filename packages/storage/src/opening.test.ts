@@ -142,6 +142,31 @@ describe("what is not our database", () => {
     expect(errorOf(attempt)).toMatchObject({ code, data: { folder } });
   });
 
+  it("a row that is not what was written is an error that names folder and block", async () => {
+    await writeChain(4);
+    const root = open<Uint8Array, Uint8Array>({
+      path: folder,
+      noSubdir: false,
+      encoding: "binary",
+      keyEncoding: "binary",
+      maxDbs: 40,
+    });
+    const key = Uint8Array.of(0, 0, 0, 0, 0, 2);
+    for (const name of ["headers", "bodies", "receipts"]) {
+      root
+        .openDB<Uint8Array, Uint8Array>({ name, encoding: "binary", keyEncoding: "binary" })
+        .putSync(key, Uint8Array.of(0xc2, 0x80));
+    }
+    await root.close();
+    await withStore((store) => {
+      const hash = store.readCanonicalHash(2)!;
+      for (const read of [() => store.readHeader(hash), () => store.readBlock(hash), () => store.readReceipts(hash)]) {
+        expect(errorOf(read)).toMatchObject({ code: "storage/corrupted", data: { folder, row: "block 2" } });
+      }
+      expect(store.readBlock(store.readCanonicalHash(3)!)?.header.number).toBe(3);
+    });
+  });
+
   it("another program's LMDB database is refused and left alone", async () => {
     const other = open<Uint8Array, Uint8Array>({ path: folder, noSubdir: false, encoding: "binary", keyEncoding: "binary" });
     other.openDB({ name: "accounts", encoding: "binary" }).putSync(asciiToBytes("a"), Uint8Array.of(1));
