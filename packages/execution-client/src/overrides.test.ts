@@ -84,4 +84,14 @@ describe.each(["R", "G"] as const)("overrides, profile %s", (profile) => {
     if (one.block !== undefined)
       await expect(rpc("eth_estimateGas", call, "latest", checking)).rejects.toMatchObject({ code: 3, message: /reverted/ });
   });
+
+  it("do not make it another chain: a call that names one is refused", async () => {
+    const [own, other] = ["0x385", "0x1"].map((chainId) => ({ from: RICH_ADDRESS, to: OTHER, chainId }));
+    const methods = ["eth_call", "eth_estimateGas", "eth_createAccessList", "eth_fillTransaction", "debug_traceCall"];
+    const refusal = profile === "R" ? "invalid chain ID" : "chainId does not match node's (have=1, want=901)";
+    for (const method of methods) {
+      expect([method, await rpc(method, own)]).toEqual([method, expect.anything()]);
+      await expect(rpc(method, other)).rejects.toMatchObject({ code: -32000, message: refusal });
+    }
+  });
 });

@@ -1,24 +1,47 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
-import { dataShape, hashShape, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
+import { dataShape, hashShape, INVALID_PARAMS, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { decodeBlock } from "@rnode/protocol";
 import { findTransaction, rpcError } from "../rpc/backend.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../rpc/block-selector.ts";
-import { callRequestShape } from "../rpc/call-request.ts";
-import { NO_TRACE_OPTIONS, traceCallOptionsShape, traceOptionsShape } from "../tracing/trace-options.ts";
+import { type CallRequest, callRequestShape } from "../rpc/call-request.ts";
+import type { CallOverrides } from "../rpc/call-service.ts";
+import { CallBundles } from "../tracing/call-bundles.ts";
+import { NO_TRACE_OPTIONS, type TraceRequest, traceCallOptionsShape, traceOptionsShape } from "../tracing/trace-options.ts";
 import type { TraceableBlock, TraceService } from "../tracing/trace-service.ts";
+import { tracerFactory } from "../tracing/tracers.ts";
 import * as results from "./debug-results.ts";
 import type { RpcServices } from "./services.ts";
 
 const INVALID_INPUT = -32_000;
 
-export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable {
+export function debugTraceMethods({ backend, calls, traces }: RpcServices): MethodTable {
   const options = optionalParam("options", traceOptionsShape);
   const tracedBlock = (selector: BlockSelector): StoredBlock => {
     const stored = backend.chain.resolve(selector);
     if (stored === undefined) throw rpcError(backend.profile.errors.tracedBlockNotFound(selector));
     return stored;
   };
+  const bundles = new CallBundles(backend, calls, traces);
+  async function tracedAt(
+    call: CallRequest,
+    selector: BlockSelector,
+    index: number,
+    request: TraceRequest,
+    overrides: CallOverrides,
+  ): Promise<unknown> {
+    const { transactions } = tracedBlock(selector).block;
+    if (index >= transactions.length)
+      throw new RpcError(INVALID_PARAMS, `txIndex ${index} is not one of the ${transactions.length} transactions of the block`);
+    const newTracer = tracerFactory(backend.profile, request);
+    const [own] = await bundles.run(
+      [{ transactions: [call], blockOverride: overrides.block }],
+      { selector, transactions: index, stateOverrides: overrides.state },
+      ({ execution, watcher, message }) => traces.traceMessage(watcher, execution, message(), newTracer, request.timeoutMs).result,
+    );
+    return own![0];
+  }
+
   return {
     debug_traceTransaction: method({
       result: results.trace,
@@ -36,8 +59,13 @@ export function debugTraceMethods({ backend, traces }: RpcServices): MethodTable
         optionalParam("block", blockSelectorShape),
         optionalParam("options", traceCallOptionsShape),
       ],
-      handler: ([call, selector, given]) =>
-        traces.debugCall(call, selector ?? LATEST, given?.request ?? NO_TRACE_OPTIONS, given?.overrides ?? {}),
+      summary: "Traces a call on the state after a block, or, with `txIndex`, before a transaction of it.",
+      handler: ([call, selector = LATEST, given]) => {
+        const { request, overrides, txIndex } = given ?? { request: NO_TRACE_OPTIONS, overrides: {} };
+        return txIndex === undefined
+          ? traces.debugCall(call, selector, request, overrides)
+          : tracedAt(call, selector, txIndex, request, overrides);
+      },
     }),
     debug_traceBlockByNumber: method({
       result: results.transactionTraces,

@@ -159,6 +159,19 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     expect(output).toBe(`${word(0x1234)}${word(0x99).slice(2)}`);
   });
 
+  it("calls in the place of a transaction of the block", async () => {
+    const code = bytesToHex(assemble("0 SLOAD 0 MSTORE 32 0 RETURN"));
+    const at = async (txIndex?: unknown) => {
+      const options = { tracer: "callTracer", stateOverrides: { [callee]: { code } }, blockOverrides: {}, txIndex };
+      const { output } = await rpc<{ output: Hex }>("debug_traceCall", { to: callee }, toQuantity(mixed.number), options);
+      return BigInt(output);
+    };
+    // The first deposit and the last transaction count up.
+    expect(await Promise.all([at("0x1"), at("0x2"), at(5), at()])).toEqual([0n, 1n, 1n, 2n]);
+    for (const beyond of ["0x6", 99])
+      await expect(at(beyond)).rejects.toMatchObject({ code: -32602, message: /^txIndex \d+ is not/ });
+  });
+
   it("ends what takes too long, and goes on working", async () => {
     const code = bytesToHex(assemble("JUMPDEST 0 JUMP"));
     const endless = { stateOverrides: { [POOR]: { code } }, timeout: "20ms" };

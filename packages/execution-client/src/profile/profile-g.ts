@@ -34,6 +34,8 @@ function callError(fault: CallFault): RpcErrorBody {
       );
     case "timeout":
       return { ...failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
+    case "wrong-chain-id":
+      return failed(`chainId does not match node's (have=${fault.have}, want=${fault.want})`);
     case "both-fee-models":
       return failed("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }

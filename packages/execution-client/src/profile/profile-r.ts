@@ -57,6 +57,8 @@ function callError(fault: CallFault): RpcErrorBody {
       return rejected("max priority fee per gas higher than max fee per gas");
     case "timeout":
       return { ...invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
+    case "wrong-chain-id":
+      return invalidInput("invalid chain ID");
     case "both-fee-models":
       return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
   }

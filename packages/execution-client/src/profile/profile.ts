@@ -26,6 +26,7 @@ export type CallFault =
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
   | { readonly kind: "tip-above-fee-cap"; readonly address: string; readonly tipWei: bigint; readonly maxFeeWei: bigint }
   | { readonly kind: "both-fee-models" }
+  | { readonly kind: "wrong-chain-id"; readonly have: bigint; readonly want: bigint }
   | { readonly kind: "timeout"; readonly timeoutMs: number };
 
 /** Why a log query has no answer. */

@@ -30,6 +30,7 @@ export interface CallRequest {
   readonly authorizationList: readonly Authorization[] | undefined;
   readonly maxFeePerBlobGas: bigint | undefined;
   readonly blobVersionedHashes: readonly Uint8Array[] | undefined;
+  readonly chainId?: bigint | undefined;
 }
 
 export const accessListShape: Shape<AccessListEntry[]> = arrayShape(
@@ -78,7 +79,7 @@ export const callRequestShape: Shape<CallRequest> = shape(fields.schema, (value)
   if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
     throw new ShapeError('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
   }
-  // PERF: field by field; leaving `type` and `chainId` out of a copy takes as long as the rest of the parsing.
+  // PERF: field by field; leaving `type` out of a copy takes as long as the rest of the parsing.
   return {
     from: given.from,
     to: given.to,
@@ -93,6 +94,7 @@ export const callRequestShape: Shape<CallRequest> = shape(fields.schema, (value)
     authorizationList: given.authorizationList,
     maxFeePerBlobGas: given.maxFeePerBlobGas,
     blobVersionedHashes: given.blobVersionedHashes,
+    chainId: given.chainId,
   };
 });
 

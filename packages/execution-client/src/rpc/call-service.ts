@@ -185,8 +185,11 @@ export class CallService {
     return { execution, message: this.message(execution, request), at };
   }
 
-  /** The message that a call stands for on a block under way. @throws {RpcError} fees or funds that do not fit */
+  /** The message that a call stands for on a block under way. @throws {RpcError} chain, fees or funds that do not fit */
   message(execution: BlockExecution, request: CallRequest): CallMessage {
+    const { chainId } = this.#backend.chain.config;
+    if (request.chainId !== undefined && request.chainId !== chainId)
+      throw this.#refuse({ kind: "wrong-chain-id", have: request.chainId, want: chainId });
     const gasPrice = this.#gasPrice(request, execution.environment.baseFeePerGas);
     const from = request.from ?? ZERO_ADDRESS;
     const gasLimit = this.#gasLimit(execution, request, from, gasPrice);

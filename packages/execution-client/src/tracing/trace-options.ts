@@ -10,6 +10,7 @@ import {
   shown,
   textShape,
 } from "@rnode/jsonrpc";
+import { numberOrQuantityShape } from "../methods/number-or-quantity.ts";
 import { blockOverrideShape, stateOverrideShape } from "../rpc/call-request.ts";
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -84,9 +85,14 @@ export const traceOptionsShape: Shape<TraceRequest> = mapShape(objectShape({}, f
 export const NO_TRACE_OPTIONS: TraceRequest = traceOptionsShape.parse({});
 
 export const traceCallOptionsShape = mapShape(
-  objectShape({}, { ...fields, stateOverrides: stateOverrideShape, blockOverrides: blockOverrideShape }),
-  ({ stateOverrides, blockOverrides, ...given }) => ({
+  objectShape(
+    {},
+    { ...fields, stateOverrides: stateOverrideShape, blockOverrides: blockOverrideShape, txIndex: numberOrQuantityShape },
+  ),
+  ({ stateOverrides, blockOverrides, txIndex, ...given }) => ({
     request: requestOf(given),
     overrides: { state: stateOverrides, block: blockOverrides },
+    /** the call runs in the place of this transaction of the block; undefined: after all */
+    txIndex,
   }),
 );
