@@ -182,11 +182,17 @@ async function* prepared<T extends { readonly block: Block }>(
     const { block } = item;
     return { item, block, hash: hashHeader(block.header), prepared: await senders.prepare(block.transactions) };
   };
-  for await (const item of blocks) {
-    ahead.push(prepare(item));
-    if (ahead.length > BLOCKS_AHEAD) yield await ahead.shift()!;
+  let failure: { readonly error: unknown } | undefined;
+  try {
+    for await (const item of blocks) {
+      ahead.push(prepare(item));
+      if (ahead.length > BLOCKS_AHEAD) yield await ahead.shift()!;
+    }
+  } catch (error) {
+    failure = { error }; // after the blocks that came before it
   }
   while (ahead.length > 0) yield await ahead.shift()!;
+  if (failure !== undefined) throw failure.error;
 }
 
 function isCanonical(store: ChainDatabase, hash: Uint8Array, number: number): boolean {

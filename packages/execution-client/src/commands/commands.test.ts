@@ -227,16 +227,61 @@ describe("import and export", () => {
   });
 
   it.each<[string, (blocks: Uint8Array[]) => Uint8Array, RegExp]>([
-    ["a file that is cut off", ([first]) => first!.subarray(0, -3), /the block at byte 0 is cut off$/],
+    ["a file that is cut off", ([first]) => first!.subarray(0, -3), /a\.rlp: the first block, at byte 0, is cut off$/],
     ["a gap", ([, second]) => second!, /block 2 0x[0-9a-f]{64}: its parent 0x[0-9a-f]{64} is not in the database$/],
-    ["what is no block", () => Uint8Array.of(0xc1, 0x80), /no RLP block at byte 0: block\/malformed/],
-    ["trailing bytes", ([first]) => concatBytes(first!, Uint8Array.of(0x05)), /no RLP block at byte \d+/],
+    ["what is no block", () => Uint8Array.of(0xc1, 0x80), /the first block, at byte 0, is no RLP block: block\/malformed/],
+    ["trailing bytes", ([first]) => concatBytes(first!, Uint8Array.of(0x05)), /block 2, at byte \d+, is no RLP block: /],
   ])("refuses %s", async (_, content, message) => {
     const { rlp } = await makeBlocks(2);
     writeFileSync(at("a.rlp"), content(rlp));
     const { code, err } = await run(importBlocks, `--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, at("a.rlp"));
     expect(code).toBe(1);
     expect(err.at(-1)).toMatch(message);
+  });
+
+  it.each<[string, (blocks: Uint8Array[]) => Uint8Array, RegExp]>([
+    ["is cut off", (blocks) => concatBytes(...blocks).subarray(0, -50), /block 4, at byte BYTES, is cut off$/],
+    [
+      "holds garbage",
+      (blocks) => concatBytes(...blocks.slice(0, 3), new Uint8Array(90).fill(0xf8), blocks[3]!),
+      /block 4, at byte BYTES, is no RLP block: /,
+    ],
+    [
+      "holds zeros",
+      (blocks) => concatBytes(...blocks.slice(0, 3), new Uint8Array(90), blocks[3]!),
+      /block 4, at byte BYTES, is no RLP block: /,
+    ],
+    [
+      "holds a block without a field",
+      (blocks) => concatBytes(...blocks.slice(0, 3), Uint8Array.of(0xc3, 0xc0, 0xc0, 0xc0), blocks[3]!),
+      /block 4, at byte BYTES, is no RLP block: block\/malformed/,
+    ],
+  ])("of a file that %s keeps the blocks before, and says which and where", async (_, content, message) => {
+    const { rlp, hashes } = await makeBlocks(4);
+    const file = content(rlp);
+    const expected = new RegExp(message.source.replace("BYTES", String(concatBytes(...rlp.slice(0, 3)).length)));
+    writeFileSync(at("a.rlp"), file);
+    writeFileSync(at("a.rlp.gz"), gzipSync(file));
+    writeFileSync(at("rest.rlp"), concatBytes(...rlp));
+    for (const name of ["a.rlp", "a.rlp.gz"]) {
+      const into = [`--chain=${at("genesis.json")}`, `--datadir=${at(`into-${name}`)}`];
+      const { code, out, err } = await run(importBlocks, ...into, at(name));
+      expect({ code, out }).toEqual({ code: 1, out: [] });
+      expect(err.at(-1)).toMatch(expected);
+      const store = openChainStore(databasePath(at(`into-${name}`)), { readOnly: true });
+      expect(store.head()).toEqual({ hash: hashes[2], number: 3 });
+      await store.close();
+      expect((await run(importBlocks, ...into, at("rest.rlp"))).out).toEqual([`head 4 ${hashes[3]}`]);
+    }
+  });
+
+  it("shows how far it is, with blocks and gas a second", async () => {
+    const { rlp } = await makeBlocks(3);
+    writeFileSync(at("a.rlp"), concatBytes(...rlp));
+    const shown: string[] = [];
+    const io = { out: () => {}, err: () => {}, progress: (line: string) => shown.push(line) };
+    expect(await importBlocks([`--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, at("a.rlp")], {}, io)).toBe(0);
+    expect(shown[0]).toMatch(/a\.rlp █{30} block 1, \d+ blocks\/s, \d+\.\d Mgas\/s$/);
   });
 
   it.each<[string, string[], RegExp]>([

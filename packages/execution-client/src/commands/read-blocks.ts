@@ -11,48 +11,66 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
  * The blocks of a stream of RLP blocks, gzipped or not, without holding the file in memory. `fileOffset` is how far the file
  * has been read.
  *
- * @throws {CommandError} at the first thing that is no block, with its position
+ * @throws {CommandError} at the first thing that is no block, with its position and the number that it should have
  */
 export async function* readBlocks(file: string): AsyncGenerator<{ block: Block; fileOffset: number }> {
   const isGzip = await isGzipFile(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
   const chunks = isGzip ? gunzipped(source) : source;
+  const place = new Place(file);
   let rest: Uint8Array = new Uint8Array(0);
-  let position = 0;
-  for await (const chunk of chunks as AsyncIterable<Buffer>) {
-    rest = rest.length === 0 ? chunk : concatBytes(rest, chunk);
-    let at = 0;
-    for (let end: number | undefined; (end = blockEnd(file, rest, at, position)) !== undefined; at = end) {
-      // A copy: what is decoded are views, and the block outlives the chunk.
-      yield { block: decodeAt(file, rest.slice(at, end), position + at), fileOffset: source.bytesRead };
+  try {
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      rest = rest.length === 0 ? chunk : concatBytes(rest, chunk);
+      let at = 0;
+      for (let end: number | undefined; (end = blockEnd(rest, at)) !== undefined; at = end) {
+        // A copy: what is decoded are views, and the block outlives the chunk.
+        const block = decodeBlock(rest.slice(at, end));
+        place.advance(block, end - at);
+        yield { block, fileOffset: source.bytesRead };
+      }
+      rest = rest.subarray(at);
     }
-    position += at;
-    rest = rest.subarray(at);
+  } catch (cause) {
+    if (isCodedError(cause)) throw place.error(`is no RLP block: ${cause.message}`, cause);
+    if (isGzip && (cause as NodeJS.ErrnoException).code?.startsWith("Z_") === true) {
+      throw place.error("cannot be read: broken gzip data", cause);
+    }
+    throw cause;
   }
-  if (rest.length > 0) throw new CommandError(`${file}: the block at byte ${position} is cut off`);
+  if (rest.length > 0) throw place.error("is cut off");
 }
 
-/** Where the block at `at` ends; undefined when the chunk does not hold all of it. */
-function blockEnd(file: string, bytes: Uint8Array, at: number, position: number): number | undefined {
-  if (at >= bytes.length) return undefined;
+/** Where the next block of a file begins. */
+class Place {
+  readonly #file: string;
+  #position = 0;
+  #number: number | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  advance(block: Block, size: number): void {
+    this.#position += size;
+    this.#number = block.header.number + 1;
+  }
+
+  error(problem: string, cause?: unknown): CommandError {
+    const which = this.#number === undefined ? "the first block" : `block ${this.#number}`;
+    return new CommandError(`${this.#file}: ${which}, at byte ${this.#position}, ${problem}`, { cause });
+  }
+}
+
+/** Where the block at `at` ends; undefined when the bytes do not hold all of it. @throws {CodedError} rlp/* */
+function blockEnd(bytes: Uint8Array, at: number): number | undefined {
+  if (at === bytes.length) return undefined;
   try {
     return readRlpSpan(bytes, at).end;
   } catch (cause) {
     if (isCodedError(cause, "rlp/truncated")) return undefined;
-    throw notABlock(file, position + at, cause);
+    throw cause;
   }
-}
-
-function decodeAt(file: string, encoded: Uint8Array, position: number): Block {
-  try {
-    return decodeBlock(encoded);
-  } catch (cause) {
-    throw notABlock(file, position, cause);
-  }
-}
-
-function notABlock(file: string, position: number, cause: unknown): unknown {
-  return isCodedError(cause) ? new CommandError(`${file}: no RLP block at byte ${position}: ${cause.message}`, { cause }) : cause;
 }
 
 function gunzipped(source: ReadStream): Gunzip {
