@@ -189,6 +189,27 @@ describe.each([
     }
   });
 
+  it("that are not there are named in the profile's words", async () => {
+    const unknown = `0x${"ee".repeat(32)}`;
+    const words = async (method: string, ...params: unknown[]): Promise<unknown> =>
+      node.rpc.call(method, params).catch(({ code, message }: { code: number; message: string }) => [code, message]);
+    const balance = (asked: unknown) => words("eth_getBalance", RICH_ADDRESS, asked);
+    const text = (r: string, g: string) => (profile === "R" ? [-32001, `block not found: ${r}`] : [-32000, g]);
+    expect(await balance("0xffff")).toEqual(text("0xffff", "header not found"));
+    expect(await balance(unknown)).toEqual(text(`hash ${unknown}`, "header for hash not found"));
+    const canonical = { blockHash: left, requireCanonical: true };
+    // Only the process that keeps the chain remembers a block that left it.
+    const forgotten = readers > 0 ? "header for hash not found" : "hash is not currently canonical";
+    expect(await balance(canonical)).toEqual(text(`canonical hash ${left}`, forgotten));
+    expect(await words("eth_getLogs", { blockHash: unknown })).toEqual(text(`hash ${unknown}`, "unknown block"));
+    expect(await words("debug_traceBlockByHash", unknown)).toEqual([-32000, `block ${unknown} not found`]);
+    expect(await words("debug_traceBlockByNumber", "0xffff")).toEqual([
+      -32000,
+      profile === "R" ? "block 0xffff not found" : "block #65535 not found",
+    ]);
+    expect(await words("debug_traceTransaction", unknown)).toEqual([-32000, "transaction not found"]);
+  });
+
   it("of another branch are not canonical: refused when that is required", async () => {
     for (const method of served(BY_ANY)) {
       const answer = (await failure(method, { blockHash: left, requireCanonical: true })) as { code?: number; result?: unknown };

@@ -66,6 +66,8 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
 
 function logQueryError(fault: LogQueryFault): RpcErrorBody {
   switch (fault.kind) {
+    case "unknown-block":
+      return failed("unknown block");
     case "bad-range":
       return { code: INVALID_PARAMS, message: "invalid block range params" };
     case "beyond-head":
@@ -152,12 +154,11 @@ const errors: ErrorTable = {
     "pool-full": () => failed("txpool is full"),
   },
   call: callError,
-  blockNotFound: (selector) =>
-    failed(
-      selector.kind === "tag" && (selector.tag === "safe" || selector.tag === "finalized")
-        ? `${selector.tag} block not found`
-        : "header not found",
-    ),
+  blockNotFound: (selector, isKnown = false) => {
+    if (selector.kind === "hash") return failed(isKnown ? "hash is not currently canonical" : "header for hash not found");
+    const isLabel = selector.kind === "tag" && (selector.tag === "safe" || selector.tag === "finalized");
+    return failed(isLabel ? `${selector.tag} block not found` : "header not found");
+  },
   stateUnavailable: (_, header) => {
     if (header === undefined) return failed("missing trie node: the state is not available");
     const root = bytesToHex(header.stateRoot);

@@ -1,3 +1,4 @@
+import type { BlockSelector } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
@@ -80,8 +81,13 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
   }
 }
 
+const blockNotFound = (selector: BlockSelector): RpcErrorBody =>
+  body(RESOURCE_NOT_FOUND, `block not found: ${selectorText(selector)}`);
+
 function logQueryError(fault: LogQueryFault): RpcErrorBody {
   switch (fault.kind) {
+    case "unknown-block":
+      return blockNotFound({ kind: "hash", hash: fault.hash, requireCanonical: false });
     case "bad-range":
       return invalidParams("invalid block range params");
     case "beyond-head":
@@ -150,7 +156,7 @@ const errors: ErrorTable = {
     "pool-full": () => rejected("txpool is full"),
   },
   call: callError,
-  blockNotFound: (selector) => body(RESOURCE_NOT_FOUND, `block not found: ${selectorText(selector)}`),
+  blockNotFound,
   stateUnavailable: () => body(PRUNED, "pruned history unavailable"),
   historyPruned: body(PRUNED, "pruned history unavailable"),
   proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),

@@ -31,6 +31,8 @@ export type CallFault =
 
 /** Why a log query has no answer. */
 export type LogQueryFault =
+  /** there is no block of that hash */
+  | { readonly kind: "unknown-block"; readonly hash: Uint8Array }
   | { readonly kind: "bad-range" }
   | { readonly kind: "beyond-head"; readonly head: number }
   | { readonly kind: "too-many-blocks"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
@@ -53,7 +55,8 @@ export interface ErrorTable {
   readonly submission: (fault: SubmissionFault) => RpcErrorBody;
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
   readonly call: (fault: CallFault) => RpcErrorBody;
-  readonly blockNotFound: (selector: BlockSelector) => RpcErrorBody;
+  /** @param isKnown it is there, but not canonical, which is required */
+  readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
   /** the state of a block that is there is not, at least not any more */
   readonly stateUnavailable: (selector: BlockSelector, header?: Header) => RpcErrorBody;
   /** receipts, senders and logs of a block that is there were removed */

@@ -27,17 +27,23 @@ export interface HeaderAt {
 }
 
 /** @throws {RpcError} block not found, in the profile's words */
-export function requireHeader({ chain, profile }: ReadBackend, selector: BlockSelector): HeaderAt {
-  const found = chain.headerOf(selector);
-  if (found === undefined) throw rpcError(profile.errors.blockNotFound(selector));
+export function requireHeader(backend: ReadBackend, selector: BlockSelector): HeaderAt {
+  const found = backend.chain.headerOf(selector);
+  if (found === undefined) throw blockNotFound(backend, selector);
   return found;
 }
 
 /** @throws {RpcError} block not found, in the profile's words */
-export function requireBlock({ chain, profile }: ReadBackend, selector: BlockSelector): StoredBlock {
-  const found = chain.resolve(selector);
-  if (found === undefined) throw rpcError(profile.errors.blockNotFound(selector));
+export function requireBlock(backend: ReadBackend, selector: BlockSelector): StoredBlock {
+  const found = backend.chain.resolve(selector);
+  if (found === undefined) throw blockNotFound(backend, selector);
   return found;
+}
+
+function blockNotFound({ chain, profile }: ReadBackend, selector: BlockSelector): RpcError {
+  const isKnown =
+    selector.kind === "hash" && selector.requireCanonical && chain.headerOf({ ...selector, requireCanonical: false }) !== undefined;
+  return rpcError(profile.errors.blockNotFound(selector, isKnown));
 }
 
 export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytesToHex(hash), number: header.number });

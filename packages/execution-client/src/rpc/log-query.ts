@@ -3,7 +3,7 @@ import type { BlockSelector } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
 import { equalBytes } from "@rnode/primitives";
 import type { LogQueryFault } from "../profile/profile.ts";
-import { type ReadBackend, requireBlock, rpcError } from "./backend.ts";
+import { type ReadBackend, rpcError } from "./backend.ts";
 import { LATEST } from "./block-selector.ts";
 import { type LogFilter, logTextsOfBlock } from "./log-filter.ts";
 import { assertRetained } from "./pruned-history.ts";
@@ -31,7 +31,9 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   };
   if (filter.blockHash !== undefined) {
     if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
-    const stored = requireBlock(backend, { kind: "hash", hash: filter.blockHash, requireCanonical: false });
+    const { blockHash: hash } = filter;
+    const stored = chain.resolve({ kind: "hash", hash, requireCanonical: false });
+    if (stored === undefined) return refuse({ kind: "unknown-block", hash });
     return arrayText(logTextsOfBlock(stored, filter));
   }
   const head = chain.head().number;
