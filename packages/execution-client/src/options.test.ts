@@ -3,7 +3,8 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
-import { resolveOptions } from "@rnode/options";
+import { createLogger } from "@rnode/observe";
+import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -401,6 +402,27 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await failureOf(bumped(49n))).toMatchObject({ message: "replacement transaction underpriced" });
     expect(await bumped(50n)).toMatch(/^0x/);
   },
+  async "log.level"() {
+    for (const level of ["error", "info"]) expect(logged()).toContain(`at ${level}`);
+    expect(logged()).not.toContain("at debug");
+    expect(logged("--log.level=debug")).toContain("at debug");
+    expect(logged("--log.level=error")).not.toContain("at info");
+  },
+  async "log.format"() {
+    expect(JSON.parse(logged("--log.format=json", "--log.level=error"))).toMatchObject({ msg: "at error", number: 5 });
+    expect(logged("--log.format=logfmt")).toMatch(/lvl=info msg="at info" number=5/);
+  },
+  async "log.color"() {
+    const coloured = (...args: string[]) => logged("--log.format=terminal", ...args).includes("\u001b[");
+    expect([coloured(), coloured("--log.color")]).toEqual([false, true]);
+  },
+  async "log.pid"() {
+    const pid = `pid=${process.pid}`;
+    expect([logged("--log.format=logfmt").includes(pid), logged("--log.format=logfmt", "--log.pid").includes(pid)]).toEqual([
+      false,
+      true,
+    ]);
+  },
   async "metrics.enabled"() {
     const port = await freePort();
     await start([`--metrics.port=${port}`, "--metrics.addr=127.0.0.1"]);
@@ -419,6 +441,16 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
   },
 };
+
+/** What the program writes with these options. */
+function logged(...args: string[]): string {
+  const parsed = parseOptions(clientTable, ["--chain=x", "--datadir=x", ...args], {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  const lines: string[] = [];
+  const log = createLogger({ ...parsed.options.log, destination: { write: (line) => lines.push(line) } });
+  for (const level of ["error", "info", "debug"] as const) log[level](`at ${level}`, { number: 5 });
+  return lines.join("");
+}
 
 /** What others are tested by, from the folder of the packages. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -440,10 +472,6 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "txpool.globalqueue": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.nolocals": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.pricelimit": "execution-client/src/pool/pool-rules.test.ts",
-  "log.level": "observe/src/logger.test.ts",
-  "log.format": "observe/src/logger.test.ts",
-  "log.color": "observe/src/logger.test.ts",
-  "log.pid": "observe/src/logger.test.ts",
 };
 
 describe("each option", () => {
@@ -454,7 +482,7 @@ describe("each option", () => {
     expect([...Object.keys(TESTS), ...Object.keys(ELSEWHERE)].sort()).toEqual([...flags].sort());
     for (const [flag, file] of Object.entries(ELSEWHERE)) {
       const text = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
-      const name = flag.startsWith("log.") ? flag.slice(4) : flag === "rollup.upgrades-dir" ? "upgradesDir" : `--${flag}`;
+      const name = flag === "rollup.upgrades-dir" ? "upgradesDir" : `--${flag}`;
       expect([flag, text.includes(name)]).toEqual([flag, true]);
     }
   });
