@@ -1,4 +1,4 @@
-import { availableParallelism, loadavg } from "node:os";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { contract, loadContracts, rpcCall } from "@rnode/devnet";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, padBytesLeft } from "@rnode/primitives";
@@ -7,15 +7,18 @@ import { encodeDeployData, parseEther } from "viem";
 import { makeSenders, type Sender } from "./load-generator.ts";
 import { treeCpuSec } from "./process-usage.ts";
 import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
+import { median, progressOf, type Row, report } from "./rpc-report.ts";
 import { type RpcTarget, startAnvilTarget, startRengineTarget } from "./rpc-targets.ts";
 
 const CHAIN_ID = 901;
 const SENDERS = 100;
 const GAS_LIMIT = 60_000_000n;
 const BATCH = 100;
-/** A server's code is compiled while it is used. */
+/** A server's code is compiled while it is used: in each of its processes, so that connections must be many. */
 const WARM_UP_MS = 2000;
-const WARM_UP_CONNECTIONS = 16;
+const WARM_UP_CONNECTIONS = 64;
+/** Transactions for a second: about as many as the servers take. */
+const TRANSACTIONS_PER_SEC = 8000;
 
 interface Scenario {
   readonly name: string;
@@ -23,20 +26,6 @@ interface Scenario {
   readonly weight: number;
   /** bodies, sent again and again; undefined: transactions, each once */
   readonly bodies: ((target: RpcTarget) => Promise<readonly string[]>) | undefined;
-}
-
-interface Row {
-  readonly scenario: string;
-  readonly connections: number;
-  readonly target: string;
-  /** requests a second in each round */
-  readonly rounds: readonly number[];
-  readonly requestsPerSec: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** of the server, for a request, microseconds */
-  readonly cpuUs: number;
-  readonly errors: number;
 }
 
 /** `npm run bench -- rpc`: JSON-RPC over HTTP, rengine and anvil in turns, on chains with the same transactions. */
@@ -67,8 +56,8 @@ export async function main(args: readonly string[]): Promise<number> {
     rich: senders.map(({ address }) => bytesToHex(address)),
   };
   const profileTo = values["cpu-prof"];
-  const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 2));
-  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
+  const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 0.75));
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 4));
   const targets: RpcTarget[] = [];
   try {
     targets.push(
@@ -86,7 +75,7 @@ export async function main(args: readonly string[]): Promise<number> {
       for (const connections of values.connections.split(",").map(Number)) {
         const measured = await measure(targets, scenario, { connections, durationMs: seconds * 1000, rounds, chain });
         rows.push(...measured);
-        log([...measured.map(describe), ...ratioOf(measured)].join("\n"));
+        log(progressOf(measured));
       }
     }
     console.log(values.json ? JSON.stringify(rows, undefined, 2) : report(rows));
@@ -278,12 +267,6 @@ async function measure(
   });
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
 async function warmUp(targets: readonly RpcTarget[], scenario: Scenario, chain: BenchChain): Promise<void> {
   const transactions = scenario.bodies === undefined ? freshTransactions(chain, WARM_UP_MS) : undefined;
   for (const target of targets) {
@@ -301,7 +284,7 @@ async function warmUp(targets: readonly RpcTarget[], scenario: Scenario, chain: 
 
 /** The same for every target. They are signed beforehand: what is measured is the server's work. */
 function freshTransactions(chain: BenchChain, durationMs: number): string[] {
-  const perSender = Math.max(1, Math.round(durationMs / 200));
+  const perSender = Math.ceil((TRANSACTIONS_PER_SEC * durationMs) / 1000 / chain.senders.length);
   const bodies: string[] = [];
   for (let count = 0; count < perSender; count++) {
     for (const sender of chain.senders) {
@@ -320,35 +303,4 @@ async function drain(target: RpcTarget): Promise<void> {
     if (transactions.every(({ type }) => type === "0x7e")) return;
   }
   throw new Error(`${target.name} does not mine what it took`);
-}
-
-const describe = ({ scenario, connections, target, requestsPerSec, p50Ms, p99Ms, cpuUs, errors }: Row): string =>
-  [
-    scenario.padEnd(36),
-    String(connections).padStart(4),
-    target.padEnd(8),
-    `${Math.round(requestsPerSec)} req/s`.padStart(13),
-    `p50 ${p50Ms.toFixed(2)} ms`.padStart(14),
-    `p99 ${p99Ms.toFixed(2)} ms`.padStart(15),
-    `${cpuUs.toFixed(1)} µs CPU`.padStart(14),
-    errors > 0 ? `${errors} errors` : "",
-  ].join(" ");
-
-/** Of one measurement: the median of the rounds' ratios, and how much less CPU time a request takes. */
-function ratioOf(rows: readonly Row[]): string[] {
-  const own = rows.find(({ target }) => target === "rengine");
-  const peer = rows.find(({ target }) => target === "anvil");
-  if (own === undefined || peer === undefined) return [];
-  const ratio = median(own.rounds.map((perSec, round) => perSec / peer.rounds[round]!));
-  const cpu = peer.cpuUs / own.cpuUs;
-  const place = `${own.scenario.padEnd(36)} ${String(own.connections).padStart(4)}`;
-  return [`${place}  ${ratio.toFixed(2)} × anvil, ${cpu.toFixed(2)} × for the same CPU time`];
-}
-
-function report(rows: readonly Row[]): string {
-  const own = rows.filter(({ target }) => target === "rengine");
-  const sameAs = (row: Row): Row[] =>
-    rows.filter(({ scenario, connections }) => scenario === row.scenario && connections === row.connections);
-  const load = loadavg().map((value) => value.toFixed(1));
-  return [...rows.map(describe), "", ...own.flatMap((row) => ratioOf(sameAs(row))), "", `load ${load.join(", ")}`].join("\n");
 }

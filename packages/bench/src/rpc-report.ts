@@ -1,0 +1,111 @@
+import { loadavg } from "node:os";
+
+/** One measurement of one server. */
+export interface Row {
+  readonly scenario: string;
+  readonly connections: number;
+  readonly target: string;
+  /** requests a second in each round */
+  readonly rounds: readonly number[];
+  readonly requestsPerSec: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** of the server, for a request, microseconds */
+  readonly cpuUs: number;
+  readonly errors: number;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+const COLUMNS = [
+  "request",
+  "connections",
+  "requests/s",
+  "p50, p99 ms",
+  "CPU µs",
+  "anvil: requests/s",
+  "p50, p99 ms",
+  "CPU µs",
+  "× anvil",
+  "for the same CPU",
+] as const;
+/** The issue asks for this many times anvil in each row. */
+const WANTED = 1;
+
+const milliseconds = (ms: number): string => (ms < 10 ? ms.toFixed(2) : String(Math.round(ms)));
+const figures = ({ requestsPerSec, p50Ms, p99Ms, cpuUs }: Row): string[] => [
+  Math.round(requestsPerSec).toLocaleString("en"),
+  `${milliseconds(p50Ms)}, ${milliseconds(p99Ms)}`,
+  cpuUs.toFixed(1),
+];
+
+interface Comparison {
+  readonly own: Row;
+  readonly peer: Row | undefined;
+  /** the median of the rounds' ratios */
+  readonly ratio: number | undefined;
+}
+
+function compare(rows: readonly Row[]): Comparison[] {
+  return rows
+    .filter(({ target }) => target === "rengine")
+    .map((own) => {
+      const peer = rows.find(
+        ({ target, scenario, connections }) =>
+          target !== own.target && scenario === own.scenario && connections === own.connections,
+      );
+      const ratio = peer && median(own.rounds.map((perSec, round) => perSec / peer.rounds[round]!));
+      return { own, peer, ratio };
+    });
+}
+
+function cellsOf({ own, peer, ratio }: Comparison, isFirst: boolean): string[] {
+  const cells = [isFirst ? own.scenario : "", String(own.connections), ...figures(own)];
+  if (peer === undefined || ratio === undefined) return cells;
+  const mark = ratio < WANTED ? " below" : "";
+  return [...cells, ...figures(peer), `${ratio.toFixed(2)}${mark}`, (peer.cpuUs / own.cpuUs).toFixed(2)];
+}
+
+/** A line for what has just been measured. */
+export function progressOf(rows: readonly Row[]): string {
+  return compare(rows)
+    .map((comparison) => cellsOf(comparison, true))
+    .map(([name, connections, perSec, latency, cpu, peerPerSec, , , ratio, sameCpu]) => {
+      const own = `${name!.padEnd(36)} ${connections!.padStart(3)}: ${perSec!.padStart(9)} req/s, ${latency} ms, ${cpu} µs CPU`;
+      return ratio === undefined ? own : `${own}; anvil ${peerPerSec} req/s: ${ratio} × anvil, ${sameCpu} × for the same CPU`;
+    })
+    .join("\n");
+}
+
+/** All that was measured as a Markdown table, what is below the issue's target, what was wrong. */
+export function report(rows: readonly Row[]): string {
+  const comparisons = compare(rows);
+  const table = comparisons.map((comparison, index) => {
+    const isFirst = comparisons[index - 1]?.own.scenario !== comparison.own.scenario;
+    return cellsOf(comparison, isFirst);
+  });
+  const header: readonly string[] = table.some((cells) => cells.length > 5) ? COLUMNS : COLUMNS.slice(0, 5);
+  const widths = header.map((name, column) => Math.max(name.length, ...table.map((cells) => cells[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${widths.map((width, at) => (cells[at] ?? "").padEnd(width)).join(" | ")} |`;
+  const below = comparisons.filter(({ ratio }) => ratio !== undefined && ratio < WANTED);
+  const failed = rows.filter(({ errors }) => errors > 0);
+  return [
+    line(header),
+    `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`,
+    ...table.map(line),
+    "",
+    comparisons.some(({ ratio }) => ratio !== undefined)
+      ? `${comparisons.length - below.length} of ${comparisons.length} rows reach ${WANTED.toFixed(1)} × anvil.`
+      : "",
+    ...below.map(({ own, ratio }) => `below: ${own.scenario}, ${own.connections} connections: ${ratio!.toFixed(2)}`),
+    ...failed.map(({ scenario, connections, target, errors }) => `ERRORS: ${target}, ${scenario}, ${connections}: ${errors}`),
+    `load ${loadavg()
+      .map((value) => value.toFixed(1))
+      .join(", ")}`,
+  ].join("\n");
+}
