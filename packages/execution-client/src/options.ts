@@ -106,7 +106,7 @@ const rpc = optionGroup("rpc", {
   workers: {
     parse: integerBetween(0, 64),
     unit: "processes",
-    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 1.",
+    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 2.",
   },
   workertimeoutMs: {
     parse: duration,

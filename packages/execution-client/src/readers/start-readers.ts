@@ -34,8 +34,13 @@ export interface Readers {
 /** How many reader processes serve the public listeners; 0: this process does. */
 export function readerCount({ http, ws, rpc }: ClientOptions): number {
   if (!http.enabled && !ws.enabled) return 0;
-  // Windows hands no sockets to other processes.
-  return rpc.workers ?? (process.platform === "win32" ? 0 : Math.max(1, availableParallelism() - 1));
+  return rpc.workers ?? defaultReaderCount(availableParallelism(), process.platform);
+}
+
+/** One core is the writer's; but a request that takes long should never be in everybody's way, so that there are two at least. */
+export function defaultReaderCount(cores: number, platform: NodeJS.Platform): number {
+  if (platform === "win32") return 0; // hands no sockets to other processes
+  return Math.max(2, cores - 1);
 }
 
 /** Binds the public listeners and starts the processes that serve them. @throws listen errors */
