@@ -155,7 +155,7 @@ export function copyDatabase(from: string, to: string): void {
 }
 
 /** A Geth genesis file, written in pieces: it may be larger than a string can be. */
-function writeGenesisFile(path: string, alloc: readonly GenesisAccount[]): void {
+export function writeGenesisFile(path: string, alloc: readonly GenesisAccount[]): void {
   const file = openSync(path, "w");
   const write = (text: string): void => void writeSync(file, text);
   const head = JSON.stringify({ config: CHAIN_CONFIG, ...HEADER_JSON });

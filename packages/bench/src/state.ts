@@ -1,17 +1,25 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { genesisBlock } from "@rnode/chain";
+import { GenesisState, sealGenesis } from "@rnode/chain";
 import type { AccountChange } from "@rnode/evm";
 import { EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { hashHeader, parseChainConfig, parseGenesis } from "@rnode/protocol";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+import { transfers } from "./import-chains.ts";
+import { writeGenesisFile } from "./import-generate.ts";
+import { processUsage } from "./process-usage.ts";
 
 /** `npm run bench -- state`: trie and database, on a state of some size in a temporary folder. */
 
 const ACCOUNTS = 200_000;
+/** of the large genesis */
+const MANY_ACCOUNTS = 1_000_000;
 /** of one contract */
 const SLOTS = 100_000;
 const READS = 200_000;
@@ -55,16 +63,22 @@ function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): B
   const parentRoot = head === undefined ? EMPTY_TRIE_ROOT : store.readHeader(parentHash)!.stateRoot;
   const nodes = head === undefined ? NOTHING : store.trieNodesAt(head.number)!;
   const update = updateStateTrie(nodes, parentRoot, accounts, (address) => view?.readAccount(address)?.storageRoot);
+  const { block, hash } = blockOf(parentHash, head === undefined ? 0 : head.number + 1, update.stateRoot);
+  const changes = { accounts, codes: [] };
+  return { block, hash, receipts: [], senders: [], changes, storageRoots: update.storageRoots, nodes: update.nodes };
+}
+
+function blockOf(parentHash: Uint8Array, number: number, stateRoot: Uint8Array) {
   const header = {
     parentHash,
     ommersHash: EMPTY_OMMERS_HASH,
     beneficiary: CONTRACT,
-    stateRoot: update.stateRoot,
+    stateRoot,
     transactionsRoot: EMPTY_TRIE_ROOT,
     receiptsRoot: EMPTY_TRIE_ROOT,
     logsBloom: new Uint8Array(256),
     difficulty: 0n,
-    number: head === undefined ? 0 : head.number + 1,
+    number,
     gasLimit: 30_000_000n,
     gasUsed: 0n,
     timestamp: 0,
@@ -72,17 +86,7 @@ function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): B
     mixHash: new Uint8Array(32),
     nonce: new Uint8Array(8),
   };
-  const block = { header, transactions: [], ommers: [] };
-  const changes = { accounts, codes: [] };
-  return {
-    block,
-    hash: hashHeader(header),
-    receipts: [],
-    senders: [],
-    changes,
-    storageRoots: update.storageRoots,
-    nodes: update.nodes,
-  };
+  return { block: { header, transactions: [], ommers: [] }, hash: hashHeader(header) };
 }
 
 /** The changes of the `turn`-th block of a size: other accounts and slots each time, spread over the whole state. */
@@ -158,28 +162,62 @@ function measureGenesis(folder: string): Row[] {
     const start = nowMs();
     const json = JSON.parse(gunzipSync(readFileSync(file)).toString()) as Record<string, unknown>;
     const config = { chainId: 57_073, londonBlock: 0, bedrockBlock: 0, optimism: { eip1559Elasticity: 6, eip1559Denominator: 50 } };
-    const genesis = parseGenesis({ ...json, config });
-    const commit = genesisBlock(genesis, parseChainConfig(config));
+    const { header, alloc } = parseGenesis({ ...json, config });
+    const { block, hash, state } = sealGenesis(header, parseChainConfig(config), GenesisState.of(alloc));
     const made = nowMs();
-    store.writeGenesis(commit);
+    store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows));
     const value = `${Math.round(nowMs() - start)} ms, of it ${Math.round(nowMs() - made)} ms to write`;
-    return [{ what: `genesis of ${genesis.alloc.length} accounts with their code (mainnet-ink)`, value }];
+    return [{ what: `genesis of ${alloc.length} accounts with their code (mainnet-ink)`, value }];
   } finally {
     void store.close();
   }
 }
 
+const RENGINE = fileURLToPath(new URL("../../execution-client/bin/rengine.js", import.meta.url));
+const LOOK_INTERVAL_MS = 50;
+
+/** `rengine init` of a file, as a user runs it. */
+async function measureLargeInit(folder: string): Promise<Row> {
+  const file = join(folder, "large.json");
+  writeGenesisFile(file, transfers(MANY_ACCOUNTS, 0, 0).alloc());
+  const start = nowMs();
+  const child = spawn(process.execPath, [RENGINE, "init", `--chain=${file}`, `--datadir=${join(folder, "large")}`], {
+    stdio: "ignore",
+  });
+  let peakBytes = 0;
+  let cpuSec = 0;
+  const look = setInterval(() => {
+    const usage = processUsage(child.pid!);
+    peakBytes = Math.max(peakBytes, usage?.rssBytes ?? 0);
+    cpuSec = Math.max(cpuSec, usage?.cpuSec ?? 0);
+  }, LOOK_INTERVAL_MS);
+  const [code] = (await once(child, "close")) as [number | null];
+  clearInterval(look);
+  if (code !== 0) throw new Error(`rengine init ended with ${code}`);
+  const value = `${((nowMs() - start) / 1000).toFixed(1)} s (CPU ${cpuSec.toFixed(1)} s), at most ${Math.round(peakBytes / 2 ** 20)} MiB resident`;
+  rmSync(join(folder, "large"), { recursive: true });
+  rmSync(file);
+  return { what: `rengine init, ${MANY_ACCOUNTS} accounts`, value };
+}
+
+function measureProofs(store: ChainDatabase, number: number, name: string): Row {
+  const nodes = store.trieNodesAt(number)!;
+  const { stateRoot } = store.readHeader(store.readCanonicalHash(number)!)!;
+  const count = 500;
+  const start = nowMs();
+  for (let i = 0; i < count; i++) createProof(nodes, undefined, stateRoot, keccak256(ADDRESSES[i * 331]!));
+  return { what: `${name}: account proof`, value: `${((nowMs() - start) / count).toFixed(2)} ms` };
+}
+
 function measureOldBlocks(store: ChainDatabase): Row[] {
   const head = store.head()!.number;
-  const rows = measureReads(store, head - 60, "60 blocks ago");
-  const old = head - 60;
-  const nodes = store.trieNodesAt(old)!;
-  const { stateRoot } = store.readHeader(store.readCanonicalHash(old)!)!;
-  const count = 500;
+  const rows = [
+    ...measureReads(store, head, "head"),
+    measureProofs(store, head, "head"),
+    ...measureReads(store, head - 60, "60 blocks ago"),
+    measureProofs(store, head - 60, "60 blocks ago"),
+  ];
   let start = nowMs();
-  for (let i = 0; i < count; i++) createProof(nodes, undefined, stateRoot, keccak256(ADDRESSES[i * 331]!));
-  rows.push({ what: "account proof, 60 blocks ago", value: `${((nowMs() - start) / count).toFixed(2)} ms` });
-  start = nowMs();
   store.reorganize(head - 10, []);
   rows.push({ what: "unwinding 10 blocks of 1000 accounts, 1000 slots", value: `${Math.round(nowMs() - start)} ms` });
   start = nowMs();
@@ -190,17 +228,22 @@ function measureOldBlocks(store: ChainDatabase): Row[] {
 }
 
 async function measureAll(folder: string): Promise<Row[]> {
-  const rows = [{ what: "load average before", value: loadavg()[0]!.toFixed(1) }, ...measureGenesis(join(folder, "genesis"))];
+  const rows = [
+    { what: "load average before", value: loadavg()[0]!.toFixed(1) },
+    ...measureGenesis(join(folder, "genesis")),
+    await measureLargeInit(folder),
+  ];
   const chainFolder = join(folder, "chain");
   let store = openChainStore(chainFolder);
   const start = nowMs();
-  const contract = {
-    ...payment(CONTRACT, 1),
-    storage: SLOT_KEYS.map((slot, i) => ({ slot, before: number32(0), after: number32(i + 1) })),
-  };
-  store.writeGenesis(makeCommit(store, [...ADDRESSES.map((address, i) => payment(address, i + 1)), contract]));
+  const state = new GenesisState();
+  const plain = { nonce: 1n, code: new Uint8Array(0), storage: [] };
+  for (const [i, address] of ADDRESSES.entries()) state.add({ ...plain, address, balance: BigInt(i + 1) });
+  const storage = SLOT_KEYS.map((slot, i) => ({ slot, value: number32(i + 1) }));
+  state.add({ ...plain, address: CONTRACT, balance: 1n, storage });
+  const { block, hash } = blockOf(new Uint8Array(32), 0, state.seal(CONTRACT).stateRoot);
+  store.writeLargeGenesis(block, hash, (genesisRows) => state.rowsInto(genesisRows));
   rows.push({ what: `genesis of ${ACCOUNTS} accounts, ${SLOTS} slots`, value: `${((nowMs() - start) / 1000).toFixed(1)} s` });
-  rows.push(...measureReads(store, 0, "head"));
   for (let turn = 1; turn < BLOCKS_PER_SIZE; turn++) store.commitBlock(makeCommit(store, blockChanges(turn, 2, 1)));
   rows.push(...measureBlocks(store, "each"));
   await store.close();
