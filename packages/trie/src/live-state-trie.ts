@@ -79,6 +79,11 @@ export class LiveStateTrie {
     }
   }
 
+  /** Forgets all nodes. */
+  clear(): void {
+    this.#startAt(EMPTY_TRIE_ROOT);
+  }
+
   #startAt(stateRoot: Uint8Array): void {
     this.#accounts = new LiveTrie(undefined, stateRoot);
     this.#storage.clear();
@@ -110,7 +115,8 @@ export class LiveStateTrie {
       const trie = this.#storageTrie(addressHex, key, storageCleared ? EMPTY_TRIE_ROOT : rootBefore);
       if (storage.length > 0) for (const node of trie.update(reader, storage.map(toTrieChange), this.#pass).nodes) nodes.push(node);
       const storageRoot = trie.root;
-      if (!equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
+      // Cleared and filled again, it may be what it was: still a root that somebody who cleared the storage has to know.
+      if (storageCleared || !equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
       accountChanges.push({ key, value: accountRlp(after, storageRoot) });
     }
     const update = this.#accounts.update(reader, accountChanges, this.#pass);
@@ -144,9 +150,10 @@ export class LiveStateTrie {
    * Keeps at most about `maxNodes` nodes in memory, those used last.
    *
    * @param pinned all nodes but those that the last so many updates listed are in the reader from now on
+   * @returns how many of the last updates all listed nodes of are still in memory, at least `pinned`; infinity: nothing was forgotten
    */
-  evict(maxNodes: number, pinned = 0): void {
-    if (this.nodeCount <= maxNodes) return;
+  evict(maxNodes: number, pinned = 0): number {
+    if (this.nodeCount <= maxNodes) return Number.POSITIVE_INFINITY;
     for (let passes = Math.max(PASSES_KEPT, pinned); ; passes = Math.max(passes >> 2, pinned)) {
       const oldest = this.#pass - passes + 1;
       for (const [addressHex, { trie, usedAt }] of this.#storage) {
@@ -154,7 +161,7 @@ export class LiveStateTrie {
         else trie.evictBefore(oldest);
       }
       this.#accounts.evictBefore(oldest);
-      if (this.nodeCount <= maxNodes * KEPT_PART || passes === pinned) return;
+      if (this.nodeCount <= maxNodes * KEPT_PART || passes === pinned) return passes;
     }
   }
 }

@@ -95,6 +95,15 @@ describe("updateStateTrie", () => {
       [[2, 5]],
       [],
     ],
+    [
+      "storage cleared and written as it was",
+      [change(CONTRACT, { after: account(1, 0n), storageCleared: true, storage: slots([1, 100], [2, 1000]) })],
+      [
+        [1, 100],
+        [2, 1000],
+      ],
+      [],
+    ],
   ];
   it.each(cases)("%s", async (_name, changes, storage, others) => {
     const update = apply(...changes);
