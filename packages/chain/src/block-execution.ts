@@ -1,4 +1,4 @@
-import type { EvmEngine, StateReader } from "@rnode/evm";
+import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import {
   type Block,
@@ -10,7 +10,7 @@ import {
   isEvmForkAtLeast,
   isOpForkAtLeast,
 } from "@rnode/protocol";
-import { type LiveStateTrie, orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
+import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import { checkBody, checkBodyBelongs } from "./body-validation.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
@@ -18,20 +18,18 @@ import { type BlockFault, blockFault, mismatch } from "./faults.ts";
 import { checkHeader } from "./header-validation.ts";
 import { checkMerge } from "./merge.ts";
 import { type AncestorSource, checkOmmers } from "./ommers.ts";
+import { PackedUpdate } from "./packed-update.ts";
 import { requestsHash } from "./requests.ts";
 import { rulesOfBlock } from "./rules.ts";
 import type { SenderSource } from "./senders.ts";
-import { liveStateUpdate, messagePasserRoot, type ParentTrie, stateUpdate } from "./state-root.ts";
+import { beginLiveStateUpdate, type LiveTries, messagePasserRoot, type ParentTrie, stateUpdate } from "./state-root.ts";
 
 /** What execution needs besides the block and its parent. */
-export interface ExecutionContext {
+export interface ExecutionContext extends LiveTries {
   readonly config: ChainConfig;
   readonly engine: EvmEngine;
   readonly senders: SenderSource;
   readonly create2DeployerCode: () => Uint8Array;
-  /** trie nodes in memory, from block to block; left out: each block reads all that it needs */
-  readonly stateTrie?: LiveStateTrie;
-  readonly maxStateTrieNodes?: number;
 }
 
 /** The parent and the state after it. */
@@ -75,21 +73,30 @@ export interface BlockRunOutcome {
 
 /** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
 export function executeBlock(context: ExecutionContext, parent: ParentState, block: Block, hash: Uint8Array): ExecutionVerdict {
-  const outcome = runBlock(context, parent, block);
+  let updated: (() => StateTrieUpdate) | undefined;
+  const outcome = runBlock(context, parent, block, undefined, (changes) => {
+    updated = beginLiveStateUpdate(context, parent.trie, changes);
+  });
   if (outcome.kind === "invalid") return outcome;
   const { rules, senders, result } = outcome;
-  const update = liveStateUpdate(context, parent.trie, result.changes);
+  const update = updated!();
   const wrongRoot = checkRoots(rules, block.header, update, () => messagePasserRoot(parent.trie, update));
   if (wrongRoot !== undefined) return invalid(wrongRoot);
   return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
 }
 
-/** As `executeBlock`, but for the roots of the state. @param parent `trie` is asked only before Byzantium */
+/**
+ * As `executeBlock`, but for the roots of the state.
+ *
+ * @param parent `trie` is asked only before Byzantium
+ * @param onChanges told as soon as all transactions are executed, before what the header says of them is checked
+ */
 export function runBlock(
   context: ExecutionContext,
   parent: Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined },
   block: Block,
   prepared?: PreparedTransactions,
+  onChanges?: (changes: StateChanges) => void,
 ): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
   const { config } = context;
   const { header, transactions } = block;
@@ -129,6 +136,7 @@ export function runBlock(
   const finished = run.finish(block.withdrawals, block.ommers);
   if (finished.kind === "invalid") return invalid(finished.fault);
   const { result } = finished;
+  onChanges?.(result.changes);
   const cheap = checkResult(rules, header, result);
   if (cheap !== undefined) return invalid(cheap);
   return { kind: "run", rules, senders, result };
@@ -150,7 +158,10 @@ export function executedBlock(
     senders,
     changes: result.changes,
     storageRoots: update.storageRoots,
-    nodes: update.nodes,
+    get nodes() {
+      return update.nodes; // PERF: they may be packed until a commit asks for them
+    },
+    packedNodesBytes: update instanceof PackedUpdate ? update.packedBytes : undefined,
     requests: result.requests,
     tipsWei: result.tipsWei,
   };

@@ -78,11 +78,13 @@ export class BlockTree {
   }
 }
 
-function roughBytes({ changes, nodes, receipts, block }: ExecutedBlock): number {
+function roughBytes(executed: ExecutedBlock): number {
+  const { changes, receipts, block, packedNodesBytes } = executed;
   let bytes = 0;
   for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
   for (const { code } of changes.codes) bytes += code.length;
-  for (const { rlp } of nodes) bytes += BYTES_PER_NODE + (rlp?.length ?? 0);
+  if (packedNodesBytes !== undefined) bytes += packedNodesBytes;
+  else for (const { rlp } of executed.nodes) bytes += BYTES_PER_NODE + (rlp?.length ?? 0);
   for (const { logs } of receipts) {
     bytes += BYTES_PER_RECEIPT;
     for (const { data } of logs) bytes += BYTES_PER_LOG + data.length;

@@ -9,7 +9,7 @@ import {
   type PayloadAttributes,
   type PayloadStatusV1,
 } from "@rnode/protocol";
-import type { ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
+import type { ChainDatabase, ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./block-tree.ts";
@@ -35,24 +35,29 @@ import { storedGenesisHash } from "./genesis.ts";
 import { type BadBlock, InvalidBlocks } from "./invalid-blocks.ts";
 import { LayeredState, layeredNodes } from "./layered-state.ts";
 import { LeftBlocks } from "./left-blocks.ts";
+import { type LiveRoots, startLiveRoots } from "./live-roots.ts";
 import { TotalDifficulties } from "./merge.ts";
 import { type BuildChoices, startBuild } from "./payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
 import { createSenderCache, type SenderSource } from "./senders.ts";
-import { ROUGH_NODE_BYTES } from "./state-root.ts";
+import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-root.ts";
 
 export interface ChainDependencies {
-  /** with its genesis written (`initGenesis`) */
-  readonly store: ChainStore;
+  /** with its genesis written (`initGenesis`); of a database, which a thread can open too, state roots of larger blocks are made there */
+  readonly store: ChainStore & Partial<Pick<ChainDatabase, "storageStats">>;
   readonly config: ChainConfig;
   readonly senders?: SenderSource;
   readonly metrics?: MetricFactory;
   /** milliseconds; for the time limits of block building */
   readonly nowMs: () => number;
+  /** who makes state roots beside execution; default: a thread, where there are cores for it */
+  readonly liveRoots?: LiveRoots | undefined;
 }
 
 export interface ChainOptions {
-  /** trie nodes kept in memory for the next blocks, half a kilobyte each; default 100,000 */
+  /**
+   * trie nodes kept in memory for the next blocks, half a kilobyte each; default 100,000. They are kept here or in the thread of state roots
+   */
   readonly maxStateTrieNodes?: number | undefined;
   readonly tree?: Partial<BlockTreeLimits>;
   /** decoded code that each of the two engines keeps across blocks */
@@ -90,9 +95,10 @@ class StoredChain implements Chain {
   readonly #listeners = new Set<(change: HeadChange) => void>();
   readonly #metrics: ChainMetrics;
   readonly #nowMs: () => number;
+  readonly #liveRoots: LiveRoots | undefined;
 
   constructor(
-    { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs }: ChainDependencies,
+    { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs, liveRoots }: ChainDependencies,
     options: ChainOptions,
   ) {
     const genesisHash = storedGenesisHash(store);
@@ -108,6 +114,7 @@ class StoredChain implements Chain {
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
     const { codeCacheBytes } = options;
+    this.#liveRoots = liveRoots ?? startedRoots(store, options.maxStateTrieNodes);
     const stateTrie = new LiveStateTrie(); // one for building and executing: what was built is mostly what comes next
     const buildContext: ExecutionContext = {
       config,
@@ -116,6 +123,7 @@ class StoredChain implements Chain {
       create2DeployerCode,
       ...(options.maxStateTrieNodes !== undefined && { maxStateTrieNodes: options.maxStateTrieNodes }),
       stateTrie,
+      liveRoots: this.#liveRoots,
     };
     this.#context = { ...buildContext, engine: newEngine({ codeCacheBytes }) };
     this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree });
@@ -242,6 +250,7 @@ class StoredChain implements Chain {
 
   async close(): Promise<void> {
     this.#listeners.clear();
+    await this.#liveRoots?.close();
     await this.#store.close();
   }
 
@@ -278,11 +287,20 @@ class StoredChain implements Chain {
     const header = this.#header(hash);
     if (state === undefined || header === undefined) return undefined;
     const { view, nodes } = state;
+    const { forkPoint } = branch;
     return {
       header,
       hash,
       reader: view,
-      trie: { stateRoot: header.stateRoot, nodes, storageRootOf: (address) => view.readAccount(address)?.storageRoot },
+      trie: {
+        stateRoot: header.stateRoot,
+        nodes,
+        storageRootOf: (address) => view.readAccount(address)?.storageRoot,
+        base: () => {
+          const baseHash = hexToBytes(forkPoint.hash);
+          return { number: forkPoint.number, hash: baseHash, stateRoot: this.#header(baseHash)!.stateRoot };
+        },
+      },
       ancestorOf: (ancestor) => this.#tree.get(bytesToHex(ancestor))?.block ?? this.#store.readBlock(ancestor),
       totalDifficulty: () => this.#totalDifficulties.of(hash),
     };
@@ -418,6 +436,10 @@ class StoredChain implements Chain {
     const executed = this.#tree.get(bytesToHex(hash));
     return executed === undefined ? readStoredBlock(this.#store, hash) : storedBlockOf(executed);
   }
+}
+
+function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TRIE_NODES): LiveRoots | undefined {
+  return store.storageStats === undefined ? undefined : startLiveRoots(store.storageStats().folder, maxNodes);
 }
 
 const updated = (status: PayloadStatusV1): ForkchoiceResult => ({ kind: "updated", status, payloadId: undefined });

@@ -8,6 +8,8 @@ export interface ExecutedBlock extends BlockCommit {
   readonly hashHex: Hex;
   readonly parentHashHex: Hex;
   readonly requests: readonly Uint8Array[];
+  /** of `nodes`, where they are packed: each time they are asked for they are made anew */
+  readonly packedNodesBytes?: number | undefined;
   /** Σ tips in wei */
   readonly tipsWei: bigint;
 }

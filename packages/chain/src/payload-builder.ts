@@ -23,7 +23,7 @@ import type { ExecutedBlock } from "./executed-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { requestsHash } from "./requests.ts";
 import { rulesOfBlock } from "./rules.ts";
-import { liveStateUpdate, messagePasserRoot } from "./state-root.ts";
+import { beginLiveStateUpdate, messagePasserRoot } from "./state-root.ts";
 
 /** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: protocol/01 §7 */
 export interface DaLimits {
@@ -172,8 +172,14 @@ export class PayloadBuild {
       throw new CodedError<ChainErrorCode>("chain/unbuildable", { reason: describeFault(finished.fault) });
     }
     const { result } = finished;
-    const update = liveStateUpdate(this.#context, this.#parent.trie, result.changes);
-    const header = this.#sealHeader(result, update);
+    const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);
+    // PERF: while the state root is on its way
+    const bodyRoots = {
+      transactionsRoot: orderedTrieRoot(this.#transactions.map(encodeTransaction)),
+      receiptsRoot: receiptsRoot(result),
+    };
+    const update = updated();
+    const header = this.#sealHeader(result, bodyRoots, update);
     const block: Block = {
       header,
       transactions: this.#transactions,
@@ -196,15 +202,18 @@ export class PayloadBuild {
     return bytes;
   }
 
-  #sealHeader(result: BlockRunResult, update: StateTrieUpdate): Header {
+  #sealHeader(
+    result: BlockRunResult,
+    bodyRoots: Pick<Header, "transactionsRoot" | "receiptsRoot">,
+    update: StateTrieUpdate,
+  ): Header {
     const rules = this.#rules;
     const { op } = rules;
     return {
       ...this.#header,
       ommersHash: EMPTY_OMMERS_HASH,
       stateRoot: update.stateRoot,
-      transactionsRoot: orderedTrieRoot(this.#transactions.map(encodeTransaction)),
-      receiptsRoot: receiptsRoot(result),
+      ...bodyRoots,
       logsBloom: result.logsBloom,
       gasUsed: result.gasUsed,
       nonce: ZERO_NONCE,

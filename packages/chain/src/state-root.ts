@@ -2,6 +2,8 @@ import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { PREDEPLOYS } from "@rnode/protocol";
 import { type LiveStateTrie, type StateTrieUpdate, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
+import type { LiveRoots } from "./live-roots.ts";
+import type { RootBase } from "./live-roots-builder.ts";
 
 /** The state a block starts from, as the trie sees it. */
 export interface ParentTrie {
@@ -9,6 +11,8 @@ export interface ParentTrie {
   readonly nodes: TrieNodeReader;
   /** undefined: no such account */
   storageRootOf(address: Uint8Array): Uint8Array | undefined;
+  /** the last canonical block at or below the parent; left out: the state is of no chain */
+  readonly base?: () => RootBase;
 }
 
 /** @throws {CodedError} trie/missing-node */
@@ -20,12 +24,30 @@ export function stateUpdate(parent: ParentTrie, changes: StateChanges): StateTri
 export const MAX_STATE_TRIE_NODES = 100_000;
 export const ROUGH_NODE_BYTES = 600;
 
+/** Where the nodes of live blocks are kept from block to block; none: each block reads all that it needs. */
+export interface LiveTries {
+  readonly stateTrie?: LiveStateTrie;
+  readonly maxStateTrieNodes?: number;
+  /** the thread that makes roots of blocks that are not small */
+  readonly liveRoots?: LiveRoots | undefined;
+}
+
 /**
  * As `stateUpdate`, for a block whose child is likely to be next: its nodes stay in memory. PERF: the next block reads only what this one
  * did not touch.
+ *
+ * @returns what waits for the update, or makes it; called once or not at all, before the next one begins
  */
-export function liveStateUpdate(
-  { stateTrie: trie, maxStateTrieNodes = MAX_STATE_TRIE_NODES }: { stateTrie?: LiveStateTrie; maxStateTrieNodes?: number },
+export function beginLiveStateUpdate(tries: LiveTries, parent: ParentTrie, changes: StateChanges): () => StateTrieUpdate {
+  const { liveRoots, stateTrie } = tries;
+  const pending = parent.base && liveRoots?.begin({ base: parent.base(), parentStateRoot: parent.stateRoot }, changes);
+  if (pending === undefined) return () => updateHere(tries, parent, changes);
+  stateTrie?.clear();
+  return () => pending.wait() ?? updateHere(tries, parent, changes);
+}
+
+function updateHere(
+  { stateTrie: trie, maxStateTrieNodes = MAX_STATE_TRIE_NODES }: LiveTries,
   parent: ParentTrie,
   changes: StateChanges,
 ): StateTrieUpdate {

@@ -18,7 +18,7 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
-import { type ChainOptions, openChain } from "../chain.ts";
+import { type ChainDependencies, type ChainOptions, openChain } from "../chain.ts";
 import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../chain-types.ts";
 import { initGenesis, sealGenesis } from "../genesis.ts";
 import { GenesisState } from "../genesis-state.ts";
@@ -91,14 +91,23 @@ export interface DevChain {
 
 export function openDevChain(
   fork: OpFork = "jovian",
-  given: { folder?: string; options?: ChainOptions; genesis?: Genesis; config?: ChainConfig; metrics?: MetricFactory } = {},
+  given: {
+    folder?: string;
+    options?: ChainOptions;
+    genesis?: Genesis;
+    config?: ChainConfig;
+    metrics?: MetricFactory;
+    liveRoots?: (store: ChainDatabase) => ChainDependencies["liveRoots"];
+  } = {},
 ): DevChain {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), "rnode-chain-"));
   const store = openChainStore(folder, { sync: "interval" });
   const config = given.config ?? devConfig(fork);
   const { header, alloc } = given.genesis ?? devGenesis(fork);
   initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
-  const chain = openChain({ store, config, nowMs: () => 0, ...(given.metrics && { metrics: given.metrics }) }, given.options);
+  const { metrics } = given;
+  const dependencies = { store, config, nowMs: () => 0, ...(metrics && { metrics }), liveRoots: given.liveRoots?.(store) };
+  const chain = openChain(dependencies, given.options);
   const remove = async (): Promise<void> => {
     await chain.close();
     rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,79 @@
+import { equalBytes, keccak256 } from "@rnode/primitives";
+import type { ChainDatabase } from "@rnode/storage";
+import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
+import { unpackChanges } from "./packed-changes.ts";
+import { packUpdate } from "./packed-update.ts";
+
+/** The last canonical block below a block, or itself. */
+export interface RootBase {
+  readonly number: number;
+  /** 32 bytes */
+  readonly hash: Uint8Array;
+  readonly stateRoot: Uint8Array;
+}
+
+export interface RootQuestion {
+  readonly base: RootBase;
+  readonly parentStateRoot: Uint8Array;
+  /** of `packChanges` */
+  readonly changes: Uint8Array;
+}
+
+export type RootStore = Pick<ChainDatabase, "trieNodesAt" | "readCanonicalHash" | "refresh">;
+
+/** State roots that are remembered: how far back a block may hang on the database while its parents are only here. */
+const MAX_PASSES = 512;
+
+/**
+ * State roots of blocks that mostly follow each other, on a database that another thread writes. Nodes that blocks changed stay in memory as
+ * long as the database may not have them.
+ */
+export class LiveRootsBuilder {
+  readonly #store: RootStore;
+  readonly #maxNodes: number;
+  #trie = new LiveStateTrie();
+  /** state roots of the last blocks in the trie; what the blocks from one to the next changed is all in memory */
+  #roots: Uint8Array[] = [];
+
+  constructor(store: RootStore, maxNodes: number) {
+    this.#store = store;
+    this.#maxNodes = maxNodes;
+  }
+
+  /**
+   * What the block does to the trie, of `packUpdate`; undefined: its parent is not in memory nor in the database.
+   *
+   * @throws {CodedError} trie/missing-node: the database is not, or not any more, as the question says
+   */
+  update({ base, parentStateRoot, changes }: RootQuestion): Uint8Array<ArrayBuffer> | undefined {
+    this.#store.refresh();
+    const hash = this.#store.readCanonicalHash(base.number);
+    const nodes = this.#store.trieNodesAt(base.number);
+    if (hash === undefined || nodes === undefined || !equalBytes(hash, base.hash)) return undefined;
+    const last = this.#roots.at(-1);
+    const baseAt = this.#roots.findLastIndex((root) => equalBytes(root, base.stateRoot));
+    if (last === undefined || baseAt < 0 || !equalBytes(last, parentStateRoot)) {
+      if (!equalBytes(parentStateRoot, base.stateRoot)) return undefined;
+      this.#trie = new LiveStateTrie();
+      this.#roots = [parentStateRoot];
+    }
+    const pinned = this.#roots.length - Math.max(0, baseAt);
+    const roots = this.#roots;
+    this.#roots = []; // if it throws: nothing is right any more
+    const update = this.#trie.update(checked(nodes), parentStateRoot, unpackChanges(changes).changes);
+    roots.push(update.stateRoot);
+    const kept = Math.min(this.#trie.evict(this.#maxNodes, pinned), MAX_PASSES);
+    this.#roots = roots.slice(-(kept + 1));
+    return packUpdate(update);
+  }
+}
+
+/** Finds nodes by path and looks at their hash: whatever happens to the database meanwhile, a root is right or not there. */
+function checked(nodes: TrieNodeReader): TrieNodeReader {
+  return {
+    readNode(owner, path, hash) {
+      const rlp = nodes.readNode(owner, path, hash);
+      return rlp === undefined || !equalBytes(keccak256(rlp), hash) ? undefined : rlp;
+    },
+  };
+}

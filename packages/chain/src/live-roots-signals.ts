@@ -1,0 +1,5 @@
+/** Places in what the threads of `LiveRoots` share. 1: the thread takes questions. */
+export const SIGNAL_READY = 0;
+/** Answers so far. */
+export const SIGNAL_REPLIES = 1;
+export const SIGNAL_COUNT = 2;

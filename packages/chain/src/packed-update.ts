@@ -1,0 +1,107 @@
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import type { StateTrieUpdate, TrieNodeChange } from "@rnode/trie";
+
+/*
+ * What a block does to the state trie, in one buffer that goes from thread to thread:
+ *   state root 32 ‖ number of storage roots 4 ‖ (address 20 ‖ root 32) each ‖ nodes
+ *   node: flags 1 ‖ owner 32 (if it is not that of the node before, nor the account trie's) ‖ length of the path 1 ‖ path
+ *         ‖ bytes 2 ‖ RLP (if written) ‖ bytes 2 ‖ RLP before (if there was one)
+ */
+
+const OWNER_FOLLOWS = 1;
+const IN_ACCOUNT_TRIE = 2;
+const IS_WRITTEN = 4;
+const WAS_THERE = 8;
+
+const ROOTS_AT = 32;
+const ROOT_SIZE = 52;
+
+export function packUpdate({ stateRoot, storageRoots, nodes }: StateTrieUpdate): Uint8Array<ArrayBuffer> {
+  const nodesAt = ROOTS_AT + 4 + ROOT_SIZE * storageRoots.size;
+  let size = nodesAt;
+  for (const { path, rlp, before } of nodes) size += 1 + 32 + 1 + path.length + 4 + (rlp?.length ?? 0) + (before?.length ?? 0);
+  const packed = new Uint8Array(size);
+  packed.set(stateRoot);
+  new DataView(packed.buffer).setUint32(ROOTS_AT, storageRoots.size);
+  let at = ROOTS_AT + 4;
+  for (const [addressHex, root] of storageRoots) {
+    packed.set(hexToBytes(addressHex), at);
+    packed.set(root, at + 20);
+    at += ROOT_SIZE;
+  }
+  const writeBytes = (bytes: Uint8Array): void => {
+    packed[at] = bytes.length >> 8;
+    packed[at + 1] = bytes.length;
+    packed.set(bytes, at + 2);
+    at += 2 + bytes.length;
+  };
+  let lastOwner: Uint8Array | undefined;
+  for (const { owner, path, rlp, before } of nodes) {
+    const ownerFlag = owner === undefined ? IN_ACCOUNT_TRIE : owner === lastOwner ? 0 : OWNER_FOLLOWS;
+    packed[at++] = ownerFlag | (rlp === undefined ? 0 : IS_WRITTEN) | (before === undefined ? 0 : WAS_THERE);
+    if (ownerFlag === OWNER_FOLLOWS) {
+      packed.set(owner!, at);
+      at += 32;
+      lastOwner = owner;
+    }
+    packed[at++] = path.length;
+    for (let i = 0; i < path.length; i++) packed[at++] = path[i]!;
+    if (rlp !== undefined) writeBytes(rlp);
+    if (before !== undefined) writeBytes(before);
+  }
+  return packed.slice(0, at);
+}
+
+/** An update whose nodes stay packed until they are asked for. */
+export class PackedUpdate implements StateTrieUpdate {
+  readonly stateRoot: Uint8Array;
+  readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
+  readonly #packed: Uint8Array;
+  readonly #nodesAt: number;
+
+  /** @param packed kept; everything is views into it */
+  constructor(packed: Uint8Array) {
+    const count = new DataView(packed.buffer, packed.byteOffset).getUint32(ROOTS_AT);
+    const storageRoots = new Map<Hex, Uint8Array>();
+    let at = ROOTS_AT + 4;
+    for (let i = 0; i < count; i++, at += ROOT_SIZE) {
+      storageRoots.set(bytesToHex(packed.subarray(at, at + 20)), packed.subarray(at + 20, at + ROOT_SIZE));
+    }
+    this.stateRoot = packed.subarray(0, ROOTS_AT);
+    this.storageRoots = storageRoots;
+    this.#packed = packed;
+    this.#nodesAt = at;
+  }
+
+  /** bytes of the whole update */
+  get packedBytes(): number {
+    return this.#packed.length;
+  }
+
+  /** New objects each time. */
+  get nodes(): readonly TrieNodeChange[] {
+    const packed = this.#packed;
+    const nodes: TrieNodeChange[] = [];
+    let at = this.#nodesAt;
+    const readBytes = (): Uint8Array => {
+      const from = at + 2;
+      at = from + ((packed[at]! << 8) | packed[at + 1]!);
+      return packed.subarray(from, at);
+    };
+    let lastOwner: Uint8Array | undefined;
+    while (at < packed.length) {
+      const flags = packed[at++]!;
+      if ((flags & OWNER_FOLLOWS) !== 0) {
+        lastOwner = packed.subarray(at, at + 32);
+        at += 32;
+      }
+      const pathAt = at + 1;
+      at = pathAt + packed[at]!;
+      const path = packed.subarray(pathAt, at);
+      const rlp = (flags & IS_WRITTEN) === 0 ? undefined : readBytes();
+      const before = (flags & WAS_THERE) === 0 ? undefined : readBytes();
+      nodes.push({ owner: (flags & IN_ACCOUNT_TRIE) === 0 ? lastOwner : undefined, path, rlp, before });
+    }
+    return nodes;
+  }
+}
