@@ -1,10 +1,11 @@
 import type { AttributesFault } from "@rnode/chain";
 import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rnode/jsonrpc";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
+import { checksumAddress } from "../json/checksum-address.ts";
 import { GO_TARGET, VERSION } from "../version.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
-import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
 
 /** EIP-7966 */
@@ -12,7 +13,15 @@ const SYNC_TIMEOUT = 4;
 
 const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message });
 
-function callError(fault: CallFault): RpcErrorBody {
+const checksummed = (address: string): string => checksumAddress(hexToBytes(address));
+
+/** A call that breaks a rule of transactions, as the method says it that was asked. */
+function notBegun(text: string, asked: AskedCall | undefined): RpcErrorBody {
+  if (asked === undefined) return failed(text);
+  return failed(asked.method === "call" ? `err: ${text} (supplied gas ${asked.gas})` : `failed with ${asked.gas} gas: ${text}`);
+}
+
+function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
     case "halt":
       return failed(HALT_TEXTS[fault.halt]);
@@ -21,16 +30,22 @@ function callError(fault: CallFault): RpcErrorBody {
     case "intrinsic-gas":
       return failed(`intrinsic gas too low: have ${fault.gasLimit}, want ${fault.minimum}`);
     case "insufficient-funds":
-      return failed(
-        `insufficient funds for gas * price + value: address ${fault.address} have ${fault.haveWei} want ${fault.wantWei}`,
+      if (asked?.method === "estimate" && fault.affordableGas !== undefined)
+        return callError({ kind: "gas-exceeds-allowance", allowance: fault.affordableGas });
+      if (asked?.method === "estimate" && fault.gasWei > 0n) return failed("insufficient funds for transfer");
+      return notBegun(
+        `insufficient funds for gas * price + value: address ${checksummed(fault.address)} have ${fault.haveWei} want ${fault.valueWei + fault.gasWei}`,
+        asked,
       );
     case "fee-below-base-fee":
-      return failed(
-        `max fee per gas less than block base fee: address ${fault.address}, maxFeePerGas: ${fault.maxFeeWei}, baseFee: ${fault.baseFeeWei}`,
+      return notBegun(
+        `max fee per gas less than block base fee: address ${checksummed(fault.address)}, maxFeePerGas: ${fault.maxFeeWei}, baseFee: ${fault.baseFeeWei}`,
+        asked,
       );
     case "tip-above-fee-cap":
-      return failed(
-        `max priority fee per gas higher than max fee per gas: address ${fault.address}, maxPriorityFeePerGas: ${fault.tipWei}, maxFeePerGas: ${fault.maxFeeWei}`,
+      return notBegun(
+        `max priority fee per gas higher than max fee per gas: address ${checksummed(fault.address)}, maxPriorityFeePerGas: ${fault.tipWei}, maxFeePerGas: ${fault.maxFeeWei}`,
+        asked,
       );
     case "timeout":
       return { ...failed(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };

@@ -4,7 +4,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER
 import { bytesToHex } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
 import { RUST_TARGET, VERSION } from "../version.ts";
-import type { CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { selectorText } from "./selector-text.ts";
 import { RETH_TRACES } from "./trace-dialect.ts";
 
@@ -40,7 +40,7 @@ const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | 
 /** As Rust shows one, to the millisecond. */
 const rustDuration = (ms: number): string => (ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`);
 
-function callError(fault: CallFault): RpcErrorBody {
+function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
     case "halt":
       if (fault.halt === "out-of-gas") return rejected(`out of gas: gas required exceeds: ${fault.gasLimit}`);
@@ -51,7 +51,11 @@ function callError(fault: CallFault): RpcErrorBody {
     case "intrinsic-gas":
       return invalidInput("intrinsic gas too low");
     case "insufficient-funds":
-      return rejected(`insufficient funds for gas * price + value: have ${fault.haveWei} want ${fault.wantWei}`);
+      if (asked?.method === "estimate" && fault.affordableGas !== undefined)
+        return callError({ kind: "gas-exceeds-allowance", allowance: fault.affordableGas });
+      return rejected(
+        `insufficient funds for gas * price + value: have ${fault.haveWei} want ${fault.valueWei + (fault.affordableGas === undefined ? 0n : fault.gasWei)}`,
+      );
     case "fee-below-base-fee":
       return invalidInput("max fee per gas less than block base fee");
     case "tip-above-fee-cap":

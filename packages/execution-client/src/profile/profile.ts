@@ -22,12 +22,27 @@ export type CallFault =
   | { readonly kind: "halt"; readonly halt: Exclude<HaltReason, "revert">; readonly gasLimit: bigint }
   | { readonly kind: "gas-exceeds-allowance"; readonly allowance: bigint }
   | { readonly kind: "intrinsic-gas"; readonly gasLimit: bigint; readonly minimum: bigint }
-  | { readonly kind: "insufficient-funds"; readonly address: string; readonly haveWei: bigint; readonly wantWei: bigint }
+  | {
+      readonly kind: "insufficient-funds";
+      readonly address: string;
+      readonly haveWei: bigint;
+      readonly valueWei: bigint;
+      /** of all its gas; 0 when it offers no fee */
+      readonly gasWei: bigint;
+      /** what is left beside the value is enough for so much gas; undefined: there is not even the value */
+      readonly affordableGas: bigint | undefined;
+    }
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
   | { readonly kind: "tip-above-fee-cap"; readonly address: string; readonly tipWei: bigint; readonly maxFeeWei: bigint }
   | { readonly kind: "both-fee-models" }
   | { readonly kind: "wrong-chain-id"; readonly have: bigint; readonly want: bigint }
   | { readonly kind: "timeout"; readonly timeoutMs: number };
+
+/** By which method a call was asked for, and with how much gas. */
+export interface AskedCall {
+  readonly method: "call" | "estimate";
+  readonly gas: bigint;
+}
 
 /** Why a log query has no answer. */
 export type LogQueryFault =
@@ -54,7 +69,8 @@ export type ConditionalRefusal =
 export interface ErrorTable {
   readonly submission: (fault: SubmissionFault) => RpcErrorBody;
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
-  readonly call: (fault: CallFault) => RpcErrorBody;
+  /** @param asked undefined: by a method without words of its own */
+  readonly call: (fault: CallFault, asked?: AskedCall) => RpcErrorBody;
   /** @param isKnown it is there, but not canonical, which is required */
   readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
   /** the state of a block that is there is not, at least not any more */

@@ -1,10 +1,10 @@
 import { type BlockSelector, blockEnvironment, newEngine } from "@rnode/chain";
 import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
-import { RpcError } from "@rnode/jsonrpc";
+import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import type { AccessListEntry } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
-import type { CallFault } from "../profile/profile.ts";
+import type { AskedCall, CallFault } from "../profile/profile.ts";
 import { AccessListTracer } from "../tracing/access-list-tracer.ts";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "./backend.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "./call-request.ts";
@@ -57,6 +57,16 @@ const PLAIN_TRANSFER_GAS = 21_000n;
 const CALL_STIPEND = 2300n;
 const REVERT_CODE = 3;
 
+/** A call that cannot begin, in the words of every method that has none of its own. */
+class CallRefusal extends RpcError {
+  readonly fault: CallFault;
+
+  constructor(fault: CallFault, { code, message, data }: RpcErrorBody) {
+    super(code, message, data);
+    this.fault = fault;
+  }
+}
+
 /** Runs calls that change nothing. One engine, one call at a time. */
 export class CallService {
   readonly #backend: ReadBackend;
@@ -82,7 +92,7 @@ export class CallService {
   call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
     const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
     if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(request, selector);
-    const { execution, message } = this.prepare(request, selector, overrides);
+    const { execution, message } = this.#worded("call", request, () => this.prepare(request, selector, overrides));
     const outcome = this.#limited(() => execution.call(message));
     if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
     return outcome.output;
@@ -90,7 +100,7 @@ export class CallService {
 
   #callHead(request: CallRequest, selector: BlockSelector): Uint8Array {
     const execution = this.#head.execution(requireState(this.#backend, selector));
-    const message = this.message(execution, request);
+    const message = this.#worded("call", request, () => this.message(execution, request));
     let outcome: CallOutcome;
     try {
       outcome = withTimeLimit(this.#headEngine, this.#limits.timeoutMs, this.#backend.profile, () => execution.call(message));
@@ -114,7 +124,8 @@ export class CallService {
   #estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
     const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
     const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
-    const prepared = this.prepare({ ...request, gas: wanted }, selector, overrides);
+    const asked = { ...request, gas: wanted };
+    const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
     const { execution, message } = prepared;
     const run = (gasLimit: bigint): CallOutcome => execution.call({ ...message, gasLimit });
 
@@ -192,7 +203,7 @@ export class CallService {
       throw this.#refuse({ kind: "wrong-chain-id", have: request.chainId, want: chainId });
     const gasPrice = this.#gasPrice(request, execution.environment.baseFeePerGas);
     const from = request.from ?? ZERO_ADDRESS;
-    const gasLimit = this.#gasLimit(execution, request, from, gasPrice);
+    const gasLimit = this.#gasLimit(execution, request, from);
     const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
     return { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
   }
@@ -215,19 +226,41 @@ export class CallService {
     return gasPrice ?? (offered < cap ? offered : cap);
   }
 
-  /** What the request names, the cap allows and the sender can pay. */
-  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array, gasPrice: bigint): bigint {
-    const cap = this.#limits.gasCap;
-    const wanted = request.gas === undefined || request.gas > cap ? cap : request.gas;
+  /** What the request names, the cap allows and the sender can pay at the highest price that it offers. */
+  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array): bigint {
+    const highest = request.gasPrice ?? request.maxFeePerGas ?? 0n;
+    const wanted = this.#wantedGas(request);
     const balance = execution.getBalance(from);
-    const insufficient = (wantWei: bigint): RpcError =>
-      this.#refuse({ kind: "insufficient-funds", address: bytesToHex(from), haveWei: balance, wantWei });
-    if (balance < request.value) throw insufficient(request.value);
-    if (gasPrice === 0n) return wanted;
-    const affordable = (balance - request.value) / gasPrice;
+    const insufficient = (affordableGas?: bigint): RpcError =>
+      this.#refuse({
+        kind: "insufficient-funds",
+        address: bytesToHex(from),
+        haveWei: balance,
+        valueWei: request.value,
+        gasWei: wanted * highest,
+        affordableGas,
+      });
+    if (balance < request.value) throw insufficient();
+    if (highest === 0n) return wanted;
+    const affordable = (balance - request.value) / highest;
     if (affordable >= wanted) return wanted;
-    if (affordable < PLAIN_TRANSFER_GAS) throw insufficient(request.value + wanted * gasPrice);
+    if (affordable < PLAIN_TRANSFER_GAS) throw insufficient(affordable);
     return affordable;
+  }
+
+  #wantedGas({ gas }: CallRequest): bigint {
+    const { gasCap } = this.#limits;
+    return gas === undefined || gas > gasCap ? gasCap : gas;
+  }
+
+  /** What a method refuses a call for, in its own words. */
+  #worded<T>(method: AskedCall["method"], request: CallRequest, run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof CallRefusal)) throw error;
+      throw rpcError(this.#backend.profile.errors.call(error.fault, { method, gas: this.#wantedGas(request) }));
+    }
   }
 
   #limited<T>(run: () => T): T {
@@ -235,7 +268,7 @@ export class CallService {
   }
 
   #refuse(fault: CallFault): RpcError {
-    return rpcError(this.#backend.profile.errors.call(fault));
+    return new CallRefusal(fault, this.#backend.profile.errors.call(fault));
   }
 
   #failure(outcome: CallOutcome, gasLimit: bigint): RpcError {
