@@ -12,7 +12,10 @@ import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient, limitedCommand } from "../testing/kill-process.ts";
 import { databasePath } from "./database.ts";
 
-/* The program itself on a disk that is full, and on files that are damaged: errors that say what and where, and it goes on afterwards. */
+/*
+ * The program itself on a disk that is full, on files that are damaged and beside another process: errors that say what and where, and it goes
+ * on afterwards.
+ */
 
 const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 const PROGRAM = join(PACKAGE, "bin/rengine.js");
@@ -144,6 +147,27 @@ describe("a full disk", () => {
       expect(store.head()!.hash).toBe(going.acknowledged.chain.at(-1));
       expect(store.verifyState().problems).toEqual([]);
       await store.close();
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("a second process", () => {
+  it(
+    "is refused while the first one lives, and not when that was killed",
+    async () => {
+      const datadir = at("shared");
+      const first = new KillableClient(PROGRAM, [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+      expect(await first.enginePort()).toBeDefined();
+      const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
+      const locked = `storage/locked folder=${databasePath(datadir)} pid=${pid}: stop that process first: a database has one writer`;
+      expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
+      const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+      expect(second).toMatchObject({ status: 1, error: `rengine: ${locked}` });
+      // Reading is not writing.
+      expect(rengine(["db", "verify", `--datadir=${datadir}`]).status).toBe(0);
+      expect(await first.killAfter(0)).toBe(true);
+      expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
     },
     TIMEOUT_MS,
   );
