@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
-import { keccak256 } from "@rnode/primitives";
-import { decodeTransaction, recoverSender, recoverSigner } from "@rnode/protocol";
+import { writeKeccak256 } from "@rnode/primitives";
+import { recoverEncodedSender, recoverSigner } from "@rnode/protocol";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES, SIGNATURE_BYTES } from "./sender-workers.ts";
 
 // The thread of `SenderWorkers`: signatures or whole transactions in, senders and hashes out. What cannot be recovered stays zero: the
@@ -27,9 +27,9 @@ function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"
   for (let index = 0, at = 0; index < ends.length; index++) {
     const encoded = packed.subarray(at, ends[index]);
     at = ends[index]!;
-    hashes.set(keccak256(encoded), index * 32);
+    writeKeccak256(hashes, index * 32, encoded);
     try {
-      senders.set(recoverSender(decodeTransaction(encoded), { allowHighS: false }), index * SENDER_BYTES);
+      senders.set(recoverEncodedSender(encoded), index * SENDER_BYTES);
     } catch {
       // see above
     }

@@ -7,6 +7,7 @@ import {
   encodeTransaction,
   hashTransaction,
   recoverAuthority,
+  recoverEncodedSender,
   recoverSender,
   signatureValues,
   signingHash,
@@ -241,6 +242,34 @@ describe("recoverSender", () => {
     ["r that is no point's x", hexToBytes(`0x${repeat("00", 31)}05`), one, "tx/bad-signature"],
   ])("refuses %s", (_, r, s, code) => {
     expect(() => recoverSender({ ...base, signature: { r, s, yParity: 0 } })).toThrow(code);
+  });
+
+  it.each(signed.map((tx) => [tx.type, tx] as const))("recovers the same from the encoding of type %i", (_, tx) => {
+    for (let nonce = 0n; nonce < 8n; nonce++) {
+      const other = signTransaction({ ...tx, nonce }, fill(0x11, 32));
+      expect(recoverEncodedSender(encodeTransaction(other))).toEqual(recoverSender(other));
+    }
+  });
+
+  it("from an encoding takes a deposit's sender, and refuses what has no signature or a wrong one", () => {
+    expect(recoverEncodedSender(encodeTransaction(deposit))).toEqual(deposit.from);
+    const tx = signTransaction(signed[2]!, fill(0x11, 32));
+    const { r, s } = tx.signature!;
+    const withSignature = (signature: NonNullable<SignedTransaction["signature"]>): Uint8Array =>
+      encodeTransaction({ ...tx, signature });
+    const wrongV = encodeTransaction(tx).slice();
+    wrongV[wrongV.length - 67] = 2; // 01 or 80, a0 r 32, a0 s 32
+    const refused: [Uint8Array, string][] = [
+      [new Uint8Array(0), "tx/empty"],
+      [Uint8Array.of(0x05, 0xc0), "tx/unknown-type"],
+      [Uint8Array.of(0x00, 0xc0), "tx/unknown-type"],
+      [Uint8Array.of(0x02), "rlp/truncated"],
+      [wrongV, "tx/bad-signature-v"],
+      [withSignature({ r: fill(0, 32), s, yParity: 0 }), "tx/bad-signature"],
+      [withSignature({ r, s: fill(0xee, 32), yParity: 0 }), "tx/high-s"],
+      [withSignature({ r, s: fill(0xff, 32), yParity: 0 }), "tx/bad-signature"],
+    ];
+    for (const [encoded, code] of refused) expect(() => recoverEncodedSender(encoded), code).toThrow(code);
   });
 
   it("accepts a high s where Frontier's rules hold", () => {

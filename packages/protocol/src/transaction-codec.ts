@@ -15,6 +15,9 @@ import {
   keccak256,
   padBytesLeft,
   type RlpItem,
+  type RlpSpan,
+  RlpWriter,
+  readRlpSpan,
   recoverAddress,
   rlpUint,
   SECP256K1_HALF_N,
@@ -347,6 +350,53 @@ export function recoverSender(tx: Transaction, options: { readonly allowHighS?: 
   const { signature } = tx;
   if (signature === undefined) throw new CodedError<TransactionErrorCode>("tx/unsigned", { type: tx.type });
   return recoverSigner(signingHash(tx), signature, options.allowHighS === true);
+}
+
+const signedPart = new RlpWriter();
+
+/**
+ * As `recoverSender` of the transaction that `encoded` decodes to, whose s is low. PERF: makes nothing of the fields. What is wrong with them,
+ * other than with the signature, is not noticed: they have been decoded before.
+ *
+ * @throws {CodedError} tx/empty, tx/unknown-type, tx/bad-signature-v, tx/bad-signature, tx/high-s, tx/malformed, rlp/*
+ */
+export function recoverEncodedSender(encoded: Uint8Array): Uint8Array {
+  const type = encoded[0];
+  if (type === undefined || type === 0x7e) return recoverSender(decodeTransaction(encoded));
+  const list = readRlpSpan(encoded, type >= 0xc0 ? 0 : 1);
+  // The signature is the last three of them.
+  let [v, r, s] = [list, list, list];
+  for (let at = list.dataStart; at < list.end; ) {
+    [v, r, s] = [r, s, readRlpSpan(encoded, at, list.end)];
+    at = s.end;
+  }
+  const bytesOf = ({ dataStart, end }: RlpSpan): Uint8Array => encoded.subarray(dataStart, end);
+  const vValue = bytesToBigint(bytesOf(v));
+  signedPart.start();
+  let yParity = vValue;
+  if (type >= 0xc0) {
+    if (vValue !== 27n && vValue < 35n && vValue !== 28n)
+      throw new CodedError<TransactionErrorCode>("tx/bad-signature-v", { v: vValue });
+    yParity = (vValue - 27n) & 1n;
+    if (vValue >= 35n) {
+      signedPart.uint(0);
+      signedPart.uint(0);
+      signedPart.uint((vValue - 35n) >> 1n);
+    }
+  } else if (type === 0 || type > 0x04) {
+    throw new CodedError<TransactionErrorCode>("tx/unknown-type", { type });
+  } else if (vValue > 1n) {
+    throw new CodedError<TransactionErrorCode>("tx/bad-signature-v", { v: vValue });
+  }
+  signedPart.raw(encoded.subarray(list.dataStart, v.start));
+  signedPart.list(0);
+  if (type < 0xc0) signedPart.byte(type);
+  const signature: Signature = {
+    r: decodeSignatureHalf(bytesOf(r)),
+    s: decodeSignatureHalf(bytesOf(s)),
+    yParity: yParity === 0n ? 0 : 1,
+  };
+  return recoverSigner(keccak256(signedPart.view()), signature, false);
 }
 
 /** The signer of a hash. @throws {CodedError} tx/bad-signature, tx/high-s */
