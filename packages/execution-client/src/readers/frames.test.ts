@@ -49,6 +49,14 @@ describe("frames", () => {
     expect(found).toEqual(MESSAGES.slice(0, 2));
   });
 
+  it.each([
+    ["of an unknown kind", Buffer.from([5, 0, 0, 0, 99, 0, 0, 0, 0])],
+    ["that V8 cannot read", Buffer.from([6, 0, 0, 0, 0, 0, 0, 0, 0, 1])],
+    ["shorter than its own head", Buffer.from([1, 0, 0, 0, 1])],
+  ])("fail %s", (_, sent) => {
+    expect(() => received(sent, sent.length)).toThrow();
+  });
+
   it("own their bytes", () => {
     const [message] = received(encodeFrames([MESSAGES[3]!]), 4096) as [Extract<Message, { kind: "submit" }>];
     expect(message.raw.buffer.byteLength).toBe(110);

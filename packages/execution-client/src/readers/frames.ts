@@ -87,7 +87,7 @@ function decodeFrame(bytes: Buffer, start: number, end: number): Message {
     case OTHER:
       return deserialize(copyOf(bytes, at, end)) as Message; // its bytes may be views
     default:
-      throw new Error(`a frame of kind ${bytes[start]}`); // both ends are of one program
+      throw new Error(`a message of kind ${bytes[start]}, which this version does not know`);
   }
 }
 
@@ -106,7 +106,7 @@ export class FrameReader<M extends Message> {
     this.#onMessage = onMessage;
   }
 
-  /** @param part may be written to again afterwards */
+  /** @param part may be written to again afterwards @throws Error what came is no message; nothing more can be read then */
   read(part: Buffer): void {
     this.#size += part.length;
     if (this.#size < this.#needed) {

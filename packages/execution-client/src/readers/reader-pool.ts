@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { HeadNotice } from "@rnode/chain";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
-import type { CollectedMetrics, Logger, MetricFactory } from "@rnode/observe";
+import { type CollectedMetrics, errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { PooledTransaction } from "@rnode/txpool";
 import { CommandError } from "../commands/command-error.ts";
 import { VERSION } from "../version.ts";
@@ -152,7 +152,8 @@ export class ReaderPool {
     place.child = child;
     place.startedAtMs = performance.now();
     place.silentPings = 0;
-    const socket = child.stdio[WRITER_FD] as Socket | undefined; // undefined: it could not be started
+    // undefined: it could not be started
+    const socket = (child.stdio as ChildProcess["stdio"] | undefined)?.[WRITER_FD] as Socket | null | undefined;
     socket?.on("error", () => {}); // its end follows
     const outbox = new Outbox<MessageToReader>((batch) => {
       if (socket?.writable === true) socket.write(encodeFrames(batch));
@@ -177,7 +178,14 @@ export class ReaderPool {
       if (message.kind === "failed") failure = message.reason;
       else if (place.child === child) this.#receive(place, message);
     });
-    socket?.on("data", (bytes: Buffer) => frames.read(bytes));
+    socket?.on("data", (bytes: Buffer) => {
+      try {
+        frames.read(bytes);
+      } catch (error) {
+        failure = errorText(error); // of another version, or of nobody knows what: not a reason to end here
+        child.kill("SIGKILL");
+      }
+    });
     child.once("error", (error) => {
       failure = error.message;
       if (child.pid === undefined) this.#onEnd(place, child, failure);
