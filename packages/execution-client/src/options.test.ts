@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
-import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -251,6 +251,8 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await gas(["--rpc.gascap=100000"])).toBeLessThan(100_000n);
     expect(await gas(["--rpc.gascap=100000"], { gas: "0x989680" })).toBeLessThan(100_000n);
     expect(await gas(["--rpc.gascap=5000000"], { gas: "0x989680" })).toBeGreaterThan(4_000_000n);
+    expect(await gas(["--rpc.gascap=0"], { gas: toQuantity(10n ** 12n) })).toBeGreaterThan(10n ** 11n);
+    expect(await gas(["--rpc.gascap=0"])).toBeGreaterThan(10n ** 12n);
   },
   async "rpc.tracetimeout"() {
     const node = await start(["--rpc.tracetimeout=100ms", "--rpc.gascap=1000000000000000"]);
@@ -321,22 +323,23 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     const data = `0x${"00".repeat(700_000)}`;
     const ask = async (mib: number) => (await start([`--rpc.max-request-size=${mib}`])).rpc.call("web3_sha3", [data]);
     expect(await failureOf(ask(1))).toMatchObject({ message: expect.stringMatching(/too big|413/i) });
-    expect(await ask(2)).toMatch(/^0x[0-9a-f]{64}$/);
+    for (const enough of [2, 0]) expect(await ask(enough)).toMatch(/^0x[0-9a-f]{64}$/);
   },
   async "rpc.max-response-size"() {
     const ask = async (mib: number) => run(await start([`--rpc.max-response-size=${mib}`]), "700000 0 RETURN");
     expect(await failureOf(ask(1))).toMatchObject({ code: -32008, message: "Response is too big" });
-    expect(await ask(2)).toHaveLength(2 + 1_400_000);
+    for (const enough of [2, 0]) expect(await ask(enough)).toHaveLength(2 + 1_400_000);
   },
   async "rpc.max-batch-length"() {
-    const { httpUrl } = await start(["--rpc.max-batch-length=2"]);
-    const batch = async (length: number): Promise<unknown> => {
+    const batch = async (limit: number, length: number): Promise<unknown> => {
+      const { httpUrl } = await start([`--rpc.max-batch-length=${limit}`]);
       const one = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
       const body = JSON.stringify(Array.from({ length }, () => one));
       return (await fetch(httpUrl, { method: "POST", headers: { "content-type": "application/json" }, body })).json();
     };
-    expect(await batch(2)).toHaveLength(2);
-    expect(await batch(3)).toMatchObject({ error: { code: -32010, data: "Exceeded max limit of 2" } });
+    expect(await batch(2, 2)).toHaveLength(2);
+    expect(await batch(0, 1500)).toHaveLength(1500);
+    expect(await batch(2, 3)).toMatchObject({ error: { code: -32010, data: "Exceeded max limit of 2" } });
   },
   async "rpc.max-connections"() {
     const held = async (args: string[]) => {
@@ -347,7 +350,8 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
       first.terminate();
       return second;
     };
-    expect([await held(["--rpc.max-connections=1"]), await held(["--rpc.max-connections=2"])]).toEqual([false, true]);
+    const of = (limit: number) => held([`--rpc.max-connections=${limit}`]);
+    expect([await of(1), await of(2), await of(0)]).toEqual([false, true, true]);
   },
   async "gpo.minsuggestedpriorityfee"() {
     const node = await start(["--gpo.minsuggestedpriorityfee=12345"]);

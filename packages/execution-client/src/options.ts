@@ -119,7 +119,7 @@ const rpc = optionGroup("rpc", {
     unit: "MiB",
     help: "Most memory of a reader's JavaScript objects.",
   },
-  gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate." },
+  gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate; 0 is no limit." },
   evmtimeoutMs: {
     parse: duration,
     default: 5000,
@@ -151,15 +151,15 @@ const rpc = optionGroup("rpc", {
   txfeecap: { parse: decimal, default: 1, unit: "ether", help: "Most fee of a transaction sent over RPC; 0 is no cap." },
   maxBlocksPerFilter: { parse: uint, unit: "blocks", help: "Longest range of a log query; 0 is no limit. Default: the profile's." },
   maxLogsPerResponse: { parse: uint, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
-  maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request." },
-  maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response." },
-  maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch." },
+  maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request; 0 is no limit." },
+  maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response; 0 is no limit." },
+  maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch; 0 is no limit." },
   maxConnections: {
     parse: uint,
     default: 500,
-    help: "Most connections of a listener; with several readers, a rush may exceed it for a second.",
+    help: "Most connections of a listener; 0 is no limit; with several readers, a rush may exceed it for a second.",
   },
-  maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket." },
+  maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket; 0 is no limit." },
 });
 
 const gpo = optionGroup("gpo", {

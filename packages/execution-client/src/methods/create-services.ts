@@ -12,12 +12,15 @@ import { CallService } from "../rpc/call-service.ts";
 import { DEFAULT_FILTER_LIMITS, FilterRegistry } from "../rpc/filters.ts";
 import { GasPriceOracle } from "../rpc/gas-price.ts";
 import { withPrunedHistory } from "../rpc/pruned-history.ts";
+import { limitOf } from "../rpc/public-server.ts";
 import { SimulateService } from "../rpc/simulate-service.ts";
 import { TraceService } from "../tracing/trace-service.ts";
 import type { RpcServices } from "./services.ts";
 
 const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
 const MIB = 1024 * 1024;
+/** what Geth gives a call that nothing limits */
+const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
 
 /** What differs between the process that owns the chain and one that reads it. */
 export interface ServiceSources {
@@ -47,11 +50,15 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
   const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
-  const maxBytes = rpc.maxResponseSize * MIB;
+  const maxBytes = limitOf(rpc.maxResponseSize) * MIB;
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
   engine.warmUp(); // compiled code is shared by all engines of the process
-  const callLimits = { gasCap: rpc.gascap, timeoutMs: rpc.evmtimeoutMs, codeCacheBytes: sizes.callCode };
+  const callLimits = {
+    gasCap: rpc.gascap === 0n ? UNLIMITED_GAS : rpc.gascap,
+    timeoutMs: rpc.evmtimeoutMs,
+    codeCacheBytes: sizes.callCode,
+  };
   const calls = new CallService(backend, engine, callLimits);
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
@@ -81,8 +88,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
   };
 }
 
-const orUnlimited = (limit: number | undefined, standard: number): number =>
-  limit === undefined ? standard : limit === 0 ? Number.POSITIVE_INFINITY : limit;
+const orUnlimited = (limit: number | undefined, standard: number): number => (limit === undefined ? standard : limitOf(limit));
 
 /** The profile that was chosen, with the limits that were. */
 export function profileOf({ chain, rpc }: ClientOptions): Profile {

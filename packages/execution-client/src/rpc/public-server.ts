@@ -51,11 +51,14 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
   });
 }
 
+/** As operators mean it: 0 is no limit. */
+export const limitOf = (limit: number): number => (limit === 0 ? Number.POSITIVE_INFINITY : limit);
+
 /** Of every listener. */
 export const rpcLimits = (rpc: ClientOptions["rpc"]): Partial<RpcServerLimits> => ({
-  maxRequestBytes: rpc.maxRequestSize * MIB,
-  maxResponseBytes: rpc.maxResponseSize * MIB,
-  maxBatchLength: rpc.maxBatchLength,
-  maxConnections: rpc.maxConnections,
-  maxSubscriptions: rpc.maxSubscriptionsPerConnection,
+  maxRequestBytes: limitOf(rpc.maxRequestSize) * MIB,
+  maxResponseBytes: limitOf(rpc.maxResponseSize) * MIB,
+  maxBatchLength: limitOf(rpc.maxBatchLength),
+  maxConnections: limitOf(rpc.maxConnections),
+  maxSubscriptions: limitOf(rpc.maxSubscriptionsPerConnection),
 });
