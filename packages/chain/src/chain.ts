@@ -109,7 +109,7 @@ class StoredChain implements Chain {
       executed: () => this.#tree.bytes,
       left: () => this.#left.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes,
-      stateTrie: () => stateTrie.nodeCount * ROUGH_NODE_BYTES,
+      stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);

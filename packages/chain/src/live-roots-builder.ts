@@ -40,6 +40,10 @@ export class LiveRootsBuilder {
     this.#maxNodes = maxNodes;
   }
 
+  get nodeCount(): number {
+    return this.#trie.nodeCount;
+  }
+
   /**
    * What the block does to the trie, of `packUpdate`; undefined: its parent is not in memory nor in the database.
    *

@@ -2,4 +2,6 @@
 export const SIGNAL_READY = 0;
 /** Answers so far. */
 export const SIGNAL_REPLIES = 1;
-export const SIGNAL_COUNT = 2;
+/** Trie nodes in the thread's memory. */
+export const SIGNAL_NODES = 2;
+export const SIGNAL_COUNT = 3;

@@ -54,6 +54,10 @@ class Answers implements RootAnswers {
     this.isDying = false;
   }
 
+  get nodeCount(): number {
+    return this.#builder.nodeCount;
+  }
+
   ask(question: RootQuestion): void {
     this.asked++;
     this.#answer = undefined;
@@ -324,6 +328,7 @@ describe("state roots of live blocks", () => {
     trio.take(block([{ kind: "destroy", contract: 0 }]));
     trio.take(block([{ kind: "create" }]));
     expect(trio.answers).toMatchObject({ asked: 6, answered: 6 });
+    expect(trio.answers.nodeCount).toBeGreaterThan(10);
     trio.compare();
   });
 
@@ -350,7 +355,7 @@ describe("state roots of live blocks", () => {
   });
 
   it("are not asked for of small blocks, until a larger one comes", () => {
-    const answers = { isReady: true, ask: () => undefined, answer: () => undefined, close: () => Promise.resolve() };
+    const answers = { isReady: true, nodeCount: 7, ask: () => undefined, answer: () => undefined, close: () => Promise.resolve() };
     let started = 0;
     const roots = new LiveRoots(() => {
       started++;
@@ -371,12 +376,14 @@ describe("state roots of live blocks", () => {
     const question = { base: { number: 0, hash: word(0), stateRoot: word(0) }, parentStateRoot: word(0) };
     expect(roots.begin(question, changed(1))).toBeUndefined();
     expect(started).toBe(0);
+    expect(roots.nodeCount).toBe(0);
     expect(roots.begin(question, changed(2))).toBeDefined();
     for (let i = 0; i < 63; i++) expect(roots.begin(question, changed(1))).toBeDefined();
     expect(roots.begin(question, changed(1))).toBeUndefined();
     answers.isReady = false;
     expect(roots.begin(question, changed(2))).toBeUndefined();
     expect(started).toBe(1);
+    expect(roots.nodeCount).toBe(7);
   });
 
   it("are no longer made in the thread once the chain is closed", async () => {

@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { StateChanges } from "@rnode/evm";
 import type { RootQuestion } from "./live-roots-builder.ts";
-import { SIGNAL_COUNT, SIGNAL_READY, SIGNAL_REPLIES } from "./live-roots-signals.ts";
+import { SIGNAL_COUNT, SIGNAL_NODES, SIGNAL_READY, SIGNAL_REPLIES } from "./live-roots-signals.ts";
 import { packChanges } from "./packed-changes.ts";
 import { PackedUpdate } from "./packed-update.ts";
 
@@ -30,6 +30,8 @@ export interface LiveRootThreadData {
 export interface RootAnswers {
   /** false: not yet, or not any more */
   readonly isReady: boolean;
+  /** trie nodes in its memory */
+  readonly nodeCount: number;
   /** @param question its `changes` are not used by the caller afterwards */
   ask(question: RootQuestion): void;
   /** Waits for the answer to the last question; what is not waited for is dropped. @returns undefined: there is none */
@@ -95,6 +97,11 @@ export class LiveRoots {
     return this.#isOn;
   }
 
+  /** Trie nodes in the thread's memory. */
+  get nodeCount(): number {
+    return this.#answers?.nodeCount ?? 0;
+  }
+
   async close(): Promise<void> {
     await this.#answers?.close();
   }
@@ -137,6 +144,10 @@ class RootsThread implements RootAnswers {
 
   get isReady(): boolean {
     return !this.#isBroken && Atomics.load(this.#signals, SIGNAL_READY) === 1;
+  }
+
+  get nodeCount(): number {
+    return this.#isBroken ? 0 : Atomics.load(this.#signals, SIGNAL_NODES);
   }
 
   #giveUp(): void {
