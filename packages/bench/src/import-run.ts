@@ -66,10 +66,10 @@ export async function runImport(database: string, file: string, batch: number): 
   const startMs = performance.now();
   const refusal = await importBlocks({ chain, store, senders }, blocksOf(file), {
     groupBlocks: batch,
-    onStored({ block }) {
+    onStored({ header, transactionCount }) {
       blocks++;
-      transactions += block.transactions.length;
-      gas += Number(block.header.gasUsed);
+      transactions += transactionCount;
+      gas += Number(header.gasUsed);
     },
   });
   if (refusal !== undefined) throw new Error(describeImportRefusal(refusal));

@@ -4,7 +4,7 @@ import {
   type Block,
   type BlockRules,
   type ChainConfig,
-  encodeReceipt,
+  encodeReceipts,
   encodeTransaction,
   type Header,
   isEvmForkAtLeast,
@@ -69,6 +69,8 @@ export interface BlockRunOutcome {
   readonly rules: BlockRules;
   readonly senders: readonly Uint8Array[];
   readonly result: BlockRunResult;
+  /** as they enter the receipts root */
+  readonly encodedReceipts: readonly Uint8Array[];
 }
 
 /** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
@@ -137,9 +139,10 @@ export function runBlock(
   if (finished.kind === "invalid") return invalid(finished.fault);
   const { result } = finished;
   onChanges?.(result.changes);
-  const cheap = checkResult(rules, header, result);
+  const encodedReceipts = encodeReceipts(result.receipts);
+  const cheap = checkResult(rules, header, result, encodedReceipts);
   if (cheap !== undefined) return invalid(cheap);
-  return { kind: "run", rules, senders, result };
+  return { kind: "run", rules, senders, result, encodedReceipts };
 }
 
 export function executedBlock(
@@ -167,15 +170,19 @@ export function executedBlock(
   };
 }
 
-export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array =>
-  orderedTrieRoot(receipts.map((receipt) => encodeReceipt(receipt)));
+export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array => orderedTrieRoot(encodeReceipts(receipts));
 
 /** What the header says of the execution, other than the state. */
-function checkResult(rules: BlockRules, header: Header, result: BlockRunResult): BlockFault | undefined {
+function checkResult(
+  rules: BlockRules,
+  header: Header,
+  result: BlockRunResult,
+  encodedReceipts: readonly Uint8Array[],
+): BlockFault | undefined {
   if (result.gasUsed !== header.gasUsed) {
     return blockFault("gas-used-mismatch", { computed: result.gasUsed, header: header.gasUsed });
   }
-  const root = receiptsRoot(result);
+  const root = orderedTrieRoot(encodedReceipts);
   if (!equalBytes(root, header.receiptsRoot)) return mismatch("receipts-root-mismatch", root, header.receiptsRoot);
   if (!equalBytes(result.logsBloom, header.logsBloom)) {
     return blockFault("logs-bloom-mismatch", { number: header.number }); // 256 bytes say nothing to a reader

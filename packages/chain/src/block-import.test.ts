@@ -52,7 +52,7 @@ async function importInto(store: ChainDatabase, blocks: readonly Block[], groupB
   })();
   const refusal = await importBlocks({ chain, store, senders }, source, {
     groupBlocks,
-    onStored: ({ block }) => stored.push(block.header.number),
+    onStored: ({ header }) => stored.push(header.number),
   });
   const { number } = store.head()!;
   expect(stored).toEqual(Array.from({ length: number }, (_, i) => i + 1));

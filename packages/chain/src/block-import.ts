@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { bytesToHex, equalBytes, ZERO_HASH } from "@rnode/primitives";
-import { type Block, hashHeader } from "@rnode/protocol";
+import { type Block, type Header, hashHeader } from "@rnode/protocol";
 import type { ChainDatabase } from "@rnode/storage";
 import type { Chain } from "./chain-types.ts";
 import { create2DeployerCodeFrom } from "./create2-deployer.ts";
@@ -19,11 +19,17 @@ export interface BlockImportDependencies {
   readonly upgradesDir?: string | undefined;
 }
 
-export interface BlockImportOptions<T> {
+/** What is told of an item whose block is stored. PERF: the block's transactions are not kept in memory until then. */
+export type StoredItem<T extends { readonly block: Block }> = Omit<T, "block"> & {
+  readonly header: Header;
+  readonly transactionCount: number;
+};
+
+export interface BlockImportOptions<S> {
   /** written in one durable commit */
   readonly groupBlocks: number;
   /** for every block that is stored, or already was */
-  readonly onStored: (item: T) => void;
+  readonly onStored: (item: S) => void;
   /** whether state roots get a thread of their own; default: where there are cores for it */
   readonly hasRootThread?: boolean | undefined;
 }
@@ -37,7 +43,7 @@ export interface ImportRefusal {
 }
 
 /** A block that is executed as if it came alone. */
-type SingleBlock<T> = Pick<PreparedBlock<T>, "item" | "block" | "hash">;
+type SingleBlock<S> = Pick<PreparedBlock<S>, "item" | "block" | "hash">;
 
 const BLOCKS_AHEAD = 12;
 
@@ -50,7 +56,7 @@ const BLOCKS_AHEAD = 12;
 export async function importBlocks<T extends { readonly block: Block }>(
   dependencies: BlockImportDependencies,
   blocks: AsyncIterable<T>,
-  options: BlockImportOptions<T>,
+  options: BlockImportOptions<StoredItem<T>>,
 ): Promise<ImportRefusal | undefined> {
   const { chain, store, senders } = dependencies;
   const importer = new Importer(dependencies, options);
@@ -76,19 +82,19 @@ export async function importBlocks<T extends { readonly block: Block }>(
 }
 
 /** Groups where blocks follow the head, one by one where they do not (another branch, receipts with state roots). */
-class Importer<T extends { readonly block: Block }> {
+class Importer<S> {
   readonly #dependencies: BlockImportDependencies;
-  readonly #options: BlockImportOptions<T>;
-  #groups: GroupImport<T> | undefined;
+  readonly #options: BlockImportOptions<S>;
+  #groups: GroupImport<S> | undefined;
   /** executed one by one, not stored yet */
-  #single: SingleBlock<T>[] = [];
+  #single: SingleBlock<S>[] = [];
 
-  constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<T>) {
+  constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<S>) {
     this.#dependencies = dependencies;
     this.#options = options;
   }
 
-  async add(next: PreparedBlock<T>): Promise<ImportRefusal | undefined> {
+  async add(next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
     if (this.#single.length === 0) {
       this.#groups ??= this.#startGroups();
       if (this.#groups.fits(next.block)) return await this.#addToGroup(this.#groups, next);
@@ -98,7 +104,7 @@ class Importer<T extends { readonly block: Block }> {
     return this.#addSingle(next);
   }
 
-  #startGroups(): GroupImport<T> {
+  #startGroups(): GroupImport<S> {
     const { chain, store, senders, upgradesDir } = this.#dependencies;
     const context = {
       config: chain.config,
@@ -110,7 +116,7 @@ class Importer<T extends { readonly block: Block }> {
     return new GroupImport(context, store, { ...this.#options, hasThread });
   }
 
-  async #addToGroup(groups: GroupImport<T>, next: PreparedBlock<T>): Promise<ImportRefusal | undefined> {
+  async #addToGroup(groups: GroupImport<S>, next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
     if ("wrong" in problem) return await this.#addAgain([...problem.wrong.blocks, next]);
@@ -119,7 +125,7 @@ class Importer<T extends { readonly block: Block }> {
   }
 
   /** A group with a wrong root somewhere is imported block by block, which names the block and keeps those before it. */
-  async #addAgain(blocks: readonly SingleBlock<T>[]): Promise<ImportRefusal | undefined> {
+  async #addAgain(blocks: readonly SingleBlock<S>[]): Promise<ImportRefusal | undefined> {
     await this.#groups?.close();
     this.#groups = undefined;
     for (const block of blocks) {
@@ -129,7 +135,7 @@ class Importer<T extends { readonly block: Block }> {
     return undefined;
   }
 
-  #addSingle(next: SingleBlock<T>): ImportRefusal | undefined {
+  #addSingle(next: SingleBlock<S>): ImportRefusal | undefined {
     const { block, hash } = next;
     const { status, validationError } = this.#dependencies.chain.newPayload(block, hash);
     if (status !== "VALID") {
@@ -176,10 +182,10 @@ class Importer<T extends { readonly block: Block }> {
 async function* prepared<T extends { readonly block: Block }>(
   blocks: AsyncIterable<T>,
   senders: SenderSource,
-): AsyncGenerator<PreparedBlock<T>> {
-  const ahead: Promise<PreparedBlock<T>>[] = [];
-  const prepare = async (item: T): Promise<PreparedBlock<T>> => {
-    const { block } = item;
+): AsyncGenerator<PreparedBlock<StoredItem<T>>> {
+  const ahead: Promise<PreparedBlock<StoredItem<T>>>[] = [];
+  const prepare = async ({ block, ...rest }: T): Promise<PreparedBlock<StoredItem<T>>> => {
+    const item = { ...rest, header: block.header, transactionCount: block.transactions.length };
     return { item, block, hash: hashHeader(block.header), prepared: await senders.prepare(block.transactions) };
   };
   let failure: { readonly error: unknown } | undefined;

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
-import { type Block, type BlockRules, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
+import { type Block, type BlockRules, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
 import { BlockGroup, type ChainDatabase, clearsStorage } from "@rnode/storage";
 import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "./block-execution.ts";
 import type { BlockFault } from "./faults.ts";
@@ -19,8 +19,11 @@ export interface PreparedBlock<T> {
   readonly prepared: PreparedTransactions;
 }
 
-/** A block that was executed; its state root is on the way. */
-interface RunBlock<T> extends Pick<PreparedBlock<T>, "item" | "block" | "hash"> {
+/** A block that was executed; its state root is on the way. Its body is in the group's content, as bytes. */
+interface RunBlock<T> {
+  readonly item: T;
+  readonly header: Header;
+  readonly hash: Uint8Array;
   readonly rules: BlockRules;
 }
 
@@ -32,7 +35,7 @@ interface SealedGroup<T> {
 
 /** Something in the group has another state root than its header says. */
 export interface WrongGroup<T> {
-  readonly blocks: readonly RunBlock<T>[];
+  readonly blocks: readonly Pick<PreparedBlock<T>, "item" | "block" | "hash">[];
 }
 
 /** PERF: memory; of the changed accounts and slots of a group. */
@@ -53,8 +56,8 @@ export class GroupImport<T> {
   readonly #state: PendingState;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.#blockOf(hash)?.header ?? this.#store.readHeader(hash));
   /** blocks that are not stored yet */
-  readonly #pending = new Map<Hex, Block>();
-  #tip: { readonly hash: Uint8Array; readonly header: Block["header"] };
+  readonly #pending = new Map<Hex, Pick<Block, "header" | "ommers">>();
+  #tip: { readonly hash: Uint8Array; readonly header: Header };
   #group: RunBlock<T>[] = [];
   #content: BlockGroup;
   /** PERF: what groups are made in is used again */
@@ -87,7 +90,7 @@ export class GroupImport<T> {
     return content;
   }
 
-  #blockOf(hash: Uint8Array): Block | undefined {
+  #blockOf(hash: Uint8Array): Pick<Block, "header" | "ommers"> | undefined {
     return this.#pending.get(bytesToHex(hash));
   }
 
@@ -110,7 +113,7 @@ export class GroupImport<T> {
     };
     const outcome = runBlock(this.#context, parent, block, prepared);
     if (outcome.kind === "invalid") return { fault: outcome.fault };
-    const { rules, senders, result } = outcome;
+    const { rules, senders, result, encodedReceipts } = outcome;
     const { changes, receipts } = result;
     const isClearing = changes.accounts.some(clearsStorage);
     if (isClearing) {
@@ -118,14 +121,15 @@ export class GroupImport<T> {
       const wrong = await this.finish();
       if (wrong !== undefined) return { wrong };
     }
-    const { number } = block.header;
+    const { header, ommers } = block;
+    const { number } = header;
     const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
-    this.#content.add({ block, hash, receipts, senders, encodedTransactions, transactionHashes, changes });
+    this.#content.add({ block, hash, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes, changes });
     this.#state.addHash(number, hash);
     this.#roots.add(number, packChanges(changes));
-    this.#pending.set(bytesToHex(hash), block);
-    this.#tip = { hash, header: block.header };
-    this.#group.push({ item: next.item, block, hash, rules });
+    this.#pending.set(bytesToHex(hash), { header, ommers });
+    this.#tip = { hash, header };
+    this.#group.push({ item: next.item, header, hash, rules });
     for (const { storage } of changes.accounts) this.#groupChanges += 1 + storage.length;
     if (isClearing || this.#isGroupFull()) {
       this.#seal();
@@ -164,14 +168,16 @@ export class GroupImport<T> {
     while (this.#sealed.length > left) {
       const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
       const roots = await pendingRoots;
-      if (!this.#areRight(blocks, roots)) return { blocks };
+      if (!this.#areRight(blocks, roots)) {
+        return { blocks: blocks.map(({ item, hash }, index) => ({ item, hash, block: content.blocks.blockAt(index) })) };
+      }
       this.#sealed.shift();
       this.#store.commitGroup(
         content,
         roots.blocks.map(({ storageRoots }) => storageRoots),
         roots.nodeRows,
       );
-      const { number } = blocks.at(-1)!.block.header;
+      const { number } = blocks.at(-1)!.header;
       this.#state.rebase(this.#store.stateAt(number)!, number);
       content.clear();
       this.#unused.push(content);
@@ -187,12 +193,12 @@ export class GroupImport<T> {
   #areRight(blocks: readonly RunBlock<T>[], roots: GroupRoots): boolean {
     const passer = PREDEPLOYS.l2ToL1MessagePasser;
     const passerHex = bytesToHex(passer);
-    const { number } = blocks[0]!.block.header;
+    const { number } = blocks[0]!.header;
     let passerRoot = this.#store.stateAt(number - 1)!.readAccount(passer)?.storageRoot ?? EMPTY_TRIE_ROOT;
-    return blocks.every(({ rules, block }, index) => {
+    return blocks.every(({ rules, header }, index) => {
       const { stateRoot, storageRoots } = roots.blocks[index]!;
       passerRoot = storageRoots.get(passerHex) ?? passerRoot;
-      return checkRoots(rules, block.header, { stateRoot }, () => passerRoot) === undefined;
+      return checkRoots(rules, header, { stateRoot }, () => passerRoot) === undefined;
     });
   }
 

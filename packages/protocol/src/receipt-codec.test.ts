@@ -1,7 +1,15 @@
 import { bytesToHex, encodeRlp, equalBytes, hexToBytes, keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import type { Receipt } from "./receipt.ts";
-import { BlockBloom, bloomMayContain, decodeReceipt, encodeReceipt, logsBloom, mergeBlooms } from "./receipt-codec.ts";
+import {
+  BlockBloom,
+  bloomMayContain,
+  decodeReceipt,
+  encodeReceipt,
+  encodeReceipts,
+  logsBloom,
+  mergeBlooms,
+} from "./receipt-codec.ts";
 
 const plain: Receipt = { type: 0x7e, status: 1, cumulativeGasUsed: 46_913n, bloom: new Uint8Array(256), logs: [] };
 const withNonce: Receipt = { ...plain, depositNonce: 7n };
@@ -44,6 +52,17 @@ describe("encodeReceipt", () => {
     ["a bloom of 255 bytes", encodeRlp([fields[0]!, fields[1]!, new Uint8Array(255), []]), "receipt/malformed"],
   ])("refuses %s", (_, encoded, code) => {
     expect(() => decodeReceipt(encoded)).toThrow(code);
+  });
+});
+
+describe("encodeReceipts", () => {
+  it("gives what the receipts give one by one", () => {
+    const log = { address: new Uint8Array(20).fill(1), topics: [new Uint8Array(32).fill(2)], data: new Uint8Array(20_000).fill(3) };
+    const receipts: Receipt[] = [withVersion, { ...plain, type: 0 }, { ...plain, type: 2, logs: [log, log] }, withNonce];
+    for (const count of [0, 1, 4]) {
+      const some = receipts.slice(0, count);
+      expect(encodeReceipts(some)).toEqual(some.map((receipt) => encodeReceipt(receipt)));
+    }
   });
 });
 

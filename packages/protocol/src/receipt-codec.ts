@@ -25,8 +25,28 @@ const writer = new RlpWriter();
  * "network": a deposit's nonce also without a version (Regolith); what devp2p and databases carry. Spec: protocol/01 §4
  */
 export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root"): Uint8Array {
-  const { type, status, depositNonce, depositReceiptVersion } = receipt;
   writer.start();
+  writeReceipt(receipt, form);
+  return writer.take();
+}
+
+/** The encodings that enter the receipts root; views of one buffer. */
+export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array[] {
+  writer.start();
+  const sizes: number[] = [];
+  for (let i = receipts.length - 1; i >= 0; i--) {
+    writeReceipt(receipts[i]!, "root");
+    sizes.push(writer.size);
+  }
+  const all = writer.take();
+  return receipts.map((_, index) =>
+    all.subarray(all.length - sizes[receipts.length - 1 - index]!, all.length - (sizes[receipts.length - 2 - index] ?? 0)),
+  );
+}
+
+function writeReceipt(receipt: Receipt, form: "root" | "network"): void {
+  const { type, status, depositNonce, depositReceiptVersion } = receipt;
+  const end = writer.size;
   if (depositReceiptVersion !== undefined) {
     writer.uint(depositReceiptVersion);
     writer.uint(depositNonce ?? 0n);
@@ -38,9 +58,8 @@ export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root
   writer.uint(receipt.cumulativeGasUsed);
   if (status === undefined) writer.string(receipt.stateRoot ?? EMPTY_BYTES);
   else writer.uint(status);
-  writer.list(0);
+  writer.list(end);
   if (type !== 0) writer.byte(type);
-  return writer.take();
 }
 
 /** Writes the list of [address, topics, data] of each log. */

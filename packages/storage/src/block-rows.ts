@@ -6,6 +6,7 @@ import {
   expectRlpUint,
   type RlpItem,
   RlpWriter,
+  readRlpSpan,
   ZERO_HASH,
 } from "@rnode/primitives";
 import {
@@ -61,24 +62,39 @@ export function encodedTransactionsOf(row: Uint8Array): Uint8Array[] {
  * Of each receipt [type, status or state root, gas used so far, logs, deposit nonce?, deposit receipt version?]. The bloom is left out:
  * a quarter kilobyte that the logs give.
  *
+ * @param encoded as they enter the receipts root, where they are known
  * @returns a view that the next row overwrites
  */
-export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array {
+export function encodeReceiptsRow(receipts: readonly Receipt[], encoded?: readonly Uint8Array[]): Uint8Array {
   writer.start();
   for (let i = receipts.length - 1; i >= 0; i--) {
     const { type, status, stateRoot, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipts[i]!;
     const end = writer.size;
-    if (depositReceiptVersion !== undefined) writer.uint(depositReceiptVersion);
-    if (depositNonce !== undefined) writer.uint(depositNonce);
-    writeLogs(writer, logs);
-    writer.uint(cumulativeGasUsed);
-    if (status === undefined) writer.string(stateRoot ?? ZERO_HASH);
-    else writer.uint(status);
+    const encodedReceipt = encoded?.[i];
+    const isAlike = status !== undefined && (depositNonce === undefined) === (depositReceiptVersion === undefined);
+    if (encodedReceipt !== undefined && isAlike) {
+      writeWithoutBloom(encodedReceipt, type);
+    } else {
+      if (depositReceiptVersion !== undefined) writer.uint(depositReceiptVersion);
+      if (depositNonce !== undefined) writer.uint(depositNonce);
+      writeLogs(writer, logs);
+      writer.uint(cumulativeGasUsed);
+      if (status === undefined) writer.string(stateRoot ?? ZERO_HASH);
+      else writer.uint(status);
+    }
     writer.uint(type);
     writer.list(end);
   }
   writer.list(0);
   return writer.view();
+}
+
+/** The fields of an encoded receipt: status, gas used, bloom, the rest. PERF: logs are not written once more. */
+function writeWithoutBloom(encoded: Uint8Array, type: number): void {
+  const { dataStart, end } = readRlpSpan(encoded, type === 0 ? 0 : 1);
+  const bloom = readRlpSpan(encoded, readRlpSpan(encoded, readRlpSpan(encoded, dataStart).end).end);
+  writer.raw(encoded.subarray(bloom.end, end));
+  writer.raw(encoded.subarray(dataStart, bloom.start));
 }
 
 export function decodeReceipts(row: Uint8Array): Receipt[] {

@@ -1,6 +1,6 @@
 import { bigintToBytes, bytesToBigint, keccak256 } from "@rnode/primitives";
 import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
-import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceipts } from "./block-rows.ts";
+import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceiptsRow } from "./block-rows.ts";
 import type { BlockContent, TransactionLocation } from "./chain-store.ts";
 import { storageError } from "./errors.ts";
 import { ByteArena } from "./growable.ts";
@@ -164,14 +164,15 @@ export class BlockBatch {
   /** block 6 ‖ index 4 of each */
   readonly locations = new ByteArena();
 
-  add({ block, hash, receipts, senders, encodedTransactions, transactionHashes }: Omit<BlockContent, "storageRoots">): void {
+  add(content: Omit<BlockContent, "storageRoots">): void {
+    const { block, hash, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes } = content;
     const { number, parentHash, difficulty } = block.header;
     const { rows } = this;
     const at = rows.append(encodeHeader(block.header));
     const ends = [rows.size];
     rows.append(encodeBody(block, encodedTransactions));
     ends.push(rows.size);
-    rows.append(encodeReceipts(receipts));
+    rows.append(encodeReceiptsRow(receipts, encodedReceipts));
     ends.push(rows.size);
     for (const sender of senders) rows.append(sender);
     ends.push(rows.size);
@@ -182,6 +183,13 @@ export class BlockBatch {
       writeBlockNumber(this.locations.bytes, locationAt, number);
       writeUint32(this.locations.bytes, locationAt + BLOCK_NUMBER_SIZE, i);
     }
+  }
+
+  /** The block as it was added. */
+  blockAt(index: number): Block {
+    const { at, ends } = this.blocks[index]!;
+    const row = (start: number, end: number): Uint8Array => this.rows.bytes.slice(start, end);
+    return { header: decodeHeader(row(at, ends[0]!)), ...decodeBody(row(ends[0]!, ends[1]!)) };
   }
 
   clear(): void {

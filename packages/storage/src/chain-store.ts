@@ -16,6 +16,8 @@ export interface BlockContent {
   readonly block: Block;
   readonly hash: Uint8Array;
   readonly receipts: readonly Receipt[];
+  /** as they enter the receipts root, where they are known already */
+  readonly encodedReceipts?: readonly Uint8Array[] | undefined;
   /** sender of each transaction, 20 bytes */
   readonly senders: readonly Uint8Array[];
   /** of the transactions, where they are known already */

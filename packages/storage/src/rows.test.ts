@@ -1,7 +1,9 @@
 import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, isZeroBytes, keccak256 } from "@rnode/primitives";
+import { encodeReceipts, logsBloom, type Receipt } from "@rnode/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeAccountValue, encodeAccountValue } from "./account-value.ts";
+import { decodeReceipts, encodeReceiptsRow } from "./block-rows.ts";
 import { decodeChangeRow, encodeChangeRow, findOldSlot } from "./change-row.ts";
 import { readBlockNumber, writeBlockNumber } from "./keys.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
@@ -30,6 +32,40 @@ describe("account row", () => {
   it("of a plain account is a few bytes", () => {
     const plain = { nonce: 5n, balance: 10n ** 18n, codeHash: EMPTY_KECCAK, storageRoot: EMPTY_TRIE_ROOT };
     expect(encodeAccountValue(plain).length).toBe(2 + 1 + 8);
+  });
+});
+
+describe("row of receipts", () => {
+  it("is the same from receipts and from their encodings, and is read back", () => {
+    const log = fc.record({
+      address: fc.uint8Array({ minLength: 20, maxLength: 20 }),
+      topics: fc.array(hash, { maxLength: 4 }),
+      data: fc.uint8Array({ maxLength: 80 }),
+    });
+    const receipt = fc
+      .record({
+        type: fc.constantFrom(0, 2, 0x7e),
+        outcome: fc.oneof(fc.constantFrom(0 as const, 1 as const), hash),
+        cumulativeGasUsed: fc.bigInt({ min: 0n, max: 2n ** 60n }),
+        logs: fc.array(log, { maxLength: 3 }),
+        depositNonce: fc.option(fc.bigInt({ min: 0n, max: 300n }), { nil: undefined }),
+        hasVersion: fc.boolean(),
+      })
+      .map(({ type, outcome, cumulativeGasUsed, logs, depositNonce, hasVersion }): Receipt => {
+        const bloom = logsBloom(logs);
+        // only before Byzantium, when all were of one type
+        if (outcome instanceof Uint8Array)
+          return { type: 0, status: undefined, stateRoot: outcome, cumulativeGasUsed, bloom, logs };
+        const nonce = depositNonce === undefined ? {} : { depositNonce, ...(hasVersion && { depositReceiptVersion: 1n }) };
+        return { type, status: outcome, cumulativeGasUsed, bloom, logs, ...nonce };
+      });
+    fc.assert(
+      fc.property(fc.array(receipt, { maxLength: 6 }), (receipts) => {
+        const row = encodeReceiptsRow(receipts).slice();
+        expect(encodeReceiptsRow(receipts, encodeReceipts(receipts))).toEqual(row);
+        expect(decodeReceipts(row).map((read) => ({ ...read }))).toEqual(receipts);
+      }),
+    );
   });
 });
 

@@ -23,14 +23,16 @@ export class SortedTrieBuilder {
   #key: Uint8Array | undefined;
   #value: Uint8Array | undefined;
   /** PERF: of the leaf at hand. */
-  readonly #leaf = new Uint8Array(LEAF_BYTES);
+  readonly #leaf: Uint8Array;
 
   /**
    * @param onNode gets every node that a database stores: those of 32 bytes and more, and the root; `path` in nibbles, one a byte; `rlp` is
    * overwritten afterwards
+   * @param leafBytes of most leaves; PERF: larger ones are allocated
    */
-  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void) {
+  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leafBytes: number = LEAF_BYTES) {
     this.#onNode = onNode;
+    this.#leaf = new Uint8Array(leafBytes);
   }
 
   /**

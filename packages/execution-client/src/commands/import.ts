@@ -10,7 +10,7 @@ import {
   openChain,
 } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
-import type { Block } from "@rnode/protocol";
+import type { Header } from "@rnode/protocol";
 import { history, historyBlocksOf } from "../options.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
@@ -76,7 +76,7 @@ async function importFile(
   const blocks = readBlocks(file);
   const refusal = await importIntoChain(parts, pruning === undefined ? blocks : withSteps(blocks, pruning), {
     groupBlocks: batchSize,
-    onStored: ({ block, fileOffset }) => progress.advance(block, fileOffset),
+    onStored: ({ header, fileOffset }) => progress.advance(header, fileOffset),
   });
   if (refusal !== undefined) throw new CommandError(`${file}: ${describeImportRefusal(refusal)}`);
 }
@@ -107,9 +107,9 @@ class ImportProgress {
     this.#io = io;
   }
 
-  advance(block: Block, offset: number): void {
+  advance({ number, gasUsed }: Header, offset: number): void {
     this.#blocks++;
-    this.#gas += block.header.gasUsed;
+    this.#gas += gasUsed;
     const nowMs = performance.now();
     if (nowMs - this.#shownMs < PROGRESS_INTERVAL_MS) return;
     this.#shownMs = nowMs;
@@ -117,6 +117,6 @@ class ImportProgress {
     const done = Math.round((offset / this.#totalBytes) * BAR_WIDTH);
     const bar = "█".repeat(done) + "░".repeat(BAR_WIDTH - done);
     const rate = `${(this.#blocks / seconds).toFixed(0)} blocks/s, ${(Number(this.#gas) / 1e6 / seconds).toFixed(1)} Mgas/s`;
-    this.#io.progress(`${this.#file} ${bar} block ${block.header.number}, ${rate}`);
+    this.#io.progress(`${this.#file} ${bar} block ${number}, ${rate}`);
   }
 }
