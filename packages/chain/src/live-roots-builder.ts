@@ -54,14 +54,14 @@ export class LiveRootsBuilder {
     const hash = this.#store.readCanonicalHash(base.number);
     const nodes = this.#store.trieNodesAt(base.number);
     if (hash === undefined || nodes === undefined || !equalBytes(hash, base.hash)) return undefined;
-    const last = this.#roots.at(-1);
-    const baseAt = this.#roots.findLastIndex((root) => equalBytes(root, base.stateRoot));
-    if (last === undefined || baseAt < 0 || !equalBytes(last, parentStateRoot)) {
+    let baseAt = this.#roots.findLastIndex((root) => equalBytes(root, base.stateRoot));
+    if (baseAt < 0 || !equalBytes(this.#roots.at(-1)!, parentStateRoot)) {
       if (!equalBytes(parentStateRoot, base.stateRoot)) return undefined;
       this.#trie = new LiveStateTrie();
       this.#roots = [parentStateRoot];
+      baseAt = 0;
     }
-    const pinned = this.#roots.length - Math.max(0, baseAt);
+    const pinned = this.#roots.length - baseAt;
     const roots = this.#roots;
     this.#roots = []; // if it throws: nothing is right any more
     const update = this.#trie.update(checked(nodes), parentStateRoot, unpackChanges(changes).changes);
