@@ -123,16 +123,17 @@ async function start(
   );
   closers.push(() => pool.close());
   if (journal !== undefined) {
+    const save = () =>
+      pool
+        .saveJournal()
+        .catch((error: unknown) => log.error("transaction journal not written", { path: txpool.journal, err: error }));
     pool.restore();
-    await pool.saveJournal();
-    const rejournal = setInterval(
-      () => pool.saveJournal().catch((error: unknown) => log.error("transaction journal not written", { err: error })),
-      Math.max(1000, txpool.rejournalMs),
-    );
+    await save();
+    const rejournal = setInterval(save, Math.max(1000, txpool.rejournalMs));
     rejournal.unref();
     closers.push(() => {
       clearInterval(rejournal);
-      return pool.saveJournal();
+      return save();
     });
   }
 
@@ -167,7 +168,7 @@ async function start(
 
   // The rollup node need not wait for the readers.
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
-  const { secret, isNew } = readOrCreateJwtSecret(jwtSecretPath);
+  const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
   const engineAddress = { host: authrpc.addr, port: authrpc.port };
   const engineServer = createRpcServer({
@@ -225,6 +226,16 @@ async function listen(
   const ports = await describingPorts(wanted, () => server.listen());
   closers.push(() => server.close());
   return ports;
+}
+
+/** @throws {CommandError} the file can neither be read nor made; CodedError: what is in it is no secret */
+function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
+  try {
+    return readOrCreateJwtSecret(path);
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new CommandError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
+  }
 }
 
 /** @throws {CommandError} a port is in use: which option chooses it */

@@ -90,6 +90,8 @@ describe("starting", () => {
     const secret = join(folder, "secret");
     writeFileSync(secret, "0x1234");
     expect(await refusal(genesis(), `--authrpc.jwtsecret=${secret}`)).toContain("not 32 hex-formatted bytes");
+    const inFile = join(secret, "jwt.hex");
+    expect(await refusal(genesis(), `--authrpc.jwtsecret=${inFile}`)).toMatch(`--authrpc.jwtsecret ${inFile}: ENOTDIR`);
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as { port: number };
@@ -98,6 +100,10 @@ describe("starting", () => {
     );
     await new Promise((resolve) => other.close(resolve));
     expect(await refusal(genesis(), "--http", `--http.port=${port}`)).toBeUndefined();
+  });
+
+  it("goes on without a transaction journal that cannot be written", async () => {
+    expect(await refusal(genesis(), `--txpool.journal=${join(folder, "genesis.json", "journal.rlp")}`)).toBeUndefined();
   });
 
   it("needs allocations for a named network", async () => {
