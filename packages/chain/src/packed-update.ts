@@ -19,7 +19,16 @@ const ROOT_SIZE = 52;
 export function packUpdate({ stateRoot, storageRoots, nodes }: StateTrieUpdate): Uint8Array<ArrayBuffer> {
   const nodesAt = ROOTS_AT + 4 + ROOT_SIZE * storageRoots.size;
   let size = nodesAt;
-  for (const { path, rlp, before } of nodes) size += 1 + 32 + 1 + path.length + 4 + (rlp?.length ?? 0) + (before?.length ?? 0);
+  let lastOwner: Uint8Array | undefined;
+  for (const { owner, path, rlp, before } of nodes) {
+    if (owner !== undefined && owner !== lastOwner) {
+      size += 32;
+      lastOwner = owner;
+    }
+    size += 2 + path.length;
+    if (rlp !== undefined) size += 2 + rlp.length;
+    if (before !== undefined) size += 2 + before.length;
+  }
   const packed = new Uint8Array(size);
   packed.set(stateRoot);
   new DataView(packed.buffer).setUint32(ROOTS_AT, storageRoots.size);
@@ -35,7 +44,7 @@ export function packUpdate({ stateRoot, storageRoots, nodes }: StateTrieUpdate):
     packed.set(bytes, at + 2);
     at += 2 + bytes.length;
   };
-  let lastOwner: Uint8Array | undefined;
+  lastOwner = undefined;
   for (const { owner, path, rlp, before } of nodes) {
     const ownerFlag = owner === undefined ? IN_ACCOUNT_TRIE : owner === lastOwner ? 0 : OWNER_FOLLOWS;
     packed[at++] = ownerFlag | (rlp === undefined ? 0 : IS_WRITTEN) | (before === undefined ? 0 : WAS_THERE);
@@ -49,7 +58,7 @@ export function packUpdate({ stateRoot, storageRoots, nodes }: StateTrieUpdate):
     if (rlp !== undefined) writeBytes(rlp);
     if (before !== undefined) writeBytes(before);
   }
-  return packed.slice(0, at);
+  return packed;
 }
 
 /** An update whose nodes stay packed until they are asked for. */
