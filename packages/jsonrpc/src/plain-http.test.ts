@@ -342,6 +342,27 @@ describe("time limits of plain HTTP", () => {
 });
 
 describe("requests of one turn", () => {
+  it("do not wait for each other's answers when these take long", async () => {
+    const happened: string[] = [];
+    const plain = createPlainHttp({
+      ...PLAIN_OPTIONS,
+      answer: async (text) => {
+        happened.push(`begin ${text}`);
+        for (const endMs = performance.now() + 3; performance.now() < endMs; );
+        return text;
+      },
+    });
+    closers.push(() => plain.closeAll());
+    for (const text of ["1", "2", "3"]) {
+      const socket = new PassThrough() as unknown as Socket;
+      plain.serve(socket);
+      socket.write = () => happened.push(`end ${text}`) > 0;
+      socket.emit("data", request(text));
+    }
+    await expect.poll(() => happened.length).toBe(6);
+    expect(happened).toEqual(["begin 1", "end 1", "begin 2", "end 2", "begin 3", "end 3"]);
+  });
+
   it("are all read before the first is answered, in one run", async () => {
     const happened: string[] = [];
     const plain = createPlainHttp({

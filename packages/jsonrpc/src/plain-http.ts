@@ -34,6 +34,8 @@ const MAX_HEAD_BYTES = 8 * 1024;
 /** of the next requests, while one is being answered */
 const MAX_WAITING_BYTES = 64 * 1024;
 const TICK_MS = 1000;
+/** of answering in one go */
+const RUN_MS = 1;
 const NOTHING = Buffer.alloc(0);
 
 /**
@@ -66,12 +68,20 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
   /**
    * Answers what one turn of the event loop has brought, in one synchronous run, once all of it has been read: what it takes to see the
-   * present state of things is needed once for all of these requests.
+   * present state of things is needed once for all of these requests. Work that takes longer is cut into runs, at whose ends answers that
+   * were promised leave.
    */
   function answerDue(): void {
     const now = due;
     due = [];
-    for (const connection of now) connection.answer();
+    const endMs = performance.now() + RUN_MS;
+    for (const [index, connection] of now.entries()) {
+      connection.answer();
+      if (index + 1 === now.length || performance.now() < endMs) continue;
+      due = [...now.slice(index + 1), ...due];
+      setImmediate(answerDue);
+      return;
+    }
   }
 
   class PlainConnection {
