@@ -9,15 +9,20 @@ async function* piecesOf(text: string, size: number): AsyncGenerator<Uint8Array>
 
 type Value = Record<string, unknown>;
 
+/** As JSON.parse does it: `__proto__` is a key like any other. */
+function setMember(target: Value, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
 /** Opens every object that is longer than `minBytes`; what is put together is what JSON.parse gives. */
 async function readAll(text: string, pieceSize: number, minBytes: number): Promise<unknown> {
   const into = (target: Value): MemberSink => ({
     member(key, read) {
-      target[key] = read();
+      setMember(target, key, read());
     },
     open(key) {
       const inner: Value = {};
-      return { sink: into(inner), minBytes, onEnd: () => (target[key] = inner) };
+      return { sink: into(inner), minBytes, onEnd: () => setMember(target, key, inner) };
     },
   });
   const root: Value = {};
@@ -65,6 +70,11 @@ describe("a JSON text in pieces", () => {
         await expect(readAll(text, size, minBytes)).rejects.toThrow(/^not JSON: .* at byte \d+$/s);
       }
     }
+  });
+
+  it("gives a member named __proto__", async () => {
+    const text = '{"":{"__proto__":""},"__proto__":{"a":1}}';
+    for (const minBytes of [0, 100]) expect(await readAll(text, 3, minBytes)).toEqual(JSON.parse(text));
   });
 
   it("gives values that are no objects", async () => {
