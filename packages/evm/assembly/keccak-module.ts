@@ -1,9 +1,9 @@
 /**
- * Keccak-256 of bytes in JavaScript's memory: the engine's permutation (packages/evm/assembly/keccak.ts) with a buffer of its own for inputs.
- * Inputs longer than the buffer come in parts. scripts/build-keccak.mjs compiles it into src/keccak-wasm.ts.
+ * A module of its own: Keccak-256 of bytes in JavaScript's memory, the engine's permutation with a buffer for inputs. Inputs longer than the
+ * buffer come in parts. scripts/build-keccak.mjs compiles it into packages/primitives/src/keccak-wasm.ts.
  */
-import { keccak256, permute, RATE } from "../../evm/assembly/keccak";
-import { SCRATCH_KECCAK } from "../../evm/assembly/layout";
+import { keccak256, permute, RATE } from "./keccak";
+import { SCRATCH_KECCAK } from "./layout";
 
 /** Above the engine's scratch areas, of which only the permutation's are used. The digest lies at the buffer's beginning. */
 const BUFFER: u32 = 0x14000;

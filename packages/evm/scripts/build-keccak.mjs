@@ -1,4 +1,4 @@
-// Compiles assembly/keccak.ts into src/keccak-wasm.ts; with `--check` compares it with what is there instead, and fails when they differ.
+// Compiles assembly/keccak-module.ts into packages/primitives/src/keccak-wasm.ts; with `--check` compares it with what is there instead, and fails when they differ.
 // Deterministic: the same sources and compiler give the same bytes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,19 +6,18 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const packageFolder = join(dirname(fileURLToPath(import.meta.url)), "..");
-const packages = join(packageFolder, "..");
 const require = createRequire(import.meta.url);
-const compiler = require.resolve("assemblyscript/dist/asc.js", { paths: [join(packages, "evm")] });
+const compiler = require.resolve("assemblyscript/dist/asc.js", { paths: [packageFolder] });
 const asc = (await import(pathToFileURL(compiler))).default;
 
 let wasm = new Uint8Array(0);
 const { error } = await asc.main(
   [
-    "primitives/assembly/keccak.ts",
+    "assembly/keccak-module.ts",
     ...["-O3", "--noAssert", "--runtime", "stub", "--use", "abort=", "--enable", "bulk-memory", "--enable", "simd"],
-    // static data below the areas of packages/evm/assembly/layout.ts that the permutation uses; above them the buffer
+    // static data below the areas of assembly/layout.ts that the permutation uses; above them the buffer
     ...["--memoryBase", "1024", "--lowMemoryLimit", "65536", "--initialMemory", "3", "--maximumMemory", "3"],
-    ...["--baseDir", packages, "--outFile", "keccak.wasm"],
+    ...["--baseDir", packageFolder, "--outFile", "keccak.wasm"],
   ],
   {
     stderr: process.stderr,
@@ -30,9 +29,9 @@ const { error } = await asc.main(
 if (error) process.exit(1);
 
 const hex = Buffer.from(wasm).toString("hex");
-const text = `// Written by scripts/build-keccak.mjs from assembly/keccak.ts.\nexport const KECCAK_WASM =\n  "${hex}";\n`;
-const file = join(packageFolder, "src", "keccak-wasm.ts");
+const text = `// Written by packages/evm/scripts/build-keccak.mjs from packages/evm/assembly/keccak-module.ts.\nexport const KECCAK_WASM =\n  "${hex}";\n`;
+const file = join(packageFolder, "..", "primitives", "src", "keccak-wasm.ts");
 if (!process.argv.includes("--check")) writeFileSync(file, text);
 else if (readFileSync(file, "utf8") !== text) {
-  throw new Error("src/keccak-wasm.ts is not what scripts/build-keccak.mjs writes: run it again");
+  throw new Error(`${file} is not what scripts/build-keccak.mjs writes: run it again`);
 }
