@@ -39,6 +39,8 @@ export interface RunningClient {
   readonly jwtSecretPath: string;
   /** of the reader processes that serve now */
   readerPids(): number[];
+  /** Settles if the client cannot go on, with the reason; it is still to be closed. */
+  readonly failed: Promise<string>;
   /** Stops in reverse order of the start. */
   close(): Promise<void>;
 }
@@ -156,11 +158,15 @@ async function start(
   let publicPorts: { readonly httpPort: number | undefined; readonly wsPort: number | undefined };
   const wantedPorts = { "http.port": http.port, "ws.port": ws.port };
   const count = readerCount(options);
+  let onFatal!: (reason: string) => void;
+  const failed = new Promise<string>((resolve) => {
+    onFatal = resolve;
+  });
   if (count === 0) {
     publicPorts = await listen(createPublicServer(options, { services, pending: pool, log, metrics }), wantedPorts, closers);
   } else {
     publicPorts = readers = await describingPorts(wantedPorts, () =>
-      startReaders(options, count, { services, pending: pool, chain, store, log, metrics }),
+      startReaders(options, count, { services, pending: pool, chain, store, log, metrics, onFatal }),
     );
     closers.push(() => readers?.close());
   }
@@ -196,7 +202,8 @@ async function start(
   await readers?.isReady;
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
-  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids: () => readers?.pool.pids() ?? [], close };
+  const readerPids = (): number[] => readers?.pool.pids() ?? [];
+  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failed, close };
 }
 
 function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {

@@ -1,5 +1,16 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -174,6 +185,27 @@ describe("a second process", () => {
 });
 
 describe("a damaged file", () => {
+  it(
+    "ends the client when its readers find it so",
+    async () => {
+      const datadir = at("damaged-alive");
+      importInto(datadir);
+      const args = [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--http", "--http.port=0", "--rpc.workers=1"];
+      const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--log.level=debug"]);
+      const reader = Number(await client.logged(/reader is ready.* pid=(\d+)/));
+      await client.logged(/HTTP JSON-RPC (listens)/);
+      const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has it mapped: it must not get shorter
+      writeSync(file, Buffer.alloc(1_000_000, 0xa5), 0, 1_000_000, 200_000);
+      closeSync(file);
+      process.kill(reader, "SIGKILL");
+      expect(await client.exitCode()).toBe(1);
+      expect(client.log).toMatch(
+        /rengine: storage\/corrupted folder=.*: put a copy of the folder back, or remove it and import the chain anew\n/,
+      );
+    },
+    TIMEOUT_MS,
+  );
+
   it.each<[string, (file: string) => void]>([
     ["cut in half", (file) => truncateSync(file, Math.floor(statSync(file).size / 2))],
     ["overwritten in its middle", (file) => writeFileSync(file, readFileSync(file).fill(0xa5, 200_000, 1_200_000))],

@@ -40,7 +40,11 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
     process.stderr.write(`rengine: ${description}\n`);
     return 1;
   }
-  log.info("stopping", { signal: await stop.asked });
+  const failed = client.failed.then((failure) => ({ failure }));
+  const reason = await Promise.race([stop.asked.then((signal) => ({ signal })), failed]);
+  const hasFailed = "failure" in reason;
+  if (hasFailed) process.stderr.write(`rengine: ${reason.failure}\n`);
+  log.info("stopping", reason);
   const cutOff = setTimeout(() => {
     log.warn("shutdown takes too long: cut off");
     process.exit(1);
@@ -48,5 +52,5 @@ export async function runClient(args: string[], env: NodeJS.ProcessEnv): Promise
   await client.close();
   clearTimeout(cutOff);
   log.info("stopped");
-  return 0;
+  return hasFailed ? 1 : 0;
 }

@@ -71,8 +71,8 @@ export type MessageToWriter =
   | { readonly kind: "ready" }
   /** @param connections by listener */
   | { readonly kind: "pong"; readonly connections: readonly number[] }
-  /** the last message: it cannot start */
-  | { readonly kind: "failed"; readonly reason: string }
+  /** the last message: it cannot start. @param isFatal nor can another in its place: the database is damaged */
+  | { readonly kind: "failed"; readonly reason: string; readonly isFatal: boolean }
   /** @param reader whose filter it is about; undefined: for the writer */
   | (Call & { readonly reader?: number | undefined })
   | Submit

@@ -1,6 +1,8 @@
 import { type ConnectOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { Worker } from "node:worker_threads";
 import { errorText } from "@rnode/observe";
+import { isCodedError } from "@rnode/primitives";
+import { describeError } from "../commands/command-error.ts";
 import { VERSION } from "../version.ts";
 import { encodeFrames, FrameReader } from "./frames.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, WRITER_FD } from "./messages.ts";
@@ -35,7 +37,11 @@ async function begin(message: Extract<MessageToReader, { kind: "start" }>): Prom
     if (version !== VERSION) throw new Error(`rengine ${version} runs, but ${VERSION} is installed: start it again`);
     reader = await startReader(message.start, outbox);
   } catch (error) {
-    outbox.push({ kind: "failed", reason: errorText(error) });
+    outbox.push({
+      kind: "failed",
+      reason: describeError(error) ?? errorText(error),
+      isFatal: isCodedError(error, "storage/corrupted"),
+    });
     outbox.flush();
     setTimeout(() => process.exit(1), 100); // the message is on its way
     return;

@@ -36,6 +36,8 @@ export interface ReaderPoolDependencies {
   readonly metrics: MetricFactory;
   /** A reader has ended: what it held of the database may be used again. */
   readonly onEnd: () => void;
+  /** No process can take the place of a reader: the client should end. */
+  readonly onFatal: (reason: string) => void;
 }
 
 /** stdio of a reader: nothing, output, errors, messages, then its listening sockets */
@@ -174,8 +176,9 @@ export class ReaderPool {
       },
     });
     let failure: string | undefined;
+    let isFatal = false;
     const frames = new FrameReader<MessageToWriter>((message) => {
-      if (message.kind === "failed") failure = message.reason;
+      if (message.kind === "failed") ({ reason: failure, isFatal } = message);
       else if (place.child === child) this.#receive(place, message);
     });
     socket?.on("data", (bytes: Buffer) => {
@@ -188,12 +191,12 @@ export class ReaderPool {
     });
     child.once("error", (error) => {
       failure = error.message;
-      if (child.pid === undefined) this.#onEnd(place, child, failure);
+      if (child.pid === undefined) this.#onEnd(place, child, failure, isFatal);
     });
-    child.once("exit", (code, signal) => this.#onEnd(place, child, failure ?? `ended with ${signal ?? code}`));
+    child.once("exit", (code, signal) => this.#onEnd(place, child, failure ?? `ended with ${signal ?? code}`, isFatal));
   }
 
-  #onEnd(place: Place, child: ChildProcess, reason: string): void {
+  #onEnd(place: Place, child: ChildProcess, reason: string, isFatal: boolean): void {
     if (place.child !== child) return;
     const { log, onEnd, filterNotFound } = this.#dependencies;
     place.child = undefined;
@@ -212,6 +215,10 @@ export class ReaderPool {
     if (this.#onFirstReady !== undefined) {
       this.#onFirstReady.reject(new CommandError(`a reader process cannot start: ${reason}`));
       this.#onFirstReady = undefined;
+      return;
+    }
+    if (isFatal) {
+      this.#dependencies.onFatal(reason);
       return;
     }
     const lived = performance.now() - place.startedAtMs;

@@ -19,6 +19,8 @@ export interface ReadersDependencies {
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** Nobody can serve any more, and why. */
+  readonly onFatal: (reason: string) => void;
 }
 
 /** Readers that start. */
@@ -46,7 +48,7 @@ export function defaultReaderCount(cores: number, platform: NodeJS.Platform): nu
 /** Binds the public listeners and starts the processes that serve them. @throws listen errors */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
   const { http, ws, rpc } = options;
-  const { services, pending, chain, store, log, metrics } = dependencies;
+  const { services, pending, chain, store, log, metrics, onFatal } = dependencies;
   const { profile } = services.backend;
   const sockets: ListeningSocket[] = [];
   const closeSockets = (): void => {
@@ -100,6 +102,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
       log,
       metrics,
       onEnd: () => store.forgetDeadReaders(),
+      onFatal,
     },
   );
   const isReady = pool.start();

@@ -6,7 +6,7 @@ import { WriterLink } from "./writer-link.ts";
 /** A link whose messages nobody carries on. */
 function linkOf() {
   const sent: MessageToWriter[] = [];
-  const outbox = { push: (message: MessageToWriter) => void sent.push(message), flush: () => {} };
+  const outbox = { push: (message: MessageToWriter) => void sent.push(message) };
   return { sent, link: new WriterLink(outbox, PROFILE_G, 0n) };
 }
 const isSettled = async (promise: Promise<unknown> | undefined): Promise<boolean> => {

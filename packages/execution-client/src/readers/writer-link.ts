@@ -16,7 +16,7 @@ const LIMIT_EXCEEDED = -32005;
 
 /** A reader's way to the writing process, and over it to other readers. */
 export class WriterLink implements Elsewhere, PendingFeed {
-  readonly #outbox: Outbox<MessageToWriter>;
+  readonly #outbox: Pick<Outbox<MessageToWriter>, "push">;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;
   readonly #waiting = new Map<number, (answer: string | Uint8Array) => void>();
@@ -26,7 +26,7 @@ export class WriterLink implements Elsewhere, PendingFeed {
   #nextId = 0;
 
   /** @param feeCapWei most that the gas of a transaction may cost; 0: no cap */
-  constructor(outbox: Outbox<MessageToWriter>, profile: Profile, feeCapWei: bigint) {
+  constructor(outbox: Pick<Outbox<MessageToWriter>, "push">, profile: Profile, feeCapWei: bigint) {
     this.#outbox = outbox;
     this.#profile = profile;
     this.#feeCapWei = feeCapWei;

@@ -43,6 +43,12 @@ export class KillableClient {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** Resolves when it has ended by itself. @returns the exit code; null: a signal */
+  async exitCode(): Promise<number | null> {
+    await this.#ended;
+    return this.#child.exitCode;
+  }
+
   get stdout(): string {
     return this.#stdout;
   }
