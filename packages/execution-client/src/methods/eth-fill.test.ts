@@ -72,6 +72,11 @@ describe.each([
     expect((await fill({ to: OTHER, gasPrice: "0x77359400", accessList })).tx).toMatchObject({ type: "0x1", accessList });
   });
 
+  it("fills in the gas for a sender who could not pay it, and for nobody: a deposit's is paid on L1", async () => {
+    for (const from of [OTHER, undefined])
+      expect((await fill({ from, to: RICH_ADDRESS })).tx).toMatchObject({ gas: "0x5208", maxFeePerGas: expect.any(String) });
+  });
+
   it("says what cannot be filled in", async () => {
     const text = (request: object) =>
       fill(request).then(
@@ -85,7 +90,7 @@ describe.each([
     expect(await text({ to: OTHER, maxFeePerGas: "0x1", maxPriorityFeePerGas: "0x2" })).toMatch(
       /^max priority fee per gas higher than max fee per gas/,
     );
-    expect(await text({ to: OTHER, value: `0x1${"0".repeat(24)}` })).toMatch(/^insufficient funds/);
+    expect(await text({ to: OTHER, value: `0x1${"0".repeat(24)}` })).toMatch(/insufficient funds for /);
   });
 });
 

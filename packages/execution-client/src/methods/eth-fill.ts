@@ -49,7 +49,8 @@ export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices):
         const { header } = requireState(backend, LATEST);
         const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
         const sender = request.from ?? ZERO_ADDRESS;
-        const gasLimit = request.gas ?? calls.estimateGas(request, LATEST);
+        // As eth_estimateGas has it, without the fees that were filled in: for a deposit nobody pays them here. Libraries ask so for one.
+        const gasLimit = given.gas ?? calls.estimateGas(given, LATEST);
         const nonce =
           request.nonce ?? (await pool.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
         const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);
