@@ -24,7 +24,7 @@ function plansOf(only: string | undefined, scale: number, blocks: number): Chain
     [["transfers", "growth"], () => transfers(sized(100_000), blocks, 1000)],
     [["growth"], () => transfers(sized(1_000_000), blocks, 1000)],
     [["tokens"], () => tokenTransfers(sized(1_000_000), blocks, 600)],
-    [["swaps"], () => swaps(sized(5000), 2 * blocks, 300)],
+    [["swaps"], () => swaps(sized(5000), blocks, 300)],
   ];
   const wanted = only?.split(",");
   return all.filter(([names]) => wanted === undefined || names.some((name) => wanted.includes(name))).map(([, make]) => make());
