@@ -22,9 +22,15 @@ const SLICE_MS = 20;
  * `eth_getLogs`. Reads only blocks that the index names. Answers at once what takes little time; a long query gives way to others now and
  * then, and begins again when a reorganisation comes in between, so that its answer is of one chain.
  *
+ * @param nowMs a clock that only goes forward
  * @throws {RpcError}
  */
-export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLimits): JsonText | Promise<JsonText> {
+export function queryLogs(
+  backend: ReadBackend,
+  filter: LogFilter,
+  limits: LogLimits,
+  nowMs: () => number = () => performance.now(),
+): JsonText | Promise<JsonText> {
   const { profile, chain, store } = backend;
   const refuse = (fault: LogQueryFault): never => {
     throw rpcError(profile.errors.logQuery(fault));
@@ -46,7 +52,7 @@ export function queryLogs(backend: ReadBackend, filter: LogFilter, limits: LogLi
   if (to - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
-  const search = new LogSearch(backend, filter, limits, from, to);
+  const search = new LogSearch(backend, filter, limits, from, to, nowMs);
   return search.step() ? arrayText(search.logs) : rest(search);
 }
 
@@ -63,18 +69,20 @@ class LogSearch {
   readonly #limits: LogLimits;
   readonly #from: number;
   readonly #to: number;
+  readonly #nowMs: () => number;
   #blocks: Iterator<number>;
   /** of the last block of the range */
   #lastHash: Uint8Array | undefined;
   #logs: string[] = [];
   #bytes = 0;
 
-  constructor(backend: ReadBackend, filter: LogFilter, limits: LogLimits, from: number, to: number) {
+  constructor(backend: ReadBackend, filter: LogFilter, limits: LogLimits, from: number, to: number, nowMs: () => number) {
     this.#backend = backend;
     this.#filter = filter;
     this.#limits = limits;
     this.#from = from;
     this.#to = to;
+    this.#nowMs = nowMs;
     this.#blocks = this.#begin();
   }
 
@@ -86,11 +94,11 @@ class LogSearch {
   step(): boolean {
     const { chain, store } = this.#backend;
     if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();
-    const endMs = performance.now() + SLICE_MS;
+    const endMs = this.#nowMs() + SLICE_MS;
     for (let next = this.#blocks.next(); !next.done; next = this.#blocks.next()) {
       const stored = chain.resolve({ kind: "number", number: next.value });
       if (stored !== undefined) this.#add(next.value, logTextsOfBlock(stored, this.#filter));
-      if (performance.now() > endMs) return false;
+      if (this.#nowMs() > endMs) return false;
     }
     return true;
   }
