@@ -1,12 +1,12 @@
-import { availableParallelism } from "node:os";
-import { bytesToHex, equalBytes, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import { type Block, type Header, hashHeader } from "@rnode/protocol";
 import type { ChainDatabase } from "@rnode/storage";
 import type { Chain } from "./chain-types.ts";
 import { create2DeployerCodeFrom } from "./create2-deployer.ts";
 import { newEngine } from "./engine-module.ts";
 import { describeFault } from "./faults.ts";
-import { GroupImport, type PreparedBlock } from "./group-import.ts";
+import { fitsGroup, GroupImport, type PreparedBlock } from "./group-import.ts";
+import { type StateRoots, startStateRoots } from "./root-thread.ts";
 import type { SenderSource } from "./senders.ts";
 
 export interface BlockImportDependencies {
@@ -17,6 +17,8 @@ export interface BlockImportDependencies {
   readonly senders: SenderSource;
   /** folder of the Canyon bytecode bundle */
   readonly upgradesDir?: string | undefined;
+  /** who makes state roots of groups; default: a thread, where there are cores for it */
+  readonly startRoots?: ((store: ChainDatabase, stateRoot: Uint8Array) => StateRoots) | undefined;
 }
 
 /** What is told of an item whose block is stored. PERF: the block's transactions are not kept in memory until then. */
@@ -30,8 +32,6 @@ export interface BlockImportOptions<S> {
   readonly groupBlocks: number;
   /** for every block that is stored, or already was */
   readonly onStored: (item: S) => void;
-  /** whether state roots get a thread of their own; default: where there are cores for it */
-  readonly hasRootThread?: boolean | undefined;
 }
 
 /** A block that was not imported, and everything after it. */
@@ -46,6 +46,9 @@ export interface ImportRefusal {
 type SingleBlock<S> = Pick<PreparedBlock<S>, "item" | "block" | "hash">;
 
 const BLOCKS_AHEAD = 12;
+/** Of blocks one by one that wait for a commit: less than the chain keeps of blocks that are not chosen, however much they change. */
+const MAX_SINGLE_BLOCKS = 128;
+const MAX_SINGLE_GAS = 60_000_000n;
 
 /**
  * Executes and stores blocks that follow each other. Blocks that are canonical already are passed over. What was executed before an
@@ -58,17 +61,11 @@ export async function importBlocks<T extends { readonly block: Block }>(
   blocks: AsyncIterable<T>,
   options: BlockImportOptions<StoredItem<T>>,
 ): Promise<ImportRefusal | undefined> {
-  const { chain, store, senders } = dependencies;
+  const { chain, senders } = dependencies;
   const importer = new Importer(dependencies, options);
   try {
     for await (const next of prepared(blocks, senders)) {
-      const { block, hash, item } = next;
-      if (block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
-      // Not chosen again: an OP Stack chain would go back to it, and lose what comes after.
-      if (isCanonical(store, hash, block.header.number)) {
-        options.onStored(item);
-        continue;
-      }
+      if (next.block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
       const refusal = await importer.add(next);
       if (refusal !== undefined) return refusal;
     }
@@ -88,6 +85,7 @@ class Importer<S> {
   #groups: GroupImport<S> | undefined;
   /** executed one by one, not stored yet */
   #single: SingleBlock<S>[] = [];
+  #singleGas = 0n;
 
   constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<S>) {
     this.#dependencies = dependencies;
@@ -95,31 +93,41 @@ class Importer<S> {
   }
 
   async add(next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
+    const { chain, store } = this.#dependencies;
+    if (this.#isKnown(next)) return undefined;
     if (this.#single.length === 0) {
-      this.#groups ??= this.#startGroups();
-      if (this.#groups.fits(next.block)) return await this.#addToGroup(this.#groups, next);
+      const tip = this.#groups?.tip ?? hexToBytes(store.head()!.hash);
+      if (fitsGroup(chain.config, tip, next.block)) return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
       const refusal = await this.#endGroups();
       if (refusal !== undefined) return refusal;
+      if (this.#isKnown(next)) return undefined; // it was on its way
     }
     return this.#addSingle(next);
   }
 
+  /** Of canonical blocks tells that they are stored. Neither they nor those on their way are chosen again: an OP Stack chain would go back. */
+  #isKnown({ item, block, hash }: SingleBlock<S>): boolean {
+    if (this.#single.some((single) => equalBytes(single.hash, hash))) return true;
+    const isStored = isCanonical(this.#dependencies.store, hash, block.header.number);
+    if (isStored) this.#options.onStored(item);
+    return isStored;
+  }
+
   #startGroups(): GroupImport<S> {
-    const { chain, store, senders, upgradesDir } = this.#dependencies;
+    const { chain, store, senders, upgradesDir, startRoots } = this.#dependencies;
     const context = {
       config: chain.config,
       engine: newEngine(),
       senders,
       create2DeployerCode: create2DeployerCodeFrom(upgradesDir),
     };
-    const hasThread = this.#options.hasRootThread ?? availableParallelism() > 1;
-    return new GroupImport(context, store, { ...this.#options, hasThread });
+    return new GroupImport(context, store, { ...this.#options, startRoots: startRoots ?? startStateRoots });
   }
 
   async #addToGroup(groups: GroupImport<S>, next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
-    if ("wrong" in problem) return await this.#addAgain([...problem.wrong.blocks, next]);
+    if ("wrong" in problem) return await this.#addAgain(problem.wrong.blocks);
     const refusal = await this.#endGroups();
     return refusal ?? { block: next.block, hash: next.hash, validationError: describeFault(problem.fault) };
   }
@@ -139,22 +147,32 @@ class Importer<S> {
     const { block, hash } = next;
     const { status, validationError } = this.#dependencies.chain.newPayload(block, hash);
     if (status !== "VALID") {
-      this.#storeSingle();
-      return { block, hash, validationError: status === "INVALID" ? (validationError ?? "") : undefined };
+      const refused = { block, hash, validationError: status === "INVALID" ? (validationError ?? "") : undefined };
+      return this.#storeSingle() ?? refused;
     }
     this.#single.push(next);
-    if (this.#single.length >= this.#options.groupBlocks) this.#storeSingle();
-    return undefined;
+    this.#singleGas += block.header.gasUsed;
+    const most = Math.min(this.#options.groupBlocks, MAX_SINGLE_BLOCKS);
+    return this.#single.length >= most || this.#singleGas >= MAX_SINGLE_GAS ? this.#storeSingle() : undefined;
   }
 
-  #storeSingle(): void {
+  #storeSingle(): ImportRefusal | undefined {
     const stored = this.#single;
     this.#single = [];
+    this.#singleGas = 0n;
     const last = stored.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) return undefined;
     const { chain } = this.#dependencies;
-    chain.forkchoiceUpdated({ headBlockHash: last.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH }, undefined, 3);
+    const choice = { headBlockHash: last.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
+    const chosen = chain.forkchoiceUpdated(choice, undefined, 3);
+    const isChosen = chosen.kind === "updated" && chosen.status.status === "VALID";
+    if (!isChosen) {
+      const { block, hash } = stored[0]!;
+      const reason = chosen.kind === "invalid-state" ? chosen.reason : chosen.kind;
+      return { block, hash, validationError: `its branch cannot be chosen: ${reason}` };
+    }
     for (const { item } of stored) this.#options.onStored(item);
+    return undefined;
   }
 
   async #endGroups(): Promise<ImportRefusal | undefined> {
@@ -169,8 +187,8 @@ class Importer<S> {
   /** Stores all that was taken. */
   async finish(): Promise<ImportRefusal | undefined> {
     const refusal = await this.#endGroups();
-    this.#storeSingle();
-    return refusal;
+    const notStored = this.#storeSingle();
+    return refusal ?? notStored;
   }
 
   async close(): Promise<void> {

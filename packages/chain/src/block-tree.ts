@@ -22,15 +22,19 @@ const BYTES_PER_NODE = 450;
 
 /**
  * Executed blocks in memory: those that fork choice has not chosen (yet), and the latest canonical ones, so that a chain that
- * was left can be returned to. Beyond the limits the lowest blocks go first; they are executed again if asked for.
+ * was left can be returned to. Beyond the limits the lowest blocks go first; they are executed again if asked for. The branch of the latest
+ * block stays whole as long as the limits of all blocks allow it: what is not canonical is nowhere else.
  */
 export class BlockTree {
   readonly #limits: BlockTreeLimits;
+  readonly #isCanonical: (hashHex: Hex, number: number) => boolean;
   readonly #blocks = new Map<Hex, { readonly executed: ExecutedBlock; readonly bytes: number }>();
   #bytes = 0;
 
-  constructor(limits: BlockTreeLimits = DEFAULT_TREE_LIMITS) {
+  /** @param isCanonical whether the database has the block */
+  constructor(limits: BlockTreeLimits, isCanonical: (hashHex: Hex, number: number) => boolean) {
     this.#limits = limits;
+    this.#isCanonical = isCanonical;
   }
 
   get(hashHex: Hex): ExecutedBlock | undefined {
@@ -55,23 +59,38 @@ export class BlockTree {
     this.trim(storedNumber, executed.hashHex);
   }
 
-  /** Gives up the lowest blocks, but for `except`, as far as the limits ask for it. */
-  trim(storedNumber: number, except: Hex): void {
+  /** Gives up the lowest blocks, but for `latest`, as far as the limits ask for it. */
+  trim(storedNumber: number, latest: Hex): void {
     const { maxBlocks, maxBytes, maxStoredBytes } = this.#limits;
+    let branch: ReadonlySet<Hex> | undefined;
     while (this.#blocks.size > maxBlocks || this.#bytes > Math.min(maxBytes, maxStoredBytes)) {
-      const lowest = this.#lowest(except);
+      branch ??= this.#branchOf(latest);
+      const other = this.#lowest(branch);
+      const lowest = other ?? this.#lowest(new Set([latest]));
       if (lowest === undefined) return;
-      const isStored = lowest.block.header.number <= storedNumber;
+      const isStored = other !== undefined && other.block.header.number <= storedNumber;
       if (!isStored && this.#blocks.size <= maxBlocks && this.#bytes <= maxBytes) return;
       this.#bytes -= this.#blocks.get(lowest.hashHex)!.bytes;
       this.#blocks.delete(lowest.hashHex);
     }
   }
 
-  #lowest(except: Hex): ExecutedBlock | undefined {
+  /** The block and those below it that are not canonical. */
+  #branchOf(latest: Hex): ReadonlySet<Hex> {
+    const branch = new Set([latest]);
+    for (let at = this.get(latest)?.parentHashHex; at !== undefined; ) {
+      const executed = this.get(at);
+      if (executed === undefined || this.#isCanonical(at, executed.block.header.number)) break;
+      branch.add(at);
+      at = executed.parentHashHex;
+    }
+    return branch;
+  }
+
+  #lowest(except: ReadonlySet<Hex>): ExecutedBlock | undefined {
     let lowest: ExecutedBlock | undefined;
     for (const { executed } of this.#blocks.values()) {
-      if (executed.hashHex === except) continue;
+      if (except.has(executed.hashHex)) continue;
       if (lowest === undefined || executed.block.header.number < lowest.block.header.number) lowest = executed;
     }
     return lowest;

@@ -126,7 +126,9 @@ class StoredChain implements Chain {
       liveRoots: this.#liveRoots,
     };
     this.#context = { ...buildContext, engine: newEngine({ codeCacheBytes }) };
-    this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree });
+    this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree }, (hash, number) =>
+      isCanonicalBlock(store, hash, number),
+    );
     // A build keeps its engine busy between calls: it has its own.
     this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
     this.genesis = this.#storedBlock(genesisHash)!;
@@ -326,7 +328,7 @@ class StoredChain implements Chain {
     const missing: { block: Block; hash: Uint8Array }[] = [];
     for (let at = hash; ; ) {
       if (this.#branchOf(bytesToHex(at)) !== undefined) break;
-      const block = this.#left.get(bytesToHex(at));
+      const block = this.#left.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.block; // there, but not all that it stands on
       if (block === undefined) return undefined;
       missing.push({ block, hash: at });
       at = block.header.parentHash;

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
-import { type Block, type BlockRules, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
+import { type Block, type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
 import { BlockGroup, type ChainDatabase, clearsStorage } from "@rnode/storage";
 import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "./block-execution.ts";
 import type { BlockFault } from "./faults.ts";
@@ -8,7 +8,7 @@ import type { GroupRoots } from "./group-roots.ts";
 import { TotalDifficulties } from "./merge.ts";
 import { packChanges } from "./packed-changes.ts";
 import { PendingState } from "./pending-state.ts";
-import { type StateRoots, startStateRoots } from "./root-thread.ts";
+import type { StateRoots } from "./root-thread.ts";
 import { rulesOfBlock } from "./rules.ts";
 
 /** A block with what was made of it before its turn. */
@@ -33,10 +33,14 @@ interface SealedGroup<T> {
   readonly roots: Promise<GroupRoots>;
 }
 
-/** Something in the group has another state root than its header says. */
+/** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
 export interface WrongGroup<T> {
   readonly blocks: readonly Pick<PreparedBlock<T>, "item" | "block" | "hash">[];
 }
+
+/** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
+export const fitsGroup = (config: ChainConfig, tip: Uint8Array, { header }: Block): boolean =>
+  equalBytes(header.parentHash, tip) && isEvmForkAtLeast(rulesOfBlock(config, header).evm, "byzantium");
 
 /** PERF: memory; of the changed accounts and slots of a group. */
 const MAX_GROUP_CHANGES = 60_000;
@@ -69,7 +73,11 @@ export class GroupImport<T> {
   constructor(
     context: ExecutionContext,
     store: ChainDatabase,
-    options: { readonly groupBlocks: number; readonly hasThread: boolean; readonly onStored: (item: T) => void },
+    options: {
+      readonly groupBlocks: number;
+      readonly onStored: (item: T) => void;
+      readonly startRoots: (store: ChainDatabase, stateRoot: Uint8Array) => StateRoots;
+    },
   ) {
     const { number } = store.head()!;
     const hash = store.readCanonicalHash(number)!;
@@ -81,7 +89,7 @@ export class GroupImport<T> {
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
     this.#content = this.#newContent();
-    this.#roots = startStateRoots(store, header.stateRoot, options.hasThread);
+    this.#roots = options.startRoots(store, header.stateRoot);
   }
 
   #newContent(): BlockGroup {
@@ -94,11 +102,9 @@ export class GroupImport<T> {
     return this.#pending.get(bytesToHex(hash));
   }
 
-  /** Whether the block can be next: a child of the last one, whose receipts hold no state roots. */
-  fits({ header }: Block): boolean {
-    return (
-      equalBytes(header.parentHash, this.#tip.hash) && isEvmForkAtLeast(rulesOfBlock(this.#context.config, header).evm, "byzantium")
-    );
+  /** Hash of the last block. */
+  get tip(): Uint8Array {
+    return this.#tip.hash;
   }
 
   /** Executes the next block. @returns why it is invalid, or the group that is */
@@ -119,7 +125,7 @@ export class GroupImport<T> {
     if (isClearing) {
       // The rows of the storage that goes must be in the database.
       const wrong = await this.finish();
-      if (wrong !== undefined) return { wrong };
+      if (wrong !== undefined) return { wrong: { blocks: [...wrong.blocks, next] } };
     }
     const { header, ommers } = block;
     const { number } = header;
@@ -167,10 +173,8 @@ export class GroupImport<T> {
   async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
     while (this.#sealed.length > left) {
       const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
-      const roots = await pendingRoots;
-      if (!this.#areRight(blocks, roots)) {
-        return { blocks: blocks.map(({ item, hash }, index) => ({ item, hash, block: content.blocks.blockAt(index) })) };
-      }
+      const roots = await pendingRoots.catch(() => undefined); // whatever it was comes again where the blocks are executed again
+      if (roots === undefined || !this.#areRight(blocks, roots)) return this.#left();
       this.#sealed.shift();
       this.#store.commitGroup(
         content,
@@ -188,6 +192,15 @@ export class GroupImport<T> {
       }
     }
     return undefined;
+  }
+
+  #left(): WrongGroup<T> {
+    const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
+    return {
+      blocks: groups.flatMap(({ blocks, content }) =>
+        blocks.map(({ item, hash }, index) => ({ item, hash, block: content.blocks.blockAt(index) })),
+      ),
+    };
   }
 
   #areRight(blocks: readonly RunBlock<T>[], roots: GroupRoots): boolean {

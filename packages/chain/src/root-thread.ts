@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Hex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
@@ -41,14 +42,14 @@ export interface StateRoots {
   close(): Promise<void>;
 }
 
-/** In a thread of its own, or here where no thread can be had. @param store whose head has `stateRoot` */
-export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array, hasThread: boolean): StateRoots {
+/** In a thread of its own where there are cores for it, else here. @param store whose head has `stateRoot` */
+export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
   // Run from sources (tests), there is no file that a thread could load.
-  const isCompiled = import.meta.url.endsWith(".js");
-  return hasThread && isCompiled ? new RootThread({ folder: store.storageStats().folder, stateRoot }) : rootsHere(store, stateRoot);
+  const hasThread = import.meta.url.endsWith(".js") && availableParallelism() > 1;
+  return hasThread ? new RootThread({ folder: store.storageStats().folder, stateRoot }) : rootsHere(store, stateRoot);
 }
 
-function rootsHere(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
+export function rootsHere(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
   const builder = new GroupRootsBuilder(store, stateRoot);
   return {
     add: (number, packed) => builder.add(number, packed),

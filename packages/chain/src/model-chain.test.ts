@@ -1,0 +1,293 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
+import { type Block, hashTransaction } from "@rnode/protocol";
+import { type ChainDatabase, type ChainStoreOptions, openChainStore, type StateView } from "@rnode/storage";
+import { createProof, encodeAccount, encodeStorageValue, type TrieNodeReader, verifyProof } from "@rnode/trie";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dump } from "../../storage/src/testing/random-chain.ts";
+import { runBlock } from "./block-execution.ts";
+import { describeImportRefusal, importBlocks } from "./block-import.ts";
+import { openChain } from "./chain.ts";
+import type { Chain } from "./chain-types.ts";
+import { newEngine } from "./engine-module.ts";
+import { initGenesis, sealGenesis } from "./genesis.ts";
+import { GenesisState } from "./genesis-state.ts";
+import { fitsGroup } from "./group-import.ts";
+import { LiveRoots } from "./live-roots.ts";
+import { createSenderCache } from "./senders.ts";
+import { MODEL_KINDS, type ModelBlock, ModelChain, type ModelKind } from "./testing/model-chain.ts";
+import { storageRootOf } from "./testing/model-state.ts";
+import { RootAnswersHere } from "./testing/root-answers.ts";
+
+/*
+ * Random chains against a model of their states (testing/model-chain.ts), by every way that blocks take into the database. RNODE_MODEL_SEEDS:
+ * how many chains of each kind.
+ */
+
+const SEEDS = Number(process.env.RNODE_MODEL_SEEDS ?? 1);
+const LENGTH = 36;
+const TIMEOUT_MS = 120_000;
+
+const folders: string[] = [];
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "rnode-model-"));
+  folders.push(folder);
+  return folder;
+}
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+interface Opened {
+  readonly store: ChainDatabase;
+  readonly chain: Chain;
+}
+
+interface Given {
+  readonly storage?: ChainStoreOptions;
+  readonly hasLiveRoots?: boolean;
+  readonly maxTreeBlocks?: number;
+  readonly maxStateTrieNodes?: number;
+}
+
+function open(
+  model: ModelChain,
+  folder: string,
+  { storage, hasLiveRoots = false, maxTreeBlocks, maxStateTrieNodes }: Given = {},
+): Opened {
+  const { config, genesis } = model;
+  const store = openChainStore(folder, { sync: "interval", ...storage });
+  initGenesis(store, sealGenesis(genesis.header, config, GenesisState.of(genesis.alloc)));
+  const liveRoots = hasLiveRoots ? new LiveRoots(() => new RootAnswersHere(store, maxStateTrieNodes ?? 1e5), 1) : undefined;
+  const chain = openChain(
+    { store, config, nowMs: () => 0, liveRoots },
+    { ...(maxTreeBlocks !== undefined && { tree: { maxBlocks: maxTreeBlocks } }), maxStateTrieNodes },
+  );
+  return { store, chain };
+}
+
+async function feed({ store, chain }: Opened, blocks: readonly Block[], groupBlocks: number): Promise<string | undefined> {
+  const source = (async function* () {
+    for (const block of blocks) yield await Promise.resolve({ block });
+  })();
+  const senders = createSenderCache();
+  const refusal = await importBlocks({ chain, store, senders }, source, { groupBlocks, onStored: () => undefined });
+  return refusal && describeImportRefusal(refusal);
+}
+
+function choose({ chain }: Opened, { hash }: ModelBlock): void {
+  const result = chain.forkchoiceUpdated(
+    { headBlockHash: hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH },
+    undefined,
+    3,
+  );
+  expect(result).toMatchObject({ kind: "updated", status: { status: "VALID" } });
+}
+
+/** All addresses and slots that any block of the chain has had, and one that none has. */
+class World {
+  readonly accounts: { readonly hex: Hex; readonly address: Uint8Array; readonly key: Uint8Array; readonly slots: Slot[] }[];
+
+  constructor(blocks: Iterable<ModelBlock>) {
+    const found = new Map<Hex, Set<Hex>>([[`0x${"77".repeat(20)}`, new Set([bytesToHex(ZERO_HASH)])]]);
+    for (const { state } of blocks) {
+      for (const [address, { storage }] of state.accounts) {
+        const slots = found.get(address) ?? new Set();
+        for (const slot of storage.keys()) slots.add(slot);
+        found.set(address, slots);
+      }
+    }
+    this.accounts = Array.from(found, ([hex, slots]) => {
+      const address = hexToBytes(hex);
+      const all = Array.from(
+        slots,
+        (slotHex): Slot => ({ hex: slotHex, slot: hexToBytes(slotHex), key: keccak256(hexToBytes(slotHex)) }),
+      );
+      return { hex, address, key: keccak256(address), slots: all };
+    });
+  }
+}
+
+interface Slot {
+  readonly hex: Hex;
+  readonly slot: Uint8Array;
+  readonly key: Uint8Array;
+}
+
+const hexOf = (bytes: Uint8Array | undefined): Hex | undefined => bytes && bytesToHex(bytes);
+
+/** Compares accounts, codes and slots after a block, and proves one in `proofs` of them. PERF: `expect` for each would take most of the time. */
+function checkState(
+  world: World,
+  view: StateView,
+  nodes: TrieNodeReader | undefined,
+  { block, state }: ModelBlock,
+  proofs: number,
+): void {
+  const { number, stateRoot } = block.header;
+  const same = (what: string, found: Hex | undefined, wanted: Hex | undefined): void => {
+    if (found !== wanted) expect({ number, what, found }).toEqual({ number, what, found: wanted });
+  };
+  const proven = (owner: Uint8Array | undefined, root: Uint8Array, key: Uint8Array): Hex | undefined =>
+    hexOf(verifyProof(root, key, createProof(nodes!, owner, root, key)));
+  for (const { hex, address, key, slots } of world.accounts) {
+    const wanted = state.accounts.get(hex);
+    const storageRoot = wanted && storageRootOf(wanted);
+    const leaf = wanted && hexOf(encodeAccount({ ...wanted, storageRoot: storageRoot! }));
+    const found = view.readAccount(address);
+    same(hex, found && hexOf(encodeAccount(found)), leaf);
+    if (wanted !== undefined && !equalBytes(wanted.codeHash, EMPTY_KECCAK)) {
+      same(`code of ${hex}`, hexOf(view.readCode(wanted.codeHash)), hexOf(state.readCode(wanted.codeHash)));
+    }
+    const isProven = nodes !== undefined && (number + address[19]!) % proofs === 0;
+    if (isProven) same(`proof of ${hex}`, proven(undefined, stateRoot, key), leaf);
+    for (const slot of slots) {
+      const value = wanted?.storage.get(slot.hex);
+      same(`${hex} ${slot.hex}`, bytesToHex(view.readStorage(address, slot.slot) ?? ZERO_HASH), bytesToHex(value ?? ZERO_HASH));
+      if (!isProven || storageRoot === undefined) continue;
+      same(`proof of ${hex} ${slot.hex}`, proven(key, storageRoot, slot.key), value && hexOf(encodeStorageValue(value)));
+    }
+  }
+}
+
+/** Compares all blocks and states that the database keeps. */
+function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock[]): void {
+  const world = new World(blocks);
+  const { oldestState, oldestProof, oldestReceipts } = store.retainedHistory()!;
+  expect(hexToBytes(store.head()!.hash)).toEqual(blocks.at(-1)!.hash);
+  expect(store.verifyState().problems).toEqual([]);
+  const context = { ...model, engine: newEngine(), senders: createSenderCache(), create2DeployerCode: () => EMPTY_BYTES };
+  for (const [number, each] of blocks.entries()) {
+    const { block, hash, receipts, senders } = each;
+    const hasReceipts = number === 0 || number >= oldestReceipts;
+    expect(store.readBlock(hash)).toEqual(block);
+    expect(store.readCanonicalHash(number)).toEqual(hash);
+    expect(store.readReceipts(hash)).toEqual(hasReceipts ? receipts : undefined);
+    expect(store.readSenders(hash)).toEqual(hasReceipts ? senders : undefined);
+    for (const [index, transaction] of block.transactions.entries()) {
+      const location = hasReceipts ? { blockNumber: number, blockHash: hash, index } : undefined;
+      expect(store.readTransactionLocation(hashTransaction(transaction))).toEqual(location);
+    }
+    const view = store.stateAt(number);
+    const nodes = store.trieNodesAt(number);
+    expect([number, view !== undefined, nodes !== undefined]).toEqual([number, number >= oldestState, number >= oldestProof]);
+    if (view === undefined) continue;
+    checkState(world, view, nodes, each, 4);
+    // A call at the block: the next one, executed on what the database has.
+    const next = blocks[number + 1]?.block;
+    if (next === undefined || number % 4 !== 0 || !fitsGroup(model.config, hash, next)) continue;
+    const unasked = { trie: undefined, ancestorOf: () => undefined, totalDifficulty: () => undefined };
+    expect(runBlock(context, { header: block.header, hash, reader: view, ...unasked }, next).kind).toBe("run");
+  }
+}
+
+/** Every block, chosen at once or some blocks later; branches come when the chain is further, and are left for it again, or not at once. */
+function drive(
+  opened: Opened,
+  { random }: ModelChain,
+  blocks: readonly ModelBlock[],
+  sides: readonly (readonly ModelBlock[])[],
+): void {
+  const { chain } = opened;
+  const add = (added: ModelBlock, world: World): void => {
+    const { block, hash } = added;
+    expect(chain.newPayload(block, hash)).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
+    if (random(4) > 0) return;
+    const id = { hash: bytesToHex(hash), number: block.header.number };
+    checkState(world, chain.stateAt(id)!, chain.trieNodesAt(id), added, 16);
+  };
+  for (const block of blocks) {
+    const world = new World([block]);
+    add(block, world);
+    if (random(3) > 0) choose(opened, block);
+    for (const side of sides) {
+      if (side.at(-1)!.block.header.number !== block.block.header.number + 1) continue;
+      for (const each of side) add(each, world);
+      choose(opened, side[random(side.length)]!);
+      if (random(2) === 0) choose(opened, block);
+    }
+  }
+  choose(opened, blocks.at(-1)!);
+}
+
+/** Rows of all tables, but for what reorganisations leave: codes that were deployed on a branch, and how many there were. */
+async function rowsOf(folder: string) {
+  const tables = await dump(folder);
+  tables.delete("codes");
+  tables.delete("meta");
+  return tables;
+}
+
+function expectSameRows(found: Awaited<ReturnType<typeof rowsOf>>, wanted: Awaited<ReturnType<typeof rowsOf>>): void {
+  for (const [name, rows] of wanted) {
+    const other = found.get(name)!;
+    const different = [...rows].filter(([key, value]) => other.get(key) !== value).map(([key]) => key);
+    const surplus = [...other.keys()].filter((key) => !rows.has(key));
+    expect({ name, different: different.slice(0, 3), surplus: surplus.slice(0, 3) }).toEqual({ name, different: [], surplus: [] });
+  }
+}
+
+/** Branches of up to 12 blocks that hang on the chain here and there. */
+function branchesOf(model: ModelChain, blocks: readonly ModelBlock[]): ModelBlock[][] {
+  const sides: ModelBlock[][] = [];
+  for (let at = 5 + model.random(5); at < blocks.length - 14; at += 4 + model.random(6))
+    sides.push(model.extend(blocks[at]!, 1 + model.random(12)));
+  return sides;
+}
+
+const cases = Array.from({ length: SEEDS }, (_, index) => index + 1).flatMap((seed) =>
+  MODEL_KINDS.map((kind): [ModelKind, number] => [kind, seed]),
+);
+
+describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS }, (kind, seed) => {
+  const model = new ModelChain(kind, seed);
+  const main = [model.first, ...model.extend(model.first, LENGTH)];
+  const sides = branchesOf(model, main);
+  const blocks = main.slice(1).map(({ block }) => block);
+  let rows: Awaited<ReturnType<typeof rowsOf>>;
+
+  beforeAll(async () => {
+    const folder = newFolder();
+    const opened = open(model, folder);
+    for (const block of main.slice(1)) {
+      expect(opened.chain.newPayload(block.block, block.hash).status).toBe("VALID");
+      choose(opened, block);
+    }
+    await opened.store.close();
+    rows = await rowsOf(folder);
+  });
+
+  it.each([7, 1000])("leaves the same rows when it is imported in groups of %i", async (groupBlocks) => {
+    const folder = newFolder();
+    const opened = open(model, folder);
+    expect(await feed(opened, blocks, groupBlocks)).toBeUndefined();
+    if (groupBlocks === 7) check(opened, model, main);
+    await opened.store.close();
+    expectSameRows(await rowsOf(folder), rows);
+  });
+
+  it("leaves the same rows when the import begins anew in between, with all that it had", async () => {
+    const folder = newFolder();
+    for (let to = 0, opened: Opened; to < blocks.length; ) {
+      to += 1 + model.random(20);
+      opened = open(model, folder);
+      expect(await feed(opened, blocks.slice(0, to), 1 + model.random(9))).toBeUndefined();
+      await opened.store.close();
+    }
+    expectSameRows(await rowsOf(folder), rows);
+  });
+
+  it.each<[string, Given]>([
+    ["", {}],
+    [" with hardly any memory", { maxTreeBlocks: 16, maxStateTrieNodes: 20 }],
+    [" with its roots made elsewhere, with hardly any memory", { hasLiveRoots: true, maxTreeBlocks: 20, maxStateTrieNodes: 20 }],
+  ])("leaves the same rows after reorganisations, live%s", async (_, given) => {
+    const folder = newFolder();
+    const opened = open(model, folder, given);
+    drive(opened, model, main.slice(1), sides);
+    await opened.store.close();
+    expectSameRows(await rowsOf(folder), rows);
+  });
+});

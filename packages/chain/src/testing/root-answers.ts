@@ -1,0 +1,69 @@
+import type { ChainDatabase } from "@rnode/storage";
+import type { RootAnswers } from "../live-roots.ts";
+import { LiveRootsBuilder, type RootQuestion } from "../live-roots-builder.ts";
+
+/** What the thread of live roots does, here; it may fail in all the ways that the thread can. */
+export class RootAnswersHere implements RootAnswers {
+  isReady = true;
+  asked = 0;
+  answered = 0;
+  closed = 0;
+  /** it dies with the next question */
+  isDying = false;
+  readonly #store: ChainDatabase;
+  readonly #maxNodes: number;
+  #builder: LiveRootsBuilder;
+  #answer: Uint8Array | undefined;
+
+  constructor(store: ChainDatabase, maxNodes: number) {
+    this.#store = store;
+    this.#maxNodes = maxNodes;
+    this.#builder = this.#started();
+  }
+
+  #started(): LiveRootsBuilder {
+    const store = this.#store;
+    return new LiveRootsBuilder(
+      {
+        trieNodesAt: (number) => store.trieNodesAt(number),
+        readCanonicalHash: (number) => store.readCanonicalHash(number),
+        refresh: () => undefined, // the writer sees what it writes
+      },
+      this.#maxNodes,
+    );
+  }
+
+  restart(): void {
+    this.#builder = this.#started();
+    this.isReady = true;
+    this.isDying = false;
+  }
+
+  get nodeCount(): number {
+    return this.#builder.nodeCount;
+  }
+
+  ask(question: RootQuestion): void {
+    this.asked++;
+    this.#answer = undefined;
+    if (this.isDying) {
+      this.isReady = false;
+      return;
+    }
+    try {
+      this.#answer = this.#builder.update(question);
+    } catch {
+      // as in the thread
+    }
+  }
+
+  answer(): Uint8Array | undefined {
+    if (this.#answer !== undefined) this.answered++;
+    return this.#answer;
+  }
+
+  close(): Promise<void> {
+    this.closed++;
+    return Promise.resolve();
+  }
+}
