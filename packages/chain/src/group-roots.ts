@@ -19,7 +19,8 @@ export interface BlockRoots {
 /** State roots and trie nodes of blocks that follow each other, in groups that are committed as one. */
 export class GroupRootsBuilder {
   readonly #groups: NodeGroups;
-  readonly #trie = new LiveStateTrie();
+  // What it lists is used up by `add`, and the groups read nodes as copies.
+  readonly #trie = new LiveStateTrie({ inPlace: true });
   #stateRoot: Uint8Array;
   #blocks: BlockRoots[] = [];
   /** sizes of groups that are not committed */

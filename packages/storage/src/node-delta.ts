@@ -34,13 +34,24 @@ function writeBytes(at: number, old: Uint8Array, start: number, end: number): nu
 /**
  * Writes the delta after `prefix` bytes, which the caller fills.
  *
+ * @param differsFrom versions of the same length differ only from here up to `differsTo`
  * @returns a view that the next call overwrites; undefined when it would be longer than `maxSize`
  */
-export function encodeNodeDelta(old: Uint8Array, next: Uint8Array, prefix: number, maxSize: number): Uint8Array | undefined {
+export function encodeNodeDelta(
+  old: Uint8Array,
+  next: Uint8Array,
+  prefix: number,
+  maxSize: number,
+  differsFrom = 0,
+  differsTo: number = old.length,
+): Uint8Array | undefined {
   // What is written before the size is looked at again: the kind, two numbers and one run.
   const room = prefix + maxSize + old.length + 16;
   if (scratch.length < room) scratch = new Uint8Array(room);
-  const end = old.length === next.length ? encodeSameLength(old, next, prefix, maxSize) : encodeOtherLength(old, next, prefix);
+  const end =
+    old.length === next.length
+      ? encodeSameLength(old, next, prefix, maxSize, differsFrom, differsTo)
+      : encodeOtherLength(old, next, prefix);
   return end - prefix > maxSize ? undefined : scratch.subarray(0, end);
 }
 
@@ -54,14 +65,21 @@ function encodeOtherLength(old: Uint8Array, next: Uint8Array, from: number): num
   return writeBytes(writeVarint(writeVarint(from + 1, start), end), old, start, old.length - end);
 }
 
-function encodeSameLength(old: Uint8Array, next: Uint8Array, from: number, maxSize: number): number {
+function encodeSameLength(
+  old: Uint8Array,
+  next: Uint8Array,
+  from: number,
+  maxSize: number,
+  differsFrom: number,
+  differsTo: number,
+): number {
   scratch[from] = SAME_LENGTH;
   let at = from + 1;
   let written = 0;
-  for (let i = 0; i < old.length; i++) {
+  for (let i = differsFrom; i < differsTo; i++) {
     if (old[i] === next[i]) continue;
     let runEnd = i + 1;
-    for (let j = runEnd; j < old.length && j - runEnd < MIN_GAP; j++) if (old[j] !== next[j]) runEnd = j + 1;
+    for (let j = runEnd; j < differsTo && j - runEnd < MIN_GAP; j++) if (old[j] !== next[j]) runEnd = j + 1;
     at = writeBytes(writeVarint(writeVarint(at, i - written), runEnd - i), old, i, runEnd);
     if (at - from > maxSize) return at;
     written = runEnd;

@@ -20,19 +20,24 @@ export interface NodeVersion {
   readonly version: Uint8Array;
 }
 
-/** Writes the versions of one block; keys ascend. */
+/** Writes the versions of a block; keys ascend. */
 export class NodeHistoryWriter {
   readonly #table: RowTable;
-  readonly #number: number;
+  #number = 0;
   #chunk = new Uint8Array(CHUNK_BYTES);
   #size = 0;
   #rowKey: Uint8Array | undefined;
   readonly #lastKey = new Uint8Array(MAX_KEY_SIZE);
   #lastKeySize = 0;
 
-  constructor(table: RowTable, number: number) {
+  constructor(table: RowTable) {
     this.#table = table;
+  }
+
+  /** The next block. What was added to one that was not finished is forgotten. */
+  begin(number: number): void {
     this.#number = number;
+    this.#forget();
   }
 
   /** Copies both. */
@@ -73,6 +78,10 @@ export class NodeHistoryWriter {
   finish(): void {
     if (this.#rowKey === undefined) return;
     this.#table.write(this.#rowKey, this.#chunk.subarray(0, this.#size));
+    this.#forget();
+  }
+
+  #forget(): void {
     this.#rowKey = undefined;
     this.#size = 0;
     this.#lastKeySize = 0;

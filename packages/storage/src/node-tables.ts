@@ -1,4 +1,4 @@
-import { bytesToHex, compareBytes, equalBytes } from "@rnode/primitives";
+import { bytesToHex, compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 import { storageError } from "./errors.ts";
 import { blockNumberKey } from "./keys.ts";
@@ -68,9 +68,11 @@ export class NodeTables {
   /** of blocks whose history is written, but not they themselves */
   readonly #changed = new ChangedNodes();
   readonly #key = new NodeKeyBuffer();
+  readonly #history: NodeHistoryWriter;
 
   constructor(tables: NodeTableSet) {
     this.#tables = tables;
+    this.#history = new NodeHistoryWriter(tables.nodeHistory);
   }
 
   /** A copy. */
@@ -158,7 +160,8 @@ export class NodeTables {
     for (const owner of clearedOwners) {
       for (const { path, rlp } of this.allNodes(owner)) all.push({ owner, path, rlp: undefined, before: rlp });
     }
-    const history = new NodeHistoryWriter(this.#tables.nodeHistory, number);
+    const history = this.#history;
+    history.begin(number);
     const notes = this.#openEpoch(number);
     const key = this.#key;
     for (const run of orderedRuns(all.length === 0 ? nodes : [...all, ...nodes])) {
@@ -166,12 +169,13 @@ export class NodeTables {
       key.setOwner(owner);
       this.#changed.begin(owner);
       for (let i = run.from; i < run.to; i++) {
-        const { path, rlp, before } = run.nodes[i]!;
-        if (before === undefined ? rlp === undefined : rlp !== undefined && equalBytes(before, rlp)) continue;
+        const node = run.nodes[i]!;
+        if (isSameVersion(node)) continue;
+        const { path } = node;
         const bytes = key.withPath(path, 0, path.length);
-        history.add(bytes, encodeOldVersion(before, rlp, number, bytes));
+        history.add(bytes, encodeOldVersion(node, number, bytes));
         notes?.add(number, bytes);
-        this.#changed.add(path, rlp);
+        this.#changed.add(path, node.rlp);
       }
     }
     history.finish();
@@ -255,20 +259,37 @@ function damaged(key: Uint8Array): Error {
   return storageError("storage/corrupted", { row: `history of trie node ${bytesToHex(key)}`, reason: "a version is missing" });
 }
 
+function isSameVersion({ before, rlp, differsFrom = 0, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange): boolean {
+  if (before === undefined || rlp === undefined) return before === rlp;
+  if (before.length !== rlp.length) return false;
+  const end = Math.min(differsTo, rlp.length);
+  for (let i = differsFrom; i < end; i++) if (before[i] !== rlp[i]) return false;
+  return true;
+}
+
+/** A kind and a node. PERF: made in one place. */
+let wholeVersion = new Uint8Array(1024);
+
 /** @returns a view that the next call may overwrite */
-function encodeOldVersion(old: Uint8Array | undefined, next: Uint8Array | undefined, number: number, key: Uint8Array): Uint8Array {
+function encodeOldVersion(
+  { before: old, rlp: next, differsFrom, differsTo = Number.POSITIVE_INFINITY }: TrieNodeChange,
+  number: number,
+  key: Uint8Array,
+): Uint8Array {
   if (old === undefined) return ABSENT_VERSION;
   if (next !== undefined && !isWholeTurn(number, key)) {
-    const delta = encodeNodeDelta(old, next, 1, Math.floor(old.length * MAX_DELTA_PART));
+    const end = Math.min(differsTo, old.length);
+    const delta = encodeNodeDelta(old, next, 1, Math.floor(old.length * MAX_DELTA_PART), differsFrom, end);
     if (delta !== undefined) {
       delta[0] = DELTA;
       return delta;
     }
   }
-  const whole = new Uint8Array(1 + old.length);
-  whole[0] = WHOLE;
-  whole.set(old, 1);
-  return whole;
+  const size = 1 + old.length;
+  if (wholeVersion.length < size) wholeVersion = new Uint8Array(size);
+  wholeVersion[0] = WHOLE;
+  wholeVersion.set(old, 1);
+  return wholeVersion.subarray(0, size);
 }
 
 function isWholeTurn(number: number, key: Uint8Array): boolean {

@@ -7,10 +7,11 @@ import {
   isZeroBytes,
   keccak256,
   trimBytesLeft,
+  writeKeccak256,
 } from "@rnode/primitives";
 import { decodeAccount, encodeAccount } from "./account-codec.ts";
 import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
-import { LiveTrie, type TrieChange } from "./update-trie.ts";
+import { LiveTrie, type TrieChange, type TrieMemory } from "./update-trie.ts";
 
 /** What became of one account; the EVM's `AccountChange` fits. */
 export interface StateTrieChange {
@@ -53,9 +54,18 @@ const KEPT_PART = 0.6;
  * one starts with nothing in memory.
  */
 export class LiveStateTrie {
-  #accounts = new LiveTrie(undefined, EMPTY_TRIE_ROOT);
+  readonly #memory: TrieMemory;
+  #accounts: LiveTrie;
   readonly #storage = new Map<Hex, { readonly trie: LiveTrie; usedAt: number }>();
   #pass = 0;
+  readonly #changes: ChangeFactory;
+
+  /** @param memory `inPlace`: an account that is given as RLP is kept no longer than `update` takes, too */
+  constructor(memory: TrieMemory = {}) {
+    this.#memory = memory;
+    this.#changes = memory.inPlace === true ? new ReusedChanges() : NEW_CHANGES;
+    this.#accounts = new LiveTrie(undefined, EMPTY_TRIE_ROOT, memory);
+  }
 
   /**
    * As `updateStateTrie`, except that nodes which an earlier call listed need not be in the reader before `evict`.
@@ -85,7 +95,7 @@ export class LiveStateTrie {
   }
 
   #startAt(stateRoot: Uint8Array): void {
-    this.#accounts = new LiveTrie(undefined, stateRoot);
+    this.#accounts = new LiveTrie(undefined, stateRoot, this.#memory);
     this.#storage.clear();
   }
 
@@ -97,27 +107,31 @@ export class LiveStateTrie {
     const storageRoots = new Map<Hex, Uint8Array>();
     const nodes: TrieNodeChange[] = [];
     const accountChanges: TrieChange[] = [];
+    this.#changes.start();
     for (const { address, after, storageCleared, storage } of changes) {
-      const key = keccak256(address);
       if (after === undefined) {
         this.#storage.delete(bytesToHex(address));
-        accountChanges.push({ key, value: undefined });
+        accountChanges.push(this.#changes.ofAccount(address, undefined, undefined));
         continue;
       }
       if (storage.length === 0 && !storageCleared) {
         // PERF: the leaf has the storage root, no need to ask for it.
-        accountChanges.push({ key, value: accountRlp(after, EMPTY_TRIE_ROOT), keepsStorageRoot: true });
+        accountChanges.push(this.#changes.ofAccount(address, after, undefined));
         continue;
       }
       const addressHex = bytesToHex(address);
+      const key = keccak256(address);
       const rootBefore =
         (storageRootOf === undefined ? this.#storageRootOf(reader, key) : storageRootOf(address)) ?? EMPTY_TRIE_ROOT;
       const trie = this.#storageTrie(addressHex, key, storageCleared ? EMPTY_TRIE_ROOT : rootBefore);
-      if (storage.length > 0) for (const node of trie.update(reader, storage.map(toTrieChange), this.#pass).nodes) nodes.push(node);
+      if (storage.length > 0) {
+        const slotChanges = storage.map(({ slot, after: value }) => this.#changes.ofSlot(slot, value));
+        for (const node of trie.update(reader, slotChanges, this.#pass).nodes) nodes.push(node);
+      }
       const storageRoot = trie.root;
       // Cleared and filled again, it may be what it was: still a root that somebody who cleared the storage has to know.
       if (storageCleared || !equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
-      accountChanges.push({ key, value: accountRlp(after, storageRoot) });
+      accountChanges.push(this.#changes.ofAccount(address, after, storageRoot));
     }
     const update = this.#accounts.update(reader, accountChanges, this.#pass);
     for (const node of update.nodes) nodes.push(node);
@@ -135,7 +149,7 @@ export class LiveStateTrie {
       kept.usedAt = this.#pass;
       return kept.trie;
     }
-    const trie = new LiveTrie(owner, root);
+    const trie = new LiveTrie(owner, root, this.#memory);
     this.#storage.set(addressHex, { trie, usedAt: this.#pass });
     return trie;
   }
@@ -169,13 +183,85 @@ export class LiveStateTrie {
 /** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
 const STORAGE_ROOT_FROM_END = 65;
 
-function accountRlp(account: NonNullable<StateTrieChange["after"]>, storageRoot: Uint8Array): Uint8Array {
-  if (!(account instanceof Uint8Array)) return encodeAccount({ ...account, storageRoot });
-  const rlp = account.slice();
-  rlp.set(storageRoot, rlp.length - STORAGE_ROOT_FROM_END);
-  return rlp;
+type AccountAfter = NonNullable<StateTrieChange["after"]>;
+
+/** Makes what tries are told. */
+interface ChangeFactory {
+  /** Begins an update: what was made for the last one is not needed any more. */
+  start(): void;
+  ofSlot(slot: Uint8Array, value: Uint8Array): TrieChange;
+  /** @param storageRoot undefined: that of the leaf as it is */
+  ofAccount(address: Uint8Array, after: AccountAfter | undefined, storageRoot: Uint8Array | undefined): TrieChange;
 }
 
-function toTrieChange({ slot, after }: { readonly slot: Uint8Array; readonly after: Uint8Array }): TrieChange {
-  return { key: keccak256(slot), value: isZeroBytes(after) ? undefined : encodeStorageValue(after) };
+const NEW_CHANGES: ChangeFactory = {
+  start: () => undefined,
+  ofSlot: (slot, value) => ({ key: keccak256(slot), value: isZeroBytes(value) ? undefined : encodeStorageValue(value) }),
+  ofAccount(address, after, storageRoot) {
+    const key = keccak256(address);
+    if (after === undefined) return { key, value: undefined };
+    const value = after instanceof Uint8Array ? after.slice() : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
+    if (storageRoot === undefined) return { key, value, keepsStorageRoot: true };
+    value.set(storageRoot, value.length - STORAGE_ROOT_FROM_END);
+    return { key, value };
+  },
+};
+
+/** The same objects for every update. PERF: a block changes some thousand slots and accounts. */
+class ReusedChanges implements ChangeFactory {
+  readonly #changes: ReusedChange[] = [];
+  #used = 0;
+
+  start(): void {
+    this.#used = 0;
+  }
+
+  #next(): ReusedChange {
+    const change = (this.#changes[this.#used] ??= new ReusedChange());
+    this.#used++;
+    return change;
+  }
+
+  ofSlot(slot: Uint8Array, value: Uint8Array): TrieChange {
+    const change = this.#next();
+    writeKeccak256(change.key, 0, slot);
+    change.setSlotValue(value);
+    change.keepsStorageRoot = false;
+    return change;
+  }
+
+  ofAccount(address: Uint8Array, after: AccountAfter | undefined, storageRoot: Uint8Array | undefined): TrieChange {
+    const change = this.#next();
+    writeKeccak256(change.key, 0, address);
+    change.value =
+      after === undefined || after instanceof Uint8Array ? after : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
+    change.keepsStorageRoot = after !== undefined && storageRoot === undefined;
+    if (storageRoot !== undefined) change.value?.set(storageRoot, change.value.length - STORAGE_ROOT_FROM_END);
+    return change;
+  }
+}
+
+class ReusedChange implements TrieChange {
+  readonly key = new Uint8Array(32);
+  value: Uint8Array | undefined = undefined;
+  keepsStorageRoot = false;
+  /** RLP of a slot's value, and views of it by size */
+  readonly #rlp = new Uint8Array(33);
+  readonly #views: Uint8Array[] = [];
+
+  /** As `encodeStorageValue`; zero deletes. */
+  setSlotValue(value: Uint8Array): void {
+    let start = 0;
+    while (start < value.length && value[start] === 0) start++;
+    const size = value.length - start;
+    if (size === 0) {
+      this.value = undefined;
+      return;
+    }
+    const rlp = this.#rlp;
+    const dataAt = size === 1 && value[start]! < 0x80 ? 0 : 1;
+    if (dataAt === 1) rlp[0] = 0x80 + size;
+    for (let i = 0; i < size; i++) rlp[dataAt + i] = value[start + i]!;
+    this.value = this.#views[dataAt + size] ??= rlp.subarray(0, dataAt + size);
+  }
 }

@@ -1,6 +1,6 @@
 import { CodedError, type RlpSpan, readRlpSpan } from "@rnode/primitives";
 import { nibbleAt } from "./node-codec.ts";
-import type { TrieErrorCode } from "./node-reader.ts";
+import type { TrieErrorCode, TrieNodeChange } from "./node-reader.ts";
 
 /*
  * Decoded nodes. They may stay in memory from one update to the next. PERF: decoding a branch makes one array of sixteen small integers
@@ -11,6 +11,22 @@ import type { TrieErrorCode } from "./node-reader.ts";
 export type Child = Uint8Array | TrieNode;
 
 export type TrieNode = LeafNode | ExtensionNode | BranchNode;
+
+/** How a node is listed: a node that is written, or at last not, because it lies inside its parent and never had a row. */
+export class NodeWrite implements TrieNodeChange {
+  readonly owner: Uint8Array | undefined;
+  readonly path: Uint8Array;
+  rlp: Uint8Array | undefined = undefined;
+  before: Uint8Array | undefined;
+  differsFrom = 0;
+  differsTo = Number.POSITIVE_INFINITY;
+
+  constructor(owner: Uint8Array | undefined, path: Uint8Array, before: Uint8Array | undefined) {
+    this.owner = owner;
+    this.path = path;
+    this.before = before;
+  }
+}
 
 /** Path of a leaf or extension: nibbles `from` to `to` of `bytes`. */
 interface NibbleRange {
@@ -30,6 +46,15 @@ export class LeafNode implements NibbleRange {
   row: Uint8Array | undefined;
   /** the pass that went through it last */
   usedAt = 0;
+  /** whether it was encoded since it came. PERF: what is kept for the next time is kept only of nodes that change again and again */
+  isEncoded = false;
+  /** in place: how it is listed, at the one path where a node ever is */
+  write: NodeWrite | undefined = undefined;
+  /** in place: the value inside `row`; undefined: the row is not this leaf's */
+  rowValue: Uint8Array | undefined;
+  /** in place: the row before this one, and the value inside it: the next row is made there */
+  spare: Uint8Array | undefined = undefined;
+  spareValue: Uint8Array | undefined = undefined;
 
   constructor(bytes: Uint8Array, from: number, to: number, value: Uint8Array, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -38,6 +63,7 @@ export class LeafNode implements NibbleRange {
     this.value = value;
     this.changed = changed;
     this.row = row;
+    this.rowValue = changed || row === undefined ? undefined : value;
   }
 }
 
@@ -52,6 +78,8 @@ export class ExtensionNode implements NibbleRange {
   changed: boolean;
   row: Uint8Array | undefined;
   usedAt = 0;
+  isEncoded = false;
+  write: NodeWrite | undefined = undefined;
 
   constructor(bytes: Uint8Array, from: number, to: number, child: Child, changed: boolean, row: Uint8Array | undefined) {
     this.bytes = bytes;
@@ -78,6 +106,10 @@ export class BranchNode {
   reshaped = false;
   row: Uint8Array | undefined;
   usedAt = 0;
+  isEncoded = false;
+  write: NodeWrite | undefined = undefined;
+  /** in place: the encoding before `rlp`: the next one is made there */
+  spare: Uint8Array | undefined = undefined;
 
   constructor(rlp: Uint8Array, at: number[], value: Uint8Array | undefined, changed: boolean, row: Uint8Array | undefined) {
     this.rlp = rlp;

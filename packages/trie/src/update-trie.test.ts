@@ -17,7 +17,7 @@ class Rows implements TrieNodeReader {
     const rlp = this.byPath.get(bytesToHex(path));
     if (rlp !== undefined && !equalBytes(keccak256(rlp), hash)) throw new Error(`row at ${bytesToHex(path)} has another hash`);
     if (rlp !== undefined) this.read.push(rlp);
-    return rlp;
+    return rlp?.slice();
   }
 
   update(root: Uint8Array, changes: readonly TrieChange[]): Uint8Array {
@@ -29,9 +29,13 @@ class Rows implements TrieNodeReader {
 
   apply(update: TrieUpdate): void {
     let last: Uint8Array | undefined;
-    for (const { path, rlp, before } of update.nodes) {
+    for (const { path, rlp, before, differsFrom = 0, differsTo } of update.nodes) {
       const key = bytesToHex(path);
       expect(before).toEqual(this.byPath.get(key));
+      if (rlp !== undefined && before?.length === rlp.length) {
+        expect(rlp.slice(0, differsFrom)).toEqual(before.slice(0, differsFrom));
+        if (differsTo !== undefined) expect(rlp.slice(differsTo)).toEqual(before.slice(differsTo));
+      }
       if (last !== undefined && compareBytes(last, path) >= 0) throw new Error(`listed twice or out of order: ${key}`);
       last = path;
       if (rlp !== undefined) this.byPath.set(key, rlp);
@@ -74,6 +78,12 @@ const batches = fc.oneof(
   fc.array(fc.array(change(spreadKey), { minLength: 1, maxLength: 60 }), { minLength: 1, maxLength: 6 }),
 );
 
+const copyOfChange = ({ key, value }: TrieChange): TrieChange => ({ key: key.slice(), value: value?.slice() });
+const copyOfUpdate = ({ root, nodes }: TrieUpdate): TrieUpdate => ({
+  root,
+  nodes: nodes.map((node) => ({ ...node, path: node.path.slice(), rlp: node.rlp?.slice(), before: node.before?.slice() })),
+});
+
 describe("updateTrie", () => {
   it("leaves the root and exactly the rows of a trie made from scratch, batch after batch", () => {
     fc.assert(
@@ -106,13 +116,13 @@ describe("updateTrie", () => {
     );
   });
 
-  it("stays right with nodes kept in memory, whatever is evicted", () => {
+  it.each([{ inPlace: false }, { inPlace: true }])("stays right with nodes kept in memory, whatever is evicted: %o", (memory) => {
     const evictions = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(batches, evictions, (steps, passesKept) => {
         const rows = new Rows();
         const entries = new Map<string, Uint8Array>();
-        const trie = new LiveTrie(undefined, EMPTY_TRIE_ROOT);
+        const trie = new LiveTrie(undefined, EMPTY_TRIE_ROOT, memory);
         const late: TrieUpdate[] = [];
         for (const [index, step] of steps.entries()) {
           for (const { key, value } of step) {
@@ -120,7 +130,13 @@ describe("updateTrie", () => {
             else entries.set(bytesToHex(key), value);
           }
           // Nodes that are in memory need not be in the reader.
-          late.push(trie.update(rows, step));
+          if (memory.inPlace) {
+            const given = step.map(copyOfChange);
+            late.push(copyOfUpdate(trie.update(rows, given)));
+            for (const { key, value } of given) for (const bytes of [key, value]) bytes?.fill(0x55);
+          } else {
+            late.push(trie.update(rows, step));
+          }
           if (passesKept[index] === 0) for (const update of late.splice(0)) rows.apply(update);
           const expected = rebuild(entries);
           expect(bytesToHex(trie.root)).toBe(expected.root);
