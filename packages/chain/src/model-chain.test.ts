@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
-import { type Block, hashTransaction } from "@rnode/protocol";
+import { type Block, encodeBlock, encodeReceipts, hashTransaction } from "@rnode/protocol";
 import { type ChainDatabase, type ChainStoreOptions, openChainStore, type StateView } from "@rnode/storage";
 import { createProof, encodeAccount, encodeStorageValue, type TrieNodeReader, verifyProof } from "@rnode/trie";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -15,6 +15,7 @@ import { newEngine } from "./engine-module.ts";
 import { initGenesis, sealGenesis } from "./genesis.ts";
 import { GenesisState } from "./genesis-state.ts";
 import { fitsGroup } from "./group-import.ts";
+import { ImportPruning } from "./history-pruning.ts";
 import { LiveRoots } from "./live-roots.ts";
 import { createSenderCache } from "./senders.ts";
 import { MODEL_KINDS, type ModelBlock, ModelChain, type ModelKind } from "./testing/model-chain.ts";
@@ -27,7 +28,7 @@ import { RootAnswersHere } from "./testing/root-answers.ts";
  */
 
 const SEEDS = Number(process.env.RNODE_MODEL_SEEDS ?? 1);
-const LENGTH = 36;
+const LENGTH = 32;
 const TIMEOUT_MS = 120_000;
 
 const folders: string[] = [];
@@ -68,13 +69,25 @@ function open(
   return { store, chain };
 }
 
-async function feed({ store, chain }: Opened, blocks: readonly Block[], groupBlocks: number): Promise<string | undefined> {
+async function feed(
+  { store, chain }: Opened,
+  blocks: readonly Block[],
+  groupBlocks: number,
+  pruning?: ImportPruning,
+): Promise<string | undefined> {
   const source = (async function* () {
-    for (const block of blocks) yield await Promise.resolve({ block });
+    for (const block of blocks) {
+      yield await Promise.resolve({ block });
+      pruning?.step();
+    }
   })();
   const senders = createSenderCache();
   const refusal = await importBlocks({ chain, store, senders }, source, { groupBlocks, onStored: () => undefined });
   return refusal && describeImportRefusal(refusal);
+}
+
+function add({ chain }: Opened, { block, hash }: ModelBlock): void {
+  expect(chain.newPayload(block, hash)).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
 }
 
 function choose({ chain }: Opened, { hash }: ModelBlock): void {
@@ -152,9 +165,9 @@ function checkState(
   }
 }
 
-/** Compares all blocks and states that the database keeps. */
-function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock[]): void {
-  const world = new World(blocks);
+/** Compares all blocks that the database keeps, and each of `every` states. */
+function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock[], every = 1): void {
+  const world = new World(blocks.filter((_, number) => number % every === 0));
   const { oldestState, oldestProof, oldestReceipts } = store.retainedHistory()!;
   expect(hexToBytes(store.head()!.hash)).toEqual(blocks.at(-1)!.hash);
   expect(store.verifyState().problems).toEqual([]);
@@ -162,18 +175,28 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
   for (const [number, each] of blocks.entries()) {
     const { block, hash, receipts, senders } = each;
     const hasReceipts = number === 0 || number >= oldestReceipts;
-    expect(store.readBlock(hash)).toEqual(block);
-    expect(store.readCanonicalHash(number)).toEqual(hash);
-    expect(store.readReceipts(hash)).toEqual(hasReceipts ? receipts : undefined);
-    expect(store.readSenders(hash)).toEqual(hasReceipts ? senders : undefined);
-    for (const [index, transaction] of block.transactions.entries()) {
-      const location = hasReceipts ? { blockNumber: number, blockHash: hash, index } : undefined;
-      expect(store.readTransactionLocation(hashTransaction(transaction))).toEqual(location);
-    }
+    const keptReceipts = store.readReceipts(hash);
+    const found = {
+      hash: hexOf(store.readCanonicalHash(number)),
+      block: hexOf(encodeBlock(store.readBlock(hash)!)),
+      receipts: keptReceipts && encodeReceipts(keptReceipts).map(bytesToHex),
+      senders: store.readSenders(hash)?.map(bytesToHex),
+      places: block.transactions.map((transaction) => {
+        const { blockNumber, index } = store.readTransactionLocation(hashTransaction(transaction)) ?? {};
+        return [blockNumber, index];
+      }),
+    };
+    expect(found).toEqual({
+      hash: bytesToHex(hash),
+      block: bytesToHex(encodeBlock(block)),
+      receipts: hasReceipts ? encodeReceipts(receipts).map(bytesToHex) : undefined,
+      senders: hasReceipts ? senders.map(bytesToHex) : undefined,
+      places: block.transactions.map((_, index) => (hasReceipts ? [number, index] : [undefined, undefined])),
+    });
     const view = store.stateAt(number);
     const nodes = store.trieNodesAt(number);
     expect([number, view !== undefined, nodes !== undefined]).toEqual([number, number >= oldestState, number >= oldestProof]);
-    if (view === undefined) continue;
+    if (view === undefined || (number % every !== 0 && number !== oldestState)) continue;
     checkState(world, view, nodes, each, 4);
     // A call at the block: the next one, executed on what the database has.
     const next = blocks[number + 1]?.block;
@@ -191,20 +214,20 @@ function drive(
   sides: readonly (readonly ModelBlock[])[],
 ): void {
   const { chain } = opened;
-  const add = (added: ModelBlock, world: World): void => {
+  const addAndCheck = (added: ModelBlock, world: World): void => {
     const { block, hash } = added;
-    expect(chain.newPayload(block, hash)).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
+    add(opened, added);
     if (random(4) > 0) return;
     const id = { hash: bytesToHex(hash), number: block.header.number };
     checkState(world, chain.stateAt(id)!, chain.trieNodesAt(id), added, 16);
   };
   for (const block of blocks) {
     const world = new World([block]);
-    add(block, world);
+    addAndCheck(block, world);
     if (random(3) > 0) choose(opened, block);
     for (const side of sides) {
       if (side.at(-1)!.block.header.number !== block.block.header.number + 1) continue;
-      for (const each of side) add(each, world);
+      for (const each of side) addAndCheck(each, world);
       choose(opened, side[random(side.length)]!);
       if (random(2) === 0) choose(opened, block);
     }
@@ -252,7 +275,7 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     const folder = newFolder();
     const opened = open(model, folder);
     for (const block of main.slice(1)) {
-      expect(opened.chain.newPayload(block.block, block.hash).status).toBe("VALID");
+      add(opened, block);
       choose(opened, block);
     }
     await opened.store.close();
@@ -289,5 +312,51 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     drive(opened, model, main.slice(1), sides);
     await opened.store.close();
     expectSameRows(await rowsOf(folder), rows);
+  });
+});
+
+describe("history", { timeout: TIMEOUT_MS }, () => {
+  const storage = { proofWindowBlocks: 128 };
+  const model = new ModelChain("canyon", 100);
+  const main = [model.first, ...model.extend(model.first, 175)];
+  const blocks = main.slice(1).map(({ block }) => block);
+
+  it("ends at the proof window alike, in groups and one by one", async () => {
+    const folders = [newFolder(), newFolder()];
+    for (const [index, folder] of folders.entries()) {
+      const opened = open(model, folder, { storage });
+      for (const block of index === 0 ? main.slice(1) : []) {
+        add(opened, block);
+        choose(opened, block);
+      }
+      expect(await feed(opened, blocks, 60)).toBeUndefined();
+      await opened.store.close();
+    }
+    expectSameRows(await rowsOf(folders[1]!), await rowsOf(folders[0]!));
+  });
+
+  it("is removed while blocks come in, and chains reorganise above", async () => {
+    const opened = open(model, newFolder(), { storage });
+    const pruning = new ImportPruning(150, opened.store);
+    expect(await feed(opened, blocks, 60, pruning)).toBeUndefined();
+    pruning.finish();
+    expect(opened.store.retainedHistory()).toMatchObject({ oldestState: 25, oldestProof: 47, oldestReceipts: 26 });
+    check(opened, model, main, 9);
+    const branch = model.extend(main[60]!, 10);
+    for (const block of branch) add(opened, block);
+    choose(opened, branch.at(-1)!);
+    const left = [...main.slice(0, 61), ...branch];
+    check(opened, model, left, 9);
+    const longer = model.extend(left[65]!, 110);
+    expect(
+      await feed(
+        opened,
+        longer.map(({ block }) => block),
+        60,
+        new ImportPruning(128, opened.store),
+      ),
+    ).toBeUndefined();
+    check(opened, model, [...left.slice(0, 66), ...longer], 9);
+    await opened.store.close();
   });
 });
