@@ -19,6 +19,7 @@ export interface BlockRoots {
 /** State roots and trie nodes of blocks that follow each other, in groups that are committed as one. */
 export class GroupRootsBuilder {
   readonly #groups: NodeGroups;
+  readonly #maxNodes: number;
   // What it lists is used up by `add`, and the groups read nodes as copies.
   readonly #trie = new LiveStateTrie({ inPlace: true });
   #stateRoot: Uint8Array;
@@ -27,8 +28,9 @@ export class GroupRootsBuilder {
   readonly #sealed: number[] = [];
 
   /** @param store whose head is the parent of the first block, with `stateRoot` */
-  constructor(store: Pick<ChainStore, "nodeGroups">, stateRoot: Uint8Array) {
+  constructor(store: Pick<ChainStore, "nodeGroups">, stateRoot: Uint8Array, maxNodes = MAX_STATE_TRIE_NODES) {
     this.#groups = store.nodeGroups();
+    this.#maxNodes = maxNodes;
     this.#stateRoot = stateRoot;
   }
 
@@ -58,6 +60,6 @@ export class GroupRootsBuilder {
     this.#sealed.shift();
     // What was made since is only here.
     const pinned = this.#sealed.reduce((sum, count) => sum + count, this.#blocks.length);
-    this.#trie.evict(MAX_STATE_TRIE_NODES, pinned);
+    this.#trie.evict(this.#maxNodes, pinned);
   }
 }

@@ -17,6 +17,7 @@ import { GenesisState } from "./genesis-state.ts";
 import { fitsGroup } from "./group-import.ts";
 import { ImportPruning } from "./history-pruning.ts";
 import { LiveRoots } from "./live-roots.ts";
+import { rootsHere } from "./root-thread.ts";
 import { createSenderCache } from "./senders.ts";
 import { MODEL_KINDS, type ModelBlock, ModelChain, type ModelKind } from "./testing/model-chain.ts";
 import { storageRootOf } from "./testing/model-state.ts";
@@ -82,7 +83,10 @@ async function feed(
     }
   })();
   const senders = createSenderCache();
-  const refusal = await importBlocks({ chain, store, senders }, source, { groupBlocks, onStored: () => undefined });
+  // Hardly any nodes stay in memory when they are stored.
+  const startRoots = (of: ChainDatabase, stateRoot: Uint8Array) => rootsHere(of, stateRoot, groupBlocks < 10 ? 20 : undefined);
+  const parts = { chain, store, senders, startRoots };
+  const refusal = await importBlocks(parts, source, { groupBlocks, onStored: () => undefined });
   return refusal && describeImportRefusal(refusal);
 }
 

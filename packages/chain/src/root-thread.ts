@@ -49,8 +49,9 @@ export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array): St
   return hasThread ? new RootThread({ folder: store.storageStats().folder, stateRoot }) : rootsHere(store, stateRoot);
 }
 
-export function rootsHere(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
-  const builder = new GroupRootsBuilder(store, stateRoot);
+/** @param maxNodes trie nodes in memory, of blocks that are stored */
+export function rootsHere(store: ChainDatabase, stateRoot: Uint8Array, maxNodes?: number): StateRoots {
+  const builder = new GroupRootsBuilder(store, stateRoot, maxNodes);
   return {
     add: (number, packed) => builder.add(number, packed),
     seal: () => Promise.resolve(builder.seal()),
