@@ -32,7 +32,20 @@ export interface BlockImportOptions<S> {
   readonly groupBlocks: number;
   /** for every block that is stored, or already was */
   readonly onStored: (item: S) => void;
+  /** default: `IMPORT_LIMITS` */
+  readonly limits?: ImportLimits | undefined;
 }
+
+/** Bytes of blocks that wait in memory; the last block of each may be beyond them, however large it is. */
+export interface ImportLimits {
+  /** of a group's headers, bodies, receipts and senders; up to three groups are in memory */
+  readonly groupBytes: number;
+  /** of what is prepared before its turn */
+  readonly aheadBytes: number;
+}
+
+/** PERF: a group of common blocks has some 5 MiB. */
+export const IMPORT_LIMITS: ImportLimits = { groupBytes: 16 << 20, aheadBytes: 8 << 20 };
 
 /** A block that was not imported, and everything after it. */
 export interface ImportRefusal {
@@ -46,6 +59,8 @@ export interface ImportRefusal {
 type SingleBlock<S> = Pick<PreparedBlock<S>, "item" | "block" | "hash">;
 
 const BLOCKS_AHEAD = 12;
+/** Of a transaction, its data left out: signature, fees, addresses. */
+const ROUGH_TRANSACTION_BYTES = 250;
 /** Of blocks one by one that wait for a commit: less than the chain keeps of blocks that are not chosen, however much they change. */
 const MAX_SINGLE_BLOCKS = 128;
 const MAX_SINGLE_GAS = 60_000_000n;
@@ -64,7 +79,7 @@ export async function importBlocks<T extends { readonly block: Block }>(
   const { chain, senders } = dependencies;
   const importer = new Importer(dependencies, options);
   try {
-    for await (const next of prepared(blocks, senders)) {
+    for await (const next of prepared(blocks, senders, options.limits ?? IMPORT_LIMITS)) {
       if (next.block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
       const refusal = await importer.add(next);
       if (refusal !== undefined) return refusal;
@@ -121,7 +136,9 @@ class Importer<S> {
       senders,
       create2DeployerCode: create2DeployerCodeFrom(upgradesDir),
     };
-    return new GroupImport(context, store, { ...this.#options, startRoots: startRoots ?? startStateRoots });
+    const { groupBlocks, onStored, limits = IMPORT_LIMITS } = this.#options;
+    const { groupBytes } = limits;
+    return new GroupImport(context, store, { groupBlocks, groupBytes, onStored, startRoots: startRoots ?? startStateRoots });
   }
 
   async #addToGroup(groups: GroupImport<S>, next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
@@ -200,24 +217,36 @@ class Importer<S> {
 async function* prepared<T extends { readonly block: Block }>(
   blocks: AsyncIterable<T>,
   senders: SenderSource,
+  { aheadBytes }: ImportLimits,
 ): AsyncGenerator<PreparedBlock<StoredItem<T>>> {
-  const ahead: Promise<PreparedBlock<StoredItem<T>>>[] = [];
+  const ahead: { readonly bytes: number; readonly pending: Promise<PreparedBlock<StoredItem<T>>> }[] = [];
+  let bytesAhead = 0;
   const prepare = async ({ block, ...rest }: T): Promise<PreparedBlock<StoredItem<T>>> => {
     const item = { ...rest, header: block.header, transactionCount: block.transactions.length };
     return { item, block, hash: hashHeader(block.header), prepared: await senders.prepare(block.transactions) };
   };
+  const shift = (): Promise<PreparedBlock<StoredItem<T>>> => {
+    const { bytes, pending } = ahead.shift()!;
+    bytesAhead -= bytes;
+    return pending;
+  };
   let failure: { readonly error: unknown } | undefined;
   try {
     for await (const item of blocks) {
-      ahead.push(prepare(item));
-      if (ahead.length > BLOCKS_AHEAD) yield await ahead.shift()!;
+      const bytes = roughBytes(item.block);
+      ahead.push({ bytes, pending: prepare(item) });
+      bytesAhead += bytes;
+      while (ahead.length > BLOCKS_AHEAD || (ahead.length > 1 && bytesAhead > aheadBytes)) yield await shift();
     }
   } catch (error) {
     failure = { error }; // after the blocks that came before it
   }
-  while (ahead.length > 0) yield await ahead.shift()!;
+  while (ahead.length > 0) yield await shift();
   if (failure !== undefined) throw failure.error;
 }
+
+const roughBytes = ({ transactions }: Block): number =>
+  transactions.reduce((sum, { data }) => sum + ROUGH_TRANSACTION_BYTES + data.length, 0);
 
 function isCanonical(store: ChainDatabase, hash: Uint8Array, number: number): boolean {
   const stored = store.readCanonicalHash(number);

@@ -56,6 +56,7 @@ export class GroupImport<T> {
   readonly #store: ChainDatabase;
   readonly #roots: StateRoots;
   readonly #groupBlocks: number;
+  readonly #groupBytes: number;
   readonly #onStored: (item: T) => void;
   readonly #state: PendingState;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.#blockOf(hash)?.header ?? this.#store.readHeader(hash));
@@ -75,6 +76,8 @@ export class GroupImport<T> {
     store: ChainDatabase,
     options: {
       readonly groupBlocks: number;
+      /** of the rows of a group's blocks (headers, bodies, receipts, senders), the last block left out */
+      readonly groupBytes: number;
       readonly onStored: (item: T) => void;
       readonly startRoots: (store: ChainDatabase, stateRoot: Uint8Array) => StateRoots;
     },
@@ -86,6 +89,7 @@ export class GroupImport<T> {
     this.#store = store;
     this.#tip = { hash, header };
     this.#groupBlocks = options.groupBlocks;
+    this.#groupBytes = options.groupBytes;
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
     this.#content = this.#newContent();
@@ -149,6 +153,7 @@ export class GroupImport<T> {
     return (
       this.#group.length >= this.#groupBlocks ||
       this.#groupChanges >= MAX_GROUP_CHANGES ||
+      this.#content.blocks.rows.size >= this.#groupBytes ||
       performance.now() - this.#groupStartMs > MAX_GROUP_MS
     );
   }

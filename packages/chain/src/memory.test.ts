@@ -3,10 +3,12 @@ import { runInNewContext } from "node:vm";
 import { createMetrics, type Metrics } from "@rnode/observe";
 import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { IMPORT_LIMITS, importBlocks } from "./block-import.ts";
 import type { BlockTreeLimits } from "./block-tree.ts";
 import { LeftBlocks } from "./left-blocks.ts";
-import { attributesDeposit, build, type DevChain, forkchoice, openDevChain } from "./testing/dev-chain.ts";
+import { createSenderCache } from "./senders.ts";
+import { attributesDeposit, build, type DevChain, forkchoice, openDevChain, produce } from "./testing/dev-chain.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -97,6 +99,54 @@ describe("memory of a chain", () => {
     const last = hashHeader(blocks.at(-1)!.header);
     expect(dev.chain.forkchoiceUpdated(forkchoice(last), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
     expect(dev.chain.head().number).toBe(12);
+  });
+});
+
+describe("memory of an import", () => {
+  const COUNT = 80;
+  const LARGE = 16 * 1024;
+  const LIMITS = { groupBytes: 16 * LARGE, aheadBytes: 4 * LARGE };
+
+  async function largeBlocks(): Promise<Block[]> {
+    const dev = openDevChain("jovian");
+    const blocks = Array.from({ length: COUNT }, (_, i) => {
+      const large = { ...attributesDeposit(i + 1), data: new Uint8Array(LARGE) };
+      return produce(dev, i + 1, { transactions: [encodeTransaction(large)] }).block;
+    });
+    await dev.remove();
+    return blocks;
+  }
+
+  it("is bounded in bytes, in groups of however many blocks", async () => {
+    const blocks = await largeBlocks();
+    const { store, chain } = open({}).dev;
+    const groups: number[] = [];
+    const commitGroup = store.commitGroup.bind(store);
+    store.commitGroup = (group, ...rest) => {
+      groups.push(group.blocks.rows.size);
+      commitGroup(group, ...rest);
+    };
+    let taken = 0;
+    let stored = 0;
+    let waiting = 0;
+    const source = (async function* () {
+      for (const block of blocks) {
+        taken++;
+        waiting = Math.max(waiting, taken - stored);
+        yield await Promise.resolve({ block });
+      }
+    })();
+    const clock = vi.spyOn(performance, "now").mockReturnValue(0); // a group ends after some time, too
+    const parts = { chain, store, senders: createSenderCache() };
+    const options = { groupBlocks: 1000, limits: LIMITS, onStored: () => stored++ };
+    expect(await importBlocks(parts, source, options)).toBeUndefined();
+    clock.mockRestore();
+    expect([stored, chain.head().number]).toEqual([COUNT, COUNT]);
+    expect(Math.max(...groups)).toBeGreaterThanOrEqual(LIMITS.groupBytes);
+    expect(Math.max(...groups)).toBeLessThan(LIMITS.groupBytes + 1.1 * LARGE);
+    // One group that waits for its roots, one that grows, the blocks ahead, and the one that is executed.
+    expect(waiting * LARGE).toBeLessThanOrEqual(2 * LIMITS.groupBytes + LIMITS.aheadBytes + 2 * LARGE);
+    expect(IMPORT_LIMITS).toEqual({ groupBytes: 16 * MIB, aheadBytes: 8 * MIB });
   });
 });
 
