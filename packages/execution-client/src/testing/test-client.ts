@@ -15,6 +15,8 @@ export const GENESIS_TIME_SEC = 1_700_000_000;
 export const RICH_KEY: Hex = `0x${"a1".repeat(32)}`;
 export const RICH_ADDRESS: Hex = bytesToHex(privateKeyToAddress(hexToBytes(RICH_KEY)));
 export const RICH_BALANCE = 10n ** 21n;
+/** The test's own limit comes first, however slow the machine. */
+const REQUEST_TIMEOUT_MS = 60_000;
 const ZERO: Hex = `0x${"00".repeat(32)}`;
 const word = (digits: string): Hex => `0x${digits.padStart(64, "0")}`;
 
@@ -124,8 +126,8 @@ export async function startTestClient(
   const client = await startClient(parsed.options, silentLogger);
   const httpUrl = `http://127.0.0.1:${client.httpPort ?? 0}`;
   const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());
-  const rpc = createRpcClient({ url: httpUrl });
-  const engine = createRpcClient({ url: `http://127.0.0.1:${client.enginePort}`, jwtSecret });
+  const rpc = createRpcClient({ url: httpUrl, timeoutMs: REQUEST_TIMEOUT_MS });
+  const engine = createRpcClient({ url: `http://127.0.0.1:${client.enginePort}`, jwtSecret, timeoutMs: REQUEST_TIMEOUT_MS });
 
   const close = async (): Promise<void> => {
     await rpc.close();
