@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asciiToBytes, EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
@@ -9,6 +9,7 @@ import { open } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
+import { takeAway } from "./writer-lock.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -113,6 +114,17 @@ describe("a second writer", () => {
     writeFileSync(join(folder, "writer.lock"), content());
     expect(await withStore((store) => store.head()?.number)).toBe(1);
     expect(existsSync(join(folder, "writer.lock"))).toBe(false);
+  });
+
+  it("leaves the lock of a process that took the stale one over first", () => {
+    const file = join(folder, "writer.lock");
+    const own = `${process.ppid} \n`;
+    writeFileSync(file, own);
+    takeAway(file, "999999999 \n");
+    expect(readFileSync(file, "utf8")).toBe(own);
+    takeAway(file, own);
+    expect(readdirSync(folder)).toEqual([]);
+    takeAway(file, own); // another one was faster
   });
 });
 

@@ -1,8 +1,9 @@
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { storageError } from "./errors.ts";
 
 const LOCK_FILE = "writer.lock";
+const EMPTY_LOCK_WAIT_MS = 50;
 
 /** Folders that this process has open for writing. */
 const ownFolders = new Set<string>();
@@ -24,18 +25,21 @@ export function acquireWriterLock(folderPath: string): WriterLock {
   if (ownFolders.has(folder)) throw storageError("storage/locked", { folder, pid: process.pid });
   mkdirSync(folder, { recursive: true });
   const file = join(folder, LOCK_FILE);
+  const own = `${process.pid} ${startTime(process.pid) ?? ""}\n`;
   let wasLeft = false;
-  while (!tryCreate(file)) {
-    const holder = readHolder(file);
+  while (!tryCreate(file, own)) {
+    const found = readLock(file);
+    if (found === undefined) continue; // just released
+    const holder = holderOf(found);
     if (holder !== undefined && isAlive(holder)) throw storageError("storage/locked", { folder, pid: holder.pid });
     wasLeft = true;
-    takeAway(file);
+    takeAway(file, found);
   }
   ownFolders.add(folder);
   return {
     wasLeft,
     release() {
-      if (ownFolders.delete(folder)) takeAway(file);
+      if (ownFolders.delete(folder)) takeAway(file, own);
     },
   };
 }
@@ -46,7 +50,7 @@ interface Holder {
   readonly startedAt: string | undefined;
 }
 
-function tryCreate(file: string): boolean {
+function tryCreate(file: string, text: string): boolean {
   let descriptor: number;
   try {
     descriptor = openSync(file, "wx");
@@ -55,7 +59,7 @@ function tryCreate(file: string): boolean {
     throw error;
   }
   try {
-    writeSync(descriptor, `${process.pid} ${startTime(process.pid) ?? ""}\n`);
+    writeSync(descriptor, text);
   } catch (error) {
     takeAway(file); // a full disk
     throw error;
@@ -65,30 +69,42 @@ function tryCreate(file: string): boolean {
   return true;
 }
 
-function readHolder(file: string): Holder | undefined {
-  let text: string;
+/** Undefined: there is none. Empty: its writer died between creating and writing it, which takes microseconds. */
+function readLock(file: string): string | undefined {
   try {
-    text = readFileSync(file, "utf8");
+    const text = readFileSync(file, "utf8");
+    if (text !== "") return text;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EMPTY_LOCK_WAIT_MS);
+    return readFileSync(file, "utf8");
   } catch (error) {
     if (isErrno(error, "ENOENT")) return undefined;
     throw error;
   }
+}
+
+function holderOf(text: string): Holder | undefined {
   const [pidText = "", startedAt = ""] = text.trim().split(" ");
   const pid = Number(pidText);
-  // Empty: its writer died between creating and writing it, which takes microseconds.
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   return { pid, startedAt: startedAt === "" ? undefined : startedAt };
 }
 
-/** Removes the file; renamed first, so that of two processes that find a stale lock one removes it and the other sees it gone. */
-function takeAway(file: string): void {
+/**
+ * Removes the lock, if it is the one that was read. It is renamed first: of two processes that find a stale lock one removes it, and the other one
+ * sees it gone, or has the first one's new lock in its hands and puts it back.
+ *
+ * @param expected what it holds; left out: whatever it is
+ */
+export function takeAway(file: string, expected?: string): void {
   const aside = `${file}.${process.pid}`;
   try {
     renameSync(file, aside);
-    unlinkSync(aside);
+    if (expected !== undefined && readFileSync(aside, "utf8") !== expected) linkSync(aside, file);
   } catch (error) {
-    if (!isErrno(error, "ENOENT")) throw error;
+    if (isErrno(error, "ENOENT")) return;
+    if (!isErrno(error, "EEXIST")) throw error;
   }
+  unlinkSync(aside);
 }
 
 function isAlive({ pid, startedAt }: Holder): boolean {
