@@ -1,7 +1,8 @@
 import { bytesToHex, EMPTY_TRIE_ROOT, hexToBytes } from "@rnode/primitives";
-import { type ChainConfig, type Genesis, type OpFork, parseGenesis } from "@rnode/protocol";
+import { type ChainConfig, type Genesis, parseGenesis } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { genesisBlock } from "./genesis.ts";
+import { devConfig } from "./testing/dev-chain.ts";
 
 const MESSAGE_PASSER = "0x4200000000000000000000000000000000000016";
 const WORD = (byte: string) => `0x${byte.padStart(64, "0")}`;
@@ -19,23 +20,6 @@ const genesis: Genesis = parseGenesis({
   },
 });
 
-function opConfig(fork: OpFork): ChainConfig {
-  return {
-    chainId: 901n,
-    forkBlocks: {},
-    evmForkTimes: {},
-    terminalTotalDifficulty: 0n,
-    blobSchedule: [],
-    optimism: {
-      eip1559Elasticity: 6,
-      eip1559Denominator: 50,
-      eip1559DenominatorCanyon: 250,
-      forkTimes: { [fork]: 0 },
-      bedrockBlock: 0,
-    },
-  };
-}
-
 describe("genesisBlock", () => {
   it.each([
     ["bedrock", ["baseFeePerGas"]],
@@ -43,7 +27,7 @@ describe("genesisBlock", () => {
     ["ecotone", ["baseFeePerGas", "withdrawalsRoot", "blobGasUsed", "excessBlobGas", "parentBeaconBlockRoot"]],
     ["jovian", ["baseFeePerGas", "withdrawalsRoot", "blobGasUsed", "excessBlobGas", "parentBeaconBlockRoot", "requestsHash"]],
   ] as const)("fills in what %s demands", (fork, fields) => {
-    const { header } = genesisBlock(genesis, opConfig(fork)).block;
+    const { header } = genesisBlock(genesis, devConfig(fork)).block;
     const optional = [
       "baseFeePerGas",
       "withdrawalsRoot",
@@ -57,8 +41,8 @@ describe("genesisBlock", () => {
   });
 
   it("has the message passer's storage root from Isthmus, the empty root before", () => {
-    const holocene = genesisBlock(genesis, opConfig("holocene"));
-    const isthmus = genesisBlock(genesis, opConfig("isthmus"));
+    const holocene = genesisBlock(genesis, devConfig("holocene"));
+    const isthmus = genesisBlock(genesis, devConfig("isthmus"));
     const root = isthmus.storageRoots.get(MESSAGE_PASSER)!;
     expect(isthmus.block.header.withdrawalsRoot).toEqual(root);
     expect(root).not.toEqual(EMPTY_TRIE_ROOT);
@@ -67,7 +51,7 @@ describe("genesisBlock", () => {
   });
 
   it("leaves zero slots out and lists each code once", () => {
-    const { changes } = genesisBlock(genesis, opConfig("canyon"));
+    const { changes } = genesisBlock(genesis, devConfig("canyon"));
     expect(changes.accounts.find(({ address }) => bytesToHex(address) === MESSAGE_PASSER)!.storage).toHaveLength(1);
     expect(changes.codes.map(({ code }) => bytesToHex(code))).toEqual(["0x00"]);
   });
@@ -85,6 +69,6 @@ describe("genesisBlock", () => {
       ...genesis,
       alloc: [{ address: hexToBytes(`0x${"33".repeat(20)}`), balance: 0n, nonce: 0n, code: new Uint8Array(0), storage: [] }],
     };
-    expect(genesisBlock(empty, opConfig("canyon")).block.header.stateRoot).not.toEqual(EMPTY_TRIE_ROOT);
+    expect(genesisBlock(empty, devConfig("canyon")).block.header.stateRoot).not.toEqual(EMPTY_TRIE_ROOT);
   });
 });

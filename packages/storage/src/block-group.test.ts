@@ -2,21 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AccountChange, AccountRecord } from "@rnode/evm";
-import {
-  bigintToBytes,
-  bytesToHex,
-  EMPTY_KECCAK,
-  EMPTY_OMMERS_HASH,
-  EMPTY_TRIE_ROOT,
-  type Hex,
-  keccak256,
-} from "@rnode/primitives";
+import { bigintToBytes, bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, type Hex, keccak256 } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { BlockGroup } from "./block-group.ts";
 import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
+import { headerOf } from "./testing/header.ts";
 import { dump } from "./testing/random-chain.ts";
 
 const folders: string[] = [];
@@ -83,23 +76,7 @@ function changesOf(writes: readonly Write[], model: Model): { accounts: AccountC
 
 function commitOf(number: number, parentHash: Uint8Array, { accounts, roots }: ReturnType<typeof changesOf>): BlockCommit {
   const block: Block = {
-    header: {
-      parentHash,
-      ommersHash: EMPTY_OMMERS_HASH,
-      beneficiary: ADDRESSES[0]!,
-      stateRoot: EMPTY_TRIE_ROOT,
-      transactionsRoot: EMPTY_TRIE_ROOT,
-      receiptsRoot: EMPTY_TRIE_ROOT,
-      logsBloom: new Uint8Array(256),
-      difficulty: 0n,
-      number,
-      gasLimit: 30_000_000n,
-      gasUsed: 0n,
-      timestamp: number,
-      extraData: new Uint8Array(0),
-      mixHash: new Uint8Array(32),
-      nonce: new Uint8Array(8),
-    },
+    header: headerOf({ parentHash, number }),
     transactions: [],
     ommers: [],
   };

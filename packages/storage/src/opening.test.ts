@@ -2,13 +2,14 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { asciiToBytes, EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
+import { asciiToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
 import { updateStateTrie } from "@rnode/trie";
 import { open } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
+import { headerOf } from "./testing/header.ts";
 import { takeAway } from "./writer-lock.ts";
 
 let folder: string;
@@ -34,23 +35,7 @@ function makeBlock(store: ChainDatabase, balance: bigint): BlockCommit {
   };
   const nodes = head === undefined ? { readNode: () => undefined } : store.trieNodesAt(head.number)!;
   const update = updateStateTrie(nodes, parentRoot, changes.accounts, () => undefined);
-  const header = {
-    parentHash,
-    ommersHash: EMPTY_OMMERS_HASH,
-    beneficiary: ADDRESS,
-    stateRoot: update.stateRoot,
-    transactionsRoot: EMPTY_TRIE_ROOT,
-    receiptsRoot: EMPTY_TRIE_ROOT,
-    logsBloom: new Uint8Array(256),
-    difficulty: 2n,
-    number,
-    gasLimit: 1n,
-    gasUsed: 0n,
-    timestamp: number,
-    extraData: new Uint8Array(0),
-    mixHash: new Uint8Array(32),
-    nonce: new Uint8Array(8),
-  };
+  const header = headerOf({ parentHash, stateRoot: update.stateRoot, difficulty: 2n, number });
   const block = { header, transactions: [], ommers: [] };
   return {
     block,

@@ -4,7 +4,6 @@ import {
   bytesToHex,
   compareBytes,
   EMPTY_KECCAK,
-  EMPTY_OMMERS_HASH,
   EMPTY_TRIE_ROOT,
   type Hex,
   hexToBytes,
@@ -32,6 +31,7 @@ import {
 } from "@rnode/trie";
 import { open } from "lmdb";
 import type { BlockCommit, ChainDatabase } from "../chain-store.ts";
+import { headerOf } from "./header.ts";
 
 /** Seeded (mulberry32). */
 function createRandom(seed: number): (limit: number) => number {
@@ -178,25 +178,15 @@ function makeBlock(random: Random, parent: ModelBlock | undefined, nodes: TrieNo
   );
   const receipts = randomReceipts(random, transactions.length);
   const block: Block = {
-    header: {
-      parentHash: parent?.commit.hash ?? new Uint8Array(32),
-      ommersHash: EMPTY_OMMERS_HASH,
-      beneficiary: ADDRESSES[0]!,
+    header: headerOf({
+      ...(parent !== undefined && { parentHash: parent.commit.hash }),
       stateRoot: update.stateRoot,
-      transactionsRoot: EMPTY_TRIE_ROOT,
-      receiptsRoot: EMPTY_TRIE_ROOT,
-      logsBloom: new Uint8Array(256),
-      difficulty: 0n,
       number,
-      gasLimit: 30_000_000n,
-      gasUsed: 0n,
       timestamp: 1_700_000_000 + 2 * number,
       extraData: Uint8Array.of(random(256), random(256)),
-      mixHash: new Uint8Array(32),
-      nonce: new Uint8Array(8),
       baseFeePerGas: 7n,
       withdrawalsRoot: EMPTY_TRIE_ROOT,
-    },
+    }),
     transactions,
     ommers: [],
     withdrawals: [],

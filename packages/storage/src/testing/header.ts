@@ -1,0 +1,22 @@
+import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
+import type { Header } from "@rnode/protocol";
+
+/** A header that commits to nothing but what is given. */
+export const headerOf = (fields: Partial<Header>): Header => ({
+  parentHash: new Uint8Array(32),
+  ommersHash: EMPTY_OMMERS_HASH,
+  beneficiary: new Uint8Array(20),
+  stateRoot: EMPTY_TRIE_ROOT,
+  transactionsRoot: EMPTY_TRIE_ROOT,
+  receiptsRoot: EMPTY_TRIE_ROOT,
+  logsBloom: new Uint8Array(256),
+  difficulty: 0n,
+  number: 0,
+  gasLimit: 30_000_000n,
+  gasUsed: 0n,
+  timestamp: 0,
+  extraData: new Uint8Array(0),
+  mixHash: new Uint8Array(32),
+  nonce: new Uint8Array(8),
+  ...fields,
+});
