@@ -1,8 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { bytesToHex, hexToBytes } from "./bytes.ts";
+import { bytesToHex, hexToBytes, trimBytesLeft } from "./bytes.ts";
 import { keccak256 } from "./hash.ts";
-import { privateKeyToAddress, recoverAddress, SECP256K1_HALF_N, SECP256K1_N, signHash } from "./secp256k1.ts";
-import { loadSecp256k1Backend, NOBLE_BACKEND } from "./secp256k1-backend.ts";
+import {
+  privateKeyToAddress,
+  publicKeyToAddress,
+  recoverAddress,
+  recoverPublicKey,
+  SECP256K1_HALF_N,
+  SECP256K1_N,
+  signHash,
+} from "./secp256k1.ts";
+import { loadSecp256k1Backend } from "./secp256k1-backend.ts";
+import { NOBLE_BACKEND } from "./secp256k1-noble.ts";
 
 const privateKey = new Uint8Array(32).fill(0x11);
 const hash = keccak256(Uint8Array.of(1, 2, 3));
@@ -20,6 +29,25 @@ describe("secp256k1", () => {
     expect(recoverAddress(hash, r, s, yParity ^ 1)).not.toEqual(privateKeyToAddress(privateKey));
   });
 
+  it("recovers each time anew, from halves without leading zeros too", () => {
+    const keys = Array.from({ length: 300 }, (_, i) => keccak256(Uint8Array.of(i >> 8, i)));
+    const signed = keys.map((key) => ({ key, message: keccak256(key), signature: signHash(keccak256(key), key) }));
+    const recovered = signed.map(({ message, signature: { r, s, yParity } }) => {
+      const [shortR, shortS] = [trimBytesLeft(r), trimBytesLeft(s)];
+      return { address: recoverAddress(message, shortR, shortS, yParity), publicKey: recoverPublicKey(message, r, s, yParity) };
+    });
+    expect(signed.some(({ signature: { r } }) => trimBytesLeft(r).length < 32)).toBe(true);
+    for (const [index, { key }] of signed.entries()) {
+      expect(recovered[index]!.address).toEqual(privateKeyToAddress(key));
+      expect(publicKeyToAddress(recovered[index]!.publicKey)).toEqual(privateKeyToAddress(key));
+    }
+  });
+
+  it("refuses a hash that is not 32 bytes", () => {
+    const { r, s, yParity } = signHash(hash, privateKey);
+    expect(() => recoverAddress(hash.subarray(1), r, s, yParity)).toThrow("secp256k1/bad-signature");
+  });
+
   it("signs the gossip vector's message as the protocol says", () => {
     const { r, s, yParity } = signHash(
       hexToBytes("0xa72648feb555df2e5769522d63f335024a540b559e415dfdefc902306fbb10d2"),
@@ -34,6 +62,7 @@ describe("secp256k1", () => {
     ["zero", new Uint8Array(32)],
     ["the curve's order", hexToBytes(SECP256K1_N.toString(16))],
     ["31 bytes", new Uint8Array(31).fill(1)],
+    ["33 bytes", new Uint8Array(33).fill(1)],
   ])("refuses %s as a private key", (_, key) => {
     expect(() => signHash(hash, key)).toThrow("secp256k1/bad-private-key");
     expect(() => privateKeyToAddress(key)).toThrow("secp256k1/bad-private-key");
@@ -43,6 +72,7 @@ describe("secp256k1", () => {
     ["r = 0", new Uint8Array(1), Uint8Array.of(1), 0],
     ["s = 0", Uint8Array.of(1), new Uint8Array(1), 0],
     ["r of 33 bytes", new Uint8Array(33), Uint8Array.of(1), 0],
+    ["s of 33 bytes", Uint8Array.of(1), new Uint8Array(33).fill(1), 0],
     ["r that is no point's x", Uint8Array.of(5), Uint8Array.of(1), 0],
     ["y parity 4", Uint8Array.of(1), Uint8Array.of(1), 4],
   ])("refuses %s as a signature", (_, r, s, yParity) => {
