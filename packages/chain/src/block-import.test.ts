@@ -94,6 +94,32 @@ describe("importBlocks", () => {
     }
   });
 
+  it("goes to the heaviest branch of a chain of proof of work, wherever it is in the file", async () => {
+    const work = new ModelChain("work", 4);
+    const chain = work.extend(work.first, 16);
+    const lighter = work.extend(chain[11]!, 4);
+    const heavier = work.extend(chain[10]!, 7);
+    for (const groupBlocks of [1, 3, 64]) {
+      const dev = newChain({ genesis: work.genesis, config: work.config });
+      const importAll = async (...branches: ModelBlock[][]) => {
+        for (const branch of branches) {
+          const source = (async function* () {
+            for (const { block } of branch) yield await Promise.resolve({ block });
+          })();
+          const parts = { chain: dev.chain, store: dev.store, senders: createSenderCache() };
+          expect(await importBlocks(parts, source, { groupBlocks, onStored: () => undefined })).toBeUndefined();
+        }
+        return headOf(dev);
+      };
+      expect(await importAll(chain, lighter)).toBe(bytesToHex(chain.at(-1)!.hash));
+      expect(await importAll(heavier)).toBe(bytesToHex(heavier.at(-1)!.hash));
+      expect(await importAll(chain, lighter)).toBe(bytesToHex(heavier.at(-1)!.hash));
+      const heaviest = work.extend(lighter.at(-1)!, 3);
+      expect(await importAll(heaviest)).toBe(bytesToHex(heaviest.at(-1)!.hash));
+      expect(dev.store.verifyState().problems).toEqual([]);
+    }
+  });
+
   it("takes a branch that is longer than what the chain keeps of blocks it has not chosen", async () => {
     const branch = model.extend(main[19]!, 150);
     const dev = newChain({ options: { tree: { maxBlocks: 140 } } });

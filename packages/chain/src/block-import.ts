@@ -173,12 +173,13 @@ class Importer<S> {
     return this.#single.length >= most || this.#singleGas >= MAX_SINGLE_GAS ? this.#storeSingle() : undefined;
   }
 
+  /** Chooses the last one of the blocks that were executed one by one; those of a lighter branch wait in memory for what makes it heavier. */
   #storeSingle(): ImportRefusal | undefined {
     const stored = this.#single;
     this.#single = [];
     this.#singleGas = 0n;
     const last = stored.at(-1);
-    if (last === undefined) return undefined;
+    if (last === undefined || !this.#isHeavier(last.block, last.hash)) return undefined;
     const { chain } = this.#dependencies;
     const choice = { headBlockHash: last.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
     const chosen = chain.forkchoiceUpdated(choice, undefined, 3);
@@ -190,6 +191,21 @@ class Importer<S> {
     }
     for (const { item } of stored) this.#options.onStored(item);
     return undefined;
+  }
+
+  /** Of proof of work the heaviest branch is the chain, and the first one of two that weigh the same; of proof of stake what comes last. */
+  #isHeavier({ header }: Block, hash: Uint8Array): boolean {
+    const { chain, store } = this.#dependencies;
+    if (header.difficulty === 0n) return true;
+    let branch = 0n;
+    let at: { readonly header: Header; readonly hash: Uint8Array } | undefined = { header, hash };
+    while (at !== undefined && !isCanonical(store, at.hash, at.header.number)) {
+      branch += at.header.difficulty;
+      at = chain.headerOf({ kind: "hash", hash: at.header.parentHash, requireCanonical: false });
+    }
+    const below = at && store.readTotalDifficulty(at.hash);
+    const head = store.readTotalDifficulty(hexToBytes(store.head()!.hash));
+    return below === undefined || head === undefined || below + branch > head;
   }
 
   async #endGroups(): Promise<ImportRefusal | undefined> {
