@@ -27,11 +27,19 @@ export class GroupRootsBuilder {
   /** sizes of groups that are not committed */
   readonly #sealed: number[] = [];
 
-  /** @param store whose head is the parent of the first block, with `stateRoot` */
+  /**
+   * @param store whose head is the parent of the first block, with `stateRoot`
+   * @param maxNodes in memory when a group is committed, those of the groups after it not counted
+   */
   constructor(store: Pick<ChainStore, "nodeGroups">, stateRoot: Uint8Array, maxNodes = MAX_STATE_TRIE_NODES) {
     this.#groups = store.nodeGroups();
     this.#maxNodes = maxNodes;
     this.#stateRoot = stateRoot;
+  }
+
+  /** trie nodes in memory */
+  get nodeCount(): number {
+    return this.#trie.nodeCount;
   }
 
   /** @param packed changes of the block, of `packChanges` */

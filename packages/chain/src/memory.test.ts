@@ -6,8 +6,10 @@ import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } f
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { IMPORT_LIMITS, importBlocks } from "./block-import.ts";
 import type { BlockTreeLimits } from "./block-tree.ts";
+import { GroupRootsBuilder } from "./group-roots.ts";
 import { LeftBlocks } from "./left-blocks.ts";
 import { createSenderCache } from "./senders.ts";
+import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
 import { attributesDeposit, build, type DevChain, forkchoice, openDevChain, produce } from "./testing/dev-chain.ts";
 
 setFlagsFromString("--expose-gc");
@@ -147,6 +149,36 @@ describe("memory of an import", () => {
     // One group that waits for its roots, one that grows, the blocks ahead, and the one that is executed.
     expect(waiting * LARGE).toBeLessThanOrEqual(2 * LIMITS.groupBytes + LIMITS.aheadBytes + 2 * LARGE);
     expect(IMPORT_LIMITS).toEqual({ groupBytes: 16 * MIB, aheadBytes: 8 * MIB });
+  });
+
+  it("forgets trie nodes of blocks that are stored", { timeout: 60_000 }, async () => {
+    const maker = openDevChain("jovian");
+    const blocks = Array.from({ length: 16 }, () => produceFresh(maker));
+    await maker.remove();
+    const { store, chain } = open({}).dev;
+    const counts: number[] = [];
+    const source = (async function* () {
+      for (const block of blocks) yield await Promise.resolve({ block });
+    })();
+    const maxNodes = 2000; // all blocks make 6000, those of two groups 1500
+    const startRoots = (_: typeof store, stateRoot: Uint8Array) => {
+      const roots = new GroupRootsBuilder(store, stateRoot, maxNodes);
+      return {
+        add: (number: number, packed: Uint8Array) => roots.add(number, packed),
+        seal: () => Promise.resolve(roots.seal()),
+        committed: () => {
+          roots.committed();
+          counts.push(roots.nodeCount);
+        },
+        close: () => Promise.resolve(),
+      };
+    };
+    const parts = { chain, store, senders: createSenderCache(), startRoots };
+    expect(await importBlocks(parts, source, { groupBlocks: 2, onStored: () => undefined })).toBeUndefined();
+    expect(chain.head().number).toBe(16);
+    expect(Math.max(...counts)).toBeGreaterThan(1000);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(maxNodes);
+    expect(MAX_STATE_TRIE_NODES).toBe(100_000);
   });
 });
 
