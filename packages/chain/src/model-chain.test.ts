@@ -52,6 +52,7 @@ interface Given {
   readonly hasLiveRoots?: boolean;
   readonly maxTreeBlocks?: number;
   readonly maxStateTrieNodes?: number;
+  readonly importedBlocks?: number;
 }
 
 function open(
@@ -308,12 +309,15 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
 
   it.each<[string, Given]>([
     ["", {}],
+    [" on blocks that were imported in one group", { importedBlocks: LENGTH / 2 }],
     [" with hardly any memory", { maxTreeBlocks: 16, maxStateTrieNodes: 20 }],
     [" with its roots made elsewhere, with hardly any memory", { hasLiveRoots: true, maxTreeBlocks: 20, maxStateTrieNodes: 20 }],
   ])("leaves the same rows after reorganisations, live%s", async (_, given) => {
     const folder = newFolder();
     const opened = open(model, folder, given);
-    drive(opened, model, main.slice(1), sides);
+    const { importedBlocks = 0 } = given;
+    expect(await feed(opened, blocks.slice(0, importedBlocks), 1000)).toBeUndefined();
+    drive(opened, model, main.slice(1 + importedBlocks), sides);
     await opened.store.close();
     expectSameRows(await rowsOf(folder), rows);
   });
