@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
-import { BlockGroup, type ChainDatabase, clearsStorage } from "@rnode/storage";
+import { anyClearsStorage, BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
 import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "./block-execution.ts";
 import type { BlockFault } from "./faults.ts";
 import type { GroupRoots } from "./group-roots.ts";
@@ -125,7 +125,7 @@ export class GroupImport<T> {
     if (outcome.kind === "invalid") return { fault: outcome.fault };
     const { rules, senders, result, encodedReceipts } = outcome;
     const { changes, receipts } = result;
-    const isClearing = changes.accounts.some(clearsStorage);
+    const isClearing = anyClearsStorage(changes);
     if (isClearing) {
       // The rows of the storage that goes must be in the database.
       const wrong = await this.finish();
@@ -140,7 +140,7 @@ export class GroupImport<T> {
     this.#pending.set(bytesToHex(hash), { header, ommers });
     this.#tip = { hash, header };
     this.#group.push({ item: next.item, header, hash, rules });
-    for (const { storage } of changes.accounts) this.#groupChanges += 1 + storage.length;
+    this.#groupChanges += changeCount(changes);
     if (isClearing || this.#isGroupFull()) {
       this.#seal();
       const wrong = await this.#commitUntil(isClearing ? 0 : 1);

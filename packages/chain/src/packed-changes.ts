@@ -1,7 +1,7 @@
-import type { StateChanges } from "@rnode/evm";
+import type { AccountChange, ChangeRecords, StateChanges } from "@rnode/evm";
 import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import { clearsStorage } from "@rnode/storage";
-import { MAX_ACCOUNT_RLP_BYTES, type StateTrieChange, writeAccount } from "@rnode/trie";
+import { MAX_ACCOUNT_RLP_BYTES, type StateTrieChange, writeAccount, writeAccountFields } from "@rnode/trie";
 
 /*
  * Changes of a block as they go to the thread of state roots. PERF: one buffer instead of ten thousand small objects to be cloned.
@@ -14,7 +14,34 @@ const STORAGE_CLEARED = 1;
 const CLEARS_NODES = 2;
 const ACCOUNT_SIZE = 20 + 2 + MAX_ACCOUNT_RLP_BYTES + 4;
 
-export function packChanges({ accounts }: StateChanges): Uint8Array<ArrayBuffer> {
+export function packChanges(changes: StateChanges): Uint8Array<ArrayBuffer> {
+  return changes.records === undefined ? packAccounts(changes.accounts) : packRecords(changes.records);
+}
+
+function packRecords(records: ChangeRecords): Uint8Array<ArrayBuffer> {
+  const { bytes } = records;
+  const packed = new Uint8Array(bytes.length); // a record is longer than what is packed of it
+  const view = new DataView(packed.buffer);
+  let at = 0;
+  for (let record = 0, end = 0; record < bytes.length; record = end) {
+    end = records.nextAfter(record);
+    for (let i = 0; i < 20; i++) packed[at + i] = bytes[record + i]!;
+    packed[at + 20] = (records.isStorageCleared(record) ? STORAGE_CLEARED : 0) | (records.clearsStorage(record) ? CLEARS_NODES : 0);
+    const rlpAt = at + 22;
+    const rlpEnd = records.exists(record)
+      ? writeAccountFields(packed, rlpAt, bytes, records.accountOf(record), EMPTY_TRIE_ROOT)
+      : rlpAt;
+    packed[at + 21] = rlpEnd - rlpAt;
+    view.setUint32(rlpEnd, records.slotCountOf(record));
+    at = rlpEnd + 4;
+    for (let slot = records.slotsOf(record); slot < end; slot += records.slotSize, at += 64) {
+      for (let i = 0; i < 64; i++) packed[at + i] = bytes[slot + i]!;
+    }
+  }
+  return packed.slice(0, at);
+}
+
+function packAccounts(accounts: readonly AccountChange[]): Uint8Array<ArrayBuffer> {
   let size = 0;
   for (const { storage } of accounts) size += ACCOUNT_SIZE + 64 * storage.length;
   const packed = new Uint8Array(size);
@@ -39,23 +66,24 @@ export function packChanges({ accounts }: StateChanges): Uint8Array<ArrayBuffer>
   return packed.slice(0, at);
 }
 
-/** Views into `packed`. */
+/** Views into `packed`. PERF: made so, a view costs two thirds of what `subarray` costs. */
 export function unpackChanges(packed: Uint8Array): { changes: StateTrieChange[]; cleared: Uint8Array[] } {
-  const view = new DataView(packed.buffer, packed.byteOffset);
+  const { buffer, byteOffset } = packed;
+  const view = new DataView(buffer, byteOffset);
   const changes: StateTrieChange[] = [];
   const cleared: Uint8Array[] = [];
   for (let at = 0; at < packed.length; ) {
-    const address = packed.subarray(at, at + 20);
+    const address = new Uint8Array(buffer, byteOffset + at, 20);
     const flags = packed[at + 20]!;
     const rlpSize = packed[at + 21]!;
     at += 22;
-    const after = rlpSize === 0 ? undefined : packed.subarray(at, at + rlpSize);
+    const after = rlpSize === 0 ? undefined : new Uint8Array(buffer, byteOffset + at, rlpSize);
     at += rlpSize;
     const slots = view.getUint32(at);
     at += 4;
-    const storage = [];
+    const storage: { slot: Uint8Array; after: Uint8Array }[] = [];
     for (let i = 0; i < slots; i++, at += 64) {
-      storage.push({ slot: packed.subarray(at, at + 32), after: packed.subarray(at + 32, at + 64) });
+      storage.push({ slot: new Uint8Array(buffer, byteOffset + at, 32), after: new Uint8Array(buffer, byteOffset + at + 32, 32) });
     }
     changes.push({ address, after, storageCleared: (flags & STORAGE_CLEARED) !== 0, storage });
     if ((flags & CLEARS_NODES) !== 0) cleared.push(address);

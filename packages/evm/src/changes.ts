@@ -1,4 +1,16 @@
-import { bytesToHex, equalBytes, type Hex, isZeroBytes } from "@rnode/primitives";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import {
+  ChangeRecords,
+  RECORD_AFTER,
+  RECORD_BEFORE,
+  RECORD_EXISTED,
+  RECORD_EXISTS,
+  RECORD_FLAGS,
+  RECORD_SIZE,
+  RECORD_SLOT_SIZE,
+  RECORD_SLOTS,
+  RECORD_STORAGE_CLEARED,
+} from "./change-records.ts";
 import type { EngineInstance } from "./engine/host.ts";
 import {
   A_BALANCE,
@@ -22,93 +34,141 @@ import {
   S_VALUE,
 } from "./engine/layout.ts";
 import type { EngineMemory } from "./engine/memory.ts";
-import type { AccountChange, AccountRecord, StateChanges } from "./state.ts";
-
-type StorageChange = AccountChange["storage"][number];
+import type { AccountChange, StateChanges } from "./state.ts";
 
 /** Reads the net effect of the block out of the engine's tables. */
 export function collectChanges(instance: EngineInstance): StateChanges {
   const { memory, exports, newCodes } = instance;
-  const accounts: AccountChange[] = [];
   const codes = new Map<Hex, { codeHash: Uint8Array; code: Uint8Array }>();
+  size = 0;
   for (let entry = exports.firstAccount(); entry !== 0; entry = memory.u32(entry + A_NEXT)) {
-    if (memory.u32(entry + A_LOADED) === 0) continue;
-    const change = accountChange(instance, entry);
-    if (change === undefined) continue;
-    accounts.push(change);
-    const { before, after } = change;
-    if (after === undefined || (before !== undefined && equalBytes(before.codeHash, after.codeHash))) continue;
-    const hashHex = bytesToHex(after.codeHash);
+    if (memory.u32(entry + A_LOADED) === 0 || !writeRecord(instance, entry)) continue;
+    const keepsCode = memory.u32(entry + A_BEFORE_EXISTS) !== 0 && isSame(memory, entry + A_BEFORE_CODE_HASH, entry + A_CODE_HASH);
+    if (keepsCode || memory.u32(entry + A_EXISTS) === 0) continue;
+    const codeHash = memory.slice(entry + A_CODE_HASH, 32);
+    const hashHex = bytesToHex(codeHash);
     const code = newCodes.get(hashHex);
-    if (code !== undefined) codes.set(hashHex, { codeHash: after.codeHash, code });
+    if (code !== undefined) codes.set(hashHex, { codeHash, code });
   }
-  return { accounts, codes: [...codes.values()] };
+  return recordedChanges(new ChangeRecords(scratch.slice(0, size)), [...codes.values()]);
 }
 
-function accountChange(instance: EngineInstance, entry: number): AccountChange | undefined {
-  const { memory } = instance;
-  const existedBefore = memory.u32(entry + A_BEFORE_EXISTS) !== 0;
-  const exists = memory.u32(entry + A_EXISTS) !== 0;
-  if (!existedBefore && !exists) return undefined;
-  const storageCleared = existedBefore && memory.u32(entry + A_GENERATION) !== 0;
-  const storage = exists ? storageChanges(instance, entry, storageCleared) : [];
-  const isSame =
-    existedBefore &&
-    exists &&
-    !storageCleared &&
-    storage.length === 0 &&
-    memory.u64(entry + A_BEFORE_NONCE) === memory.u64(entry + A_NONCE) &&
-    sameBytes(memory, entry + A_BEFORE_BALANCE, entry + A_BALANCE) &&
-    sameBytes(memory, entry + A_BEFORE_CODE_HASH, entry + A_CODE_HASH);
-  if (isSame) return undefined;
-  return {
-    address: memory.slice(entry + A_RAW_ADDRESS, 20),
-    before: existedBefore
-      ? record(memory, entry + A_BEFORE_NONCE, entry + A_BEFORE_BALANCE, entry + A_BEFORE_CODE_HASH)
-      : undefined,
-    after: exists ? record(memory, entry + A_NONCE, entry + A_BALANCE, entry + A_CODE_HASH) : undefined,
-    storageCleared,
-    storage,
+/** Objects are made when somebody asks for them. A copy (`{ ...changes }`) has them, and no records that could say something else. */
+function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): StateChanges {
+  let accounts: readonly AccountChange[] | undefined;
+  const changes: StateChanges = {
+    get accounts() {
+      accounts ??= records.toAccountChanges();
+      return accounts;
+    },
+    codes,
   };
+  return Object.defineProperty(changes, "records", { value: records });
 }
 
-const record = (memory: EngineMemory, nonce: number, balance: number, codeHash: number): AccountRecord => ({
-  nonce: memory.u64(nonce),
-  balance: memory.word(balance),
-  codeHash: memory.slice(codeHash, 32),
-});
+/** The records on their way. */
+let scratch = new Uint8Array(1 << 16);
+let size = 0;
 
-function sameBytes(memory: EngineMemory, a: number, b: number): boolean {
-  for (let i = 0; i < 32; i += 8) if (memory.u64(a + i) !== memory.u64(b + i)) return false;
+/** Room for `count` bytes. @returns where it begins */
+function reserve(count: number): number {
+  const at = size;
+  size += count;
+  if (size > scratch.length) {
+    const larger = new Uint8Array(2 * size);
+    larger.set(scratch.subarray(0, at));
+    scratch = larger;
+  }
+  return at;
+}
+
+/** @returns whether the account changed; if not, nothing is written */
+function writeRecord(instance: EngineInstance, entry: number): boolean {
+  const { memory } = instance;
+  const existed = memory.u32(entry + A_BEFORE_EXISTS) !== 0;
+  const exists = memory.u32(entry + A_EXISTS) !== 0;
+  if (!existed && !exists) return false;
+  const isCleared = existed && memory.u32(entry + A_GENERATION) !== 0;
+  const at = reserve(RECORD_SIZE);
+  const slots = !exists ? 0 : isCleared ? writeSlotsOfCleared(instance, entry) : writeSlots(memory, entry);
+  const isUnchanged =
+    existed &&
+    exists &&
+    !isCleared &&
+    slots === 0 &&
+    memory.u32(entry + A_BEFORE_NONCE) === memory.u32(entry + A_NONCE) &&
+    memory.u32(entry + A_BEFORE_NONCE + 4) === memory.u32(entry + A_NONCE + 4) &&
+    isSame(memory, entry + A_BEFORE_BALANCE, entry + A_BALANCE) &&
+    isSame(memory, entry + A_BEFORE_CODE_HASH, entry + A_CODE_HASH);
+  if (isUnchanged) {
+    size = at;
+    return false;
+  }
+  const { bytes } = memory;
+  for (let i = 0; i < 20; i++) scratch[at + i] = bytes[entry + A_RAW_ADDRESS + i]!;
+  scratch[at + RECORD_FLAGS] =
+    (existed ? RECORD_EXISTED : 0) | (exists ? RECORD_EXISTS : 0) | (isCleared ? RECORD_STORAGE_CLEARED : 0);
+  writeAccount(bytes, at + RECORD_BEFORE, entry + A_BEFORE_NONCE, entry + A_BEFORE_BALANCE, entry + A_BEFORE_CODE_HASH);
+  writeAccount(bytes, at + RECORD_AFTER, entry + A_NONCE, entry + A_BALANCE, entry + A_CODE_HASH);
+  for (let i = 0; i < 4; i++) scratch[at + RECORD_SLOTS + i] = slots >>> (24 - 8 * i);
   return true;
 }
 
-function storageChanges(instance: EngineInstance, entry: number, storageCleared: boolean): StorageChange[] {
-  const { memory, reader } = instance;
+/** From little-endian numbers. */
+function writeAccount(bytes: Uint8Array, to: number, nonce: number, balance: number, codeHash: number): void {
+  for (let i = 0; i < 8; i++) scratch[to + i] = bytes[nonce + 7 - i]!;
+  writeWord(bytes, to + 8, balance);
+  for (let i = 0; i < 32; i++) scratch[to + 40 + i] = bytes[codeHash + i]!;
+}
+
+function writeWord(bytes: Uint8Array, to: number, from: number): void {
+  for (let i = 0; i < 32; i++) scratch[to + i] = bytes[from + 31 - i]!;
+}
+
+function isSame(memory: EngineMemory, a: number, b: number): boolean {
+  for (let i = 0; i < 32; i += 4) if (memory.u32(a + i) !== memory.u32(b + i)) return false;
+  return true;
+}
+
+/** @returns how many slots changed */
+function writeSlots(memory: EngineMemory, entry: number): number {
   const generation = memory.u32(entry + A_GENERATION);
-  const changes: StorageChange[] = [];
+  const { bytes } = memory;
+  let count = 0;
   for (let slot = memory.u32(entry + A_SLOTS); slot !== 0; slot = memory.u32(slot + S_NEXT)) {
     const slotGeneration = memory.u32(slot + S_GENERATION);
     // never read, or not since the storage was forgotten: zero, which the clearing says already
-    if (slotGeneration === NOT_LOADED || slotGeneration !== generation) continue;
-    if (!storageCleared) {
-      if (sameBytes(memory, slot + S_VALUE, slot + S_BEFORE)) continue;
-      changes.push({
-        slot: memory.rawWord(slot + S_KEY),
-        before: memory.rawWord(slot + S_BEFORE),
-        after: memory.rawWord(slot + S_VALUE),
-      });
-      continue;
-    }
-    const after = memory.rawWord(slot + S_VALUE);
-    if (isZeroBytes(after)) continue;
-    const key = memory.rawWord(slot + S_KEY);
-    // The value before was not needed for execution and may never have been read.
-    const address = memory.slice(entry + A_RAW_ADDRESS, 20);
-    const before = new Uint8Array(32);
-    const stored = reader.readStorage(address, key);
-    if (stored !== undefined) before.set(stored, 32 - stored.length);
-    changes.push({ slot: key, before, after });
+    if (slotGeneration === NOT_LOADED || slotGeneration !== generation || isSame(memory, slot + S_VALUE, slot + S_BEFORE)) continue;
+    const at = reserve(RECORD_SLOT_SIZE);
+    writeWord(bytes, at, slot + S_KEY);
+    writeWord(bytes, at + 32, slot + S_VALUE);
+    writeWord(bytes, at + 64, slot + S_BEFORE);
+    count++;
   }
-  return changes;
+  return count;
+}
+
+/** @returns how many slots there are, all of them written since the storage was cleared */
+function writeSlotsOfCleared({ memory, reader }: EngineInstance, entry: number): number {
+  const generation = memory.u32(entry + A_GENERATION);
+  const address = memory.slice(entry + A_RAW_ADDRESS, 20);
+  let count = 0;
+  for (let slot = memory.u32(entry + A_SLOTS); slot !== 0; slot = memory.u32(slot + S_NEXT)) {
+    const slotGeneration = memory.u32(slot + S_GENERATION);
+    if (slotGeneration === NOT_LOADED || slotGeneration !== generation || isZeroWord(memory, slot + S_VALUE)) continue;
+    // The value before was not needed for execution and may never have been read.
+    const stored = reader.readStorage(address, memory.rawWord(slot + S_KEY));
+    const at = reserve(RECORD_SLOT_SIZE);
+    writeWord(memory.bytes, at, slot + S_KEY);
+    writeWord(memory.bytes, at + 32, slot + S_VALUE);
+    scratch.fill(0, at + 64, at + 96);
+    if (stored !== undefined) scratch.set(stored, at + 96 - stored.length);
+    count++;
+  }
+  return count;
+}
+
+function isZeroWord(memory: EngineMemory, at: number): boolean {
+  for (let i = 0; i < 32; i += 4) if (memory.u32(at + i) !== 0) return false;
+  return true;
 }

@@ -130,7 +130,8 @@ function decodeLog(item: RlpItem): Log {
 }
 
 /** Of values whose bits are known; each takes the place of another one. PERF: tokens and their users are in the logs again and again. */
-const KNOWN = 4096;
+const KNOWN_BITS = 12;
+const KNOWN = 2 ** KNOWN_BITS;
 const VALUE_BYTES = 32;
 /** 160 kB */
 const knownValues = new Uint8Array(KNOWN * VALUE_BYTES);
@@ -142,10 +143,10 @@ const knownBits = new Uint16Array((KNOWN + 1) * 3);
 function bitsOf(value: Uint8Array): number {
   const size = value.length;
   let place = KNOWN;
-  if (size > 0 && size <= VALUE_BYTES) {
-    let mix = size;
-    for (let i = 0; i < size; i++) mix = Math.imul(mix ^ value[i]!, 0x01000193);
-    place = (mix ^ (mix >>> 15)) & (KNOWN - 1);
+  if (size >= 4 && size <= VALUE_BYTES) {
+    // PERF: the last bytes tell addresses and topics apart; a quarter of the time for a block's blooms was mixing all of them.
+    const last = value[size - 1]! | (value[size - 2]! << 8) | (value[size - 3]! << 16) | (value[size - 4]! << 24);
+    place = Math.imul(last, 0x9e3779b1) >>> (32 - KNOWN_BITS);
     if (isKnown(place, value)) return place * 3;
     knownValues.set(value, place * VALUE_BYTES);
     knownSizes[place] = size;

@@ -26,6 +26,7 @@ import {
   signHash,
   trimBytesLeft,
 } from "@rnode/primitives";
+import { decodePlainFeeMarket } from "./plain-fee-market.ts";
 import type {
   AccessListEntry,
   AccessListTransaction,
@@ -171,7 +172,8 @@ export function decodeTransaction(encoded: Uint8Array): Transaction {
   const type = encoded[0];
   if (type === undefined) throw new CodedError<TransactionErrorCode>("tx/empty");
   try {
-    const tx = type >= 0xc0 ? decodeLegacy(decodeRlp(encoded)) : decodeTyped(type, encoded.subarray(1));
+    const plain = type === 0x02 ? decodePlainFeeMarket(encoded) : undefined;
+    const tx = plain ?? (type >= 0xc0 ? decodeLegacy(decodeRlp(encoded)) : decodeTyped(type, encoded.subarray(1)));
     encodings.set(tx, encoded);
     return tx;
   } catch (error) {

@@ -64,6 +64,25 @@ export function writeAccountRecord(out: Uint8Array, at: number, { nonce, balance
   return next;
 }
 
+/** As `writeAccountRecord`, of an account as `ChangeRecords` has it: nonce 8 ‖ balance 32 ‖ code hash 32, at `from`. */
+export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Array, from: number): number {
+  const balanceFrom = from + 8;
+  const codeHashAt = balanceFrom + 32;
+  let nonceAt = from;
+  while (nonceAt < balanceFrom && bytes[nonceAt] === 0) nonceAt++;
+  let balanceAt = balanceFrom;
+  while (balanceAt < codeHashAt && bytes[balanceAt] === 0) balanceAt++;
+  let hasCode = false;
+  for (let i = 0; i < 32 && !hasCode; i++) hasCode = bytes[codeHashAt + i] !== EMPTY_KECCAK[i];
+  out[at] = (balanceFrom - nonceAt) | (hasCode ? HAS_CODE : 0);
+  out[at + 1] = codeHashAt - balanceAt;
+  let next = at + 2;
+  for (let i = nonceAt; i < balanceFrom; i++) out[next++] = bytes[i]!;
+  const end = hasCode ? codeHashAt + 32 : codeHashAt;
+  for (let i = balanceAt; i < end; i++) out[next++] = bytes[i]!;
+  return next;
+}
+
 /** Where the storage root lies in the row of `size` bytes at `at`; −1: the storage is empty. */
 export function storageRootAt(row: Uint8Array, at: number, size: number): number {
   return (row[at]! & HAS_STORAGE) === 0 ? -1 : at + size - 32;

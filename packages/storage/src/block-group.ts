@@ -3,7 +3,7 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import { BlockBatch } from "./block-tables.ts";
 import type { BlockContent } from "./chain-store.ts";
 import { LogBatch } from "./log-index.ts";
-import { StateBatch } from "./state-batch.ts";
+import { anyClearsStorage, StateBatch } from "./state-batch.ts";
 
 /**
  * Blocks that follow each other, ready to be written as one commit: rows and keys as bytes, nothing else of the blocks is kept. Tells the
@@ -18,10 +18,12 @@ export class BlockGroup {
   /** The next block. One of which `clearsStorage` is true for an account must be alone in its group. */
   add(content: Omit<BlockContent, "storageRoots">): void {
     const { number } = content.block.header;
-    this.state.add(number, content.changes.accounts);
+    const { changes } = content;
+    if (changes.records === undefined || anyClearsStorage(changes)) this.state.add(number, changes.accounts);
+    else this.state.addRecords(number, changes.records);
     this.blocks.add(content);
     this.logs.add(number, content.receipts);
-    for (const { codeHash, code } of content.changes.codes) this.codes.set(bytesToHex(codeHash), { codeHash, code });
+    for (const { codeHash, code } of changes.codes) this.codes.set(bytesToHex(codeHash), { codeHash, code });
   }
 
   /** undefined: no block has changed it */

@@ -4,4 +4,4 @@ export { type StorageErrorCode, storageAdvice } from "./errors.ts";
 export type { GenesisRows } from "./genesis-writer.ts";
 export { type ChainStoreOptions, MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
 export type { NodeGroups } from "./node-groups.ts";
-export { clearsStorage } from "./state-batch.ts";
+export { anyClearsStorage, changeCount, clearsStorage } from "./state-batch.ts";

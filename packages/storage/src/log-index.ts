@@ -71,6 +71,7 @@ export class LogIndex {
 
 /** Kind 1 ‖ address or topic, filled up with zeros. */
 const BATCH_KEY_SIZE = 34;
+const RECENT_BITS = 10;
 
 /** What the logs of blocks are found by. */
 export class LogBatch {
@@ -83,6 +84,8 @@ export class LogBatch {
   /** of each entry: the block, by its place in `#numbers`, and the key's next entry, −1 for none */
   readonly #blocks = new NumberList();
   readonly #next = new NumberList();
+  /** PERF: numbers of keys + 1, by a few of their bytes: four of five values of a block of swaps were in its last logs, too */
+  readonly #recent = new Int32Array(2 ** RECENT_BITS);
 
   /** The next block. */
   add(number: number, receipts: readonly Pick<Receipt, "logs">[]): void {
@@ -96,12 +99,8 @@ export class LogBatch {
   }
 
   #note(kind: number, value: Uint8Array): void {
-    const key = this.#key;
-    key[0] = kind;
-    for (let i = 0; i < value.length; i++) key[1 + i] = value[i]!;
-    for (let i = 1 + value.length; i < BATCH_KEY_SIZE; i++) key[i] = 0;
     const block = this.#numbers.length - 1;
-    const id = this.#keys.add(key);
+    const id = this.#idOf(kind, value);
     if (id === this.#first.length) {
       const entry = this.#newEntry(block);
       this.#first.push(entry);
@@ -113,6 +112,30 @@ export class LogBatch {
     const entry = this.#newEntry(block);
     this.#next.values[last] = entry;
     this.#last.values[id] = entry;
+  }
+
+  /** Number of the key, new or not. @param value of the size that the kind has */
+  #idOf(kind: number, value: Uint8Array): number {
+    const { length } = value;
+    const bits = value[length - 1]! | (value[length - 2]! << 8) | (value[length - 3]! << 16) | (kind << 24);
+    const place = Math.imul(bits, 0x9e3779b1) >>> (32 - RECENT_BITS);
+    const recent = this.#recent[place]! - 1;
+    if (recent >= 0 && this.#isKey(recent, kind, value)) return recent;
+    const key = this.#key;
+    key[0] = kind;
+    for (let i = 0; i < length; i++) key[1 + i] = value[i]!;
+    for (let i = 1 + length; i < BATCH_KEY_SIZE; i++) key[i] = 0;
+    const id = this.#keys.add(key);
+    this.#recent[place] = id + 1;
+    return id;
+  }
+
+  #isKey(id: number, kind: number, value: Uint8Array): boolean {
+    const { bytes } = this.#keys;
+    const at = id * BATCH_KEY_SIZE;
+    if (bytes[at] !== kind) return false;
+    for (let i = value.length - 1; i >= 0; i--) if (bytes[at + 1 + i] !== value[i]) return false;
+    return true;
   }
 
   #newEntry(block: number): number {
@@ -139,6 +162,7 @@ export class LogBatch {
 
   clear(): void {
     this.#numbers.length = 0;
+    this.#recent.fill(0);
     for (const part of [this.#keys, this.#first, this.#last, this.#blocks, this.#next]) part.clear();
   }
 }

@@ -108,7 +108,7 @@ export function writeNodeRows(tables: Record<(typeof TABLES)[number], Table>, ro
       at = valueAt;
     } else {
       at = valueAt + size;
-      table.write(key, rows.subarray(valueAt, at));
+      table.write(key, rows, size, valueAt);
     }
   }
 }

@@ -1,6 +1,6 @@
-import type { AccountChange, AccountRecord } from "@rnode/evm";
+import type { AccountChange, AccountRecord, ChangeRecords, StateChanges } from "@rnode/evm";
 import { type Hex, hexToBytes } from "@rnode/primitives";
-import { decodeAccountValue, MAX_ACCOUNT_RECORD_BYTES, writeAccountRecord } from "./account-value.ts";
+import { decodeAccountValue, MAX_ACCOUNT_RECORD_BYTES, writeAccountRecord, writeRecordedAccount } from "./account-value.ts";
 import { ByteArena, NumberList } from "./growable.ts";
 import { KeyTable } from "./key-table.ts";
 import { writeUint32 } from "./keys.ts";
@@ -14,6 +14,23 @@ export const NONE = -1;
 /** Whether there may be storage that goes. */
 export const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
   before !== undefined && (storageCleared || after === undefined);
+
+/** Whether there may be storage that goes, of any account. */
+export function anyClearsStorage(changes: StateChanges): boolean {
+  const { records } = changes;
+  if (records === undefined) return changes.accounts.some(clearsStorage);
+  for (let at = 0; at < records.bytes.length; at = records.nextAfter(at)) if (records.clearsStorage(at)) return true;
+  return false;
+}
+
+/** Changed accounts and slots. */
+export function changeCount(changes: StateChanges): number {
+  const { records } = changes;
+  let count = 0;
+  if (records === undefined) for (const { storage } of changes.accounts) count += 1 + storage.length;
+  else for (let at = 0; at < records.bytes.length; at = records.nextAfter(at)) count += 1 + records.slotCountOf(at);
+  return count;
+}
 
 /** An account whose storage goes, or that goes itself. */
 export interface ClearingChange {
@@ -62,6 +79,7 @@ export class StateBatch {
   readonly nextWrite = new NumberList();
   readonly values = new ByteArena();
 
+  readonly #address = new Uint8Array(ADDRESS_SIZE);
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
 
   /** The next block. One that clears storage is alone in its batch: its rows must be in the database. */
@@ -75,14 +93,52 @@ export class StateBatch {
     }
   }
 
+  /** As `add`, of a block that clears no storage. */
+  addRecords(number: number, records: ChangeRecords): void {
+    if (this.clearing.length > 0) throw new RangeError("a block that clears storage is alone in its batch");
+    const block = this.numbers.push(number) - 1;
+    const { bytes } = records;
+    for (let at = 0, end = 0; at < bytes.length; at = end) {
+      end = records.nextAfter(at);
+      if (!records.exists(at)) continue; // neither before nor after
+      for (let i = 0; i < ADDRESS_SIZE; i++) this.#address[i] = bytes[at + i]!;
+      const account = this.accounts.add(this.#address);
+      const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
+      this.rows.size = writeRecordedAccount(this.rows.bytes, rowAt, bytes, records.accountOf(at));
+      const step = this.#addStep(block, account, rowAt);
+      const slotsAt = records.slotsOf(at);
+      if (slotsAt < end) writeUint32(this.#slotKey, 0, account);
+      for (let slot = slotsAt; slot < end; slot += records.slotSize) {
+        for (let i = 0; i < WORD_SIZE; i++) this.#slotKey[4 + i] = bytes[slot + i]!;
+        const valueAt = this.#addWrite(account, step);
+        const values = this.values.bytes;
+        for (let i = 0; i < WORD_SIZE; i++) values[valueAt + i] = bytes[slot + WORD_SIZE + i]!;
+      }
+    }
+  }
+
   #addAccount(block: number, { address, after, storage }: AccountChange): void {
     if (after === undefined) return; // neither before nor after
     const account = this.accounts.add(address);
+    const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
+    this.rows.size = writeAccountRecord(this.rows.bytes, rowAt, after);
+    const step = this.#addStep(block, account, rowAt);
+    if (storage.length === 0) return;
+    writeUint32(this.#slotKey, 0, account);
+    for (const { slot, after: value } of storage) {
+      for (let i = 0; i < WORD_SIZE; i++) this.#slotKey[4 + i] = slot[i]!;
+      const at = this.#addWrite(account, step);
+      const { bytes } = this.values;
+      const zeros = WORD_SIZE - value.length;
+      for (let i = 0; i < WORD_SIZE; i++) bytes[at + i] = i < zeros ? 0 : value[i - zeros]!;
+    }
+  }
+
+  /** The next step of an account, whose row is the last of `rows`. */
+  #addStep(block: number, account: number, rowAt: number): number {
     const step = this.stepBlock.push(block);
     this.nextStep.push(NONE);
     this.stepRootAt.push(NONE);
-    const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
-    this.rows.size = writeAccountRecord(this.rows.bytes, rowAt, after);
     this.stepRowAt.push(rowAt);
     this.stepRowSize.push(this.rows.size - rowAt);
     if (account === this.firstStep.length) {
@@ -93,20 +149,15 @@ export class StateBatch {
       this.nextStep.values[this.lastStep.values[account]!] = step;
       this.lastStep.values[account] = step;
     }
-    if (storage.length === 0) return;
-    writeUint32(this.#slotKey, 0, account);
-    for (const { slot, after: value } of storage) this.#addWrite(account, step, slot, value);
+    return step;
   }
 
-  #addWrite(account: number, step: number, slot: Uint8Array, value: Uint8Array): void {
-    for (let i = 0; i < WORD_SIZE; i++) this.#slotKey[4 + i] = slot[i]!;
+  /** Notes a write to the slot of `#slotKey`. @returns where its value, 32 bytes, is to be in `values` */
+  #addWrite(account: number, step: number): number {
     const id = this.slots.add(this.#slotKey);
     const write = this.writeStep.push(step);
     this.nextWrite.push(NONE);
     const at = this.values.reserve(WORD_SIZE);
-    const { bytes } = this.values;
-    const zeros = WORD_SIZE - value.length;
-    for (let i = 0; i < WORD_SIZE; i++) bytes[at + i] = i < zeros ? 0 : value[i - zeros]!;
     if (id === this.firstWrite.length) {
       this.firstWrite.push(write);
       this.lastWrite.push(write);
@@ -116,6 +167,7 @@ export class StateBatch {
       this.nextWrite.values[this.lastWrite.values[id]!] = write;
       this.lastWrite.values[id] = write;
     }
+    return at;
   }
 
   /** Tells the new storage roots of a block, by lower-case hex address. */

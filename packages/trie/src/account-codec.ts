@@ -28,6 +28,17 @@ export function encodeAccount(account: TrieAccount): Uint8Array {
 
 /** Writes what `encodeAccount` gives at `at`. PERF: several for every transaction. @returns where it ends */
 export function writeAccount(out: Uint8Array, at: number, { nonce, balance, storageRoot, codeHash }: TrieAccount): number {
+  setNumbers(nonce, balance);
+  return writeNumbersAndHashes(out, at, storageRoot, codeHash, 0);
+}
+
+/** As `writeAccount`, of nonce 8 ‖ balance 32 ‖ code hash 32 at `from` of `fields`. */
+export function writeAccountFields(out: Uint8Array, at: number, fields: Uint8Array, from: number, storageRoot: Uint8Array): number {
+  for (let i = 0; i < 40; i++) numbers[i] = fields[from + i]!;
+  return writeNumbersAndHashes(out, at, storageRoot, fields, from + 40);
+}
+
+function setNumbers(nonce: bigint, balance: bigint): void {
   view.setBigUint64(0, nonce);
   if (balance < TWO_64) {
     for (let i = 8; i < 32; i++) numbers[i] = 0;
@@ -38,6 +49,16 @@ export function writeAccount(out: Uint8Array, at: number, { nonce, balance, stor
     view.setBigUint64(24, (balance >> 64n) & MASK_64);
     view.setBigUint64(32, balance & MASK_64);
   }
+}
+
+/** The account whose nonce and balance are in `numbers`. @param codeHashFrom where its code hash is in `codeHash` */
+function writeNumbersAndHashes(
+  out: Uint8Array,
+  at: number,
+  storageRoot: Uint8Array,
+  codeHash: Uint8Array,
+  codeHashFrom: number,
+): number {
   const nonceAt = firstNotZero(0, 8);
   const balanceAt = firstNotZero(8, 40);
   // Two hashes with their headers: the list is longer than 55 bytes and shorter than 256.
@@ -47,7 +68,7 @@ export function writeAccount(out: Uint8Array, at: number, { nonce, balance, stor
   out[next] = 0xa0;
   for (let i = 0; i < 32; i++) out[next + 1 + i] = storageRoot[i]!;
   out[next + 33] = 0xa0;
-  for (let i = 0; i < 32; i++) out[next + 34 + i] = codeHash[i]!;
+  for (let i = 0; i < 32; i++) out[next + 34 + i] = codeHash[codeHashFrom + i]!;
   return next + 66;
 }
 
