@@ -58,6 +58,8 @@ const KINDS = {
       eip155Block: 6,
       eip158Block: 6,
       byzantiumBlock: 8,
+      constantinopleBlock: 12,
+      petersburgBlock: 12,
     }),
   },
   shanghai: { config: parseChainConfig({ chainId: 901, terminalTotalDifficulty: 0, shanghaiTime: 0 }) },
@@ -239,8 +241,7 @@ export class ModelChain {
     };
     if (isOp) depositOf({});
     const count = random(6) === 0 ? 0 : 1 + random(7);
-    for (let i = 0; i < count; i++) {
-      const call = this.#call();
+    for (const call of Array.from({ length: count }, () => this.#calls()).flat()) {
       if (isOp && random(3) > 0) {
         depositOf({ from: PAYEES[random(PAYEES.length)]!, mint: BigInt(random(3)) + call.value, ...call });
         continue;
@@ -251,6 +252,18 @@ export class ModelChain {
       made.push({ transaction: signTransaction(unsigned, KEYS[from]!), sender: ACCOUNTS[from]! });
     }
     return made;
+  }
+
+  #calls(): Pick<LegacyTransaction, "to" | "value" | "data" | "gasLimit">[] {
+    const { random } = this;
+    if (random(12) > 0) return [this.#call()];
+    // Destroyed and made again in one block.
+    const salt = random(SALTS);
+    const common = { value: 0n, gasLimit: 400_000n };
+    return [
+      { ...common, to: MADE[salt]!, data: EMPTY_BYTES },
+      { ...common, to: FACTORY, data: word(salt) },
+    ];
   }
 
   #call(): Pick<LegacyTransaction, "to" | "value" | "data" | "gasLimit"> {
