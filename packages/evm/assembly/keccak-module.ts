@@ -2,7 +2,7 @@
  * A module of its own: Keccak-256 of bytes in JavaScript's memory, the engine's permutation with a buffer for inputs. Inputs longer than the
  * buffer come in parts. scripts/build-keccak.mjs compiles it into packages/primitives/src/keccak-wasm.ts.
  */
-import { keccak256, permute, RATE } from "./keccak";
+import { clearState, keccak256, permute, RATE } from "./keccak";
 import { SCRATCH_KECCAK } from "./layout";
 
 /** Above the engine's scratch areas, of which only the permutation's are used. The digest lies at the buffer's beginning. */
@@ -19,15 +19,17 @@ export function hash(length: u32): void {
 
 /** A longer input begins. */
 export function begin(): void {
-  for (let i: u32 = 0; i < 200; i += 8) store<u64>(SCRATCH_KECCAK + i, 0);
+  clearState();
+}
+
+@inline function addBlock(from: u32): void {
+  for (let i: u32 = 0; i < RATE; i += 8) store<u64>(SCRATCH_KECCAK + i, load<u64>(SCRATCH_KECCAK + i) ^ load<u64>(from + i));
 }
 
 /** Takes the buffer's first `length` bytes, a multiple of 136. */
 export function absorb(length: u32): void {
   for (let at: u32 = 0; at < length; at += RATE) {
-    for (let i: u32 = 0; i < RATE; i += 8) {
-      store<u64>(SCRATCH_KECCAK + i, load<u64>(SCRATCH_KECCAK + i) ^ load<u64>(BUFFER + at + i));
-    }
+    addBlock(BUFFER + at);
     permute(false);
   }
 }
@@ -37,6 +39,7 @@ export function finish(length: u32): void {
   store<u8>(BUFFER + length, 0x01);
   for (let i = length + 1; i < RATE; i++) store<u8>(BUFFER + i, 0);
   store<u8>(BUFFER + RATE - 1, load<u8>(BUFFER + RATE - 1) | 0x80);
-  absorb(RATE);
+  addBlock(BUFFER);
+  permute(true);
   for (let i: u32 = 0; i < 32; i += 8) store<u64>(BUFFER + i, load<u64>(SCRATCH_KECCAK + i));
 }
