@@ -176,7 +176,8 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
   const { oldestState, oldestProof, oldestReceipts } = store.retainedHistory()!;
   expect(hexToBytes(store.head()!.hash)).toEqual(blocks.at(-1)!.hash);
   expect(store.verifyState().problems).toEqual([]);
-  const context = { ...model, engine: newEngine(), senders: createSenderCache(), create2DeployerCode: () => EMPTY_BYTES };
+  const { config } = model;
+  const context = { config, engine: newEngine(), senders: createSenderCache(), create2DeployerCode: () => EMPTY_BYTES };
   for (const [number, each] of blocks.entries()) {
     const { block, hash, receipts, senders } = each;
     const hasReceipts = number === 0 || number >= oldestReceipts;
@@ -205,7 +206,7 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
     checkState(world, view, nodes, each, 4);
     // A call at the block: the next one, executed on what the database has.
     const next = blocks[number + 1]?.block;
-    if (next === undefined || number % 4 !== 0 || !fitsGroup(model.config, hash, next)) continue;
+    if (next === undefined || number % 4 !== 0 || !fitsGroup(config, hash, next)) continue;
     const unasked = { trie: undefined, ancestorOf: () => undefined, totalDifficulty: () => undefined };
     expect(runBlock(context, { header: block.header, hash, reader: view, ...unasked }, next).kind).toBe("run");
   }
