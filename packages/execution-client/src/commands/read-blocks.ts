@@ -6,6 +6,8 @@ import { type Block, decodeBlock } from "@rnode/protocol";
 import { CommandError } from "./command-error.ts";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
+/** More than any gas limit allows: a damaged length must not read the rest of the file into memory. */
+const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
 
 /**
  * The blocks of a stream of RLP blocks, gzipped or not, without holding the file in memory. `fileOffset` is how far the file
@@ -13,7 +15,10 @@ const CHUNK_BYTES = 4 * 1024 * 1024;
  *
  * @throws {CommandError} at the first thing that is no block, with its position and the number that it should have
  */
-export async function* readBlocks(file: string): AsyncGenerator<{ block: Block; fileOffset: number }> {
+export async function* readBlocks(
+  file: string,
+  maxBlockBytes = MAX_BLOCK_BYTES,
+): AsyncGenerator<{ block: Block; fileOffset: number }> {
   const isGzip = await isGzipFile(file);
   const source = createReadStream(file, { highWaterMark: CHUNK_BYTES });
   const chunks = isGzip ? gunzipped(source) : source;
@@ -30,6 +35,7 @@ export async function* readBlocks(file: string): AsyncGenerator<{ block: Block; 
         yield { block, fileOffset: source.bytesRead };
       }
       rest = rest.subarray(at);
+      if (rest.length > maxBlockBytes) throw place.error(`is longer than ${maxBlockBytes} bytes`);
     }
   } catch (cause) {
     if (isCodedError(cause)) throw place.error(`is no RLP block: ${cause.message}`, cause);
