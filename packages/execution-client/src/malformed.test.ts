@@ -1,15 +1,15 @@
-import { type ChildProcess, type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { hexToBytes } from "@rnode/primitives";
 import { Pool } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { buildPackage, PROGRAM } from "./testing/built-package.ts";
 import { type DescribedMethod, malformedRequests, type RequestGenerator } from "./testing/malformed-requests.ts";
 import { GENESIS } from "./testing/test-client.ts";
 
@@ -18,7 +18,6 @@ import { GENESIS } from "./testing/test-client.ts";
  * JSON-RPC, no handler fails in a way nobody foresaw, and the memory and the connections are afterwards what they were.
  */
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SEED = Number(process.env.RNODE_MALFORMED_SEED ?? 1);
 /** reader processes; 0: one process does it all, and its memory is looked at */
 const WORKERS = Number(process.env.RNODE_MALFORMED_WORKERS ?? 0);
@@ -46,10 +45,7 @@ let methods: readonly DescribedMethod[];
 let generate: RequestGenerator;
 
 beforeAll(async () => {
-  const built: SpawnSyncReturns<string> = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], {
-    encoding: "utf8",
-  });
-  if (built.error !== undefined) throw built.error;
+  buildPackage();
   folder = mkdtempSync(join(tmpdir(), "rengine-malformed-"));
   writeFileSync(join(folder, "genesis.json"), JSON.stringify(GENESIS));
   const options = ["--http", "--http.port=0", `--http.api=${API}`, "--ws", "--ws.port=0", `--ws.api=${API}`, "--authrpc.port=0"];
@@ -59,7 +55,7 @@ beforeAll(async () => {
     `--rpc.workers=${WORKERS}`,
     ...options,
   ];
-  const node = ["--expose-gc", "--import", `data:text/javascript,${encodeURIComponent(REPORTER)}`, join(PACKAGE, "bin/rengine.js")];
+  const node = ["--expose-gc", "--import", `data:text/javascript,${encodeURIComponent(REPORTER)}`, PROGRAM];
   child = spawn(process.execPath, [...node, ...own], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
   let log = "";
   child.stderr!.on("data", (data: Buffer) => {
