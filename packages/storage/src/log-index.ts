@@ -84,7 +84,7 @@ export class LogBatch {
   /** of each entry: the block, by its place in `#numbers`, and the key's next entry, −1 for none */
   readonly #blocks = new NumberList();
   readonly #next = new NumberList();
-  /** PERF: numbers of keys + 1, by a few of their bytes: four of five values of a block of swaps were in its last logs, too */
+  /** numbers of keys + 1, by a few of their bytes. PERF: most values come again soon; half the time of a block of swaps */
   readonly #recent = new Int32Array(2 ** RECENT_BITS);
 
   /** The next block. */
