@@ -13,6 +13,7 @@ const base: StateView = {
   block: { hash: bytesToHex(word(0)), number: 0 },
   readAccount: (address): StoredAccount | undefined => (address[0] === 0xaa ? { ...account(1n), storageRoot: word(1) } : undefined),
   readStorage: (_, slot) => (slot[0] === 1 ? word(0x11) : undefined),
+  hasStorage: () => true,
   readCode: () => Uint8Array.of(1),
   readBlockHash: (number) => (number === 0 ? word(0) : undefined),
 };

@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_TRIE_ROOT, type Hex } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { StateView, StoredAccount } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -42,6 +42,11 @@ export class LayeredState implements StateView {
       if (account.change.storageCleared || account.change.after === undefined) return undefined;
     }
     return this.#base.readStorage(address, slot);
+  }
+
+  hasStorage(address: Uint8Array): boolean {
+    const account = this.readAccount(address);
+    return account !== undefined && !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
   }
 
   readCode(codeHash: Uint8Array): Uint8Array {

@@ -45,6 +45,11 @@ export class PendingState implements StateReader {
     return this.#base.readStorage(address, slot);
   }
 
+  /** Asked of accounts without code: what storage such an account has, it had before, and no block but one that is stored at once takes it away. */
+  hasStorage(address: Uint8Array): boolean {
+    return this.#base.hasStorage?.(address) ?? false;
+  }
+
   readCode(codeHash: Uint8Array): Uint8Array {
     for (const group of this.#groups) {
       const code = group.code(codeHash);

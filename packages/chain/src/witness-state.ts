@@ -4,6 +4,7 @@ import {
   CodedError,
   decodeRlp,
   EMPTY_TRIE_ROOT,
+  equalBytes,
   expectRlpString,
   type Hex,
   keccak256,
@@ -51,6 +52,7 @@ export function witnessState(header: Header, hash: Uint8Array, witness: Witness)
       const value = readTrie(nodes, storageOwners.get(bytesToHex(address)), root, keccak256(slot));
       return value === undefined ? undefined : padBytesLeft(expectRlpString(decodeRlp(value)), 32);
     },
+    hasStorage: (address) => !equalBytes(accountOf(address)?.storageRoot ?? EMPTY_TRIE_ROOT, EMPTY_TRIE_ROOT),
     readCode(codeHash) {
       const code = codes.get(bytesToHex(codeHash));
       if (code === undefined) {

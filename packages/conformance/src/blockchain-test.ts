@@ -90,6 +90,7 @@ const EMPTY_STATE: StateView = {
   block: { hash: `0x${"00".repeat(32)}`, number: -1 },
   readAccount: () => undefined,
   readStorage: () => undefined,
+  hasStorage: () => false,
   readCode(codeHash) {
     throw new Error(`no code ${bytesToHex(codeHash)}`);
   },

@@ -49,6 +49,8 @@ export interface StateView {
   readAccount(address: Uint8Array): StoredAccount | undefined;
   /** 32 bytes; undefined is zero */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
+  /** whether the account has any storage */
+  hasStorage(address: Uint8Array): boolean;
   /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
   /** of this block or an ancestor */

@@ -1,4 +1,4 @@
-import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BlockTables } from "./block-tables.ts";
@@ -74,6 +74,11 @@ export class StoredStateView implements StateView {
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const { state } = this.#source;
     return this.#pinned.isHead() ? state.readStorage(address, slot) : state.readStorageAt(this.#pinned.number, address, slot);
+  }
+
+  hasStorage(address: Uint8Array): boolean {
+    const account = this.readAccount(address);
+    return account !== undefined && !equalBytes(account.storageRoot, EMPTY_TRIE_ROOT);
   }
 
   readCode(codeHash: Uint8Array): Uint8Array {

@@ -43,8 +43,8 @@ import { ModelState } from "./model-state.ts";
 
 /*
  * Random chains with what makes state hard: payments to old and new accounts, constructors that write storage, slots that are set and cleared,
- * contracts that are destroyed, made again at the same address and paid before they are there, accounts that are empty from genesis on, blocks
- * that change nothing. Blocks are executed on a model of the state in maps, which stays with each of them.
+ * contracts that are destroyed, made again at the same address and paid before they are there, accounts that are empty from genesis on and have
+ * storage all the same, blocks that change nothing. Blocks are executed on a model of the state in maps, which stays with each of them.
  */
 
 /** Rules: Shanghai and before destroy contracts for good, OP chains have deposits and, from Isthmus on, the message passer's root in the header. */
@@ -108,7 +108,8 @@ const create2Address = (salt: number): Uint8Array =>
   keccak256(concatBytes(Uint8Array.of(0xff), FACTORY, word(salt), keccak256(hexToBytes(BOMB_INIT)))).subarray(12);
 const BOMBS = [0, 1].map((index) => named(`b0b${index}`));
 const MADE = Array.from({ length: SALTS }, (_, salt) => create2Address(salt));
-const EMPTY_ACCOUNTS = Array.from({ length: 4 }, (_, index) => named(`e${index}`));
+/** The last one, with storage, is in the way of a contract (EIP-7610) until it is touched. */
+const EMPTY_ACCOUNTS = [...[0, 1, 2].map((index) => named(`e${index}`)), create2Address(SALTS)];
 const PAYEES = Array.from({ length: 30 }, (_, index) => account(index));
 const SLOTS = Array.from({ length: 24 }, (_, index) => (index < 6 ? word(index) : keccak256(word(index))));
 const BLOCK_TIME_SEC = 12;
@@ -276,7 +277,7 @@ export class ModelChain {
     if (dice < 7) return { ...common, to: oneOf(EMPTY_ACCOUNTS), value: BigInt(random(4) >> 1) };
     if (dice < 8) return { ...common, to: oneOf([BOMBS[0]!, ...MADE]) };
     if (dice < 9) return { ...common, to: undefined, data: hexToBytes(BOMB_INIT) };
-    if (dice < 12) return { ...common, to: FACTORY, data: concatBytes(word(random(SALTS)), new Uint8Array(random(4) >> 1)) };
+    if (dice < 12) return { ...common, to: FACTORY, data: concatBytes(word(random(SALTS + 1)), new Uint8Array(random(4) >> 1)) };
     const to = oneOf([...BOMBS, ...MADE, ...MADE, PREDEPLOYS.l2ToL1MessagePasser]);
     const writes = Array.from({ length: 1 + random(4) }, () => concatBytes(oneOf(SLOTS), word(oneOf([0, 0, 1, 2, 70_000]))));
     return { ...common, to, data: concatBytes(...writes), ...(random(8) === 0 && { gasLimit: 50_000n }) };

@@ -109,6 +109,10 @@ export class ModelState implements StateReader {
     return this.accounts.get(bytesToHex(address))?.storage.get(bytesToHex(slot));
   }
 
+  hasStorage(address: Uint8Array): boolean {
+    return (this.readAccount(address)?.storage.size ?? 0) > 0;
+  }
+
   readCode(codeHash: Uint8Array): Uint8Array {
     const code = this.codes.get(bytesToHex(codeHash));
     if (code === undefined) throw new Error(`no code ${bytesToHex(codeHash)}`);
