@@ -42,6 +42,11 @@ class ReadRecorder implements StateReader {
     return this.#state.readStorage(address, slot);
   }
 
+  hasStorage(address: Uint8Array): boolean {
+    this.slotsOf(address);
+    return this.#state.hasStorage(address);
+  }
+
   readCode(codeHash: Uint8Array): Uint8Array {
     const code = this.#state.readCode(codeHash);
     this.codes.set(bytesToHex(codeHash), code);
