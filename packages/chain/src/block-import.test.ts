@@ -49,7 +49,7 @@ async function importInto(dev: DevChain, given: readonly Block[], { groupBlocks 
 
 const headOf = ({ store }: DevChain): string => store.head()!.hash;
 
-describe("importBlocks", () => {
+describe("importBlocks", { timeout: 120_000 }, () => {
   it.each<[string, number, Partial<Header>, string]>([
     ["state root", 23, { stateRoot: keccak256(Uint8Array.of(1)) }, "state-root-mismatch"],
     ["withdrawals root", 23, { withdrawalsRoot: keccak256(Uint8Array.of(1)) }, "withdrawals-root-mismatch"],
