@@ -29,7 +29,7 @@ import { RootAnswersHere } from "./testing/root-answers.ts";
  */
 
 const SEEDS = Number(process.env.RNODE_MODEL_SEEDS ?? 1);
-const LENGTH = 32;
+const LENGTH = 26;
 const TIMEOUT_MS = 120_000;
 
 const folders: string[] = [];
@@ -261,7 +261,7 @@ function expectSameRows(found: Awaited<ReturnType<typeof rowsOf>>, wanted: Await
 /** Branches of up to 12 blocks that hang on the chain here and there. */
 function branchesOf(model: ModelChain, blocks: readonly ModelBlock[]): ModelBlock[][] {
   const sides: ModelBlock[][] = [];
-  for (let at = 5 + model.random(5); at < blocks.length - 14; at += 4 + model.random(6))
+  for (let at = 3 + model.random(4); at < blocks.length - 13; at += 2 + model.random(4))
     sides.push(model.extend(blocks[at]!, 1 + model.random(12)));
   return sides;
 }
