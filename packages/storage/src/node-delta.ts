@@ -13,7 +13,7 @@ const MIN_GAP = 3;
 
 /** Grows; reused, because a block makes thousands of deltas. */
 let scratch = new Uint8Array(2048);
-/** its beginnings, by size. PERF: a view a node was a fifth of what the thread of state roots left to the garbage collector */
+/** its beginnings, by size. PERF: a view a node was a sixth of what the thread of state roots left to the garbage collector */
 let scratchViews: Uint8Array[] = [];
 
 function writeVarint(at: number, value: number): number {
