@@ -21,6 +21,11 @@ describe("our engine and @ethereumjs/evm", () => {
     expect(report.done).toBe(RUNS_OF_A_FORK);
   });
 
+  it("agree on a block that has too little gas left for its second transaction", async () => {
+    const { failure } = await fuzz(engine, oracle, { seed: 50_010_541, runs: 1, fork: undefined, ...forever });
+    expect(failure?.join("\n")).toBeUndefined();
+  });
+
   it("a difference is reported with its seed and the first step that differs", async () => {
     const liar: Oracle = async (fuzzCase, onStep) => {
       const outcome = await oracle(fuzzCase, (step) => onStep?.(step.pc === 0 ? { ...step, gas: step.gas + 1n } : step));

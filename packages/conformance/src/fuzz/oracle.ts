@@ -126,7 +126,13 @@ export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) =>
   });
   if (onStep !== undefined) evm.events!.on("step", (step) => onStep(stepOf(step)));
   const transactions: TransactionEffect[] = [];
-  for (const transaction of fuzzCase.transactions) transactions.push(await applyTransaction(evm, state, fuzzCase, transaction));
+  let blockGasLeft = fuzzCase.environment.gasLimit;
+  for (const transaction of fuzzCase.transactions) {
+    const effect: TransactionEffect =
+      transaction.gasLimit > blockGasLeft ? { kind: "rejected" } : await applyTransaction(evm, state, fuzzCase, transaction);
+    if (effect.kind === "included") blockGasLeft -= effect.gasUsed;
+    transactions.push(effect);
+  }
   // each EVM listens to its Common, which lives on
   common.events.removeAllListeners();
   return { transactions, state: state.text() };
