@@ -12,15 +12,16 @@ const TARGET_TIMES_ETHEREUMJS = 50;
 const TARGETS: Readonly<Record<string, number>> = { keccak: 0.95 };
 const DEFAULT_TARGET = 1.0;
 const WARM_UP_ROUNDS = 2;
-/** the slow one needs no more for a stable median */
-const SLOW_ENGINE_ROUNDS = 3;
+/** of the slow one, whose calls take long */
+const SLOW_ENGINE_ROUNDS = 9;
 
 interface Row {
   readonly workload: string;
   /** million gas a second, median, by engine */
   readonly speeds: Readonly<Record<string, number>>;
-  /** our speed ÷ anvil's, median over the rounds: both ran one after the other in each */
+  /** our speed ÷ theirs, median over the rounds: all ran one after the other in each */
   readonly timesAnvil: number;
+  readonly timesEthereumjs: number;
 }
 
 /** `npm run bench -- evm` */
@@ -78,11 +79,13 @@ async function measure(engines: readonly BenchEngine[], workload: Workload, roun
       if (round >= WARM_UP_ROUNDS) samples.get(engine.name)!.push(Number(runResult(output).gas) / ms / 1000);
     }
   }
-  const [ours, anvils] = [samples.get("rnode")!, samples.get("anvil")!];
+  const ours = samples.get("rnode")!;
+  const times = (engine: string): number => median(samples.get(engine)!.map((speed, round) => ours[round]! / speed));
   return {
     workload: workload.name,
+    timesAnvil: times("anvil"),
+    timesEthereumjs: times("@ethereumjs/evm"),
     speeds: Object.fromEntries([...samples].map(([name, values]) => [name, median(values)])),
-    timesAnvil: median(ours.map((speed, round) => speed / anvils[round]!)),
   };
 }
 
@@ -95,9 +98,8 @@ const verdict = (ratio: number, target: number): string => `≥ ${target} ${rati
 
 function printTable(engines: readonly BenchEngine[], rows: readonly Row[]): void {
   const header = ["Mgas/s, median", ...engines.map(({ name }) => name), "× anvil", "target", "× @ethereumjs/evm", "target"];
-  const lines = rows.map(({ workload, speeds, timesAnvil }) => {
+  const lines = rows.map(({ workload, speeds, timesAnvil, timesEthereumjs }) => {
     const target = TARGETS[workload] ?? DEFAULT_TARGET;
-    const timesEthereumjs = speeds.rnode! / speeds["@ethereumjs/evm"]!;
     return [
       workload,
       ...engines.map(({ name }) => speeds[name]!.toFixed(0)),
