@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "rnode-test-"));
 const notRun = [];
 const total = { passed: 0, failed: 0 };
 
-step("unit tests", () => runVitest("unit", ["run"], 6 * MINUTE_MS));
+step("unit tests", () => runVitest("unit", ["run"], 12 * MINUTE_MS));
 step("conformance", runConformance);
 step("end to end", () =>
   runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 5 * MINUTE_MS),
