@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
-import type { Clock } from "@rnode/l1";
 import { errorText, type Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { isCodedError } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import type { BatcherMetrics } from "./batcher-metrics.ts";

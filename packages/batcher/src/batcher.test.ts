@@ -1,7 +1,7 @@
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
-import { systemClock } from "@rnode/l1";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
+import { systemClock } from "@rnode/program";
 import { rollupConfigToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Batcher, startBatcher } from "./batcher.ts";

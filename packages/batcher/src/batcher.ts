@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
 import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
-import type { Clock } from "@rnode/l1";
 import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
 import { batcherMethods } from "./admin-rpc.ts";

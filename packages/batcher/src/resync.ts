@@ -1,6 +1,6 @@
 import { RpcError } from "@rnode/jsonrpc";
-import type { Clock } from "@rnode/l1";
 import { errorText, type Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import type { L1Access } from "./l1-access.ts";
 import type { RollupNode } from "./rollup-access.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import { errorText } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
   encodeTransaction,

@@ -5,11 +5,11 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, concatBytes } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "./clock.ts";
 import { L1Client } from "./l1-client.ts";
 
 // A real L1 with a transaction of every type that calldata rollups meet. Skipped where the prebuilt anvil does not run.

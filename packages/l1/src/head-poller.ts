@@ -1,5 +1,5 @@
+import type { Clock } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
-import type { Clock } from "./clock.ts";
 import type { L1BlockLabel, L1Client } from "./l1-client.ts";
 
 export interface HeadPollerOptions {

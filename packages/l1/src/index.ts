@@ -1,4 +1,3 @@
-export * from "./clock.ts";
 export * from "./endpoint.ts";
 export * from "./head-poller.ts";
 export * from "./l1-client.ts";

@@ -1,7 +1,7 @@
 import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
 import type { Receipt, Transaction } from "@rnode/protocol";
-import type { Clock } from "./clock.ts";
 import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
 import { faultyAnswer, L1Error } from "./l1-error.ts";
 import { LoadingCache } from "./loading-cache.ts";

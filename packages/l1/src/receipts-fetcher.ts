@@ -1,7 +1,7 @@
 import { RpcError } from "@rnode/jsonrpc";
+import type { Clock } from "@rnode/primitives";
 import { bytesToHex } from "@rnode/primitives";
 import type { Receipt } from "@rnode/protocol";
-import type { Clock } from "./clock.ts";
 import type { L1Rpc } from "./endpoint.ts";
 import { verifyRawReceipts, verifyReceiptsJson } from "./receipts.ts";
 import type { L1Block } from "./verified-block.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { CodedError } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";

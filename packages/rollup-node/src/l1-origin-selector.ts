@@ -1,6 +1,6 @@
 import { type L1BlockHeader, type L1Provider, maxSequencerDriftSec } from "@rnode/derivation";
-import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { reset, type Trouble, temporary } from "./progress.ts";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { systemClock } from "@rnode/l1";
 import { createLogger, createMetrics, type Logger, noMetrics, startMetricsServer } from "@rnode/observe";
 import { helpText, listenForStop, parseOptions } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import { AdminStateFile } from "./admin-state.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";

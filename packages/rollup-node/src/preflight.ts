@@ -1,6 +1,7 @@
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
-import type { Clock, L1Client } from "@rnode/l1";
+import type { L1Client } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import { StartError } from "./start-error.ts";

@@ -1,7 +1,6 @@
 import type { L1BlockHeader } from "@rnode/derivation";
-import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
-import type { Hex } from "@rnode/primitives";
+import type { Clock, Hex } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   isActivationBlock,

@@ -1,5 +1,5 @@
-import type { Clock } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import type { SyncFacts } from "./sync-status.ts";
 
 export interface StatusLineDeps {

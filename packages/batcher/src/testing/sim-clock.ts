@@ -1,4 +1,4 @@
-import type { Clock } from "@rnode/l1";
+import type { Clock } from "@rnode/primitives";
 
 interface Sleeper {
   readonly wakeMs: number;

@@ -1,7 +1,7 @@
 import { RpcError, type RpcOutcome } from "@rnode/jsonrpc";
+import type { Clock } from "@rnode/primitives";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { hashTransaction } from "@rnode/protocol";
-import type { Clock } from "../clock.ts";
 import type { L1Rpc } from "../endpoint.ts";
 import type { BlockFixture } from "./block-json.ts";
 

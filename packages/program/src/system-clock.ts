@@ -1,11 +1,6 @@
-/** Time as a dependency: tests bring a clock that stands still until it is moved. */
-export interface Clock {
-  /** milliseconds since the epoch */
-  nowMs(): number;
-  /** Resolves after `ms`, or as soon as `signal` is aborted; never rejects. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
+import type { Clock } from "@rnode/primitives";
 
+/** The machine's time. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   sleep(ms, signal) {
@@ -20,7 +15,7 @@ export const systemClock: Clock = {
         resolve();
       };
       const timer = setTimeout(wake, Math.max(0, ms));
-      signal?.addEventListener("abort", wake, { once: true });
+      signal?.addEventListener("abort", wake);
     });
   },
 };
