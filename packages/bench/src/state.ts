@@ -23,7 +23,7 @@ const MANY_ACCOUNTS = 1_000_000;
 /** of one contract */
 const SLOTS = 100_000;
 const READS = 200_000;
-/** An epoch of the trie node history (packages/storage/src/node-tables.ts): each size pays for its own index. */
+/** An epoch of the trie node history (packages/storage/src/nodes/node-tables.ts): each size pays for its own index. */
 const BLOCKS_PER_SIZE = 32;
 const BLOCK_SIZES = [
   { name: "10 accounts, 10 slots", accounts: 10, slots: 10 },

@@ -1,9 +1,9 @@
 import type { AccountRecord } from "@rnode/evm";
 import { bytesToHex, type Hex } from "@rnode/primitives";
-import { BlockBatch } from "./block-tables.ts";
+import { BlockBatch } from "./blocks/block-tables.ts";
 import type { BlockContent } from "./chain-store.ts";
-import { LogBatch } from "./log-index.ts";
-import { anyClearsStorage, StateBatch } from "./state-batch.ts";
+import { LogBatch } from "./logs/log-index.ts";
+import { anyClearsStorage, StateBatch } from "./state/state-batch.ts";
 
 /**
  * Blocks that follow each other, ready to be written as one commit: rows and keys as bytes, nothing else of the blocks is kept. Tells the

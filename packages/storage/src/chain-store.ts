@@ -3,8 +3,8 @@ import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
 import type { BlockGroup } from "./block-group.ts";
-import type { GenesisRows } from "./genesis-writer.ts";
-import type { NodeGroups } from "./node-groups.ts";
+import type { GenesisRows } from "./genesis/genesis-writer.ts";
+import type { NodeGroups } from "./nodes/node-groups.ts";
 
 /** Account of the flat state: what execution sees and the root of its storage trie. */
 export interface StoredAccount extends AccountRecord {

@@ -2,7 +2,8 @@ import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, keccak256, 
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
 import { BlockGroup } from "./block-group.ts";
-import { BlockBatch, BlockTables } from "./block-tables.ts";
+import { BlockBatch, BlockTables } from "./blocks/block-tables.ts";
+import { type Head, MetaTable } from "./blocks/meta-table.ts";
 import type {
   BlockCommit,
   BlockContent,
@@ -15,18 +16,17 @@ import type {
   StorageStats,
   TransactionLocation,
 } from "./chain-store.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "./database/environment.ts";
 import { storageError } from "./errors.ts";
-import { type GenesisRows, writeGenesisState } from "./genesis-writer.ts";
-import { type LogFilter, LogIndex, logsOf } from "./log-index.ts";
-import { type Head, MetaTable } from "./meta-table.ts";
-import { createNodeGroups, type NodeGroups, writeNodeRows } from "./node-groups.ts";
-import { NodeTables } from "./node-tables.ts";
-import { HistoryPruner } from "./pruning.ts";
+import { type GenesisRows, writeGenesisState } from "./genesis/genesis-writer.ts";
+import { type LogFilter, LogIndex, logsOf } from "./logs/log-index.ts";
+import { createNodeGroups, type NodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
+import { NodeTables } from "./nodes/node-tables.ts";
+import { HistoryPruner } from "./pruning/pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
-import { clearsStorage } from "./state-batch.ts";
-import { StateTables } from "./state-tables.ts";
-import { StoredNodeView, StoredStateView, type ViewSource } from "./state-view.ts";
+import { clearsStorage } from "./state/state-batch.ts";
+import { StateTables } from "./state/state-tables.ts";
+import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
 import { verifyTables } from "./verify-state.ts";
 
 type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;

@@ -8,9 +8,9 @@ import { updateStateTrie } from "@rnode/trie";
 import { open } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
+import { takeAway } from "./database/writer-lock.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
 import { headerOf } from "./testing/header.ts";
-import { takeAway } from "./writer-lock.ts";
 
 let folder: string;
 beforeEach(() => {

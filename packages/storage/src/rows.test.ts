@@ -2,11 +2,11 @@ import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, isZeroBytes, keccak256 } from "@rnode/pr
 import { encodeReceipts, logsBloom, type Receipt } from "@rnode/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeAccountValue, encodeAccountValue } from "./account-value.ts";
-import { decodeReceipts, encodeReceiptsRow } from "./block-rows.ts";
-import { decodeChangeRow, encodeChangeRow, findOldSlot } from "./change-row.ts";
-import { readBlockNumber, writeBlockNumber } from "./keys.ts";
-import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
+import { decodeReceipts, encodeReceiptsRow } from "./blocks/block-rows.ts";
+import { readBlockNumber, writeBlockNumber } from "./database/keys.ts";
+import { applyNodeDelta, encodeNodeDelta } from "./nodes/node-delta.ts";
+import { decodeAccountValue, encodeAccountValue } from "./state/account-value.ts";
+import { decodeChangeRow, encodeChangeRow, findOldSlot } from "./state/change-row.ts";
 
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 

@@ -1,10 +1,10 @@
 import { asciiToBytes } from "@rnode/primitives";
-import type { BlockTableSet } from "./block-tables.ts";
-import { Environment, type EnvironmentOptions } from "./environment.ts";
+import type { BlockTableSet } from "./blocks/block-tables.ts";
+import { Environment, type EnvironmentOptions } from "./database/environment.ts";
+import type { Table } from "./database/table.ts";
 import { storageError } from "./errors.ts";
-import type { NodeTableSet } from "./node-tables.ts";
-import type { StateTableSet } from "./state-tables.ts";
-import type { Table } from "./table.ts";
+import type { NodeTableSet } from "./nodes/node-tables.ts";
+import type { StateTableSet } from "./state/state-tables.ts";
 
 /** Changes with every change of a table's meaning that older programs would misread. */
 export const FORMAT = 2;

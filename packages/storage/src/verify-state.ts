@@ -1,8 +1,8 @@
 import { bytesToHex, compareBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, keccak256 } from "@rnode/primitives";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
-import { decodeAccountValue } from "./account-value.ts";
-import { nodeKeyOf } from "./node-tables.ts";
+import { nodeKeyOf } from "./nodes/node-tables.ts";
 import type { Tables } from "./schema.ts";
+import { decodeAccountValue } from "./state/account-value.ts";
 
 export interface VerifiedTables {
   readonly stateRoot: Uint8Array;

@@ -1,14 +1,14 @@
 import { concatBytes, keccak256 } from "@rnode/primitives";
-import { BlockListIndex } from "./block-list-index.ts";
-import { encodedTransactionsOf } from "./block-rows.ts";
-import type { BlockTables } from "./block-tables.ts";
-import { decodeChangeRow } from "./change-row.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey } from "./keys.ts";
-import { logKeys, logsOf } from "./log-index.ts";
-import type { MetaTable } from "./meta-table.ts";
-import type { NodeTables } from "./node-tables.ts";
-import type { Tables } from "./schema.ts";
-import { deleteWithPrefix } from "./table.ts";
+import { encodedTransactionsOf } from "../blocks/block-rows.ts";
+import type { BlockTables } from "../blocks/block-tables.ts";
+import type { MetaTable } from "../blocks/meta-table.ts";
+import { BlockListIndex } from "../database/block-list-index.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey } from "../database/keys.ts";
+import { deleteWithPrefix } from "../database/table.ts";
+import { logKeys, logsOf } from "../logs/log-index.ts";
+import type { NodeTables } from "../nodes/node-tables.ts";
+import type { Tables } from "../schema.ts";
+import { decodeChangeRow } from "../state/change-row.ts";
 
 /*
  * What goes of a block that falls out of the history: what its transactions changed (change sets, history index, old trie nodes), its

@@ -1,5 +1,5 @@
-import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
-import { type RowTable, startsWith } from "./table.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
+import { type RowTable, startsWith } from "../database/table.ts";
 
 /*
  * What one block replaced of the trie nodes, in chunks: a row a node would cost more than all else of a commit.

@@ -1,12 +1,12 @@
 import { bigintToBytes, bytesToBigint, keccak256 } from "@rnode/primitives";
 import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
+import { ByteArena } from "../buffers/growable.ts";
+import { sortedKeys } from "../buffers/key-table.ts";
+import type { BlockContent, TransactionLocation } from "../chain-store.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
+import type { Table } from "../database/table.ts";
+import { storageError } from "../errors.ts";
 import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceiptsRow } from "./block-rows.ts";
-import type { BlockContent, TransactionLocation } from "./chain-store.ts";
-import { storageError } from "./errors.ts";
-import { ByteArena } from "./growable.ts";
-import { sortedKeys } from "./key-table.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
-import type { Table } from "./table.ts";
 
 /** Only canonical blocks are stored, so the number alone names a row. */
 export interface BlockTableSet {

@@ -1,9 +1,9 @@
 import type { AccountChange, AccountRecord, ChangeRecords, StateChanges } from "@rnode/evm";
 import { type Hex, hexToBytes } from "@rnode/primitives";
+import { ByteArena, NumberList } from "../buffers/growable.ts";
+import { KeyTable } from "../buffers/key-table.ts";
+import { writeUint32 } from "../database/keys.ts";
 import { decodeAccountValue, MAX_ACCOUNT_RECORD_BYTES, writeAccountRecord, writeRecordedAccount } from "./account-value.ts";
-import { ByteArena, NumberList } from "./growable.ts";
-import { KeyTable } from "./key-table.ts";
-import { writeUint32 } from "./keys.ts";
 
 const ADDRESS_SIZE = 20;
 const WORD_SIZE = 32;

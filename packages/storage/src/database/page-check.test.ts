@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isCodedError, keccak256 } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openChainStore } from "./lmdb-chain-store.ts";
+import { openChainStore } from "../lmdb-chain-store.ts";
+import { RandomChain } from "../testing/random-chain.ts";
 import { findDamagedPage } from "./page-check.ts";
-import { RandomChain } from "./testing/random-chain.ts";
 
 const PAGE_BYTES = 4096;
 const META_PAGES = 2;

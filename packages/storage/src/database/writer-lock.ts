@@ -1,6 +1,6 @@
 import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { storageError } from "./errors.ts";
+import { storageError } from "../errors.ts";
 
 const LOCK_FILE = "writer.lock";
 const EMPTY_LOCK_WAIT_MS = 50;

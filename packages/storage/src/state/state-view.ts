@@ -1,11 +1,11 @@
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { BlockTables } from "./block-tables.ts";
-import type { StateView, StoredAccount } from "./chain-store.ts";
-import { storageError } from "./errors.ts";
-import type { Head } from "./meta-table.ts";
-import type { NodeTables } from "./node-tables.ts";
+import type { BlockTables } from "../blocks/block-tables.ts";
+import type { Head } from "../blocks/meta-table.ts";
+import type { StateView, StoredAccount } from "../chain-store.ts";
+import { storageError } from "../errors.ts";
+import type { NodeTables } from "../nodes/node-tables.ts";
 import type { StateTables } from "./state-tables.ts";
 
 /** What views read from. */

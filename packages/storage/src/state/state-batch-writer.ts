@@ -1,12 +1,12 @@
 import { EMPTY_TRIE_ROOT } from "@rnode/primitives";
+import { ByteArena, NumberList } from "../buffers/growable.ts";
+import { sortKeys } from "../buffers/key-table.ts";
+import type { BlockListIndex } from "../database/block-list-index.ts";
+import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "../database/keys.ts";
+import type { Table } from "../database/table.ts";
 import { MAX_ACCOUNT_RECORD_BYTES, markStorage, storageRootAt } from "./account-value.ts";
-import type { BlockListIndex } from "./block-list-index.ts";
 import { ChangeRowWriter, changeRowSize } from "./change-row.ts";
-import { ByteArena, NumberList } from "./growable.ts";
-import { sortKeys } from "./key-table.ts";
-import { BLOCK_NUMBER_SIZE, writeBlockNumber } from "./keys.ts";
 import { NONE, type StateBatch } from "./state-batch.ts";
-import type { Table } from "./table.ts";
 
 const ADDRESS_SIZE = 20;
 const WORD_SIZE = 32;

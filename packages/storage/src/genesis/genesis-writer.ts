@@ -1,8 +1,8 @@
 import { compareBytes } from "@rnode/primitives";
-import { encodeAccountValue } from "./account-value.ts";
-import type { StoredAccount } from "./chain-store.ts";
-import { nodeKeyOf } from "./node-tables.ts";
-import type { Tables } from "./schema.ts";
+import type { StoredAccount } from "../chain-store.ts";
+import { nodeKeyOf } from "../nodes/node-tables.ts";
+import type { Tables } from "../schema.ts";
+import { encodeAccountValue } from "../state/account-value.ts";
 
 /** What one commit holds at most, about: its pages are in memory until then. */
 const COMMIT_BYTES = 4 << 20;

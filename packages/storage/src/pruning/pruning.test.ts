@@ -8,11 +8,11 @@ import { fileURLToPath } from "node:url";
 import { bytesToHex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { encodeTransaction } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BLOCK_NUMBER_SIZE, readBlockNumber, readUint32 } from "./keys.ts";
-import { MIN_HISTORY_BLOCKS, openChainStore } from "./lmdb-chain-store.ts";
-import { ADDRESSES, dump, RandomChain } from "./testing/random-chain.ts";
+import { BLOCK_NUMBER_SIZE, readBlockNumber, readUint32 } from "../database/keys.ts";
+import { MIN_HISTORY_BLOCKS, openChainStore } from "../lmdb-chain-store.ts";
+import { ADDRESSES, dump, RandomChain } from "../testing/random-chain.ts";
 
-const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
 let root: string;
 let folders = 0;
 const newFolder = (): string => join(root, String(folders++));

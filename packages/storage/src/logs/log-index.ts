@@ -1,9 +1,9 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { Log, Receipt } from "@rnode/protocol";
-import { BlockListIndex } from "./block-list-index.ts";
-import { NumberList } from "./growable.ts";
-import { KeyTable } from "./key-table.ts";
-import type { Table } from "./table.ts";
+import { NumberList } from "../buffers/growable.ts";
+import { KeyTable } from "../buffers/key-table.ts";
+import { BlockListIndex } from "../database/block-list-index.ts";
+import type { Table } from "../database/table.ts";
 
 /** Addresses and topics of which one must match; undefined or empty: any. */
 export interface LogFilter {

@@ -1,5 +1,5 @@
-import { BLOCK_NUMBER_SIZE, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
-import { deleteWithPrefix, type RowTable } from "./table.ts";
+import { BLOCK_NUMBER_SIZE, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
+import { deleteWithPrefix, type RowTable } from "../database/table.ts";
 
 /*
  * Which blocks of an epoch may have changed a node:

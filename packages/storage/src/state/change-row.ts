@@ -1,5 +1,5 @@
 import { compareBytes, EMPTY_BYTES } from "@rnode/primitives";
-import { readUint32, writeUint32 } from "./keys.ts";
+import { readUint32, writeUint32 } from "../database/keys.ts";
 
 /*
  * What one block changed of one account, as it was before:

@@ -1,14 +1,14 @@
 import type { AccountChange } from "@rnode/evm";
 import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, trimBytesLeft } from "@rnode/primitives";
+import type { StoredAccount } from "../chain-store.ts";
+import { BlockListIndex } from "../database/block-list-index.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
+import type { Table } from "../database/table.ts";
+import { storageError } from "../errors.ts";
 import { decodeAccountValue, encodeAccountValue } from "./account-value.ts";
-import { BlockListIndex } from "./block-list-index.ts";
-import type { StoredAccount } from "./chain-store.ts";
 import { decodeChangeRow, encodeChangeRow, findOldSlot, type OldSlot, oldAccountAt } from "./change-row.ts";
-import { storageError } from "./errors.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "./keys.ts";
 import type { StateBatch } from "./state-batch.ts";
 import { StateBatchWriter } from "./state-batch-writer.ts";
-import type { Table } from "./table.ts";
 
 const ADDRESS_SIZE = 20;
 const SLOT_KEY_SIZE = ADDRESS_SIZE + 32;

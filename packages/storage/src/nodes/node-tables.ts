@@ -1,12 +1,12 @@
 import { bytesToHex, compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
-import { storageError } from "./errors.ts";
-import { blockNumberKey } from "./keys.ts";
+import { blockNumberKey } from "../database/keys.ts";
+import { deleteWithPrefix, type RowTable } from "../database/table.ts";
+import { storageError } from "../errors.ts";
 import { applyNodeDelta, encodeNodeDelta } from "./node-delta.ts";
 import { deleteEpoch, EPOCH_BLOCKS, EpochNotes, epochOf, isLastOfEpoch, readEpochBits } from "./node-epochs.ts";
 import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-history.ts";
 import { ChangedNodes, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
-import { deleteWithPrefix, type RowTable } from "./table.ts";
 
 /*
  * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.

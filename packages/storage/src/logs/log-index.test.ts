@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Log } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Environment } from "./environment.ts";
+import { Environment } from "../database/environment.ts";
+import type { Table, TableEntry } from "../database/table.ts";
 import { LogBatch, LogIndex } from "./log-index.ts";
-import type { Table, TableEntry } from "./table.ts";
 
 /*
  * A million blocks. A query takes time in proportion to what it finds: told by the rows that are read, which no machine makes faster or slower.

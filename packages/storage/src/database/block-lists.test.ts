@@ -5,9 +5,9 @@ import { keccak256 } from "@rnode/primitives";
 import type { Log } from "@rnode/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LogBatch, LogIndex } from "../logs/log-index.ts";
 import { BlockListIndex } from "./block-list-index.ts";
 import { Environment } from "./environment.ts";
-import { LogBatch, LogIndex } from "./log-index.ts";
 
 let folder: string;
 let environment: Environment;

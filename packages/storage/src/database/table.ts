@@ -1,6 +1,6 @@
 import type { Database, RangeOptions } from "lmdb";
-import type { TableStats } from "./chain-store.ts";
-import { toStorageError } from "./errors.ts";
+import type { TableStats } from "../chain-store.ts";
+import { toStorageError } from "../errors.ts";
 
 export type LmdbDatabase = Database<Uint8Array, Uint8Array>;
 

@@ -1,7 +1,7 @@
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
-import { readUint32, writeUint32 } from "./keys.ts";
+import { readUint32, writeUint32 } from "../database/keys.ts";
+import type { RowTable, Table } from "../database/table.ts";
 import { type NodeTableSet, NodeTables } from "./node-tables.ts";
-import type { RowTable, Table } from "./table.ts";
 
 /*
  * What a group of blocks writes into the tables of trie nodes, made apart from the process's writer: in a thread beside it, or before the

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
 import { endianness } from "node:os";
-import { storageError } from "./errors.ts";
+import { storageError } from "../errors.ts";
 
 /*
  * LMDB maps its file into memory and trusts it: garbage or a file cut short end the process with a signal, not with an error. So the two

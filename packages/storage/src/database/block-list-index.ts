@@ -1,4 +1,4 @@
-import { storageError } from "./errors.ts";
+import { storageError } from "../errors.ts";
 import { BLOCK_NUMBER_SIZE, MAX_BLOCK_NUMBER, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
 import { startsWith, type Table } from "./table.ts";
 

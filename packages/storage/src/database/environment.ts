@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
-import type { TableStats } from "./chain-store.ts";
+import type { TableStats } from "../chain-store.ts";
+import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
 import { checkDataFile } from "./data-file.ts";
-import { DATA_FILE, storageError, toStorageError } from "./errors.ts";
 import { findDamagedPage } from "./page-check.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";

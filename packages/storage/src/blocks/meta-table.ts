@@ -1,8 +1,8 @@
 import { asciiToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
-import type { ForkchoiceLabel } from "./chain-store.ts";
-import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "./keys.ts";
-import { startsWith, type Table } from "./table.ts";
+import type { ForkchoiceLabel } from "../chain-store.ts";
+import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
+import { startsWith, type Table } from "../database/table.ts";
 
 /** The head, and how many reorganisations there were: while that number stays, every canonical block stays canonical. */
 export interface Head {
