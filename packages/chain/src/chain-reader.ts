@@ -2,10 +2,10 @@ import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
 import type { ChainDatabase, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
 import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./chain-types.ts";
 import type { ChainErrorCode } from "./faults.ts";
-import { storedGenesisHash } from "./genesis.ts";
+import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
+import { storedGenesisHash } from "./genesis/genesis.ts";
 
 /** A change of the head as the writing process tells it: what joined is in the database, what left no longer is. */
 export interface HeadNotice {

@@ -11,11 +11,11 @@ import type {
 } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { BadBlock } from "./invalid-blocks.ts";
-import type { BuildChoices } from "./payload-builder.ts";
+import type { BuildChoices } from "./build/payload-builder.ts";
+import type { BadBlock } from "./fork-choice/invalid-blocks.ts";
 
 export type { StateView } from "@rnode/storage";
-export type { BadBlock } from "./invalid-blocks.ts";
+export type { BadBlock } from "./fork-choice/invalid-blocks.ts";
 
 /** A block that can be asked for by tag, number or hash. */
 export type BlockSelector =

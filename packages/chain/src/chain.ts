@@ -11,9 +11,8 @@ import {
 } from "@rnode/protocol";
 import type { ChainDatabase, ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
-import { type ExecutionContext, executeBlock, type ParentState } from "./block-execution.ts";
-import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./block-tree.ts";
-import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
+import { type BuildChoices, startBuild } from "./build/payload-builder.ts";
+import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
   BlockSelector,
@@ -27,20 +26,21 @@ import type {
   PendingSource,
   StoredBlock,
 } from "./chain-types.ts";
-import { create2DeployerCodeFrom } from "./create2-deployer.ts";
-import { newEngine } from "./engine-module.ts";
-import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./executed-block.ts";
+import { type ExecutionContext, executeBlock, type ParentState } from "./execute/block-execution.ts";
+import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
+import { newEngine } from "./execute/engine-module.ts";
+import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./execute/executed-block.ts";
+import { LayeredState, layeredNodes } from "./execute/layered-state.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
-import { storedGenesisHash } from "./genesis.ts";
-import { type BadBlock, InvalidBlocks } from "./invalid-blocks.ts";
-import { LayeredState, layeredNodes } from "./layered-state.ts";
-import { LeftBlocks } from "./left-blocks.ts";
-import { type LiveRoots, startLiveRoots } from "./live-roots.ts";
-import { TotalDifficulties } from "./merge.ts";
-import { type BuildChoices, startBuild } from "./payload-builder.ts";
-import { PayloadJobs, type PayloadJobsOptions } from "./payload-jobs.ts";
-import { createSenderCache, type SenderSource } from "./senders.ts";
-import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-root.ts";
+import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
+import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
+import { type BadBlock, InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
+import { LeftBlocks } from "./fork-choice/left-blocks.ts";
+import { storedGenesisHash } from "./genesis/genesis.ts";
+import { createSenderCache, type SenderSource } from "./senders/senders.ts";
+import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
+import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
+import { TotalDifficulties } from "./validation/merge.ts";
 
 export interface ChainDependencies {
   /** with its genesis written (`initGenesis`); of a database, which a thread can open too, state roots of larger blocks are made there */

@@ -4,12 +4,12 @@ import { createMetrics, type Metrics } from "@rnode/observe";
 import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { IMPORT_LIMITS, importBlocks } from "./block-import.ts";
-import type { BlockTreeLimits } from "./block-tree.ts";
-import { GroupRootsBuilder } from "./group-roots.ts";
-import { LeftBlocks } from "./left-blocks.ts";
-import { createSenderCache } from "./senders.ts";
-import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
+import type { BlockTreeLimits } from "./fork-choice/block-tree.ts";
+import { LeftBlocks } from "./fork-choice/left-blocks.ts";
+import { IMPORT_LIMITS, importBlocks } from "./import/block-import.ts";
+import { createSenderCache } from "./senders/senders.ts";
+import { GroupRootsBuilder } from "./state-roots/group-roots.ts";
+import { MAX_STATE_TRIE_NODES } from "./state-roots/state-root.ts";
 import { attributesDeposit, build, type DevChain, forkchoice, openDevChain, produce } from "./testing/dev-chain.ts";
 
 setFlagsFromString("--expose-gc");

@@ -20,8 +20,8 @@ import {
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { type ChainDependencies, type ChainOptions, openChain } from "../chain.ts";
 import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../chain-types.ts";
-import { initGenesis, sealGenesis } from "../genesis.ts";
-import { GenesisState } from "../genesis-state.ts";
+import { initGenesis, sealGenesis } from "../genesis/genesis.ts";
+import { GenesisState } from "../genesis/genesis-state.ts";
 
 /*
  * A small OP Stack chain for tests: funded accounts, an L1Block predeploy without code (its slots are what the test sets), a

@@ -32,12 +32,12 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import { BlockRun } from "../block-run.ts";
-import { expectedDifficulty } from "../difficulty.ts";
-import { newEngine } from "../engine-module.ts";
-import { genesisBlock } from "../genesis.ts";
-import { requestsHash } from "../requests.ts";
-import { rulesOfBlock } from "../rules.ts";
+import { BlockRun } from "../execute/block-run.ts";
+import { newEngine } from "../execute/engine-module.ts";
+import { requestsHash } from "../execute/requests.ts";
+import { genesisBlock } from "../genesis/genesis.ts";
+import { expectedDifficulty } from "../validation/difficulty.ts";
+import { rulesOfBlock } from "../validation/rules.ts";
 import { ACCOUNTS, attributesDeposit, devConfig, devGenesis, KEYS } from "./dev-chain.ts";
 import { ModelState } from "./model-state.ts";
 

@@ -1,6 +1,6 @@
 import type { ChainDatabase } from "@rnode/storage";
-import type { RootAnswers } from "../live-roots.ts";
-import { LiveRootsBuilder, type RootQuestion } from "../live-roots-builder.ts";
+import type { RootAnswers } from "../state-roots/live-roots.ts";
+import { LiveRootsBuilder, type RootQuestion } from "../state-roots/live-roots-builder.ts";
 
 /** What the thread of live roots does, here; it may fail in all the ways that the thread can. */
 export class RootAnswersHere implements RootAnswers {

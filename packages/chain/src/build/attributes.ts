@@ -1,0 +1,141 @@
+import { EMPTY_BYTES, isCodedError } from "@rnode/primitives";
+import {
+  type BlockRules,
+  type ChainConfig,
+  chainEip1559Params,
+  decodeEip1559Params,
+  decodeTransaction,
+  extraDataFromAttributes,
+  type Header,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  nextBaseFee,
+  nextExcessBlobGas,
+  type PayloadAttributes,
+  type Transaction,
+} from "@rnode/protocol";
+import type { UnsealedHeader } from "../execute/block-run.ts";
+import type { AttributesFault } from "../chain-types.ts";
+
+export interface AttributesProblem {
+  readonly fault: AttributesFault;
+  readonly reason: string;
+}
+
+const MAX_GAS_LIMIT = 2n ** 63n - 1n;
+const GAS_LIMIT_BOUND_DIVISOR = 1024n;
+
+/** What a fork demands of payload attributes. Spec: protocol/01 §12, 04 §5.2 */
+export function checkAttributes(rules: BlockRules, parent: Header, attributes: PayloadAttributes): AttributesProblem | undefined {
+  const problem = (fault: AttributesFault, reason: string): AttributesProblem => ({ fault, reason });
+  const fork = rules.op ?? rules.evm;
+  if (attributes.timestamp <= parent.timestamp) {
+    return problem("timestamp-not-after-head", `timestamp ${attributes.timestamp} is not after the head's ${parent.timestamp}`);
+  }
+  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
+  if (isShanghai && attributes.withdrawals === undefined)
+    return problem("missing-withdrawals", `withdrawals are required in ${fork}`);
+  if (!isShanghai && attributes.withdrawals !== undefined) {
+    return problem("unexpected-withdrawals", `withdrawals do not exist in ${fork}`);
+  }
+  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
+  if (isCancun && attributes.parentBeaconBlockRoot === undefined) {
+    return problem("missing-beacon-root", `parentBeaconBlockRoot is required in ${fork}`);
+  }
+  if (!isCancun && attributes.parentBeaconBlockRoot !== undefined) {
+    return problem("unexpected-beacon-root", `parentBeaconBlockRoot does not exist in ${fork}`);
+  }
+  if (attributes.gasLimit !== undefined && attributes.gasLimit > MAX_GAS_LIMIT) {
+    return problem("gas-limit-too-large", `gasLimit ${attributes.gasLimit} is above 2^63 - 1`);
+  }
+  if (rules.op === undefined) return undefined;
+  if (attributes.withdrawals !== undefined && attributes.withdrawals.length > 0) {
+    return problem("withdrawals-not-empty", "withdrawals must be an empty list");
+  }
+  if (attributes.gasLimit === undefined) return problem("missing-gas-limit", "gasLimit is required");
+  return checkFeeParameters(isOpForkAtLeast(rules.op, "holocene"), isOpForkAtLeast(rules.op, "jovian"), fork, attributes);
+}
+
+function checkFeeParameters(
+  isHolocene: boolean,
+  isJovian: boolean,
+  fork: string,
+  { eip1559Params, minBaseFee }: PayloadAttributes,
+): AttributesProblem | undefined {
+  if (eip1559Params === undefined) {
+    if (isHolocene) return { fault: "missing-eip1559-params", reason: `eip1559Params is required in ${fork}` };
+  } else {
+    if (!isHolocene) return { fault: "unexpected-eip1559-params", reason: `eip1559Params does not exist in ${fork}` };
+    if (eip1559Params.length !== 8) return { fault: "eip1559-params-length", reason: "eip1559Params must have 8 bytes" };
+    const { denominator, elasticity } = decodeEip1559Params(eip1559Params);
+    if (denominator === 0 && elasticity !== 0)
+      return { fault: "eip1559-denominator-zero", reason: "eip1559Params: denominator is 0" };
+    if (elasticity === 0 && denominator !== 0)
+      return { fault: "eip1559-elasticity-zero", reason: "eip1559Params: elasticity is 0" };
+  }
+  if (isJovian && minBaseFee === undefined) return { fault: "missing-min-base-fee", reason: `minBaseFee is required in ${fork}` };
+  if (!isJovian && minBaseFee !== undefined)
+    return { fault: "unexpected-min-base-fee", reason: `minBaseFee does not exist in ${fork}` };
+  return undefined;
+}
+
+/** The header of the block to build, as far as it is known before execution. The attributes are checked. */
+export function headerOfAttributes(
+  config: ChainConfig,
+  rules: BlockRules,
+  parent: Header,
+  parentHash: Uint8Array,
+  attributes: PayloadAttributes,
+  desiredGasLimit: bigint,
+): UnsealedHeader & Pick<Header, "extraData"> {
+  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
+  const { timestamp } = attributes;
+  return {
+    parentHash,
+    beneficiary: attributes.suggestedFeeRecipient,
+    difficulty: 0n,
+    number: parent.number + 1,
+    gasLimit: attributes.gasLimit ?? nextGasLimit(parent.gasLimit, desiredGasLimit),
+    timestamp,
+    mixHash: attributes.prevRandao,
+    baseFeePerGas: nextBaseFee(config, parent, timestamp),
+    extraData: extraDataOf(config, attributes),
+    ...(isCancun && {
+      excessBlobGas: rules.op === undefined ? nextExcessBlobGas(config, parent, timestamp) : 0n,
+      parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
+    }),
+  };
+}
+
+/** Empty before Holocene and on Ethereum chains. */
+function extraDataOf(config: ChainConfig, attributes: PayloadAttributes): Uint8Array {
+  const { eip1559Params, minBaseFee, timestamp } = attributes;
+  if (config.optimism === undefined || eip1559Params === undefined) return EMPTY_BYTES;
+  return extraDataFromAttributes(eip1559Params, chainEip1559Params(config.optimism, timestamp), minBaseFee);
+}
+
+/** Ethereum: as far towards the wanted limit as the 1/1024 rule lets a block go. */
+function nextGasLimit(parentGasLimit: bigint, desired: bigint): bigint {
+  const step = parentGasLimit / GAS_LIMIT_BOUND_DIVISOR - 1n;
+  if (desired > parentGasLimit) return parentGasLimit + step < desired ? parentGasLimit + step : desired;
+  return parentGasLimit - step > desired ? parentGasLimit - step : desired;
+}
+
+/** @returns the forced transactions, or which of them does not decode */
+export function decodeForcedTransactions(
+  attributes: PayloadAttributes,
+):
+  | { readonly kind: "decoded"; readonly transactions: Transaction[] }
+  | { readonly kind: "invalid"; readonly problem: AttributesProblem } {
+  const transactions: Transaction[] = [];
+  for (const [index, encoded] of (attributes.transactions ?? []).entries()) {
+    try {
+      transactions.push(decodeTransaction(encoded));
+    } catch (error) {
+      if (!isCodedError(error, "tx/")) throw error;
+      const reason = `transaction ${index} is not valid: ${error.message}`;
+      return { kind: "invalid", problem: { fault: "transaction-undecodable", reason } };
+    }
+  }
+  return { kind: "decoded", transactions };
+}

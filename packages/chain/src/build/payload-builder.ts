@@ -1,0 +1,241 @@
+import { bytesToHex, CodedError, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, type Hex } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockRules,
+  encodeTransaction,
+  encodeWithdrawal,
+  estimatedDaSize,
+  GAS_PER_BLOB,
+  type Header,
+  hashHeader,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  type PayloadAttributes,
+  type Transaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
+import { type AttributesProblem, checkAttributes, decodeForcedTransactions, headerOfAttributes } from "./attributes.ts";
+import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
+import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
+import { isTransactionTypeAllowed } from "../validation/body-validation.ts";
+import type { PendingSource } from "../chain-types.ts";
+import type { ExecutedBlock } from "../execute/executed-block.ts";
+import { blockFault, type ChainErrorCode, describeFault } from "../faults.ts";
+import { requestsHash } from "../execute/requests.ts";
+import { rulesOfBlock } from "../validation/rules.ts";
+import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
+
+/** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: protocol/01 §7 */
+export interface DaLimits {
+  /** compressed bytes a transaction; 0: no limit */
+  readonly maxTransactionBytes: bigint;
+  /** compressed bytes of pool transactions a block; 0: no limit */
+  readonly maxBlockBytes: bigint;
+}
+
+export type BuildStart =
+  | { readonly kind: "started"; readonly build: PayloadBuild }
+  | { readonly kind: "invalid"; readonly problem: AttributesProblem };
+
+const MILLIONTHS = 1_000_000n;
+const CHEAPEST_TRANSACTION_GAS = 21_000n;
+const ZERO_NONCE = new Uint8Array(8);
+
+/** What Ethereum's attributes leave to the builder. */
+export interface BuildChoices {
+  /** default: the parent's */
+  readonly desiredGasLimit?: bigint | undefined;
+  readonly extraData?: Uint8Array | undefined;
+}
+
+/** Starts a block: pre-processing and the forced transactions. One of them failing makes the attributes invalid. */
+export function startBuild(
+  context: ExecutionContext,
+  parent: ParentState,
+  attributes: PayloadAttributes,
+  { desiredGasLimit = parent.header.gasLimit, extraData }: BuildChoices = {},
+): BuildStart {
+  const { config } = context;
+  const position = { number: parent.header.number + 1, timestamp: attributes.timestamp, difficulty: 0n };
+  const rules = rulesOfBlock(config, position);
+  const problem = checkAttributes(rules, parent.header, attributes);
+  if (problem !== undefined) return { kind: "invalid", problem };
+  const decoded = decodeForcedTransactions(attributes);
+  if (decoded.kind === "invalid") return decoded;
+  const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
+  const chosen = extraData === undefined ? header : { ...header, extraData };
+  const build = new PayloadBuild(context, rules, parent, chosen, attributes);
+  const refused = build.force(decoded.transactions);
+  return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
+}
+
+/** A block being built: open for transactions until it is sealed. */
+export class PayloadBuild {
+  readonly #context: ExecutionContext;
+  readonly #rules: BlockRules;
+  readonly #parent: ParentState;
+  readonly #header: UnsealedHeader & Pick<Header, "extraData">;
+  readonly #attributes: PayloadAttributes;
+  readonly #run: BlockRun;
+  readonly #transactions: Transaction[] = [];
+  readonly #senders: Uint8Array[] = [];
+  /** hashes of the pool transactions that are in */
+  readonly #included = new Set<Hex>();
+  #daBytes = 0n;
+  #blobCount = 0;
+
+  constructor(
+    context: ExecutionContext,
+    rules: BlockRules,
+    parent: ParentState,
+    header: UnsealedHeader & Pick<Header, "extraData">,
+    attributes: PayloadAttributes,
+  ) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#parent = parent;
+    this.#header = header;
+    this.#attributes = attributes;
+    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader });
+  }
+
+  get usesPool(): boolean {
+    return !this.#attributes.noTxPool;
+  }
+
+  get transactionCount(): number {
+    return this.#transactions.length;
+  }
+
+  /** Puts in transactions that must be there, in order. */
+  force(transactions: readonly Transaction[]): AttributesProblem | undefined {
+    const refused = (index: number, fault: string): AttributesProblem => ({
+      fault: "transaction-invalid",
+      reason: `transaction ${index} is not valid: ${fault}`,
+    });
+    const recovered = this.#context.senders.sendersOf(transactions, false);
+    if (recovered.kind === "unrecoverable") return refused(recovered.index, recovered.reason);
+    for (const [index, transaction] of transactions.entries()) {
+      const { type } = transaction;
+      if (!isTransactionTypeAllowed(this.#rules, type)) {
+        return refused(index, describeFault(blockFault("transaction-type-not-allowed", { index, type })));
+      }
+      const encoded = encodeTransaction(transaction);
+      if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) {
+        return refused(index, describeFault(blockFault("da-footprint-above-gas-limit", { index })));
+      }
+      const applied = this.#run.apply(transaction, recovered.senders[index]!, encoded);
+      if (applied.kind === "rejected") return refused(index, describeFault(rejectionFault(index, applied)));
+      this.#transactions.push(transaction);
+      this.#senders.push(recovered.senders[index]!);
+    }
+    return undefined;
+  }
+
+  /** Adds pool transactions until the block is full, the pool has no more, or time is up. May be called again for newer ones. */
+  fill(source: PendingSource, limits: DaLimits, isTimeUp: () => boolean): void {
+    const { number, timestamp, baseFeePerGas } = this.#header;
+    const best = source.best(baseFeePerGas ?? 0n, { number, timestampSec: timestamp });
+    while (this.#run.execution.gasLeft >= CHEAPEST_TRANSACTION_GAS && !isTimeUp()) {
+      const pending = best.next();
+      if (pending === undefined) return;
+      const { transaction, sender, encoded, hash } = pending;
+      const hashHex = bytesToHex(hash);
+      if (this.#included.has(hashHex)) continue;
+      const daBytes = this.#daSizeIfAllowed(transaction, encoded, limits);
+      const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
+      const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
+      if (daBytes === undefined || !hasRoomForBlobs || transaction.gasLimit > this.#run.execution.gasLeft) {
+        best.skipSender();
+        continue;
+      }
+      const applied = this.#run.apply(transaction, sender, encoded);
+      if (applied.kind === "rejected") {
+        // Too low a nonce: mined before, the sender's next may fit. All else stands in the way of what follows.
+        if (applied.reason !== "nonce-too-low") best.skipSender();
+        continue;
+      }
+      this.#included.add(hashHex);
+      this.#daBytes += daBytes;
+      this.#blobCount += blobCount;
+      this.#transactions.push(transaction);
+      this.#senders.push(sender);
+      this.#context.senders.remember(hash, sender);
+    }
+  }
+
+  /** Finishes the block. @throws {CodedError} chain/unbuildable when its post-processing fails */
+  seal(): ExecutedBlock {
+    const { withdrawals } = this.#attributes;
+    const finished = this.#run.finish(withdrawals, []);
+    if (finished.kind === "invalid") {
+      throw new CodedError<ChainErrorCode>("chain/unbuildable", { reason: describeFault(finished.fault) });
+    }
+    const { result } = finished;
+    const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);
+    // PERF: while the state root is on its way
+    const bodyRoots = {
+      transactionsRoot: orderedTrieRoot(this.#transactions.map(encodeTransaction)),
+      receiptsRoot: receiptsRoot(result),
+    };
+    const update = updated();
+    const header = this.#sealHeader(result, bodyRoots, update);
+    const block: Block = {
+      header,
+      transactions: this.#transactions,
+      ommers: [],
+      ...(withdrawals !== undefined && { withdrawals }),
+    };
+    return executedBlock(block, hashHeader(header), this.#senders, result, update);
+  }
+
+  /** Bytes towards the DA limits; undefined when a limit keeps the transaction out. */
+  #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: DaLimits): bigint | undefined {
+    if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
+    if (this.#rules.op === undefined) return 0n;
+    if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) return undefined;
+    const { maxTransactionBytes, maxBlockBytes } = limits;
+    if (maxTransactionBytes === 0n && maxBlockBytes === 0n) return 0n;
+    const bytes = estimatedDaSize(encoded) / MILLIONTHS;
+    if (maxTransactionBytes !== 0n && bytes > maxTransactionBytes) return undefined;
+    if (maxBlockBytes !== 0n && this.#daBytes + bytes > maxBlockBytes) return undefined;
+    return bytes;
+  }
+
+  #sealHeader(
+    result: BlockRunResult,
+    bodyRoots: Pick<Header, "transactionsRoot" | "receiptsRoot">,
+    update: StateTrieUpdate,
+  ): Header {
+    const rules = this.#rules;
+    const { op } = rules;
+    return {
+      ...this.#header,
+      ommersHash: EMPTY_OMMERS_HASH,
+      stateRoot: update.stateRoot,
+      ...bodyRoots,
+      logsBloom: result.logsBloom,
+      gasUsed: result.gasUsed,
+      nonce: ZERO_NONCE,
+      ...(isEvmForkAtLeast(rules.evm, "shanghai") && { withdrawalsRoot: this.#withdrawalsRoot(update) }),
+      ...(isEvmForkAtLeast(rules.evm, "cancun") && { blobGasUsed: this.#blobGasUsed(result) }),
+      ...(isEvmForkAtLeast(rules.evm, "prague") && {
+        requestsHash: op === undefined ? requestsHash(result.requests) : EMPTY_REQUESTS_HASH,
+      }),
+    };
+  }
+
+  #withdrawalsRoot(update: StateTrieUpdate): Uint8Array {
+    const { op } = this.#rules;
+    if (op === undefined) return orderedTrieRoot((this.#attributes.withdrawals ?? []).map(encodeWithdrawal));
+    return isOpForkAtLeast(op, "isthmus") ? messagePasserRoot(this.#parent.trie, update) : EMPTY_TRIE_ROOT;
+  }
+
+  #blobGasUsed(result: BlockRunResult): bigint {
+    const { op } = this.#rules;
+    if (op !== undefined) return isOpForkAtLeast(op, "jovian") ? result.daFootprint : 0n;
+    let blobs = 0;
+    for (const transaction of this.#transactions) if (transaction.type === 0x03) blobs += transaction.blobVersionedHashes.length;
+    return BigInt(blobs) * GAS_PER_BLOB;
+  }
+}

@@ -1,0 +1,94 @@
+import type { Hex } from "@rnode/primitives";
+import { type PayloadAttributes, payloadId } from "@rnode/protocol";
+import type { AttributesProblem } from "./attributes.ts";
+import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
+import type { PendingSource } from "../chain-types.ts";
+import type { ExecutedBlock } from "../execute/executed-block.ts";
+import { type DaLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
+
+export interface PayloadJobsOptions {
+  /** time for pool transactions when the build starts, and again when the payload is taken */
+  readonly fillMs: number;
+  /** Ethereum blocks move their gas limit towards it */
+  readonly desiredGasLimit?: bigint | undefined;
+}
+
+type Job = { readonly kind: "open"; readonly build: PayloadBuild } | { readonly kind: "sealed"; readonly executed: ExecutedBlock };
+
+const DEFAULT_OPTIONS: PayloadJobsOptions = { fillMs: 500 };
+const MAX_JOBS = 8;
+
+/**
+ * Payloads being built, by id. A build stays open for pool transactions until it is taken, so that each is executed once and
+ * the latest still get in; at most one is open, because it occupies the engine.
+ */
+export class PayloadJobs {
+  limits: DaLimits = { maxTransactionBytes: 0n, maxBlockBytes: 0n };
+  source: PendingSource | undefined;
+  readonly #context: ExecutionContext;
+  readonly #nowMs: () => number;
+  readonly #options: PayloadJobsOptions;
+  readonly #jobs = new Map<Hex, Job>();
+
+  constructor(context: ExecutionContext, nowMs: () => number, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
+    this.#context = context;
+    this.#nowMs = nowMs;
+    this.#options = options;
+  }
+
+  /** Starts a build on `parent`, or finds it running. */
+  start(
+    parent: ParentState,
+    attributes: PayloadAttributes,
+    version: number,
+  ): { kind: "started"; id: Hex } | { kind: "invalid"; problem: AttributesProblem } {
+    const id = payloadId(parent.hash, attributes, version);
+    if (this.#jobs.has(id)) return { kind: "started", id };
+    this.suspend();
+    const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#options.desiredGasLimit });
+    if (started.kind === "invalid") return started;
+    const { build } = started;
+    this.#makeRoom();
+    if (build.usesPool) {
+      this.#jobs.set(id, { kind: "open", build });
+      this.#fill(build);
+    } else {
+      this.#jobs.set(id, { kind: "sealed", executed: build.seal() });
+    }
+    return { kind: "started", id };
+  }
+
+  /** The block, with the newest transactions; undefined for an unknown id. */
+  finish(id: Hex): ExecutedBlock | undefined {
+    const job = this.#jobs.get(id);
+    if (job === undefined) return undefined;
+    if (job.kind === "sealed") return job.executed;
+    this.#fill(job.build);
+    return this.#seal(id, job.build);
+  }
+
+  /** Seals the open build as it is: its engine or its state is needed. */
+  suspend(): void {
+    for (const [id, job] of this.#jobs) if (job.kind === "open") this.#seal(id, job.build);
+  }
+
+  #seal(id: Hex, build: PayloadBuild): ExecutedBlock {
+    const executed = build.seal();
+    this.#jobs.set(id, { kind: "sealed", executed });
+    return executed;
+  }
+
+  #fill(build: PayloadBuild): void {
+    if (this.source === undefined) return;
+    const deadlineMs = this.#nowMs() + this.#options.fillMs;
+    build.fill(this.source, this.limits, () => this.#nowMs() >= deadlineMs);
+  }
+
+  #makeRoom(): void {
+    while (this.#jobs.size >= MAX_JOBS) {
+      const oldest = this.#jobs.keys().next();
+      if (oldest.done) return;
+      this.#jobs.delete(oldest.value);
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
+import { bytesToHex, equalBytes } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockRules,
+  type ChainConfig,
+  encodeReceipts,
+  encodeTransaction,
+  type Header,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+} from "@rnode/protocol";
+import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
+import { type BlockFault, blockFault, mismatch } from "../faults.ts";
+import type { SenderSource } from "../senders/senders.ts";
+import { PackedUpdate } from "../state-roots/packed-update.ts";
+import {
+  beginLiveStateUpdate,
+  type LiveTries,
+  messagePasserRoot,
+  type ParentTrie,
+  stateUpdate,
+} from "../state-roots/state-root.ts";
+import { checkBody, checkBodyBelongs } from "../validation/body-validation.ts";
+import { checkHeader } from "../validation/header-validation.ts";
+import { checkMerge } from "../validation/merge.ts";
+import { type AncestorSource, checkOmmers } from "../validation/ommers.ts";
+import { rulesOfBlock } from "../validation/rules.ts";
+import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
+import type { ExecutedBlock } from "./executed-block.ts";
+import { requestsHash } from "./requests.ts";
+
+/** What execution needs besides the block and its parent. */
+export interface ExecutionContext extends LiveTries {
+  readonly config: ChainConfig;
+  readonly engine: EvmEngine;
+  readonly senders: SenderSource;
+  readonly create2DeployerCode: () => Uint8Array;
+}
+
+/** The parent and the state after it. */
+export interface ParentState {
+  readonly header: Header;
+  readonly hash: Uint8Array;
+  readonly reader: StateReader;
+  readonly trie: ParentTrie;
+  /** for the ommers of proof-of-work blocks */
+  readonly ancestorOf: AncestorSource;
+  /** Σ difficulty up to the parent, which decides whether the merge is due; undefined: unknown, and not checked */
+  readonly totalDifficulty: () => bigint | undefined;
+}
+
+export type ExecutionVerdict =
+  | { readonly kind: "valid"; readonly executed: ExecutedBlock }
+  | {
+      readonly kind: "invalid";
+      readonly fault: BlockFault;
+      /** whether no block with this hash can be valid; false: only this body is not the hash's */
+      readonly isFinal: boolean;
+    };
+
+const invalid = (fault: BlockFault): Extract<ExecutionVerdict, { kind: "invalid" }> => ({ kind: "invalid", fault, isFinal: true });
+
+/** Of a block's transactions, where another part has made them already. */
+export interface PreparedTransactions {
+  readonly encoded: readonly Uint8Array[];
+  readonly hashes: readonly Uint8Array[];
+  /** undefined: not all were recovered */
+  readonly senders: readonly Uint8Array[] | undefined;
+}
+
+/** A block that was executed, and right in everything but what the state trie tells. */
+export interface BlockRunOutcome {
+  readonly kind: "run";
+  readonly rules: BlockRules;
+  readonly senders: readonly Uint8Array[];
+  readonly result: BlockRunResult;
+  /** as they enter the receipts root */
+  readonly encodedReceipts: readonly Uint8Array[];
+}
+
+/** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
+export function executeBlock(context: ExecutionContext, parent: ParentState, block: Block, hash: Uint8Array): ExecutionVerdict {
+  let updated: (() => StateTrieUpdate) | undefined;
+  const outcome = runBlock(context, parent, block, undefined, (changes) => {
+    updated = beginLiveStateUpdate(context, parent.trie, changes);
+  });
+  if (outcome.kind === "invalid") return outcome;
+  const { rules, senders, result } = outcome;
+  const update = updated!();
+  const wrongRoot = checkRoots(rules, block.header, update, () => messagePasserRoot(parent.trie, update));
+  if (wrongRoot !== undefined) return invalid(wrongRoot);
+  return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
+}
+
+/**
+ * As `executeBlock`, but for the roots of the state.
+ *
+ * @param parent `trie` is asked only before Byzantium
+ * @param onChanges told as soon as all transactions are executed, before what the header says of them is checked
+ */
+export function runBlock(
+  context: ExecutionContext,
+  parent: Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined },
+  block: Block,
+  prepared?: PreparedTransactions,
+  onChanges?: (changes: StateChanges) => void,
+): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
+  const { config } = context;
+  const { header, transactions } = block;
+  const rules = rulesOfBlock(config, header);
+  const headerFault = checkHeader(config, rules, parent.header, header);
+  if (headerFault !== undefined) return invalid(headerFault);
+  const mergeFault = checkMerge(config, rules, parent, header);
+  if (mergeFault !== undefined) return invalid(mergeFault);
+  const encoded = prepared?.encoded ?? transactions.map(encodeTransaction);
+  const foreignBody = checkBodyBelongs(rules, block, encoded);
+  if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
+  const bodyFault = checkBody(rules, block);
+  if (bodyFault !== undefined) return invalid(bodyFault);
+  const ommerFault = checkOmmers(config, block, parent.ancestorOf);
+  if (ommerFault !== undefined) return invalid(ommerFault);
+  let senders = prepared?.senders;
+  if (senders === undefined) {
+    const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
+    if (recovered.kind === "unrecoverable") {
+      return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));
+    }
+    senders = recovered.senders;
+  }
+  const { trie } = parent;
+  const run = new BlockRun({
+    ...context,
+    rules,
+    parent: parent.header,
+    header,
+    reader: parent.reader,
+    intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
+  });
+  for (const [index, transaction] of transactions.entries()) {
+    const applied = run.apply(transaction, senders[index]!, encoded[index]!);
+    if (applied.kind === "rejected") return invalid(rejectionFault(index, applied));
+  }
+  const finished = run.finish(block.withdrawals, block.ommers);
+  if (finished.kind === "invalid") return invalid(finished.fault);
+  const { result } = finished;
+  onChanges?.(result.changes);
+  const encodedReceipts = encodeReceipts(result.receipts);
+  const cheap = checkResult(rules, header, result, encodedReceipts);
+  if (cheap !== undefined) return invalid(cheap);
+  return { kind: "run", rules, senders, result, encodedReceipts };
+}
+
+export function executedBlock(
+  block: Block,
+  hash: Uint8Array,
+  senders: readonly Uint8Array[],
+  result: BlockRunResult,
+  update: StateTrieUpdate,
+): ExecutedBlock {
+  return {
+    block,
+    hash,
+    hashHex: bytesToHex(hash),
+    parentHashHex: bytesToHex(block.header.parentHash),
+    receipts: result.receipts,
+    senders,
+    changes: result.changes,
+    storageRoots: update.storageRoots,
+    get nodes() {
+      return update.nodes; // PERF: they may be packed until a commit asks for them
+    },
+    packedNodesBytes: update instanceof PackedUpdate ? update.packedBytes : undefined,
+    requests: result.requests,
+    tipsWei: result.tipsWei,
+  };
+}
+
+export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array => orderedTrieRoot(encodeReceipts(receipts));
+
+/** What the header says of the execution, other than the state. */
+function checkResult(
+  rules: BlockRules,
+  header: Header,
+  result: BlockRunResult,
+  encodedReceipts: readonly Uint8Array[],
+): BlockFault | undefined {
+  if (result.gasUsed !== header.gasUsed) {
+    return blockFault("gas-used-mismatch", { computed: result.gasUsed, header: header.gasUsed });
+  }
+  const root = orderedTrieRoot(encodedReceipts);
+  if (!equalBytes(root, header.receiptsRoot)) return mismatch("receipts-root-mismatch", root, header.receiptsRoot);
+  if (!equalBytes(result.logsBloom, header.logsBloom)) {
+    return blockFault("logs-bloom-mismatch", { number: header.number }); // 256 bytes say nothing to a reader
+  }
+  if (rules.op !== undefined) {
+    if (isOpForkAtLeast(rules.op, "jovian") && result.daFootprint !== header.blobGasUsed) {
+      return blockFault("blob-gas-used-mismatch", { computed: result.daFootprint, header: header.blobGasUsed ?? 0n });
+    }
+  } else if (header.requestsHash !== undefined) {
+    const hash = requestsHash(result.requests);
+    if (!equalBytes(hash, header.requestsHash)) return mismatch("requests-hash-mismatch", hash, header.requestsHash);
+  }
+  return undefined;
+}
+
+/** What the header says of the state. @param withdrawalsRoot the message passer's storage root, asked from Isthmus on */
+export function checkRoots(
+  rules: BlockRules,
+  header: Header,
+  { stateRoot }: Pick<StateTrieUpdate, "stateRoot">,
+  withdrawalsRoot: () => Uint8Array,
+): BlockFault | undefined {
+  if (!equalBytes(stateRoot, header.stateRoot)) return mismatch("state-root-mismatch", stateRoot, header.stateRoot);
+  if (rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")) {
+    const root = withdrawalsRoot();
+    if (header.withdrawalsRoot === undefined || !equalBytes(root, header.withdrawalsRoot)) {
+      return mismatch("withdrawals-root-mismatch", root, header.withdrawalsRoot ?? new Uint8Array(0));
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,205 @@
+import type { BlockEnvironment, BlockExecution, EvmEngine, StateChanges, StateReader, TransactionResult } from "@rnode/evm";
+import { bigintToBytes, bytesToBigint } from "@rnode/primitives";
+import {
+  BEACON_ROOTS_ADDRESS,
+  BlockBloom,
+  type BlockRules,
+  blobBaseFee,
+  type ChainConfig,
+  CREATE2_DEPLOYER_ADDRESS,
+  daFootprint,
+  type Header,
+  HISTORY_STORAGE_ADDRESS,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  type L1FeeParams,
+  l1FeeParamsFromL1BlockStorage,
+  PREDEPLOYS,
+  type Receipt,
+  type Transaction,
+  type Withdrawal,
+} from "@rnode/protocol";
+import { type BlockFault, blockFault } from "../faults.ts";
+import { applyDaoFork } from "../validation/dao-fork.ts";
+import { DAO_FORK_ACCOUNTS } from "../validation/dao-fork-accounts.ts";
+import { payBlockRewards } from "./block-rewards.ts";
+import { collectRequests } from "./requests.ts";
+
+const WEI_PER_GWEI = 1_000_000_000n;
+/** The header fields that execution depends on: those that are known before it. */
+export type UnsealedHeader = Pick<
+  Header,
+  | "parentHash"
+  | "beneficiary"
+  | "difficulty"
+  | "number"
+  | "gasLimit"
+  | "timestamp"
+  | "mixHash"
+  | "baseFeePerGas"
+  | "excessBlobGas"
+  | "parentBeaconBlockRoot"
+>;
+
+/** What the EVM sees of a block with this header. */
+export function blockEnvironment(rules: BlockRules, header: UnsealedHeader): BlockEnvironment {
+  return {
+    number: BigInt(header.number),
+    timestamp: BigInt(header.timestamp),
+    beneficiary: header.beneficiary,
+    gasLimit: header.gasLimit,
+    baseFeePerGas: header.baseFeePerGas ?? 0n,
+    difficulty: header.difficulty,
+    prevRandao: header.mixHash,
+    blobBaseFee:
+      rules.op === undefined && rules.blobParams !== undefined
+        ? blobBaseFee(header.excessBlobGas ?? 0n, rules.blobParams.baseFeeUpdateFraction)
+        : 1n,
+  };
+}
+
+export interface BlockRunOptions {
+  readonly engine: EvmEngine;
+  readonly config: ChainConfig;
+  readonly rules: BlockRules;
+  readonly parent: Header;
+  readonly header: UnsealedHeader;
+  /** state after the parent */
+  readonly reader: StateReader;
+  /** bytecode that Canyon's first block puts into the state */
+  readonly create2DeployerCode: () => Uint8Array;
+  /** before Byzantium a receipt holds the state root after its transaction */
+  readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
+}
+
+/** What running all of a block gives. */
+export interface BlockRunResult {
+  readonly receipts: readonly Receipt[];
+  readonly gasUsed: bigint;
+  readonly logsBloom: Uint8Array;
+  readonly requests: readonly Uint8Array[];
+  /** Σ over transactions; from Jovian it is the header's blobGasUsed */
+  readonly daFootprint: bigint;
+  readonly changes: StateChanges;
+  /** Σ tips in wei */
+  readonly tipsWei: bigint;
+}
+
+export type FinishResult =
+  | { readonly kind: "finished"; readonly result: BlockRunResult }
+  | { readonly kind: "invalid"; readonly fault: BlockFault };
+
+/**
+ * One block on its way through the engine: pre-processing, transactions, post-processing. Import, building and stateless
+ * execution all go through here. Spec: protocol/01 §3–§9
+ */
+export class BlockRun {
+  readonly execution: BlockExecution;
+  readonly #options: BlockRunOptions;
+  readonly #receipts: Receipt[] = [];
+  readonly #bloom = new BlockBloom();
+  #gasUsed = 0n;
+  #tipsWei = 0n;
+  #daFootprint = 0n;
+  #l1Params: L1FeeParams | undefined;
+
+  constructor(options: BlockRunOptions) {
+    this.#options = options;
+    const { engine, rules, header, reader } = options;
+    this.execution = engine.beginBlock(rules, blockEnvironment(rules, header), reader);
+    this.#preProcess();
+  }
+
+  get gasUsed(): bigint {
+    return this.#gasUsed;
+  }
+
+  get daFootprint(): bigint {
+    return this.#daFootprint;
+  }
+
+  get transactionCount(): number {
+    return this.#receipts.length;
+  }
+
+  /** What `encoded` adds to the block's DA footprint; 0 before Jovian and for deposits. */
+  daFootprintOf(transaction: Transaction, encoded: Uint8Array): bigint {
+    const { rules } = this.#options;
+    if (rules.op === undefined || !isOpForkAtLeast(rules.op, "jovian") || transaction.type === 0x7e) return 0n;
+    // Only deposits (the L1 attributes) change the parameters.
+    this.#l1Params ??= l1FeeParamsFromL1BlockStorage(
+      (slot) => bytesToBigint(this.execution.getStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32))),
+      rules,
+    );
+    return daFootprint(rules, this.#l1Params, encoded);
+  }
+
+  /** Executes the next transaction; a rejected one leaves no trace. */
+  apply(transaction: Transaction, sender: Uint8Array, encoded: Uint8Array): TransactionResult {
+    const footprint = this.daFootprintOf(transaction, encoded);
+    const applied = this.execution.applyTransaction(transaction, { sender, encoded });
+    if (applied.kind === "rejected") return applied;
+    const { outcome } = applied;
+    this.#gasUsed += outcome.gasUsed;
+    this.#daFootprint += footprint;
+    if (transaction.type === 0x7e) this.#l1Params = undefined;
+    else this.#tipsWei += outcome.effectiveTip * outcome.gasUsed;
+    const { rules, intermediateRoot } = this.#options;
+    const hasStatus = isEvmForkAtLeast(rules.evm, "byzantium");
+    const hasDepositVersion = transaction.type === 0x7e && rules.op !== undefined && isOpForkAtLeast(rules.op, "canyon");
+    this.#receipts.push({
+      type: transaction.type,
+      status: hasStatus ? outcome.status : undefined,
+      ...(!hasStatus && intermediateRoot !== undefined && { stateRoot: intermediateRoot(this.execution.changes()) }),
+      cumulativeGasUsed: this.#gasUsed,
+      bloom: this.#bloom.add(outcome.logs),
+      logs: outcome.logs,
+      ...(outcome.depositNonce !== undefined && { depositNonce: outcome.depositNonce }),
+      ...(hasDepositVersion && { depositReceiptVersion: 1n }),
+    });
+    return applied;
+  }
+
+  /** Post-processing and the net effect. Nothing can be applied afterwards. */
+  finish(withdrawals: readonly Withdrawal[] | undefined, ommers: readonly Header[]): FinishResult {
+    const { rules, config, header } = this.#options;
+    let requests: readonly Uint8Array[] = [];
+    if (rules.op === undefined) {
+      if (!rules.isPostMerge) payBlockRewards(this.execution, rules, header, ommers);
+      for (const { address, amount } of withdrawals ?? []) this.execution.addBalance(address, amount * WEI_PER_GWEI);
+      if (isEvmForkAtLeast(rules.evm, "prague")) {
+        const collected = collectRequests(this.execution, this.#receipts, config.depositContractAddress);
+        if (collected.kind === "invalid") return collected;
+        requests = collected.requests;
+      }
+    }
+    const result: BlockRunResult = {
+      receipts: this.#receipts,
+      gasUsed: this.#gasUsed,
+      logsBloom: this.#bloom.union(),
+      requests,
+      daFootprint: this.#daFootprint,
+      changes: this.execution.changes(),
+      tipsWei: this.#tipsWei,
+    };
+    return { kind: "finished", result };
+  }
+
+  #preProcess(): void {
+    const { rules, config, parent, header, create2DeployerCode } = this.#options;
+    if (rules.isDaoForkBlock) applyDaoFork(this.execution, DAO_FORK_ACCOUNTS);
+    if (isEvmForkAtLeast(rules.evm, "prague")) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
+    if (isEvmForkAtLeast(rules.evm, "cancun") && header.parentBeaconBlockRoot !== undefined) {
+      this.execution.systemCall(BEACON_ROOTS_ADDRESS, header.parentBeaconBlockRoot);
+    }
+    const canyonTime = config.optimism?.forkTimes.canyon;
+    if (canyonTime !== undefined && header.timestamp >= canyonTime && parent.timestamp < canyonTime) {
+      this.execution.setCode(CREATE2_DEPLOYER_ADDRESS, create2DeployerCode());
+    }
+  }
+}
+
+/** The rejection of a transaction as a fault of its block. */
+export function rejectionFault(index: number, result: Extract<TransactionResult, { kind: "rejected" }>): BlockFault {
+  return blockFault("transaction-rejected", { index, reason: result.reason, ...result.data });
+}

@@ -1,0 +1,63 @@
+import type { AccountChange } from "@rnode/evm";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import type { BlockCommit } from "@rnode/storage";
+import type { StoredBlock } from "../chain-types.ts";
+
+/** A block that was executed and found valid: all that a commit needs, kept in memory until fork choice decides. */
+export interface ExecutedBlock extends BlockCommit {
+  readonly hashHex: Hex;
+  readonly parentHashHex: Hex;
+  readonly requests: readonly Uint8Array[];
+  /** of `nodes`, where they are packed: each time they are asked for they are made anew */
+  readonly packedNodesBytes?: number | undefined;
+  /** Σ tips in wei */
+  readonly tipsWei: bigint;
+}
+
+export const storedBlockOf = ({ hash, block, receipts, senders }: BlockCommit): StoredBlock => ({ hash, block, receipts, senders });
+
+/** The changes of one block, by key. Made when the first child is executed on it while it is not in the database. */
+export interface StateLayer {
+  readonly accounts: ReadonlyMap<Hex, { readonly change: AccountChange; readonly storage: ReadonlyMap<Hex, Uint8Array> }>;
+  readonly codes: ReadonlyMap<Hex, Uint8Array>;
+  readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
+  /** by `nodeKey` */
+  readonly nodes: ReadonlyMap<string, Uint8Array | undefined>;
+  readonly number: number;
+  readonly hash: Uint8Array;
+}
+
+const layers = new WeakMap<ExecutedBlock, StateLayer>();
+
+export function stateLayerOf(executed: ExecutedBlock): StateLayer {
+  let layer = layers.get(executed);
+  if (layer === undefined) {
+    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: mostly they are in memory, and nobody asks
+    layer = {
+      accounts: new Map(
+        executed.changes.accounts.map((change) => [
+          bytesToHex(change.address),
+          { change, storage: new Map(change.storage.map(({ slot, after }) => [bytesToHex(slot), after])) },
+        ]),
+      ),
+      codes: new Map(executed.changes.codes.map(({ codeHash, code }) => [bytesToHex(codeHash), code])),
+      storageRoots: executed.storageRoots,
+      get nodes() {
+        nodes ??= new Map(executed.nodes.map(({ owner, path, rlp }) => [nodeKey(owner, path), rlp]));
+        return nodes;
+      },
+      number: executed.block.header.number,
+      hash: executed.hash,
+    };
+    layers.set(executed, layer);
+  }
+  return layer;
+}
+
+/** Path nibbles as characters after the trie's owner. */
+export function nodeKey(owner: Uint8Array | undefined, path: Uint8Array): string {
+  let key = owner === undefined ? "" : bytesToHex(owner);
+  for (let i = 0; i < path.length; i++) key += HEX_DIGITS[path[i]!];
+  return key;
+}
+const HEX_DIGITS = "0123456789abcdef";

@@ -1,0 +1,119 @@
+import type { Hex } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
+import type { ExecutedBlock } from "../execute/executed-block.ts";
+
+export interface BlockTreeLimits {
+  readonly maxBlocks: number;
+  /** rough size of all blocks */
+  readonly maxBytes: number;
+  /** the same while the lowest block is stored: what is canonical can be given up */
+  readonly maxStoredBytes: number;
+}
+
+const MIB = 1024 * 1024;
+export const DEFAULT_TREE_LIMITS: BlockTreeLimits = { maxBlocks: 256, maxBytes: 256 * MIB, maxStoredBytes: 64 * MIB };
+/** Measured: objects with their typed arrays, and what is remembered with them. */
+const BYTES_PER_TRANSACTION = 1500;
+const BYTES_PER_RECEIPT = 600;
+const BYTES_PER_LOG = 800;
+const BYTES_PER_ACCOUNT = 1000;
+const BYTES_PER_SLOT = 500;
+const BYTES_PER_NODE = 450;
+
+/**
+ * Executed blocks in memory: those that fork choice has not chosen (yet), and the latest canonical ones, so that a chain that
+ * was left can be returned to. Beyond the limits the lowest blocks go first; they are executed again if asked for. The branch of the latest
+ * block stays whole as long as the limits of all blocks allow it: what is not canonical is nowhere else.
+ */
+export class BlockTree {
+  readonly #limits: BlockTreeLimits;
+  readonly #isCanonical: (hashHex: Hex, number: number) => boolean;
+  readonly #blocks = new Map<Hex, { readonly executed: ExecutedBlock; readonly bytes: number }>();
+  #bytes = 0;
+
+  /** @param isCanonical whether the database has the block */
+  constructor(limits: BlockTreeLimits, isCanonical: (hashHex: Hex, number: number) => boolean) {
+    this.#limits = limits;
+    this.#isCanonical = isCanonical;
+  }
+
+  get(hashHex: Hex): ExecutedBlock | undefined {
+    return this.#blocks.get(hashHex)?.executed;
+  }
+
+  get size(): number {
+    return this.#blocks.size;
+  }
+
+  /** rough */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @param storedNumber blocks up to this one are in the database, if they are canonical */
+  add(executed: ExecutedBlock, storedNumber: number): void {
+    if (this.#blocks.has(executed.hashHex)) return;
+    const bytes = roughBytes(executed);
+    this.#blocks.set(executed.hashHex, { executed, bytes });
+    this.#bytes += bytes;
+    this.trim(storedNumber, executed.hashHex);
+  }
+
+  /** Gives up the lowest blocks, but for `latest`, as far as the limits ask for it. */
+  trim(storedNumber: number, latest: Hex): void {
+    const { maxBlocks, maxBytes, maxStoredBytes } = this.#limits;
+    let branch: ReadonlySet<Hex> | undefined;
+    while (this.#blocks.size > maxBlocks || this.#bytes > Math.min(maxBytes, maxStoredBytes)) {
+      branch ??= this.#branchOf(latest);
+      const other = this.#lowest(branch);
+      const lowest = other ?? this.#lowest(new Set([latest]));
+      if (lowest === undefined) return;
+      const isStored = other !== undefined && other.block.header.number <= storedNumber;
+      if (!isStored && this.#blocks.size <= maxBlocks && this.#bytes <= maxBytes) return;
+      this.#bytes -= this.#blocks.get(lowest.hashHex)!.bytes;
+      this.#blocks.delete(lowest.hashHex);
+    }
+  }
+
+  /** The block and those below it that are not canonical. */
+  #branchOf(latest: Hex): ReadonlySet<Hex> {
+    const branch = new Set([latest]);
+    for (let at = this.get(latest)?.parentHashHex; at !== undefined; ) {
+      const executed = this.get(at);
+      if (executed === undefined || this.#isCanonical(at, executed.block.header.number)) break;
+      branch.add(at);
+      at = executed.parentHashHex;
+    }
+    return branch;
+  }
+
+  #lowest(except: ReadonlySet<Hex>): ExecutedBlock | undefined {
+    let lowest: ExecutedBlock | undefined;
+    for (const { executed } of this.#blocks.values()) {
+      if (except.has(executed.hashHex)) continue;
+      if (lowest === undefined || executed.block.header.number < lowest.block.header.number) lowest = executed;
+    }
+    return lowest;
+  }
+}
+
+function roughBytes(executed: ExecutedBlock): number {
+  const { changes, receipts, block, packedNodesBytes } = executed;
+  let bytes = 0;
+  for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
+  for (const { code } of changes.codes) bytes += code.length;
+  if (packedNodesBytes !== undefined) bytes += packedNodesBytes;
+  else for (const { rlp } of executed.nodes) bytes += BYTES_PER_NODE + (rlp?.length ?? 0);
+  for (const { logs } of receipts) {
+    bytes += BYTES_PER_RECEIPT;
+    for (const { data } of logs) bytes += BYTES_PER_LOG + data.length;
+  }
+  return bytes + roughBodyBytes(block);
+}
+
+/** Of the decoded transactions, which remember how they are encoded. */
+export function roughBodyBytes({ transactions }: Block): number {
+  let bytes = 0;
+  for (const { data } of transactions) bytes += BYTES_PER_TRANSACTION + 2 * data.length;
+  return bytes;
+}

@@ -1,0 +1,53 @@
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import type { ChainStore } from "@rnode/storage";
+import type { BlockSelector, StoredBlock } from "../chain-types.ts";
+
+/** Whether the block is the canonical one of its number. */
+export function isCanonicalBlock(store: ChainStore, hash: Hex, number: number): boolean {
+  const head = store.head();
+  const canonical = head !== undefined && number <= head.number ? store.readCanonicalHash(number) : undefined;
+  return canonical !== undefined && bytesToHex(canonical) === hash;
+}
+
+/**
+ * The hash of the block that a selector names. A block named by its hash need not be known, unless it has to be canonical.
+ *
+ * @param numberOf of blocks that may not be stored; undefined: not known
+ */
+export function hashOfSelector(
+  store: ChainStore,
+  genesisHash: Uint8Array,
+  selector: BlockSelector,
+  numberOf: (hash: Uint8Array) => number | undefined,
+): Uint8Array | undefined {
+  switch (selector.kind) {
+    case "hash": {
+      if (!selector.requireCanonical) return selector.hash;
+      const number = numberOf(selector.hash);
+      return number !== undefined && isCanonicalBlock(store, bytesToHex(selector.hash), number) ? selector.hash : undefined;
+    }
+    case "number":
+      return selector.number > store.head()!.number ? undefined : store.readCanonicalHash(selector.number);
+    case "tag":
+      switch (selector.tag) {
+        case "latest":
+        case "pending": // what is being built is not shown
+          return hexToBytes(store.head()!.hash);
+        case "earliest":
+          return genesisHash;
+        case "safe":
+        case "finalized": {
+          const label = store.label(selector.tag);
+          return label === undefined ? undefined : hexToBytes(label.hash);
+        }
+      }
+  }
+}
+
+/** @returns undefined also for a block whose receipts are pruned */
+export function readStoredBlock(store: ChainStore, hash: Uint8Array): StoredBlock | undefined {
+  const block = store.readBlock(hash);
+  const receipts = store.readReceipts(hash);
+  const senders = store.readSenders(hash);
+  return block === undefined || receipts === undefined || senders === undefined ? undefined : { hash, block, receipts, senders };
+}

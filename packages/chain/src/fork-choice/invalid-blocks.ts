@@ -1,0 +1,50 @@
+import type { Hex } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
+import type { BlockFault } from "../faults.ts";
+
+export interface InvalidBlock {
+  readonly fault: BlockFault;
+  /** hash of the nearest valid ancestor; null: the header's hash is not what was said */
+  readonly latestValidHash: Hex | null;
+}
+
+/** A block that was executed and found invalid. */
+export interface BadBlock {
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  readonly fault: BlockFault;
+}
+
+const CAPACITY = 1024;
+/** whole blocks are kept for fewer */
+const BAD_BLOCKS = 10;
+
+/** Blocks found invalid, so that neither they nor their children are executed again. Forgets the oldest. */
+export class InvalidBlocks {
+  readonly #blocks = new Map<Hex, InvalidBlock>();
+
+  /** newest first */
+  readonly #bad: BadBlock[] = [];
+
+  /** The last ones with their content, newest first. */
+  recent(): readonly BadBlock[] {
+    return this.#bad;
+  }
+
+  addBlock(bad: BadBlock): void {
+    this.#bad.unshift(bad);
+    if (this.#bad.length > BAD_BLOCKS) this.#bad.pop();
+  }
+
+  get(hashHex: Hex): InvalidBlock | undefined {
+    return this.#blocks.get(hashHex);
+  }
+
+  add(hashHex: Hex, invalid: InvalidBlock): void {
+    if (this.#blocks.size >= CAPACITY) {
+      const oldest = this.#blocks.keys().next();
+      if (!oldest.done) this.#blocks.delete(oldest.value);
+    }
+    this.#blocks.set(hashHex, invalid);
+  }
+}

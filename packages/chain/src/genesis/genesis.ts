@@ -1,0 +1,156 @@
+import type { AccountChange, StateChanges } from "@rnode/evm";
+import {
+  bytesToHex,
+  CodedError,
+  EMPTY_KECCAK,
+  EMPTY_OMMERS_HASH,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  isZeroBytes,
+  keccak256,
+  ZERO_HASH,
+} from "@rnode/primitives";
+import {
+  type Block,
+  blockRules,
+  type ChainConfig,
+  type Genesis,
+  type GenesisHeader,
+  type Header,
+  hashHeader,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  PREDEPLOYS,
+} from "@rnode/protocol";
+import type { BlockCommit, ChainStore } from "@rnode/storage";
+import type { TrieNodeReader } from "@rnode/trie";
+import type { ChainErrorCode } from "../faults.ts";
+import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
+import type { GenesisState } from "./genesis-state.ts";
+
+/** EIP-1559: base fee of a chain that starts with London */
+const INITIAL_BASE_FEE_WEI = 1_000_000_000n;
+const EMPTY_BLOOM = new Uint8Array(256);
+
+const NO_NODES: TrieNodeReader = { readNode: () => undefined };
+const EMPTY_TRIE: ParentTrie = { stateRoot: EMPTY_TRIE_ROOT, nodes: NO_NODES, storageRootOf: () => undefined };
+
+/** Block 0 with all of its state in memory: for tests and public suites. A client has `sealGenesis`. */
+export function genesisBlock(genesis: Genesis, config: ChainConfig): BlockCommit {
+  const changes = genesisChanges(genesis);
+  const update = stateUpdate(EMPTY_TRIE, changes);
+  const block = blockOf(genesis.header, config, {
+    stateRoot: update.stateRoot,
+    messagePasserRoot: messagePasserRoot(EMPTY_TRIE, update),
+  });
+  const { storageRoots, nodes } = update;
+  return { block, hash: hashHeader(block.header), receipts: [], senders: [], changes, storageRoots, nodes };
+}
+
+/** Block 0 and its state, ready to be written. */
+export interface SealedGenesis {
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  readonly state: GenesisState;
+}
+
+/**
+ * Block 0 on the accounts in `state`.
+ *
+ * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot
+ */
+export function sealGenesis(header: GenesisHeader, config: ChainConfig, state: GenesisState): SealedGenesis {
+  const { stateRoot, storageRoot } = state.seal(PREDEPLOYS.l2ToL1MessagePasser);
+  const block = blockOf(header, config, { stateRoot, messagePasserRoot: storageRoot });
+  return { block, hash: hashHeader(block.header), state };
+}
+
+/**
+ * Fields that a fork active at genesis demands are filled in as all clients do; `extraData` stays as the file has it, because that is
+ * what published genesis hashes refer to.
+ */
+function blockOf(
+  given: GenesisHeader,
+  config: ChainConfig,
+  roots: { readonly stateRoot: Uint8Array; readonly messagePasserRoot: Uint8Array },
+): Block {
+  const rules = blockRules(config, { number: given.number, timestamp: given.timestamp });
+  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
+  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
+  const hasStorageRootAsWithdrawalsRoot = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
+  const header: Header = {
+    parentHash: given.parentHash,
+    ommersHash: EMPTY_OMMERS_HASH,
+    beneficiary: given.beneficiary,
+    stateRoot: roots.stateRoot,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: EMPTY_BLOOM,
+    difficulty: given.difficulty,
+    number: given.number,
+    gasLimit: given.gasLimit,
+    gasUsed: given.gasUsed,
+    timestamp: given.timestamp,
+    extraData: given.extraData,
+    mixHash: given.mixHash,
+    nonce: given.nonce,
+    ...(isEvmForkAtLeast(rules.evm, "london") && { baseFeePerGas: given.baseFeePerGas ?? INITIAL_BASE_FEE_WEI }),
+    ...(isShanghai && { withdrawalsRoot: hasStorageRootAsWithdrawalsRoot ? roots.messagePasserRoot : EMPTY_TRIE_ROOT }),
+    ...(isCancun && {
+      blobGasUsed: given.blobGasUsed ?? 0n,
+      excessBlobGas: given.excessBlobGas ?? 0n,
+      parentBeaconBlockRoot: given.parentBeaconBlockRoot ?? ZERO_HASH,
+    }),
+    ...(isEvmForkAtLeast(rules.evm, "prague") && { requestsHash: EMPTY_REQUESTS_HASH }),
+  };
+  return { header, transactions: [], ommers: [], ...(isShanghai && { withdrawals: [] }) };
+}
+
+function genesisChanges({ alloc }: Genesis): StateChanges {
+  const accounts: AccountChange[] = [];
+  const codes = new Map<string, { codeHash: Uint8Array; code: Uint8Array }>();
+  for (const { address, balance, nonce, code, storage } of alloc) {
+    const codeHash = code.length === 0 ? EMPTY_KECCAK : keccak256(code);
+    if (code.length > 0) codes.set(bytesToHex(codeHash), { codeHash, code });
+    accounts.push({
+      address,
+      before: undefined,
+      after: { nonce, balance, codeHash },
+      storageCleared: false,
+      storage: storage
+        .filter(({ value }) => !isZeroBytes(value))
+        .map(({ slot, value }) => ({ slot, before: ZERO_HASH, after: value })),
+    });
+  }
+  return { accounts, codes: [...codes.values()] };
+}
+
+const GENESIS_HASH_KEY = "genesis-hash";
+
+/**
+ * Writes the genesis into an empty store; a store that has it already is left alone. A large one takes several commits and counts with the
+ * last of them: killed before, it is written anew.
+ *
+ * @returns "again": rows of a genesis whose writing was interrupted were removed first
+ * @throws {CodedError} chain/other-genesis, naming both hashes
+ */
+export function initGenesis(store: ChainStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
+  const stored = storedGenesisHash(store);
+  if (stored === undefined) {
+    store.writeMeta(GENESIS_HASH_KEY, hash); // counts only once there is a head
+    return store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows)) ? "again" : "written";
+  }
+  if (!equalBytes(stored, hash)) {
+    throw new CodedError<ChainErrorCode>("chain/other-genesis", {
+      database: bytesToHex(stored),
+      configured: bytesToHex(hash),
+    });
+  }
+  return "present";
+}
+
+/** Hash of the block the store began with; undefined when it is empty. */
+export function storedGenesisHash(store: ChainStore): Uint8Array | undefined {
+  return store.head() === undefined ? undefined : store.readMeta(GENESIS_HASH_KEY);
+}

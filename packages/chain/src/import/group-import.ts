@@ -1,0 +1,229 @@
+import { performance } from "node:perf_hooks";
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
+import { type Block, type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
+import { anyClearsStorage, BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
+import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "../execute/block-execution.ts";
+import type { BlockFault } from "../faults.ts";
+import type { GroupRoots } from "../state-roots/group-roots.ts";
+import { packChanges } from "../state-roots/packed-changes.ts";
+import type { StateRoots } from "../state-roots/root-thread.ts";
+import { TotalDifficulties } from "../validation/merge.ts";
+import { rulesOfBlock } from "../validation/rules.ts";
+import { PendingState } from "./pending-state.ts";
+
+/** A block with what was made of it before its turn. */
+export interface PreparedBlock<T> {
+  readonly item: T;
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  readonly prepared: PreparedTransactions;
+}
+
+/** A block that was executed; its state root is on the way. Its body is in the group's content, as bytes. */
+interface RunBlock<T> {
+  readonly item: T;
+  readonly header: Header;
+  readonly hash: Uint8Array;
+  readonly rules: BlockRules;
+}
+
+interface SealedGroup<T> {
+  readonly blocks: readonly RunBlock<T>[];
+  readonly content: BlockGroup;
+  readonly roots: Promise<GroupRoots>;
+}
+
+/** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
+export interface WrongGroup<T> {
+  readonly blocks: readonly Pick<PreparedBlock<T>, "item" | "block" | "hash">[];
+}
+
+/** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
+export const fitsGroup = (config: ChainConfig, tip: Uint8Array, { header }: Block): boolean =>
+  equalBytes(header.parentHash, tip) && isEvmForkAtLeast(rulesOfBlock(config, header).evm, "byzantium");
+
+/** PERF: memory; of the changed accounts and slots of a group. */
+const MAX_GROUP_CHANGES = 60_000;
+/**
+ * However slow the blocks: what was done is stored every few seconds. PERF: groups that end before they are full write most rows again with the
+ * next one: of 96 blocks of 300 swaps on a busy machine, groups of two seconds (3 to 5 blocks) take a tenth more CPU time than full ones.
+ */
+const MAX_GROUP_MS = 4000;
+
+/**
+ * Imports a straight chain of blocks on the head in groups: a block is executed on the changes of those before it, while the thread of
+ * state roots works on them; a group is committed as one when all of its roots are right. The root may lag by up to two groups.
+ */
+export class GroupImport<T> {
+  readonly #context: ExecutionContext;
+  readonly #store: ChainDatabase;
+  readonly #roots: StateRoots;
+  readonly #groupBlocks: number;
+  readonly #groupBytes: number;
+  readonly #onStored: (item: T) => void;
+  readonly #state: PendingState;
+  readonly #totalDifficulties = new TotalDifficulties((hash) => this.#blockOf(hash)?.header ?? this.#store.readHeader(hash));
+  /** blocks that are not stored yet */
+  readonly #pending = new Map<Hex, Pick<Block, "header" | "ommers">>();
+  #tip: { readonly hash: Uint8Array; readonly header: Header };
+  #group: RunBlock<T>[] = [];
+  #content: BlockGroup;
+  /** PERF: what groups are made in is used again */
+  readonly #unused: BlockGroup[] = [];
+  #groupChanges = 0;
+  #groupStartMs = performance.now();
+  readonly #sealed: SealedGroup<T>[] = [];
+
+  constructor(
+    context: ExecutionContext,
+    store: ChainDatabase,
+    options: {
+      readonly groupBlocks: number;
+      /** of the rows of a group's blocks (headers, bodies, receipts, senders), the last block left out */
+      readonly groupBytes: number;
+      readonly onStored: (item: T) => void;
+      readonly startRoots: (store: ChainDatabase, stateRoot: Uint8Array) => StateRoots;
+    },
+  ) {
+    const { number } = store.head()!;
+    const hash = store.readCanonicalHash(number)!;
+    const header = store.readHeader(hash)!;
+    this.#context = context;
+    this.#store = store;
+    this.#tip = { hash, header };
+    this.#groupBlocks = options.groupBlocks;
+    this.#groupBytes = options.groupBytes;
+    this.#onStored = options.onStored;
+    this.#state = new PendingState(store.stateAt(number)!);
+    this.#content = this.#newContent();
+    this.#roots = options.startRoots(store, header.stateRoot);
+  }
+
+  #newContent(): BlockGroup {
+    const content = this.#unused.pop() ?? new BlockGroup();
+    this.#state.push(content);
+    return content;
+  }
+
+  #blockOf(hash: Uint8Array): Pick<Block, "header" | "ommers"> | undefined {
+    return this.#pending.get(bytesToHex(hash));
+  }
+
+  /** Hash of the last block. */
+  get tip(): Uint8Array {
+    return this.#tip.hash;
+  }
+
+  /** Executes the next block. @returns why it is invalid, or the group that is */
+  async add(next: PreparedBlock<T>): Promise<{ fault: BlockFault } | { wrong: WrongGroup<T> } | undefined> {
+    const { block, hash, prepared } = next;
+    const parent = {
+      ...this.#tip,
+      reader: this.#state,
+      trie: undefined,
+      ancestorOf: (ancestor: Uint8Array) => this.#blockOf(ancestor) ?? this.#store.readBlock(ancestor),
+      totalDifficulty: () => this.#totalDifficulties.of(block.header.parentHash),
+    };
+    const outcome = runBlock(this.#context, parent, block, prepared);
+    if (outcome.kind === "invalid") return { fault: outcome.fault };
+    const { rules, senders, result, encodedReceipts } = outcome;
+    const { changes, receipts } = result;
+    const isClearing = anyClearsStorage(changes);
+    if (isClearing) {
+      // The rows of the storage that goes must be in the database.
+      const wrong = await this.finish();
+      if (wrong !== undefined) return { wrong: { blocks: [...wrong.blocks, next] } };
+    }
+    const { header, ommers } = block;
+    const { number } = header;
+    const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
+    this.#content.add({ block, hash, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes, changes });
+    this.#state.addHash(number, hash);
+    this.#roots.add(number, packChanges(changes));
+    this.#pending.set(bytesToHex(hash), { header, ommers });
+    this.#tip = { hash, header };
+    this.#group.push({ item: next.item, header, hash, rules });
+    this.#groupChanges += changeCount(changes);
+    if (isClearing || this.#isGroupFull()) {
+      this.#seal();
+      const wrong = await this.#commitUntil(isClearing ? 0 : 1);
+      if (wrong !== undefined) return { wrong };
+    }
+    return undefined;
+  }
+
+  #isGroupFull(): boolean {
+    return (
+      this.#group.length >= this.#groupBlocks ||
+      this.#groupChanges >= MAX_GROUP_CHANGES ||
+      this.#content.blocks.rows.size >= this.#groupBytes ||
+      performance.now() - this.#groupStartMs > MAX_GROUP_MS
+    );
+  }
+
+  #seal(): void {
+    const roots = this.#roots.seal();
+    roots.catch(() => undefined); // seen when its turn comes
+    this.#sealed.push({ blocks: this.#group, content: this.#content, roots });
+    this.#group = [];
+    this.#content = this.#newContent();
+    this.#groupChanges = 0;
+    this.#groupStartMs = performance.now();
+  }
+
+  /** Commits all that is on the way. */
+  async finish(): Promise<WrongGroup<T> | undefined> {
+    if (this.#group.length > 0) this.#seal();
+    return await this.#commitUntil(0);
+  }
+
+  /** Commits the oldest sealed groups, until `left` of them are left. */
+  async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
+    while (this.#sealed.length > left) {
+      const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
+      const roots = await pendingRoots.catch(() => undefined); // whatever it was comes again where the blocks are executed again
+      if (roots === undefined || !this.#areRight(blocks, roots)) return this.#left();
+      this.#sealed.shift();
+      this.#store.commitGroup(
+        content,
+        roots.blocks.map(({ storageRoots }) => storageRoots),
+        roots.nodeRows,
+      );
+      const { number } = blocks.at(-1)!.header;
+      this.#state.rebase(this.#store.stateAt(number)!, number);
+      content.clear();
+      this.#unused.push(content);
+      this.#roots.committed();
+      for (const { hash, item } of blocks) {
+        this.#pending.delete(bytesToHex(hash));
+        this.#onStored(item);
+      }
+    }
+    return undefined;
+  }
+
+  #left(): WrongGroup<T> {
+    const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
+    return {
+      blocks: groups.flatMap(({ blocks, content }) =>
+        blocks.map(({ item, hash }, index) => ({ item, hash, block: content.blocks.blockAt(index) })),
+      ),
+    };
+  }
+
+  #areRight(blocks: readonly RunBlock<T>[], roots: GroupRoots): boolean {
+    const passer = PREDEPLOYS.l2ToL1MessagePasser;
+    const passerHex = bytesToHex(passer);
+    const { number } = blocks[0]!.header;
+    let passerRoot = this.#store.stateAt(number - 1)!.readAccount(passer)?.storageRoot ?? EMPTY_TRIE_ROOT;
+    return blocks.every(({ rules, header }, index) => {
+      const { stateRoot, storageRoots } = roots.blocks[index]!;
+      passerRoot = storageRoots.get(passerHex) ?? passerRoot;
+      return checkRoots(rules, header, { stateRoot }, () => passerRoot) === undefined;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#roots.close();
+  }
+}

@@ -1,0 +1,123 @@
+import { bytesToHex, padBytesLeft } from "@rnode/primitives";
+import { attributesToJson, encodeHeader, encodeTransaction } from "@rnode/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { newEngine } from "../execute/engine-module.ts";
+import { genesisBlock } from "../genesis/genesis.ts";
+import {
+  attributesFor,
+  build,
+  type DevChain,
+  devConfig,
+  devGenesis,
+  LOGGER,
+  openDevChain,
+  transaction,
+} from "../testing/dev-chain.ts";
+import { executeStateless, parseBlockFile } from "./stateless.ts";
+
+let dev: DevChain;
+beforeEach(() => {
+  dev = openDevChain("jovian");
+});
+afterEach(() => dev.remove());
+
+/** The first block of the dev chain as a block file: its witness is all of the genesis state. */
+function blockFile() {
+  const data = padBytesLeft(Uint8Array.of(5), 32);
+  const transactions = [
+    ...attributesFor(dev, 1).transactions!,
+    encodeTransaction(transaction(0, 0, { to: LOGGER, value: 0n, data })),
+  ];
+  const { block, hash } = build(dev, 1, { transactions });
+  const genesis = genesisBlock(devGenesis("jovian"), devConfig("jovian"));
+  const forkTimes = { regolith: 0, canyon: 0, ecotone: 0, fjord: 0, granite: 0, holocene: 0, isthmus: 0, jovian: 0, karst: null };
+  const file: Record<string, unknown> = {
+    chain: {
+      chainId: 901,
+      l1ChainId: 900,
+      blockTime: 2,
+      genesisTime: 1000,
+      eip1559: { elasticity: 6, denominator: 50, denominatorCanyon: 250 },
+      forkTimes,
+    },
+    parentHeaderRlp: bytesToHex(encodeHeader(genesis.block.header)),
+    parentHash: bytesToHex(genesis.hash),
+    payloadAttributes: attributesToJson(attributesFor(dev, 1, { transactions })),
+    witness: {
+      state: genesis.nodes.map(({ rlp }) => bytesToHex(rlp!)),
+      codes: genesis.changes.codes.map(({ code }) => bytesToHex(code)),
+      keys: [],
+      headers: [bytesToHex(encodeHeader(genesis.block.header))],
+    },
+    expectedBlockHash: bytesToHex(hash),
+    expectedHeaderRlp: bytesToHex(encodeHeader(block.header)),
+    gasUsed: Number(block.header.gasUsed),
+  };
+  return { file, block, hash };
+}
+
+describe("executeStateless", () => {
+  it("gives the block that the node built on its database", () => {
+    const { file, hash } = blockFile();
+    const { executed, mismatches } = executeStateless(parseBlockFile(file), { engine: newEngine() });
+    expect(bytesToHex(executed.hash)).toBe(bytesToHex(hash));
+    expect(mismatches).toEqual([]);
+  });
+
+  it("says what differs from what the file expects", () => {
+    const { file } = blockFile();
+    const wrong = { ...file, expectedBlockHash: `0x${"00".repeat(32)}`, gasUsed: 1, number: 2 };
+    const fields = executeStateless(parseBlockFile(wrong)).mismatches.map(({ field }) => field);
+    expect(fields).toEqual(["blockHash", "number", "gasUsed"]);
+  });
+
+  it("needs nothing expected, and takes the witness as maps too", () => {
+    const { file, hash } = blockFile();
+    const { state, codes } = file.witness as { state: string[]; codes: string[] };
+    const asMap = (items: string[]) => Object.fromEntries(items.map((item, index) => [String(index), item]));
+    const bare = {
+      ...file,
+      witness: { state: asMap(state), codes: asMap(codes) },
+      expectedBlockHash: undefined,
+      expectedHeaderRlp: undefined,
+    };
+    expect(executeStateless(parseBlockFile(bare)).executed.hash).toEqual(hash);
+  });
+
+  it("misses a node, a code or a valid transaction with an error that says so", () => {
+    const { file } = blockFile();
+    const witness = file.witness as { state: string[]; codes: string[] };
+    const without = (changes: object) => () => executeStateless(parseBlockFile({ ...file, witness: { ...witness, ...changes } }));
+    expect(without({ state: [] })).toThrow(/^trie\/missing-node/);
+    expect(without({ codes: [] })).toThrow(/^chain\/missing-code/);
+    const attributes = file.payloadAttributes as { transactions: string[] };
+    const bad = { ...attributes, transactions: [...attributes.transactions, bytesToHex(encodeTransaction(transaction(1, 9)))] };
+    expect(() => executeStateless(parseBlockFile({ ...file, payloadAttributes: bad }))).toThrow(
+      /^chain\/bad-block-file reason=transaction 2 is not valid: transaction-rejected index=2 reason=nonce-too-high/,
+    );
+  });
+
+  it.each<[string, (file: Record<string, unknown>) => object, RegExp]>([
+    ["nothing", () => [], /^json\/invalid key=block/],
+    [
+      "no parent",
+      (file) => ({ ...file, parentHeaderRlp: null }),
+      /^chain\/bad-block-file reason=parentHeader or parentHeaderRlp is required/,
+    ],
+    [
+      "another parent hash",
+      (file) => ({ ...file, parentHash: `0x${"11".repeat(32)}` }),
+      /^chain\/bad-block-file reason=parentHash is not the hash/,
+    ],
+    ["no chain", (file) => ({ ...file, chain: undefined }), /^json\/invalid key=chain/],
+    [
+      "a witness that is no hex",
+      (file) => ({ ...file, witness: { state: ["zz"], codes: [] } }),
+      /^json\/invalid key=witness.state\[0\]/,
+    ],
+    ["no attributes", (file) => ({ ...file, payloadAttributes: {} }), /^json\/invalid key=payloadAttributes.timestamp/],
+  ])("refuses %s", (_, change, message) => {
+    const { file } = blockFile();
+    expect(() => parseBlockFile(change(file))).toThrow(message);
+  });
+});

@@ -1,0 +1,205 @@
+import type { EvmEngine } from "@rnode/evm";
+import { bytesToHex, CodedError, equalBytes, type Hex, keccak256, toQuantity } from "@rnode/primitives";
+import {
+  attributesFromJson,
+  type ChainConfig,
+  decodeHeader,
+  encodeHeader,
+  type Header,
+  hashHeader,
+  headerFromRpc,
+  type JsonParser,
+  jsonArray,
+  jsonBytes,
+  jsonFlexibleBigint,
+  jsonFlexibleNumber,
+  jsonHash,
+  jsonObject,
+  OP_FORKS,
+  type OpFork,
+  optionalField,
+  type PayloadAttributes,
+  requiredField,
+} from "@rnode/protocol";
+import { startBuild } from "../build/payload-builder.ts";
+import { CREATE2_DEPLOYER, create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
+import { newEngine } from "../execute/engine-module.ts";
+import type { ExecutedBlock } from "../execute/executed-block.ts";
+import type { ChainErrorCode } from "../faults.ts";
+import { createSenderCache } from "../senders/senders.ts";
+import { type Witness, witnessState } from "./witness-state.ts";
+
+/** One block to execute without a database: DESIGN § 4, `rengine stateless`. */
+export interface BlockFile {
+  readonly config: ChainConfig;
+  readonly parentHeader: Header;
+  readonly parentHash: Uint8Array;
+  readonly attributes: PayloadAttributes;
+  readonly witness: Witness;
+  readonly expected: ExpectedResult;
+}
+
+/** What the file says of the result; everything that is there is compared. */
+export interface ExpectedResult {
+  readonly blockHash: Uint8Array | undefined;
+  readonly transactionsRoot: Uint8Array | undefined;
+  readonly header: Header | undefined;
+  readonly headerRlp: Uint8Array | undefined;
+  readonly gasUsed: bigint | undefined;
+  readonly number: number | undefined;
+  readonly timestamp: number | undefined;
+}
+
+export interface Mismatch {
+  readonly field: string;
+  readonly expected: string;
+  readonly computed: string;
+}
+
+export interface StatelessResult {
+  readonly executed: ExecutedBlock;
+  /** empty when all that the file expects is so */
+  readonly mismatches: readonly Mismatch[];
+}
+
+export interface StatelessOptions {
+  readonly engine?: EvmEngine;
+  /** folder of the Canyon bytecode bundle */
+  readonly upgradesDir?: string | undefined;
+}
+
+/**
+ * Builds the block that the attributes describe on the witness's state.
+ *
+ * @throws {CodedError} chain/bad-block-file when it cannot be built: a forced transaction is invalid, the witness lacks something
+ */
+export function executeStateless(file: BlockFile, options: StatelessOptions = {}): StatelessResult {
+  const engine = options.engine ?? newEngine();
+  const context = {
+    config: file.config,
+    engine,
+    senders: createSenderCache(),
+    create2DeployerCode: () =>
+      file.witness.codes.find((code) => bytesToHex(keccak256(code)) === CREATE2_DEPLOYER.hash) ??
+      create2DeployerCodeFrom(options.upgradesDir)(),
+  };
+  const parent = witnessState(file.parentHeader, file.parentHash, file.witness);
+  const started = startBuild(context, parent, { ...file.attributes, noTxPool: true });
+  if (started.kind === "invalid") {
+    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: started.problem.reason });
+  }
+  const executed = started.build.seal();
+  return { executed, mismatches: compare(file.expected, executed) };
+}
+
+/** @throws {CodedError} json/invalid naming the key, chain/bad-block-file */
+export function parseBlockFile(json: unknown): BlockFile {
+  const object = jsonObject(json, "block");
+  const optional = <T>(name: string, parse: JsonParser<T>): T | undefined => optionalField(object, "", name, parse);
+  const parentHeader = parseParentHeader(optional("parentHeaderRlp", jsonBytes()), object.parentHeader);
+  const parentHash = hashHeader(parentHeader);
+  const given = optional("parentHash", jsonHash);
+  if (given !== undefined && !equalBytes(given, parentHash)) {
+    throw new CodedError<ChainErrorCode>("chain/bad-block-file", {
+      reason: "parentHash is not the hash of the parent header",
+      parentHash: bytesToHex(given),
+      computed: bytesToHex(parentHash),
+    });
+  }
+  return {
+    config: requiredField(object, "", "chain", parseChain),
+    parentHeader,
+    parentHash,
+    attributes: requiredField(object, "", "payloadAttributes", attributesFromJson),
+    witness: requiredField(object, "", "witness", parseWitness),
+    expected: {
+      blockHash: optional("expectedBlockHash", jsonHash),
+      transactionsRoot: optional("expectedTransactionsRoot", jsonHash),
+      header: optional("expectedHeader", headerFromRpc),
+      headerRlp: optional("expectedHeaderRlp", jsonBytes()),
+      gasUsed: optional("gasUsed", jsonFlexibleBigint),
+      number: optional("number", jsonFlexibleNumber),
+      timestamp: optional("timestamp", jsonFlexibleNumber),
+    },
+  };
+}
+
+/** The header as RLP, as JSON, or both, which must then be the same. */
+function parseParentHeader(rlp: Uint8Array | undefined, json: unknown): Header {
+  const fromJson = json === undefined || json === null ? undefined : headerFromRpc(json);
+  const fromRlp = rlp === undefined ? undefined : decodeHeader(rlp);
+  const header = fromRlp ?? fromJson;
+  if (header === undefined) {
+    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: "parentHeader or parentHeaderRlp is required" });
+  }
+  if (fromRlp !== undefined && fromJson !== undefined && !equalBytes(hashHeader(fromRlp), hashHeader(fromJson))) {
+    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: "parentHeader and parentHeaderRlp differ" });
+  }
+  return header;
+}
+
+const parseChain: JsonParser<ChainConfig> = (value, path) => {
+  const object = jsonObject(value, path);
+  const times = requiredField(object, path, "forkTimes", jsonObject);
+  const forkTimes: Partial<Record<OpFork, number>> = {};
+  for (const fork of OP_FORKS) {
+    const time = optionalField(times, `${path}.forkTimes`, fork, jsonFlexibleNumber);
+    if (time !== undefined) forkTimes[fork] = time;
+  }
+  const fees = requiredField(object, path, "eip1559", jsonObject);
+  const feesPath = `${path}.eip1559`;
+  const eip1559Denominator = requiredField(fees, feesPath, "denominator", jsonFlexibleNumber);
+  return {
+    chainId: requiredField(object, path, "chainId", jsonFlexibleBigint),
+    forkBlocks: {},
+    evmForkTimes: {},
+    terminalTotalDifficulty: 0n,
+    blobSchedule: [],
+    optimism: {
+      eip1559Elasticity: requiredField(fees, feesPath, "elasticity", jsonFlexibleNumber),
+      eip1559Denominator,
+      eip1559DenominatorCanyon: optionalField(fees, feesPath, "denominatorCanyon", jsonFlexibleNumber) ?? eip1559Denominator,
+      forkTimes,
+      bedrockBlock: 0,
+    },
+  };
+};
+
+const parseWitness: JsonParser<Witness> = (value, path) => {
+  const object = jsonObject(value, path);
+  return {
+    state: requiredField(object, path, "state", jsonItems),
+    codes: requiredField(object, path, "codes", jsonItems),
+    headers: optionalField(object, path, "headers", jsonItems) ?? [],
+  };
+};
+
+/** A list of hex, or an object whose values are (older clients give a map by hash). */
+const jsonItems: JsonParser<Uint8Array[]> = (value, path) =>
+  jsonArray(jsonBytes())(Array.isArray(value) ? value : Object.values(jsonObject(value, path)), path);
+
+function compare(expected: ExpectedResult, { block, hash }: ExecutedBlock): Mismatch[] {
+  const { header } = block;
+  const mismatches: Mismatch[] = [];
+  const check = (field: string, wanted: string | undefined, computed: string): void => {
+    if (wanted !== undefined && wanted !== computed) mismatches.push({ field, expected: wanted, computed });
+  };
+  const hex = (bytes: Uint8Array | undefined): Hex | undefined => (bytes === undefined ? undefined : bytesToHex(bytes));
+  check("blockHash", hex(expected.blockHash), bytesToHex(hash));
+  check("number", expected.number?.toString(), header.number.toString());
+  check("timestamp", expected.timestamp?.toString(), header.timestamp.toString());
+  check("gasUsed", expected.gasUsed?.toString(), header.gasUsed.toString());
+  check("transactionsRoot", hex(expected.transactionsRoot), bytesToHex(header.transactionsRoot));
+  if (expected.header !== undefined) {
+    for (const field of Object.keys({ ...expected.header, ...header }) as (keyof Header)[]) {
+      check(`header.${field}`, shown(expected.header[field]), shown(header[field]));
+    }
+  }
+  check("headerRlp", hex(expected.headerRlp), bytesToHex(encodeHeader(header)));
+  return mismatches;
+}
+
+function shown(value: Uint8Array | bigint | number | undefined): string {
+  if (value === undefined) return "(none)";
+  return value instanceof Uint8Array ? bytesToHex(value) : toQuantity(value);
+}

@@ -1,0 +1,100 @@
+import { EMPTY_OMMERS_HASH, encodeRlp, equalBytes, keccak256 } from "@rnode/primitives";
+import {
+  type Block,
+  type BlockRules,
+  encodeBlock,
+  encodeWithdrawal,
+  GAS_PER_BLOB,
+  headerToRlp,
+  isEvmForkAtLeast,
+  type Transaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { type BlockFault, blockFault, mismatch } from "../faults.ts";
+
+/** EIP-7934: 10 MiB less a margin for the consensus block around it */
+const MAX_BLOCK_RLP_BYTES = 10_485_760 - 2_097_152;
+
+/**
+ * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body
+ * may be its own.
+ */
+export function checkBodyBelongs(
+  rules: BlockRules,
+  block: Block,
+  encodedTransactions: readonly Uint8Array[],
+): BlockFault | undefined {
+  return checkTransactionsRoot(block, encodedTransactions) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
+}
+
+/** Checks that the body, which belongs to the header, holds only what the fork allows. */
+export function checkBody(rules: BlockRules, block: Block): BlockFault | undefined {
+  return checkTransactionTypes(rules, block.transactions) ?? checkBlobGasUsed(rules, block) ?? checkSize(rules, block);
+}
+
+/** Whether a block of this fork may hold the type at all. */
+export function isTransactionTypeAllowed(rules: BlockRules, type: Transaction["type"]): boolean {
+  switch (type) {
+    case 0x00:
+      return true;
+    case 0x01:
+      return isEvmForkAtLeast(rules.evm, "berlin");
+    case 0x02:
+      return isEvmForkAtLeast(rules.evm, "london");
+    case 0x03:
+      return rules.op === undefined && isEvmForkAtLeast(rules.evm, "cancun");
+    case 0x04:
+      return isEvmForkAtLeast(rules.evm, "prague");
+    case 0x7e:
+      return rules.op !== undefined;
+  }
+}
+
+function checkTransactionTypes(rules: BlockRules, transactions: readonly Transaction[]): BlockFault | undefined {
+  for (const [index, { type }] of transactions.entries()) {
+    if (!isTransactionTypeAllowed(rules, type)) {
+      return blockFault("transaction-type-not-allowed", { index, type, fork: rules.op ?? rules.evm });
+    }
+  }
+  return undefined;
+}
+
+function checkTransactionsRoot({ header }: Block, encodedTransactions: readonly Uint8Array[]): BlockFault | undefined {
+  const root = orderedTrieRoot(encodedTransactions);
+  return equalBytes(root, header.transactionsRoot)
+    ? undefined
+    : mismatch("transactions-root-mismatch", root, header.transactionsRoot);
+}
+
+function checkOmmersHash({ header, ommers }: Block): BlockFault | undefined {
+  const hash = ommers.length === 0 ? EMPTY_OMMERS_HASH : keccak256(encodeRlp(ommers.map(headerToRlp)));
+  return equalBytes(hash, header.ommersHash) ? undefined : mismatch("ommers-hash-mismatch", hash, header.ommersHash);
+}
+
+function checkWithdrawals(rules: BlockRules, { header, withdrawals }: Block): BlockFault | undefined {
+  if ((withdrawals !== undefined) !== isEvmForkAtLeast(rules.evm, "shanghai")) {
+    return blockFault("withdrawals-presence", { fork: rules.op ?? rules.evm });
+  }
+  if (withdrawals === undefined || header.withdrawalsRoot === undefined) return undefined;
+  if (rules.op !== undefined) {
+    // The header's root is the empty one until Isthmus and the message passer's afterwards: checked elsewhere.
+    return withdrawals.length === 0 ? undefined : blockFault("withdrawals-not-empty", { count: withdrawals.length });
+  }
+  const root = orderedTrieRoot(withdrawals.map(encodeWithdrawal));
+  return equalBytes(root, header.withdrawalsRoot) ? undefined : mismatch("withdrawals-root-mismatch", root, header.withdrawalsRoot);
+}
+
+function checkBlobGasUsed(rules: BlockRules, { header, transactions }: Block): BlockFault | undefined {
+  if (rules.op !== undefined || header.blobGasUsed === undefined) return undefined;
+  let blobs = 0;
+  for (const transaction of transactions) if (transaction.type === 0x03) blobs += transaction.blobVersionedHashes.length;
+  const expected = BigInt(blobs) * GAS_PER_BLOB;
+  return header.blobGasUsed === expected ? undefined : blockFault("blob-gas-used-mismatch", { expected, got: header.blobGasUsed });
+}
+
+/** EIP-7934, which OP Stack chains leave out. */
+function checkSize(rules: BlockRules, block: Block): BlockFault | undefined {
+  if (rules.op !== undefined || !isEvmForkAtLeast(rules.evm, "osaka")) return undefined;
+  const bytes = encodeBlock(block).length;
+  return bytes <= MAX_BLOCK_RLP_BYTES ? undefined : blockFault("block-too-large", { maximum: MAX_BLOCK_RLP_BYTES, bytes });
+}

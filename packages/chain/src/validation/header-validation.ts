@@ -1,0 +1,151 @@
+import {
+  bytesToHex,
+  EMPTY_OMMERS_HASH,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  isCodedError,
+  isZeroBytes,
+} from "@rnode/primitives";
+import {
+  assertEip1559ExtraData,
+  type BlockRules,
+  type ChainConfig,
+  GAS_PER_BLOB,
+  type Header,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  nextBaseFee,
+  nextExcessBlobGas,
+  type OpFork,
+} from "@rnode/protocol";
+import { type BlockFault, blockFault } from "../faults.ts";
+import { checkDaoExtraData } from "./dao-fork.ts";
+import { expectedDifficulty } from "./difficulty.ts";
+
+/** Nothing may need more than a signed 64-bit integer of gas. */
+const MAX_GAS_LIMIT = 2n ** 63n - 1n;
+const MIN_GAS_LIMIT = 5000n;
+const GAS_LIMIT_BOUND_DIVISOR = 1024n;
+const MAX_EXTRA_DATA_BYTES = 32;
+
+/** Checks a header against its parent; what only execution can tell is checked afterwards. Spec: protocol/01 §10 */
+export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  if (header.number !== parent.number + 1) {
+    return blockFault("number-not-consecutive", { expected: parent.number + 1, got: header.number });
+  }
+  if (header.timestamp <= parent.timestamp) {
+    return blockFault("timestamp-not-after-parent", { parent: parent.timestamp, got: header.timestamp });
+  }
+  if (header.gasUsed > header.gasLimit) {
+    return blockFault("gas-used-above-limit", { gasUsed: header.gasUsed, gasLimit: header.gasLimit });
+  }
+  return (
+    checkGasLimit(rules, parent, header) ??
+    checkExtraData(config, rules, header) ??
+    checkSeal(config, rules, parent, header) ??
+    checkBaseFee(config, rules, parent, header) ??
+    checkForkFields(config, rules, parent, header)
+  );
+}
+
+function checkGasLimit(rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  const { gasLimit } = header;
+  if (gasLimit > MAX_GAS_LIMIT) return blockFault("gas-limit-out-of-bounds", { gasLimit });
+  if (rules.op !== undefined) return undefined; // set by the attributes, without a bound
+  // EIP-1559: the London block starts from twice its parent's limit.
+  const isLondonBlock = isEvmForkAtLeast(rules.evm, "london") && parent.baseFeePerGas === undefined;
+  const reference = isLondonBlock ? parent.gasLimit * 2n : parent.gasLimit;
+  const difference = gasLimit > reference ? gasLimit - reference : reference - gasLimit;
+  if (difference >= reference / GAS_LIMIT_BOUND_DIVISOR || gasLimit < MIN_GAS_LIMIT) {
+    return blockFault("gas-limit-out-of-bounds", { parent: reference, got: gasLimit });
+  }
+  return undefined;
+}
+
+function checkExtraData(config: ChainConfig, rules: BlockRules, header: Header): BlockFault | undefined {
+  const { extraData } = header;
+  if (extraData.length > MAX_EXTRA_DATA_BYTES) return blockFault("extra-data-too-long", { bytes: extraData.length });
+  if (rules.op === undefined) return checkDaoExtraData(config, header);
+  if (!isOpForkAtLeast(rules.op, "holocene")) {
+    return extraData.length === 0 ? undefined : blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData) });
+  }
+  try {
+    assertEip1559ExtraData(extraData, isOpForkAtLeast(rules.op, "jovian"));
+    return undefined;
+  } catch (error) {
+    if (!isCodedError(error, "extra-data/")) throw error;
+    return blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData), reason: error.code });
+  }
+}
+
+/** The proof of work itself is not verified. */
+function checkSeal(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  if (!rules.isPostMerge) {
+    const expected = expectedDifficulty(config, rules, parent, header.timestamp);
+    return header.difficulty === expected ? undefined : blockFault("difficulty-mismatch", { expected, got: header.difficulty });
+  }
+  if (header.difficulty !== 0n) return blockFault("difficulty-mismatch", { expected: 0, got: header.difficulty });
+  if (!isZeroBytes(header.nonce)) return blockFault("nonce-not-zero", { nonce: bytesToHex(header.nonce) });
+  if (!equalBytes(header.ommersHash, EMPTY_OMMERS_HASH)) {
+    return blockFault("ommers-not-empty", { ommersHash: bytesToHex(header.ommersHash) });
+  }
+  return undefined;
+}
+
+function checkBaseFee(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  const hasBaseFee = isEvmForkAtLeast(rules.evm, "london");
+  if ((header.baseFeePerGas !== undefined) !== hasBaseFee) return blockFault("base-fee-presence", { fork: rules.evm });
+  if (header.baseFeePerGas === undefined) return undefined;
+  const expected = nextBaseFee(config, parent, header.timestamp);
+  if (header.baseFeePerGas !== expected) return blockFault("base-fee-mismatch", { expected, got: header.baseFeePerGas });
+  return undefined;
+}
+
+/** Fields that a fork adds must be there from it on, and not before. */
+function checkForkFields(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
+  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
+  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
+  const isPrague = isEvmForkAtLeast(rules.evm, "prague");
+  if ((header.withdrawalsRoot !== undefined) !== isShanghai) return blockFault("withdrawals-root-presence", { fork: rules.evm });
+  if ((header.parentBeaconBlockRoot !== undefined) !== isCancun)
+    return blockFault("parent-beacon-root-presence", { fork: rules.evm });
+  if ((header.requestsHash !== undefined) !== isPrague) return blockFault("requests-hash-presence", { fork: rules.evm });
+  if ((header.blobGasUsed !== undefined) !== isCancun || (header.excessBlobGas !== undefined) !== isCancun) {
+    return blockFault("blob-gas-presence", { fork: rules.evm });
+  }
+  if (rules.op !== undefined) return checkOpForkFields(rules.op, header);
+  if (isCancun) {
+    const expected = nextExcessBlobGas(config, parent, header.timestamp);
+    if (header.excessBlobGas !== expected) {
+      return blockFault("excess-blob-gas-mismatch", { expected, got: header.excessBlobGas! });
+    }
+    const maximum = BigInt(rules.blobParams?.max ?? 0) * GAS_PER_BLOB;
+    if (header.blobGasUsed! > maximum) return blockFault("blob-gas-above-maximum", { maximum, got: header.blobGasUsed! });
+  }
+  return undefined;
+}
+
+function checkOpForkFields(op: OpFork, header: Header): BlockFault | undefined {
+  if (header.excessBlobGas !== undefined && header.excessBlobGas !== 0n) {
+    return blockFault("excess-blob-gas-mismatch", { expected: 0, got: header.excessBlobGas });
+  }
+  if (header.blobGasUsed !== undefined) {
+    if (!isOpForkAtLeast(op, "jovian")) {
+      if (header.blobGasUsed !== 0n) return blockFault("blob-gas-used-mismatch", { expected: 0, got: header.blobGasUsed });
+    } else if (header.blobGasUsed > header.gasLimit) {
+      return blockFault("da-footprint-above-gas-limit", { daFootprint: header.blobGasUsed, gasLimit: header.gasLimit });
+    }
+  }
+  const { withdrawalsRoot, requestsHash } = header;
+  if (withdrawalsRoot !== undefined && !isOpForkAtLeast(op, "isthmus") && !equalBytes(withdrawalsRoot, EMPTY_TRIE_ROOT)) {
+    return blockFault("withdrawals-root-mismatch", {
+      expected: bytesToHex(EMPTY_TRIE_ROOT),
+      got: bytesToHex(withdrawalsRoot),
+    });
+  }
+  if (requestsHash !== undefined && !equalBytes(requestsHash, EMPTY_REQUESTS_HASH)) {
+    return blockFault("requests-hash-mismatch", { expected: bytesToHex(EMPTY_REQUESTS_HASH), got: bytesToHex(requestsHash) });
+  }
+  return undefined;
+}
