@@ -81,6 +81,7 @@ export type AttributesFault =
   | "missing-min-base-fee"
   | "unexpected-min-base-fee"
   | "transaction-undecodable"
+  | "missing-l1-attributes"
   | "transaction-invalid";
 
 export type ForkchoiceResult =

@@ -5,7 +5,7 @@ import { type Hex, bytesToHex as toHex, toQuantity } from "@rnode/primitives";
 import { encodeTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deposit, RECIPIENT } from "./testing/blocks.ts";
+import { deposit, l1Info, RECIPIENT } from "./testing/blocks.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
 
@@ -90,7 +90,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
       suggestedFeeRecipient: OTHER,
       withdrawals: [],
       parentBeaconBlockRoot: ZERO,
-      transactions: [],
+      transactions: [toHex(encodeTransaction(l1Info("jovian")))],
       noTxPool: true,
       gasLimit: toQuantity(30_000_000),
       eip1559Params: "0x000000fa00000006",

@@ -209,6 +209,11 @@ export function l1BlockInfo(
   };
 }
 
+/** Whether this is a deposit as `l1InfoDeposit` makes them, whatever it says of L1. */
+export function isL1AttributesDeposit({ from, to }: DepositTransaction): boolean {
+  return equalBytes(from, L1_ATTRIBUTES_DEPOSITOR) && to !== undefined && equalBytes(to, PREDEPLOYS.l1Block);
+}
+
 /** The first transaction of every L2 block. */
 export function l1InfoDeposit(
   config: RollupConfig,

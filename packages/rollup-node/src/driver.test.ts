@@ -1,4 +1,5 @@
-import { EngineError } from "@rnode/engine-client";
+import { EngineClient, EngineError } from "@rnode/engine-client";
+import { RpcError } from "@rnode/jsonrpc";
 import { CodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, testConfig } from "./testing/fake-chain.ts";
@@ -107,13 +108,17 @@ describe("invalid derived blocks", () => {
     expect(harness.pipeline.flushes).toBe(1);
   });
 
-  it("Holocene: refused attributes are treated the same", async () => {
+  it("Holocene: attributes that the engine refuses (−38003) are treated the same", async () => {
     const harness = createHarness({ l1Blocks: 3 });
     harness.pipeline.batches.push({ origin: 0, from: 1, userTransactions: [userTransaction(1)] });
     await harness.untilIdle();
     const other = createHarness({ l1Blocks: 3 });
     other.pipeline.batches.push({ origin: 0, from: 1, userTransactions: [userTransaction(1)] });
-    other.engine.nextForkchoice.push(undefined, { kind: "invalid-attributes", reason: "bad" });
+    const { config } = other;
+    const refusing = { call: () => Promise.reject(new RpcError(-38003, "Invalid payload attributes")) };
+    const { head, safe, finalized } = other.engine;
+    const refused = await new EngineClient(refusing, config.forkTimes).forkchoiceUpdated({ head, safe, finalized });
+    other.engine.nextForkchoice.push(undefined, refused);
     await other.untilIdle();
     expect(other.engine.block(other.engine.head).envelope.executionPayload.transactions).toHaveLength(1);
     expect(harness.engine.block(harness.engine.head).envelope.executionPayload.transactions).toHaveLength(2);

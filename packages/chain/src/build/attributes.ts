@@ -8,6 +8,7 @@ import {
   extraDataFromAttributes,
   type Header,
   isEvmForkAtLeast,
+  isL1AttributesDeposit,
   isOpForkAtLeast,
   nextBaseFee,
   nextExcessBlobGas,
@@ -121,8 +122,9 @@ function nextGasLimit(parentGasLimit: bigint, desired: bigint): bigint {
   return parentGasLimit - step > desired ? parentGasLimit - step : desired;
 }
 
-/** @returns the forced transactions, or which of them does not decode */
+/** @returns the forced transactions, or what is wrong with them: on an OP Stack chain the first is the L1 attributes deposit */
 export function decodeForcedTransactions(
+  rules: BlockRules,
   attributes: PayloadAttributes,
 ):
   | { readonly kind: "decoded"; readonly transactions: Transaction[] }
@@ -136,6 +138,10 @@ export function decodeForcedTransactions(
       const reason = `transaction ${index} is not valid: ${error.message}`;
       return { kind: "invalid", problem: { fault: "transaction-undecodable", reason } };
     }
+  }
+  const [first] = transactions;
+  if (rules.op !== undefined && !(first?.type === 0x7e && isL1AttributesDeposit(first))) {
+    return { kind: "invalid", problem: { fault: "missing-l1-attributes", reason: "missing L1 attributes deposit transaction" } };
   }
   return { kind: "decoded", transactions };
 }

@@ -3,6 +3,7 @@ import { encodeTransaction, estimatedDaSize, hashTransaction, type OpFork, type 
 import { afterEach, describe, expect, it } from "vitest";
 import type { AttributesFault } from "../chain-types.ts";
 import {
+  ACCOUNTS,
   attributesDeposit,
   attributesFor,
   build,
@@ -50,6 +51,12 @@ describe("attributes", () => {
     ["missing-min-base-fee", "jovian", { minBaseFee: undefined }],
     ["unexpected-min-base-fee", "isthmus", { minBaseFee: 0n }],
     ["transaction-undecodable", "jovian", { transactions: [Uint8Array.of(0x7e, 0xff)] }],
+    ["transaction-undecodable", "jovian", { transactions: [encodeTransaction(attributesDeposit(1)), Uint8Array.of(0x02, 0xc0)] }],
+    ["missing-l1-attributes", "bedrock", { transactions: undefined }],
+    ["missing-l1-attributes", "jovian", { transactions: [] }],
+    ["missing-l1-attributes", "jovian", { transactions: [encodeTransaction(transaction(0, 0))] }],
+    ["missing-l1-attributes", "jovian", { transactions: [encodeTransaction({ ...attributesDeposit(1), to: ACCOUNTS[0] })] }],
+    ["missing-l1-attributes", "jovian", { transactions: [encodeTransaction({ ...attributesDeposit(1), from: ACCOUNTS[0]! })] }],
     [
       "transaction-invalid",
       "jovian",

@@ -60,7 +60,7 @@ export function startBuild(
   const rules = rulesOfBlock(config, position);
   const problem = checkAttributes(rules, parent.header, attributes);
   if (problem !== undefined) return { kind: "invalid", problem };
-  const decoded = decodeForcedTransactions(attributes);
+  const decoded = decodeForcedTransactions(rules, attributes);
   if (decoded.kind === "invalid") return decoded;
   const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
   const chosen = extraData === undefined ? header : { ...header, extraData };

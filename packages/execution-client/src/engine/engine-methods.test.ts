@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import type { JsonSchema, RpcClient } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import { encodeTransaction, type Transaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { deposit, feeTransaction, l1Info, RECIPIENT } from "../testing/blocks.ts";
 import { COUNTER_CREATION } from "../testing/counter.ts";
 import { describedMethods, holdingToDescription } from "../testing/described-answers.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
@@ -15,13 +18,15 @@ const state = (headBlockHash: string, safeBlockHash = ZERO, finalizedBlockHash =
   safeBlockHash,
   finalizedBlockHash,
 });
+const encoded = (transaction: Transaction): Hex => bytesToHex(encodeTransaction(transaction));
+const l1Attributes = encoded(l1Info("jovian"));
 const attributes = {
   timestamp: `0x${(GENESIS_TIME_SEC + 1000).toString(16)}`,
   prevRandao: ZERO,
   suggestedFeeRecipient: `0x${"00".repeat(20)}`,
   withdrawals: [],
   parentBeaconBlockRoot: ZERO,
-  transactions: [],
+  transactions: [l1Attributes],
   noTxPool: true,
   gasLimit: "0x1c9c380",
   eip1559Params: "0x000000fa00000006",
@@ -121,6 +126,9 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     profile === "R"
       ? { code: -32602, message: "Invalid params", data: { err } }
       : { code: -38003, message: "Invalid payload attributes", ...(text && { data: { err: text } }) };
+  const MISSING_L1_ATTRIBUTES = "missing L1 attributes deposit transaction";
+  /** what makes a rollup node build with the deposits only; other codes it would take for a passing fault and try again */
+  const invalid = (err: unknown) => ({ code: -38003, message: "Invalid payload attributes", data: { err } });
   it.each<[string, object, object]>([
     ["no gas limit", { gasLimit: undefined }, opFault("MissingGasLimitInPayloadAttributes", "gasLimit parameter is required")],
     ["no EIP-1559 parameters", { eip1559Params: undefined }, opFault("MissingEip1559ParamsInPayloadAttributes")],
@@ -131,9 +139,17 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     ["an old timestamp", { timestamp: "0x1" }, { code: -38003, message: "Invalid payload attributes" }],
     [
       "a transaction that is none",
-      { transactions: ["0x02c0"] },
-      profile === "R" ? { code: -38003 } : { code: -32000, message: expect.stringMatching(/^transaction 0 is not valid: /) },
+      { transactions: [l1Attributes, "0x02c0"] },
+      invalid(expect.stringMatching(/^transaction 1 is not valid: /)),
     ],
+    ["no transactions", { transactions: [] }, invalid(MISSING_L1_ATTRIBUTES)],
+    ["no list of them", { transactions: undefined, noTxPool: false }, invalid(MISSING_L1_ATTRIBUTES)],
+    [
+      "a user's deposit first",
+      { transactions: [encoded(deposit({ to: RECIPIENT })), l1Attributes] },
+      invalid(MISSING_L1_ATTRIBUTES),
+    ],
+    ["a user's transaction first", { transactions: [encoded(feeTransaction()), l1Attributes] }, invalid(MISSING_L1_ATTRIBUTES)],
     ["a malformed field", { prevRandao: "0x12" }, { code: -32602 }],
   ])("refuses attributes with %s", async (_, change, expected) => {
     expect(await failure("forkchoiceUpdatedV3", state(genesis), { ...attributes, ...change })).toMatchObject(expected);

@@ -204,8 +204,7 @@ const errors: ErrorTable = {
     failed(`unknown tracer ${name}: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
   genesisNotTraceable: failed("genesis is not traceable"),
   invalidTracerConfig: (detail) => failed(`invalid tracer config: ${detail}`),
-  attributes: (fault, reason) =>
-    fault === "transaction-undecodable" ? failed(reason) : engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),
+  attributes: (fault, reason) => engineError("invalid-attributes", ATTRIBUTE_TEXTS[fault] ?? reason),
   forkchoice: (fault) =>
     fault === "reorganisation-too-deep" ? engineError("too-deep") : engineError("invalid-forkchoice", FORKCHOICE_TEXTS[fault]),
 };
