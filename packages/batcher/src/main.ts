@@ -1,7 +1,7 @@
-import { createLogger, createMetrics, type Logger, noMetrics, startMetricsServer } from "@rnode/observe";
-import { helpText, listenForStop, parseOptions } from "@rnode/options";
+import { createLogger, createMetrics, type Logger, noMetrics } from "@rnode/observe";
+import { helpText, parseOptions } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
-import { systemClock } from "@rnode/program";
+import { listenForStop, startMetricsServer, systemClock } from "@rnode/program";
 import { type Batcher, startBatcher } from "./batcher.ts";
 import { type RbatcherOptions, rbatcherOptions, unusableOption } from "./options.ts";
 import { VERSION } from "./version.ts";

@@ -5,8 +5,6 @@ import {
   hexKey,
   httpUrl,
   integerBetween,
-  logOptions,
-  metricsOptions,
   type OptionSource,
   type OptionsOf,
   oneOf,
@@ -18,6 +16,7 @@ import {
   uint,
 } from "@rnode/options";
 import { isPrivateKey } from "@rnode/primitives";
+import { logOptions, metricsOptions } from "@rnode/program";
 
 /** Gwei, with up to nine decimals, as wei. */
 const gwei: Parser<bigint> = {

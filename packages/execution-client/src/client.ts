@@ -2,14 +2,8 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import {
-  type CollectedMetrics,
-  createMetrics,
-  type Logger,
-  type MetricFactory,
-  noMetrics,
-  startMetricsServer,
-} from "@rnode/observe";
+import { type CollectedMetrics, createMetrics, type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
+import { startMetricsServer } from "@rnode/program";
 import type { ChainDatabase } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";

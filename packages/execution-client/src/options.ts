@@ -6,8 +6,6 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  logOptions,
-  metricsOptions,
   type OptionsOf,
   oneOf,
   optionGroup,
@@ -18,6 +16,7 @@ import {
   textOf,
   uint,
 } from "@rnode/options";
+import { logOptions, metricsOptions } from "@rnode/program";
 import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
 import { NAMESPACES } from "./methods/namespaces.ts";
 

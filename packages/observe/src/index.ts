@@ -2,4 +2,3 @@ export * from "./log-format.ts";
 export * from "./log-level.ts";
 export * from "./logger.ts";
 export * from "./metrics.ts";
-export * from "./metrics-server.ts";

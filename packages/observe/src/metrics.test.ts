@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { createMetrics, type MetricFactory, noMetrics } from "./metrics.ts";
-import { startMetricsServer } from "./metrics-server.ts";
 
 const declare = (m: MetricFactory) => ({
   batches: m.counter<{ verdict: "accept" | "drop" }>("batches_total", "Batches.", ["verdict"]),
@@ -66,20 +65,5 @@ describe("metrics", () => {
     batches.inc({ verdict: "accept" });
     head.set(1);
     step.time()();
-  });
-
-  it("is served over HTTP", async () => {
-    const metrics = createMetrics({ prefix: "y_" });
-    declare(metrics);
-    const server = await startMetricsServer(metrics, { host: "127.0.0.1", port: 0 });
-    try {
-      const response = await fetch(`http://127.0.0.1:${server.port}/metrics`);
-      expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
-      expect(await response.text()).toContain("y_plain_total 0");
-      expect((await fetch(`http://127.0.0.1:${server.port}/other`)).status).toBe(404);
-      await expect(startMetricsServer(metrics, { host: "127.0.0.1", port: server.port })).rejects.toThrow("EADDRINUSE");
-    } finally {
-      await server.close();
-    }
   });
 });

@@ -4,5 +4,3 @@ export * from "./nearest-name.ts";
 export * from "./option-group.ts";
 export * from "./parse-options.ts";
 export * from "./parsers.ts";
-export * from "./standard-groups.ts";
-export * from "./stop-signal.ts";

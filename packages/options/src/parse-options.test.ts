@@ -4,7 +4,6 @@ import { describeOptions, helpText, referenceTable } from "./help-text.ts";
 import { optionGroup, optionTable, resolveOptions } from "./option-group.ts";
 import { parseOptions } from "./parse-options.ts";
 import { address, bool, duration, hexKey, httpHeader, httpUrl, listOf, oneOf, path, port, text, uint } from "./parsers.ts";
-import { logOptions } from "./standard-groups.ts";
 
 const sequencer = optionGroup("sequencer", {
   enabled: { parse: bool, default: false, help: "Sequence." },
@@ -208,21 +207,5 @@ describe("help and reference", () => {
     expect(described.get("key")).toBe("(secret)");
     expect(described.get("poll")).toBe("12s");
     expect(described.has("datadir")).toBe(false);
-  });
-});
-
-describe("standard groups", () => {
-  it.each([
-    ["DEBUG", "debug"],
-    ["detail", "trace"],
-    ["0", "silent"],
-    ["loud", undefined],
-  ])("--log.level=%s is %s", (written, level) => {
-    const parsed = parseOptions(
-      optionTable({ ...table, groups: { log: logOptions }, exclusive: [] }),
-      [`--log.level=${written}`],
-      {},
-    );
-    expect(parsed.kind === "options" ? parsed.options.log.level : undefined).toBe(level);
   });
 });

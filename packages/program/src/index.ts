@@ -1,1 +1,4 @@
+export * from "./metrics-server.ts";
+export * from "./standard-options.ts";
+export * from "./stop-signal.ts";
 export * from "./system-clock.ts";

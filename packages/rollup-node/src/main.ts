@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { createLogger, createMetrics, type Logger, noMetrics, startMetricsServer } from "@rnode/observe";
-import { helpText, listenForStop, parseOptions } from "@rnode/options";
+import { createLogger, createMetrics, type Logger, noMetrics } from "@rnode/observe";
+import { helpText, parseOptions } from "@rnode/options";
 import { isCodedError } from "@rnode/primitives";
-import { systemClock } from "@rnode/program";
+import { listenForStop, startMetricsServer, systemClock } from "@rnode/program";
 import { AdminStateFile } from "./admin-state.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";

@@ -10,8 +10,6 @@ import {
   integerBetween,
   keyValue,
   listOf,
-  logOptions,
-  metricsOptions,
   type OptionsOf,
   oneOf,
   optionGroup,
@@ -22,6 +20,7 @@ import {
   text,
   uint,
 } from "@rnode/options";
+import { logOptions, metricsOptions } from "@rnode/program";
 
 /** The kind in any case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {

@@ -1,5 +1,6 @@
 import { createLogger } from "@rnode/observe";
-import { describeOptions, helpText, listenForStop, parseOptions } from "@rnode/options";
+import { describeOptions, helpText, parseOptions } from "@rnode/options";
+import { listenForStop } from "@rnode/program";
 import { startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
 import { VERSION } from "../version.ts";

@@ -1,5 +1,4 @@
-import { optionGroup } from "./option-group.ts";
-import { bool, oneOf, type Parser, port, text } from "./parsers.ts";
+import { bool, oneOf, optionGroup, type Parser, port, text } from "@rnode/options";
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 

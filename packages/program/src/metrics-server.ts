@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Metrics } from "./metrics.ts";
+import type { Metrics } from "@rnode/observe";
 
 export interface MetricsServer {
   readonly port: number;
