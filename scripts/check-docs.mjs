@@ -1,25 +1,48 @@
-// Every path that the documentation names in backticks or links to exists.
+// What documentation and code refer to is there: paths in backticks, relative links with their anchors, and `docs/…/*.md#section` in
+// comments. Nothing is cited that a reader of the repository does not have.
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { anchorsOf } from "./lib/markdown.mjs";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
-const documents = [
-  ...filesBelow(join(ROOT, "packages")),
-  ...["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map((name) => join(ROOT, name)),
-];
+const ROOT_PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const NAMED_PATH = /`((?:packages|scripts|docs|\.ci)\/[\w./-]+)`/g;
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?[^)]*\)/g;
+const CITED_PAGE = /\b(docs\/[\w/-]+\.md)(?:#([\w-]+))?/g;
+const NOT_OURS = /\bprotocol\/0\d(?!-)|\bDESIGN ?§/;
+
 const problems = [];
-for (const document of documents) {
-  if (!document.endsWith(".md") || !existsSync(document)) continue;
-  const text = readFileSync(document, "utf8");
-  // written from the root, or from the document's own folder
-  const named = [...text.matchAll(/`((?:packages|scripts|\.ci)\/[\w./-]+)`/g)].map(([, path]) => {
-    const beside = join(dirname(document), path);
-    return existsSync(beside) ? beside : join(ROOT, path);
-  });
-  const linked = [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map(([, path]) => resolve(dirname(document), path));
-  for (const path of [...named, ...linked]) {
-    if (path.includes("/build/") || path.includes("/dist/")) continue;
-    if (!existsSync(path)) problems.push(`${document.slice(ROOT.length)} names ${path.slice(ROOT.length)}, which does not exist`);
+const anchorsByPage = new Map();
+
+function checkTarget(file, path, anchor, written) {
+  if (path.includes("/build/") || path.includes("/dist/")) return;
+  if (!existsSync(path)) problems.push(`${file} names ${written}, which does not exist`);
+  else if (anchor !== undefined && path.endsWith(".md")) {
+    if (!anchorsByPage.has(path)) anchorsByPage.set(path, anchorsOf(readFileSync(path, "utf8")));
+    if (!anchorsByPage.get(path).has(anchor)) problems.push(`${file} names ${written}, which has no such section`);
+  }
+}
+
+for (const path of ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name) => [...filesBelow(join(ROOT, name))])) {
+  const file = relative(ROOT, path);
+  if (!/\.(?:md|[mc]?[tj]s|sol)$/.test(file)) continue;
+  const text = readFileSync(path, "utf8");
+  for (const [written, page, anchor] of text.matchAll(CITED_PAGE)) checkTarget(file, join(ROOT, page), anchor, written);
+  if (NOT_OURS.test(text)) problems.push(`${file} cites ${NOT_OURS.exec(text)[0]}, which is not in the repository`);
+  if (!file.endsWith(".md")) continue;
+  for (const [, named] of text.matchAll(NAMED_PATH)) {
+    // written from the root, or from the document's own folder
+    const beside = join(dirname(path), named);
+    checkTarget(file, existsSync(beside) ? beside : join(ROOT, named), undefined, named);
+  }
+  const prose = text.replace(/^(`{3,})[^\n]*\n[\s\S]*?^\1/gm, "").replace(/`[^`\n]*`/g, "");
+  for (const [, target, anchor] of prose.matchAll(LINK)) {
+    checkTarget(
+      file,
+      target === "" ? path : resolve(dirname(path), target),
+      anchor,
+      anchor === undefined ? target : `${target}#${anchor}`,
+    );
   }
 }
 if (problems.length > 0) {

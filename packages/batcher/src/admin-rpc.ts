@@ -11,7 +11,7 @@ export interface AdminDeps {
   readonly version: string;
 }
 
-/** Methods of the batcher's own server. Spec: protocol/05 §11.5 */
+/** Methods of the batcher's own server. Spec: docs/protocol/05-services.md#batcher-rpc */
 export function batcherMethods({ submitter, log, version }: AdminDeps, enableAdmin: boolean): MethodTable {
   const health: MethodTable = {
     health_status: method({ params: [], summary: "The version.", handler: () => version }),

@@ -2,7 +2,10 @@ import type { CompressionAlgorithm, FullStrategy } from "@rnode/compression";
 import { FRAME_OVERHEAD_BYTES, isOpForkActive, type RollupConfig } from "@rnode/protocol";
 import { BatcherError } from "./batcher-error.ts";
 
-/** How channels are made; follows from the options and the rollup's parameters. Spec: protocol/05 §11.3 */
+/**
+ * How channels are made; follows from the options and the rollup's parameters.
+ * Spec: docs/protocol/05-services.md#channel-building
+ */
 export interface ChannelConfig {
   readonly batchType: "singular" | "span";
   readonly algorithm: CompressionAlgorithm;

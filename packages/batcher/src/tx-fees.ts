@@ -40,7 +40,7 @@ const bumped = (fee: bigint): bigint => fee + (fee * BUMP_PERCENT + 99n) / 100n;
 
 /**
  * Fees that replace a transaction with the same nonce: each at least 10 % above before, and not below what L1 asks now.
- * Spec: protocol/05 §11.4
+ * Spec: docs/protocol/05-services.md#transaction-manager
  */
 export function replacementFees(previous: TxFees, market: FeeMarket, policy: FeePolicy): TxFees {
   const suggestion = suggestedFees(market, policy);

@@ -63,7 +63,10 @@ export type ForkchoiceFault =
   | "finalized-not-available"
   | "finalized-not-canonical";
 
-/** Why payload attributes were refused. The fork choice itself has been applied. Spec: protocol/01 §12, §13 */
+/**
+ * Why payload attributes were refused. The fork choice itself has been applied.
+ * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id, docs/protocol/01-execution.md#block-building
+ */
 export type AttributesFault =
   | "timestamp-not-after-head"
   | "missing-withdrawals"

@@ -196,7 +196,8 @@ class StoredChain implements Chain {
     if (labels.kind === "invalid-state") return labels;
     const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: headHex };
     const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
-    // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it. Spec: protocol/01 §14
+    // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it.
+    // Spec: docs/protocol/01-execution.md#engine-semantics
     if (isRewind && this.config.optimism === undefined) return updated(valid);
     if (this.#isTooDeep(branch.forkPoint)) return { kind: "invalid-state", reason: "reorganisation-too-deep" };
     this.#moveHead(branch, labels.labels);

@@ -1,6 +1,9 @@
 import { bytesToHex } from "@rnode/primitives";
 
-/** Rules a block can break. The name goes into `validationError`. Spec: protocol/01 §10, yellow paper, EIPs of each fork */
+/**
+ * Rules a block can break. The name goes into `validationError`.
+ * Spec: docs/protocol/01-execution.md#header-and-body-validity, yellow paper, EIPs of each fork
+ */
 export type BlockRule =
   | "block-hash-mismatch"
   | "parent-invalid"

@@ -10,7 +10,7 @@ import {
 } from "./channel-out.ts";
 import { CLOSE_OVERHEAD_BYTES, StreamCompressor } from "./stream-compressor.ts";
 
-/** Decides when a channel of singular batches is full. Spec: protocol/05 §11.3 */
+/** Decides when a channel of singular batches is full. Spec: docs/protocol/05-services.md#channel-building */
 export type FullStrategy =
   /** a second compressor, flushed when the first could be over the target, tells the real size */
   | { readonly kind: "shadow" }

@@ -17,7 +17,7 @@ export interface SpanChannelOutOptions extends ChannelOutOptions {
 
 /**
  * Span batches: their columns change with each block, so the channel is compressed as a whole, and nothing is ready before it is
- * full or closed. Spec: protocol/05 §11.3
+ * full or closed. Spec: docs/protocol/05-services.md#channel-building
  */
 export function createSpanChannelOut(options: SpanChannelOutOptions): ChannelOut {
   return new SpanChannelOut(options);

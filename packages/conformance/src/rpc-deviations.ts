@@ -17,7 +17,7 @@ const withError = (recorded: RpcResponse, more: Fields): RpcResponse => ({
   error: { ...fieldsOf(recorded.error), ...more },
 });
 
-/** DESIGN § 5, and the codes and data of R's errors. */
+/** What docs/faces.md names, and the codes and data of R's errors. */
 const OF_R: readonly RpcDeviation[] = [
   {
     because: "the sync status is an object with stages, also when synced",

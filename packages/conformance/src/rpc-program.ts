@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Whose answers `rengine` gives (DESIGN § 5). */
+/** Whose answers `rengine` gives (docs/faces.md). */
 export type ProfileName = "R" | "G";
 
 /** What a client under test is started with: the files of the suite. */

@@ -7,7 +7,7 @@ import type { DerivedAttributes } from "./pipeline-types.ts";
 import type { L1Provider, L2Provider } from "./providers.ts";
 import type { Pull, Stage } from "./pull.ts";
 
-/** Completes batches to payload attributes. Spec: derivation.md#payload-attributes-derivation */
+/** Completes batches to payload attributes. Spec: docs/protocol/02-derivation.md#payload-attributes */
 export class AttributesStage implements Stage<DerivedAttributes> {
   readonly #config: DerivationConfig;
   readonly #position: L1Position;

@@ -30,7 +30,7 @@ interface EpochInput {
 
 /**
  * The attributes of the block after `parent` with the L1 origin `epoch`, before any batch: L1 info, deposits and upgrades as
- * transactions, `noTxPool` set. The sequencer uses them too. Spec: derivation.md#deriving-payload-attributes, protocol/02 §8.1
+ * transactions, `noTxPool` set. The sequencer uses them too. Spec: docs/protocol/02-derivation.md#building-the-attributes
  *
  * @throws {CodedError} derivation/l2-block-missing; critical: derivation/bad-deposit-log, derivation/bad-config-update, upgrade/*
  */

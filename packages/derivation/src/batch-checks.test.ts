@@ -52,7 +52,8 @@ function verdict({ forks = PRE, config, l1Blocks = [l1(100), l1(101), l1(102)], 
 
 const epoch = (number: number, hash: Hex = hashOf(number)) => ({ number, hash });
 
-describe("singular batch: protocol/02 §7.1", () => {
+// docs/protocol/02-derivation.md#singular-batch-checks
+describe("singular batch", () => {
   it.each<[string, Case, string]>([
     ["0 no L1 blocks", { l1Blocks: [] }, "undecided no-l1-blocks"],
     ["1 future", { batch: { timestamp: 1024 } }, "future"],

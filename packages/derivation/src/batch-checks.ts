@@ -19,7 +19,7 @@ const SET_CODE_TYPE = 0x04;
 /** In their activation blocks only deposits are allowed. */
 const FORKS_WITH_EMPTY_ACTIVATION_BLOCK = ["jovian", "karst", "interop"] as const;
 
-/** Spec: protocol/02 §7.1, in its order. */
+/** Spec: docs/protocol/02-derivation.md#singular-batch-checks, in its order. */
 export function checkSingularBatch(context: BatchContext, batch: BlockBatch): BatchVerdict {
   const { config, l1Blocks, l2SafeHead, inclusion } = context;
   const [epoch, nextEpoch] = l1Blocks;

@@ -21,7 +21,7 @@ interface Included {
   readonly inclusion: L1BlockRef;
 }
 
-/** Before Holocene: batches wait, in the order of inclusion, until they fit. Spec: derivation.md#batch-queue, protocol/02 §7.2 */
+/** Before Holocene: batches wait, in the order of inclusion, until they fit. Spec: docs/protocol/02-derivation.md#batch-queue */
 export class BatchQueue implements Stage<NextBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;

@@ -20,7 +20,10 @@ interface Candidate {
   readonly fromSpan: boolean;
 }
 
-/** Holocene: batches come in order; one that does not fit ends its channel. Spec: holocene/derivation.md#batch-queue, protocol/02 §7.5 */
+/**
+ * Holocene: batches come in order; one that does not fit ends its channel.
+ * Spec: docs/protocol/02-derivation.md#holocene-batch-stage
+ */
 export class BatchStage implements Stage<NextBatch> {
   readonly #config: RollupConfig;
   readonly #checksOverlap: boolean;

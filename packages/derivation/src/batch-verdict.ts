@@ -1,4 +1,7 @@
-/** Why a batch can never become part of the chain (unless L1 reorganises). Spec: protocol/02 §7.1, §7.3 */
+/**
+ * Why a batch can never become part of the chain (unless L1 reorganises).
+ * Spec: docs/protocol/02-derivation.md#singular-batch-checks, docs/protocol/02-derivation.md#span-batch-checks
+ */
 export type BatchDropReason =
   /** Holocene: a gap */
   | "timestamp-in-future"

@@ -5,7 +5,7 @@ import type { ChannelEvent, DerivationObserver } from "./observer.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
-/** Before Holocene: channels whose frames come in any order and time. Spec: derivation.md#channel-bank */
+/** Before Holocene: channels whose frames come in any order and time. Spec: docs/protocol/02-derivation.md#channel-bank */
 export class ChannelBank implements Stage<RawChannel> {
   readonly #position: L1Position;
   readonly #previous: Stage<Frame>;

@@ -27,7 +27,7 @@ interface OpenChannel {
   position: number;
 }
 
-/** The batches of channels. Spec: derivation.md#channel-format, protocol/02 §5.4 */
+/** The batches of channels. Spec: docs/protocol/02-derivation.md#channel-reader */
 export class ChannelReader implements Stage<ReadBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;

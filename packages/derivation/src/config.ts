@@ -10,7 +10,7 @@ export interface DerivationConfig {
   readonly upgradeArtifact?: ((hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined) | undefined;
   /**
    * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span on a
-   * difference (protocol/02 §7.3 rule 15). Before Holocene it is always compared. Default true.
+   * difference (docs/protocol/02-derivation.md#span-batch-checks, rule 15). Before Holocene it is always compared. Default true.
    */
   readonly checkSpanOverlapInHolocene?: boolean | undefined;
 }

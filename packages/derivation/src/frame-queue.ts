@@ -13,7 +13,7 @@ const DROP_REASONS: Readonly<Record<Exclude<FrameErrorCode, "frame/bad-number">,
   "frame/bad-is-last": "frame-bad-is-last",
 };
 
-/** The frames of the batcher's data, one by one. Spec: derivation.md#frame-format, holocene/derivation.md#frame-queue */
+/** The frames of the batcher's data, one by one. Spec: docs/protocol/02-derivation.md#frames */
 export class FrameQueue implements Stage<Frame> {
   readonly #position: L1Position;
   readonly #previous: Stage<Uint8Array>;

@@ -15,7 +15,7 @@ interface DataItem {
   readonly source: { readonly kind: "calldata"; readonly data: Uint8Array } | { readonly kind: "blob"; readonly id: BlobId };
 }
 
-/** The batcher's data of each L1 block, in order. Spec: derivation.md#l1-retrieval, ecotone/derivation.md#ecotone-blob-retrieval */
+/** The batcher's data of each L1 block, in order. Spec: docs/protocol/02-derivation.md#l1-retrieval */
 export class L1Retrieval implements Stage<Uint8Array> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;

@@ -14,7 +14,7 @@ export interface L1Position {
   readonly systemConfig: SystemConfig;
 }
 
-/** Walks L1 block by block. Spec: derivation.md#l1-traversal */
+/** Walks L1 block by block. Spec: docs/protocol/02-derivation.md#pipeline-control */
 export class L1Traversal implements Stage<L1BlockRef>, L1Position {
   readonly #config: RollupConfig;
   readonly #l1: L1Provider;

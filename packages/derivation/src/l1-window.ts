@@ -38,7 +38,8 @@ export class L1Window {
 
   /**
    * The block without transactions that follows when the sequencing window of the current epoch is over and no batch was found.
-   * When the next block belongs to the next epoch, goes there instead, and gives nothing this time. Spec: protocol/02 §7.4
+   * When the next block belongs to the next epoch, goes there instead, and gives nothing this time.
+   * Spec: docs/protocol/02-derivation.md#empty-batches
    *
    * @param isOutOfData nothing is left of the L1 block being read
    */

@@ -88,7 +88,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
 
 /**
  * The L2 block from whose L1 origin reading has to begin, so that every channel is read from its first frame that can hold the
- * block after the safe head. Spec: protocol/02 §13
+ * block after the safe head. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  */
 async function pipelineStart(
   config: RollupConfig,

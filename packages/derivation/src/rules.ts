@@ -1,6 +1,9 @@
 import { isOpForkActive, type RollupConfig } from "@rnode/protocol";
 
-/** What depends on the fork while the data of one L1 block is read. Forks are judged by that block's time. Spec: protocol/02 §1 */
+/**
+ * What depends on the fork while the data of one L1 block is read. Forks are judged by that block's time.
+ * Spec: docs/protocol/02-derivation.md#parameters
+ */
 export interface DerivationRules {
   /** any ready channel of the bank may be read, not only the first */
   readonly readsChannelsOutOfOrder: boolean;

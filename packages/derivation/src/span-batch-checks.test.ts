@@ -235,7 +235,8 @@ const PREFIX_CASES: [string, Case, string][] = [
   ],
 ];
 
-describe("span batch prefix: protocol/02 §7.3, rules 1 to 13", () => {
+// docs/protocol/02-derivation.md#span-batch-checks
+describe("span batch prefix: rules 1 to 13", () => {
   it.each(PREFIX_CASES)("%s", async (_, each, expected) => {
     const { context, read, l2 } = setUp(each);
     const { verdict, parent } = await checkSpanPrefix(context, read, l2);

@@ -16,7 +16,7 @@ interface PrefixCheck {
 }
 
 /**
- * What must hold of the span as a whole: rules 1 to 13 of protocol/02 §7.3, in their order.
+ * What must hold of the span as a whole: rules 1 to 13 of docs/protocol/02-derivation.md#span-batch-checks, in their order.
  *
  * @throws what the provider rejects with, or derivation/l2-block-missing: retry with the same batch
  */

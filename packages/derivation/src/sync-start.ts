@@ -41,7 +41,7 @@ const RECOVERY_WINDOWS = 14;
 
 /**
  * The heads from which derivation can start: the highest unsafe block whose origin is not known to be reorganised away, and a safe
- * block old enough that everything after it can be derived again. Spec: protocol/02 §13
+ * block old enough that everything after it can be derived again. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  *
  * @throws {CodedError} sync-start/*, and whatever the providers reject with (retry from the beginning then)
  */

@@ -30,7 +30,7 @@ const accounts = devAccounts();
 const roles = devRoles(accounts);
 const l1 = planL1Deployment(bundle, roles, DEFAULT_PARAMETERS).addresses;
 
-/** Two transactions of 06-testing.md §3. */
+/** Two transactions of docs/protocol/06-testing.md#fee-vectors. */
 const T1 = "0xdd80808094095e7baea6a6c7c4c2dfeb977efac326af552d878080808080";
 const T2: Hex = `0x${[
   "02f901550a758302df1483be21b88304743f94f80e51afb613d764fa61751affd3313c190a86bb870151bd62fd12adb8",

@@ -1,6 +1,9 @@
 import { type ForkTimes, isOpForkActive } from "@rnode/protocol";
 
-/** Which version of an Engine API method a block or its attributes need. Spec: protocol/04 §5.1 */
+/**
+ * Which version of an Engine API method a block or its attributes need.
+ * Spec: docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
+ */
 export function forkchoiceVersion(forkTimes: ForkTimes, attributesTimestampSec: number | undefined): 1 | 2 | 3 {
   if (attributesTimestampSec === undefined || isOpForkActive(forkTimes, "ecotone", attributesTimestampSec)) return 3;
   return isOpForkActive(forkTimes, "canyon", attributesTimestampSec) ? 2 : 1;

@@ -214,7 +214,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
   const REFUSED = ["eth_sign", "eth_signTransaction", "eth_sendTransaction"];
   /** Of proof of work: R answers as Reth, that it is not implemented, G as Geth, that it does not exist. */
   const COINBASE = "eth_coinbase";
-  /** R's sync status has stages (DESIGN § 5), and an OP Stack chain no blob schedule: not as the standard has it. */
+  /** R's sync status has stages (docs/faces.md), and an OP Stack chain no blob schedule: not as the standard has it. */
   const OWN = ["eth_config", ...(profile === "R" ? ["eth_syncing"] : [])];
 
   const check = async (method: string, params: readonly unknown[], rpc = node.rpc): Promise<unknown> => {

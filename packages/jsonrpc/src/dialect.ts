@@ -8,7 +8,10 @@ import {
   SERVER_ERROR,
 } from "./rpc-error.ts";
 
-/** How a server words what is wrong with a request. The codes are the same but where noted. Spec: protocol/04 §1, §9.1 */
+/**
+ * How a server words what is wrong with a request. The codes are the same but where noted.
+ * Spec: docs/protocol/04-rpc.md#rollup-node-server-transport, docs/protocol/04-rpc.md#protocol-level
+ */
 export interface RpcDialect {
   readonly parseError: (detail: string) => RpcErrorBody;
   readonly invalidRequest: (detail: string) => RpcErrorBody;

@@ -31,7 +31,10 @@ const METHOD_NAMES = {
   parity: "parity_getBlockReceipts",
 } as const satisfies Record<BlockMethod, string>;
 
-/** Methods that answer a whole block, cheapest first, each from a number of transactions on. Spec: protocol/05 §1.1 */
+/**
+ * Methods that answer a whole block, cheapest first, each from a number of transactions on.
+ * Spec: docs/protocol/05-services.md#receipt-strategies
+ */
 const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly { method: BlockMethod; fromTransactions: number }[]>> = {
   alchemy: [
     { method: "alchemy", fromTransactions: 17 },

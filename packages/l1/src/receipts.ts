@@ -6,7 +6,7 @@ import { type L1Block, readAnswer } from "./verified-block.ts";
 
 /**
  * Receipts of a block from their JSON, every field that derivation or a caller may use checked, and the receipts root.
- * Spec: protocol/05 §1.1. `contractAddress` is not looked at.
+ * Spec: docs/protocol/05-services.md#receipt-strategies. `contractAddress` is not looked at.
  *
  * @throws {L1Error} l1/faulty-answer
  */

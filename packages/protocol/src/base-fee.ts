@@ -16,7 +16,7 @@ const ETHEREUM_DENOMINATOR = 8;
 export type BaseFeeParent = Pick<Header, "gasLimit" | "gasUsed" | "timestamp" | "extraData" | "baseFeePerGas" | "blobGasUsed">;
 
 /**
- * Base fee of the child of `parent`, in wei; on Ethereum chains only from London on. Spec: protocol/01 §6
+ * Base fee of the child of `parent`, in wei; on Ethereum chains only from London on. Spec: docs/protocol/01-execution.md#base-fee
  *
  * @throws {CodedError} extra-data/* when the parent's header should carry EIP-1559 parameters and does not
  */

@@ -6,7 +6,7 @@ import { ByteCursor, encodeBitlist, encodeUvarint } from "./byte-cursor.ts";
 import { expandSpanBatch, SpanBatchBuilder, type SpanBatchInput } from "./span-batch.ts";
 import { encodeTransaction, signTransaction } from "./transaction-codec.ts";
 
-// protocol/06 §6
+// docs/protocol/06-testing.md#batch-vectors
 const CHAIN = { genesisTimeSec: 1000, blockTimeSec: 2, chainId: 10n };
 const of = (byte: string, count: number) => byte.repeat(count);
 const TX_1 = hexToBytes(`02f8640a070164825208944242${of("42", 18)}0582c0dec001a0${of("01", 32)}a0${of("02", 32)}`);
@@ -247,7 +247,7 @@ describe("singular batch", () => {
     transactions: [TX_1],
   };
 
-  it("is the vector of protocol/06 §6", () => {
+  it("is the published vector", () => {
     const element = encodeChannelBatch(vector);
     expect(element.length).toBe(182);
     expect(bytesToHex(element)).toBe(`0xb8b400f8b1a0${of("11", 32)}64a0${of("22", 32)}8203f2f869b867${bytesToHex(TX_1).slice(2)}`);

@@ -10,7 +10,10 @@ import {
 } from "@rnode/primitives";
 import { decodeSpanBatch, encodeSpanBatch, type SpanBatch } from "./span-batch.ts";
 
-/** The transactions of one L2 block. Integers are u64 as the batcher wrote them. Spec: derivation.md#batch-format */
+/**
+ * The transactions of one L2 block. Integers are u64 as the batcher wrote them.
+ * Spec: docs/protocol/02-derivation.md#batch-encodings
+ */
 export interface SingularBatch {
   readonly kind: "singular";
   /** 32 bytes */

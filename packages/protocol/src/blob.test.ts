@@ -8,7 +8,8 @@ const range = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, i) => (from + i).toString(16).padStart(2, "0")).join("");
 
 describe("blob", () => {
-  it("is the blob of protocol/06 §6", () => {
+  // docs/protocol/06-testing.md#batch-vectors
+  it("is the published blob", () => {
     const blob = encodeBlob(counting);
     const element = (i: number) => bytesToHex(blob.subarray(32 * i, 32 * i + 32)).slice(2);
     expect(element(0)).toBe(`1c00000082${range(1, 0x1b)}`);

@@ -18,7 +18,7 @@ const ENCODING_VERSION = 0;
 const PREFIX_BYTES = 4;
 
 /**
- * The data that a batcher put into a blob. Spec: ecotone/derivation.md#blob-encoding
+ * The data that a batcher put into a blob. Spec: docs/protocol/02-derivation.md#blobs
  *
  * Four field elements a round: their 31 low bytes each are data, the 6 usable high bits of each make three more bytes.
  *

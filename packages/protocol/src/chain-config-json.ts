@@ -61,7 +61,8 @@ const COUPLED_FORKS = [
 ] as const satisfies readonly (readonly [EvmFork, OpFork])[];
 
 /**
- * Parses the `config` of a Geth genesis file; keys it does not know are ignored, as every client does. Spec: protocol/01 §17
+ * Parses the `config` of a Geth genesis file; keys it does not know are ignored, as every client does.
+ * Spec: docs/protocol/01-execution.md#chain-configuration-of-the-execution-client
  *
  * @throws {CodedError} json/invalid, chain-config/*
  */

@@ -12,7 +12,7 @@ export type AddFrameResult =
   | { readonly kind: "added" }
   | { readonly kind: "dropped"; readonly reason: "wrong-channel" | "second-last" | "duplicate" | "out-of-order" | "after-last" };
 
-/** A channel while its frames come in. Spec: derivation.md#channel-format, protocol/02 §5.1 */
+/** A channel while its frames come in. Spec: docs/protocol/02-derivation.md#channel-object */
 export class Channel {
   readonly id: Uint8Array;
   readonly idHex: Hex;

@@ -32,7 +32,8 @@ const log = (over: Partial<Log> = {}): Log => ({
   ...over,
 });
 
-describe("source hashes of protocol/06 §2", () => {
+// docs/protocol/06-testing.md#deposit-vectors
+describe("published source hashes", () => {
   it.each([
     ["user, zero, log 0", userDepositSourceHash(ZERO, 0), "0xed428e1c45e1d9561b62834e1a2d3015a0caae3bfdc16b4da059ac885b01a145"],
     ["user, ones, log 3", userDepositSourceHash(ONES, 3), "0x32420aef64d24d79ad4b5b326f8dce96091e475f2c48dbbf3dcfe9dea30052b2"],
@@ -50,7 +51,7 @@ describe("source hashes of protocol/06 §2", () => {
 });
 
 describe("deposit log", () => {
-  it("is the deposit of protocol/06 §2", () => {
+  it("is the published deposit", () => {
     const data = abi(opaque(1));
     expect(data.length).toBe(64 + 128);
     const encoded = encodeTransaction(depositFromLog(log({ data }), ZERO, 0));

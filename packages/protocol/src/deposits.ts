@@ -58,7 +58,7 @@ export function replacementSourceHash(replacedOutputRoot: Uint8Array): Uint8Arra
 const OPAQUE_HEADER_BYTES = 73;
 
 /**
- * The deposit of a `TransactionDeposited` log. Spec: deposits.md#deposit-contract
+ * The deposit of a `TransactionDeposited` log. Spec: docs/protocol/02-derivation.md#user-deposits
  *
  * Data: word 32 ‖ word length ‖ opaque data, padded to words. Opaque data, version 0: mint 32 ‖ value 32 ‖ gas 8 ‖ isCreation 1 ‖
  * calldata.
@@ -139,7 +139,7 @@ export function depositCalldata(encoded: Uint8Array): Uint8Array {
 
 const ALIAS_OFFSET = BigInt("0x1111000000000000000000000000000000001111");
 
-/** The address that a contract's deposits come from on L2. Spec: deposits.md#address-aliasing */
+/** The address that a contract's deposits come from on L2. Spec: docs/protocol/01-execution.md#deposit-transaction */
 export function aliasAddress(l1Address: Uint8Array): Uint8Array {
   return bigintToBytes(BigInt.asUintN(160, bytesToBigint(l1Address) + ALIAS_OFFSET), 20);
 }

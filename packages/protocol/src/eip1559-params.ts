@@ -18,7 +18,7 @@ const JOVIAN_LENGTH = 17;
 
 /**
  * A header's extraData: Holocene `00 ‖ denominator u32 ‖ elasticity u32`, from Jovian `01 ‖ … ‖ minBaseFee u64`.
- * Spec: protocol/01 §6
+ * Spec: docs/protocol/01-execution.md#base-fee
  */
 export function encodeEip1559ExtraData({ denominator, elasticity, minBaseFee }: Eip1559Params): Uint8Array {
   const extraData = new Uint8Array(minBaseFee === undefined ? HOLOCENE_LENGTH : JOVIAN_LENGTH);

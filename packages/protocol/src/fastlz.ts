@@ -12,7 +12,7 @@ const MATCH_MARGIN = 9;
 const lastPosition = new Int32Array(1 << TABLE_BITS);
 
 /**
- * Number of bytes FastLZ level 1 would compress `data` to. Spec: protocol/01 §5.3
+ * Number of bytes FastLZ level 1 would compress `data` to. Spec: docs/protocol/01-execution.md#transaction-data-metrics
  *
  * PERF: runs once per transaction of a block; about 10 ns a byte, no allocation.
  */

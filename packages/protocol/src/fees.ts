@@ -30,7 +30,7 @@ const U16 = (1n << 16n) - 1n;
 type FeeRules = Pick<BlockRules, "op">;
 
 /**
- * Fee parameters from the storage of the L1Block predeploy. Spec: protocol/01 §5.2
+ * Fee parameters from the storage of the L1Block predeploy. Spec: docs/protocol/01-execution.md#where-parameters-are-read
  *
  * @param readSlot value of a storage slot (0 to 8) as an unsigned integer
  * @param rules only the slots that the block's fork computes with are read, the others are 0: a witness has no more. Without
@@ -98,7 +98,7 @@ function usesBedrockFormula(rules: FeeRules, params: L1FeeParams): boolean {
 }
 
 /**
- * The L1 data fee of a transaction in wei; 0 for deposits and on Ethereum chains. Spec: protocol/01 §5.4
+ * The L1 data fee of a transaction in wei; 0 for deposits and on Ethereum chains. Spec: docs/protocol/01-execution.md#l1-cost
  *
  * @param encodedTx complete EIP-2718 encoding, with the signature
  */
@@ -122,7 +122,7 @@ export function l1GasUsed(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8
 
 const UINT256_MAX = (1n << 256n) - 1n;
 
-/** The operator's fee in wei for an amount of gas; the caller exempts deposits. Spec: protocol/01 §5.5 */
+/** The operator's fee in wei for an amount of gas; the caller exempts deposits. Spec: docs/protocol/01-execution.md#operator-fee */
 export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): bigint {
   if (!isAtLeast(rules, "isthmus")) return 0n;
   const perGas = isAtLeast(rules, "jovian") ? gas * params.operatorFeeScalar * 100n : (gas * params.operatorFeeScalar) / 1_000_000n;
@@ -130,7 +130,10 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
   return fee > UINT256_MAX ? UINT256_MAX : fee;
 }
 
-/** Gas of the DA footprint of one transaction: their sum is the header's `blobGasUsed` from Jovian. Spec: protocol/01 §7 */
+/**
+ * Gas of the DA footprint of one transaction: their sum is the header's `blobGasUsed` from Jovian.
+ * Spec: docs/protocol/01-execution.md#da-footprint
+ */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx) || !isAtLeast(rules, "jovian")) return 0n;
   return (estimatedDaSize(encodedTx) / 1_000_000n) * params.daFootprintGasScalar;

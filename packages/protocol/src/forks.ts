@@ -41,7 +41,7 @@ const EVM_ORDER = new Map<EvmFork, number>(EVM_FORKS.map((fork, index) => [fork,
 export const isOpForkAtLeast = (active: OpFork, wanted: OpFork): boolean => OP_ORDER.get(active)! >= OP_ORDER.get(wanted)!;
 export const isEvmForkAtLeast = (active: EvmFork, wanted: EvmFork): boolean => EVM_ORDER.get(active)! >= EVM_ORDER.get(wanted)!;
 
-/** The Ethereum rules an OP fork runs on. Spec: protocol/01 §1. */
+/** The Ethereum rules an OP fork runs on. Spec: docs/protocol/01-execution.md#fork-map. */
 export const EVM_FORK_OF_OP_FORK: Readonly<Record<OpFork, EvmFork>> = {
   bedrock: "paris",
   regolith: "paris",

@@ -17,7 +17,8 @@ const frames = fc.array(
 );
 
 describe("batcher data", () => {
-  it("is the frame transaction of protocol/06 §6", () => {
+  // docs/protocol/06-testing.md#batch-vectors
+  it("is the published frame transaction", () => {
     const frame = { channelId, number: 0, data: hexToBytes("deadbeef"), isLast: true };
     expect(decodeBatcherData(VECTOR)).toEqual([frame]);
     expect(bytesToHex(encodeBatcherData([frame]))).toBe(bytesToHex(VECTOR));

@@ -1,7 +1,7 @@
 import { CodedError } from "@rnode/primitives";
 import { joinBytes } from "./byte-cursor.ts";
 
-/** A piece of a channel. Spec: derivation.md#frame-format */
+/** A piece of a channel. Spec: docs/protocol/02-derivation.md#frames */
 export interface Frame {
   /** 16 bytes */
   readonly channelId: Uint8Array;
@@ -71,7 +71,7 @@ export function encodeFrame(frame: Frame): Uint8Array {
 }
 
 /**
- * The frames of a batcher transaction's calldata or blob: version byte 0 ‖ frames. Spec: derivation.md#batcher-transaction-format
+ * The frames of a batcher transaction's calldata or blob: version byte 0 ‖ frames. Spec: docs/protocol/02-derivation.md#frames
  *
  * @throws {CodedError} frame/*: all of it is ignored
  */

@@ -19,7 +19,7 @@ const word = (hex: string) => hex.padStart(64, "0");
 const L1_HASH = "22".repeat(32);
 const BATCHER = "6887246668a3b87f54deb3b94ba47a6f63f32985";
 
-// protocol/06 §5
+// docs/protocol/06-testing.md#l1-attributes-vectors
 const BEDROCK = `015d8eb9${word("117c4eb")}${word("65280377")}${word("26d05d953")}${L1_HASH}${word("4")}${word(BATCHER)}${word("bc")}${word("a6fe0")}`;
 const ECOTONE_BODY = `00000558000c5fc5000000000000000500000000661c277300000000012bec20${word("26e9f1099")}${word("1")}${L1_HASH}${word(BATCHER)}`;
 const VECTORS = {
@@ -38,7 +38,7 @@ const origin = {
 };
 
 describe("L1 attributes calldata", () => {
-  it.each(L1_INFO_LAYOUTS)("is the vector of protocol/06 §5: %s", (layout) => {
+  it.each(L1_INFO_LAYOUTS)("is the published vector: %s", (layout) => {
     const info = decodeL1BlockInfo(hexToBytes(VECTORS[layout]));
     expect(info.layout).toBe(layout);
     expect(bytesToHex(info.blockHash)).toBe(`0x${L1_HASH}`);

@@ -18,7 +18,10 @@ import type { BlobScheduleEntry, RollupConfig, SystemConfig } from "./rollup-con
 import { decodeFeeScalar } from "./system-config-scalar.ts";
 import type { DepositTransaction } from "./transaction.ts";
 
-/** Forms of the L1 attributes calldata, named after the fork that brought them. Spec: protocol/02 §8.2 */
+/**
+ * Forms of the L1 attributes calldata, named after the fork that brought them.
+ * Spec: docs/protocol/02-derivation.md#l1-info-deposit
+ */
 export const L1_INFO_LAYOUTS = ["bedrock", "ecotone", "isthmus", "jovian"] as const;
 export type L1InfoLayout = (typeof L1_INFO_LAYOUTS)[number];
 

@@ -4,7 +4,7 @@ import { outputRoot, outputRootPreimage, superRoot } from "./output-root.ts";
 
 const word = (hex: string) => hexToBytes(hex.padStart(64, "0"));
 
-// protocol/06 §4
+// docs/protocol/06-testing.md#header-payload-id-and-root-vectors
 it("output root", () => {
   const parts = { stateRoot: word("beef"), messagePasserStorageRoot: word("babe"), blockHash: word("c0de") };
   expect(outputRootPreimage(parts).length).toBe(128);

@@ -11,7 +11,7 @@ export interface OutputParts {
 const OUTPUT_VERSION = new Uint8Array(32);
 const SUPER_ROOT_VERSION = 1;
 
-/** version ‖ state root ‖ storage root ‖ block hash, 128 bytes. Spec: proposals.md#l2-output-commitment-construction */
+/** version ‖ state root ‖ storage root ‖ block hash, 128 bytes. Spec: docs/protocol/02-derivation.md#output-roots */
 export function outputRootPreimage(parts: OutputParts): Uint8Array {
   return concatBytes(OUTPUT_VERSION, parts.stateRoot, parts.messagePasserStorageRoot, parts.blockHash);
 }
@@ -21,7 +21,7 @@ export function outputRoot(parts: OutputParts): Uint8Array {
   return keccak256(outputRootPreimage(parts));
 }
 
-/** Commitment to several chains at one time (interop). Spec: interop/superroot.md */
+/** Commitment to several chains at one time (interop). Spec: docs/protocol/02-derivation.md#output-roots */
 export function superRoot(timestampSec: number, outputs: readonly { chainId: bigint; outputRoot: Uint8Array }[]): Uint8Array {
   const ascending = [...outputs].sort((a, b) => (a.chainId < b.chainId ? -1 : a.chainId > b.chainId ? 1 : 0));
   const chains = ascending.flatMap(({ chainId, outputRoot: root }) => [bigintToBytes(chainId, 32), root]);

@@ -9,7 +9,7 @@ export type PayloadErrorCode = "payload/not-post-merge";
 const ZERO_NONCE = new Uint8Array(8);
 
 /**
- * The payload of a block. Spec: protocol/01 §11
+ * The payload of a block. Spec: docs/protocol/01-execution.md#header-rlp-and-payload-mapping
  *
  * @param hash the block's hash
  * @param hasOpWithdrawalsRoot from Isthmus: the header's withdrawals root is a storage root and travels in the payload

@@ -3,7 +3,8 @@ import { withdrawalToRlp } from "./block-codec.ts";
 import type { PayloadAttributes } from "./payload.ts";
 
 /**
- * Id of a payload being built: 8 bytes, the first being `version` (of the forkchoiceUpdated method). Spec: protocol/01 §12
+ * Id of a payload being built: 8 bytes, the first being `version` (of the forkchoiceUpdated method).
+ * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id
  */
 export function payloadId(parentHash: Uint8Array, attributes: PayloadAttributes, version: number): Hex {
   const { transactions = [] } = attributes;

@@ -18,7 +18,11 @@ import {
 } from "./json-fields.ts";
 import type { ExecutionPayload, ExecutionPayloadEnvelope, PayloadAttributes } from "./payload.ts";
 
-/** JSON forms of the Engine API. Spec: protocol/04 §5.2, §5.3. Unknown keys are ignored, null counts as missing. */
+/**
+ * JSON forms of the Engine API.
+ * Spec: docs/protocol/04-rpc.md#payload-attributes-json,
+ *   docs/protocol/04-rpc.md#execution-payload-json. Unknown keys are ignored, null counts as missing.
+ */
 export interface WithdrawalJson {
   readonly index: Hex;
   readonly validatorIndex: Hex;

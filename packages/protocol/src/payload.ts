@@ -1,7 +1,10 @@
 import type { Hex } from "@rnode/primitives";
 import type { Withdrawal } from "./block.ts";
 
-/** What derivation and the sequencer hand to the engine. Spec: exec-engine.md. JSON forms: `payload-json.ts`. */
+/**
+ * What derivation and the sequencer hand to the engine.
+ * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id. JSON forms: `payload-json.ts`.
+ */
 export interface PayloadAttributes {
   readonly timestamp: number;
   readonly prevRandao: Uint8Array;

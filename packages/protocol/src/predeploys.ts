@@ -2,7 +2,7 @@ import { hexToBytes } from "@rnode/primitives";
 
 const predeploy = (suffix: string): Uint8Array => hexToBytes(`0x42${"0".repeat(34)}${suffix}`);
 
-/** 20-byte addresses of the L2's contracts. Spec: protocol/01 §16 */
+/** 20-byte addresses of the L2's contracts. Spec: docs/protocol/01-execution.md#predeploys-and-genesis */
 export const PREDEPLOYS = {
   legacyMessagePasser: predeploy("0000"),
   deployerWhitelist: predeploy("0002"),

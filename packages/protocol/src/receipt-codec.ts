@@ -22,7 +22,8 @@ const writer = new RlpWriter();
  * EIP-2718 encoding of a receipt.
  *
  * "root": as it enters the receipts root, where a deposit's nonce appears only together with its version (from Canyon).
- * "network": a deposit's nonce also without a version (Regolith); what devp2p and databases carry. Spec: protocol/01 §4
+ * "network": a deposit's nonce also without a version (Regolith); what devp2p and databases carry.
+ * Spec: docs/protocol/01-execution.md#receipts
  */
 export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root"): Uint8Array {
   writer.start();

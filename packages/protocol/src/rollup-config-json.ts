@@ -81,7 +81,7 @@ export interface RollupConfigParseOptions {
 }
 
 /**
- * Parses and checks a rollup config (`rollup.json`, `rnode_rollupConfig`). Spec: protocol/04 §2.5
+ * Parses and checks a rollup config (`rollup.json`, `rnode_rollupConfig`). Spec: docs/protocol/04-rpc.md#rollupconfig
  *
  * @throws {CodedError} json/invalid with `key` (path), `value` and `expected`
  */

@@ -1,7 +1,10 @@
 import type { OpFork } from "./forks.ts";
 import type { BlockId } from "./refs.ts";
 
-/** The rollup's parameters that L1 can change. Spec: system-config.md. Encodings: `system-config.ts`. */
+/**
+ * The rollup's parameters that L1 can change.
+ * Spec: docs/protocol/02-derivation.md#systemconfig-updates. Encodings: `system-config.ts`.
+ */
 export interface SystemConfig {
   /** 20 bytes */
   readonly batcherAddress: Uint8Array;

@@ -12,7 +12,7 @@ import {
   type SpanTransactions,
 } from "./span-batch-transactions.ts";
 
-/** Several consecutive L2 blocks in columns, as on the wire. Spec: delta/span-batches.md#span-batch-format */
+/** Several consecutive L2 blocks in columns, as on the wire. Spec: docs/protocol/02-derivation.md#batch-encodings */
 export interface SpanBatch {
   readonly kind: "span";
   /** u64: seconds from the L2 genesis to the first block */

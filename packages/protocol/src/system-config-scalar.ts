@@ -16,7 +16,7 @@ export function isFeeScalarValid(scalar: Uint8Array): boolean {
 
 /**
  * The two fee scalars in SystemConfig.scalar, from Ecotone on: a Bedrock scalar is the base fee scalar, or the largest value when
- * it does not fit. Spec: ecotone/l1-attributes.md
+ * it does not fit. Spec: docs/protocol/02-derivation.md#l1-info-deposit
  *
  * @throws {CodedError} system-config/bad-scalar
  */

@@ -42,7 +42,7 @@ export const CONFIG_UPDATE_TYPES = {
 } as const;
 
 /**
- * The SystemConfig after the updates of one L1 block, in log order. Spec: protocol/02 §8.4
+ * The SystemConfig after the updates of one L1 block, in log order. Spec: docs/protocol/02-derivation.md#systemconfig-updates
  *
  * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another form
  * @throws {CodedError} system-config/*: an update that the contract cannot emit, or one newer than this software
@@ -142,7 +142,7 @@ export function l1InfoOfPayload(payload: Pick<PayloadFacts, "transactions">): L1
 }
 
 /**
- * The SystemConfig in force at an L2 block. Spec: protocol/02 §8.5
+ * The SystemConfig in force at an L2 block. Spec: docs/protocol/02-derivation.md#systemconfig-from-an-l2-payload
  *
  * @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/bad-extra-data, system-config/wrong-genesis, rlp/*
  */

@@ -148,7 +148,7 @@ function signatureV(tx: SignedTransaction, yParity: number): bigint {
   return tx.chainId === undefined ? BigInt(27 + yParity) : tx.chainId * 2n + BigInt(35 + yParity);
 }
 
-/** Layout: sourceHash, from, to, mint, value, gas, isSystemTx, data. Spec: protocol/01 §2 */
+/** Layout: sourceHash, from, to, mint, value, gas, isSystemTx, data. Spec: docs/protocol/01-execution.md#deposit-transaction */
 function depositFields(tx: DepositTransaction): RlpItem[] {
   return [
     tx.sourceHash,

@@ -75,7 +75,7 @@ export interface SetCodeTransaction extends SignedFields {
   readonly authorizationList: readonly Authorization[];
 }
 
-/** The OP Stack's deposit: no signature, no nonce, no fee. Spec: deposits.md */
+/** The OP Stack's deposit: no signature, no nonce, no fee. Spec: docs/protocol/01-execution.md#deposit-transaction */
 export interface DepositTransaction extends CommonFields {
   readonly type: 0x7e;
   readonly sourceHash: Uint8Array;

@@ -27,7 +27,7 @@ export type UpgradeErrorCode =
 
 const bytecode = (file: string, length: number, hash: Hex): UpgradeArtifact => ({ file, hashFunction: "keccak256", hash, length });
 
-/** Spec: protocol/02 §9 */
+/** Spec: docs/protocol/02-derivation.md#network-upgrade-transactions */
 export const UPGRADE_ARTIFACTS = {
   ecotoneL1Block: bytecode(
     "ecotone-l1-block-deployment.txt",

@@ -20,7 +20,7 @@ import {
   upgradeTransactions,
 } from "./upgrade-transactions.ts";
 
-// protocol/06 §7: encoded length and hash
+// docs/protocol/06-testing.md#upgrade-transaction-vectors: encoded length and hash
 const VECTORS = {
   ecotone: [
     [1443, "0x50549bed9a83ba7238893970780b458ed3d543f299d6f69f7a5d0b32d7cd71a7"],
@@ -55,7 +55,7 @@ const VECTORS = {
 } as const;
 type Fork = keyof typeof VECTORS;
 
-// protocol/02 §9: the source hash of each transaction
+// docs/protocol/02-derivation.md#network-upgrade-transactions: the source hash of each transaction
 const SOURCE_HASHES = {
   ecotone: [
     "0x877a6077205782ea15a6dc8699fa5ebcec5e0f4389f09cb8eda09488231346f8",
@@ -120,7 +120,7 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
     });
   };
 
-  it("has transactions of the lengths of protocol/06 §7, and the hashes where no published code is needed", () => {
+  it("has transactions of the published lengths, and the hashes where no published code is needed", () => {
     let hashes = 0;
     for (const [index, step] of steps.entries()) {
       const encoded = encode(step);
@@ -134,9 +134,7 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
   });
 
   it.skipIf(published === undefined)(
-    published === undefined
-      ? "hashes of deployments: not run, RNODE_ROLLUP_UPGRADES_DIR is not set"
-      : "has the hashes of protocol/06 §7",
+    published === undefined ? "hashes of deployments: not run, RNODE_ROLLUP_UPGRADES_DIR is not set" : "has the published hashes",
     () => {
       const encoded = upgradeTransactions(fork, published).map(encodeTransaction);
       expect(encoded.map((bytes) => [bytes.length, bytesToHex(keccak256(bytes))])).toEqual(VECTORS[fork]);

@@ -13,7 +13,7 @@ import {
   type UpgradeErrorCode,
 } from "./upgrade-artifacts.ts";
 
-/** A row of a fork's table. Spec: protocol/02 §9 */
+/** A row of a fork's table. Spec: docs/protocol/02-derivation.md#network-upgrade-transactions */
 export interface UpgradeStep {
   readonly intent: string;
   readonly from: Uint8Array;

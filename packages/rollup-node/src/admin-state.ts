@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname } from "node:path";
 import { StartError } from "./start-error.ts";
 
-/** What the admin namespace changes and a restart must not forget. Spec: protocol/05 §9 */
+/** What the admin namespace changes and a restart must not forget. Spec: docs/protocol/05-services.md#admin-state-file */
 export interface AdminState {
   readonly sequencerStarted: boolean;
 }

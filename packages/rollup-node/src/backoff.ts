@@ -6,7 +6,10 @@ export interface BackoffOptions {
 
 const JITTER_MS = 250;
 
-/** Pauses between attempts: 2 s, 4 s, 8 s … up to a bound, and a little jitter. Spec: protocol/02 §2 */
+/**
+ * Pauses between attempts: 2 s, 4 s, 8 s … up to a bound, and a little jitter.
+ * Spec: docs/protocol/02-derivation.md#pipeline-control
+ */
 export class Backoff {
   private readonly options: BackoffOptions;
   private attempts = 0;

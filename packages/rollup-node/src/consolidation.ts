@@ -22,7 +22,8 @@ export type AttributesMismatch =
   | "extraData";
 
 /**
- * Compares an unsafe block with the attributes that L1 says it must have been built from. Spec: protocol/02 §10
+ * Compares an unsafe block with the attributes that L1 says it must have been built from.
+ * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  *
  * @returns the first field that differs; undefined when the block is the derived one
  */

@@ -35,7 +35,9 @@ type Pulled =
  * Turns what the pipeline derives into safe blocks: blocks that the unsafe chain already has are confirmed, others are built.
  *
  * Reading L1 goes on in the background while the driver does other things, since it can take long; the heads change only in `turn`.
- * Spec: protocol/02 §10, §12
+ *
+ * Spec: docs/protocol/02-derivation.md#heads-and-consolidation,
+ *   docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
  */
 export class DerivationRunner {
   private readonly deps: DerivationRunnerDeps;
@@ -215,7 +217,7 @@ export class DerivationRunner {
     if (derived.isLastInSpan) this.deps.onSafe(this.deps.control.heads.safe, derived.derivedFrom);
   }
 
-  /** What L1 says cannot be executed. Spec: protocol/02 §12 */
+  /** What L1 says cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */
   private async handleInvalid(derived: DerivedAttributes, reason: string): Promise<Progress> {
     const { control, pipeline, log } = this.deps;
     const number = derived.parent.number + 1;

@@ -48,7 +48,9 @@ export type Sealing =
 export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
 
 /**
- * The heads of the chain, and the one place from which the engine is told of them. Spec: protocol/02 §10, §12
+ * The heads of the chain, and the one place from which the engine is told of them.
+ * Spec: docs/protocol/02-derivation.md#heads-and-consolidation,
+ *   docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
  *
  * In consensus-layer sync every block comes from us, parents first. An engine that answers SYNCING has lost a block (it was restarted
  * without its last ones, or rewound): waiting would never end, so the heads are found again from what it has.

@@ -17,7 +17,10 @@ const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
 /** While derivation is busy, finality is looked at once in so many L1 blocks. */
 const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
 
-/** Which L2 block L1's finality makes final: the last that was derived from finalized L1 blocks. Spec: protocol/02 §11 */
+/**
+ * Which L2 block L1's finality makes final: the last that was derived from finalized L1 blocks.
+ * Spec: docs/protocol/02-derivation.md#finality
+ */
 export class Finalizer {
   private readonly deps: FinalizerDeps;
   /** the latest safe block derived from each L1 block, oldest first */

@@ -2,7 +2,7 @@ import type { L2BlockRef } from "@rnode/protocol";
 
 /**
  * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label.
- * Spec: protocol/02 §10
+ * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  */
 export interface Heads {
   /** tip of the chain */
@@ -43,7 +43,7 @@ export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: bo
   return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan);
 }
 
-/** Spec: protocol/02 §10 "cleared when unsafe = safe = pending_safe" */
+/** Spec: docs/protocol/02-derivation.md#heads-and-consolidation "cleared when unsafe = safe = pending_safe" */
 function clearBackup(heads: Heads): Heads {
   const { unsafe, safe, pendingSafe } = heads;
   return unsafe.hash === safe.hash && safe.hash === pendingSafe.hash ? { ...heads, backupUnsafe: undefined } : heads;

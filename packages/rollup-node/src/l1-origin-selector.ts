@@ -41,7 +41,8 @@ interface Lookup {
 }
 
 /**
- * Which L1 block the next L2 block is built on: the one after the current origin as soon as the rules allow. Spec: protocol/05 §10
+ * Which L1 block the next L2 block is built on: the one after the current origin as soon as the rules allow.
+ * Spec: docs/protocol/05-services.md#sequencing
  *
  * The next origin and its receipts are read ahead, so that a slow L1 does not delay blocks that can do without it.
  */

@@ -25,7 +25,7 @@ export class L1View {
 
 /**
  * L1 without the `confs` blocks nearest to its head, for derivation. Look-ups by hash are not affected.
- * Spec: protocol/05 §10 (verifier.l1-confs)
+ * Spec: docs/protocol/05-services.md#node-options (verifier.l1-confs)
  */
 export function withConfirmations(l1: L1Provider, confs: number, head: () => L1BlockRef | undefined): L1Provider {
   if (confs === 0) return l1;

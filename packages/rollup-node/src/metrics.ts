@@ -3,7 +3,7 @@ import type { L1ClientMetrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { SyncFacts } from "./sync-status.ts";
 
-/** Metrics of the rollup node. Names: protocol/05 §12 */
+/** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
 export function createNodeMetrics(factory: MetricFactory) {
   const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
   const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation that were tried again.");

@@ -26,7 +26,8 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Are these the L1 and the engine of this rollup? Waits for endpoints that are not up yet, saying so. Spec: protocol/05 §1
+ * Are these the L1 and the engine of this rollup? Waits for endpoints that are not up yet, saying so.
+ * Spec: docs/protocol/05-services.md#l1-execution-client-access
  *
  * @throws {StartError} start/wrong-chain, start/unauthorized, start/unreachable
  */

@@ -92,7 +92,7 @@ async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
 
 /**
  * The methods of `rnode_`, and the same under the upstream name `optimism_`, where `outputAtBlock` answers an object.
- * Spec: protocol/04 §2
+ * Spec: docs/protocol/04-rpc.md#namespace-rnode
  */
 export function rollupMethods(node: NodeApi): MethodTable {
   const blockNumber = [param("blockNumber", countShape)] as const;
@@ -143,7 +143,7 @@ function refusalError(refusal: SequencerRefusal, received: Hex | undefined): Rpc
   }
 }
 
-/** The admin namespace. Spec: protocol/04 §4 */
+/** The admin namespace. Spec: docs/protocol/04-rpc.md#namespace-admin */
 export function adminMethods(admin: NodeAdminApi): MethodTable {
   const assertSequencer = (): void => {
     if (!admin.hasSequencer) throw serverError("sequencer is not enabled");

@@ -46,7 +46,7 @@ const SEALING_MARGIN_MS = 50;
 const TEMPORARY_RETRY_MS = 1_000;
 const PREPARATION_LIMIT_MS = 20_000;
 
-/** Blocks that every sequencer leaves without user transactions. Spec: protocol/05 §10 */
+/** Blocks that every sequencer leaves without user transactions. Spec: docs/protocol/05-services.md#sequencing */
 const EMPTY_ACTIVATION_BLOCKS: readonly OpFork[] = [
   "ecotone",
   "fjord",
@@ -60,7 +60,7 @@ const EMPTY_ACTIVATION_BLOCKS: readonly OpFork[] = [
 
 /**
  * Makes blocks: starts building one as soon as its parent's time has come, seals it shortly before its own.
- * Each turn does one step; between them the driver does other things. Spec: protocol/05 §10
+ * Each turn does one step; between them the driver does other things. Spec: docs/protocol/05-services.md#sequencing
  */
 export class Sequencer {
   private readonly options: SequencerOptions;

@@ -32,7 +32,7 @@ export const l1RefToJson = ({ hash, number, parentHash, timestamp }: L1BlockRef)
   timestamp,
 });
 
-/** The JSON key is `l1origin`, in lower case. Spec: protocol/04 §2.1 */
+/** The JSON key is `l1origin`, in lower case. Spec: docs/protocol/04-rpc.md#references */
 export const l2RefToJson = ({ hash, number, parentHash, timestamp, l1Origin, sequenceNumber }: L2BlockRef): L2RefJson => ({
   hash,
   number,
@@ -42,7 +42,7 @@ export const l2RefToJson = ({ hash, number, parentHash, timestamp, l1Origin, seq
   sequenceNumber,
 });
 
-/** Spec: protocol/04 §2.4. What is not known is the zero ref, never null. */
+/** Spec: docs/protocol/04-rpc.md#syncstatus. What is not known is the zero ref, never null. */
 export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): SyncStatusJson {
   const l1Json = (block: L1BlockRef | undefined): L1BlockRef => l1RefToJson(block ?? ZERO_L1);
   const l2Json = (block: L2BlockRef | undefined): L2RefJson => l2RefToJson(block ?? ZERO_L2);

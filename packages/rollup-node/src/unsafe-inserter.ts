@@ -11,7 +11,10 @@ export interface UnsafeInserterDeps {
   readonly log: Logger;
 }
 
-/** Extends the unsafe chain by payloads that others made. Never replaces a block: only derivation does. Spec: protocol/02 §14 */
+/**
+ * Extends the unsafe chain by payloads that others made. Never replaces a block: only derivation does.
+ * Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
+ */
 export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
   private readonly queue = new UnsafeQueue();

@@ -13,7 +13,7 @@ export type Enqueued = "queued" | "duplicate" | "too-large";
 
 const DEFAULT_MAX_BYTES = 500 * 1024 * 1024;
 
-/** Estimate of the memory a payload takes. Spec: protocol/02 §14 */
+/** Estimate of the memory a payload takes. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue */
 function payloadSizeBytes({ executionPayload }: ExecutionPayloadEnvelope): number {
   return executionPayload.transactions.reduce((sum, { length }) => sum + length + 24, 1_000);
 }

@@ -36,7 +36,7 @@ export type PoolListener = (pending: readonly PooledTransaction[]) => void;
 
 /**
  * Transactions waiting for a block, under Geth's rules. Deterministic: the head, the clock and the accounts come in.
- * Spec: protocol/01 §15, protocol/04 §9.2
+ * Spec: docs/protocol/01-execution.md#transaction-pool, docs/protocol/04-rpc.md#eth_sendrawtransaction
  */
 export class TransactionPool {
   readonly #limits: PoolLimits;

@@ -26,7 +26,10 @@ export interface AttributesProblem {
 const MAX_GAS_LIMIT = 2n ** 63n - 1n;
 const GAS_LIMIT_BOUND_DIVISOR = 1024n;
 
-/** What a fork demands of payload attributes. Spec: protocol/01 §12, 04 §5.2 */
+/**
+ * What a fork demands of payload attributes.
+ * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id, docs/protocol/04-rpc.md#payload-attributes-json
+ */
 export function checkAttributes(rules: BlockRules, parent: Header, attributes: PayloadAttributes): AttributesProblem | undefined {
   const problem = (fault: AttributesFault, reason: string): AttributesProblem => ({ fault, reason });
   const fork = rules.op ?? rules.evm;

@@ -25,7 +25,7 @@ import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
 
-/** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: protocol/01 §7 */
+/** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
 export interface DaLimits {
   /** compressed bytes a transaction; 0: no limit */
   readonly maxTransactionBytes: bigint;

@@ -91,7 +91,7 @@ export type FinishResult =
 
 /**
  * One block on its way through the engine: pre-processing, transactions, post-processing. Import, building and stateless
- * execution all go through here. Spec: protocol/01 §3–§9
+ * execution all go through here. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
  */
 export class BlockRun {
   readonly execution: BlockExecution;

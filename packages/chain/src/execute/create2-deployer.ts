@@ -4,7 +4,7 @@ import { loadUpgradeArtifact, type UpgradeArtifact, upgradeArtifactsFromFiles } 
 
 /**
  * The code that Canyon's first block gives to CREATE2_DEPLOYER_ADDRESS (runtime code, not creation code). Chains that start
- * with Canyon have it in their genesis and need no file. Spec: protocol/01 §9
+ * with Canyon have it in their genesis and need no file. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
  */
 export const CREATE2_DEPLOYER: UpgradeArtifact = {
   file: "canyon-create2deployer.txt",

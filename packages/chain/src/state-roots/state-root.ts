@@ -60,7 +60,10 @@ function updateHere(
 
 const MESSAGE_PASSER_HEX = bytesToHex(PREDEPLOYS.l2ToL1MessagePasser);
 
-/** Isthmus: the header's withdrawals root is the message passer's storage root after the block. Spec: protocol/01 §10 */
+/**
+ * Isthmus: the header's withdrawals root is the message passer's storage root after the block.
+ * Spec: docs/protocol/01-execution.md#header-and-body-validity
+ */
 export function messagePasserRoot(
   parent: Pick<ParentTrie, "storageRootOf">,
   update: Pick<StateTrieUpdate, "storageRoots">,

@@ -29,7 +29,7 @@ import type { ChainErrorCode } from "../faults.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
-/** One block to execute without a database: DESIGN § 4, `rengine stateless`. */
+/** One block to execute without a database: `rengine stateless`. Form: docs/stateless-block.md. */
 export interface BlockFile {
   readonly config: ChainConfig;
   readonly parentHeader: Header;

@@ -29,7 +29,10 @@ const MIN_GAS_LIMIT = 5000n;
 const GAS_LIMIT_BOUND_DIVISOR = 1024n;
 const MAX_EXTRA_DATA_BYTES = 32;
 
-/** Checks a header against its parent; what only execution can tell is checked afterwards. Spec: protocol/01 §10 */
+/**
+ * Checks a header against its parent; what only execution can tell is checked afterwards.
+ * Spec: docs/protocol/01-execution.md#header-and-body-validity
+ */
 export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
   if (header.number !== parent.number + 1) {
     return blockFault("number-not-consecutive", { expected: parent.number + 1, got: header.number });

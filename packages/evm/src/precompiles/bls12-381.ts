@@ -13,7 +13,7 @@ const G2_BYTES = 256;
 const SCALAR_BYTES = 32;
 const PAIR_BYTES = G1_BYTES + G2_BYTES;
 
-/** Longest inputs that are accepted: OP Stack limits (protocol/01 §8). */
+/** Longest inputs that are accepted: OP Stack limits (docs/protocol/01-execution.md#evm-differences). */
 export interface BlsLimits {
   readonly g1MsmBytes: number;
   readonly g2MsmBytes: number;

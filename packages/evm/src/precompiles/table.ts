@@ -21,7 +21,7 @@ export interface PrecompileSet {
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** Spec: protocol/01 §8 */
+/** Spec: docs/protocol/01-execution.md#evm-differences */
 function bn254PairingLimit(op: OpFork | undefined): number {
   if (op === undefined || !isOpForkAtLeast(op, "granite")) return NO_LIMIT;
   if (!isOpForkAtLeast(op, "jovian")) return 112_687;

@@ -15,7 +15,8 @@ import {
 const MAX_INITCODE_BYTES = 49_152;
 
 /**
- * Executes a deposit. It is always included: whatever goes wrong leaves the mint and the increased nonce. Spec: protocol/01 §3
+ * Executes a deposit. It is always included: whatever goes wrong leaves the mint and the increased nonce.
+ * Spec: docs/protocol/01-execution.md#deposit-execution
  *
  * @returns rejected only when the gas does not fit into the block: then the block is invalid
  */
@@ -74,7 +75,7 @@ export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGas
   };
 }
 
-/** Failures before execution (protocol/01 §3, steps 5 to 7). */
+/** Failures before execution (docs/protocol/01-execution.md#deposit-execution, steps 5 to 7). */
 function isRefused(scope: BlockScope, tx: DepositTransaction, balance: bigint): boolean {
   const { rules } = scope;
   if (tx.isSystemTx && isOpAtLeast(scope, "regolith")) return true;

@@ -37,7 +37,10 @@ interface Charges {
 
 const maxPriceOf = (tx: SignedTransaction): bigint => ("maxFeePerGas" in tx ? tx.maxFeePerGas : tx.gasPrice);
 
-/** Validates a signed transaction against the state and the block, executes it and moves the fees. Spec: protocol/01 §5.1 */
+/**
+ * Validates a signed transaction against the state and the block, executes it and moves the fees.
+ * Spec: docs/protocol/01-execution.md#charging-order
+ */
 export function applySigned(scope: BlockScope, tx: SignedTransaction, context: TransactionContext, blockGasLeft: bigint): Applied {
   const { state, rules, environment } = scope;
   const sender = state.account(context.sender);

@@ -75,7 +75,7 @@ function refuse(fault: VersionFault | undefined): void {
   if (fault !== undefined) throw rpcError(fault.error, fault.detail);
 }
 
-/** The Engine API. Spec: protocol/04 §5 */
+/** The Engine API. Spec: docs/protocol/04-rpc.md#engine-api */
 export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal }: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new Map<Hex, BuiltPayload>();

@@ -1,7 +1,8 @@
 import type { JsonSchema } from "@rnode/jsonrpc";
 import { ADDRESS, arrayOf, BOOLEAN, DATA, HASH, nullable, object, QUANTITY, type ResultDoc, TEXT } from "../methods/results.ts";
 
-// What the Engine API takes and answers, as its published description says it. Spec: execution-apis src/engine, protocol/04 §5
+// What the Engine API takes and answers, as its published description says it.
+// Spec: execution-apis src/engine, docs/protocol/04-rpc.md#engine-api
 
 const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
 const BLOOM: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{512}$" };

@@ -10,7 +10,11 @@ import {
 } from "@rnode/protocol";
 import type { EngineErrorName } from "./engine-errors.ts";
 
-/** Why a method's version does not fit its input. Spec: protocol/04 §5.1, §5.4; execution-apis src/engine */
+/**
+ * Why a method's version does not fit its input.
+ * Spec: docs/protocol/04-rpc.md#version-selection-by-l2-timestamp,
+ *   docs/protocol/04-rpc.md#statuses-and-errors; execution-apis src/engine
+ */
 export interface VersionFault {
   readonly error: EngineErrorName;
   readonly detail: string;

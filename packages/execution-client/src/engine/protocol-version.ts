@@ -6,7 +6,10 @@ export interface SignalledVersions {
   readonly required: Uint8Array;
 }
 
-/** `type 1 ‖ reserved 7 ‖ build 8 ‖ major u32 ‖ minor u32 ‖ patch u32 ‖ pre-release u32`. Spec: protocol/05 §7 */
+/**
+ * `type 1 ‖ reserved 7 ‖ build 8 ‖ major u32 ‖ minor u32 ‖ patch u32 ‖ pre-release u32`.
+ * Spec: docs/protocol/05-services.md#runtime-config-protocol-versions
+ */
 function protocolVersion(major: number, minor: number, patch: number): Uint8Array {
   const numbers = new Uint8Array(16);
   const view = new DataView(numbers.buffer);

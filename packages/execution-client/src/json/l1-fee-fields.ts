@@ -45,7 +45,7 @@ const feeParamsOf = (info: L1BlockInfo): L1FeeParams => ({
   daFootprintGasScalar: BigInt(info.daFootprintGasScalar),
 });
 
-/** What OP Stack receipts have beside Ethereum's. Spec: protocol/04 §7 */
+/** What OP Stack receipts have beside Ethereum's. Spec: docs/protocol/04-rpc.md#receipts */
 export function l1FeeFields(
   profile: Profile,
   rules: BlockRules,

@@ -58,7 +58,10 @@ export function firstLogIndex(receipts: readonly Receipt[], transactionIndex: nu
 const createdAddress = (sender: Uint8Array, nonce: bigint): Uint8Array =>
   keccak256(encodeRlp([sender, rlpUint(nonce)])).subarray(12);
 
-/** Receipts of a block's transactions, all or one, as `eth_getTransactionReceipt` shows them. Spec: protocol/04 §7 */
+/**
+ * Receipts of a block's transactions, all or one, as `eth_getTransactionReceipt` shows them.
+ * Spec: docs/protocol/04-rpc.md#receipts
+ */
 export function receiptsToJson(profile: Profile, rules: BlockRules, stored: StoredBlock, only?: number): JsonObject[] {
   const { block, receipts, senders } = stored;
   const { header } = block;

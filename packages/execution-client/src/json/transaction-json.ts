@@ -22,7 +22,7 @@ export interface MinedAt {
 }
 
 /**
- * A transaction as `eth_getTransactionByHash` shows it. Spec: protocol/04 §6
+ * A transaction as `eth_getTransactionByHash` shows it. Spec: docs/protocol/04-rpc.md#transactions
  *
  * @param minedAt undefined: pending
  */

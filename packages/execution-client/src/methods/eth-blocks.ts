@@ -11,7 +11,7 @@ import { blockWithBody } from "../rpc/pruned-history.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";
 
-/** In the order a staged sync runs them. Spec: protocol/04 §8 */
+/** In the order a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 const SYNC_STAGES = [
   "Era",
   "Headers",

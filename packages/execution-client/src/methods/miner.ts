@@ -9,7 +9,10 @@ const comesWithAttributes = (what: string) => (): never => {
   );
 };
 
-/** What the batch submitter and the operator tell the sequencer's execution client. Spec: protocol/04 §9.4 */
+/**
+ * What the batch submitter and the operator tell the sequencer's execution client.
+ * Spec: docs/protocol/04-rpc.md#miner-and-da-methods
+ */
 export function minerMethods({ chain, pool }: RpcServices): MethodTable {
   return {
     miner_setMaxDASize: method({

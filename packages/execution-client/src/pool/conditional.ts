@@ -3,7 +3,10 @@ import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/prim
 import type { StateView } from "@rnode/storage";
 import { slotShape } from "../rpc/call-request.ts";
 
-/** When a transaction may be included (ERC-4337's `eth_sendRawTransactionConditional`). Spec: protocol/04 §9.3, §9.4 */
+/**
+ * When a transaction may be included (ERC-4337's `eth_sendRawTransactionConditional`).
+ * Spec: docs/protocol/04-rpc.md#calls-estimation-traces, docs/protocol/04-rpc.md#miner-and-da-methods
+ */
 export interface TransactionConditional {
   readonly accounts: readonly KnownAccount[];
   readonly blockNumberMin: number | undefined;

@@ -16,7 +16,7 @@ import {
 import type { StateView } from "@rnode/storage";
 import type { PoolHead } from "@rnode/txpool";
 
-/** Gas of the L1 attributes deposit, which every block holds. Spec: protocol/01 §15 */
+/** Gas of the L1 attributes deposit, which every block holds. Spec: docs/protocol/01-execution.md#transaction-pool */
 const L1_INFO_GAS_OVERHEAD = 70_000n;
 /** EIP-7825 */
 const TRANSACTION_GAS_CAP = 16_777_216n;

@@ -65,7 +65,10 @@ export type ConditionalRefusal =
   | { readonly kind: "too-costly"; readonly cost: number; readonly limit: number }
   | { readonly kind: "not-met"; readonly fault: ConditionalFault };
 
-/** Texts and codes of application errors: one exhaustive row a case. Spec: protocol/04 §5.4, §9 */
+/**
+ * Texts and codes of application errors: one exhaustive row a case.
+ * Spec: docs/protocol/04-rpc.md#statuses-and-errors, docs/protocol/04-rpc.md#error-catalogue
+ */
 export interface ErrorTable {
   readonly submission: (fault: SubmissionFault) => RpcErrorBody;
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
@@ -98,7 +101,7 @@ export interface ErrorTable {
 }
 
 /**
- * Which client's answers are given (DESIGN §5): this object has all the differences, and nothing else asks which profile is on.
+ * Which client's answers are given (docs/faces.md): this object has all the differences, and nothing else asks which profile is on.
  */
 export interface Profile {
   readonly name: ProfileName;

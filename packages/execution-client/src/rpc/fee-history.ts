@@ -16,7 +16,7 @@ import { tipOf } from "./gas-price.ts";
 const MAX_BLOCKS = 1024;
 const MAX_PERCENTILES = 100;
 
-/** `eth_feeHistory`. Spec: protocol/04 §8. @throws {RpcError} */
+/** `eth_feeHistory`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees. @throws {RpcError} */
 export function feeHistory(
   backend: ReadBackend,
   blockCount: number,

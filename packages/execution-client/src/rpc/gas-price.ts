@@ -52,7 +52,7 @@ export class GasPriceOracle {
 
   /**
    * While the head has room for another transaction as large as its largest, the minimum; else 110 % of the block's median
-   * tip. Spec: protocol/04 §8
+   * tip. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees
    */
   #optimismTip({ block, receipts }: StoredBlock): bigint {
     const { minSuggestedTipWei } = this.#options;

@@ -12,7 +12,7 @@ export interface PendingFeed {
   isListening?(): Promise<void> | undefined;
 }
 
-/** `eth_subscribe`. Spec: requirements § Events, protocol/04 §8 */
+/** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): SubscriptionTable {
   const { chain, profile } = backend;
   return {
