@@ -9,6 +9,7 @@ const BENCHMARKS = {
   evm: "the EVM engine against anvil and @ethereumjs/evm",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",
+  engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
   state: "trie, storage and state roots",
   import: "import of generated chains, in turns with anvil mining the same transactions",
   blocks: "real blocks on their witnesses",

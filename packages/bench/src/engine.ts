@@ -1,0 +1,247 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { bytesToHex, type Hex } from "@rnode/primitives";
+import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
+import { type CallRow, report } from "./engine-report.ts";
+import { makeSenders, type Sender } from "./load-generator.ts";
+import { forkchoiceState, newPayloadParams, type OpChain, sequencerAttributes } from "./op-chain.ts";
+import { type Rengine, startRengine, THIS_CHECKOUT } from "./rengine.ts";
+
+const CHAIN_ID = 901;
+const GAS_LIMIT = 400_000_000n;
+const GENESIS_TIME_SEC = 1_700_000_000;
+const RAW_TRANSACTIONS_PER_BATCH = 100;
+/** Every eighth transfer goes to an account that is not there yet. */
+const NEW_RECEIVER_EVERY = 8;
+
+/** `npm run bench -- engine`: the calls of the rollup node, answered by the built program; with `--old=DIR` two checkouts in turns. */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      transfers: { type: "string", default: "1,100,1000,5000" },
+      rounds: { type: "string", default: "9" },
+      /** rounds that do not count: the program compiles its code */
+      "warm-up": { type: "string", default: "4" },
+      /** another checkout of the repository, built */
+      old: { type: "string" },
+      "cpu-prof": { type: "string" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const sizes = values.transfers.split(",").map(Number);
+  const senders = makeSenders(Math.max(...sizes));
+  const chain: OpChain = {
+    chainId: CHAIN_ID,
+    gasLimit: GAS_LIMIT,
+    timestampSec: GENESIS_TIME_SEC,
+    rich: senders.map(({ address }) => bytesToHex(address)),
+  };
+  const checkouts = [THIS_CHECKOUT, ...(values.old === undefined ? [] : [resolve(values.old)])];
+  const sides: Side[] = [];
+  try {
+    for (const checkout of checkouts) sides.push(await Side.start(checkout, chain, values["cpu-prof"]));
+    const source = new TransferSource(senders);
+    const rows: CallRow[] = [];
+    for (const transfers of sizes) {
+      const measured = await measure(sides, source, transfers, Number(values["warm-up"]), Number(values.rounds));
+      rows.push(...measured);
+      console.error(`${transfers.toLocaleString("en")} transfers measured`);
+    }
+    console.log(values.json ? JSON.stringify(rows, undefined, 2) : report(rows));
+    return 0;
+  } finally {
+    for (const side of sides) await side.stop();
+  }
+}
+
+/** Blocks of one size on all sides; each call is made on one side after the other, in turns first. */
+async function measure(
+  sides: readonly Side[],
+  source: TransferSource,
+  transfers: number,
+  warmUp: number,
+  rounds: number,
+): Promise<CallRow[]> {
+  for (let round = -warmUp; round < rounds; round++) {
+    const inTurns = round % 2 === 0 ? sides : sides.toReversed();
+    const transactions = source.next(transfers);
+    let payload: Payload | undefined;
+    for (const side of inTurns) {
+      side.calls.isCounting = round >= 0;
+      await side.addToPool(transactions);
+    }
+    for (const side of inTurns) {
+      const built = await side.build(transfers);
+      if (payload !== undefined && payload.blockHash !== built.blockHash) throw new Error("the checkouts build different blocks");
+      payload = built;
+    }
+    for (const side of inTurns) await side.follow(payload!);
+  }
+  const [own, old] = sides.map(({ calls }) => calls.take());
+  return [...own!].map(([call, figures]) => ({ transfers, call, ...figures, old: old?.get(call) }));
+}
+
+interface Payload {
+  readonly blockHash: Hex;
+  readonly transactions: readonly Hex[];
+}
+
+interface Figures {
+  readonly ms: number[];
+  readonly cpuMs: number[];
+}
+
+class Calls {
+  /** false: the program is still warming up */
+  isCounting = false;
+  #figures = new Map<string, Figures>();
+
+  async make<T>(name: string, program: Rengine, method: string, params: readonly unknown[]): Promise<T> {
+    const before = await program.cpuMs();
+    const { result, ms } = await program.engine.timed<T>(method, params);
+    const after = await program.cpuMs();
+    if (this.isCounting) {
+      let figures = this.#figures.get(name);
+      if (figures === undefined) this.#figures.set(name, (figures = { ms: [], cpuMs: [] }));
+      figures.ms.push(ms);
+      figures.cpuMs.push(after - before);
+    }
+    return result;
+  }
+
+  take(): ReadonlyMap<string, Figures> {
+    const figures = this.#figures;
+    this.#figures = new Map();
+    return figures;
+  }
+}
+
+/** A checkout's two programs: one that builds blocks, one that only gets them and knows none of their transactions before. */
+class Side {
+  readonly calls = new Calls();
+  readonly #sequencer: Rengine;
+  readonly #verifier: Rengine;
+  #head: { readonly hash: Hex; readonly number: number; readonly timestampSec: number };
+
+  private constructor(sequencer: Rengine, verifier: Rengine, genesisHash: Hex) {
+    this.#sequencer = sequencer;
+    this.#verifier = verifier;
+    this.#head = { hash: genesisHash, number: 0, timestampSec: GENESIS_TIME_SEC };
+  }
+
+  static async start(checkout: string, chain: OpChain, profileTo: string | undefined): Promise<Side> {
+    const nodeArgs = profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
+    const options = { chain, checkout, nodeArgs, args: ["--rpc.workers=1"] };
+    const sequencer = await startRengine(options);
+    try {
+      const verifier = await startRengine(options);
+      const { hash } = await sequencer.engine.call<{ hash: Hex }>("eth_getBlockByNumber", ["0x0", false]);
+      return new Side(sequencer, verifier, hash);
+    } catch (error) {
+      await sequencer.stop();
+      throw error;
+    }
+  }
+
+  async addToPool(transactions: readonly Hex[]): Promise<void> {
+    for (let at = 0; at < transactions.length; at += RAW_TRANSACTIONS_PER_BATCH) {
+      const batch = transactions.slice(at, at + RAW_TRANSACTIONS_PER_BATCH);
+      const response = await fetch(this.#sequencer.url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(batch.map((raw, id) => ({ jsonrpc: "2.0", id, method: "eth_sendRawTransaction", params: [raw] }))),
+      });
+      const answers = (await response.json()) as { error?: unknown }[];
+      const refused = answers.find(({ error }) => error !== undefined);
+      if (refused !== undefined) throw new Error(`transaction refused: ${JSON.stringify(refused.error)}`);
+    }
+  }
+
+  /** A block of what the pool has, made the head. */
+  async build(transfers: number): Promise<Payload> {
+    const program = this.#sequencer;
+    const attributes = sequencerAttributes(this.#head, GAS_LIMIT);
+    const { payloadId } = await this.calls.make<{ payloadId: Hex }>(
+      "forkchoiceUpdated, a build starts",
+      program,
+      "engine_forkchoiceUpdatedV3",
+      [forkchoiceState(this.#head.hash), attributes],
+    );
+    const { executionPayload: payload } = await this.calls.make<{ executionPayload: Payload }>(
+      "getPayload",
+      program,
+      "engine_getPayloadV4",
+      [payloadId],
+    );
+    if (payload.transactions.length !== transfers + 1) {
+      throw new Error(`a block of ${payload.transactions.length} transactions was built: too little time for ${transfers}`);
+    }
+    await this.#import(program, payload, ", our own block");
+    this.#head = { hash: payload.blockHash, number: this.#head.number + 1, timestampSec: this.#head.timestampSec + 2 };
+    return payload;
+  }
+
+  /** A block of somebody else, made the head. */
+  follow(payload: Payload): Promise<void> {
+    return this.#import(this.#verifier, payload, "");
+  }
+
+  async #import(program: Rengine, payload: Payload, suffix: string): Promise<void> {
+    const added = await this.calls.make<{ status: string }>(
+      `newPayload${suffix}`,
+      program,
+      "engine_newPayloadV4",
+      newPayloadParams(payload),
+    );
+    if (added.status !== "VALID") throw new Error(`newPayload: ${JSON.stringify(added)}`);
+    const { payloadStatus } = await this.calls.make<{ payloadStatus: { status: string } }>(
+      `forkchoiceUpdated${suffix}`,
+      program,
+      "engine_forkchoiceUpdatedV3",
+      [forkchoiceState(payload.blockHash), null],
+    );
+    if (payloadStatus.status !== "VALID") throw new Error(`forkchoiceUpdated: ${JSON.stringify(payloadStatus)}`);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#sequencer.stop(), this.#verifier.stop()]);
+  }
+}
+
+/** Signed transfers, one a sender and block. */
+class TransferSource {
+  readonly #senders: readonly Sender[];
+  readonly #nonces: bigint[];
+  #count = 0;
+
+  constructor(senders: readonly Sender[]) {
+    this.#senders = senders;
+    this.#nonces = senders.map(() => 0n);
+  }
+
+  next(count: number): Hex[] {
+    return this.#senders.slice(0, count).map(({ privateKey }, index) => {
+      const isNew = index % NEW_RECEIVER_EVERY === 0;
+      const transaction: FeeMarketTransaction = {
+        type: 0x02,
+        chainId: BigInt(CHAIN_ID),
+        nonce: this.#nonces[index]!++,
+        gasLimit: 21_000n,
+        to: isNew ? this.#newReceiver() : this.#senders[(index * 7 + 1) % this.#senders.length]!.address,
+        value: 1n,
+        data: new Uint8Array(0),
+        maxPriorityFeePerGas: 1_000_000n,
+        maxFeePerGas: 50_000_000_000n,
+        accessList: [],
+      };
+      return bytesToHex(encodeTransaction(signTransaction(transaction, privateKey)));
+    });
+  }
+
+  #newReceiver(): Uint8Array {
+    const address = new Uint8Array(20).fill(0xbe);
+    new DataView(address.buffer).setUint32(0, Math.imul(++this.#count, 0x9e37_79b1));
+    return address;
+  }
+}
