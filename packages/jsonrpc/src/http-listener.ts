@@ -22,13 +22,18 @@ export interface HttpHandlerOptions {
   readonly vhosts: readonly string[];
   readonly jwtSecret: Uint8Array | undefined;
   readonly healthz: (() => HealthReport) | undefined;
+  readonly readyz: (() => HealthReport) | undefined;
 }
 
 const JSON_TYPE = "application/json";
 
-/** Answers one HTTP request: JSON-RPC by POST, `GET /healthz`, CORS preflights. */
+/** Answers one HTTP request: JSON-RPC by POST, `GET /healthz` and `/readyz`, CORS preflights. */
 export function createHttpHandler(options: HttpHandlerOptions): (request: IncomingMessage, response: ServerResponse) => void {
-  const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, jwtSecret, healthz } = options;
+  const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, jwtSecret } = options;
+  const probes = new Map([
+    ["/healthz", options.healthz],
+    ["/readyz", options.readyz],
+  ]);
   const tooLarge = JSON.stringify({ jsonrpc: "2.0", id: null, error: dialect.requestTooLarge(maxRequestBytes) });
 
   return (request, response) => {
@@ -36,8 +41,9 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     if (!isAllowedHost(request.headers.host, vhosts)) return sendText(response, 403, "invalid host specified");
     allowOrigin(request, response, cors);
     if (request.method === "OPTIONS") return preflight(request, response);
-    if ((request.method === "GET" || request.method === "HEAD") && path === "/healthz" && healthz !== undefined) {
-      const { isHealthy, body } = healthz();
+    const probe = request.method === "GET" || request.method === "HEAD" ? probes.get(path) : undefined;
+    if (probe !== undefined) {
+      const { isHealthy, body } = probe();
       return send(response, isHealthy ? 200 : 503, JSON_TYPE, JSON.stringify(body));
     }
     if (jwtSecret !== undefined) {

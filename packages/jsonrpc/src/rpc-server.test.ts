@@ -294,13 +294,23 @@ describe("JSON-RPC over HTTP", () => {
     expect((await post(url, rpc("test_count"), { "content-type": "application/json; charset=utf-8" })).json).toEqual(result(1));
   });
 
-  it("reports health", async () => {
+  it("reports health and readiness", async () => {
     let isHealthy = true;
-    const { url } = await startServer({ healthz: () => ({ isHealthy, body: { version: "v1" } }) });
+    const { url } = await startServer({
+      healthz: () => ({ isHealthy, body: { version: "v1" } }),
+      readyz: () => ({ isHealthy: false, body: { reasons: ["starting"] } }),
+    });
     const healthy = await fetch(`${url}/healthz`);
     expect([healthy.status, await healthy.json()]).toEqual([200, { version: "v1" }]);
     isHealthy = false;
     expect((await fetch(`${url}/healthz`)).status).toBe(503);
+    const ready = await fetch(`${url}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([503, { reasons: ["starting"] }]);
+  });
+
+  it("has no probe that it was not given", async () => {
+    const { url } = await startServer();
+    for (const path of ["healthz", "readyz"]) expect((await fetch(`${url}/${path}`)).status).toBe(404);
   });
 
   it("lets in the origins and hosts it was told to", async () => {

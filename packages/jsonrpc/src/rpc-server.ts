@@ -74,8 +74,10 @@ export interface RpcServerOptions {
   readonly metrics?: MetricFactory | undefined;
   /** turns errors of the application into error objects */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
-  /** serves `GET /healthz` */
+  /** serves `GET /healthz`: whether the process works */
   readonly healthz?: (() => HealthReport) | undefined;
+  /** serves `GET /readyz`: whether what it says can be relied on */
+  readonly readyz?: (() => HealthReport) | undefined;
 }
 
 export interface RpcServer {
@@ -204,6 +206,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           vhosts: http.vhosts ?? ["*"],
           jwtSecret,
           healthz: options.healthz,
+          readyz: options.readyz,
         });
       let httpServer: Server | undefined;
       let wsServer: Server | undefined;
