@@ -1,5 +1,6 @@
 import { equalBytes, isCodedError } from "@rnode/primitives";
 import { decodeBatcherData, type Frame, type FrameErrorCode, type L2BlockRef } from "@rnode/protocol";
+import type { BatcherData } from "./l1-retrieval.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DataDropReason, DerivationObserver, FrameDropReason } from "./observer.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
@@ -16,11 +17,11 @@ const DROP_REASONS: Readonly<Record<Exclude<FrameErrorCode, "frame/bad-number">,
 /** The frames of the batcher's data, one by one. Spec: docs/protocol/02-derivation.md#frames */
 export class FrameQueue implements Stage<Frame> {
   readonly #position: L1Position;
-  readonly #previous: Stage<Uint8Array>;
+  readonly #previous: Stage<BatcherData>;
   readonly #observer: DerivationObserver;
   #frames: Frame[] = [];
 
-  constructor(position: L1Position, previous: Stage<Uint8Array>, observer: DerivationObserver) {
+  constructor(position: L1Position, previous: Stage<BatcherData>, observer: DerivationObserver) {
     this.#position = position;
     this.#previous = previous;
     this.#observer = observer;
@@ -41,14 +42,15 @@ export class FrameQueue implements Stage<Frame> {
   }
 
   /** One item of data: either all of its bytes are frames, or it is ignored. */
-  #load(data: Uint8Array): void {
+  #load({ bytes, transactionHash }: BatcherData): void {
     const { origin: block, rules } = this.#position;
     let frames: Frame[];
     try {
-      frames = decodeBatcherData(data);
+      frames = decodeBatcherData(bytes);
     } catch (error) {
       if (!isCodedError(error, "frame/")) throw error;
-      this.#observer.onDataDropped({ block, reason: DROP_REASONS[error.code as keyof typeof DROP_REASONS] });
+      const reason = DROP_REASONS[error.code as keyof typeof DROP_REASONS];
+      this.#observer.onDataDropped({ block, transactionHash, reason });
       return;
     }
     for (const frame of frames) this.#observer.onFrame({ block, frame });

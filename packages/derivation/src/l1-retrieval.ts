@@ -1,4 +1,4 @@
-import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
 import { decodeBlob, hashTransaction, type L1BlockRef, type RollupConfig, recoverSender, type Transaction } from "@rnode/protocol";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DerivationObserver } from "./observer.ts";
@@ -15,8 +15,14 @@ interface DataItem {
   readonly source: { readonly kind: "calldata"; readonly data: Uint8Array } | { readonly kind: "blob"; readonly id: BlobId };
 }
 
+/** The content of a calldata or of a blob. */
+export interface BatcherData {
+  readonly bytes: Uint8Array;
+  readonly transactionHash: Hex;
+}
+
 /** The batcher's data of each L1 block, in order. Spec: docs/protocol/02-derivation.md#l1-retrieval */
-export class L1Retrieval implements Stage<Uint8Array> {
+export class L1Retrieval implements Stage<BatcherData> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
   readonly #previous: Stage<L1BlockRef>;
@@ -25,7 +31,7 @@ export class L1Retrieval implements Stage<Uint8Array> {
   readonly #observer: DerivationObserver;
   /** block to be opened; kept until that worked */
   #block: L1BlockRef | undefined;
-  #items: Uint8Array[] | undefined;
+  #items: BatcherData[] | undefined;
 
   constructor(
     config: RollupConfig,
@@ -47,7 +53,7 @@ export class L1Retrieval implements Stage<Uint8Array> {
     this.#items = undefined;
   }
 
-  async next(...args: Parameters<Stage<L1BlockRef>["next"]>): Promise<Pull<Uint8Array>> {
+  async next(...args: Parameters<Stage<L1BlockRef>["next"]>): Promise<Pull<BatcherData>> {
     if (this.#items === undefined) {
       if (this.#block === undefined) {
         const pulled = await this.#previous.next(...args);
@@ -65,7 +71,7 @@ export class L1Retrieval implements Stage<Uint8Array> {
     return EXHAUSTED;
   }
 
-  async #open(block: L1BlockRef): Promise<Pull<Uint8Array[]>> {
+  async #open(block: L1BlockRef): Promise<Pull<BatcherData[]>> {
     const transactions = await this.#l1.transactions(block.hash);
     if (transactions === undefined)
       return { kind: "reset", reason: "l1-reorg", detail: `L1 block ${block.number} ${block.hash} is gone` };
@@ -109,28 +115,29 @@ export class L1Retrieval implements Stage<Uint8Array> {
     }
   }
 
-  #contents(block: L1BlockRef, items: readonly DataItem[], blobs: readonly Uint8Array[]): Uint8Array[] {
-    const contents: Uint8Array[] = [];
+  #contents(block: L1BlockRef, items: readonly DataItem[], blobs: readonly Uint8Array[]): BatcherData[] {
+    const contents: BatcherData[] = [];
     let nextBlob = 0;
     for (const { transaction, source } of items) {
       const isBlob = source.kind === "blob";
       const bytes = isBlob ? blobs[nextBlob++]! : source.data;
+      const transactionHash = bytesToHex(hashTransaction(transaction));
       this.#observer.onData({
         block,
-        transactionHash: bytesToHex(hashTransaction(transaction)),
+        transactionHash,
         source: source.kind,
         ...(isBlob ? { blobIndex: source.id.index } : {}),
         sizeBytes: bytes.length,
       });
       if (!isBlob) {
-        contents.push(bytes);
+        contents.push({ bytes, transactionHash });
         continue;
       }
       try {
-        contents.push(decodeBlob(bytes));
+        contents.push({ bytes: decodeBlob(bytes), transactionHash });
       } catch (error) {
         if (!isCodedError(error, "blob/")) throw error;
-        this.#observer.onDataDropped({ block, reason: "bad-blob" });
+        this.#observer.onDataDropped({ block, transactionHash, reason: "bad-blob" });
       }
     }
     return contents;

@@ -71,7 +71,7 @@ export interface DerivationObserver {
     blobIndex?: number;
     sizeBytes: number;
   }): void;
-  onDataDropped(event: { block: L1BlockRef; reason: DataDropReason }): void;
+  onDataDropped(event: { block: L1BlockRef; transactionHash: Hex; reason: DataDropReason }): void;
   onFrame(event: { block: L1BlockRef; frame: Frame }): void;
   onFrameDropped(event: { block: L1BlockRef; frame: Frame; reason: FrameDropReason }): void;
   onChannel(event: { block: L1BlockRef; channelId: Hex; event: ChannelEvent; sizeBytes: number; detail?: string }): void;
@@ -89,3 +89,23 @@ export const SILENT_OBSERVER: DerivationObserver = {
   onChannel: nothing,
   onBatch: nothing,
 };
+
+/** One observer that tells all of them, in their order. */
+export function joinObservers(...observers: readonly Partial<DerivationObserver>[]): DerivationObserver {
+  type Listener = (event: never) => void;
+  const tellAll = <K extends keyof DerivationObserver>(name: K): DerivationObserver[K] => {
+    const listeners = observers.flatMap((observer) => observer[name] ?? []) as readonly Listener[];
+    return ((event: never) => {
+      for (const listener of listeners) listener(event);
+    }) as DerivationObserver[K];
+  };
+  return {
+    onL1Block: tellAll("onL1Block"),
+    onData: tellAll("onData"),
+    onDataDropped: tellAll("onDataDropped"),
+    onFrame: tellAll("onFrame"),
+    onFrameDropped: tellAll("onFrameDropped"),
+    onChannel: tellAll("onChannel"),
+    onBatch: tellAll("onBatch"),
+  };
+}

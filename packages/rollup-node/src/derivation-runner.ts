@@ -16,6 +16,8 @@ export interface DerivationRunnerDeps {
   /** tells a derivation failure that retrying cannot help */
   readonly isCritical: (error: unknown) => boolean;
   readonly log: Logger;
+  /** derivation starts over after `safe` */
+  readonly onReset: (safe: L2BlockRef) => void;
   /** a block became safe, derived from L1 data up to `derivedFrom` */
   readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
   /** all of L1 up to `origin` has been read */
@@ -65,6 +67,7 @@ export class DerivationRunner {
     this.attributes = undefined;
     this.pulled = undefined;
     this.isExhausted = false;
+    this.deps.onReset(safe);
     try {
       await this.deps.pipeline.reset(safe);
       return undefined;

@@ -1,6 +1,7 @@
 import type { DerivationObserver } from "@rnode/derivation";
 import type { L1ClientMetrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
+import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
 
 /** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
@@ -42,6 +43,23 @@ export function createNodeMetrics(factory: MetricFactory) {
     observer,
     reset: () => resets.inc(),
     derivationError: () => derivationErrors.inc(),
+    observeSafeHead(state: () => SafeHeadState): void {
+      factory.gaugeOf(
+        "safe_head_stalled_seconds",
+        "Time since the safe head last moved while derivation read L1.",
+        () => state().stalledSec,
+      );
+      factory.gaugeOf(
+        "safe_head_stalled_l1_blocks",
+        "L1 blocks read since the safe head last moved.",
+        () => state().stalledL1Blocks,
+      );
+      factory.gaugeOf(
+        "sequencing_window_left_l1_blocks",
+        "L1 blocks until blocks without transactions are derived after the safe head.",
+        () => state().windowLeftL1Blocks ?? 0,
+      );
+    },
     observeHeads(facts: () => SyncFacts): void {
       const gauges: readonly (readonly [string, (facts: SyncFacts) => number | undefined])[] = [
         ["l1_head", ({ l1 }) => l1.head?.number],

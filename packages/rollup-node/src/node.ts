@@ -1,5 +1,11 @@
 import { createDecompressor } from "@rnode/compression";
-import { type BlobProvider, createDerivationPipeline, type DerivationConfig, isCriticalDerivationError } from "@rnode/derivation";
+import {
+  type BlobProvider,
+  createDerivationPipeline,
+  type DerivationConfig,
+  isCriticalDerivationError,
+  joinObservers,
+} from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { HeadPoller, L1Client, ReadAhead } from "@rnode/l1";
@@ -20,6 +26,7 @@ import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
+import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { Sequencer } from "./sequencer.ts";
 import { StartError } from "./start-error.ts";
 import { StatusLine } from "./status-line.ts";
@@ -134,14 +141,21 @@ export class RollupNode {
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
     });
+    const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
+    metrics.observeSafeHead(() => safeHeadWatch.state);
+    const observer = joinObservers(metrics.observer, safeHeadWatch.observer);
     const derivation = new DerivationRunner({
       config,
-      pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer: metrics.observer }),
+      pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
       control,
       l2: this.l2,
       isCritical: isCriticalDerivationError,
       log,
-      onSafe: (safe, derivedFrom) => finalizer.onSafe(safe, derivedFrom),
+      onReset: (safe) => safeHeadWatch.onReset(safe),
+      onSafe: (safe, derivedFrom) => {
+        finalizer.onSafe(safe, derivedFrom);
+        safeHeadWatch.onSafe(safe, derivedFrom);
+      },
       onIdle: (origin) => {
         currentL1 = origin;
         finalizer.onDerivationIdle();
@@ -242,6 +256,11 @@ export class RollupNode {
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
       healthz: () => ({ isHealthy: true, body: { version: VERSION } }),
+      readyz: () => {
+        const { resetUnderWay } = this.driver;
+        const reasons = [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safeHeadWatch.faults];
+        return { isHealthy: reasons.length === 0, body: { version: VERSION, reasons } };
+      },
     });
   }
 

@@ -1,4 +1,4 @@
-import type { DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
+import type { DerivationObserver, DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
 import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
 import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { DerivationRunner } from "../derivation-runner.ts";
@@ -6,6 +6,7 @@ import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
 import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
+import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
@@ -80,7 +81,7 @@ export interface HarnessOptions {
   readonly l1?: FakeL1;
   /** instead of the scripted pipeline and what goes with it */
   readonly real?: {
-    readonly pipeline: DerivationPipeline;
+    readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
     readonly findHeads: () => Promise<FoundHeads>;
     readonly isCritical: (error: unknown) => boolean;
@@ -129,14 +130,19 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
   });
   const idleAt: number[] = [];
+  const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   const derivation = new DerivationRunner({
     config,
-    pipeline: options.real?.pipeline ?? pipeline,
+    pipeline: options.real?.createPipeline(safeHeadWatch.observer) ?? pipeline,
     control,
     l2: engine,
     isCritical: (error) => options.real?.isCritical(error) ?? (error instanceof Error && error.message.includes("critical")),
     log,
-    onSafe: (safe, from) => finalizer.onSafe(safe, from),
+    onReset: (safe) => safeHeadWatch.onReset(safe),
+    onSafe: (safe, from) => {
+      finalizer.onSafe(safe, from);
+      safeHeadWatch.onSafe(safe, from);
+    },
     onIdle: (origin) => {
       idleAt.push(origin.number);
       finalizer.onDerivationIdle();
@@ -204,6 +210,7 @@ export function createHarness(options: HarnessOptions = {}) {
     finalizer,
     derivation,
     unsafe,
+    safeHeadWatch,
     driver,
     logs,
     published,

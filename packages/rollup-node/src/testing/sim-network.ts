@@ -1,6 +1,12 @@
 import { deflateSync } from "node:zlib";
 import { createDecompressor } from "@rnode/compression";
-import { createDerivationPipeline, type DerivationConfig, isCriticalDerivationError } from "@rnode/derivation";
+import {
+  createDerivationPipeline,
+  type DerivationConfig,
+  isCriticalDerivationError,
+  type L1BlockHeader,
+  type L1Provider,
+} from "@rnode/derivation";
 import { L1Error } from "@rnode/l1";
 import { silentLogger } from "@rnode/observe";
 import { type Hex, privateKeyToAddress, uint64ToBytes } from "@rnode/primitives";
@@ -16,6 +22,7 @@ import {
   SpanBatchBuilder,
   type SpanBatchInput,
   signTransaction,
+  type Transaction,
 } from "@rnode/protocol";
 import { findHeads } from "../find-heads.ts";
 import { attributesPreparer } from "../prepare-attributes.ts";
@@ -63,9 +70,38 @@ export function simConfig(): RollupConfig {
   return testConfig("jovian", { seqWindowSize: 20, genesis: { ...base.genesis, systemConfig } });
 }
 
+/** L1 as one node gets to see it. */
+export class L1Endpoint implements L1Provider {
+  private readonly l1: L1Provider;
+  /** blocks seem to hold no transactions, under their right hashes */
+  hidesTransactions = false;
+
+  constructor(l1: L1Provider) {
+    this.l1 = l1;
+  }
+
+  blockByNumber(number: number): Promise<L1BlockHeader | undefined> {
+    return this.l1.blockByNumber(number);
+  }
+
+  blockByHash(hash: Hex): Promise<L1BlockHeader | undefined> {
+    return this.l1.blockByHash(hash);
+  }
+
+  receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined> {
+    return this.l1.receipts(blockHash);
+  }
+
+  transactions(blockHash: Hex): Promise<readonly Transaction[] | undefined> {
+    return this.hidesTransactions ? Promise.resolve([]) : this.l1.transactions(blockHash);
+  }
+}
+
 /** A rollup node with the real pipeline; its engine outlives it. */
 export class SimNode {
   readonly engine: FakeEngine;
+  /** what this node reads of the network's L1 */
+  readonly l1: L1Endpoint;
   harness: Harness;
   restarts = 0;
   private readonly network: SimNetwork;
@@ -75,6 +111,7 @@ export class SimNode {
     this.network = network;
     this.isSequencer = isSequencer;
     this.engine = new FakeEngine(network.config);
+    this.l1 = new L1Endpoint(network.l1);
     this.harness = this.create();
   }
 
@@ -89,7 +126,7 @@ export class SimNode {
     const { config, l1, clock } = network;
     const derivation: DerivationConfig = { rollup: config, l1BlobSchedule: [] };
     const blobs = { blobs: () => Promise.reject(new Error("no blobs here")) };
-    const pipeline = createDerivationPipeline(derivation, { l1, blobs, l2: engine, decompressor: createDecompressor() });
+    const providers = { l1: this.l1, blobs, l2: engine, decompressor: createDecompressor() };
     const harness = createHarness({
       config,
       clock,
@@ -97,7 +134,7 @@ export class SimNode {
       l1,
       real: {
         isCritical: isCriticalDerivationError,
-        pipeline,
+        createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
         findHeads: () => findHeads(derivation, { l1, l2: engine }, silentLogger),
       },

@@ -1,0 +1,71 @@
+import type { ChannelEvent, DerivationObserver } from "@rnode/derivation";
+import { bytesToHex } from "@rnode/primitives";
+import type { L1BlockRef, RollupConfig } from "@rnode/protocol";
+
+/** What became of a channel that gave nothing, or not all that was in it. */
+const LOST: Partial<Record<ChannelEvent, true>> = {
+  "timed-out": true,
+  pruned: true,
+  replaced: true,
+  "too-large": true,
+  "unknown-compression": true,
+  malformed: true,
+};
+
+/** What the batcher published and derivation could not use, counted by reason. The reasons are closed sets, so this stays small. */
+export class DroppedData {
+  private readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
+  private readonly counts = new Map<string, number>();
+  private latest: string | undefined;
+
+  /** to be joined to the pipeline's observer */
+  readonly observer: Pick<DerivationObserver, "onDataDropped" | "onFrameDropped" | "onChannel" | "onBatch"> = {
+    onDataDropped: ({ block, transactionHash, reason }) => this.add("transaction", reason, `transaction ${transactionHash}`, block),
+    onFrameDropped: ({ block, frame: { channelId, number }, reason }) =>
+      this.add("frame", reason, `frame ${number} of channel ${bytesToHex(channelId)}`, block),
+    onChannel: ({ block, channelId, event }) => {
+      if (LOST[event]) this.add("channel", event, `channel ${channelId}`, block);
+    },
+    onBatch: ({ batch: { type, timestamp, blockCount, l1InclusionBlock }, verdict }) => {
+      if (verdict.kind !== "drop") return;
+      const first = this.blockNumberAt(timestamp);
+      const blocks = blockCount === 1 ? `block ${first}` : `blocks ${first} to ${first + blockCount - 1}`;
+      this.add("batch", verdict.reason, `${type} batch of ${blocks}`, l1InclusionBlock);
+    },
+  };
+
+  constructor(config: Pick<RollupConfig, "genesis" | "blockTimeSec">) {
+    this.config = config;
+  }
+
+  get isEmpty(): boolean {
+    return this.counts.size === 0;
+  }
+
+  /** "2 batch epoch-too-old, 1 frame not-first": most frequent first. */
+  get summary(): string {
+    const byCount = [...this.counts].sort(([, a], [, b]) => b - a);
+    return byCount.length === 0 ? "nothing" : byCount.map(([what, count]) => `${count} ${what}`).join(", ");
+  }
+
+  /** The last that was dropped, where, and why. */
+  get last(): string | undefined {
+    return this.latest;
+  }
+
+  clear(): void {
+    this.counts.clear();
+    this.latest = undefined;
+  }
+
+  private add(kind: string, reason: string, what: string, block: L1BlockRef): void {
+    const key = `${kind} ${reason}`;
+    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+    this.latest = `${what} in L1 block ${block.number}: ${reason}`;
+  }
+
+  private blockNumberAt(timestampSec: number): number {
+    const { genesis, blockTimeSec } = this.config;
+    return genesis.l2.number + Math.floor((timestampSec - genesis.l2TimeSec) / blockTimeSec);
+  }
+}
