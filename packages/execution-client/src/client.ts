@@ -20,6 +20,7 @@ import { feeCapWeiOf } from "./pool/submission.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { ethSubscriptions } from "./rpc/subscriptions.ts";
+import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
 /** Requests of the rollup node hold whole blocks. */
@@ -175,7 +176,7 @@ async function start(
     http: engineAddress,
     ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
-    methods: withDescription({
+    methods: withDescription(VERSION, {
       ...methodsOf(["eth", "net", "web3", "miner", "debug"], services),
       ...engineMethods({
         chain,

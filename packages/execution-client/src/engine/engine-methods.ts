@@ -35,7 +35,7 @@ import { VERSION } from "../version.ts";
 import { blobsBundle, type SidecarSource } from "./blobs-bundle.ts";
 import { engineError } from "./engine-errors.ts";
 import * as results from "./engine-results.ts";
-import { attributesShape, forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
+import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
 import {
   checkForkchoiceVersion,
   checkGetPayloadVersion,
@@ -46,6 +46,7 @@ import {
   rulesAtTime,
   type VersionFault,
 } from "./engine-versions.ts";
+import { attributesShape } from "./payload-attributes.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";

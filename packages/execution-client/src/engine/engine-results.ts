@@ -1,13 +1,24 @@
 import type { JsonSchema } from "@rnode/jsonrpc";
-import { ADDRESS, arrayOf, BOOLEAN, DATA, HASH, nullable, object, QUANTITY, type ResultDoc, TEXT } from "../methods/results.ts";
+import {
+  ADDRESS,
+  arrayOf,
+  BOOLEAN,
+  DATA,
+  EIGHT_BYTES,
+  HASH,
+  nullable,
+  object,
+  QUANTITY,
+  type ResultDoc,
+  TEXT,
+  WITHDRAWAL,
+} from "../methods/results.ts";
 
 // What the Engine API takes and answers, as its published description says it.
 // Spec: execution-apis src/engine, docs/protocol/04-rpc.md#engine-api
 
 const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
 const BLOOM: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{512}$" };
-const EIGHT_BYTES: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{16}$" };
-const WITHDRAWAL = object({ index: QUANTITY, validatorIndex: QUANTITY, address: ADDRESS, amount: QUANTITY });
 
 export const PAYLOAD = object(
   {
@@ -27,19 +38,6 @@ export const PAYLOAD = object(
     transactions: arrayOf(DATA),
   },
   { withdrawals: arrayOf(WITHDRAWAL), blobGasUsed: QUANTITY, excessBlobGas: QUANTITY, withdrawalsRoot: HASH },
-);
-
-export const ATTRIBUTES = object(
-  { timestamp: QUANTITY, prevRandao: HASH, suggestedFeeRecipient: ADDRESS },
-  {
-    withdrawals: arrayOf(WITHDRAWAL),
-    parentBeaconBlockRoot: HASH,
-    transactions: arrayOf(DATA),
-    noTxPool: BOOLEAN,
-    gasLimit: QUANTITY,
-    eip1559Params: EIGHT_BYTES,
-    minBaseFee: { oneOf: [{ type: "integer" }, QUANTITY] },
-  },
 );
 
 const PAYLOAD_STATUS = object({

@@ -1,6 +1,6 @@
 import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { GENESIS } from "../testing/test-client.ts";
+import { JOVIAN_CONFIG } from "../testing/blocks.ts";
 import { chainConfigToJson } from "./chain-config-json.ts";
 
 const ETHEREUM = {
@@ -43,9 +43,9 @@ describe("chainConfigToJson", () => {
   });
 
   it("writes an OP Stack chain's so that it reads the same", () => {
-    const config = parseChainConfig(GENESIS.config);
+    const config = parseChainConfig(JOVIAN_CONFIG);
     const json = chainConfigToJson(config);
-    expect(json).toMatchObject({ chainId: 901, jovianTime: 0, optimism: GENESIS.config.optimism });
+    expect(json).toMatchObject({ chainId: 901, jovianTime: 0, optimism: JOVIAN_CONFIG.optimism });
     expect(parseChainConfig(json)).toEqual(config);
   });
 });

@@ -9,7 +9,7 @@ const INTEGER = { type: "integer" };
 const PEER_CHANGES = ["addPeer", "removePeer", "addTrustedPeer", "removeTrustedPeer"] as const;
 
 /** What tools for operators ask. There is no peer-to-peer network on this layer: the rollup node has it. */
-export function adminMethods({ backend }: RpcServices): MethodTable {
+export function adminMethods({ backend, version }: RpcServices): MethodTable {
   const { chain, profile } = backend;
   const refusals = PEER_CHANGES.map((name) => [
     `admin_${name}`,
@@ -47,7 +47,7 @@ export function adminMethods({ backend }: RpcServices): MethodTable {
       summary: "The client and its chain. It has no identity on a network: id and addresses are empty.",
       handler: () => ({
         id: "",
-        name: profile.clientVersion,
+        name: profile.clientVersion(version),
         enode: "",
         enr: "",
         ip: "",

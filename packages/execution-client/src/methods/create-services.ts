@@ -15,6 +15,7 @@ import { withPrunedHistory } from "../rpc/pruned-history.ts";
 import { limitOf } from "../rpc/public-server.ts";
 import { SimulateService } from "../rpc/simulate-service.ts";
 import { TraceService } from "../tracing/trace-service.ts";
+import { VERSION } from "../version.ts";
 import type { RpcServices } from "./services.ts";
 
 const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
@@ -64,6 +65,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
   return {
+    version: VERSION,
     backend,
     chain,
     pool,

@@ -1,5 +1,4 @@
 import { type MethodTable, method, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
-import { VERSION } from "../version.ts";
 import { adminMethods } from "./admin.ts";
 import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
 import { debugRawMethods } from "./debug.ts";
@@ -75,18 +74,18 @@ export function methodsOf(namespaces: readonly Namespace[], services: RpcService
       handler: () => modules,
     });
   }
-  return withDescription(methods);
+  return withDescription(services.version, methods);
 }
 
 /** The same methods, with the one that describes them all. */
-export function withDescription(methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
+export function withDescription(version: string, methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
   const described: MethodTable = {
     ...methods,
     "rpc.discover": method({
       result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
       params: [],
       summary: "This description, made from the declarations that read the parameters (OpenRPC).",
-      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version: VERSION }, described, subscriptions),
+      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version }, described, subscriptions),
     }),
   };
   return described;

@@ -21,9 +21,13 @@ export function netMethods({ backend }: RpcServices): MethodTable {
   };
 }
 
-export function web3Methods({ backend }: RpcServices): MethodTable {
+export function web3Methods({ backend, version }: RpcServices): MethodTable {
   return {
-    web3_clientVersion: method({ result: results.text("version"), params: [], handler: () => backend.profile.clientVersion }),
+    web3_clientVersion: method({
+      result: results.text("version"),
+      params: [],
+      handler: () => backend.profile.clientVersion(version),
+    }),
     web3_sha3: method({
       result: results.hashOf("hash"),
       params: [param("data", dataShape)],

@@ -16,7 +16,7 @@ export const BOOLEAN = booleanShape.schema;
 export const TEXT = textShape.schema;
 const ANY_CASE_ADDRESS: JsonSchema = { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" };
 const BLOOM: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{512}$" };
-const NONCE: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{16}$" };
+export const EIGHT_BYTES: JsonSchema = { type: "string", pattern: "^0x[0-9a-f]{16}$" };
 
 export const nullable = (schema: JsonSchema): JsonSchema => ({ oneOf: [{ type: "null" }, schema] });
 export const arrayOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
@@ -34,7 +34,7 @@ export const object = (
 
 const ACCESS_LIST = arrayOf(object({ address: ADDRESS, storageKeys: arrayOf(HASH) }));
 const AUTHORIZATION = object({ chainId: QUANTITY, address: ADDRESS, nonce: QUANTITY, yParity: QUANTITY, r: QUANTITY, s: QUANTITY });
-const WITHDRAWAL = object({ index: QUANTITY, validatorIndex: QUANTITY, address: ADDRESS, amount: QUANTITY });
+export const WITHDRAWAL = object({ index: QUANTITY, validatorIndex: QUANTITY, address: ADDRESS, amount: QUANTITY });
 
 export const TRANSACTION = object(
   {
@@ -127,7 +127,7 @@ const HEADER_FIELDS = {
   number: QUANTITY,
   hash: nullable(HASH),
   parentHash: HASH,
-  nonce: nullable(NONCE),
+  nonce: nullable(EIGHT_BYTES),
   mixHash: HASH,
   sha3Uncles: HASH,
   logsBloom: BLOOM,

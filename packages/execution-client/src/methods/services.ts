@@ -1,6 +1,7 @@
 import type { Chain } from "@rnode/chain";
 import type { TransactionPool } from "@rnode/txpool";
-import type { PoolService } from "../pool/pool-service.ts";
+import type { SidecarSource } from "../engine/blobs-bundle.ts";
+import type { TransactionConditional } from "../pool/conditional.ts";
 import type { ReadBackend } from "../rpc/backend.ts";
 import type { CallService } from "../rpc/call-service.ts";
 import type { FilterRegistry } from "../rpc/filters.ts";
@@ -17,7 +18,15 @@ export interface SendingOptions {
 }
 
 /** What methods use of the pool. */
-export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip">, Partial<Pick<PoolService, "sidecarOf">> {
+export interface PoolAccess extends Pick<SidecarSource, "sidecarOf"> {
+  /**
+   * @param knownSender when another process has checked the signature
+   * @returns the hash of a transaction that the pool has taken
+   * @throws {RpcError} in the profile's words
+   */
+  submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array>;
+  /** Blocks built here leave out transactions that tip less. */
+  setMinimumTip(tipWei: bigint): void;
   /** Nonce for the sender's next transaction; undefined when the pool holds none of its transactions. */
   nextNonceOf(sender: Uint8Array): Promise<bigint | undefined>;
   readonly pool: Pick<TransactionPool, "get" | "nextNonce" | "content" | "counts">;
@@ -25,6 +34,8 @@ export interface PoolAccess extends Pick<PoolService, "submit" | "setMinimumTip"
 
 /** What the methods of the public namespaces work with. */
 export interface RpcServices {
+  /** of the program */
+  readonly version: string;
   readonly backend: ReadBackend;
   readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
   readonly pool: PoolAccess;

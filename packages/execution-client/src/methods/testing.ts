@@ -12,7 +12,7 @@ import {
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, isOpForkAtLeast, payloadToJson } from "@rnode/protocol";
 import { blobsBundle } from "../engine/blobs-bundle.ts";
-import { attributesShape } from "../engine/engine-shapes.ts";
+import { attributesShape } from "../engine/payload-attributes.ts";
 import { rpcError, rulesAt } from "../rpc/backend.ts";
 import * as results from "./results.ts";
 import type { RpcServices } from "./services.ts";

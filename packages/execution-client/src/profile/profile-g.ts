@@ -3,7 +3,7 @@ import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rn
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
 import { checksumAddress } from "../json/checksum-address.ts";
-import { GO_TARGET, VERSION } from "../version.ts";
+import { GO_TARGET } from "./build-target.ts";
 import { HALT_TEXTS } from "./halt-texts.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
@@ -214,7 +214,7 @@ export const PROFILE_G: Profile = {
   name: "G",
   dialect: GO_DIALECT,
   errors,
-  clientVersion: `rengine/v${VERSION}-stable/${GO_TARGET}/node${process.versions.node}`,
+  clientVersion: (version) => `rengine/v${version}-stable/${GO_TARGET}/node${process.versions.node}`,
   hasSyncStages: false,
   servesRpcModules: true,
   servesTrace: false,

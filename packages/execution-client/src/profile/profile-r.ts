@@ -3,7 +3,7 @@ import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { engineError } from "../engine/engine-errors.ts";
-import { RUST_TARGET, VERSION } from "../version.ts";
+import { RUST_TARGET } from "./build-target.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { selectorText } from "./selector-text.ts";
 import { RETH_TRACES } from "./trace-dialect.ts";
@@ -202,7 +202,7 @@ export const PROFILE_R: Profile = {
   name: "R",
   dialect: RUST_DIALECT,
   errors,
-  clientVersion: `rengine/v${VERSION}/${RUST_TARGET}`,
+  clientVersion: (version) => `rengine/v${version}/${RUST_TARGET}`,
   hasSyncStages: true,
   servesRpcModules: false,
   servesTrace: true,

@@ -107,7 +107,8 @@ export interface Profile {
   readonly name: ProfileName;
   readonly dialect: RpcDialect;
   readonly errors: ErrorTable;
-  readonly clientVersion: string;
+  /** @param version of the program */
+  readonly clientVersion: (version: string) => string;
   /** a synced node answers `eth_syncing` with an object of stages instead of false */
   readonly hasSyncStages: boolean;
   readonly servesRpcModules: boolean;

@@ -4,13 +4,12 @@ import { encodeEip1559ExtraData, parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
-import { feeTransaction, GWEI, l1Info, storedBlock } from "../testing/blocks.ts";
-import { GENESIS } from "../testing/test-client.ts";
+import { feeTransaction, GWEI, JOVIAN_CONFIG, l1Info, storedBlock } from "../testing/blocks.ts";
 import type { ReadBackend } from "./backend.ts";
 import { feeHistory } from "./fee-history.ts";
 import { GasPriceOracle } from "./gas-price.ts";
 
-const CONFIG = parseChainConfig({ ...GENESIS.config, homesteadBlock: 0, londonBlock: 0 });
+const CONFIG = parseChainConfig({ ...JOVIAN_CONFIG, homesteadBlock: 0, londonBlock: 0 });
 const EXTRA_DATA = encodeEip1559ExtraData({ denominator: 250, elasticity: 6, minBaseFee: 0n });
 
 /** A chain of these blocks, numbered from 0. */

@@ -5,8 +5,7 @@ import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
-import { feeTransaction, storedBlock } from "../testing/blocks.ts";
-import { GENESIS } from "../testing/test-client.ts";
+import { feeTransaction, JOVIAN_CONFIG, storedBlock } from "../testing/blocks.ts";
 import type { ReadBackend } from "./backend.ts";
 import type { LogFilter } from "./log-filter.ts";
 import { type LogLimits, queryLogs } from "./log-query.ts";
@@ -35,7 +34,7 @@ function chainOf(length: number, costMs: number) {
   let reads = 0;
   let ms = 0;
   const chain = {
-    config: parseChainConfig(GENESIS.config),
+    config: parseChainConfig(JOVIAN_CONFIG),
     head: () => ({ number: blocks.length - 1, hash: bytesToHex(blocks.at(-1)!.hash) }),
     resolve: (selector: { kind: string; number: number }) => {
       reads++;

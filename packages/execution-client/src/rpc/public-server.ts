@@ -38,7 +38,7 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
         host: ws.addr,
         port: ws.port,
         origins: ws.origins,
-        methods: route(withDescription(methodsOf(ws.api, services), subscriptions)),
+        methods: route(withDescription(services.version, methodsOf(ws.api, services), subscriptions)),
         subscriptions,
         fd: fds?.ws,
       },

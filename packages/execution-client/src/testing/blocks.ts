@@ -17,6 +17,21 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 
+/** Of a genesis with all forks active. */
+export const JOVIAN_CONFIG = {
+  chainId: 901,
+  bedrockBlock: 0,
+  regolithTime: 0,
+  canyonTime: 0,
+  ecotoneTime: 0,
+  fjordTime: 0,
+  graniteTime: 0,
+  holoceneTime: 0,
+  isthmusTime: 0,
+  jovianTime: 0,
+  optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+};
+
 export const KEY = new Uint8Array(32).fill(0x11);
 export const SENDER = privateKeyToAddress(KEY);
 export const RECIPIENT = new Uint8Array(20).fill(0x22);

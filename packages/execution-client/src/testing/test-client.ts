@@ -8,9 +8,9 @@ import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } fro
 import { encodeTransaction, type L1BlockInfo, PREDEPLOYS } from "@rnode/protocol";
 import { type RunningClient, startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
-import { l1Info } from "./blocks.ts";
+import { JOVIAN_CONFIG, l1Info } from "./blocks.ts";
 
-export const CHAIN_ID = 901;
+export const CHAIN_ID = JOVIAN_CONFIG.chainId;
 export const GENESIS_TIME_SEC = 1_700_000_000;
 export const RICH_KEY: Hex = `0x${"a1".repeat(32)}`;
 export const RICH_ADDRESS: Hex = bytesToHex(privateKeyToAddress(hexToBytes(RICH_KEY)));
@@ -22,19 +22,7 @@ const word = (digits: string): Hex => `0x${digits.padStart(64, "0")}`;
 
 /** A Jovian chain with one rich account, and fee parameters in L1Block as its contract would hold them. */
 export const GENESIS = {
-  config: {
-    chainId: CHAIN_ID,
-    bedrockBlock: 0,
-    regolithTime: 0,
-    canyonTime: 0,
-    ecotoneTime: 0,
-    fjordTime: 0,
-    graniteTime: 0,
-    holoceneTime: 0,
-    isthmusTime: 0,
-    jovianTime: 0,
-    optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
-  },
+  config: JOVIAN_CONFIG,
   timestamp: toQuantity(GENESIS_TIME_SEC),
   gasLimit: "0x1c9c380",
   baseFeePerGas: "0x3b9aca00",
