@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
+import { ethSubscriptions, methodsOf, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { type CollectedMetrics, createMetrics, type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import { startMetricsServer } from "@rnode/program";
@@ -10,16 +11,14 @@ import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/c
 import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
-import { createRpcServices, profileOf } from "./methods/create-services.ts";
-import { methodsOf, withDescription } from "./methods/namespaces.ts";
 import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
 import { feeCapWeiOf } from "./pool/submission.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
+import { createRpcServices, profileOf } from "./rpc/create-services.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
-import { ethSubscriptions } from "./rpc/subscriptions.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;

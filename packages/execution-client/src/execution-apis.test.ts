@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type ExecutionApis, readExecutionApis } from "@rnode/conformance";
+import { deposit, l1Info, RECIPIENT } from "@rnode/eth-api/testing";
 import { type Hex, bytesToHex as toHex, toQuantity } from "@rnode/primitives";
 import { encodeTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deposit, l1Info, RECIPIENT } from "./testing/blocks.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { assemble } from "@rnode/eth-api/testing";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createLogger } from "@rnode/observe";
 import { parseOptions, resolveOptions } from "@rnode/options";
@@ -11,7 +12,6 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { clientTable } from "./options.ts";
-import { assemble } from "./testing/assemble.ts";
 import { buildPackage } from "./testing/built-package.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
@@ -467,10 +467,10 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "rollup.upgrades-dir": "chain/src/execute/create2-deployer.test.ts",
   "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
   "rollup.disable-tx-pool-gossip": "execution-client/src/pool/pool-service.test.ts",
-  "rollup.enable-tx-conditional": "execution-client/src/methods/eth-send.test.ts",
+  "rollup.enable-tx-conditional": "execution-client/src/answers/eth-send.test.ts",
   "rpc.workertimeout": "execution-client/src/readers/readers.test.ts",
-  "rpc.evmtimeout": "execution-client/src/methods/eth-simulate.test.ts",
-  "rpc.max-subscriptions-per-connection": "execution-client/src/rpc/subscriptions.test.ts",
+  "rpc.evmtimeout": "execution-client/src/answers/eth-simulate.test.ts",
+  "rpc.max-subscriptions-per-connection": "execution-client/src/answers/subscriptions.test.ts",
   "txpool.globalslots": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.accountqueue": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.globalqueue": "execution-client/src/pool/pool-rules.test.ts",

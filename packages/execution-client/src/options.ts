@@ -1,3 +1,4 @@
+import { NAMESPACES } from "@rnode/eth-api";
 import {
   bigUint,
   bool,
@@ -18,7 +19,6 @@ import {
 } from "@rnode/options";
 import { logOptions, metricsOptions } from "@rnode/program";
 import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
-import { NAMESPACES } from "./methods/namespaces.ts";
 
 const namespaces = listOf(oneOf(...NAMESPACES));
 

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { results } from "@rnode/eth-api";
+import { deposit, l1Info, schemaFaults } from "@rnode/eth-api/testing";
 import { createRpcClient, type JsonSchema, type RpcClient } from "@rnode/jsonrpc";
 import { resolveOptions } from "@rnode/options";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
@@ -7,13 +9,10 @@ import { encodeTransaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import * as results from "./methods/results.ts";
 import { clientTable } from "./options.ts";
-import { deposit, l1Info } from "./testing/blocks.ts";
 import { buildPackage } from "./testing/built-package.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { holdingToDescription } from "./testing/described-answers.ts";
-import { schemaFaults } from "./testing/json-schema.ts";
 import {
   CHAIN_ID,
   GENESIS,

@@ -1,4 +1,5 @@
 export * from "./bytes.ts";
+export * from "./checksum-address.ts";
 export * from "./clock.ts";
 export * from "./errors.ts";
 export * from "./hash.ts";

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { storedBlock } from "@rnode/eth-api/testing";
 import { concatBytes } from "@rnode/primitives";
 import { encodeBlock } from "@rnode/protocol";
 import { expect, it } from "vitest";
-import { storedBlock } from "../testing/blocks.ts";
 import { readBlocks } from "./read-blocks.ts";
 
 it("does not read a file into memory for a length that is damaged", async () => {

@@ -1,11 +1,11 @@
 import { once } from "node:events";
+import { deposit, feeTransaction, l1Info, RECIPIENT } from "@rnode/eth-api/testing";
 import type { JsonSchema, RpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { encodeTransaction, type Transaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { deposit, feeTransaction, l1Info, RECIPIENT } from "../testing/blocks.ts";
 import { COUNTER_CREATION } from "../testing/counter.ts";
 import { describedMethods, holdingToDescription } from "../testing/described-answers.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";

@@ -1,4 +1,5 @@
 import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
+import { attributesShape, blobsBundle, engineError, type JsonObject, type Profile, type SidecarSource } from "@rnode/eth-api";
 import {
   arrayShape,
   countShape,
@@ -29,11 +30,7 @@ import {
   withdrawalToJson,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import type { JsonObject } from "../json/transaction-json.ts";
-import type { Profile } from "../profile/profile.ts";
 import { VERSION } from "../version.ts";
-import { blobsBundle, type SidecarSource } from "./blobs-bundle.ts";
-import { engineError } from "./engine-errors.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
 import {
@@ -46,7 +43,6 @@ import {
   rulesAtTime,
   type VersionFault,
 } from "./engine-versions.ts";
-import { attributesShape } from "./payload-attributes.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";

@@ -1,4 +1,3 @@
-import type { JsonSchema } from "@rnode/jsonrpc";
 import {
   ADDRESS,
   arrayOf,
@@ -12,7 +11,8 @@ import {
   type ResultDoc,
   TEXT,
   WITHDRAWAL,
-} from "../methods/results.ts";
+} from "@rnode/eth-api";
+import type { JsonSchema } from "@rnode/jsonrpc";
 
 // What the Engine API takes and answers, as its published description says it.
 // Spec: execution-apis src/engine, docs/protocol/04-rpc.md#engine-api

@@ -1,9 +1,9 @@
 import type { ForkchoiceState } from "@rnode/chain";
+import { protocolShape } from "@rnode/eth-api";
 import { bytesShape, hashShape, objectShape, type Shape, shape } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type ExecutionPayload, payloadFromJson } from "@rnode/protocol";
 import { PAYLOAD } from "./engine-results.ts";
-import { protocolShape } from "./payload-attributes.ts";
 
 export const payloadShape: Shape<ExecutionPayload> = protocolShape({ title: "Execution payload", ...PAYLOAD }, payloadFromJson);
 

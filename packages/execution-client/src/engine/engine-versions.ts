@@ -1,3 +1,4 @@
+import type { EngineErrorName } from "@rnode/eth-api";
 import {
   type BlockRules,
   blockRules,
@@ -8,7 +9,6 @@ import {
   isOpForkAtLeast,
   type PayloadAttributes,
 } from "@rnode/protocol";
-import type { EngineErrorName } from "./engine-errors.ts";
 
 /**
  * Why a method's version does not fit its input.

@@ -1,7 +1,7 @@
+import type { PooledSidecar } from "@rnode/eth-api";
 import { bytesToHex } from "@rnode/primitives";
 import { CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import type { PooledSidecar } from "./blobs-bundle.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 
 const hash = (byte: number) => new Uint8Array(32).fill(byte);

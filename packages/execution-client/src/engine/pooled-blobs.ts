@@ -1,7 +1,6 @@
+import type { JsonObject, PooledSidecar } from "@rnode/eth-api";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
-import type { JsonObject } from "../json/transaction-json.ts";
-import type { PooledSidecar } from "./blobs-bundle.ts";
 
 /**
  * Blobs of the pool by their versioned hashes, in the order asked; null for one that no sidecar of the version has.

@@ -1,8 +1,8 @@
+import { assemble } from "@rnode/eth-api/testing";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
 import { type Authorization, encodeTransaction, PREDEPLOYS, type SignedTransaction, signTransaction } from "@rnode/protocol";
 import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it } from "vitest";
-import { assemble } from "../testing/assemble.ts";
 import { CHAIN_ID, GENESIS, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 
 // The pool's rules as users meet them: over RPC, in the words of both profiles. What each rule does is tested in the pool's own package.

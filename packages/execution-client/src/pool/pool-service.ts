@@ -1,12 +1,10 @@
 import type { BestTransactions, Chain, HeadChange, SenderSource } from "@rnode/chain";
+import { checkConditional, type PooledSidecar, type Profile, type TransactionConditional } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { type BlobSidecar, hashTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
-import type { PooledSidecar } from "../engine/blobs-bundle.ts";
-import type { Profile } from "../profile/profile.ts";
-import { checkConditional, type TransactionConditional } from "./conditional.ts";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
 import { pooledTransaction } from "./pooled-transaction.ts";

@@ -1,7 +1,7 @@
+import { conditionalToJson } from "@rnode/eth-api";
 import { createRpcClient, RpcError, RpcTransportError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { errorText, type Logger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { conditionalToJson } from "./conditional.ts";
 import type { Forwarder } from "./pool-service.ts";
 
 export interface SequencerForwarder extends Forwarder {

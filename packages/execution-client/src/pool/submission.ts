@@ -1,4 +1,5 @@
 import { verifyBlobSidecar } from "@rnode/chain";
+import type { Profile } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import { CodedError, isCodedError } from "@rnode/primitives";
 import {
@@ -10,7 +11,6 @@ import {
   type TransactionErrorCode,
 } from "@rnode/protocol";
 import { feeCap } from "@rnode/txpool";
-import type { Profile } from "../profile/profile.ts";
 
 /** A transaction as a user sent it, read. */
 export interface Submission {

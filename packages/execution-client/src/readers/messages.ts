@@ -1,8 +1,8 @@
 import type { HeadNotice } from "@rnode/chain";
+import type { TransactionConditional } from "@rnode/eth-api";
 import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
-import type { TransactionConditional } from "../pool/conditional.ts";
 
 /** A reader's socket to the writer; its listening sockets follow. */
 export const WRITER_FD = 3;

@@ -1,5 +1,5 @@
+import { NAMESPACES } from "@rnode/eth-api";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NAMESPACES } from "../methods/namespaces.ts";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 import { CLASSED_METHODS, classOfMethod } from "./method-classes.ts";
 

@@ -1,11 +1,10 @@
 import { openChainReader } from "@rnode/chain";
+import { ethLogMethods, type RpcServices } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, type Method, type MethodTable } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { openExistingDatabase } from "../commands/database.ts";
-import { createRpcServices, profileOf } from "../methods/create-services.ts";
-import { ethLogMethods } from "../methods/eth-logs.ts";
-import type { RpcServices } from "../methods/services.ts";
 import { feeCapWeiOf } from "../pool/submission.ts";
+import { createRpcServices, profileOf } from "../rpc/create-services.ts";
 import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";

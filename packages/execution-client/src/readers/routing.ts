@@ -1,5 +1,5 @@
+import { tagOfFilterId } from "@rnode/eth-api";
 import { INTERNAL_ERROR, JsonText, type Method, type MethodTable, type Params, RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
-import { tagOfFilterId } from "../rpc/filters.ts";
 import { classOfMethod, type MethodClass } from "./method-classes.ts";
 
 /** Asks another process, with a JSON-RPC request whose id is 0. */

@@ -1,13 +1,11 @@
 import { availableParallelism } from "node:os";
 import { type Chain, headNoticeOf } from "@rnode/chain";
+import { methodsOf, NAMESPACES, type PendingFeed, type RpcServices } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
-import { methodsOf, NAMESPACES } from "../methods/namespaces.ts";
-import type { RpcServices } from "../methods/services.ts";
 import type { ClientOptions } from "../options.ts";
 import { rpcLimits } from "../rpc/public-server.ts";
-import type { PendingFeed } from "../rpc/subscriptions.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
 import { errorAnswer } from "./routing.ts";

@@ -1,5 +1,5 @@
+import { PROFILE_G } from "@rnode/eth-api";
 import { describe, expect, it } from "vitest";
-import { PROFILE_G } from "../profile/profile-g.ts";
 import type { MessageToWriter } from "./messages.ts";
 import { WriterLink } from "./writer-link.ts";
 

@@ -1,11 +1,8 @@
+import type { PendingFeed, PoolAccess, Profile, TransactionConditional } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
-import type { PoolAccess } from "../methods/services.ts";
-import type { TransactionConditional } from "../pool/conditional.ts";
 import { readSubmission } from "../pool/submission.ts";
-import type { Profile } from "../profile/profile.ts";
-import type { PendingFeed } from "../rpc/subscriptions.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
 import { type Elsewhere, resultOf } from "./routing.ts";
 

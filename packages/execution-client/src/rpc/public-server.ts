@@ -1,9 +1,7 @@
+import { ethSubscriptions, methodsOf, type PendingFeed, type RpcServices, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type MethodTable, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { methodsOf, withDescription } from "../methods/namespaces.ts";
-import type { RpcServices } from "../methods/services.ts";
 import type { ClientOptions } from "../options.ts";
-import { ethSubscriptions, type PendingFeed } from "./subscriptions.ts";
 
 const MIB = 1024 * 1024;
 

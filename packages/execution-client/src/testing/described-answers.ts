@@ -1,5 +1,5 @@
+import { schemaFaults } from "@rnode/eth-api/testing";
 import type { JsonSchema, RpcClient } from "@rnode/jsonrpc";
-import { schemaFaults } from "./json-schema.ts";
 
 interface Described {
   readonly name: string;

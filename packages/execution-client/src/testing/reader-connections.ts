@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
+import { tagOfFilterId } from "@rnode/eth-api";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
-import { tagOfFilterId } from "../rpc/filters.ts";
 
 /** One kept connection to a public listener: its requests all go to one reader. */
 export interface Connection {

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { JOVIAN_CONFIG, l1Info } from "@rnode/eth-api/testing";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
@@ -8,7 +9,6 @@ import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } fro
 import { encodeTransaction, type L1BlockInfo, PREDEPLOYS } from "@rnode/protocol";
 import { type RunningClient, startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
-import { JOVIAN_CONFIG, l1Info } from "./blocks.ts";
 
 export const CHAIN_ID = JOVIAN_CONFIG.chainId;
 export const GENESIS_TIME_SEC = 1_700_000_000;

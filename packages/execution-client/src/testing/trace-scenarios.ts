@@ -1,5 +1,5 @@
+import { assemble, deployerOf } from "@rnode/eth-api/testing";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
-import { assemble, deployerOf } from "./assemble.ts";
 
 /** What the callee does, by the first byte of its calldata. */
 const CASES = [

@@ -1,0 +1,294 @@
+import { type BlockSelector, blockEnvironment, newEngine } from "@rnode/chain";
+import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
+import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
+import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
+import type { AccessListEntry } from "@rnode/protocol";
+import type { StateView } from "@rnode/storage";
+import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
+import type { AskedCall, CallFault } from "../profile/profile.ts";
+import { AccessListTracer } from "./access-list-tracer.ts";
+import { HeadBlock } from "./head-block.ts";
+import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
+import { revertReason } from "./revert-reason.ts";
+import { withTimeLimit } from "./time-limit.ts";
+
+export interface CallLimits {
+  /** gas of a call that names none, and the most one may use */
+  readonly gasCap: bigint;
+  /** most time one request may execute; 0: no limit */
+  readonly timeoutMs: number;
+  /** bytes of decoded code that the engine for the head keeps */
+  readonly codeCacheBytes?: number | undefined;
+}
+
+export interface CallOverrides {
+  readonly state?: readonly AccountOverride[] | undefined;
+  readonly block?: BlockOverride | undefined;
+}
+
+/** How a call is run that is not only answered. */
+export interface CallWatch {
+  readonly tracer?: EvmTracer | undefined;
+  /** default: the one that all calls share; it must not be given up between `prepare` and the last message */
+  readonly engine?: EvmEngine | undefined;
+}
+
+/** A call ready to run: on the state after the block, with its environment. */
+export interface PreparedCall {
+  readonly execution: BlockExecution;
+  readonly message: CallMessage;
+  readonly at: HeaderAt & { readonly state: StateView };
+}
+
+export interface AccessListResult {
+  readonly accessList: readonly AccessListEntry[];
+  readonly gasUsed: bigint;
+  /** why the call failed; the list is then what it touched until there */
+  readonly halt: HaltReason | undefined;
+}
+
+/** Lists only grow between runs: their size tells whether something is new. */
+const sizeOf = (list: readonly AccessListEntry[]): number =>
+  list.reduce((size, { storageKeys }) => size + 1 + storageKeys.length, 0);
+
+const ESTIMATE_ERROR_RATIO = 0.015;
+const PLAIN_TRANSFER_GAS = 21_000n;
+const CALL_STIPEND = 2300n;
+const REVERT_CODE = 3;
+
+/** A call that cannot begin, in the words of every method that has none of its own. */
+class CallRefusal extends RpcError {
+  readonly fault: CallFault;
+
+  constructor(fault: CallFault, { code, message, data }: RpcErrorBody) {
+    super(code, message, data);
+    this.fault = fault;
+  }
+}
+
+/** Runs calls that change nothing. One engine, one call at a time. */
+export class CallService {
+  readonly #backend: ReadBackend;
+  readonly #engine: EvmEngine;
+  readonly #limits: CallLimits;
+  readonly #headEngine: EvmEngine;
+  readonly #head: HeadBlock;
+
+  constructor(backend: ReadBackend, engine: EvmEngine, limits: CallLimits) {
+    this.#backend = backend;
+    this.#engine = engine;
+    this.#limits = limits;
+    this.#headEngine = newEngine({ codeCacheBytes: limits.codeCacheBytes });
+    this.#head = new HeadBlock(backend, this.#headEngine, limits.gasCap);
+  }
+
+  /** linear memory of the engines */
+  get engineBytes(): number {
+    return this.#engine.memoryBytes + this.#headEngine.memoryBytes;
+  }
+
+  /** `eth_call`: the output. @throws {RpcError} */
+  call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
+    const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
+    if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(request, selector);
+    const { execution, message } = this.#worded("call", request, () => this.prepare(request, selector, overrides));
+    const outcome = this.#limited(() => execution.call(message));
+    if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
+    return outcome.output;
+  }
+
+  #callHead(request: CallRequest, selector: BlockSelector): Uint8Array {
+    const execution = this.#head.execution(requireState(this.#backend, selector));
+    const message = this.#worded("call", request, () => this.message(execution, request));
+    let outcome: CallOutcome;
+    try {
+      outcome = withTimeLimit(this.#headEngine, this.#limits.timeoutMs, this.#backend.profile, () => execution.call(message));
+    } catch (error) {
+      this.#head.drop();
+      throw error;
+    }
+    if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
+    return outcome.output;
+  }
+
+  /**
+   * `eth_estimateGas`: the least gas limit (within 1.5 %) with which the call succeeds, found as Geth finds it.
+   *
+   * @throws {RpcError}
+   */
+  estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): bigint {
+    return this.#limited(() => this.#estimateGas(request, selector, overrides));
+  }
+
+  #estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
+    const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
+    const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
+    const asked = { ...request, gas: wanted };
+    const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
+    const { execution, message } = prepared;
+    const run = (gasLimit: bigint): CallOutcome => execution.call({ ...message, gasLimit });
+
+    let high = message.gasLimit;
+    const isPlainTransfer = message.to !== undefined && message.data.length === 0 && execution.getCode(message.to).length === 0;
+    if (isPlainTransfer && run(PLAIN_TRANSFER_GAS).status === 1) return PLAIN_TRANSFER_GAS;
+    const first = run(high);
+    if (first.status === 0) {
+      if (first.halt === "out-of-gas") throw this.#refuse({ kind: "gas-exceeds-allowance", allowance: high });
+      throw this.#failure(first, high);
+    }
+    let low = first.gasUsed - 1n;
+    // What it used, with what calls hold back (1/64) and a stipend, is usually enough.
+    const optimistic = ((first.gasUsed + CALL_STIPEND) * 64n) / 63n;
+    if (optimistic < high) {
+      if (run(optimistic).status === 0) low = optimistic;
+      else high = optimistic;
+    }
+    while (low + 1n < high) {
+      if (Number(high - low) / Number(high) < ESTIMATE_ERROR_RATIO) break;
+      let middle = (high + low) / 2n;
+      if (middle > low * 2n) middle = low * 2n; // most need little more than they use
+      if (run(middle).status === 0) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
+  /**
+   * `eth_createAccessList`: what the call touches. Listing a slot changes the gas, and with it perhaps what is touched: it runs
+   * until nothing new comes.
+   *
+   * @throws {RpcError}
+   */
+  createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): AccessListResult {
+    return this.#limited(() => this.#createAccessList(request, selector, overrides));
+  }
+
+  #createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
+    for (let accessList = request.accessList ?? []; ; ) {
+      const from = request.from ?? ZERO_ADDRESS;
+      const excluded = request.to === undefined ? [from] : [from, request.to];
+      const tracer = new AccessListTracer(accessList, excluded);
+      const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, { tracer });
+      const { gasUsed, halt, status } = execution.call(message);
+      const touched = tracer.list();
+      if (sizeOf(touched) === sizeOf(accessList)) return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined };
+      accessList = touched;
+    }
+  }
+
+  /** @throws {RpcError} unknown block, missing state, fees or funds that do not fit */
+  prepare(
+    request: CallRequest,
+    selector: BlockSelector,
+    overrides: CallOverrides = {},
+    { tracer, engine = this.#engine }: CallWatch = {},
+  ): PreparedCall {
+    const at = requireState(this.#backend, selector);
+    const rules = rulesAt(this.#backend, at.header);
+    const environment = overriddenEnvironment(blockEnvironment(rules, at.header), overrides.block);
+    const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
+    // A call that offers no fee sees no base fee either.
+    const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
+    engine.setTracer(tracer);
+    const execution = engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
+    applyStateOverrides(execution, overrides.state ?? []);
+    return { execution, message: this.message(execution, request), at };
+  }
+
+  /** The message that a call stands for on a block under way. @throws {RpcError} chain, fees or funds that do not fit */
+  message(execution: BlockExecution, request: CallRequest): CallMessage {
+    const { chainId } = this.#backend.chain.config;
+    if (request.chainId !== undefined && request.chainId !== chainId)
+      throw this.#refuse({ kind: "wrong-chain-id", have: request.chainId, want: chainId });
+    const gasPrice = this.#gasPrice(request, execution.environment.baseFeePerGas);
+    const from = request.from ?? ZERO_ADDRESS;
+    const gasLimit = this.#gasLimit(execution, request, from);
+    const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
+    return { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
+  }
+
+  /** Wei a gas; 0 when the request names no fee. */
+  #gasPrice(request: CallRequest, baseFeeWei: bigint): bigint {
+    const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request;
+    const address = bytesToHex(request.from ?? ZERO_ADDRESS);
+    if (gasPrice !== undefined && (maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined)) {
+      throw this.#refuse({ kind: "both-fee-models" });
+    }
+    const cap = gasPrice ?? maxFeePerGas ?? 0n;
+    const tip = gasPrice ?? maxPriorityFeePerGas ?? 0n;
+    if (gasPrice === undefined && maxFeePerGas !== undefined && tip > cap) {
+      throw this.#refuse({ kind: "tip-above-fee-cap", address, tipWei: tip, maxFeeWei: cap });
+    }
+    if (cap === 0n) return 0n;
+    if (cap < baseFeeWei) throw this.#refuse({ kind: "fee-below-base-fee", address, maxFeeWei: cap, baseFeeWei });
+    const offered = baseFeeWei + tip;
+    return gasPrice ?? (offered < cap ? offered : cap);
+  }
+
+  /** What the request names, the cap allows and the sender can pay at the highest price that it offers. */
+  #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array): bigint {
+    const highest = request.gasPrice ?? request.maxFeePerGas ?? 0n;
+    const wanted = this.#wantedGas(request);
+    const balance = execution.getBalance(from);
+    const insufficient = (affordableGas?: bigint): RpcError =>
+      this.#refuse({
+        kind: "insufficient-funds",
+        address: bytesToHex(from),
+        haveWei: balance,
+        valueWei: request.value,
+        gasWei: wanted * highest,
+        affordableGas,
+      });
+    if (balance < request.value) throw insufficient();
+    if (highest === 0n) return wanted;
+    const affordable = (balance - request.value) / highest;
+    if (affordable >= wanted) return wanted;
+    if (affordable < PLAIN_TRANSFER_GAS) throw insufficient(affordable);
+    return affordable;
+  }
+
+  #wantedGas({ gas }: CallRequest): bigint {
+    const { gasCap } = this.#limits;
+    return gas === undefined || gas > gasCap ? gasCap : gas;
+  }
+
+  /** What a method refuses a call for, in its own words. */
+  #worded<T>(method: AskedCall["method"], request: CallRequest, run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (!(error instanceof CallRefusal)) throw error;
+      throw rpcError(this.#backend.profile.errors.call(error.fault, { method, gas: this.#wantedGas(request) }));
+    }
+  }
+
+  #limited<T>(run: () => T): T {
+    return withTimeLimit(this.#engine, this.#limits.timeoutMs, this.#backend.profile, run);
+  }
+
+  #refuse(fault: CallFault): RpcError {
+    return new CallRefusal(fault, this.#backend.profile.errors.call(fault));
+  }
+
+  #failure(outcome: CallOutcome, gasLimit: bigint): RpcError {
+    const { halt } = outcome;
+    if (halt === undefined || halt === "revert") return revertError(outcome.output);
+    return this.#refuse({ kind: "halt", halt, gasLimit });
+  }
+}
+
+const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): boolean =>
+  gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined;
+
+/** Code 3, the reason where there is one, and the data. */
+export function revertError(output: Uint8Array): RpcError {
+  const reason = revertReason(output);
+  return new RpcError(
+    REVERT_CODE,
+    reason === undefined ? "execution reverted" : `execution reverted: ${reason}`,
+    bytesToHex(output),
+  );
+}
+
+const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);

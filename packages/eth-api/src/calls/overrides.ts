@@ -1,0 +1,46 @@
+import type { BlockEnvironment, BlockExecution } from "@rnode/evm";
+import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { checksumAddress, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { AccountOverride, BlockOverride } from "../params/call-request.ts";
+
+/** What a call sees of its block when some of it is overridden. */
+export function overriddenEnvironment(environment: BlockEnvironment, override: BlockOverride | undefined): BlockEnvironment {
+  if (override === undefined) return environment;
+  return {
+    ...environment,
+    number: override.number ?? environment.number,
+    timestamp: override.time === undefined ? environment.timestamp : BigInt(override.time),
+    difficulty: override.difficulty ?? environment.difficulty,
+    gasLimit: override.gasLimit ?? environment.gasLimit,
+    beneficiary: override.feeRecipient ?? environment.beneficiary,
+    prevRandao: override.prevRandao ?? environment.prevRandao,
+    baseFeePerGas: override.baseFeePerGas ?? environment.baseFeePerGas,
+    blobBaseFee: override.blobBaseFee ?? environment.blobBaseFee,
+  };
+}
+
+/** @throws {RpcError} what is to be moved is no precompile, or moved to an account that has overrides of its own */
+export function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
+  movePrecompiles(execution, overrides);
+  for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
+    if (balance !== undefined) execution.setBalance(address, balance);
+    if (nonce !== undefined) execution.setNonce(address, nonce);
+    if (code !== undefined) execution.setCode(address, code);
+    if (state !== undefined) execution.clearStorage(address);
+    for (const [slot, word] of state ?? stateDiff ?? []) execution.setStorage(address, hexToBytes(slot), word);
+  }
+}
+
+/** A precompile whose account is overridden answers there no more: the account's code runs. */
+function movePrecompiles(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
+  for (const { address, movePrecompileToAddress: target } of overrides) {
+    const isPrecompile = execution.movePrecompile(address, target);
+    if (target === undefined) continue;
+    if (!isPrecompile) throw refusal(`account ${checksumAddress(address)} is not a precompile`);
+    if (overrides.some((other) => equalBytes(other.address, target))) {
+      throw refusal(`account ${checksumAddress(target)} is already overridden`);
+    }
+  }
+}
+
+const refusal = (message: string): RpcError => new RpcError(SERVER_ERROR, message);

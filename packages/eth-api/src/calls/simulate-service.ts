@@ -1,0 +1,331 @@
+import {
+  type BlockSelector,
+  blockEnvironment,
+  executedBlock,
+  LayeredState,
+  layeredNodes,
+  messagePasserRoot,
+  type ParentTrie,
+  payBlockRewards,
+  receiptsRoot,
+  requestsHash,
+  rulesOfBlock,
+  type StateLayer,
+  stateLayerOf,
+  stateUpdate,
+} from "@rnode/chain";
+import type { BlockExecution, CallOutcome, EvmEngine } from "@rnode/evm";
+import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity, ZERO_HASH } from "@rnode/primitives";
+import {
+  BEACON_ROOTS_ADDRESS,
+  type BlockRules,
+  encodeTransaction,
+  encodeWithdrawal,
+  GAS_PER_BLOB,
+  type Header,
+  HISTORY_STORAGE_ADDRESS,
+  hashHeader,
+  hashTransaction,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  logsBloom,
+  mergeBlooms,
+  nextBaseFee,
+  nextExcessBlobGas,
+  type Receipt,
+  type SignedTransaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { blockIdOf, type HeaderAt, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import { blockToJson } from "../json/block-json.ts";
+import { logToJson, placeOf } from "../json/receipt-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from "../params/simulate-request.ts";
+import type { CallLimits } from "./call-service.ts";
+import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
+import { checkSimulated, failureOf, simulationError, transactionOfCall } from "./simulated-call.ts";
+import { withTimeLimit } from "./time-limit.ts";
+import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
+
+const SECONDS_A_BLOCK = 12;
+const WEI_PER_GWEI = 1_000_000_000n;
+
+/** A block to simulate, its number and time known. */
+interface PlannedBlock {
+  readonly number: number;
+  readonly timestampSec: number;
+  readonly asked: SimulatedBlock;
+}
+
+interface CallRun {
+  readonly tx: SignedTransaction;
+  readonly sender: Uint8Array;
+  readonly outcome: CallOutcome;
+  /** shown: with transfers of ether, when they are asked for */
+  readonly logs: readonly IndexedLog[];
+}
+
+/** What the calls before have left in a block. */
+interface BlockProgress {
+  readonly gasLeft: bigint;
+  /** logs so far */
+  readonly logCount: number;
+  readonly tracer: TransferTracer | undefined;
+}
+
+/** What the blocks of one simulation share. */
+interface Simulation {
+  readonly request: SimulateRequest;
+  readonly base: HeaderAt & { readonly state: ReturnType<typeof requireState>["state"] };
+  readonly baseNodes: NonNullable<ReturnType<ReadBackend["chain"]["trieNodesAt"]>>;
+  /** newest first */
+  readonly layers: StateLayer[];
+  gasBudget: bigint;
+}
+
+/** `eth_simulateV1`: blocks that are nowhere, one on the other. Spec: execution-apis */
+export class SimulateService {
+  readonly #backend: ReadBackend;
+  readonly #engine: EvmEngine;
+  readonly #limits: CallLimits;
+
+  constructor(backend: ReadBackend, engine: EvmEngine, limits: CallLimits) {
+    this.#backend = backend;
+    this.#engine = engine;
+    this.#limits = limits;
+  }
+
+  /** @throws {RpcError} */
+  simulate(request: SimulateRequest, selector: BlockSelector): JsonObject[] {
+    const base = requireState(this.#backend, selector);
+    const baseNodes = this.#backend.chain.trieNodesAt(blockIdOf(base));
+    if (baseNodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(selector));
+    const planned = planBlocks(request.blockStateCalls, base.header);
+    const simulation: Simulation = { request, base, baseNodes, layers: [], gasBudget: this.#limits.gasCap };
+    try {
+      return withTimeLimit(this.#engine, this.#limits.timeoutMs, this.#backend.profile, () => {
+        let parent: HeaderAt = base;
+        return planned.map((block) => {
+          const { json, at } = this.#simulateBlock(simulation, parent, block);
+          parent = at;
+          return json;
+        });
+      });
+    } finally {
+      this.#engine.setTracer(undefined);
+    }
+  }
+
+  #simulateBlock(simulation: Simulation, parent: HeaderAt, planned: PlannedBlock): { json: JsonObject; at: HeaderAt } {
+    const { request, layers, base, baseNodes } = simulation;
+    const { config } = this.#backend.chain;
+    const { asked } = planned;
+    const overrides = asked.blockOverrides;
+    const open = this.#openHeader(parent, planned, request.validation ?? false);
+    const rules = rulesOfBlock(config, open);
+    const parentId = blockIdOf(parent);
+    const reader = layers.length === 0 ? base.state : new LayeredState(parentId, base.state, layers);
+    const nodes = layers.length === 0 ? baseNodes : layeredNodes(baseNodes, layers);
+    const tracer = request.traceTransfers ? new TransferTracer() : undefined;
+    this.#engine.setTracer(tracer);
+    const environment = overriddenEnvironment(blockEnvironment(rules, open), {
+      number: undefined,
+      time: undefined,
+      difficulty: undefined,
+      gasLimit: undefined,
+      feeRecipient: undefined,
+      prevRandao: undefined,
+      baseFeePerGas: undefined,
+      blobBaseFee: overrides?.blobBaseFee,
+    });
+    const execution = this.#engine.beginBlock(rules, environment, reader);
+    applyStateOverrides(execution, asked.stateOverrides ?? []);
+    if (isEvmForkAtLeast(rules.evm, "prague")) execution.systemCall(HISTORY_STORAGE_ADDRESS, parent.hash);
+    if (open.parentBeaconBlockRoot !== undefined) execution.systemCall(BEACON_ROOTS_ADDRESS, open.parentBeaconBlockRoot);
+    tracer?.take();
+
+    const runs: CallRun[] = [];
+    let gasUsed = 0n;
+    let logCount = 0;
+    for (const call of asked.calls ?? []) {
+      const run = this.#runCall(simulation, execution, { gasLeft: open.gasLimit - gasUsed, logCount, tracer }, call);
+      gasUsed += run.outcome.gasUsed;
+      logCount += run.outcome.logs.length;
+      simulation.gasBudget -= run.outcome.gasUsed;
+      runs.push(run);
+    }
+    for (const { address, amount } of overrides?.withdrawals ?? []) execution.addBalance(address, amount * WEI_PER_GWEI);
+
+    if (!rules.isPostMerge) payBlockRewards(execution, rules, open, []);
+
+    const receipts = receiptsOf(runs);
+    const bloom = mergeBlooms(receipts.map((receipt) => receipt.bloom));
+    const result = {
+      receipts,
+      gasUsed,
+      logsBloom: bloom,
+      requests: [],
+      daFootprint: 0n,
+      changes: execution.changes(),
+      tipsWei: 0n,
+    };
+    const trie: ParentTrie = {
+      stateRoot: parent.header.stateRoot,
+      nodes,
+      storageRootOf: (address) => reader.readAccount(address)?.storageRoot,
+    };
+    const update = stateUpdate(trie, result.changes);
+    const transactions = runs.map(({ tx }) => tx);
+    const withdrawals = isEvmForkAtLeast(rules.evm, "shanghai") ? (overrides?.withdrawals ?? []) : undefined;
+    const blobs = transactions.reduce((count, tx) => count + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
+    const header: Header = {
+      ...open,
+      ...(open.blobGasUsed !== undefined && rules.op === undefined && { blobGasUsed: BigInt(blobs) * GAS_PER_BLOB }),
+      stateRoot: update.stateRoot,
+      transactionsRoot: orderedTrieRoot(transactions.map(encodeTransaction)),
+      receiptsRoot: receiptsRoot(result),
+      logsBloom: bloom,
+      gasUsed,
+      ...(withdrawals !== undefined && {
+        withdrawalsRoot:
+          rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")
+            ? messagePasserRoot(trie, update)
+            : orderedTrieRoot(withdrawals.map(encodeWithdrawal)),
+      }),
+      ...(isEvmForkAtLeast(rules.evm, "prague") && { requestsHash: requestsHash([]) }),
+    };
+    const hash = hashHeader(header);
+    const block = { header, transactions, ommers: [], withdrawals };
+    const senders = runs.map(({ sender }) => sender);
+    const executed = executedBlock(block, hash, senders, result, update);
+    layers.unshift(stateLayerOf(executed));
+    return { json: this.#blockJson(request, executed, runs), at: { header, hash } };
+  }
+
+  /** What is known of a block's header before it runs. */
+  #openHeader(parent: HeaderAt, { number, timestampSec, asked }: PlannedBlock, validation: boolean): Header {
+    const { config } = this.#backend.chain;
+    const overrides = asked.blockOverrides;
+    const difficulty = overrides?.difficulty ?? parent.header.difficulty;
+    const rules: BlockRules = rulesOfBlock(config, { number, timestamp: timestampSec, difficulty });
+    const hasBlobs = isEvmForkAtLeast(rules.evm, "cancun");
+    const isLondon = isEvmForkAtLeast(rules.evm, "london");
+    // Without validation nobody has to pay, so that the base fee is 0 unless it is asked for.
+    const baseFee = overrides?.baseFeePerGas ?? (validation ? nextBaseFee(config, parent.header, timestampSec) : 0n);
+    return {
+      parentHash: parent.hash,
+      ommersHash: EMPTY_OMMERS_HASH,
+      beneficiary: overrides?.feeRecipient ?? parent.header.beneficiary,
+      stateRoot: EMPTY_TRIE_ROOT,
+      transactionsRoot: EMPTY_TRIE_ROOT,
+      receiptsRoot: EMPTY_TRIE_ROOT,
+      logsBloom: new Uint8Array(256),
+      difficulty,
+      number,
+      gasLimit: overrides?.gasLimit ?? parent.header.gasLimit,
+      gasUsed: 0n,
+      timestamp: timestampSec,
+      // On an OP Stack chain the parameters of the next block's base fee are in it.
+      extraData: rules.op === undefined ? new Uint8Array(0) : parent.header.extraData,
+      mixHash: overrides?.prevRandao ?? ZERO_HASH,
+      nonce: new Uint8Array(8),
+      ...(isLondon && { baseFeePerGas: baseFee }),
+      ...(hasBlobs && {
+        blobGasUsed: 0n,
+        excessBlobGas: rules.op === undefined ? nextExcessBlobGas(config, parent.header, timestampSec) : 0n,
+        parentBeaconBlockRoot: overrides?.beaconRoot ?? ZERO_HASH,
+      }),
+    };
+  }
+
+  #runCall(
+    simulation: Simulation,
+    execution: BlockExecution,
+    { gasLeft, logCount, tracer }: BlockProgress,
+    call: NonNullable<SimulatedBlock["calls"]>[number],
+  ): CallRun {
+    const { gasBudget, request } = simulation;
+    const { gasCap } = this.#limits;
+    if (gasBudget <= 0n) throw simulationError("client-limit", `gas cap of the simulation is used up: ${gasCap}`);
+    const wanted = call.gas ?? gasLeft;
+    if (wanted > gasLeft) throw simulationError("block-gas-limit", `block gas limit reached: ${wanted} > ${gasLeft}`);
+    const gasLimit = wanted < gasBudget ? wanted : gasBudget;
+    const nonce = execution.getNonce(call.from ?? new Uint8Array(20));
+    const simulated = transactionOfCall(call, this.#backend.chain.config.chainId, nonce, gasLimit);
+    const { tx, sender } = simulated;
+    const gasPrice = checkSimulated(execution, simulated, { validation: request.validation ?? false, gasLeft });
+    if (tx.type === 0x03) payBlobFee(execution, sender, tx.blobVersionedHashes.length);
+    const outcome = execution.applyMessage({
+      from: sender,
+      to: tx.to,
+      gasLimit,
+      value: tx.value,
+      data: tx.data,
+      gasPrice,
+      accessList: "accessList" in tx ? tx.accessList : (call.accessList ?? []),
+      ...(tx.type === 0x04 && { authorizationList: tx.authorizationList }),
+      ...(tx.type === 0x03 && { blobVersionedHashes: tx.blobVersionedHashes }),
+    });
+    const logs = tracer?.take() ?? outcome.logs.map((log, position) => ({ log, index: logCount + position }));
+    return { tx, sender, outcome, logs: outcome.status === 0 ? [] : logs };
+  }
+
+  #blockJson(request: SimulateRequest, executed: ReturnType<typeof executedBlock>, runs: readonly CallRun[]): JsonObject {
+    const { profile } = this.#backend;
+    const place = placeOf(executed);
+    const calls = runs.map(({ tx, outcome, logs }, transactionIndex): JsonObject => {
+      const transactionHash = hashTransaction(tx);
+      return {
+        returnData: bytesToHex(outcome.status === 0 ? EMPTY_BYTES : outcome.output),
+        logs: logs.map(({ log, index }) => logToJson(log, { block: place, transactionHash, transactionIndex, logIndex: index })),
+        gasUsed: toQuantity(outcome.gasUsed),
+        maxUsedGas: toQuantity(outcome.maxGasUsed),
+        status: toQuantity(outcome.status),
+        ...(outcome.halt !== undefined && { error: failureOf(outcome.halt, outcome.output) }),
+      };
+    });
+    const full = request.returnFullTransactions ?? false;
+    return { ...blockToJson(profile, executed, { full, totalDifficulty: undefined }), calls };
+  }
+}
+
+/** Numbers and times of the blocks; gaps in the numbers are filled with empty blocks. @throws {RpcError} */
+function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBlock[] {
+  if (asked.length === 0) throw simulationError("invalid-params", "empty input: blockStateCalls has no block");
+  if (asked.length > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);
+  const planned: PlannedBlock[] = [];
+  let { number, timestamp } = base;
+  for (const block of asked) {
+    const wanted = block.blockOverrides?.number ?? number + 1;
+    if (wanted <= number) throw simulationError("number-order", `block numbers must be in order: ${wanted} <= ${number}`);
+    if (wanted - base.number > MAX_SIMULATED_BLOCKS)
+      throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);
+    while (number + 1 < wanted) {
+      number++;
+      timestamp += SECONDS_A_BLOCK;
+      planned.push({ number, timestampSec: timestamp, asked: EMPTY });
+    }
+    const time = block.blockOverrides?.time ?? timestamp + SECONDS_A_BLOCK;
+    if (time <= timestamp) throw simulationError("time-order", `block timestamps must be in order: ${time} <= ${timestamp}`);
+    number = wanted;
+    timestamp = time;
+    planned.push({ number, timestampSec: time, asked: block });
+  }
+  return planned;
+}
+
+const EMPTY: SimulatedBlock = { blockOverrides: undefined, stateOverrides: undefined, calls: undefined };
+
+function payBlobFee(execution: BlockExecution, sender: Uint8Array, blobs: number): void {
+  const fee = BigInt(blobs) * GAS_PER_BLOB * execution.environment.blobBaseFee;
+  execution.setBalance(sender, execution.getBalance(sender) - fee);
+}
+
+function receiptsOf(runs: readonly CallRun[]): Receipt[] {
+  let cumulativeGasUsed = 0n;
+  return runs.map(({ tx, outcome }) => {
+    cumulativeGasUsed += outcome.gasUsed;
+    const logs = outcome.status === 0 ? [] : outcome.logs;
+    return { type: tx.type, status: outcome.status, cumulativeGasUsed, bloom: logsBloom(logs), logs };
+  });
+}

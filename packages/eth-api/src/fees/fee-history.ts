@@ -1,0 +1,115 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { toQuantity } from "@rnode/primitives";
+import {
+  type BlockRules,
+  blobBaseFee,
+  GAS_PER_BLOB,
+  type Header,
+  isEvmForkAtLeast,
+  nextBaseFee,
+  nextExcessBlobGas,
+} from "@rnode/protocol";
+import { type ReadBackend, requireHeader, rpcError, rulesAt } from "../backend/backend.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { tipOf } from "./gas-price.ts";
+
+const MAX_BLOCKS = 1024;
+const MAX_PERCENTILES = 100;
+
+/** `eth_feeHistory`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees. @throws {RpcError} */
+export function feeHistory(
+  backend: ReadBackend,
+  blockCount: number,
+  newest: BlockSelector,
+  percentiles: readonly number[],
+): JsonObject {
+  const { chain, profile } = backend;
+  checkPercentiles(backend, percentiles);
+  const head = chain.head().number;
+  if (newest.kind === "number" && newest.number > head) {
+    throw rpcError(profile.errors.feeHistory({ kind: "beyond-head", requested: newest.number, head }));
+  }
+  const last = requireHeader(backend, newest).header.number;
+  const count = Math.min(blockCount, MAX_BLOCKS, last + 1);
+  if (count < 1) return { oldestBlock: "0x0", gasUsedRatio: null };
+  const oldest = last - count + 1;
+  const baseFees: bigint[] = [];
+  const blobFees: bigint[] = [];
+  const gasUsedRatio: number[] = [];
+  const blobGasUsedRatio: number[] = [];
+  const reward: string[][] = [];
+  let newestHeader: Header | undefined;
+  for (let number = oldest; number <= last; number++) {
+    const selector: BlockSelector = { kind: "number", number };
+    const stored = percentiles.length > 0 ? chain.resolve(selector) : undefined;
+    const header = stored?.block.header ?? requireHeader(backend, selector).header;
+    const rules = rulesAt(backend, header);
+    baseFees.push(header.baseFeePerGas ?? 0n);
+    blobFees.push(blobFeeOf(rules, header.excessBlobGas));
+    gasUsedRatio.push(header.gasLimit === 0n ? 0 : Number(header.gasUsed) / Number(header.gasLimit));
+    blobGasUsedRatio.push(Number(header.blobGasUsed ?? 0n) / Number(maxBlobGas(rules)));
+    if (stored !== undefined) reward.push(rewardsOf(stored, percentiles));
+    newestHeader = header;
+  }
+  if (newestHeader !== undefined) {
+    const childTime = newestHeader.timestamp + 1;
+    baseFees.push(newestHeader.baseFeePerGas === undefined ? 0n : nextBaseFee(chain.config, newestHeader, childTime));
+    const rules = rulesAt(backend, newestHeader);
+    const isBlobEra = newestHeader.excessBlobGas !== undefined;
+    const nextExcess =
+      rules.op !== undefined ? 0n : isBlobEra ? nextExcessBlobGas(chain.config, newestHeader, childTime) : undefined;
+    blobFees.push(isBlobEra ? blobFeeOf(rules, nextExcess) : 0n);
+  }
+  return {
+    oldestBlock: toQuantity(oldest),
+    ...(percentiles.length > 0 && { reward }),
+    baseFeePerGas: baseFees.map(toQuantity),
+    gasUsedRatio,
+    baseFeePerBlobGas: blobFees.map(toQuantity),
+    blobGasUsedRatio,
+  };
+}
+
+function checkPercentiles({ profile }: ReadBackend, percentiles: readonly number[]): void {
+  const refuse = (detail: string): never => {
+    throw rpcError(profile.errors.feeHistory({ kind: "bad-percentiles", detail }));
+  };
+  if (percentiles.length > MAX_PERCENTILES) refuse(`over the query limit ${MAX_PERCENTILES}`);
+  percentiles.forEach((percentile, index) => {
+    if (!(percentile >= 0 && percentile <= 100)) refuse(String(percentile));
+    const before = percentiles[index - 1];
+    if (before !== undefined && percentile <= before) refuse(`#${index - 1}:${before} >= #${index}:${percentile}`);
+  });
+}
+
+function blobFeeOf(rules: BlockRules, excessBlobGas: bigint | undefined): bigint {
+  if (excessBlobGas === undefined) return 0n;
+  return rules.blobParams === undefined ? 1n : blobBaseFee(excessBlobGas, rules.blobParams.baseFeeUpdateFraction);
+}
+
+/** The Ethereum blob maximum of the fork, on OP Stack chains too. */
+function maxBlobGas(rules: BlockRules): bigint {
+  if (rules.blobParams !== undefined) return BigInt(rules.blobParams.max) * GAS_PER_BLOB;
+  return (isEvmForkAtLeast(rules.evm, "prague") ? 9n : 6n) * GAS_PER_BLOB;
+}
+
+/** Tips at each percentile of the gas used, cheapest transactions first. */
+function rewardsOf({ block, receipts }: StoredBlock, percentiles: readonly number[]): string[] {
+  const { header, transactions } = block;
+  if (transactions.length === 0) return percentiles.map(() => "0x0");
+  const paid = transactions.map((tx, index) => ({
+    tip: tipOf(tx, header.baseFeePerGas ?? 0n),
+    gasUsed: receipts[index]!.cumulativeGasUsed - (index === 0 ? 0n : receipts[index - 1]!.cumulativeGasUsed),
+  }));
+  paid.sort((a, b) => (a.tip < b.tip ? -1 : a.tip > b.tip ? 1 : 0));
+  let at = 0;
+  let sum = paid[0]!.gasUsed;
+  return percentiles.map((percentile) => {
+    const threshold = BigInt(Math.floor((Number(header.gasUsed) * percentile) / 100));
+    while (sum < threshold && at < paid.length - 1) {
+      at++;
+      sum += paid[at]!.gasUsed;
+    }
+    return toQuantity(paid[at]!.tip);
+  });
+}

@@ -1,0 +1,38 @@
+export type { ReadBackend } from "./backend/backend.ts";
+export { withBlockCache } from "./backend/block-cache.ts";
+export { withPrunedHistory } from "./backend/pruned-history.ts";
+export { CallService } from "./calls/call-service.ts";
+export { SimulateService } from "./calls/simulate-service.ts";
+export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/filters.ts";
+export { ethSubscriptions, type PendingFeed } from "./feeds/subscriptions.ts";
+export { GasPriceOracle } from "./fees/gas-price.ts";
+export { blobsBundle, type PooledSidecar, type SidecarSource } from "./json/blobs-bundle.ts";
+export type { JsonObject } from "./json/transaction-json.ts";
+export { ethLogMethods } from "./methods/eth-logs.ts";
+export { methodsOf, NAMESPACES, withDescription } from "./methods/namespaces.ts";
+export type { PoolAccess, RpcServices } from "./methods/services.ts";
+export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";
+export { attributesShape, protocolShape } from "./params/payload-attributes.ts";
+export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
+export type { Profile } from "./profile/profile.ts";
+export { PROFILE_G } from "./profile/profile-g.ts";
+export { PROFILE_R } from "./profile/profile-r.ts";
+export * as results from "./schemas/results.ts";
+export {
+  ADDRESS,
+  arrayOf,
+  BOOLEAN,
+  DATA,
+  EIGHT_BYTES,
+  HASH,
+  HEADER,
+  LOG,
+  nullable,
+  object,
+  QUANTITY,
+  type ResultDoc,
+  TEXT,
+  TRANSACTION,
+  WITHDRAWAL,
+} from "./schemas/results.ts";
+export { TraceService } from "./tracing/trace-service.ts";

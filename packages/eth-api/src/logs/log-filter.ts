@@ -1,0 +1,163 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { addressShape, hashShape, type Shape, ShapeError, shape, shown } from "@rnode/jsonrpc";
+import { equalBytes } from "@rnode/primitives";
+import { bloomMayContain, type Header, hashTransaction, type Log } from "@rnode/protocol";
+import { type LogPlace, logToJson, placeOf } from "../json/receipt-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { blockNumberShape } from "../params/block-selector.ts";
+
+/** What logs are wanted, wherever they are. */
+export interface LogCriteria {
+  /** undefined: any */
+  readonly addresses: readonly Uint8Array[] | undefined;
+  /** by position; undefined: any */
+  readonly topics: readonly (readonly Uint8Array[] | undefined)[];
+}
+
+export interface LogFilter extends LogCriteria {
+  readonly blockHash: Uint8Array | undefined;
+  readonly fromBlock: BlockSelector | undefined;
+  readonly toBlock: BlockSelector | undefined;
+}
+
+const MAX_ADDRESSES = 1000;
+const MAX_TOPICS = 1000;
+const MAX_POSITIONS = 4;
+
+const isMissing = (value: unknown): value is null | undefined => value === undefined || value === null;
+
+function oneOrMany<T>(item: Shape<T>, value: unknown, max: number, what: string): readonly T[] | undefined {
+  if (isMissing(value)) return undefined;
+  if (!Array.isArray(value)) return [item.parse(value)];
+  if (value.length > max) throw new ShapeError(`exceed max ${what}: got ${value.length}, limit ${max}`);
+  if (value.length === 0) return undefined;
+  return value.map((entry: unknown) => item.parse(entry));
+}
+
+function within<T>(step: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof ShapeError ? error.within(step) : error;
+  }
+}
+
+const CRITERIA_SCHEMA = {
+  address: { oneOf: [addressShape.schema, { type: "array", items: addressShape.schema }] },
+  topics: {
+    type: "array",
+    maxItems: MAX_POSITIONS,
+    items: { oneOf: [{ type: "null" }, hashShape.schema, { type: "array", items: hashShape.schema }] },
+  },
+};
+
+function parseCriteria(fields: Readonly<Record<string, unknown>>): LogCriteria {
+  const addresses = within("address", () => oneOrMany(addressShape, fields.address, MAX_ADDRESSES, "addresses"));
+  const topics = within("topics", () => {
+    if (isMissing(fields.topics)) return [];
+    if (!Array.isArray(fields.topics)) throw new ShapeError(`expected an array, got ${shown(fields.topics)}`);
+    if (fields.topics.length > MAX_POSITIONS) throw new ShapeError(`exceed max topics: at most ${MAX_POSITIONS} positions`);
+    return fields.topics.map((position: unknown, index) =>
+      within(`[${index}]`, () =>
+        // null among several topics stands for any, as Geth reads it
+        Array.isArray(position) && position.some(isMissing) ? undefined : oneOrMany(hashShape, position, MAX_TOPICS, "topics"),
+      ),
+    );
+  });
+  return { addresses, topics };
+}
+
+function asFields(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new ShapeError(`expected an object, got ${shown(value)}`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** The filter of a subscription: no blocks. */
+export const logCriteriaShape: Shape<LogCriteria> = shape({ type: "object", properties: CRITERIA_SCHEMA }, (value) =>
+  parseCriteria(asFields(value)),
+);
+
+/** The filter of `eth_getLogs` and `eth_newFilter`. That hash and range exclude each other is for the caller to say. */
+export const logFilterShape: Shape<LogFilter> = shape(
+  {
+    type: "object",
+    properties: {
+      ...CRITERIA_SCHEMA,
+      fromBlock: blockNumberShape.schema,
+      toBlock: blockNumberShape.schema,
+      blockHash: hashShape.schema,
+    },
+  },
+  (value) => {
+    const fields = asFields(value);
+    const optional = <T>(name: string, item: Shape<T>): T | undefined =>
+      within(name, () => (isMissing(fields[name]) ? undefined : item.parse(fields[name])));
+    return {
+      ...parseCriteria(fields),
+      blockHash: optional("blockHash", hashShape),
+      fromBlock: optional("fromBlock", blockNumberShape),
+      toBlock: optional("toBlock", blockNumberShape),
+    };
+  },
+);
+
+/** Whether a block may hold such logs, by its header alone. */
+export function mayHaveLogs(header: Header, { addresses, topics }: LogCriteria): boolean {
+  const bloomHasOne = (values: readonly Uint8Array[] | undefined): boolean =>
+    values === undefined || values.some((value) => bloomMayContain(header.logsBloom, value));
+  return bloomHasOne(addresses) && topics.every(bloomHasOne);
+}
+
+export function matchesLog(log: Log, { addresses, topics }: LogCriteria): boolean {
+  if (!isOneOf(log.address, addresses) || log.topics.length < topics.length) return false;
+  for (let position = 0; position < topics.length; position++) {
+    if (!isOneOf(log.topics[position]!, topics[position])) return false;
+  }
+  return true;
+}
+
+function isOneOf(value: Uint8Array, wanted: readonly Uint8Array[] | undefined): boolean {
+  if (wanted === undefined) return true;
+  for (const candidate of wanted) if (equalBytes(candidate, value)) return true;
+  return false;
+}
+
+/** The matching logs of a block, in order. */
+export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed = false): JsonObject[] {
+  const found: JsonObject[] = [];
+  eachMatch(stored, criteria, (log, place) => found.push(logToJson(log, place(), removed)));
+  return found;
+}
+
+/** The same as JSON texts. PERF: they are kept with the log, which is most of the work of a query. */
+export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
+  const found: string[] = [];
+  eachMatch(stored, criteria, (log, place) => {
+    let known = texts.get(log);
+    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place())) }));
+    found.push(known.text);
+  });
+  return found;
+}
+const texts = new WeakMap<Log, { readonly stored: StoredBlock; readonly text: string }>();
+
+/** @param visit told where the log is when it asks: a transaction has to be hashed for it */
+function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void): void {
+  if (!mayHaveLogs(stored.block.header, criteria)) return;
+  let logIndex = 0;
+  let transactionIndex = 0;
+  const place = (): LogPlace => ({
+    block: placeOf(stored),
+    transactionHash: hashTransaction(stored.block.transactions[transactionIndex]!),
+    transactionIndex,
+    logIndex,
+  });
+  for (const { logs } of stored.receipts) {
+    for (const log of logs) {
+      if (matchesLog(log, criteria)) visit(log, place);
+      logIndex++;
+    }
+    transactionIndex++;
+  }
+}

@@ -1,0 +1,115 @@
+import type { StoredBlock } from "@rnode/chain";
+import { JsonText } from "@rnode/jsonrpc";
+import { bytesToHex, keccak256, uint64ToBytes } from "@rnode/primitives";
+import { parseChainConfig } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import type { ReadBackend } from "../backend/backend.ts";
+import { PROFILE_G } from "../profile/profile-g.ts";
+import { PROFILE_R } from "../profile/profile-r.ts";
+import { feeTransaction, JOVIAN_CONFIG, storedBlock } from "../testing/blocks.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { type LogLimits, queryLogs } from "./log-query.ts";
+
+const EMITTER = new Uint8Array(20).fill(0xe1);
+const NO_LIMITS: LogLimits = { maxBlocks: Number.POSITIVE_INFINITY, maxLogs: Number.POSITIVE_INFINITY };
+const number = (value: number) => ({ kind: "number", number: value }) as const;
+const range = (from: number, to: number): LogFilter => ({
+  addresses: undefined,
+  topics: [],
+  blockHash: undefined,
+  fromBlock: number(from),
+  toBlock: number(to),
+});
+
+/** A block with one log, whose data tells the branch that the block is of. */
+function blockOf(height: number, branch: number): StoredBlock {
+  const logs = [{ address: EMITTER, topics: [], data: Uint8Array.of(branch) }];
+  const stored = storedBlock([feeTransaction()], { number: height, logs: [logs] });
+  return { ...stored, hash: keccak256(uint64ToBytes(BigInt(height * 16 + branch))) };
+}
+
+/** A chain of so many blocks; each look at one takes `costMs` on its own clock. */
+function chainOf(length: number, costMs: number) {
+  let blocks = Array.from({ length }, (_, height) => blockOf(height, 1));
+  let reads = 0;
+  let ms = 0;
+  const chain = {
+    config: parseChainConfig(JOVIAN_CONFIG),
+    head: () => ({ number: blocks.length - 1, hash: bytesToHex(blocks.at(-1)!.hash) }),
+    resolve: (selector: { kind: string; number: number }) => {
+      reads++;
+      ms += costMs;
+      return blocks[selector.number];
+    },
+  };
+  const store = {
+    readCanonicalHash: (height: number) => blocks[height]?.hash,
+    blocksWithLogs: function* (_: unknown, from: number, to: number) {
+      for (let height = from; height <= to; height++) yield height;
+    },
+    retainedHistory: () => undefined,
+  };
+  return {
+    backend: { profile: PROFILE_R, chain, store } as unknown as ReadBackend,
+    nowMs: () => ms,
+    reads: () => reads,
+    reorganise: (from: number) => {
+      blocks = blocks.map((block, height) => (height < from ? block : blockOf(height, 2)));
+    },
+  };
+}
+
+const datas = (answer: JsonText): string[] => (JSON.parse(answer.text) as { data: string }[]).map(({ data }) => data);
+
+describe("a log query", () => {
+  it("answers at once when it takes little time", () => {
+    const { backend, nowMs } = chainOf(40, 0.5); // 20 ms: a slice
+    const answer = queryLogs(backend, range(0, 39), NO_LIMITS, nowMs);
+    expect(answer).toBeInstanceOf(JsonText);
+    expect(datas(answer as JsonText)).toHaveLength(40);
+  });
+
+  it("gives way when it takes long", async () => {
+    const { backend, reads, nowMs } = chainOf(30, 4);
+    const readsAtTurns: number[] = [];
+    const count = (): void => {
+      readsAtTurns.push(reads());
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    const answer = await queryLogs(backend, range(0, 29), NO_LIMITS, nowMs);
+    clearImmediate(timer);
+    expect(datas(answer)).toEqual(new Array(30).fill("0x01"));
+    expect(readsAtTurns).toEqual([6, 12, 18, 24, 30]); // slices of more than 20 ms
+  });
+
+  it("begins again when the chain is reorganised meanwhile: what it answers is of one chain", async () => {
+    const { backend, reads, reorganise, nowMs } = chainOf(30, 4);
+    const answer = queryLogs(backend, range(0, 29), NO_LIMITS, nowMs);
+    expect(answer).toBeInstanceOf(Promise);
+    reorganise(2);
+    expect(datas(await answer)).toEqual(["0x01", "0x01", ...new Array<string>(28).fill("0x02")]);
+    expect(reads()).toBe(36); // the first slice in vain
+  });
+
+  it.each([
+    ["results", { ...NO_LIMITS, maxLogs: 10 }, 10, /exceeds max results 10, retry with the range 5-14$/],
+    ["bytes", { ...NO_LIMITS, maxBytes: 4000 }, undefined, /exceeds max response size 4000 bytes, retry with the range 5-\d+$/],
+    ["blocks", { ...NO_LIMITS, maxBlocks: 8 }, undefined, /exceeds max block range 8, retry with the range 5-12$/],
+  ])("says which range would pass: too many %s", async (_, limits, count, message) => {
+    for (const profile of [PROFILE_R, PROFILE_G]) {
+      const { backend, nowMs } = chainOf(60, 0);
+      const own = { ...backend, profile };
+      let refusal: Error | undefined;
+      try {
+        await queryLogs(own, range(5, 40), limits, nowMs);
+      } catch (error) {
+        refusal = error as Error;
+      }
+      expect(refusal).toMatchObject({ code: profile === PROFILE_R ? -32602 : -32000, message: expect.stringMatching(message) });
+      const [from, to] = /(\d+)-(\d+)$/.exec(refusal!.message)!.slice(1).map(Number);
+      const passed = datas(await queryLogs(own, range(from!, to!), limits, nowMs));
+      expect(passed).toHaveLength(count ?? to! - from! + 1);
+    }
+  });
+});

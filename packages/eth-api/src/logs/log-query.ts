@@ -1,0 +1,142 @@
+import { setImmediate } from "node:timers/promises";
+import type { BlockSelector } from "@rnode/chain";
+import { JsonText } from "@rnode/jsonrpc";
+import { equalBytes } from "@rnode/primitives";
+import { type ReadBackend, rpcError } from "../backend/backend.ts";
+import { assertRetained } from "../backend/pruned-history.ts";
+import { LATEST } from "../params/block-selector.ts";
+import type { LogQueryFault } from "../profile/profile.ts";
+import { type LogFilter, logTextsOfBlock } from "./log-filter.ts";
+
+export interface LogLimits {
+  readonly maxBlocks: number;
+  readonly maxLogs: number;
+  /** of an answer; default: no limit */
+  readonly maxBytes?: number | undefined;
+}
+
+/** How long a query works before it gives way to other requests. */
+const SLICE_MS = 20;
+
+/**
+ * `eth_getLogs`. Reads only blocks that the index names. Answers at once what takes little time; a long query gives way to others now and
+ * then, and begins again when a reorganisation comes in between, so that its answer is of one chain.
+ *
+ * @param nowMs a clock that only goes forward
+ * @throws {RpcError}
+ */
+export function queryLogs(
+  backend: ReadBackend,
+  filter: LogFilter,
+  limits: LogLimits,
+  nowMs: () => number = () => performance.now(),
+): JsonText | Promise<JsonText> {
+  const { profile, chain, store } = backend;
+  const refuse = (fault: LogQueryFault): never => {
+    throw rpcError(profile.errors.logQuery(fault));
+  };
+  if (filter.blockHash !== undefined) {
+    if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
+    const { blockHash: hash } = filter;
+    const stored = chain.resolve({ kind: "hash", hash, requireCanonical: false });
+    if (stored === undefined) return refuse({ kind: "unknown-block", hash });
+    return arrayText(logTextsOfBlock(stored, filter));
+  }
+  const head = chain.head().number;
+  const from = numberOf(backend, filter.fromBlock ?? LATEST);
+  const to = numberOf(backend, filter.toBlock ?? LATEST);
+  if (from > to) refuse({ kind: "bad-range" });
+  if (Math.max(from, to) > head) refuse({ kind: "beyond-head", head });
+  assertRetained(store, profile, from);
+  const { maxBlocks } = limits;
+  if (to - from + 1 > maxBlocks) {
+    refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
+  }
+  const search = new LogSearch(backend, filter, limits, from, to, nowMs);
+  return search.step() ? arrayText(search.logs) : rest(search);
+}
+
+async function rest(search: LogSearch): Promise<JsonText> {
+  do await setImmediate();
+  while (!search.step());
+  return arrayText(search.logs);
+}
+
+/** A query under way. */
+class LogSearch {
+  readonly #backend: ReadBackend;
+  readonly #filter: LogFilter;
+  readonly #limits: LogLimits;
+  readonly #from: number;
+  readonly #to: number;
+  readonly #nowMs: () => number;
+  #blocks: Iterator<number>;
+  /** of the last block of the range */
+  #lastHash: Uint8Array | undefined;
+  #logs: string[] = [];
+  #bytes = 0;
+
+  constructor(backend: ReadBackend, filter: LogFilter, limits: LogLimits, from: number, to: number, nowMs: () => number) {
+    this.#backend = backend;
+    this.#filter = filter;
+    this.#limits = limits;
+    this.#from = from;
+    this.#to = to;
+    this.#nowMs = nowMs;
+    this.#blocks = this.#begin();
+  }
+
+  get logs(): readonly string[] {
+    return this.#logs;
+  }
+
+  /** Works for a while. @returns whether it is done. @throws {RpcError} too many logs */
+  step(): boolean {
+    const { chain, store } = this.#backend;
+    if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();
+    const endMs = this.#nowMs() + SLICE_MS;
+    for (let next = this.#blocks.next(); !next.done; next = this.#blocks.next()) {
+      const stored = chain.resolve({ kind: "number", number: next.value });
+      if (stored !== undefined) this.#add(next.value, logTextsOfBlock(stored, this.#filter));
+      if (this.#nowMs() > endMs) return false;
+    }
+    return true;
+  }
+
+  #begin(): Iterator<number> {
+    const { addresses, topics } = this.#filter;
+    const { store } = this.#backend;
+    this.#lastHash = store.readCanonicalHash(this.#to);
+    this.#logs = [];
+    this.#bytes = 0;
+    return store.blocksWithLogs({ addresses, topics }, this.#from, this.#to)[Symbol.iterator]();
+  }
+
+  #add(number: number, found: readonly string[]): void {
+    const { maxLogs, maxBytes = Number.POSITIVE_INFINITY } = this.#limits;
+    const isRange = this.#to > this.#from;
+    const passes = { fromBlock: this.#from, toBlock: Math.max(this.#from, number - 1) };
+    if (this.#logs.length + found.length > maxLogs && isRange) this.#refuse({ kind: "too-many-logs", limit: maxLogs, ...passes });
+    for (const log of found) {
+      this.#logs.push(log);
+      this.#bytes += log.length + 1;
+    }
+    if (this.#bytes > maxBytes && isRange) this.#refuse({ kind: "too-large", limitBytes: maxBytes, ...passes });
+  }
+
+  #refuse(fault: LogQueryFault): never {
+    throw rpcError(this.#backend.profile.errors.logQuery(fault));
+  }
+}
+
+const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : equalBytes(a, b);
+
+const arrayText = (texts: readonly string[]): JsonText => new JsonText(`[${texts.join(",")}]`);
+
+function numberOf(backend: ReadBackend, selector: BlockSelector): number {
+  if (selector.kind === "number") return selector.number;
+  const found = backend.chain.headerOf(selector);
+  if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
+  return found.header.number;
+}

@@ -1,0 +1,222 @@
+import { stateUpdate } from "@rnode/chain";
+import {
+  anyJson,
+  booleanShape,
+  bytesShape,
+  dataShape,
+  hashShape,
+  INVALID_PARAMS,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  RpcError,
+  SERVER_ERROR,
+} from "@rnode/jsonrpc";
+import { bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCodedError } from "@rnode/primitives";
+import type { StateView } from "@rnode/storage";
+import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
+import { blockIdOf, requireBlock, requireState, rpcError } from "../backend/backend.ts";
+import { chainConfigToJson } from "../json/chain-config-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
+import { traceOptionsShape } from "../params/trace-options.ts";
+import * as results from "../schemas/debug-results.ts";
+import { refusal } from "../schemas/results.ts";
+import type { TraceableBlock } from "../tracing/trace-service.ts";
+import type { RpcServices } from "./services.ts";
+
+/** accounts of one answer */
+const MAX_ACCOUNTS = 256;
+const MAX_DUMPED_ACCOUNTS = 10_000;
+/** slots of one account */
+const MAX_DUMPED_SLOTS = 10_000;
+/** `c`, before a code's hash: where Geth's database has it */
+const CODE_PREFIX = 0x63;
+
+interface DumpOptions {
+  /** accounts whose address is not known are shown by their hashes */
+  readonly hasIncompletes: boolean;
+  /** 32 bytes */
+  readonly start: Uint8Array;
+  readonly maxAccounts: number;
+  readonly hasCode: boolean;
+  readonly hasStorage: boolean;
+}
+
+/** The state as a whole, and what the database holds. */
+export function debugChainMethods({ backend, chain, traces }: RpcServices): MethodTable {
+  const { errors } = backend.profile;
+
+  const dump = (selector: Parameters<typeof requireState>[1], options: DumpOptions): JsonObject => {
+    const at = requireState(backend, selector);
+    const nodes = backend.chain.trieNodesAt(blockIdOf(at));
+    if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
+    const root = backend.profile.dump.hasPrefix ? bytesToHex(at.header.stateRoot) : bytesToHex(at.header.stateRoot).slice(2);
+    const accounts: JsonObject = {};
+    if (!options.hasIncompletes) return { root, accounts }; // no address is known
+    let kept = 0;
+    for (const { key, value } of iterateTrie(nodes, undefined, at.header.stateRoot, options.start)) {
+      if (kept++ === options.maxAccounts) return { root, accounts, next: bytesToHex(key) };
+      accounts[`pre(${bytesToHex(key)})`] = dumpedAccount(at.state, nodes, key, value, options);
+    }
+    return { root, accounts };
+  };
+  const readCode = (state: StateView, hash: Uint8Array): string | null => {
+    try {
+      return bytesToHex(state.readCode(hash));
+    } catch (error) {
+      if (isCodedError(error, "storage/missing-code")) return null;
+      throw error;
+    }
+  };
+
+  return {
+    debug_intermediateRoots: method({
+      result: results.roots,
+      params: [param("blockHash", hashShape), optionalParam("options", anyJson)],
+      summary: "The state root after each transaction of a block.",
+      handler: async ([hash]) => {
+        const stored: TraceableBlock = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
+        const { header, transactions } = stored.block;
+        if (header.number === 0) throw rpcError(errors.genesisNotTraceable);
+        const selector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
+        const parent = requireState(backend, selector);
+        const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
+        if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
+        const trie = {
+          stateRoot: parent.header.stateRoot,
+          nodes,
+          storageRootOf: (address: Uint8Array) => parent.state.readAccount(address)?.storageRoot,
+        };
+        return traces.inSlot(async (slot) => {
+          const run = traces.beginBlock(slot, stored);
+          const roots: string[] = [];
+          for (let count = 0; count < transactions.length; count++) {
+            await traces.applyAll(slot, run, stored, count, count + 1);
+            roots.push(bytesToHex(stateUpdate(trie, run.execution.changes()).stateRoot));
+          }
+          return roots;
+        });
+      },
+    }),
+    debug_accountRange: method({
+      result: results.accountRange,
+      params: [
+        param("block", blockSelectorShape),
+        param("start", dataShape),
+        param("maxResults", numberOrQuantityShape),
+        optionalParam("nocode", booleanShape),
+        optionalParam("nostorage", booleanShape),
+        optionalParam("incompletes", booleanShape),
+      ],
+      summary:
+        "Accounts by their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses themselves are not kept: Geth leaves such accounts out unless asked for incompletes.",
+      handler: ([selector, from, maxResults, noCode = false, noStorage = false, incompletes = false]) => {
+        const start = new Uint8Array(32);
+        start.set(from.subarray(0, 32));
+        const maxAccounts = maxResults === 0 ? MAX_ACCOUNTS : Math.min(maxResults, MAX_ACCOUNTS);
+        const hasIncompletes = incompletes || !backend.profile.dump.leavesOutIncompletes;
+        return dump(selector, { start, maxAccounts, hasIncompletes, hasCode: !noCode, hasStorage: !noStorage });
+      },
+    }),
+    debug_dumpBlock: method({
+      result: results.accountRange,
+      params: [param("block", blockNumberShape)],
+      summary: "All accounts of a small state, by their hashed addresses.",
+      handler: ([selector]) => {
+        const all = dump(selector, {
+          start: new Uint8Array(32),
+          maxAccounts: MAX_DUMPED_ACCOUNTS,
+          hasIncompletes: true,
+          hasCode: true,
+          hasStorage: true,
+        });
+        if (all.next !== undefined)
+          throw new RpcError(SERVER_ERROR, `the state has more than ${MAX_DUMPED_ACCOUNTS} accounts: use debug_accountRange`);
+        return all;
+      },
+    }),
+    debug_chainConfig: method({
+      result: results.chainConfig,
+      params: [],
+      summary: "The chain configuration, as in a genesis file.",
+      handler: () => chainConfigToJson(backend.chain.config),
+    }),
+    debug_codeByHash: method({
+      result: results.code,
+      params: [param("codeHash", hashShape), optionalParam("block", blockSelectorShape)],
+      summary: "Bytecode by its hash; null when there is none.",
+      handler: ([hash, selector]) => readCode(requireState(backend, selector ?? LATEST).state, hash),
+    }),
+    debug_dbGet: method({
+      result: results.code,
+      params: [param("key", bytesShape(undefined, "a key"))],
+      summary: "A value of Geth's database by its key: of codes only (`0x63` and the hash). Trie nodes are kept by path.",
+      handler: ([key]) => {
+        if (key.length !== 33 || key[0] !== CODE_PREFIX)
+          throw new RpcError(
+            INVALID_PARAMS,
+            "only codes can be read by key: 0x63 and a code hash; debug_executionWitness has trie nodes",
+          );
+        return readCode(requireState(backend, LATEST).state, key.subarray(1));
+      },
+    }),
+    debug_traceBadBlock: method({
+      result: results.transactionTraces,
+      params: [param("hash", hashShape), optionalParam("options", traceOptionsShape)],
+      summary: "Traces a block that was found invalid (debug_getBadBlocks).",
+      handler: ([hash, request]) => {
+        const bad = chain.badBlocks().find((one) => equalBytes(one.hash, hash));
+        if (bad === undefined) throw new RpcError(SERVER_ERROR, `bad block ${bytesToHex(hash)} not found`);
+        return traces.debugBlock(traces.traceable(bad.block), request ?? traceOptionsShape.parse({}));
+      },
+    }),
+    debug_setHead: method({
+      result: refusal,
+      params: [param("number", numberOrQuantityShape)],
+      summary: "Refused: the rollup node chooses the head.",
+      handler: () => {
+        throw new RpcError(
+          SERVER_ERROR,
+          "the head is chosen by the rollup node (engine_forkchoiceUpdated): let it go back there, or stop it first",
+        );
+      },
+    }),
+  };
+}
+
+function dumpedAccount(
+  state: StateView,
+  nodes: TrieNodeReader,
+  key: Uint8Array,
+  leaf: Uint8Array,
+  { hasCode, hasStorage }: DumpOptions,
+): JsonObject {
+  const account = decodeAccount(leaf);
+  const isContract = !equalBytes(account.codeHash, EMPTY_KECCAK);
+  return {
+    balance: String(account.balance),
+    nonce: Number(account.nonce),
+    root: bytesToHex(account.storageRoot),
+    codeHash: bytesToHex(account.codeHash),
+    ...(hasCode && isContract && { code: bytesToHex(state.readCode(account.codeHash)) }),
+    ...(hasStorage && isContract && { storage: dumpedStorage(nodes, key, account.storageRoot) }),
+    key: bytesToHex(key),
+  };
+}
+
+function dumpedStorage(nodes: TrieNodeReader, owner: Uint8Array, root: Uint8Array): JsonObject {
+  const slots: JsonObject = {};
+  let kept = 0;
+  for (const { key, value } of iterateTrie(nodes, owner, root, new Uint8Array(32))) {
+    if (kept++ === MAX_DUMPED_SLOTS)
+      throw new RpcError(
+        SERVER_ERROR,
+        `an account has more than ${MAX_DUMPED_SLOTS} slots: use debug_storageRangeAt, and nostorage here`,
+      );
+    slots[bytesToHex(key)] = bytesToHex(expectRlpString(decodeRlp(value))).slice(2);
+  }
+  return slots;
+}

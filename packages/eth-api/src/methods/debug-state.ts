@@ -1,0 +1,218 @@
+import type { BadBlock, StoredBlock } from "@rnode/chain";
+import {
+  addressShape,
+  dataShape,
+  hashShape,
+  INVALID_PARAMS,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  RpcError,
+} from "@rnode/jsonrpc";
+import {
+  bytesToHex,
+  decodeRlp,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  expectRlpString,
+  type Hex,
+  isCodedError,
+  isZeroBytes,
+  keccak256,
+  padBytesLeft,
+  ZERO_ADDRESS,
+} from "@rnode/primitives";
+import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
+import { iterateTrie } from "@rnode/trie";
+import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockToJson } from "../json/block-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { blockSelectorShape } from "../params/block-selector.ts";
+import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
+import type { Profile } from "../profile/profile.ts";
+import * as results from "../schemas/debug-results.ts";
+import { WitnessService } from "../tracing/witness-service.ts";
+import type { RpcServices } from "./services.ts";
+
+const NO_BLOOM = new Uint8Array(256);
+/** slots of one answer, whatever is asked for */
+const MAX_STORAGE_RANGE = 1024;
+/** blocks that are run again to find modified accounts */
+const MAX_MODIFIED_RANGE = 1024;
+
+/** The state behind blocks: witnesses, storage, what changed. */
+export function debugStateMethods(services: RpcServices): MethodTable {
+  const { backend, traces } = services;
+  const witnesses = new WitnessService(backend, traces);
+  const number = (name: string) => param(name, numberOrQuantityShape);
+  const byNumber = (block: number) => requireHeader(backend, { kind: "number", number: block }).header.number;
+  const byHash = (hash: Uint8Array) => requireHeader(backend, { kind: "hash", hash, requireCanonical: true }).header.number;
+  return {
+    debug_executionWitness: method({
+      result: results.witness,
+      params: [param("block", blockSelectorShape)],
+      summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
+      handler: ([selector]) => witnesses.witnessOf(requireBlock(backend, selector)),
+    }),
+    debug_executionWitnessByBlockHash: method({
+      result: results.witness,
+      params: [param("hash", hashShape)],
+      summary: "The same by hash.",
+      handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
+    }),
+    debug_getBadBlocks: method({
+      result: results.badBlocks,
+      params: [],
+      summary: "The last blocks that were found invalid, newest first, since the client started.",
+      handler: () => services.chain.badBlocks().map((bad) => badBlockToJson(backend.profile, bad)),
+    }),
+    debug_storageRangeAt: method({
+      result: results.storageRange,
+      params: [
+        param("block", blockSelectorShape),
+        param("transactionIndex", numberOrQuantityShape),
+        param("address", addressShape),
+        param("keyStart", dataShape),
+        param("maxResult", numberOrQuantityShape),
+      ],
+      summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
+      handler: ([selector, index, address, keyStart, maxResult]) =>
+        storageRange(services, requireBlock(backend, selector), index, address, keyStart, maxResult),
+    }),
+    debug_getModifiedAccountsByNumber: method({
+      result: results.modifiedAccounts,
+      params: [number("startNumber"), optionalParam("endNumber", numberOrQuantityShape)],
+      summary: "Accounts that differ between two blocks; of one block: from its parent.",
+      handler: ([start, end]) => modifiedAccounts(services, byNumber(start), end === undefined ? undefined : byNumber(end)),
+    }),
+    debug_getModifiedAccountsByHash: method({
+      result: results.modifiedAccounts,
+      params: [param("startHash", hashShape), optionalParam("endHash", hashShape)],
+      summary: "The same by hashes.",
+      handler: ([start, end]) => modifiedAccounts(services, byHash(start), end === undefined ? undefined : byHash(end)),
+    }),
+  };
+}
+
+function badBlockToJson(profile: Profile, { block, hash, fault }: BadBlock): JsonObject {
+  // It has no receipts; what transactions show of them is that of a failure.
+  const receipts = block.transactions.map(({ type }) => ({
+    type,
+    status: 0 as const,
+    cumulativeGasUsed: 0n,
+    bloom: NO_BLOOM,
+    logs: [],
+  }));
+  const senders = block.transactions.map(senderOf);
+  return {
+    hash: bytesToHex(hash),
+    block: blockToJson(profile, { block, hash, receipts, senders }, { full: true, totalDifficulty: undefined }),
+    rlp: bytesToHex(encodeBlock(block)),
+    reason: fault.rule,
+  };
+}
+
+/** Zero where the signature is what is wrong. */
+function senderOf(tx: Transaction): Uint8Array {
+  try {
+    return recoverSender(tx);
+  } catch (error) {
+    if (isCodedError(error)) return ZERO_ADDRESS;
+    throw error;
+  }
+}
+
+interface Slot {
+  /** undefined: only its hash is known */
+  readonly slot: Uint8Array | undefined;
+  /** 32 bytes */
+  readonly value: Uint8Array;
+}
+
+async function storageRange(
+  { backend, traces }: RpcServices,
+  stored: StoredBlock,
+  index: number,
+  address: Uint8Array,
+  keyStart: Uint8Array,
+  maxResult: number,
+) {
+  const { header, transactions } = stored.block;
+  if (header.number === 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (index > transactions.length)
+    throw new RpcError(INVALID_PARAMS, `transaction index ${index} out of range for block ${header.number}`);
+  const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
+  const parent = requireState(backend, parentSelector);
+  const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
+  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(parentSelector));
+
+  const change = await traces.inSlot(async (slot) => {
+    const run = await traces.replay(slot, stored, index);
+    return run.execution.changes().accounts.find((account) => equalBytes(account.address, address));
+  });
+  const changed = new Map<Hex, Slot>();
+  for (const { slot, after } of change?.storage ?? []) changed.set(bytesToHex(keccak256(slot)), { slot, value: after });
+
+  const start = new Uint8Array(32);
+  start.set(keyStart.subarray(0, 32));
+  const startHex = bytesToHex(start);
+  const limit = Math.min(maxResult, MAX_STORAGE_RANGE);
+  const found: [Hex, Slot][] = [...changed].filter(([key, { value }]) => key >= startHex && !isZeroBytes(value));
+  const isGone = change?.storageCleared === true || (change !== undefined && change.after === undefined);
+  const root = isGone ? EMPTY_TRIE_ROOT : (parent.state.readAccount(address)?.storageRoot ?? EMPTY_TRIE_ROOT);
+  let kept = 0;
+  for (const { key, value } of iterateTrie(nodes, keccak256(address), root, start)) {
+    const keyHex = bytesToHex(key);
+    if (changed.has(keyHex)) continue;
+    found.push([keyHex, { slot: undefined, value: padBytesLeft(expectRlpString(decodeRlp(value)), 32) }]);
+    if (++kept > limit) break;
+  }
+  found.sort(([a], [b]) => (a < b ? -1 : 1));
+  const shown = found.slice(0, limit);
+  return {
+    storage: Object.fromEntries(
+      shown.map(([key, { slot, value }]) => [key, { key: slot === undefined ? null : bytesToHex(slot), value: bytesToHex(value) }]),
+    ),
+    nextKey: found[limit]?.[0] ?? null,
+  };
+}
+
+/** Runs the blocks again and compares what they touched at both ends. */
+async function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: number | undefined): Promise<Hex[]> {
+  const first = end === undefined ? start - 1 : start;
+  const last = end ?? start;
+  if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
+  if (first >= last)
+    throw new RpcError(INVALID_PARAMS, `start block height (${first}) must be less than end block height (${last})`);
+  if (last - first > MAX_MODIFIED_RANGE) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      `range of ${last - first} blocks exceeds ${MAX_MODIFIED_RANGE}, retry with ${first}-${first + MAX_MODIFIED_RANGE}`,
+    );
+  }
+  return traces.inSlot(async (slot) => {
+    const touched = new Map<Hex, Uint8Array>();
+    for (let number = first + 1; number <= last; number++) {
+      const stored = requireBlock(backend, { kind: "number", number });
+      const run = await traces.replay(slot, stored);
+      run.finish(stored.block.withdrawals, stored.block.ommers);
+      for (const { address } of run.execution.changes().accounts) touched.set(bytesToHex(address), address);
+    }
+    const before = requireState(backend, { kind: "number", number: first }).state;
+    const after = requireState(backend, { kind: "number", number: last }).state;
+    const modified: Hex[] = [];
+    for (const [key, address] of touched) {
+      const [a, b] = [before.readAccount(address), after.readAccount(address)];
+      const isSame =
+        a === undefined || b === undefined
+          ? a === b
+          : a.nonce === b.nonce &&
+            a.balance === b.balance &&
+            equalBytes(a.codeHash, b.codeHash) &&
+            equalBytes(a.storageRoot, b.storageRoot);
+      if (!isSame) modified.push(key);
+    }
+    return modified.sort();
+  });
+}

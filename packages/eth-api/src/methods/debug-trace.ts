@@ -1,0 +1,100 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { dataShape, hashShape, INVALID_PARAMS, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
+import { isCodedError } from "@rnode/primitives";
+import { decodeBlock } from "@rnode/protocol";
+import { findTransaction, rpcError } from "../backend/backend.ts";
+import type { CallOverrides } from "../calls/call-service.ts";
+import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { type CallRequest, callRequestShape } from "../params/call-request.ts";
+import { NO_TRACE_OPTIONS, type TraceRequest, traceCallOptionsShape, traceOptionsShape } from "../params/trace-options.ts";
+import * as results from "../schemas/debug-results.ts";
+import { CallBundles } from "../tracing/call-bundles.ts";
+import type { TraceableBlock, TraceService } from "../tracing/trace-service.ts";
+import { tracerFactory } from "../tracing/tracers.ts";
+import type { RpcServices } from "./services.ts";
+
+const INVALID_INPUT = -32_000;
+
+export function debugTraceMethods({ backend, calls, traces }: RpcServices): MethodTable {
+  const options = optionalParam("options", traceOptionsShape);
+  const tracedBlock = (selector: BlockSelector): StoredBlock => {
+    const stored = backend.chain.resolve(selector);
+    if (stored === undefined) throw rpcError(backend.profile.errors.tracedBlockNotFound(selector));
+    return stored;
+  };
+  const bundles = new CallBundles(backend, calls, traces);
+  async function tracedAt(
+    call: CallRequest,
+    selector: BlockSelector,
+    index: number,
+    request: TraceRequest,
+    overrides: CallOverrides,
+  ): Promise<unknown> {
+    const { transactions } = tracedBlock(selector).block;
+    if (index >= transactions.length)
+      throw new RpcError(INVALID_PARAMS, `txIndex ${index} is not one of the ${transactions.length} transactions of the block`);
+    const newTracer = tracerFactory(backend.profile, request);
+    const [own] = await bundles.run(
+      [{ transactions: [call], blockOverride: overrides.block }],
+      { selector, transactions: index, stateOverrides: overrides.state },
+      ({ execution, watcher, message }) => traces.traceMessage(watcher, execution, message(), newTracer, request.timeoutMs).result,
+    );
+    return own![0];
+  }
+
+  return {
+    debug_traceTransaction: method({
+      result: results.trace,
+      params: [param("hash", hashShape), options],
+      handler: ([hash, request]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) throw rpcError(backend.profile.errors.tracedTransactionNotFound);
+        return traces.debugTransaction(found.stored, found.index, request ?? NO_TRACE_OPTIONS);
+      },
+    }),
+    debug_traceCall: method({
+      result: results.trace,
+      params: [
+        param("call", callRequestShape),
+        optionalParam("block", blockSelectorShape),
+        optionalParam("options", traceCallOptionsShape),
+      ],
+      summary: "Traces a call on the state after a block, or, with `txIndex`, before a transaction of it.",
+      handler: ([call, selector = LATEST, given]) => {
+        const { request, overrides, txIndex } = given ?? { request: NO_TRACE_OPTIONS, overrides: {} };
+        return txIndex === undefined
+          ? traces.debugCall(call, selector, request, overrides)
+          : tracedAt(call, selector, txIndex, request, overrides);
+      },
+    }),
+    debug_traceBlockByNumber: method({
+      result: results.transactionTraces,
+      params: [param("block", blockNumberShape), options],
+      handler: ([selector, request]) => traces.debugBlock(tracedBlock(selector), request ?? NO_TRACE_OPTIONS),
+    }),
+    debug_traceBlockByHash: method({
+      result: results.transactionTraces,
+      params: [param("hash", hashShape), options],
+      handler: ([hash, request]) => {
+        const stored = tracedBlock({ kind: "hash", hash, requireCanonical: false });
+        return traces.debugBlock(stored, request ?? NO_TRACE_OPTIONS);
+      },
+    }),
+    debug_traceBlock: method({
+      result: results.transactionTraces,
+      params: [param("rlp", dataShape), options],
+      summary: "Traces a block given as RLP; its parent must be known.",
+      handler: ([rlp, request]) => traces.debugBlock(decoded(rlp, traces), request ?? NO_TRACE_OPTIONS),
+    }),
+  };
+}
+
+/** @throws {RpcError} not a block */
+function decoded(rlp: Uint8Array, traces: TraceService): TraceableBlock {
+  try {
+    return traces.traceable(decodeBlock(rlp));
+  } catch (error) {
+    if (isCodedError(error)) throw new RpcError(INVALID_INPUT, `could not decode block: ${error.message}`);
+    throw error;
+  }
+}

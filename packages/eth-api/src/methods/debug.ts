@@ -1,0 +1,49 @@
+import { hashShape, type MethodTable, method, param } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
+import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
+import { blockSelectorShape } from "../params/block-selector.ts";
+import * as results from "../schemas/debug-results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** Encodings as they are hashed. */
+export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
+  const block = param("block", blockSelectorShape);
+  return {
+    debug_getRawHeader: method({
+      result: results.rawHeader,
+      params: [block],
+      handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
+    }),
+    debug_getRawBlock: method({
+      result: results.rawBlock,
+      params: [block],
+      handler: ([selector]) => {
+        const found = backend.chain.bodyOf(selector);
+        if (found === undefined) throw rpcError(backend.profile.errors.blockNotFound(selector));
+        return bytesToHex(encodeBlock(found.block));
+      },
+    }),
+    debug_getRawReceipts: method({
+      result: results.rawReceipts,
+      params: [block],
+      handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
+    }),
+    debug_getRawTransactions: method({
+      result: results.rawTransactions,
+      params: [block],
+      handler: ([selector]) => requireBlock(backend, selector).block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),
+    }),
+    debug_getRawTransaction: method({
+      result: results.rawTransaction,
+      params: [param("hash", hashShape)],
+      summary: "EIP-2718 encoding; `0x` when unknown.",
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        const encoded =
+          found === undefined ? pool.pool.get(hash)?.encoded : encodeTransaction(found.stored.block.transactions[found.index]!);
+        return encoded === undefined ? "0x" : bytesToHex(encoded);
+      },
+    }),
+  };
+}

@@ -1,0 +1,225 @@
+import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import { booleanShape, countShape, hashShape, JsonText, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
+import { findTransaction, rulesAt } from "../backend/backend.ts";
+import { blockWithBody } from "../backend/pruned-history.ts";
+import { blockToJson, headerToJson } from "../json/block-json.ts";
+import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
+import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
+import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** In the order a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
+const SYNC_STAGES = [
+  "Era",
+  "Headers",
+  "Bodies",
+  "SenderRecovery",
+  "Execution",
+  "PruneSenderRecovery",
+  "MerkleUnwind",
+  "AccountHashing",
+  "StorageHashing",
+  "MerkleExecute",
+  "TransactionLookup",
+  "IndexStorageHistory",
+  "IndexAccountHistory",
+  "Prune",
+  "Finish",
+];
+
+/** Blocks, transactions and receipts. What is not there is null, in both profiles. */
+export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): MethodTable {
+  const { chain, profile, store } = backend;
+  const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
+  const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
+  const block = (selector: BlockSelector, full: boolean | undefined): JsonText | JsonObject | null => {
+    const stored = blockWithBody(backend, selector);
+    if (stored === undefined) return null;
+    if (selector.kind === "tag" && selector.tag === "pending") return asPending(selector, blockJson(stored, full));
+    const known = texts[full ? "full" : "hashes"];
+    let text = known.get(stored);
+    if (text === undefined) known.set(stored, (text = new JsonText(JSON.stringify(blockJson(stored, full)))));
+    return text;
+  };
+  const blockJson = (stored: StoredBlock, full: boolean | undefined): JsonObject => {
+    const isMerged = stored.block.header.difficulty === 0n && chain.config.optimism !== undefined;
+    const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(stored.hash);
+    return blockToJson(profile, stored, { full: full ?? false, totalDifficulty });
+  };
+  const transactionAt = (stored: StoredBlock | undefined, index: number): JsonObject | null => {
+    const tx = stored?.block.transactions[index];
+    if (stored === undefined || tx === undefined) return null;
+    const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
+    return transactionToJson(profile, tx, stored.senders[index]!, minedAt);
+  };
+  const rawTransactionAt = (stored: Pick<StoredBlock, "block"> | undefined, index: number): string | null => {
+    const tx = stored?.block.transactions[index];
+    return tx === undefined ? null : bytesToHex(encodeTransaction(tx));
+  };
+  const transactionCount = (selector: BlockSelector): string | null => {
+    const found = chain.bodyOf(selector);
+    return found === undefined ? null : toQuantity(found.block.transactions.length);
+  };
+  const uncleCount = (selector: BlockSelector): string | null => {
+    const found = chain.bodyOf(selector);
+    return found === undefined ? null : toQuantity(found.block.ommers.length);
+  };
+  const uncle = (selector: BlockSelector, index: number): JsonObject | null => {
+    const header = chain.bodyOf(selector)?.block.ommers[index];
+    if (header === undefined) return null;
+    const size = encodeBlock({ header, transactions: [], ommers: [], withdrawals: undefined }).length;
+    return { ...headerToJson(header, hashHeader(header)), size: toQuantity(size), uncles: [] };
+  };
+  /** In the profile that shows the pending block as one that is not there yet. */
+  const asPending = (selector: BlockSelector, json: JsonObject): JsonObject =>
+    profile.block.pendingHasNoIdentity && selector.kind === "tag" && selector.tag === "pending"
+      ? { ...json, hash: null, nonce: null, miner: null }
+      : json;
+
+  return {
+    eth_chainId: method({
+      result: results.quantity("chainId"),
+      params: [],
+      summary: "Chain id of the L2.",
+      handler: () => toQuantity(chain.config.chainId),
+    }),
+    eth_blockNumber: method({
+      result: results.quantity("blockNumber"),
+      params: [],
+      summary: "Number of the latest block.",
+      handler: () => toQuantity(chain.head().number),
+    }),
+    eth_syncing: method({
+      result: results.syncing,
+      params: [],
+      summary: "Whether and how far the node is syncing.",
+      handler: () => {
+        if (!profile.hasSyncStages) return false;
+        const head = toQuantity(chain.head().number);
+        return {
+          startingBlock: toQuantity(startingBlock),
+          currentBlock: head,
+          highestBlock: head,
+          stages: SYNC_STAGES.map((name) => ({ name, block: head })),
+        };
+      },
+    }),
+    eth_getBlockByNumber: method({
+      result: results.block,
+      params: [param("block", blockNumberShape), optionalParam("full", booleanShape)],
+      handler: ([selector, full]) => block(selector, full),
+    }),
+    eth_getBlockByHash: method({
+      result: results.block,
+      params: [param("hash", hashShape), optionalParam("full", booleanShape)],
+      handler: ([hash, full]) => block(hashSelector(hash), full),
+    }),
+    eth_getHeaderByNumber: method({
+      result: results.header,
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => {
+        const at = chain.headerOf(selector);
+        return at === undefined ? null : asPending(selector, headerToJson(at.header, at.hash));
+      },
+    }),
+    eth_getHeaderByHash: method({
+      result: results.header,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const at = chain.headerOf(hashSelector(hash));
+        return at === undefined ? null : headerToJson(at.header, at.hash);
+      },
+    }),
+    eth_getBlockTransactionCountByNumber: method({
+      result: results.count,
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => transactionCount(selector),
+    }),
+    eth_getBlockTransactionCountByHash: method({
+      result: results.count,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => transactionCount(hashSelector(hash)),
+    }),
+    eth_getUncleCountByBlockNumber: method({
+      result: results.count,
+      params: [param("block", blockNumberShape)],
+      handler: ([selector]) => uncleCount(selector),
+    }),
+    eth_getUncleCountByBlockHash: method({
+      result: results.count,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => uncleCount(hashSelector(hash)),
+    }),
+    eth_getUncleByBlockNumberAndIndex: method({
+      result: results.uncle,
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector, index]) => uncle(selector, index),
+    }),
+    eth_getUncleByBlockHashAndIndex: method({
+      result: results.uncle,
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash, index]) => uncle(hashSelector(hash), index),
+    }),
+    eth_getTransactionByHash: method({
+      result: results.transaction,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found !== undefined) return transactionAt(found.stored, found.index);
+        const pooled = pool.pool.get(hash);
+        return pooled === undefined ? null : transactionToJson(profile, pooled.transaction, pooled.sender, undefined);
+      },
+    }),
+    eth_getTransactionByBlockNumberAndIndex: method({
+      result: results.transaction,
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector, index]) => transactionAt(blockWithBody(backend, selector), index),
+    }),
+    eth_getTransactionByBlockHashAndIndex: method({
+      result: results.transaction,
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash, index]) => transactionAt(blockWithBody(backend, hashSelector(hash)), index),
+    }),
+    eth_getRawTransactionByHash: method({
+      result: results.rawTransaction,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found !== undefined) return rawTransactionAt(found.stored, found.index);
+        const pooled = pool.pool.get(hash);
+        return pooled === undefined ? null : bytesToHex(pooled.encoded);
+      },
+    }),
+    eth_getRawTransactionByBlockNumberAndIndex: method({
+      result: results.rawTransaction,
+      params: [param("block", blockNumberShape), param("index", countShape)],
+      handler: ([selector, index]) => rawTransactionAt(chain.bodyOf(selector), index),
+    }),
+    eth_getRawTransactionByBlockHashAndIndex: method({
+      result: results.rawTransaction,
+      params: [param("hash", hashShape), param("index", countShape)],
+      handler: ([hash, index]) => rawTransactionAt(chain.bodyOf(hashSelector(hash)), index),
+    }),
+    eth_getTransactionReceipt: method({
+      result: results.receipt,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) return null;
+        const { stored, index } = found;
+        return receiptsToJson(profile, rulesAt(backend, stored.block.header), stored, index)[0]!;
+      },
+    }),
+    eth_getBlockReceipts: method({
+      result: results.receipts,
+      params: [optionalParam("block", blockSelectorShape)],
+      handler: ([selector]) => {
+        const stored = chain.resolve(selector ?? LATEST);
+        return stored === undefined ? null : receiptsToJson(profile, rulesAt(backend, stored.block.header), stored);
+      },
+    }),
+  };
+}

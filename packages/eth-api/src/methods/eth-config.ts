@@ -1,0 +1,170 @@
+import { crc32 } from "node:zlib";
+import { type MethodTable, method } from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
+import {
+  BEACON_ROOTS_ADDRESS,
+  type BlockRules,
+  blockRules,
+  type ChainConfig,
+  CONSOLIDATION_REQUESTS_ADDRESS,
+  type EvmFork,
+  type Header,
+  HISTORY_STORAGE_ADDRESS,
+  isEvmForkAtLeast,
+  isOpForkAtLeast,
+  WITHDRAWAL_REQUESTS_ADDRESS,
+} from "@rnode/protocol";
+import { requireHeader, rulesAt } from "../backend/backend.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { LATEST } from "../params/block-selector.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** Names of EIP-7910. */
+const PRECOMPILES: readonly (readonly [name: string, address: number, since: EvmFork])[] = [
+  ["ECREC", 0x01, "frontier"],
+  ["SHA256", 0x02, "frontier"],
+  ["RIPEMD160", 0x03, "frontier"],
+  ["ID", 0x04, "frontier"],
+  ["MODEXP", 0x05, "byzantium"],
+  ["BN254_ADD", 0x06, "byzantium"],
+  ["BN254_MUL", 0x07, "byzantium"],
+  ["BN254_PAIRING", 0x08, "byzantium"],
+  ["BLAKE2F", 0x09, "istanbul"],
+  ["KZG_POINT_EVALUATION", 0x0a, "cancun"],
+  ["BLS12_G1ADD", 0x0b, "prague"],
+  ["BLS12_G1MSM", 0x0c, "prague"],
+  ["BLS12_G2ADD", 0x0d, "prague"],
+  ["BLS12_G2MSM", 0x0e, "prague"],
+  ["BLS12_PAIRING_CHECK", 0x0f, "prague"],
+  ["BLS12_MAP_FP_TO_G1", 0x10, "prague"],
+  ["BLS12_MAP_FP2_TO_G2", 0x11, "prague"],
+];
+const P256 = ["P256VERIFY", 0x100] as const;
+const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
+
+/** `eth_config` and `eth_capabilities`: what this node's chain does, and what it keeps. */
+export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: RpcServices): MethodTable {
+  const { chain } = backend;
+  return {
+    eth_config: method({
+      result: results.forkConfig,
+      params: [],
+      summary: "Rules of the chain now, at the next fork and at the last one that is scheduled (EIP-7910).",
+      handler: () => {
+        const { header } = requireHeader(backend, LATEST);
+        const times = forkTimes(chain.config);
+        const now = times.filter((time) => time <= header.timestamp).at(-1) ?? 0;
+        const next = times.find((time) => time > header.timestamp);
+        const last = next === undefined ? undefined : times.at(-1);
+        const at = (time: number): JsonObject => forkConfig(chain.config, chain.genesis, header, time);
+        const current = {
+          ...at(now),
+          ...(times.length === 0 && configOf(rulesAt(backend, header), chain.config.depositContractAddress)),
+        };
+        return { current, next: next === undefined ? null : at(next), last: last === undefined ? null : at(last) };
+      },
+    }),
+    eth_capabilities: method({
+      result: results.capabilities,
+      params: [],
+      summary: "What of the chain can be asked for, and from which block on.",
+      handler: () => {
+        const { number, hash } = chain.head();
+        const retained = backend.store.retainedHistory();
+        const from = (block: number): JsonObject => ({ disabled: false, oldestBlock: toQuantity(block) });
+        const first = chain.genesis.block.header.number;
+        const window = historyBlocks !== undefined && { deleteStrategy: { type: "window", retentionBlocks: historyBlocks } };
+        const receipts = { ...from(retained?.oldestReceipts ?? first), ...window };
+        const provable = oldestProvableBlock();
+        return {
+          head: { number: toQuantity(number), hash },
+          state: { ...from(retained?.oldestState ?? first), ...window },
+          tx: receipts, // by hash
+          logs: receipts,
+          receipts,
+          blocks: from(first),
+          stateproofs: provable === undefined ? { disabled: true } : { disabled: false, oldestBlock: toQuantity(provable) },
+        };
+      },
+    }),
+  };
+}
+
+const ascending = (values: Iterable<number | undefined>): number[] =>
+  [...new Set([...values].filter((value) => value !== undefined))].sort((a, b) => a - b);
+
+/** All times at which rules change, seconds. */
+function forkTimes({ evmForkTimes, blobSchedule, optimism }: ChainConfig): number[] {
+  const blobTimes = optimism === undefined ? blobSchedule.map(({ timeSec }) => timeSec) : [];
+  return ascending([...Object.values(evmForkTimes), ...blobTimes, ...Object.values(optimism?.forkTimes ?? {})]);
+}
+
+function forkConfig(
+  config: ChainConfig,
+  genesis: RpcServices["backend"]["chain"]["genesis"],
+  head: Header,
+  time: number,
+): JsonObject {
+  const isPostMerge = config.optimism !== undefined || head.difficulty === 0n;
+  const rules = blockRules(config, { number: head.number + 1, timestamp: time, isPostMerge });
+  return {
+    activationTime: time,
+    forkId: forkId(config, genesis, head.number, time),
+    ...configOf(rules, config.depositContractAddress),
+  };
+}
+
+/** What depends on the rules alone. */
+function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): JsonObject {
+  const { chainId, evm, op, blobParams } = rules;
+  const has = (fork: EvmFork): boolean => isEvmForkAtLeast(evm, fork);
+  const names = PRECOMPILES.filter(([, , since]) => has(since)).map(([name, address]) => [name, addressOf(address)]);
+  if (has("osaka") || (op !== undefined && isOpForkAtLeast(op, "fjord"))) names.push([P256[0], addressOf(P256[1])]);
+  const hasBlobs = op === undefined && blobParams !== undefined;
+  return {
+    blobSchedule: hasBlobs
+      ? {
+          baseFeeUpdateFraction: Number(blobParams.baseFeeUpdateFraction),
+          max: blobParams.max,
+          target: blobParams.target,
+        }
+      : null,
+    chainId: toQuantity(chainId),
+    precompiles: Object.fromEntries(names),
+    systemContracts: {
+      ...(has("cancun") && { BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS_ADDRESS) }),
+      ...(has("prague") && { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE_ADDRESS) }),
+      ...(has("prague") &&
+        op === undefined && {
+          CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(CONSOLIDATION_REQUESTS_ADDRESS),
+          DEPOSIT_CONTRACT_ADDRESS: bytesToHex(depositContract ?? ZERO_ADDRESS),
+          WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(WITHDRAWAL_REQUESTS_ADDRESS),
+        }),
+    },
+  };
+}
+
+/** CRC-32 of the genesis hash and the forks passed. Spec: EIP-2124, EIP-6122 */
+function forkId(
+  config: ChainConfig,
+  { hash, block }: RpcServices["backend"]["chain"]["genesis"],
+  head: number,
+  time: number,
+): string {
+  const { forkBlocks, daoForkBlock, difficultyBombBlocks = {}, optimism } = config;
+  const blocks = ascending([
+    ...Object.values(forkBlocks),
+    daoForkBlock,
+    ...Object.values(difficultyBombBlocks),
+    optimism?.bedrockBlock,
+  ]).filter((number) => number > 0 && number <= head);
+  const times = forkTimes(config).filter((at) => at > block.header.timestamp && at <= time);
+  let sum = crc32(hash);
+  const word = new Uint8Array(8);
+  for (const passed of [...blocks, ...times]) {
+    new DataView(word.buffer).setBigUint64(0, BigInt(passed));
+    sum = crc32(word, sum);
+  }
+  return `0x${sum.toString(16).padStart(8, "0")}`;
+}

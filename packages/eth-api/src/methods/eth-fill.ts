@@ -1,0 +1,72 @@
+import { type MethodTable, method, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
+import { encodeTransaction, type SignedTransaction } from "@rnode/protocol";
+import { requireState, rpcError } from "../backend/backend.ts";
+import { transactionOfCall } from "../calls/simulated-call.ts";
+import { transactionToJson } from "../json/transaction-json.ts";
+import { LATEST } from "../params/block-selector.ts";
+import { type CallRequest, callRequestShape } from "../params/call-request.ts";
+import type { CallFault } from "../profile/profile.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** Fees as they are after they were filled in: one of the two models. */
+type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas">;
+
+/** What a transaction lacks before it is signed. */
+export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices): MethodTable {
+  const { chain, profile } = backend;
+  const refuse = (fault: CallFault): RpcError => rpcError(profile.errors.call(fault));
+
+  /** As Geth and Reth fill them: the suggested tip, and room for a base fee twice that of the head. */
+  function feesOf(request: CallRequest, baseFeeWei: bigint | undefined): Fees {
+    const { gasPrice: price, maxFeePerGas, maxPriorityFeePerGas } = request;
+    const isMarket = maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined;
+    if (price !== undefined && isMarket) throw refuse({ kind: "both-fee-models" });
+    const none = { gasPrice: undefined, maxFeePerGas: undefined, maxPriorityFeePerGas: undefined };
+    if (price !== undefined) return { ...none, gasPrice: price };
+    if (baseFeeWei === undefined && !isMarket) return { ...none, gasPrice: gasPrice.gasPriceWei() };
+    const tipWei = maxPriorityFeePerGas ?? gasPrice.suggestedTipWei();
+    const capWei = maxFeePerGas ?? tipWei + 2n * (baseFeeWei ?? 0n);
+    if (capWei < tipWei) {
+      const address = bytesToHex(request.from ?? ZERO_ADDRESS);
+      throw refuse({ kind: "tip-above-fee-cap", address, tipWei, maxFeeWei: capWei });
+    }
+    return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
+  }
+
+  return {
+    eth_fillTransaction: method({
+      result: results.filledTransaction,
+      params: [param("transaction", callRequestShape)],
+      summary:
+        "A transaction with its nonce, gas and fees filled in, ready to be signed: its encoding with an empty signature, and its fields.",
+      handler: async ([given]) => {
+        if (given.to === undefined && given.data.length === 0)
+          throw new RpcError(SERVER_ERROR, "contract creation without any data provided");
+        if (given.gasPrice !== undefined && given.authorizationList !== undefined)
+          throw new RpcError(SERVER_ERROR, "both gasPrice and authorizationList specified");
+        const { header } = requireState(backend, LATEST);
+        const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
+        const sender = request.from ?? ZERO_ADDRESS;
+        // As eth_estimateGas has it, without the fees that were filled in: for a deposit nobody pays them here. Libraries ask so for one.
+        const gasLimit = given.gas ?? calls.estimateGas(given, LATEST);
+        const nonce =
+          request.nonce ?? (await pool.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
+        const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);
+        const filled = withAccessList(tx, request);
+        const shown = transactionToJson(profile, filled, sender, undefined);
+        for (const field of results.PLACE_FIELDS) delete shown[field];
+        // Libraries send back what they are given: one of the two fee models.
+        if ("maxFeePerGas" in filled) delete shown.gasPrice;
+        return { raw: bytesToHex(encodeTransaction(filled)), tx: shown };
+      },
+    }),
+  };
+}
+
+/** With a gas price it is of the first type, which has no access list: of the second, when it has one. */
+const withAccessList = (tx: SignedTransaction, { accessList }: CallRequest): SignedTransaction =>
+  tx.type === 0x00 && accessList !== undefined && tx.chainId !== undefined
+    ? { ...tx, type: 0x01, chainId: tx.chainId, accessList }
+    : tx;

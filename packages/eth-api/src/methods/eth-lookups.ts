@@ -1,0 +1,97 @@
+import type { StoredBlock } from "@rnode/chain";
+import { addressShape, type MethodTable, method, optionalParam, param, uint64Shape } from "@rnode/jsonrpc";
+import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/primitives";
+import { type ReadBackend, requireState } from "../backend/backend.ts";
+import { placeOf } from "../json/receipt-json.ts";
+import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
+import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+const { arrayOf, DATA, HASH, nullable, object, QUANTITY, TRANSACTION } = results;
+
+/** Accounts as a whole, and transactions by who sent them: as Reth serves them. */
+export function ethLookupMethods({ backend, pool }: RpcServices): MethodTable {
+  const { profile } = backend;
+  const address = param("address", addressShape);
+  const block = optionalParam("block", blockSelectorShape);
+  return {
+    eth_getAccount: method({
+      result: {
+        name: "account",
+        schema: nullable(object({ balance: QUANTITY, nonce: QUANTITY, codeHash: HASH, storageRoot: HASH })),
+      },
+      params: [address, block],
+      summary: "The account as it is in the state trie; null when there is none.",
+      handler: ([who, selector]) => {
+        const account = requireState(backend, selector ?? LATEST).state.readAccount(who);
+        if (account === undefined) return null;
+        return {
+          nonce: toQuantity(account.nonce),
+          balance: toQuantity(account.balance),
+          storageRoot: bytesToHex(account.storageRoot ?? EMPTY_TRIE_ROOT),
+          codeHash: bytesToHex(account.codeHash),
+        };
+      },
+    }),
+    eth_getAccountInfo: method({
+      result: { name: "account", schema: object({ balance: QUANTITY, nonce: QUANTITY, code: DATA }) },
+      params: [address, block],
+      summary: "Balance, nonce and code.",
+      handler: ([who, selector]) => {
+        const { state } = requireState(backend, selector ?? LATEST);
+        const account = state.readAccount(who);
+        const hasCode = account !== undefined && !equalBytes(account.codeHash, EMPTY_KECCAK);
+        return {
+          balance: toQuantity(account?.balance ?? 0n),
+          nonce: toQuantity(account?.nonce ?? 0n),
+          code: bytesToHex(hasCode ? state.readCode(account.codeHash) : EMPTY_BYTES),
+        };
+      },
+    }),
+    eth_getTransactionBySenderAndNonce: method({
+      result: results.transaction,
+      params: [address, param("nonce", uint64Shape)],
+      summary: "A transaction, mined or in the pool, by its sender and nonce.",
+      handler: ([sender, nonce]) => {
+        for (const { pending, queued } of pool.pool.content(sender)) {
+          const pooled = [...pending, ...queued].find(({ transaction }) => transaction.nonce === nonce);
+          if (pooled !== undefined) return transactionToJson(profile, pooled.transaction, sender, undefined);
+        }
+        return minedTransaction(backend, sender, nonce);
+      },
+    }),
+    eth_pendingTransactions: method({
+      result: { name: "transactions", schema: arrayOf(TRANSACTION) },
+      params: [],
+      summary: "Pool transactions of this node's own accounts: it has none.",
+      handler: () => [],
+    }),
+  };
+}
+
+/** The block that raised the sender's nonce above `nonce`, found by halving, has it. */
+function minedTransaction(backend: ReadBackend, sender: Uint8Array, nonce: bigint): JsonObject | null {
+  const nonceAfter = (number: number): bigint =>
+    requireState(backend, { kind: "number", number }).state.readAccount(sender)?.nonce ?? 0n;
+  let after = backend.chain.head().number;
+  if (nonceAfter(after) <= nonce) return null;
+  let before = -1; // of the genesis: no transaction made these nonces
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (nonceAfter(middle) > nonce) after = middle;
+    else before = middle;
+  }
+  const stored = backend.chain.resolve({ kind: "number", number: after });
+  const index = stored === undefined ? -1 : indexOf(stored, sender, nonce);
+  if (stored === undefined || index === -1) return null;
+  const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
+  return transactionToJson(backend.profile, stored.block.transactions[index]!, sender, minedAt);
+}
+
+function indexOf({ block, senders, receipts }: StoredBlock, sender: Uint8Array, nonce: bigint): number {
+  return block.transactions.findIndex((tx, index) => {
+    const own = tx.type === 0x7e ? receipts[index]!.depositNonce : tx.nonce;
+    return own === nonce && equalBytes(senders[index]!, sender);
+  });
+}

@@ -1,0 +1,81 @@
+import { dataShape, type MethodTable, method, optionalParam, param, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import { findTransaction, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import { receiptsToJson } from "../json/receipt-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { LATEST } from "../params/block-selector.ts";
+import { checkConditional, conditionalCost, conditionalShape, MAX_CONDITIONAL_COST } from "../params/conditional.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** Milliseconds, as a number or a quantity. */
+const millisecondsShape: Shape<number> = shape({ oneOf: [{ type: "integer", minimum: 0 }, uint64Shape.schema] }, (value) => {
+  const given = typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : uint64Shape.parse(value);
+  return Number(given);
+});
+
+export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodTable {
+  const { profile } = backend;
+  const methods: Record<string, MethodTable[string]> = {
+    eth_sendRawTransaction: method({
+      result: results.transactionHash,
+      params: [param("transaction", dataShape)],
+      summary: "Takes in a signed transaction, or forwards it to the sequencer; the answer is its hash.",
+      handler: async ([raw]) => bytesToHex(await pool.submit(raw)),
+    }),
+    eth_sendRawTransactionSync: method({
+      result: { name: "receipt", schema: results.RECEIPT },
+      params: [param("transaction", dataShape), optionalParam("timeout", millisecondsShape)],
+      summary: "Like eth_sendRawTransaction, but the answer is the receipt, once the transaction is in a block (EIP-7966).",
+      handler: async ([raw, timeoutMs]) => {
+        const { defaultSyncTimeoutMs, maxSyncTimeoutMs } = sending;
+        const wanted = timeoutMs === undefined || timeoutMs === 0 ? defaultSyncTimeoutMs : timeoutMs;
+        const waitMs = Math.min(wanted, maxSyncTimeoutMs);
+        const hash = await pool.submit(raw);
+        const receipt = await receiptWithin(backend, hash, waitMs);
+        if (receipt !== undefined) return receipt;
+        throw rpcError(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
+      },
+    }),
+  };
+  if (sending.acceptsConditionals) {
+    methods.eth_sendRawTransactionConditional = method({
+      result: results.transactionHash,
+      params: [param("transaction", dataShape), param("conditional", conditionalShape)],
+      summary: "Like eth_sendRawTransaction; the transaction is included while the conditions are met, or not at all (ERC-4337).",
+      handler: async ([raw, conditional]) => {
+        const cost = conditionalCost(conditional);
+        if (cost > MAX_CONDITIONAL_COST)
+          throw rpcError(profile.errors.conditional({ kind: "too-costly", cost, limit: MAX_CONDITIONAL_COST }));
+        const { header, state } = requireState(backend, LATEST);
+        const fault = checkConditional(conditional, { number: header.number, timestampSec: header.timestamp }, state);
+        if (fault !== undefined) throw rpcError(profile.errors.conditional({ kind: "not-met", fault }));
+        return bytesToHex(await pool.submit(raw, conditional));
+      },
+    });
+  }
+  return methods;
+}
+
+/** A transaction's receipt, once it is in a block; undefined when that takes too long. */
+function receiptWithin(backend: ReadBackend, hash: Uint8Array, timeoutMs: number): Promise<JsonObject | undefined> {
+  const read = (): JsonObject | undefined => {
+    const found = findTransaction(backend, hash);
+    if (found === undefined) return undefined;
+    return receiptsToJson(backend.profile, rulesAt(backend, found.stored.block.header), found.stored, found.index)[0];
+  };
+  return new Promise((resolve) => {
+    const known = read();
+    if (known !== undefined) return resolve(known);
+    const finish = (receipt: JsonObject | undefined): void => {
+      clearTimeout(timer);
+      stop();
+      resolve(receipt);
+    };
+    const timer = setTimeout(() => finish(undefined), timeoutMs);
+    const stop = backend.chain.onHeadChange(() => {
+      const receipt = read();
+      if (receipt !== undefined) finish(receipt);
+    });
+  });
+}

@@ -1,0 +1,16 @@
+import { type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { simulateRequestShape } from "../params/simulate-request.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+export function ethSimulateMethods({ simulations }: RpcServices): MethodTable {
+  return {
+    eth_simulateV1: method({
+      result: results.simulatedBlocks,
+      params: [param("payload", simulateRequestShape), optionalParam("block", blockSelectorShape)],
+      summary: "Runs calls in blocks that follow one another on the given one, and shows these blocks; nothing is kept.",
+      handler: ([request, selector]) => simulations.simulate(request, selector ?? LATEST),
+    }),
+  };
+}

@@ -1,0 +1,192 @@
+import type { BlockSelector } from "@rnode/chain";
+import {
+  addressShape,
+  arrayShape,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  type Shape,
+  ShapeError,
+  shape,
+} from "@rnode/jsonrpc";
+import {
+  bytesToBigint,
+  bytesToHex,
+  EMPTY_BYTES,
+  EMPTY_KECCAK,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  keccak256,
+  toQuantity,
+} from "@rnode/primitives";
+import { createProof } from "@rnode/trie";
+import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
+import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
+import { HALT_TEXTS } from "../profile/halt-texts.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+const ZERO_WORD = new Uint8Array(32);
+const MAX_PROOF_KEYS = 1024;
+
+/** A slot as proofs show it: 32 bytes as they are, shorter ones as a number. */
+const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => {
+  const slot = slotShape.parse(value);
+  return { slot, text: (value as string).length === 66 ? bytesToHex(slot) : toQuantity(bytesToBigint(slot)) };
+});
+
+const proofKeysShape = arrayShape(writtenSlotShape, { maxItems: MAX_PROOF_KEYS });
+
+const MAX_STORAGE_VALUES = 1024;
+const slotsShape = arrayShape(slotShape);
+
+/** Slots by account. */
+const storageRequestShape: Shape<readonly { readonly address: Uint8Array; readonly slots: readonly Uint8Array[] }[]> = shape(
+  { type: "object", propertyNames: addressShape.schema, additionalProperties: slotsShape.schema },
+  (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) throw new ShapeError("expected an object of accounts");
+    const asked = Object.entries(value).map(([key, slots]) => ({
+      address: addressShape.parse(key),
+      slots: slotsShape.parse(slots),
+    }));
+    const count = asked.reduce((sum, { slots }) => sum + slots.length, 0);
+    if (count === 0) throw new ShapeError("empty request");
+    if (count > MAX_STORAGE_VALUES) throw new ShapeError(`too many slots: ${count}, limit ${MAX_STORAGE_VALUES}`);
+    return asked;
+  },
+);
+
+const block = optionalParam("block", blockSelectorShape);
+const address = param("address", addressShape);
+
+type ProofTarget = readonly [address: Uint8Array, keys: readonly { readonly text: string; readonly slot: Uint8Array }[]];
+
+/** `[address, keys]`, as Reth takes it. */
+const proofTargetShape: Shape<ProofTarget> = shape(
+  { type: "array", prefixItems: [addressShape.schema, { type: "array", items: slotShape.schema }], minItems: 2, maxItems: 2 },
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) throw new ShapeError("expected [address, storage keys]");
+    return [addressShape.parse(value[0]), proofKeysShape.parse(value[1])];
+  },
+);
+
+function proofsOf(backend: ReadBackend, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
+  const at = requireState(backend, selector);
+  const nodes = backend.chain.trieNodesAt(blockIdOf(at));
+  if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
+  return targets.map(([who, keys]) => {
+    const account = at.state.readAccount(who);
+    const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
+    const owner = keccak256(who);
+    return {
+      address: bytesToHex(who),
+      accountProof: createProof(nodes, undefined, at.header.stateRoot, owner).map(bytesToHex),
+      balance: toQuantity(account?.balance ?? 0n),
+      codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
+      nonce: toQuantity(account?.nonce ?? 0n),
+      storageHash: bytesToHex(storageRoot),
+      storageProof: keys.map(({ text, slot }) => ({
+        key: text,
+        value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
+        proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
+      })),
+    };
+  });
+}
+
+/** Accounts, storage, proofs and calls. */
+export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTable {
+  const callParams = [
+    param("call", callRequestShape),
+    block,
+    optionalParam("stateOverrides", stateOverrideShape),
+    optionalParam("blockOverrides", blockOverrideShape),
+  ] as const;
+  return {
+    eth_getBalance: method({
+      result: results.quantity("balance"),
+      params: [address, block],
+      handler: ([who, selector]) => toQuantity(requireState(backend, selector ?? LATEST).state.readAccount(who)?.balance ?? 0n),
+    }),
+    eth_getTransactionCount: method({
+      result: results.quantity("nonce"),
+      params: [address, block],
+      summary: "The nonce; with `pending`, transactions in the pool are counted.",
+      handler: ([who, selector = LATEST]) => {
+        const nonce = requireState(backend, selector).state.readAccount(who)?.nonce ?? 0n;
+        const isPending = selector.kind === "tag" && selector.tag === "pending";
+        return toQuantity((isPending ? pool.pool.nextNonce(who) : undefined) ?? nonce);
+      },
+    }),
+    eth_getCode: method({
+      result: results.data("code"),
+      params: [address, block],
+      handler: ([who, selector]) => {
+        const { state } = requireState(backend, selector ?? LATEST);
+        const account = state.readAccount(who);
+        const isEmpty = account === undefined || equalBytes(account.codeHash, EMPTY_KECCAK);
+        return bytesToHex(isEmpty ? EMPTY_BYTES : state.readCode(account.codeHash));
+      },
+    }),
+    eth_getStorageAt: method({
+      result: results.hashOf("word"),
+      params: [address, param("slot", slotShape), block],
+      handler: ([who, slot, selector]) =>
+        bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
+    }),
+    eth_getStorageValues: method({
+      result: results.storageValues,
+      params: [param("slots", storageRequestShape), block],
+      summary: "Storage of several accounts, each slot's word in the order asked.",
+      handler: ([asked, selector]) => {
+        const { state } = requireState(backend, selector ?? LATEST);
+        return Object.fromEntries(
+          asked.map(({ address: who, slots }) => [
+            bytesToHex(who),
+            slots.map((slot) => bytesToHex(state.readStorage(who, slot) ?? ZERO_WORD)),
+          ]),
+        );
+      },
+    }),
+    eth_getProof: method({
+      result: results.proof,
+      params: [address, param("storageKeys", proofKeysShape), block],
+      summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
+      handler: ([who, keys, selector]) => proofsOf(backend, [[who, keys]], selector ?? LATEST)[0]!,
+    }),
+    eth_getMultiProof: method({
+      result: results.proofs,
+      params: [param("targets", arrayShape(proofTargetShape, { maxItems: MAX_PROOF_KEYS })), block],
+      summary: "The proofs of several accounts, each with its slots, in the order asked.",
+      handler: ([targets, selector]) => proofsOf(backend, targets, selector ?? LATEST),
+    }),
+    eth_call: method({
+      result: results.data("output"),
+      params: callParams,
+      handler: ([request, selector, state, overrides]) =>
+        bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
+    }),
+    eth_createAccessList: method({
+      result: results.accessList,
+      params: callParams,
+      handler: ([request, selector, state, overrides]) => {
+        const { accessList, gasUsed, halt } = calls.createAccessList(request, selector ?? LATEST, { state, block: overrides });
+        return {
+          accessList: accessListToJson(accessList),
+          gasUsed: toQuantity(gasUsed),
+          ...(halt !== undefined && { error: HALT_TEXTS[halt] }),
+        };
+      },
+    }),
+    eth_estimateGas: method({
+      result: results.quantity("gas"),
+      params: callParams,
+      summary: "L2 execution gas only.",
+      handler: ([request, selector, state, overrides]) =>
+        toQuantity(calls.estimateGas(request, selector ?? LATEST, { state, block: overrides })),
+    }),
+  };
+}

@@ -1,0 +1,92 @@
+import { type MethodTable, method, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
+import * as results from "../schemas/results.ts";
+import { adminMethods } from "./admin.ts";
+import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
+import { debugRawMethods } from "./debug.ts";
+import { debugChainMethods } from "./debug-chain.ts";
+import { debugStateMethods } from "./debug-state.ts";
+import { debugTraceMethods } from "./debug-trace.ts";
+import { ethAccountMethods } from "./eth-accounts.ts";
+import { ethBlockMethods } from "./eth-blocks.ts";
+import { ethConfigMethods } from "./eth-config.ts";
+import { ethFeeMethods } from "./eth-fees.ts";
+import { ethFillMethods } from "./eth-fill.ts";
+import { ethLogMethods } from "./eth-logs.ts";
+import { ethLookupMethods } from "./eth-lookups.ts";
+import { ethMiningMethods } from "./eth-mining.ts";
+import { ethSendMethods } from "./eth-send.ts";
+import { ethSimulateMethods } from "./eth-simulate.ts";
+import { ethStateMethods } from "./eth-state.ts";
+import { minerMethods } from "./miner.ts";
+import { netMethods, web3Methods } from "./net-web3.ts";
+import type { RpcServices } from "./services.ts";
+import { testingMethods } from "./testing.ts";
+import { traceMethods } from "./trace.ts";
+import { txpoolMethods } from "./txpool.ts";
+
+/** What `--http.api` and `--ws.api` may list. */
+export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
+export type Namespace = (typeof NAMESPACES)[number];
+
+const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices) => MethodTable>> = {
+  eth: (services) => ({
+    ...ethBlockMethods(services),
+    ...ethStateMethods(services),
+    ...ethFeeMethods(services),
+    ...ethLogMethods(services),
+    ...ethSendMethods(services),
+    ...ethSimulateMethods(services),
+    ...ethConfigMethods(services),
+    ...ethFillMethods(services),
+    ...ethAccountMethods(services),
+    ...ethMiningMethods(services),
+    ...ethLookupMethods(services),
+    ...ethCallManyMethods(services),
+  }),
+  net: netMethods,
+  web3: web3Methods,
+  debug: (services) => ({
+    ...debugRawMethods(services),
+    ...debugTraceMethods(services),
+    ...debugCallManyMethods(services),
+    ...debugStateMethods(services),
+    ...debugChainMethods(services),
+  }),
+  txpool: txpoolMethods,
+  trace: traceMethods,
+  miner: minerMethods,
+  admin: adminMethods,
+  testing: testingMethods,
+};
+
+/** The methods of a listener: those of the namespaces it lists; every other method answers −32601. */
+export function methodsOf(namespaces: readonly Namespace[], services: RpcServices): MethodTable {
+  const { profile } = services.backend;
+  const listed = namespaces.filter((name) => name !== "rpc" && (name !== "trace" || profile.servesTrace));
+  const methods: Record<string, MethodTable[string]> = {};
+  for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
+  if (profile.servesRpcModules) {
+    const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
+    methods.rpc_modules = method({
+      result: results.modules,
+      params: [],
+      summary: "Namespaces of this listener.",
+      handler: () => modules,
+    });
+  }
+  return withDescription(services.version, methods);
+}
+
+/** The same methods, with the one that describes them all. */
+export function withDescription(version: string, methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
+  const described: MethodTable = {
+    ...methods,
+    "rpc.discover": method({
+      result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
+      params: [],
+      summary: "This description, made from the declarations that read the parameters (OpenRPC).",
+      handler: () => openRpcDocument({ title: "rengine JSON-RPC", version }, described, subscriptions),
+    }),
+  };
+  return described;
+}

@@ -1,0 +1,38 @@
+import { dataShape, type MethodTable, method, param } from "@rnode/jsonrpc";
+import { bytesToHex, keccak256 } from "@rnode/primitives";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+export function netMethods({ backend }: RpcServices): MethodTable {
+  return {
+    net_version: method({
+      result: results.text("networkId"),
+      params: [],
+      summary: "Network id: the chain id, decimal.",
+      handler: () => String(backend.chain.config.chainId),
+    }),
+    net_listening: method({ result: results.flag("listening"), params: [], handler: () => true }),
+    net_peerCount: method({
+      result: results.quantity("peers"),
+      params: [],
+      summary: "Execution-layer peers: none, blocks come from the rollup node.",
+      handler: () => "0x0",
+    }),
+  };
+}
+
+export function web3Methods({ backend, version }: RpcServices): MethodTable {
+  return {
+    web3_clientVersion: method({
+      result: results.text("version"),
+      params: [],
+      handler: () => backend.profile.clientVersion(version),
+    }),
+    web3_sha3: method({
+      result: results.hashOf("hash"),
+      params: [param("data", dataShape)],
+      summary: "keccak256.",
+      handler: ([data]) => bytesToHex(keccak256(data)),
+    }),
+  };
+}

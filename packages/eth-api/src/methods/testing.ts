@@ -1,0 +1,59 @@
+import {
+  arrayShape,
+  dataShape,
+  hashShape,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  RpcError,
+  SERVER_ERROR,
+} from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { blockToPayload, isOpForkAtLeast, payloadToJson } from "@rnode/protocol";
+import { rpcError, rulesAt } from "../backend/backend.ts";
+import { blobsBundle } from "../json/blobs-bundle.ts";
+import { attributesShape } from "../params/payload-attributes.ts";
+import * as results from "../schemas/results.ts";
+import type { RpcServices } from "./services.ts";
+
+/** What Ethereum blocks built here move their gas limit towards. */
+const DESIRED_GAS_LIMIT = 60_000_000n;
+
+/** Methods for those who test clients; nobody else should be able to call them. Spec: execution-apis, testing_ */
+export function testingMethods({ backend, chain, pool }: RpcServices): MethodTable {
+  return {
+    testing_buildBlockV1: method({
+      result: results.builtPayload,
+      params: [
+        param("parentBlockHash", hashShape),
+        param("payloadAttributes", attributesShape),
+        optionalParam("transactions", arrayShape(dataShape)),
+        optionalParam("extraData", dataShape),
+      ],
+      summary: "A block on any parent with the given transactions, or with those of the pool (null); it is kept nowhere.",
+      handler: ([parentHash, attributes, transactions, extraData]) => {
+        const forced = {
+          ...attributes,
+          transactions: transactions ?? attributes.transactions,
+          noTxPool: transactions !== undefined,
+        };
+        const built = chain.buildBlock(parentHash, forced, { desiredGasLimit: DESIRED_GAS_LIMIT, extraData });
+        if (built.kind === "unknown-parent") {
+          throw rpcError(backend.profile.errors.blockNotFound({ kind: "hash", hash: parentHash, requireCanonical: false }));
+        }
+        if (built.kind === "invalid-attributes") throw new RpcError(SERVER_ERROR, built.reason);
+        const { block, hash, value, requests } = built.payload;
+        const { op } = rulesAt(backend, block.header);
+        const isIsthmus = op !== undefined && isOpForkAtLeast(op, "isthmus");
+        return {
+          executionPayload: payloadToJson(blockToPayload(block, hash, isIsthmus).executionPayload),
+          blockValue: toQuantity(value),
+          blobsBundle: blobsBundle(block, pool),
+          executionRequests: requests.map(bytesToHex),
+          shouldOverrideBuilder: false,
+        };
+      },
+    }),
+  };
+}

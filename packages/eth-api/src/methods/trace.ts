@@ -1,0 +1,266 @@
+import type { StoredBlock } from "@rnode/chain";
+import {
+  addressShape,
+  arrayShape,
+  dataShape,
+  hashShape,
+  INVALID_PARAMS,
+  type MethodTable,
+  mapShape,
+  method,
+  objectShape,
+  optionalParam,
+  param,
+  RpcError,
+  type Shape,
+  ShapeError,
+  shape,
+  wordShape,
+} from "@rnode/jsonrpc";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
+import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
+import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
+import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideShape } from "../params/call-request.ts";
+import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
+import * as results from "../schemas/debug-results.ts";
+import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
+import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
+import type { TransactionTrace } from "../tracing/trace-service.ts";
+import type { RpcServices } from "./services.ts";
+
+/** blocks of one `trace_filter` */
+const MAX_FILTER_BLOCKS = 100;
+
+const typesShape: Shape<ReadonlySet<TraceType>> = mapShape(arrayShape(wordShape(...TRACE_TYPES)), (types) => new Set(types));
+
+/** A pair, as an array: a call and what to trace of it. */
+const callPairShape: Shape<{ readonly call: CallRequest; readonly types: ReadonlySet<TraceType> }> = shape(
+  { type: "array", prefixItems: [callRequestShape.schema, typesShape.schema], minItems: 2, maxItems: 2 },
+  (value) => {
+    if (!Array.isArray(value) || value.length !== 2) throw new ShapeError("expected [call, types]");
+    return { call: callRequestShape.parse(value[0]), types: typesShape.parse(value[1]) };
+  },
+);
+
+const filterShape = objectShape(
+  {},
+  {
+    fromBlock: blockSelectorShape,
+    toBlock: blockSelectorShape,
+    fromAddress: arrayShape(addressShape),
+    toAddress: arrayShape(addressShape),
+    mode: wordShape("union", "intersection"),
+    after: numberOrQuantityShape,
+    count: numberOrQuantityShape,
+  },
+);
+type Filter = ReturnType<typeof filterShape.parse>;
+
+/** Parity's traces, as Reth serves them. */
+export function traceMethods(services: RpcServices): MethodTable {
+  const { backend, traces } = services;
+  const { profile, chain } = backend;
+  const types = param("types", typesShape);
+  const block = optionalParam("block", blockSelectorShape);
+  const replayer = (wanted: ReadonlySet<TraceType>) => (rules: ConstructorParameters<typeof ReplayTracer>[2]) =>
+    new ReplayTracer(wanted, profile.traces, rules);
+
+  const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
+  const newPlaced = () => new PlacedTracer(profile.traces);
+  const placedTraces = async (stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
+    const found = await traces.traceBlock(stored, { newTracer: newPlaced, only });
+    return found.flatMap(({ result }) => result as JsonObject[]);
+  };
+  const ofTransaction = async (hash: Uint8Array): Promise<JsonObject[] | null> => {
+    const found = findTransaction(backend, hash);
+    return found === undefined ? null : placedTraces(found.stored, found.index);
+  };
+
+  return {
+    trace_block: method({
+      result: results.placedTraces,
+      params: [param("block", blockSelectorShape)],
+      handler: ([selector]) => {
+        const stored = chain.resolve(selector);
+        return stored === undefined ? null : placedTraces(stored);
+      },
+    }),
+    trace_transaction: method({
+      result: results.placedTraces,
+      params: [param("hash", hashShape)],
+      handler: ([hash]) => ofTransaction(hash),
+    }),
+    trace_get: method({
+      result: results.placedTrace,
+      params: [param("hash", hashShape), param("indices", arrayShape(numberOrQuantityShape))],
+      summary: "One trace of a transaction by its position in the list; several indices find none.",
+      handler: async ([hash, indices]) => (indices.length === 1 ? ((await ofTransaction(hash))?.[indices[0]!] ?? null) : null),
+    }),
+    trace_filter: method({
+      result: results.placedTraces,
+      params: [param("filter", filterShape)],
+      handler: ([filter]) =>
+        traces.inSlot((slot) =>
+          filtered(services, filter, async (stored) => {
+            const found = await traces.traceBlockIn(slot, stored, { newTracer: newPlaced });
+            return found.flatMap(({ result }) => result as JsonObject[]);
+          }),
+        ),
+    }),
+    trace_replayTransaction: method({
+      result: results.replay,
+      params: [param("hash", hashShape), types],
+      handler: async ([hash, wanted]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
+        const [trace] = await traces.traceBlock(found.stored, { newTracer: replayer(wanted), only: found.index });
+        return trace!.result;
+      },
+    }),
+    trace_replayBlockTransactions: method({
+      result: results.replays,
+      params: [param("block", blockSelectorShape), types],
+      handler: async ([selector, wanted]) => {
+        const stored = chain.resolve(selector);
+        if (stored === undefined) return null;
+        const found = await traces.traceBlock(stored, { newTracer: replayer(wanted) });
+        return found.map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
+      },
+    }),
+    trace_call: method({
+      result: results.replay,
+      params: [
+        param("call", callRequestShape),
+        types,
+        block,
+        optionalParam("stateOverrides", stateOverrideShape),
+        optionalParam("blockOverrides", blockOverrideShape),
+      ],
+      handler: async ([call, wanted, selector, state, blockOverride]) => {
+        const one = { call, newTracer: replayer(wanted) };
+        const [trace] = await traces.traceCalls([one], selector ?? LATEST, { state, block: blockOverride });
+        return trace!.result;
+      },
+    }),
+    trace_callMany: method({
+      result: results.replays,
+      params: [param("calls", arrayShape(callPairShape)), block],
+      summary: "Calls one after another, each on the state that the one before left.",
+      handler: async ([calls, selector]) => {
+        const traced = calls.map(({ call, types: wanted }) => ({ call, newTracer: replayer(wanted) }));
+        return (await traces.traceCalls(traced, selector ?? LATEST)).map(({ result }) => result);
+      },
+    }),
+    trace_transactionOpcodeGas: method({
+      result: results.opcodeGas,
+      params: [param("hash", hashShape)],
+      summary: "How often each instruction of a transaction ran, and its gas in all; calls with the gas that they handed on.",
+      handler: async ([hash]) => {
+        const found = findTransaction(backend, hash);
+        if (found === undefined) return null;
+        const [trace] = await traces.traceBlock(found.stored, { newTracer: newOpcodeGas, only: found.index });
+        return opcodeGasToJson(trace!);
+      },
+    }),
+    trace_blockOpcodeGas: method({
+      result: results.blockOpcodeGas,
+      params: [param("block", blockSelectorShape)],
+      summary: "The same for each transaction of a block.",
+      handler: async ([selector]) => {
+        const stored = requireBlock(backend, selector);
+        const found = await traces.traceBlock(stored, { newTracer: newOpcodeGas });
+        return {
+          blockHash: bytesToHex(stored.hash),
+          blockNumber: stored.block.header.number,
+          transactions: found.map(opcodeGasToJson),
+        };
+      },
+    }),
+    trace_rawTransaction: method({
+      result: results.replay,
+      params: [param("transaction", dataShape), types, block],
+      handler: async ([raw, wanted, selector]) => {
+        const one = { call: callOfRaw(raw, services), newTracer: replayer(wanted) };
+        const [trace] = await traces.traceCalls([one], selector ?? LATEST);
+        return trace!.result;
+      },
+    }),
+  };
+}
+
+const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
+  transactionHash: bytesToHex(hash),
+  opcodeGas: result,
+});
+
+/** @throws {RpcError} undecodable, a deposit, badly signed: as for `eth_sendRawTransaction` */
+function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {
+  const { submission } = backend.profile.errors;
+  let tx: SignedTransaction;
+  let from: Uint8Array;
+  try {
+    const decoded = decodeTransaction(raw);
+    if (decoded.type === 0x7e) throw rpcError(submission({ kind: "type-not-supported" }));
+    tx = decoded;
+    from = recoverSender(tx);
+  } catch (error) {
+    if (isCodedError(error)) throw rpcError(submission({ kind: "undecodable", reason: error.message }));
+    throw error;
+  }
+  const { to, value, data, gasLimit, nonce } = tx;
+  return {
+    ...callRequestShape.parse({}),
+    from,
+    to,
+    value,
+    data,
+    gas: gasLimit,
+    nonce,
+    ...("gasPrice" in tx
+      ? { gasPrice: tx.gasPrice }
+      : { maxFeePerGas: tx.maxFeePerGas, maxPriorityFeePerGas: tx.maxPriorityFeePerGas }),
+    ...("accessList" in tx && { accessList: [...tx.accessList] }),
+    ...(tx.type === 0x04 && { authorizationList: [...tx.authorizationList] }),
+  };
+}
+
+async function filtered(
+  { backend }: RpcServices,
+  filter: Filter,
+  tracesOf: (stored: StoredBlock) => Promise<JsonObject[]>,
+): Promise<JsonObject[]> {
+  const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
+  const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
+  if (from > to) throw new RpcError(INVALID_PARAMS, "invalid parameters: fromBlock cannot be greater than toBlock");
+  if (to - from + 1 > MAX_FILTER_BLOCKS) {
+    throw new RpcError(
+      INVALID_PARAMS,
+      `Block range too large; currently limited to ${MAX_FILTER_BLOCKS} blocks, retry with the range ${from}-${from + MAX_FILTER_BLOCKS - 1}`,
+    );
+  }
+  const matches = matcher(filter);
+  const after = filter.after ?? 0;
+  const end = filter.count === undefined ? Number.POSITIVE_INFINITY : after + filter.count;
+  const found: JsonObject[] = [];
+  for (let number = from; number <= to && found.length < end; number++) {
+    const stored = backend.chain.resolve({ kind: "number", number });
+    if (stored !== undefined) found.push(...(await tracesOf(stored)).filter(matches));
+  }
+  return found.slice(after, end);
+}
+
+/** Addresses that are not given match all; with both, one is enough unless the mode is intersection. */
+function matcher({ fromAddress = [], toAddress = [], mode = "union" }: Filter): (trace: JsonObject) => boolean {
+  const senders = new Set<unknown>(fromAddress.map(bytesToHex));
+  const targets = new Set<unknown>(toAddress.map(bytesToHex));
+  return ({ action, result }) => {
+    const { from, to, address, refundAddress } = action as JsonObject;
+    const isFrom = senders.has(from ?? address);
+    const isTo = targets.has(to ?? refundAddress ?? (result as JsonObject | null)?.address);
+    if (senders.size === 0) return targets.size === 0 || isTo;
+    if (targets.size === 0) return isFrom;
+    return mode === "union" ? isFrom || isTo : isFrom && isTo;
+  };
+}

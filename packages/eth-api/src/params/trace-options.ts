@@ -1,0 +1,98 @@
+import {
+  anyJson,
+  booleanShape,
+  mapShape,
+  numberShape,
+  objectShape,
+  type Shape,
+  ShapeError,
+  shape,
+  shown,
+  textShape,
+} from "@rnode/jsonrpc";
+import { blockOverrideShape, stateOverrideShape } from "./call-request.ts";
+import { numberOrQuantityShape } from "./number-or-quantity.ts";
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+
+/** Milliseconds of a duration as Go writes it: `5s`, `1m30s`, `100ms`. */
+export const goDurationShape: Shape<number> = shape({ type: "string", examples: ["5s", "1m30s"] }, (value) => {
+  if (typeof value !== "string") throw new ShapeError(`expected a duration like "5s", got ${shown(value)}`);
+  let total = 0;
+  DURATION_PART.lastIndex = 0;
+  for (let at = 0; at < value.length; at = DURATION_PART.lastIndex) {
+    const part = DURATION_PART.exec(value);
+    if (part === null) throw new ShapeError(`time: invalid duration "${value}"`);
+    total += Number(part[1]) * UNITS_MS[part[2]!]!;
+  }
+  if (value === "") throw new ShapeError(`time: invalid duration ""`);
+  return total;
+});
+
+const fields = {
+  tracer: textShape,
+  tracerConfig: anyJson,
+  timeout: goDurationShape,
+  /** accepted: state of every block is at hand */
+  reexec: anyJson,
+  disableStack: booleanShape,
+  disableStorage: booleanShape,
+  disableMemory: booleanShape,
+  enableMemory: booleanShape,
+  disableReturnData: booleanShape,
+  enableReturnData: booleanShape,
+  debug: booleanShape,
+  limit: numberShape,
+};
+
+/** Which tracer to use, and how. */
+export interface TraceRequest {
+  /** undefined: the struct logger */
+  readonly tracer: string | undefined;
+  readonly tracerConfig: unknown;
+  readonly timeoutMs: number | undefined;
+  readonly disableStack: boolean;
+  readonly disableStorage: boolean;
+  readonly enableMemory: boolean;
+  readonly enableReturnData: boolean;
+  readonly limit: number;
+}
+
+type Given = { readonly [K in keyof typeof fields]: (typeof fields)[K] extends Shape<infer T> ? T | undefined : never };
+
+const requestOf = (given: Given): TraceRequest => ({
+  tracer: given.tracer === "" ? undefined : given.tracer,
+  tracerConfig: given.tracerConfig,
+  timeoutMs: given.timeout,
+  disableStack: given.disableStack ?? false,
+  disableStorage: given.disableStorage ?? false,
+  enableMemory: given.enableMemory ?? given.disableMemory === false,
+  enableReturnData: given.enableReturnData ?? given.disableReturnData === false,
+  limit: given.limit ?? 0,
+});
+
+export const traceOptionsShape: Shape<TraceRequest> = mapShape(objectShape({}, fields), requestOf);
+export const NO_TRACE_OPTIONS: TraceRequest = traceOptionsShape.parse({});
+
+export const traceCallOptionsShape = mapShape(
+  objectShape(
+    {},
+    { ...fields, stateOverrides: stateOverrideShape, blockOverrides: blockOverrideShape, txIndex: numberOrQuantityShape },
+  ),
+  ({ stateOverrides, blockOverrides, txIndex, ...given }) => ({
+    request: requestOf(given),
+    overrides: { state: stateOverrides, block: blockOverrides },
+    /** the call runs in the place of this transaction of the block; undefined: after all */
+    txIndex,
+  }),
+);

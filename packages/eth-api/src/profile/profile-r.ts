@@ -1,0 +1,231 @@
+import type { BlockSelector } from "@rnode/chain";
+import type { HaltReason } from "@rnode/evm";
+import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import { RUST_TARGET } from "./build-target.ts";
+import { engineError } from "./engine-errors.ts";
+import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
+import { selectorText } from "./selector-text.ts";
+import { RETH_TRACES } from "./trace-dialect.ts";
+
+const TRANSACTION_REJECTED = -32003;
+const RESOURCE_NOT_FOUND = -32001;
+const PRUNED = 4444;
+/** EIP-7966 */
+const SYNC_TIMEOUT = 4;
+
+const body = (code: number, message: string): RpcErrorBody => ({ code, message });
+const rejected = (message: string): RpcErrorBody => body(TRANSACTION_REJECTED, message);
+const invalidInput = (message: string): RpcErrorBody => body(SERVER_ERROR, message);
+const invalidParams = (message: string): RpcErrorBody => body(INVALID_PARAMS, message);
+
+/** Names of the halts as `EVM error: …` shows them. */
+const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | "invalid-opcode">, string>> = {
+  "stack-underflow": "StackUnderflow",
+  "stack-overflow": "StackOverflow",
+  "invalid-jump": "InvalidJump",
+  "static-state-change": "StateChangeDuringStaticCall",
+  "return-data-out-of-bounds": "OutOfOffset",
+  "call-depth": "CallTooDeep",
+  "insufficient-balance": "OutOfFunds",
+  "create-collision": "CreateCollision",
+  "code-too-large": "CreateContractSizeLimit",
+  "initcode-too-large": "CreateInitCodeSizeLimit",
+  "invalid-code-prefix": "CreateContractStartingWithEF",
+  "nonce-overflow": "NonceOverflow",
+  "precompile-failure": "PrecompileError",
+  "deposit-failed": "FailedDeposit",
+};
+
+/** As Rust shows one, to the millisecond. */
+const rustDuration = (ms: number): string => (ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`);
+
+function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
+  switch (fault.kind) {
+    case "halt":
+      if (fault.halt === "out-of-gas") return rejected(`out of gas: gas required exceeds: ${fault.gasLimit}`);
+      if (fault.halt === "invalid-opcode") return rejected("EVM error: InvalidFEOpcode");
+      return rejected(`EVM error: ${HALT_NAMES[fault.halt]}`);
+    case "gas-exceeds-allowance":
+      return invalidInput(`gas required exceeds allowance (${fault.allowance})`);
+    case "intrinsic-gas":
+      return invalidInput("intrinsic gas too low");
+    case "insufficient-funds":
+      if (asked?.method === "estimate" && fault.affordableGas !== undefined)
+        return callError({ kind: "gas-exceeds-allowance", allowance: fault.affordableGas });
+      return rejected(
+        `insufficient funds for gas * price + value: have ${fault.haveWei} want ${fault.valueWei + (fault.affordableGas === undefined ? 0n : fault.gasWei)}`,
+      );
+    case "fee-below-base-fee":
+      return invalidInput("max fee per gas less than block base fee");
+    case "tip-above-fee-cap":
+      return rejected("max priority fee per gas higher than max fee per gas");
+    case "timeout":
+      return { ...invalidInput(`execution aborted (timeout = ${fault.timeoutMs / 1000}s)`), data: "--rpc.evmtimeout" };
+    case "wrong-chain-id":
+      return invalidInput("invalid chain ID");
+    case "both-fee-models":
+      return invalidParams("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified");
+  }
+}
+
+function submissionError(fault: SubmissionFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "empty":
+      return invalidParams("empty transaction data");
+    case "undecodable":
+    case "type-not-supported":
+      return invalidParams("failed to decode signed transaction");
+    case "bad-signature":
+      return invalidParams("invalid transaction signature");
+    case "unprotected":
+      return invalidInput("only replay-protected (EIP-155) transactions allowed over RPC");
+    case "fee-above-cap":
+      return invalidInput(`tx fee (${fault.feeWei} wei) exceeds the configured cap (${fault.capWei} wei)`);
+  }
+}
+
+const blockNotFound = (selector: BlockSelector): RpcErrorBody =>
+  body(RESOURCE_NOT_FOUND, `block not found: ${selectorText(selector)}`);
+
+function logQueryError(fault: LogQueryFault): RpcErrorBody {
+  switch (fault.kind) {
+    case "unknown-block":
+      return blockNotFound({ kind: "hash", hash: fault.hash, requireCanonical: false });
+    case "bad-range":
+      return invalidParams("invalid block range params");
+    case "beyond-head":
+      return invalidParams("block range extends beyond current head block");
+    case "too-many-blocks":
+      return invalidParams(
+        `query exceeds max block range ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
+      );
+    case "too-many-logs":
+      return invalidParams(`query exceeds max results ${fault.limit}, retry with the range ${fault.fromBlock}-${fault.toBlock}`);
+    case "too-large":
+      return invalidParams(
+        `query exceeds max response size ${fault.limitBytes} bytes, retry with the range ${fault.fromBlock}-${fault.toBlock}`,
+      );
+    case "hash-and-range":
+      return invalidParams("cannot specify both blockHash and fromBlock/toBlock, choose one or the other");
+  }
+}
+
+function feeHistoryError(fault: FeeHistoryFault): RpcErrorBody {
+  return fault.kind === "bad-percentiles"
+    ? invalidParams(`invalid reward percentiles: ${fault.detail}`)
+    : invalidParams(`request beyond head block: requested ${fault.requested}, head ${fault.head}`);
+}
+
+/** OP attribute fields: −32602 with the name of the fault; the rest is the Engine API's own −38003. */
+const OP_ATTRIBUTE_FAULTS: Readonly<Partial<Record<string, string>>> = {
+  "missing-gas-limit": "MissingGasLimitInPayloadAttributes",
+  "missing-eip1559-params": "MissingEip1559ParamsInPayloadAttributes",
+  "eip1559-denominator-zero": "Eip1559ParamsDenominatorZero",
+  "eip1559-elasticity-zero": "Eip1559ParamsElasticityZero",
+  "missing-min-base-fee": "MissingMinBaseFeeInPayloadAttributes",
+  "unexpected-min-base-fee": "MinBaseFeeNotAllowedBeforeJovian",
+};
+
+const errors: ErrorTable = {
+  submission: submissionError,
+  poolRefusal: {
+    "already-known": () => invalidInput("already known"),
+    "type-not-supported": () => rejected("transaction type not supported"),
+    "wrong-chain-id": () => invalidInput("invalid chain ID"),
+    oversized: ({ size, limit }) => invalidInput(`oversized data: transaction size ${size}, limit ${limit}`),
+    "initcode-too-large": () => invalidInput("max initcode size exceeded"),
+    "exceeds-block-gas-limit": () => invalidInput("exceeds block gas limit"),
+    "exceeds-transaction-gas-cap": () => invalidInput("exceeds max transaction gas limit"),
+    "tip-above-fee-cap": () => rejected("max priority fee per gas higher than max fee per gas"),
+    underpriced: ({ minimum }) =>
+      minimum === undefined || minimum === 0n
+        ? invalidInput("transaction underpriced")
+        : rejected(`transaction priority fee below minimum required priority fee ${minimum}`),
+    "intrinsic-gas-too-low": () => invalidInput("intrinsic gas too low"),
+    "floor-data-gas-too-low": () => invalidInput("intrinsic gas too low"),
+    "empty-authorization-list": () => invalidInput("no items in authorization list for EIP7702 transaction"),
+    "sender-not-eoa": () => rejected("sender is not an EOA"),
+    "nonce-max": () => rejected("nonce has max value"),
+    "nonce-too-low": ({ next, nonce }) => invalidInput(`nonce too low: next nonce ${next}, tx nonce ${nonce}`),
+    "insufficient-funds": ({ balance, cost, queued = 0n }) =>
+      rejected(`insufficient funds for gas * price + value: have ${balance} want ${(cost ?? 0n) + queued}`),
+    "replacement-underpriced": () => invalidInput("replacement transaction underpriced"),
+    "account-limit-exceeded": () => rejected("txpool is full"),
+    "delegated-gap": () => invalidInput("gapped-nonce tx from delegated accounts"),
+    "delegated-limit": () => invalidInput("in-flight transaction limit reached for delegated accounts"),
+    "authority-reserved": () => invalidInput("authority already reserved"),
+    "future-replaces-pending": () => rejected("txpool is full"),
+    "underpriced-when-full": () => rejected("txpool is full"),
+    "pool-full": () => rejected("txpool is full"),
+  },
+  call: callError,
+  blockNotFound,
+  stateUnavailable: () => body(PRUNED, "pruned history unavailable"),
+  historyPruned: body(PRUNED, "pruned history unavailable"),
+  proofUnavailable: () => invalidParams("distance to target block exceeds maximum proof window"),
+  transactionNotFound: body(RESOURCE_NOT_FOUND, "transaction not found"),
+  tracedTransactionNotFound: invalidInput("transaction not found"),
+  tracedBlockNotFound: (selector) =>
+    invalidInput(`block ${selector.kind === "hash" ? bytesToHex(selector.hash) : selectorText(selector)} not found`),
+  receiptTimeout: (hash, waitMs) => ({
+    ...body(SYNC_TIMEOUT, `Transaction ${hash} was added to the mempool but wasn't confirmed within ${rustDuration(waitMs)}.`),
+    data: hash,
+  }),
+  logQuery: logQueryError,
+  filterNotFound: invalidParams("filter not found"),
+  feeHistory: feeHistoryError,
+  conditional: (refusal) => {
+    if (refusal.kind === "too-costly") return invalidParams("conditional cost exceeded maximum allowed");
+    if (refusal.fault === "storage-root-mismatch") return invalidParams("storage root mismatch");
+    if (refusal.fault === "storage-value-mismatch") return invalidParams("storage value mismatch");
+    return invalidParams("invalid conditional parameters");
+  },
+  unknownAccount: (reason) => invalidParams(`unknown account: ${reason}`),
+  unsupportedTracer: (name, native) => ({
+    ...body(INTERNAL_ERROR, `unsupported tracer: JavaScript tracers are not run, only the native ones: ${native.join(", ")}`),
+    data: name,
+  }),
+  genesisNotTraceable: invalidInput("genesis is not traceable"),
+  invalidTracerConfig: () => invalidParams("invalid tracer config"),
+  attributes: (fault, reason) => {
+    const name = OP_ATTRIBUTE_FAULTS[fault];
+    return name === undefined
+      ? engineError("invalid-attributes", reason)
+      : { code: INVALID_PARAMS, message: "Invalid params", data: { err: name } };
+  },
+  forkchoice: (fault) => (fault === "reorganisation-too-deep" ? engineError("too-deep") : engineError("invalid-forkchoice", fault)),
+};
+
+/** The Reth-like answers. */
+export const PROFILE_R: Profile = {
+  name: "R",
+  dialect: RUST_DIALECT,
+  errors,
+  clientVersion: (version) => `rengine/v${version}/${RUST_TARGET}`,
+  hasSyncStages: true,
+  servesRpcModules: false,
+  servesTrace: true,
+  servesMining: true,
+  servesTransitionConfiguration: false,
+  traces: RETH_TRACES,
+  block: { hasTotalDifficulty: false, pendingHasNoIdentity: false },
+  transaction: {
+    deposit: {
+      hasNullRecipient: false,
+      hasZeroMint: true,
+      hasYParity: true,
+      hasNonceBeforeRegolith: false,
+      systemFlag: "0x1",
+    },
+  },
+  receipt: {
+    depositsHaveL1Fields: true,
+    hasRawScalarBeforeEcotone: true,
+    l1FeeScalarByFork: true,
+    depositsHaveBlobGasUsed: true,
+  },
+  txpool: { hasChecksumAddresses: false },
+  dump: { hasPrefix: true, leavesOutIncompletes: false },
+  rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },
+};

@@ -1,0 +1,175 @@
+import type { HaltReason } from "@rnode/evm";
+import { instructionOf, OP } from "../instructions/opcodes.ts";
+import { HALT_TEXTS } from "./halt-texts.ts";
+
+/** The instruction at which a message ended. */
+export type LastStep = { readonly opcode: number; readonly stackSize: number } | undefined;
+
+/** What the two profiles show differently in traces. */
+export interface TraceDialect {
+  /** why a frame failed, in Geth's tracers */
+  readonly frameError: (halt: HaltReason, last: LastStep) => string;
+  /** why a frame failed, in flat traces with Parity's words */
+  readonly parityError: (halt: HaltReason) => string;
+  /** why an instruction failed, in the struct logger; undefined: not said */
+  readonly stepError: (halt: HaltReason, last: LastStep) => string | undefined;
+  readonly structLog: {
+    /** `0x` before words of memory and storage */
+    readonly hasPrefix: boolean;
+    /** `refund` and `returnData` also when they are zero or empty */
+    readonly showsEmpty: boolean;
+    /** the cost of an instruction that failed is what it would have cost, as far as that is known, or only its constant part */
+    readonly failedCost: "wanted" | "constant";
+    /** the cost of a creation has the gas that it hands on, as that of a call has in both */
+    readonly creationCostHasForwarded: boolean;
+  };
+  /** fee vaults that every signed transaction's prestate shows */
+  readonly prestateVaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
+  /** whether an instruction that failed for this reason still touched what it names */
+  readonly failedTouch: (halt: HaltReason, opcode: number) => boolean;
+  /** `4byteTracer` counts calls of precompiles */
+  readonly countsPrecompiles: boolean;
+  /** the prestate also has accounts that the transaction creates, empty */
+  readonly prestateHasCreated: boolean;
+  /** `flatCallTracer` is `trace_transaction`'s result, with the gas as the engine ran it */
+  readonly flatIsParity: boolean;
+}
+
+const PUSH_LIMIT = 1024;
+
+function gethError(halt: HaltReason, last: LastStep): string {
+  if (last === undefined) return HALT_TEXTS[halt];
+  const { name, pops, pushes } = instructionOf(last.opcode);
+  switch (halt) {
+    case "invalid-opcode":
+      return `invalid opcode: ${name}`;
+    case "stack-underflow":
+      return `stack underflow (${last.stackSize} <=> ${pops})`;
+    case "stack-overflow":
+      return `stack limit reached ${last.stackSize} (${PUSH_LIMIT + pops - pushes})`;
+    default:
+      return HALT_TEXTS[halt];
+  }
+}
+
+/** Geth's `convertParityErrors`. */
+function gethParityError(halt: HaltReason): string {
+  switch (halt) {
+    case "out-of-gas":
+    case "code-too-large":
+      return "Out of gas";
+    case "invalid-jump":
+      return "Bad jump destination";
+    case "revert":
+      return "Reverted";
+    case "return-data-out-of-bounds":
+      return "Out of bounds";
+    case "stack-overflow":
+      return "Out of stack";
+    case "stack-underflow":
+      return "Stack underflow";
+    case "invalid-opcode":
+      return "Bad instruction";
+    case "precompile-failure":
+      return "Built-in failed";
+    default:
+      return HALT_TEXTS[halt];
+  }
+}
+
+export const GETH_TRACES: TraceDialect = {
+  frameError: gethError,
+  parityError: gethParityError,
+  stepError: (halt, last) =>
+    halt === "out-of-gas" || halt === "stack-underflow" || halt === "stack-overflow" ? gethError(halt, last) : undefined,
+  structLog: { hasPrefix: false, showsEmpty: false, failedCost: "wanted", creationCostHasForwarded: false },
+  prestateVaults: ["l1FeeVault", "baseFeeVault"],
+  // its tracer is not asked about instructions that stack or gas do not allow
+  failedTouch: (halt) => halt !== "out-of-gas" && halt !== "stack-underflow" && halt !== "stack-overflow",
+  countsPrecompiles: false,
+  prestateHasCreated: false,
+  flatIsParity: false,
+};
+
+/** The results of revm that have no other text, by their names there. */
+const REVM_NAMES: Readonly<Record<HaltReason, string>> = {
+  revert: "Revert",
+  "out-of-gas": "OutOfGas",
+  "stack-underflow": "StackUnderflow",
+  "stack-overflow": "StackOverflow",
+  "invalid-jump": "InvalidJump",
+  "invalid-opcode": "OpcodeNotFound",
+  "static-state-change": "StateChangeDuringStaticCall",
+  "return-data-out-of-bounds": "OutOfOffset",
+  "call-depth": "CallTooDeep",
+  "insufficient-balance": "OutOfFunds",
+  "create-collision": "CreateCollision",
+  "code-too-large": "CreateContractSizeLimit",
+  "initcode-too-large": "CreateInitCodeSizeLimit",
+  "invalid-code-prefix": "CreateContractStartingWithEF",
+  "nonce-overflow": "NonceOverflow",
+  "precompile-failure": "PrecompileError",
+  "deposit-failed": "FailedDeposit",
+};
+
+const INVALID = 0xfe;
+
+function rethError(halt: HaltReason, last: LastStep): string {
+  switch (halt) {
+    case "revert":
+      return "execution reverted";
+    case "out-of-gas":
+      return "out of gas";
+    case "insufficient-balance":
+      return "insufficient balance for transfer";
+    case "invalid-opcode":
+      return last?.opcode === INVALID ? "invalid opcode: INVALID" : "invalid opcode";
+    case "invalid-jump":
+      return "invalid jump destination";
+    case "precompile-failure":
+      return "precompiled failed";
+    default:
+      return REVM_NAMES[halt];
+  }
+}
+
+function rethParityError(halt: HaltReason): string {
+  switch (halt) {
+    case "revert":
+      return "Reverted";
+    case "out-of-gas":
+      return "Out of gas";
+    case "insufficient-balance":
+      return "Insufficient balance for transfer";
+    case "invalid-opcode":
+      return "Bad instruction";
+    case "stack-overflow":
+      return "Out of stack";
+    case "invalid-jump":
+      return "Bad jump destination";
+    case "precompile-failure":
+      return "Built-in failed";
+    default:
+      return REVM_NAMES[halt];
+  }
+}
+
+export const RETH_TRACES: TraceDialect = {
+  frameError: rethError,
+  parityError: rethParityError,
+  stepError: (halt, last) =>
+    halt === "revert"
+      ? undefined
+      : `Some(${last?.opcode === INVALID && halt === "invalid-opcode" ? "InvalidFEOpcode" : REVM_NAMES[halt]})`,
+  structLog: { hasPrefix: true, showsEmpty: true, failedCost: "constant", creationCostHasForwarded: true },
+  prestateVaults: ["l1FeeVault", "baseFeeVault", "operatorFeeVault"],
+  failedTouch(halt, opcode) {
+    if (halt === "insufficient-balance" || halt === "call-depth" || halt === "nonce-overflow") {
+      return opcode !== OP.create && opcode !== OP.create2;
+    }
+    return halt === "create-collision" || halt === "precompile-failure";
+  },
+  countsPrecompiles: true,
+  prestateHasCreated: true,
+  flatIsParity: true,
+};

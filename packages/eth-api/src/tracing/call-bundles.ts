@@ -1,0 +1,109 @@
+import { type BlockSelector, blockEnvironment, LayeredState, type StateLayer } from "@rnode/chain";
+import type { BlockExecution, CallMessage, StateChanges } from "@rnode/evm";
+import { INVALID_PARAMS, RpcError } from "@rnode/jsonrpc";
+import { bytesToHex } from "@rnode/primitives";
+import type { Header } from "@rnode/protocol";
+import type { StateView } from "@rnode/storage";
+import { type ReadBackend, requireBlock, requireState, rulesAt } from "../backend/backend.ts";
+import type { CallService } from "../calls/call-service.ts";
+import { applyStateOverrides, overriddenEnvironment } from "../calls/overrides.ts";
+import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
+import type { ExecutionSlot } from "./execution-slots.ts";
+import type { TraceService } from "./trace-service.ts";
+import type { TracerSwitch } from "./tracer-switch.ts";
+
+/** Calls that see the same block. */
+export interface CallBundle {
+  readonly transactions: readonly CallRequest[];
+  readonly blockOverride: BlockOverride | undefined;
+}
+
+/** Where bundles run. */
+export interface BundleContext {
+  readonly selector: BlockSelector;
+  /** how many of the block's transactions come before; undefined: all */
+  readonly transactions: number | undefined;
+  readonly stateOverrides: readonly AccountOverride[] | undefined;
+}
+
+/** A call in its turn. */
+export interface BundledCall {
+  readonly execution: BlockExecution;
+  readonly watcher: TracerSwitch;
+  /** @throws {RpcError} fees or funds that do not fit */
+  readonly message: () => CallMessage;
+}
+
+/** Bundles of calls one after another, each on the state that the one before left. */
+export class CallBundles {
+  readonly #backend: ReadBackend;
+  readonly #calls: CallService;
+  readonly #traces: TraceService;
+
+  constructor(backend: ReadBackend, calls: CallService, traces: TraceService) {
+    this.#backend = backend;
+    this.#calls = calls;
+    this.#traces = traces;
+  }
+
+  /** What `each` makes of every call, bundle by bundle. @throws {RpcError} */
+  run<T>(bundles: readonly CallBundle[], context: BundleContext, each: (call: BundledCall) => T): Promise<T[][]> {
+    return this.#traces.inSlot(async (slot) => {
+      const { header, state, layers } = await this.#start(slot, context);
+      const rules = rulesAt(this.#backend, header);
+      const results: T[][] = [];
+      for (const [index, { transactions, blockOverride }] of bundles.entries()) {
+        const watcher = this.#traces.newSwitch(slot);
+        slot.engine.setTracer(watcher);
+        const reader = layers.length === 0 ? state : new LayeredState(state.block, state, layers);
+        const environment = overriddenEnvironment(blockEnvironment(rules, header), blockOverride);
+        const execution = slot.engine.beginBlock(rules, environment, reader);
+        if (index === 0) applyStateOverrides(execution, context.stateOverrides ?? []);
+        const own: T[] = [];
+        for (const request of transactions) {
+          await slot.pause();
+          own.push(each({ execution, watcher, message: () => this.#calls.message(execution, request) }));
+        }
+        results.push(own);
+        layers.unshift(layerOf(execution.changes(), state));
+      }
+      return results;
+    });
+  }
+
+  /** The state the first bundle runs on; layers: newest first. */
+  async #start(
+    slot: ExecutionSlot,
+    { selector, transactions: count }: BundleContext,
+  ): Promise<{ readonly header: Header; readonly state: StateView; readonly layers: StateLayer[] }> {
+    if (count === undefined) return { ...requireState(this.#backend, selector), layers: [] };
+    const stored = requireBlock(this.#backend, selector);
+    const { header, transactions } = stored.block;
+    if (count > transactions.length) {
+      throw new RpcError(INVALID_PARAMS, `transactionIndex ${count} exceeds the ${transactions.length} transactions of the block`);
+    }
+    if (header.number === 0 || count === transactions.length) {
+      return { ...requireState(this.#backend, { kind: "hash", hash: stored.hash, requireCanonical: false }), layers: [] };
+    }
+    const { state } = requireState(this.#backend, { kind: "hash", hash: header.parentHash, requireCanonical: false });
+    const run = await this.#traces.replay(slot, stored, count);
+    return { header, state, layers: [layerOf(run.execution.changes(), state)] };
+  }
+}
+
+/** Changes to read through; they are in no block. */
+function layerOf({ accounts, codes }: StateChanges, { block }: StateView): StateLayer {
+  return {
+    accounts: new Map(
+      accounts.map((change) => [
+        bytesToHex(change.address),
+        { change, storage: new Map(change.storage.map(({ slot, after }) => [bytesToHex(slot), after])) },
+      ]),
+    ),
+    codes: new Map(codes.map(({ codeHash, code }) => [bytesToHex(codeHash), code])),
+    storageRoots: new Map(),
+    nodes: new Map(),
+    number: block.number + 1,
+    hash: new Uint8Array(32),
+  };
+}

@@ -1,0 +1,289 @@
+import { BlockRun, type BlockSelector, newEngine, type StoredBlock } from "@rnode/chain";
+import type { BlockExecution, CallMessage, CallOutcome, StateReader } from "@rnode/evm";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
+import {
+  type Block,
+  encodeTransaction,
+  type Header,
+  hashHeader,
+  hashTransaction,
+  recoverAuthority,
+  recoverSender,
+  type Transaction,
+} from "@rnode/protocol";
+import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import type { CallOverrides, CallService } from "../calls/call-service.ts";
+import { LATEST } from "../params/block-selector.ts";
+import type { CallRequest } from "../params/call-request.ts";
+import type { TraceRequest } from "../params/trace-options.ts";
+import { type ExecutionSlot, ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
+import { TracerSwitch } from "./tracer-switch.ts";
+import { type TracerFactory, tracerFactory } from "./tracers.ts";
+import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction-tracer.ts";
+
+const DEFAULT_TIMEOUT_MS = 5000;
+
+/** What one transaction of a block gave. */
+export interface TransactionTrace {
+  readonly index: number;
+  readonly hash: Uint8Array;
+  readonly result: unknown;
+}
+
+/** What a call gave. */
+export interface CallTrace {
+  readonly outcome: CallOutcome;
+  readonly result: unknown;
+}
+
+/** A block to be traced: without its receipts, it need not be one of ours. */
+export type TraceableBlock = Pick<StoredBlock, "block" | "hash" | "senders">;
+
+export interface BlockTraceOptions {
+  readonly newTracer: TracerFactory;
+  /** of each transaction */
+  readonly timeoutMs?: number | undefined;
+  /** index of the one transaction that is wanted */
+  readonly only?: number | undefined;
+}
+
+/** A call to be traced. */
+export interface TracedCall {
+  readonly call: CallRequest;
+  readonly newTracer: TracerFactory;
+}
+
+export interface TraceServiceOptions {
+  readonly limits: SlotLimits;
+  readonly create2DeployerCode: () => Uint8Array;
+  readonly nowMs?: (() => number) | undefined;
+  /** bytes of decoded code that each engine keeps */
+  readonly codeCacheBytes?: number | undefined;
+}
+
+/**
+ * Executes again what was executed, and watches. Every request has an engine to itself and gives way to others between transactions; how
+ * many run at once, and for how long, is limited.
+ */
+export class TraceService {
+  readonly #backend: ReadBackend;
+  readonly #calls: CallService;
+  readonly #create2DeployerCode: () => Uint8Array;
+  readonly #nowMs: () => number;
+  readonly #slots: ExecutionSlots;
+  /** remembers no code between blocks, so that every code is read again */
+  readonly #recordingSlots: ExecutionSlots;
+
+  constructor(
+    backend: ReadBackend,
+    calls: CallService,
+    { limits, create2DeployerCode, nowMs, codeCacheBytes }: TraceServiceOptions,
+  ) {
+    this.#backend = backend;
+    this.#calls = calls;
+    this.#create2DeployerCode = create2DeployerCode;
+    this.#nowMs = nowMs ?? (() => performance.now());
+    this.#slots = new ExecutionSlots(limits, () => newEngine({ codeCacheBytes }), this.#nowMs);
+    this.#recordingSlots = new ExecutionSlots({ ...limits, maxRunning: 1 }, () => newEngine({ codeCacheBytes: 0 }), this.#nowMs);
+  }
+
+  /** `debug_traceBlock…`. @throws {RpcError} */
+  async debugBlock(stored: TraceableBlock, request: TraceRequest): Promise<{ txHash: string; result: unknown }[]> {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    if (stored.block.header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    const traces = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs });
+    return traces.map(({ hash, result }) => ({ txHash: bytesToHex(hash), result }));
+  }
+
+  /** `debug_traceTransaction`. @throws {RpcError} */
+  async debugTransaction(stored: TraceableBlock, only: number, request: TraceRequest): Promise<unknown> {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    const [trace] = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs, only });
+    return trace!.result;
+  }
+
+  /** `debug_traceCall`. @throws {RpcError} */
+  async debugCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): Promise<unknown> {
+    const newTracer = tracerFactory(this.#backend.profile, request);
+    const [trace] = await this.traceCalls([{ call, newTracer }], selector, overrides, request.timeoutMs);
+    return trace!.result;
+  }
+
+  /** Results of a block's transactions, or of one. @throws {RpcError} */
+  traceBlock(stored: TraceableBlock, options: BlockTraceOptions): Promise<TransactionTrace[]> {
+    return this.inSlot((slot) => this.traceBlockIn(slot, stored, options));
+  }
+
+  /** The same as a part of a longer request. @throws {RpcError} */
+  async traceBlockIn(
+    slot: ExecutionSlot,
+    stored: TraceableBlock,
+    { newTracer, timeoutMs, only }: BlockTraceOptions,
+  ): Promise<TransactionTrace[]> {
+    const { block, senders, hash } = stored;
+    const { header, transactions } = block;
+    if (transactions.length === 0) return [];
+    const watcher = new TracerSwitch(this.#nowMs, slot);
+    const run = this.beginBlock(slot, stored, watcher);
+    const traces: TransactionTrace[] = [];
+    for (const [index, transaction] of transactions.entries()) {
+      if (only !== undefined && index > only) break;
+      await slot.pause();
+      const isWanted = only === undefined || index === only;
+      const tracer = isWanted ? newTracer(run.execution.rules) : undefined;
+      const sender = senders[index]!;
+      if (tracer !== undefined) {
+        const place: TracePlace = {
+          blockHash: hash,
+          blockNumber: header.number,
+          transactionHash: hashTransaction(transaction),
+          transactionIndex: index,
+        };
+        start(tracer, run.execution, tracedTransaction(transaction, sender), place);
+        watcher.watch(tracer, timeoutMs ?? DEFAULT_TIMEOUT_MS);
+      }
+      const applied = run.apply(transaction, sender, encodeTransaction(transaction));
+      watcher.rest();
+      if (applied.kind === "rejected")
+        throw new Error(`transaction ${index} of block ${header.number} is rejected when traced: ${applied.reason}`);
+      if (tracer !== undefined) traces.push({ index, hash: hashTransaction(transaction), result: tracer.result(applied.outcome) });
+    }
+    return traces;
+  }
+
+  /** Calls one after another on the state after a block, each on what the one before left. @throws {RpcError} */
+  traceCalls(
+    calls: readonly TracedCall[],
+    selector: BlockSelector,
+    overrides: CallOverrides = {},
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  ): Promise<CallTrace[]> {
+    const [first] = calls;
+    if (first === undefined) return Promise.resolve([]);
+    return this.inSlot(async (slot) => {
+      const watcher = new TracerSwitch(this.#nowMs, slot);
+      const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
+      const traces: CallTrace[] = [];
+      for (const [index, { call, newTracer }] of calls.entries()) {
+        await slot.pause();
+        const own = index === 0 ? message : this.#calls.message(execution, call);
+        traces.push(this.traceMessage(watcher, execution, own, newTracer, timeoutMs));
+      }
+      return traces;
+    });
+  }
+
+  /** One message on a block under way, whose engine has the switch as its tracer. */
+  traceMessage(
+    watcher: TracerSwitch,
+    execution: BlockExecution,
+    message: CallMessage,
+    newTracer: TracerFactory,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+  ): CallTrace {
+    const tracer = newTracer(execution.rules);
+    start(tracer, execution, tracedCall(message), undefined);
+    watcher.watch(tracer, timeoutMs);
+    const outcome = execution.applyMessage(message);
+    watcher.rest();
+    return { outcome, result: tracer.result(outcome) };
+  }
+
+  /** A block that is not in the database. @throws {CodedError} tx/*: a signature is wrong */
+  traceable(block: Block): TraceableBlock {
+    return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
+  }
+
+  /** A switch for the messages of a longer request. */
+  newSwitch(slot: ExecutionSlot): TracerSwitch {
+    return new TracerSwitch(this.#nowMs, slot);
+  }
+
+  /** Work with an engine of its own. @throws {RpcError} limits, and that the chain went on without the block that was executed */
+  inSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#slots.run((slot) => this.#whileThere(() => work(slot)));
+  }
+
+  /** The same on an engine that reads every code anew. */
+  inRecordingSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#recordingSlots.run((slot) => this.#whileThere(() => work(slot)));
+  }
+
+  async #whileThere<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      // A reorganisation came in between.
+      if (isCodedError(error, "storage/state-gone")) throw rpcError(this.#backend.profile.errors.stateUnavailable(LATEST));
+      throw error;
+    }
+  }
+
+  /** A block on the state of its parent, its system calls done. @throws {RpcError} */
+  beginBlock(slot: ExecutionSlot, { block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
+    slot.engine.setTracer(watcher);
+    const { state } = requireState(this.#backend, parentSelector(block.header));
+    return this.beginBlockOn(slot, block.header, state);
+  }
+
+  /** The same, with everything that is read of the parent's state read through `reader`. @throws {RpcError} */
+  beginBlockOn(slot: ExecutionSlot, header: Header, reader: StateReader): BlockRun {
+    return new BlockRun({
+      engine: slot.engine,
+      config: this.#backend.chain.config,
+      rules: rulesAt(this.#backend, header),
+      parent: requireHeader(this.#backend, parentSelector(header)).header,
+      header,
+      reader,
+      create2DeployerCode: this.#create2DeployerCode,
+    });
+  }
+
+  /** Executes the first transactions of a block without watching. @param count default: all. @throws {RpcError} */
+  async replay(slot: ExecutionSlot, stored: TraceableBlock, count = stored.block.transactions.length): Promise<BlockRun> {
+    const run = this.beginBlock(slot, stored);
+    await this.applyAll(slot, run, stored, 0, count);
+    return run;
+  }
+
+  /** The transactions of a block from one index to before another. */
+  async applyAll(slot: ExecutionSlot, run: BlockRun, { block, senders }: TraceableBlock, from: number, to: number): Promise<void> {
+    for (let index = from; index < to; index++) {
+      await slot.pause();
+      const tx = block.transactions[index]!;
+      const applied = run.apply(tx, senders[index]!, encodeTransaction(tx));
+      if (applied.kind === "rejected")
+        throw new Error(`transaction ${index} of block ${block.header.number} is rejected when run again: ${applied.reason}`);
+    }
+  }
+}
+
+const parentSelector = ({ parentHash }: Header): BlockSelector => ({ kind: "hash", hash: parentHash, requireCanonical: false });
+
+function start(tracer: TransactionTracer, execution: BlockExecution, message: TracedMessage, place: TracePlace | undefined): void {
+  const { rules, environment } = execution;
+  tracer.onStart?.({ message, rules, beneficiary: environment.beneficiary, state: execution, place });
+}
+
+function tracedTransaction(tx: Transaction, from: Uint8Array): TracedMessage {
+  const { to, gasLimit, value, data } = tx;
+  const delegations = tx.type === 0x04 ? delegationsOf(tx.authorizationList) : [];
+  return { from, to, gasLimit, value, input: data, delegations, isDeposit: tx.type === 0x7e };
+}
+
+const tracedCall = ({ from, to, gasLimit, value, data, authorizationList }: CallMessage): TracedMessage => ({
+  from,
+  to,
+  gasLimit,
+  value,
+  input: data,
+  delegations: delegationsOf(authorizationList ?? []),
+  isDeposit: false,
+});
+
+function delegationsOf(list: NonNullable<CallMessage["authorizationList"]>): TracedMessage["delegations"] {
+  return list.flatMap((authorization) => {
+    const authority = recoverAuthority(authorization);
+    return authority === undefined ? [] : [{ authority, target: authorization.address }];
+  });
+}

@@ -1,0 +1,122 @@
+import type { EvmTracer, TraceMessage, TraceResult, TraceStep } from "@rnode/evm";
+import { booleanShape, objectShape, type Shape, ShapeError } from "@rnode/jsonrpc";
+import type { BlockRules } from "@rnode/protocol";
+import { rpcError } from "../backend/backend.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { TraceRequest } from "../params/trace-options.ts";
+import type { Profile } from "../profile/profile.ts";
+import { CallTracer, FourByteTracer } from "./call-tracer.ts";
+import { FlatCallTracer } from "./flat-trace.ts";
+import { precompileTest } from "./precompile-addresses.ts";
+import { PrestateTracer } from "./prestate-tracer.ts";
+import { StructLogger } from "./struct-logger.ts";
+import type { TraceContext, TraceOutcome, TransactionTracer } from "./transaction-tracer.ts";
+
+/** Makes the tracer of one transaction. */
+export type TracerFactory = (rules: BlockRules) => TransactionTracer;
+
+export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
+const MAX_SHOWN_NAME = 60;
+/** A tracer that is no name may be a whole program. */
+const shortened = (name: string): string => (name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME - 1)}…` : name);
+
+const callConfig = objectShape({}, { onlyTopCall: booleanShape, withLog: booleanShape });
+const prestateConfig = objectShape({}, { diffMode: booleanShape, disableCode: booleanShape, disableStorage: booleanShape });
+const flatConfig = objectShape({}, { convertParityErrors: booleanShape, includePrecompiles: booleanShape });
+
+type Flags<T> = { readonly [K in keyof T]-?: boolean };
+const flags = <T extends Readonly<Record<string, boolean | undefined>>>(given: T): Flags<T> =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? false])) as Flags<T>;
+
+const NOOP: TransactionTracer = { result: () => ({}) };
+
+/**
+ * The tracer that a request names, its configuration read.
+ *
+ * @throws {RpcError} unsupported tracer, invalid configuration: in the profile's words
+ */
+export function tracerFactory(profile: Profile, request: TraceRequest): TracerFactory {
+  const { tracer, ...options } = request;
+  if (tracer === undefined) return () => new StructLogger(options, profile.traces);
+  return namedFactory(profile, tracer, request.tracerConfig);
+}
+
+function namedFactory(profile: Profile, name: string, config: unknown): TracerFactory {
+  const dialect = profile.traces;
+  const read = <T>(shape: Shape<T>): T => readConfig(profile, shape, config);
+  switch (name as (typeof NATIVE_TRACERS)[number]) {
+    case "callTracer": {
+      const own = flags(read(callConfig));
+      return () => new CallTracer(own, dialect);
+    }
+    case "prestateTracer": {
+      const own = flags(read(prestateConfig));
+      return () => new PrestateTracer(own, dialect);
+    }
+    case "flatCallTracer": {
+      const own = flags(read(flatConfig));
+      return (rules) => new FlatCallTracer(own, dialect, precompileTest(rules));
+    }
+    case "4byteTracer":
+      return (rules) => new FourByteTracer(dialect.countsPrecompiles ? () => false : precompileTest(rules));
+    case "noopTracer":
+      return () => NOOP;
+    case "muxTracer": {
+      const parts = Object.entries(read(objectShape({}, {})) && ((config ?? {}) as object));
+      const factories = parts.map(([part, own]) => [part, namedFactory(profile, part, own)] as const);
+      return (rules) => new MuxTracer(factories.map(([part, factory]) => [part, factory(rules)]));
+    }
+    default:
+      throw rpcError(profile.errors.unsupportedTracer(shortened(name), NATIVE_TRACERS));
+  }
+}
+
+function readConfig<T>(profile: Profile, shape: Shape<T>, config: unknown): T {
+  try {
+    return shape.parse(config ?? {});
+  } catch (error) {
+    if (error instanceof ShapeError) throw rpcError(profile.errors.invalidTracerConfig(error.message));
+    throw error;
+  }
+}
+
+/** Geth's `muxTracer`: several tracers in one run, results by name. */
+class MuxTracer implements TransactionTracer, EvmTracer {
+  readonly #parts: readonly (readonly [name: string, tracer: TransactionTracer])[];
+
+  constructor(parts: readonly (readonly [string, TransactionTracer])[]) {
+    this.#parts = parts;
+  }
+
+  onStart(context: TraceContext): void {
+    for (const [, part] of this.#parts) part.onStart?.(context);
+  }
+
+  onStep(step: TraceStep): void {
+    for (const [, part] of this.#parts) part.onStep?.(step);
+  }
+
+  onEnter(message: TraceMessage): void {
+    for (const [, part] of this.#parts) part.onEnter?.(message);
+  }
+
+  onExit(result: TraceResult): void {
+    for (const [, part] of this.#parts) part.onExit?.(result);
+  }
+
+  onSelfDestruct(self: Uint8Array, beneficiary: Uint8Array, balance: bigint): void {
+    for (const [, part] of this.#parts) part.onSelfDestruct?.(self, beneficiary, balance);
+  }
+
+  onLog(address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array): void {
+    for (const [, part] of this.#parts) part.onLog?.(address, topics, data);
+  }
+
+  heldBytes(): number {
+    return this.#parts.reduce((sum, [, part]) => sum + (part.heldBytes?.() ?? 0), 0);
+  }
+
+  result(outcome: TraceOutcome): JsonObject {
+    return Object.fromEntries(this.#parts.map(([name, part]) => [name, part.result(outcome)]));
+  }
+}

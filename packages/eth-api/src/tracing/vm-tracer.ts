@@ -1,0 +1,144 @@
+import type { EvmTracer, TraceMessage, TraceResult, TraceStep } from "@rnode/evm";
+import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
+import { gasFromStack } from "../instructions/instruction-gas.ts";
+import { instructionOf, OP } from "../instructions/opcodes.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
+import type { TraceContext, TraceState } from "./transaction-tracer.ts";
+
+/** Parity's `vmTrace` of one message. */
+export interface VmTrace {
+  /** code that ran */
+  code: Hex;
+  readonly ops: JsonObject[];
+}
+
+interface PendingOp {
+  readonly op: JsonObject;
+  readonly opcode: number;
+  readonly gas: bigint;
+  readonly stackCost: bigint;
+  readonly wrote: { readonly offset: number; readonly length: number } | undefined;
+  readonly store: JsonObject | null;
+  returned: bigint;
+}
+
+interface VmFrame {
+  readonly trace: VmTrace;
+  /** read at the first instruction: the state cannot be read before */
+  codeAddress: Uint8Array | undefined;
+  pending: PendingOp | undefined;
+}
+
+/** of an instruction, as JSON */
+const OP_BYTES = 250;
+
+/** Records what every instruction did. */
+export class VmTracer implements EvmTracer {
+  readonly #frames: VmFrame[] = [];
+  #state: TraceState | undefined;
+  #root: VmTrace | undefined;
+  #heldBytes = 0;
+
+  heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  onStart({ state }: TraceContext): void {
+    this.#state = state;
+  }
+
+  onEnter({ kind, codeAddress, input }: TraceMessage): void {
+    const isCreation = kind === "create" || kind === "create2";
+    const trace: VmTrace = { code: isCreation ? bytesToHex(input) : "0x", ops: [] };
+    this.#frames.push({ trace, codeAddress: isCreation ? undefined : codeAddress?.slice(), pending: undefined });
+  }
+
+  onStep(step: TraceStep): void {
+    const frame = this.#frames.at(-1);
+    if (frame === undefined) return;
+    this.#settle(frame, step);
+    const { opcode, gas, pc } = step;
+    const op: JsonObject = { pc, cost: 0, ex: null, sub: null, op: instructionOf(opcode).name };
+    frame.trace.ops.push(op);
+    this.#heldBytes += OP_BYTES;
+    frame.pending = { op, opcode, gas, stackCost: gasFromStack(step), wrote: written(step), store: stored(step), returned: 0n };
+    if (frame.codeAddress !== undefined) {
+      frame.trace.code = bytesToHex(this.#state!.getCode(frame.codeAddress));
+      this.#heldBytes += frame.trace.code.length;
+      frame.codeAddress = undefined;
+    }
+  }
+
+  onExit({ gasLeft, halt }: TraceResult): void {
+    const frame = this.#frames.pop();
+    if (frame === undefined) return;
+    const { pending, trace } = frame;
+    if (pending !== undefined) {
+      const isReturn = pending.opcode === OP.return;
+      const hasFailed = halt !== undefined && halt !== "revert";
+      pending.op.cost = Number(isReturn || hasFailed ? pending.stackCost : pending.gas - gasLeft);
+      pending.op.ex = { mem: null, push: [], store: null, used: Number(pending.gas) };
+    }
+    const caller = this.#frames.at(-1)?.pending;
+    if (caller === undefined) this.#root = trace;
+    else {
+      caller.returned = gasLeft;
+      caller.op.sub = trace;
+    }
+  }
+
+  result(): VmTrace {
+    return this.#root ?? { code: "0x", ops: [] };
+  }
+
+  /** The instruction before is over: what it pushed and wrote can be seen. */
+  #settle({ pending }: VmFrame, { gas, stack, stackSize, memory }: TraceStep): void {
+    if (pending === undefined) return;
+    const { op, opcode, wrote, store, returned } = pending;
+    const pushes = Math.min(instructionOf(opcode).pushes, stackSize);
+    op.cost = Number(pending.gas - gas + returned);
+    op.ex = {
+      mem:
+        wrote === undefined
+          ? null
+          : { data: bytesToHex(memory().subarray(wrote.offset, wrote.offset + wrote.length)), off: wrote.offset },
+      push: Array.from({ length: pushes }, (_, i) => toQuantity(stack(pushes - 1 - i))),
+      store,
+      used: Number(pending.gas),
+    };
+  }
+}
+
+/** Where the instruction will write in memory. */
+function written({ opcode, stack, stackSize }: TraceStep): PendingOp["wrote"] {
+  const at = (offset: number, length: number | bigint): PendingOp["wrote"] => {
+    const bytes = typeof length === "bigint" ? length : stack(length);
+    const start = stack(offset);
+    return bytes === 0n || start + bytes > 1n << 32n ? undefined : { offset: Number(start), length: Number(bytes) };
+  };
+  if (stackSize < instructionOf(opcode).pops) return undefined;
+  switch (opcode) {
+    case OP.mstore:
+      return at(0, 32n);
+    case OP.mstore8:
+      return at(0, 1n);
+    case OP.calldataCopy:
+    case OP.codeCopy:
+    case OP.returnDataCopy:
+    case OP.mcopy:
+      return at(0, 2);
+    case OP.extCodeCopy:
+      return at(1, 3);
+    case OP.call:
+    case OP.callcode:
+      return at(5, 6);
+    case OP.delegatecall:
+    case OP.staticcall:
+      return at(4, 5);
+    default:
+      return undefined;
+  }
+}
+
+const stored = ({ opcode, stack, stackSize }: TraceStep): JsonObject | null =>
+  opcode === OP.sstore && stackSize >= 2 ? { key: toQuantity(stack(0)), val: toQuantity(stack(1)) } : null;

@@ -1,0 +1,138 @@
+import { type StoredBlock, stateUpdate } from "@rnode/chain";
+import type { StateReader } from "@rnode/evm";
+import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
+import { encodeHeader, PREDEPLOYS } from "@rnode/protocol";
+import type { StateView } from "@rnode/storage";
+import { readTrie, type TrieNodeReader } from "@rnode/trie";
+import { blockIdOf, type ReadBackend, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import type { ExecutionSlot } from "./execution-slots.ts";
+import type { TraceService } from "./trace-service.ts";
+
+/** Everything that executing one block reads, each as hex. */
+export interface WitnessJson {
+  /** RLP of trie nodes */
+  readonly state: readonly Hex[];
+  readonly codes: readonly Hex[];
+  /** addresses and storage slots, not hashed */
+  readonly keys: readonly Hex[];
+  /** RLP of ancestors, oldest first; the parent is the last */
+  readonly headers: readonly Hex[];
+}
+
+/** Remembers what is read of a state. */
+class ReadRecorder implements StateReader {
+  readonly slots = new Map<Hex, Set<Hex>>();
+  readonly codes = new Map<Hex, Uint8Array>();
+  /** lowest block whose hash was asked for */
+  lowestBlock: number;
+  readonly #state: StateView;
+
+  constructor(state: StateView) {
+    this.#state = state;
+    this.lowestBlock = state.block.number;
+  }
+
+  readAccount(address: Uint8Array): ReturnType<StateView["readAccount"]> {
+    this.slotsOf(address);
+    return this.#state.readAccount(address);
+  }
+
+  readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
+    this.slotsOf(address).add(bytesToHex(slot));
+    return this.#state.readStorage(address, slot);
+  }
+
+  hasStorage(address: Uint8Array): boolean {
+    this.slotsOf(address);
+    return this.#state.hasStorage(address);
+  }
+
+  readCode(codeHash: Uint8Array): Uint8Array {
+    const code = this.#state.readCode(codeHash);
+    this.codes.set(bytesToHex(codeHash), code);
+    return code;
+  }
+
+  readBlockHash(number: number): Uint8Array | undefined {
+    if (number < this.lowestBlock) this.lowestBlock = number;
+    return this.#state.readBlockHash(number);
+  }
+
+  slotsOf(address: Uint8Array): Set<Hex> {
+    const key = bytesToHex(address);
+    let slots = this.slots.get(key);
+    if (slots === undefined) this.slots.set(key, (slots = new Set()));
+    return slots;
+  }
+}
+
+/** `debug_executionWitness`: what `rengine stateless` needs of the database. */
+export class WitnessService {
+  readonly #backend: ReadBackend;
+  readonly #traces: TraceService;
+
+  constructor(backend: ReadBackend, traces: TraceService) {
+    this.#backend = backend;
+    this.#traces = traces;
+  }
+
+  /** @throws {RpcError} the parent's state or trie is not there any more */
+  witnessOf(stored: StoredBlock): Promise<WitnessJson> {
+    return this.#traces.inRecordingSlot((slot) => this.#witnessIn(slot, stored));
+  }
+
+  async #witnessIn(slot: ExecutionSlot, stored: StoredBlock): Promise<WitnessJson> {
+    const { block } = stored;
+    const { header } = block;
+    if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
+    const parentSelector = { kind: "hash", hash: header.parentHash, requireCanonical: false } as const;
+    const parent = requireState(this.#backend, parentSelector);
+    const nodes = this.#backend.chain.trieNodesAt(blockIdOf(parent));
+    if (nodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(parentSelector));
+
+    const reads = new ReadRecorder(parent.state);
+    const run = this.#traces.beginBlockOn(slot, header, reads);
+    await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
+    const finished = run.finish(block.withdrawals, block.ommers);
+    if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
+    // the header has its storage root from Isthmus on
+    if (run.execution.rules.op !== undefined) reads.slotsOf(PREDEPLOYS.l2ToL1MessagePasser);
+
+    const seen = new Map<Hex, Uint8Array>();
+    const recording: TrieNodeReader = {
+      readNode(owner, path, hash) {
+        const rlp = nodes.readNode(owner, path, hash);
+        if (rlp !== undefined) seen.set(bytesToHex(hash), rlp);
+        return rlp;
+      },
+    };
+    const { stateRoot } = parent.header;
+    const storageRootOf = (address: Uint8Array) => parent.state.readAccount(address)?.storageRoot;
+    for (const [key, slots] of reads.slots) {
+      const address = hexToBytes(key);
+      const owner = keccak256(address);
+      readTrie(recording, undefined, stateRoot, owner);
+      const root = storageRootOf(address);
+      if (root !== undefined) for (const slot of slots) readTrie(recording, owner, root, keccak256(hexToBytes(slot)));
+    }
+    // Deletions merge nodes, which reads nodes beside the paths.
+    stateUpdate({ stateRoot, nodes: recording, storageRootOf }, finished.result.changes);
+    return {
+      state: [...seen.values()].map(bytesToHex),
+      codes: [...reads.codes.values()].map(bytesToHex),
+      keys: [...reads.slots].flatMap(([address, slots]) => [address, ...slots]),
+      headers: this.#headers(parent.hash, parent.header.number, reads.lowestBlock),
+    };
+  }
+
+  #headers(parentHash: Uint8Array, parentNumber: number, lowest: number): Hex[] {
+    const headers: Hex[] = [];
+    let hash = parentHash;
+    for (let number = parentNumber; number >= lowest; number--) {
+      const { header } = requireHeader(this.#backend, { kind: "hash", hash, requireCanonical: false });
+      headers.unshift(bytesToHex(encodeHeader(header)));
+      hash = header.parentHash;
+    }
+    return headers;
+  }
+}

@@ -1,0 +1,109 @@
+import { create2DeployerCodeFrom, newEngine } from "@rnode/chain";
+import {
+  CallService,
+  DEFAULT_FILTER_LIMITS,
+  FilterRegistry,
+  GasPriceOracle,
+  PROFILE_G,
+  PROFILE_R,
+  type Profile,
+  type ReadBackend,
+  type RpcServices,
+  SimulateService,
+  TraceService,
+  withBlockCache,
+  withPrunedHistory,
+} from "@rnode/eth-api";
+import { type MetricFactory, noMetrics } from "@rnode/observe";
+import type { ChainDatabase } from "@rnode/storage";
+import { cacheSizesOf } from "../cache-sizes.ts";
+import { type ClientOptions, historyBlocksOf } from "../options.ts";
+import { VERSION } from "../version.ts";
+import { limitOf } from "./public-server.ts";
+
+const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
+const MIB = 1024 * 1024;
+/** what Geth gives a call that nothing limits */
+const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
+
+/** What differs between the process that owns the chain and one that reads it. */
+export interface ServiceSources {
+  readonly store: ChainDatabase;
+  readonly chainView: ReadBackend["chain"];
+  readonly chain: RpcServices["chain"];
+  readonly pool: RpcServices["pool"];
+  readonly metrics?: MetricFactory | undefined;
+  /** number of the head when the program started */
+  readonly startingBlock: number;
+  /** which process the filters are in */
+  readonly filterHome?: FilterHome | undefined;
+}
+
+/** One of several processes that keep filters. */
+export interface FilterHome {
+  readonly reader: number;
+  readonly count: number;
+}
+
+/** Builds what the methods work with, the same in every process that serves them. */
+export function createRpcServices(options: ClientOptions, sources: ServiceSources): RpcServices {
+  const { rpc, gpo, rollup } = options;
+  const { store, chainView, chain, pool, startingBlock, filterHome, metrics = noMetrics } = sources;
+  const sizes = cacheSizesOf(options.memory.cache);
+  const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
+  const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
+  const profile = profileOf(options);
+  const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
+  const maxBytes = limitOf(rpc.maxResponseSize) * MIB;
+  const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
+  const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
+  engine.warmUp(); // compiled code is shared by all engines of the process
+  const callLimits = {
+    gasCap: rpc.gascap === 0n ? UNLIMITED_GAS : rpc.gascap,
+    timeoutMs: rpc.evmtimeoutMs,
+    codeCacheBytes: sizes.callCode,
+  };
+  const calls = new CallService(backend, engine, callLimits);
+  metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
+  const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
+  const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
+  return {
+    version: VERSION,
+    backend,
+    chain,
+    pool,
+    calls,
+    simulations: new SimulateService(backend, engine, callLimits),
+    traces: new TraceService(backend, calls, {
+      limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes },
+      create2DeployerCode: create2DeployerCodeFrom(options.chain.upgradesDir),
+      codeCacheBytes: sizes.callCode,
+    }),
+    gasPrice: new GasPriceOracle(backend, { minSuggestedTipWei: gpo.minSuggestedPriorityFee, maxPriceWei: gpo.maxPrice }),
+    filters: new FilterRegistry(backend, filterLimits, Date.now),
+    logLimits,
+    sending: {
+      acceptsConditionals: rollup.enableTxConditional,
+      defaultSyncTimeoutMs: rpc.txsyncDefaultTimeoutMs,
+      maxSyncTimeoutMs: rpc.txsyncMaxTimeoutMs,
+    },
+    oldestProvableBlock: () => store.retainedHistory()?.oldestProof,
+    historyBlocks: historyBlocksOf(options.history),
+    startingBlock,
+  };
+}
+
+const orUnlimited = (limit: number | undefined, standard: number): number => (limit === undefined ? standard : limitOf(limit));
+
+/** The profile that was chosen, with the limits that were. */
+export function profileOf({ chain, rpc }: ClientOptions): Profile {
+  const profile = PROFILES[chain.profile];
+  return {
+    ...profile,
+    rpc: {
+      ...profile.rpc,
+      maxBlocksPerFilter: orUnlimited(rpc.maxBlocksPerFilter, profile.rpc.maxBlocksPerFilter),
+      maxLogsPerResponse: orUnlimited(rpc.maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
+    },
+  };
+}
