@@ -3,9 +3,11 @@ import { errorText } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import {
+  EVM_FORKS,
   encodeTransaction,
   type FeeMarketTransaction,
   floorDataGas,
+  forkRules,
   hashTransaction,
   intrinsicGas,
   signTransaction,
@@ -63,7 +65,7 @@ const RETRY_MS = 2000;
 /** So long a refusal for want of funds is not repeated in the log. */
 const FUNDS_LOG_INTERVAL_MS = 60_000;
 /** Limits are those of the newest fork: what older ones do not use is not paid. */
-const GAS_RULES = { evm: "prague" } as const;
+const GAS_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be under way at once. */
 export class TransactionManager {

@@ -9,6 +9,7 @@ import { createAccount, createAddressFromString } from "@ethereumjs/util";
 import { anvilBinary } from "@rnode/devnet";
 import { compileEvm, createEvm, type StateReader } from "@rnode/evm";
 import { bytesToHex, EMPTY_KECCAK, hexToBytes, keccak256, toQuantity } from "@rnode/primitives";
+import { forkRules } from "@rnode/protocol";
 import { Pool } from "undici";
 import type { Contract } from "./evm-workloads.ts";
 
@@ -41,14 +42,7 @@ export function rnodeEngine(contracts: readonly Contract[]): BenchEngine {
     readCode: (codeHash) => codes.get(bytesToHex(codeHash))!,
     readBlockHash: () => undefined,
   };
-  const rules = {
-    chainId: 31_337n,
-    evm: "cancun",
-    op: undefined,
-    isPostMerge: true,
-    blobParams: undefined,
-    isDaoForkBlock: false,
-  } as const;
+  const rules = { ...forkRules("cancun"), chainId: 31_337n, blobParams: undefined, isDaoForkBlock: false };
   const environment = {
     number: 1n,
     timestamp: 1n,

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { createKzgVerifier } from "@rnode/chain";
 import { compileEvm, createPrecompileTable } from "@rnode/evm";
 import { bigintToBytes, concatBytes, hexToBytes } from "@rnode/primitives";
+import { forkRules } from "@rnode/protocol";
 import { rnodeEngine } from "./evm-engines.ts";
 
 /** `npm run bench -- precompiles`: the worst inputs known of each precompiled contract, gas a second. */
@@ -194,8 +195,8 @@ function table(rows: readonly Row[]): string {
 export async function main(args: readonly string[]): Promise<number> {
   const only = args[0];
   const wasm = compileEvm(readFileSync(createRequire(import.meta.url).resolve("@rnode/evm/engine.wasm")));
-  const precompiles = createPrecompileTable(wasm, { evm: "osaka", op: undefined }, createKzgVerifier());
-  const before = createPrecompileTable(wasm, { evm: "cancun", op: undefined }, createKzgVerifier());
+  const precompiles = createPrecompileTable(wasm, forkRules("osaka"), createKzgVerifier());
+  const before = createPrecompileTable(wasm, forkRules("cancun"), createKzgVerifier());
   const rows: Row[] = [];
   for (const { name, address, input } of CASES) {
     if (only !== undefined && !name.includes(only)) continue;

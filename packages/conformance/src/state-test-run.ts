@@ -10,15 +10,7 @@ import {
   isZeroBytes,
   keccak256,
 } from "@rnode/primitives";
-import {
-  BLOB_PARAMS,
-  type BlobParams,
-  type BlockRules,
-  blobBaseFee,
-  type EvmFork,
-  isEvmForkAtLeast,
-  type Log,
-} from "@rnode/protocol";
+import { type BlockRules, blobBaseFee, type EvmFork, forkRules, type Log } from "@rnode/protocol";
 import { encodeAccount, encodeStorageValue, SortedTrieBuilder } from "@rnode/trie";
 import { type StateTest, type StateTestCase, testBytes, testNumber } from "./state-test-case.ts";
 
@@ -39,7 +31,7 @@ export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): st
 
   // The tests were filled with a block reward of 0, which before EIP-161 brings the miner's account into being.
   const coinbaseHex = bytesToHex(coinbase);
-  if (!isEvmForkAtLeast(fork, "spuriousDragon") && !state.has(coinbaseHex)) state.set(coinbaseHex, EMPTY_ACCOUNT());
+  if (!forkRules(fork).clearsEmptyAccounts && !state.has(coinbaseHex)) state.set(coinbaseHex, EMPTY_ACCOUNT());
 
   const wrongRefusal = compareRefusal(expected.expectException, result);
   if (wrongRefusal !== undefined) return wrongRefusal;
@@ -76,7 +68,7 @@ function execute(
       timestamp: number("currentTimestamp"),
       beneficiary: coinbase,
       gasLimit: number("currentGasLimit"),
-      baseFeePerGas: isEvmForkAtLeast(fork, "london") ? number("currentBaseFee") : 0n,
+      baseFeePerGas: rules.hasBaseFee ? number("currentBaseFee") : 0n,
       difficulty: number("currentDifficulty"),
       prevRandao: testBytes(env.currentRandom ?? "0x0"),
       blobBaseFee:
@@ -90,14 +82,8 @@ function execute(
 }
 
 function rulesOf(fork: EvmFork): BlockRules {
-  return {
-    chainId: 1n,
-    evm: fork,
-    op: undefined,
-    isPostMerge: isEvmForkAtLeast(fork, "paris"),
-    blobParams: (BLOB_PARAMS as Partial<Record<string, BlobParams>>)[fork],
-    isDaoForkBlock: false,
-  };
+  const rules = forkRules(fork);
+  return { ...rules, chainId: 1n, blobParams: rules.defaultBlobParams, isDaoForkBlock: false };
 }
 
 function stateOf(test: StateTest, codes: Map<Hex, Uint8Array>): MemoryState {

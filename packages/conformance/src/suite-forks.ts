@@ -1,5 +1,13 @@
 import { hexToBytes } from "@rnode/primitives";
-import { ALL_FORKS_AT_GENESIS, BLOB_PARAMS, type ChainConfig, EVM_FORKS, type EvmFork } from "@rnode/protocol";
+import {
+  ALL_FORKS_AT_GENESIS,
+  BLOB_SCHEDULE_FORKS,
+  type ChainConfig,
+  EVM_FORKS,
+  type EvmFork,
+  forkRules,
+  knownBlobParams,
+} from "@rnode/protocol";
 
 /** Names that ethereum/tests gives to forks. */
 const FORKS: Readonly<Record<string, EvmFork>> = {
@@ -21,8 +29,8 @@ const FORKS: Readonly<Record<string, EvmFork>> = {
   Osaka: "osaka",
 };
 
-const PARIS = EVM_FORKS.indexOf("paris");
-const FIRST_TIMED_FORK = PARIS + 1;
+const MERGE = EVM_FORKS.findIndex((fork) => forkRules(fork).isPostMerge);
+const FIRST_TIMED_FORK = MERGE + 1;
 const MAINNET_DEPOSIT_CONTRACT = "0x00000000219ab540356cbb839cbe05303d7705fa";
 
 /** The fork a test names; undefined: none of ours. */
@@ -40,20 +48,18 @@ export function chainConfigOfSuite(network: string): ChainConfig | undefined {
   const lastIndex = EVM_FORKS.indexOf(last);
   if (to !== undefined && lastIndex < FIRST_TIMED_FORK) return undefined;
   const forkBlocks: Partial<Record<EvmFork, number>> = {};
-  for (const fork of EVM_FORKS.slice(1, Math.min(firstIndex, PARIS - 1) + 1)) forkBlocks[fork] = ALL_FORKS_AT_GENESIS[fork] ?? 0;
+  for (const fork of EVM_FORKS.slice(1, Math.min(firstIndex, MERGE - 1) + 1)) forkBlocks[fork] = ALL_FORKS_AT_GENESIS[fork] ?? 0;
   const evmForkTimes: Partial<Record<EvmFork, number>> = {};
   for (let i = FIRST_TIMED_FORK; i <= lastIndex; i++) evmForkTimes[EVM_FORKS[i]!] = i <= firstIndex ? 0 : Number(thousands) * 1000;
-  const { cancun, prague, osaka } = evmForkTimes;
   return {
     chainId: 1n,
     forkBlocks,
     evmForkTimes,
-    ...(lastIndex >= PARIS && { terminalTotalDifficulty: 0n }),
-    blobSchedule: [
-      ...(cancun === undefined ? [] : [{ timeSec: cancun, params: BLOB_PARAMS.cancun }]),
-      ...(prague === undefined ? [] : [{ timeSec: prague, params: BLOB_PARAMS.prague }]),
-      ...(osaka === undefined ? [] : [{ timeSec: osaka, params: BLOB_PARAMS.osaka }]),
-    ],
+    ...(lastIndex >= MERGE && { terminalTotalDifficulty: 0n }),
+    blobSchedule: BLOB_SCHEDULE_FORKS.flatMap((fork) => {
+      const timeSec = evmForkTimes[fork as EvmFork];
+      return timeSec === undefined ? [] : [{ timeSec, params: knownBlobParams(fork)! }];
+    }),
     depositContractAddress: hexToBytes(MAINNET_DEPOSIT_CONTRACT),
   };
 }

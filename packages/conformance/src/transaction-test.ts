@@ -4,9 +4,9 @@ import {
   type BlockRules,
   checkTransaction,
   decodeTransaction,
+  forkRules,
   hashTransaction,
   intrinsicGas,
-  isEvmForkAtLeast,
   recoverSender,
 } from "@rnode/protocol";
 import { evmForkOfSuite } from "./suite-forks.ts";
@@ -40,14 +40,13 @@ export function runTransactionTests(folder: string): SuiteReport {
 function rulesOf(fork: string): BlockRules {
   const evm = evmForkOfSuite(fork);
   if (evm === undefined) throw new Error(`unknown fork ${fork}`);
-  const isPostMerge = isEvmForkAtLeast(evm, "paris");
-  return { chainId: 1n, evm, op: undefined, isPostMerge, blobParams: undefined, isDaoForkBlock: false };
+  return { ...forkRules(evm), chainId: 1n, blobParams: undefined, isDaoForkBlock: false };
 }
 
 function judge(txbytes: string, rules: BlockRules): ForkResult {
   try {
     const tx = decodeTransaction(hexToBytes(txbytes));
-    const sender = recoverSender(tx, { allowHighS: !isEvmForkAtLeast(rules.evm, "homestead") });
+    const sender = recoverSender(tx, { allowHighS: rules.allowsHighS });
     const fault = checkTransaction(rules, tx);
     if (fault !== undefined) return { exception: fault };
     return { hash: bytesToHex(hashTransaction(tx)), intrinsicGas: String(intrinsicGas(rules, tx)), sender: bytesToHex(sender) };

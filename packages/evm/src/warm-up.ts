@@ -1,4 +1,5 @@
 import { hexToBytes } from "@rnode/primitives";
+import { EVM_FORKS, forkRules } from "@rnode/protocol";
 import type { EvmEngine } from "./evm.ts";
 import type { StateReader } from "./state.ts";
 
@@ -17,7 +18,7 @@ export function warmUpEngine(engine: EvmEngine): void {
     readBlockHash: () => undefined,
   };
   const block = engine.beginBlock(
-    { chainId: 1n, evm: "cancun", op: undefined, isPostMerge: true, blobParams: undefined, isDaoForkBlock: false },
+    { ...forkRules(EVM_FORKS.at(-1)!), chainId: 1n, blobParams: undefined, isDaoForkBlock: false },
     {
       number: 1n,
       timestamp: 1n,

@@ -1,16 +1,17 @@
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { type BaseFeeParent, blobBaseFee, GAS_PER_BLOB, nextBaseFee, nextExcessBlobGas } from "./base-fee.ts";
-import { BLOB_PARAMS } from "./blob-schedule.ts";
+import { type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
 import {
   assertEip1559ExtraData,
   decodeEip1559ExtraData,
+  type ExtraDataVersion,
   encodeEip1559ExtraData,
   encodeEip1559Params,
   extraDataFromAttributes,
 } from "./eip1559-params.ts";
-import type { OpFork } from "./forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
 
 function opChain(forkTimes: Partial<Record<OpFork, number>>): ChainConfig {
   return {
@@ -77,7 +78,8 @@ describe("nextBaseFee", () => {
 });
 
 describe("blob base fee", () => {
-  const { cancun, prague, bpo1, bpo2 } = BLOB_PARAMS;
+  const params = (fork: BlobScheduleFork) => knownBlobParams(fork)!;
+  const [cancun, prague] = [params("cancun"), params("prague")];
   it.each<[bigint, (bigint | undefined)[]]>([
     [0n, [1n, 1n, 1n, 1n]],
     [2_314_057n, [1n, 1n, 1n, 1n]],
@@ -85,7 +87,7 @@ describe("blob base fee", () => {
     [10_000_000n, [19n, 7n, 3n, 2n]],
     [100_000_000n, [10_203_769_476_395n, 470_442_149n, 159_773n, 5_209n]],
   ])("excess %i", (excess, expected) => {
-    [cancun, prague, bpo1, bpo2].forEach(({ baseFeeUpdateFraction }, i) => {
+    [cancun, prague, params("bpo1"), params("bpo2")].forEach(({ baseFeeUpdateFraction }, i) => {
       if (expected[i] !== undefined) expect(blobBaseFee(excess, baseFeeUpdateFraction)).toBe(expected[i]);
     });
   });
@@ -119,7 +121,7 @@ describe("extraData", () => {
   ])("from attributes: %s", (_, eip1559Params, minBaseFee, expected) => {
     const extraData = extraDataFromAttributes(hexToBytes(eip1559Params), { denominator: 80, elasticity: 60 }, minBaseFee);
     expect(bytesToHex(extraData)).toBe(expected);
-    expect(encodeEip1559ExtraData(decodeEip1559ExtraData(extraData, minBaseFee !== undefined))).toEqual(extraData);
+    expect(encodeEip1559ExtraData(decodeEip1559ExtraData(extraData, minBaseFee === undefined ? 0 : 1))).toEqual(extraData);
   });
 
   it.each<[string, number, number, string]>([
@@ -130,15 +132,15 @@ describe("extraData", () => {
       extraDataFromAttributes(encodeEip1559Params(denominator, elasticity), { denominator: 1, elasticity: 1 }, undefined),
     ).toThrow(code);
     const extraData = encodeEip1559ExtraData({ denominator, elasticity, minBaseFee: undefined });
-    expect(() => assertEip1559ExtraData(extraData, false)).toThrow(code);
+    expect(() => assertEip1559ExtraData(extraData, 0)).toThrow(code);
   });
 
-  it.each<[string, string, boolean, string]>([
-    ["too short", "0x0000000008000000", false, "extra-data/wrong-length"],
-    ["Holocene's form at Jovian", "0x000000000800000008", true, "extra-data/wrong-length"],
-    ["version 1 at Holocene", "0x010000000800000008", false, "extra-data/wrong-version"],
-    ["version 0 at Jovian", "0x0000000008000000080000000000000101", true, "extra-data/wrong-version"],
-  ])("refuses %s", (_, extraData, isJovian, code) => {
-    expect(() => assertEip1559ExtraData(hexToBytes(extraData), isJovian)).toThrow(code);
+  it.each<[string, string, ExtraDataVersion, string]>([
+    ["too short", "0x0000000008000000", 0, "extra-data/wrong-length"],
+    ["Holocene's form at Jovian", "0x000000000800000008", 1, "extra-data/wrong-length"],
+    ["version 1 at Holocene", "0x010000000800000008", 0, "extra-data/wrong-version"],
+    ["version 0 at Jovian", "0x0000000008000000080000000000000101", 1, "extra-data/wrong-version"],
+  ])("refuses %s", (_, extraData, version, code) => {
+    expect(() => assertEip1559ExtraData(hexToBytes(extraData), version)).toThrow(code);
   });
 });

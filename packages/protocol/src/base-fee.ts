@@ -1,9 +1,10 @@
 import { CodedError } from "@rnode/primitives";
+import type { BlobParams } from "./blob-params.ts";
 import type { Header } from "./block.ts";
-import { blobParamsAt } from "./block-rules.ts";
-import type { BlobParams, ChainConfig } from "./chain-config.ts";
+import { blobParamsAt, blockRules } from "./block-rules.ts";
+import type { ChainConfig } from "./chain-config.ts";
 import { decodeEip1559ExtraData, type Eip1559Params } from "./eip1559-params.ts";
-import { isOpForkActive } from "./forks.ts";
+import { rollupRulesAt } from "./forks/fork-times.ts";
 
 export type BaseFeeErrorCode = "base-fee/missing-blob-params";
 
@@ -24,11 +25,11 @@ export function nextBaseFee(config: ChainConfig, parent: BaseFeeParent, childTim
   const baseFee = parent.baseFeePerGas;
   if (baseFee === undefined) return INITIAL_BASE_FEE;
   const { denominator, elasticity, minBaseFee } = baseFeeParams(config, parent, childTimestampSec);
-  const isJovianParent = minBaseFee !== undefined;
-  const daGas = isJovianParent ? (parent.blobGasUsed ?? 0n) : 0n;
+  // Where a minimum is set the parent's `blobGasUsed` is its DA footprint.
+  const daGas = minBaseFee === undefined ? 0n : (parent.blobGasUsed ?? 0n);
   const metered = parent.gasUsed > daGas ? parent.gasUsed : daGas;
   const next = steppedBaseFee(baseFee, parent.gasLimit / BigInt(elasticity), metered, BigInt(denominator));
-  return isJovianParent && next < minBaseFee ? minBaseFee : next;
+  return minBaseFee !== undefined && next < minBaseFee ? minBaseFee : next;
 }
 
 function steppedBaseFee(baseFee: bigint, target: bigint, metered: bigint, denominator: bigint): bigint {
@@ -46,8 +47,9 @@ function baseFeeParams(config: ChainConfig, parent: BaseFeeParent, childTimestam
   if (optimism === undefined) {
     return { denominator: ETHEREUM_DENOMINATOR, elasticity: ETHEREUM_ELASTICITY, minBaseFee: undefined };
   }
-  if (isOpForkActive(optimism.forkTimes, "holocene", parent.timestamp)) {
-    const params = decodeEip1559ExtraData(parent.extraData, isOpForkActive(optimism.forkTimes, "jovian", parent.timestamp));
+  const { extraDataVersion } = rollupRulesAt(optimism.forkTimes, parent.timestamp);
+  if (extraDataVersion !== undefined) {
+    const params = decodeEip1559ExtraData(parent.extraData, extraDataVersion);
     // 0/0 stands in a genesis whose file leaves them open.
     if (params.denominator !== 0 || params.elasticity !== 0) return params;
     return { ...chainEip1559Params(optimism, childTimestampSec), minBaseFee: params.minBaseFee };
@@ -58,9 +60,7 @@ function baseFeeParams(config: ChainConfig, parent: BaseFeeParent, childTimestam
 /** The chain's own EIP-1559 parameters at a time. */
 export function chainEip1559Params(optimism: NonNullable<ChainConfig["optimism"]>, timestampSec: number): Eip1559Params {
   return {
-    denominator: isOpForkActive(optimism.forkTimes, "canyon", timestampSec)
-      ? optimism.eip1559DenominatorCanyon
-      : optimism.eip1559Denominator,
+    denominator: optimism[rollupRulesAt(optimism.forkTimes, timestampSec).eip1559DenominatorField],
     elasticity: optimism.eip1559Elasticity,
     minBaseFee: undefined,
   };
@@ -105,9 +105,8 @@ export function nextExcessBlobGas(
   const excess = parent.excessBlobGas ?? 0n;
   const target = BigInt(params.target) * GAS_PER_BLOB;
   if (excess + used < target) return 0n;
-  const osakaTime = config.evmForkTimes.osaka;
-  const isOsaka = osakaTime !== undefined && childTimestampSec >= osakaTime;
-  if (isOsaka && isBlobCheaperThanExecution(params, excess, parent.baseFeePerGas ?? 0n)) {
+  const { bindsBlobFeeToBaseFee } = blockRules(config, { number: 0, timestamp: childTimestampSec, isPostMerge: true });
+  if (bindsBlobFeeToBaseFee && isBlobCheaperThanExecution(params, excess, parent.baseFeePerGas ?? 0n)) {
     return excess + (used * BigInt(params.max - params.target)) / BigInt(params.max);
   }
   return excess + used - target;

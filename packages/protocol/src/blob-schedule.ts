@@ -1,18 +1,30 @@
-import type { BlobParams } from "./chain-config.ts";
+import type { BlobParams } from "./blob-params.ts";
+import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { forkRules } from "./forks/rules.ts";
 
-/** Ethereum's blob limits by fork (EIP-7840, EIP-7892), as every public L1 uses them. */
-export const BLOB_PARAMS = {
-  cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
-  prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
-  osaka: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716n },
+/** Forks that change nothing but blob limits (EIP-7892), with the limits of every public L1; undefined: not decided. */
+const BLOB_PARAMETER_ONLY_FORKS = {
   bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193n },
   bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671n },
-} as const satisfies Record<string, BlobParams>;
+  bpo3: undefined,
+  bpo4: undefined,
+  bpo5: undefined,
+} as const satisfies Readonly<Record<string, BlobParams | undefined>>;
+
+export type BlobScheduleFork = EvmFork | keyof typeof BLOB_PARAMETER_ONLY_FORKS;
 
 /** Forks that may change the blob limits, in the order of activation. */
-export const BLOB_SCHEDULE_FORKS = ["cancun", "prague", "osaka", "bpo1", "bpo2", "bpo3", "bpo4", "bpo5"] as const;
-export type BlobScheduleFork = (typeof BLOB_SCHEDULE_FORKS)[number];
+export const BLOB_SCHEDULE_FORKS: readonly BlobScheduleFork[] = [
+  ...EVM_FORKS.filter((fork) => forkRules(fork).acceptsBlobs),
+  ...(Object.keys(BLOB_PARAMETER_ONLY_FORKS) as (keyof typeof BLOB_PARAMETER_ONLY_FORKS)[]),
+];
 
+/** Ethereum's blob limits from a fork on (EIP-7840), as every public L1 uses them. */
 export function knownBlobParams(fork: BlobScheduleFork): BlobParams | undefined {
-  return (BLOB_PARAMS as Partial<Record<BlobScheduleFork, BlobParams>>)[fork];
+  return fork in BLOB_PARAMETER_ONLY_FORKS
+    ? BLOB_PARAMETER_ONLY_FORKS[fork as keyof typeof BLOB_PARAMETER_ONLY_FORKS]
+    : forkRules(fork as EvmFork).defaultBlobParams;
 }
+
+/** The limits that blobs began with. */
+export const FIRST_BLOB_PARAMS: BlobParams = knownBlobParams(BLOB_SCHEDULE_FORKS[0]!)!;

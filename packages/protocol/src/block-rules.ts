@@ -1,5 +1,8 @@
-import type { BlobParams, BlockRules, ChainConfig } from "./chain-config.ts";
-import { activeOpFork, EVM_FORK_OF_OP_FORK, EVM_FORKS, type EvmFork, isEvmForkAtLeast } from "./forks.ts";
+import type { BlobParams } from "./blob-params.ts";
+import type { BlockRules, ChainConfig } from "./chain-config.ts";
+import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { rollupRulesAt } from "./forks/fork-times.ts";
+import { forkRules } from "./forks/rules.ts";
 
 export interface BlockPosition {
   readonly number: number;
@@ -17,50 +20,46 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   const { number, timestamp } = position;
   const { optimism } = config;
   if (optimism !== undefined) {
-    const op = activeOpFork(optimism.forkTimes, timestamp);
     return {
+      ...rollupRulesAt(optimism.forkTimes, timestamp),
       chainId: config.chainId,
-      evm: EVM_FORK_OF_OP_FORK[op],
-      op,
-      isPostMerge: true,
       blobParams: undefined, // no blob transactions: the blob base fee is 1 and the excess 0, whatever the L1's schedule
       isDaoForkBlock: false,
     };
   }
-  const evm = activeEvmFork(config, position);
+  const rules = forkRules(activeEvmFork(config, position));
   return {
+    ...rules,
     chainId: config.chainId,
-    evm,
-    op: undefined,
-    isPostMerge: isEvmForkAtLeast(evm, "paris"),
-    blobParams: isEvmForkAtLeast(evm, "cancun") ? blobParamsAt(config, timestamp) : undefined,
+    blobParams: rules.acceptsBlobs ? blobParamsAt(config, timestamp) : undefined,
     isDaoForkBlock: config.daoForkSupport === true && number === config.daoForkBlock,
   };
 }
 
-const PARIS_INDEX = EVM_FORKS.indexOf("paris");
+const MERGE_INDEX = EVM_FORKS.findIndex((fork) => forkRules(fork).isPostMerge);
+const MERGE = EVM_FORKS[MERGE_INDEX]!;
 
 function activeEvmFork(config: ChainConfig, position: BlockPosition): EvmFork {
   const { number, timestamp } = position;
   if (position.isPostMerge ?? isPostMergeByConfig(config, number, timestamp)) {
-    for (let i = EVM_FORKS.length - 1; i > PARIS_INDEX; i--) {
+    for (let i = EVM_FORKS.length - 1; i > MERGE_INDEX; i--) {
       const time = config.evmForkTimes[EVM_FORKS[i]!];
       if (time !== undefined && timestamp >= time) return EVM_FORKS[i]!;
     }
-    return "paris";
+    return MERGE;
   }
-  for (let i = PARIS_INDEX - 1; i > 0; i--) {
+  for (let i = MERGE_INDEX - 1; i > 0; i--) {
     const activation = config.forkBlocks[EVM_FORKS[i]!];
     if (activation !== undefined && number >= activation) return EVM_FORKS[i]!;
   }
-  return "frontier";
+  return EVM_FORKS[0];
 }
 
 function isPostMergeByConfig(config: ChainConfig, number: number, timestamp: number): boolean {
   if (config.terminalTotalDifficulty === undefined) return false;
   if (config.terminalTotalDifficulty === 0n) return true;
-  const { paris } = config.forkBlocks;
-  if (paris !== undefined) return number >= paris;
+  const mergeBlock = config.forkBlocks[MERGE];
+  if (mergeBlock !== undefined) return number >= mergeBlock;
   return Object.values(config.evmForkTimes).some((time) => timestamp >= time);
 }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { blobParamsAt, blockRules } from "./block-rules.ts";
 import { parseChainConfig } from "./chain-config-json.ts";
-import type { EvmFork, OpFork } from "./forks.ts";
+import type { EvmFork } from "./forks/evm-forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
+import { forkRules } from "./forks/rules.ts";
 import { L1_CHAINS } from "./l1-chains.ts";
 
 const optimism = { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 };
@@ -49,10 +51,8 @@ describe("blockRules", () => {
     [40, "jovian", "prague"],
   ])("of a rollup at time %i", (timestamp, op, evm) => {
     expect(blockRules(parseChainConfig(rollup), { number: 1, timestamp })).toEqual({
+      ...forkRules(evm, op),
       chainId: 901n,
-      op,
-      evm,
-      isPostMerge: true,
       blobParams: undefined,
       isDaoForkBlock: false,
     });

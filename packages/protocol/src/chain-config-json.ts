@@ -1,7 +1,10 @@
 import { CodedError } from "@rnode/primitives";
+import type { BlobParams } from "./blob-params.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
-import type { BlobParams, ChainConfig } from "./chain-config.ts";
-import type { EvmFork, OpFork } from "./forks.ts";
+import type { ChainConfig } from "./chain-config.ts";
+import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { FORK_FACTS, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
+import { EVM_FORK_BEARERS } from "./forks/rules.ts";
 import {
   fieldKey,
   type JsonObject,
@@ -18,47 +21,20 @@ import {
 
 export type ChainConfigErrorCode = "chain-config/forks-out-of-order" | "chain-config/fork-times-differ";
 
-const BLOCK_KEYS = [
-  ["homestead", "homesteadBlock"],
-  ["tangerineWhistle", "eip150Block"],
-  ["spuriousDragon", "eip158Block"],
-  ["byzantium", "byzantiumBlock"],
-  ["constantinople", "constantinopleBlock"],
-  ["petersburg", "petersburgBlock"],
-  ["istanbul", "istanbulBlock"],
-  ["berlin", "berlinBlock"],
-  ["london", "londonBlock"],
-  ["paris", "mergeNetsplitBlock"],
-] as const satisfies readonly (readonly [EvmFork, string])[];
+type ForkKeys<Fork> = readonly (readonly [Fork, string])[];
 
-const TIME_KEYS = [
-  ["shanghai", "shanghaiTime"],
-  ["cancun", "cancunTime"],
-  ["prague", "pragueTime"],
-  ["osaka", "osakaTime"],
-] as const satisfies readonly (readonly [EvmFork, string])[];
+const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
+  EVM_FORKS.flatMap((fork) => {
+    const key = (EVM_FORK_FACTS[fork].activation as { block?: string; time?: string } | undefined)?.[by];
+    return key === undefined ? [] : [[fork, key] as const];
+  });
 
-/** Delta changes nothing in execution and has no key. */
-const OP_TIME_KEYS = [
-  ["regolith", "regolithTime"],
-  ["canyon", "canyonTime"],
-  ["ecotone", "ecotoneTime"],
-  ["fjord", "fjordTime"],
-  ["granite", "graniteTime"],
-  ["holocene", "holoceneTime"],
-  ["isthmus", "isthmusTime"],
-  ["jovian", "jovianTime"],
-  ["karst", "karstTime"],
-  ["interop", "interopTime"],
-] as const satisfies readonly (readonly [OpFork, string])[];
-
-/** Ethereum forks that an OP fork brings along, and which must have the same time where both are given. */
-const COUPLED_FORKS = [
-  ["shanghai", "canyon"],
-  ["cancun", "ecotone"],
-  ["prague", "isthmus"],
-  ["osaka", "karst"],
-] as const satisfies readonly (readonly [EvmFork, OpFork])[];
+const BLOCK_KEYS = activationKeys("block");
+const TIME_KEYS = activationKeys("time");
+const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
+  const key = FORK_FACTS[fork].genesisKey;
+  return key === undefined ? [] : [[fork, key] as const];
+});
 
 /**
  * Parses the `config` of a Geth genesis file; keys it does not know are ignored, as every client does.
@@ -95,11 +71,7 @@ export function parseChainConfig(value: unknown, path = "config"): ChainConfig {
   };
 }
 
-function readForks<Fork extends string>(
-  object: JsonObject,
-  path: string,
-  keys: readonly (readonly [Fork, string])[],
-): Partial<Record<Fork, number>> {
+function readForks<Fork extends string>(object: JsonObject, path: string, keys: ForkKeys<Fork>): Partial<Record<Fork, number>> {
   const forks: Partial<Record<Fork, number>> = {};
   for (const [fork, key] of keys) {
     const activation = optionalField(object, path, key, jsonActivation);
@@ -115,11 +87,7 @@ const jsonActivation: JsonParser<number> = (value, key) => {
 };
 
 /** Missing forks are fine (the next one implies them); an activation before an earlier fork's is not. */
-function assertInOrder<Fork extends string>(
-  path: string,
-  keys: readonly (readonly [Fork, string])[],
-  forks: Partial<Record<Fork, number>>,
-): void {
+function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, forks: Partial<Record<Fork, number>>): void {
   let previous: { key: string; activation: number } | undefined;
   for (const [fork, key] of keys) {
     const activation = forks[fork];
@@ -160,7 +128,7 @@ function coupledTimes(
   opTimes: Partial<Record<OpFork, number>>,
 ): Partial<Record<EvmFork, number>> {
   const times: Partial<Record<EvmFork, number>> = {};
-  for (const [evmFork, opFork] of COUPLED_FORKS) {
+  for (const [opFork, evmFork] of EVM_FORK_BEARERS) {
     const given = ethereumTimes[evmFork];
     const wanted = opTimes[opFork];
     if (given !== undefined && given !== wanted) {

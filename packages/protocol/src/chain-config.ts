@@ -1,11 +1,7 @@
-import type { EvmFork, OpFork } from "./forks.ts";
-
-/** Blob limits of one era (EIP-7840, EIP-7892). */
-export interface BlobParams {
-  readonly target: number;
-  readonly max: number;
-  readonly baseFeeUpdateFraction: bigint;
-}
+import type { BlobParams } from "./blob-params.ts";
+import type { EvmFork } from "./forks/evm-forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
+import type { ForkRules } from "./forks/rules.ts";
 
 /** The execution client's chain configuration: Geth's genesis `config`, parsed. */
 export interface ChainConfig {
@@ -42,15 +38,9 @@ export interface ChainConfig {
     | undefined;
 }
 
-/**
- * Everything that depends on the fork, resolved once per block and passed down. `op` is undefined on an Ethereum chain.
- */
-export interface BlockRules {
+/** Everything that depends on the fork, resolved once per block and passed down. */
+export interface BlockRules extends ForkRules {
   readonly chainId: bigint;
-  readonly evm: EvmFork;
-  readonly op: OpFork | undefined;
-  /** proof of stake: `mixHash` is prevRandao, difficulty is 0 */
-  readonly isPostMerge: boolean;
   readonly blobParams: BlobParams | undefined;
   /** the DAO fork's state change happens in this block */
   readonly isDaoForkBlock: boolean;

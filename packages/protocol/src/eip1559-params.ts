@@ -6,22 +6,28 @@ export type ExtraDataErrorCode =
   | "extra-data/zero-denominator"
   | "extra-data/zero-elasticity";
 
-/** EIP-1559 parameters of one block; `minBaseFee` in wei, defined from Jovian on. */
+/** EIP-1559 parameters of one block; `minBaseFee` in wei, undefined where there is none yet. */
 export interface Eip1559Params {
   readonly denominator: number;
   readonly elasticity: number;
   readonly minBaseFee: bigint | undefined;
 }
 
-const HOLOCENE_LENGTH = 9;
-const JOVIAN_LENGTH = 17;
+/** First byte of a header's extraData. */
+export type ExtraDataVersion = 0 | 1;
+const LENGTH_BYTES: Readonly<Record<ExtraDataVersion, number>> = { 0: 9, 1: 17 };
+
+export const extraDataBytes = (version: ExtraDataVersion): number => LENGTH_BYTES[version];
+
+/** Whether extraData of this version holds the minimum base fee. */
+export const hasMinBaseFee = (version: ExtraDataVersion | undefined): boolean => version === 1;
 
 /**
- * A header's extraData: Holocene `00 ‖ denominator u32 ‖ elasticity u32`, from Jovian `01 ‖ … ‖ minBaseFee u64`.
+ * A header's extraData: version 0 is `00 ‖ denominator u32 ‖ elasticity u32`, version 1 `01 ‖ … ‖ minBaseFee u64`.
  * Spec: docs/protocol/01-execution.md#base-fee
  */
 export function encodeEip1559ExtraData({ denominator, elasticity, minBaseFee }: Eip1559Params): Uint8Array {
-  const extraData = new Uint8Array(minBaseFee === undefined ? HOLOCENE_LENGTH : JOVIAN_LENGTH);
+  const extraData = new Uint8Array(LENGTH_BYTES[minBaseFee === undefined ? 0 : 1]);
   const view = new DataView(extraData.buffer);
   view.setUint32(1, denominator);
   view.setUint32(5, elasticity);
@@ -37,12 +43,11 @@ export function encodeEip1559ExtraData({ denominator, elasticity, minBaseFee }: 
  *
  * @throws {CodedError} extra-data/wrong-length, extra-data/wrong-version
  */
-export function decodeEip1559ExtraData(extraData: Uint8Array, isJovian: boolean): Eip1559Params {
-  const length = isJovian ? JOVIAN_LENGTH : HOLOCENE_LENGTH;
+export function decodeEip1559ExtraData(extraData: Uint8Array, version: ExtraDataVersion): Eip1559Params {
+  const length = LENGTH_BYTES[version];
   if (extraData.length !== length) {
     throw new CodedError<ExtraDataErrorCode>("extra-data/wrong-length", { expected: length, got: extraData.length });
   }
-  const version = isJovian ? 1 : 0;
   if (extraData[0] !== version) {
     throw new CodedError<ExtraDataErrorCode>("extra-data/wrong-version", { expected: version, got: extraData[0]! });
   }
@@ -50,13 +55,13 @@ export function decodeEip1559ExtraData(extraData: Uint8Array, isJovian: boolean)
   return {
     denominator: view.getUint32(1),
     elasticity: view.getUint32(5),
-    minBaseFee: isJovian ? view.getBigUint64(9) : undefined,
+    minBaseFee: hasMinBaseFee(version) ? view.getBigUint64(9) : undefined,
   };
 }
 
 /** Refuses what the specification refuses in the block itself. @throws {CodedError} extra-data/* */
-export function assertEip1559ExtraData(extraData: Uint8Array, isJovian: boolean): void {
-  const { denominator, elasticity } = decodeEip1559ExtraData(extraData, isJovian);
+export function assertEip1559ExtraData(extraData: Uint8Array, version: ExtraDataVersion): void {
+  const { denominator, elasticity } = decodeEip1559ExtraData(extraData, version);
   if (denominator === 0) throw new CodedError<ExtraDataErrorCode>("extra-data/zero-denominator");
   if (elasticity === 0) throw new CodedError<ExtraDataErrorCode>("extra-data/zero-elasticity");
 }
@@ -80,7 +85,7 @@ export function encodeEip1559Params(denominator: number, elasticity: number): Ui
 /**
  * The extraData that a builder writes for the attributes' `eip1559Params`; both zero stand for the chain's own.
  *
- * @param minBaseFee defined from Jovian
+ * @param minBaseFee undefined: version 0
  * @throws {CodedError} extra-data/wrong-length, extra-data/zero-denominator, extra-data/zero-elasticity (only one of the two is 0)
  */
 export function extraDataFromAttributes(

@@ -11,7 +11,8 @@ import {
   l1GasUsed,
   operatorFee,
 } from "./fees.ts";
-import type { OpFork } from "./forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
+import { forkRules, rollupRules as rules } from "./forks/rules.ts";
 
 const T1 = hexToBytes("dd80808094095e7baea6a6c7c4c2dfeb977efac326af552d878080808080");
 const T2 = hexToBytes(
@@ -27,7 +28,6 @@ const T2 = hexToBytes(
 const DEPOSIT = Uint8Array.of(0x7e, 0xc0);
 
 const fill = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
-const rules = (op: OpFork): { op: OpFork } => ({ op });
 
 const params: L1FeeParams = {
   l1BaseFee: 1_000_000_000n,
@@ -119,7 +119,7 @@ describe("l1Cost and l1GasUsed", () => {
   });
 
   it("are 0 for deposits and on Ethereum chains", () => {
-    for (const [where, tx] of [[rules("jovian"), DEPOSIT] as const, [{ op: undefined }, T1] as const]) {
+    for (const [where, tx] of [[rules("jovian"), DEPOSIT] as const, [forkRules("osaka"), T1] as const]) {
       expect(l1Cost(where, params, tx)).toBe(0n);
       expect(l1GasUsed(where, params, tx)).toBe(0n);
       expect(daFootprint(where, params, tx)).toBe(0n);

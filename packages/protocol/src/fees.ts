@@ -1,6 +1,5 @@
-import type { BlockRules } from "./chain-config.ts";
 import { flzCompressLength } from "./fastlz.ts";
-import { isOpForkAtLeast, type OpFork } from "./forks.ts";
+import type { RollupBlockRules } from "./forks/op-forks.ts";
 
 /** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields a fork lacks are 0. */
 export interface L1FeeParams {
@@ -27,7 +26,16 @@ const U64 = (1n << 64n) - 1n;
 const U32 = (1n << 32n) - 1n;
 const U16 = (1n << 16n) - 1n;
 
-type FeeRules = Pick<BlockRules, "op">;
+export type FeeRules = Pick<
+  RollupBlockRules,
+  | "acceptsDeposits"
+  | "l1FeeSignatureBytes"
+  | "l1FeeCountsBlobs"
+  | "l1FeeEstimatesCompression"
+  | "hasOperatorFee"
+  | "operatorFeeFactor"
+  | "hasDaFootprint"
+>;
 
 /**
  * Fee parameters from the storage of the L1Block predeploy. Spec: docs/protocol/01-execution.md#where-parameters-are-read
@@ -38,13 +46,13 @@ type FeeRules = Pick<BlockRules, "op">;
  */
 export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint, rules?: FeeRules): L1FeeParams {
   // Bits of a word count from its end: byte 31 of the word is bits 0 to 7.
-  const hasEcotone = rules === undefined || isAtLeast(rules, "ecotone");
-  const hasOperatorFee = rules === undefined || isAtLeast(rules, "isthmus");
-  const scalars = hasEcotone ? readSlot(FEE_SLOTS.scalars) : 0n;
+  const countsBlobs = rules?.l1FeeCountsBlobs ?? true;
+  const hasOperatorFee = rules?.hasOperatorFee ?? true;
+  const scalars = countsBlobs ? readSlot(FEE_SLOTS.scalars) : 0n;
   const operatorFee = hasOperatorFee ? readSlot(FEE_SLOTS.operatorFee) : 0n;
   const params = {
     l1BaseFee: readSlot(FEE_SLOTS.l1BaseFee),
-    blobBaseFee: hasEcotone ? readSlot(FEE_SLOTS.blobBaseFee) : 0n,
+    blobBaseFee: countsBlobs ? readSlot(FEE_SLOTS.blobBaseFee) : 0n,
     baseFeeScalar: (scalars >> 96n) & U32, // bytes 16–19
     blobBaseFeeScalar: (scalars >> 64n) & U32, // bytes 20–23
     overhead: 0n,
@@ -53,21 +61,18 @@ export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint
     operatorFeeConstant: operatorFee & U64, // bytes 24–31
     daFootprintGasScalar: (operatorFee >> 96n) & U16, // bytes 18–19
   };
-  if (rules !== undefined && !usesBedrockFormula(rules, params)) return params;
+  if (rules !== undefined && !usesOneScalar(rules, params)) return params;
   return { ...params, overhead: readSlot(FEE_SLOTS.overhead), scalar: readSlot(FEE_SLOTS.scalar) };
 }
 
 const DEPOSIT_TYPE = 0x7e;
-const isAtLeast = (rules: FeeRules, fork: OpFork): boolean => rules.op !== undefined && isOpForkAtLeast(rules.op, fork);
-const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => rules.op === undefined || encodedTx[0] === DEPOSIT_TYPE;
-
-/** Before Regolith the signature counted as 68 more non-zero bytes. */
-const BEDROCK_SIGNATURE_BYTES = 68;
+/** Only rollups take deposits, and only they have these fees. */
+const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => !rules.acceptsDeposits || encodedTx[0] === DEPOSIT_TYPE;
 
 function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
   let zeroes = 0;
   for (let i = 0; i < encodedTx.length; i++) if (encodedTx[i] === 0) zeroes++;
-  const nonzeroes = encodedTx.length - zeroes + (isAtLeast(rules, "regolith") ? 0 : BEDROCK_SIGNATURE_BYTES);
+  const nonzeroes = encodedTx.length - zeroes + rules.l1FeeSignatureBytes;
   return BigInt(4 * zeroes + 16 * nonzeroes);
 }
 
@@ -92,8 +97,8 @@ export function estimatedDaSizeOfFlz(flzLength: number): bigint {
 }
 
 /** The activation block of Ecotone still has Bedrock's L1 attributes: all of Ecotone's parameters are 0. */
-function usesBedrockFormula(rules: FeeRules, params: L1FeeParams): boolean {
-  if (!isAtLeast(rules, "ecotone")) return true;
+function usesOneScalar(rules: FeeRules, params: L1FeeParams): boolean {
+  if (!rules.l1FeeCountsBlobs) return true;
   return params.blobBaseFee === 0n && params.baseFeeScalar === 0n && params.blobBaseFeeScalar === 0n;
 }
 
@@ -104,19 +109,19 @@ function usesBedrockFormula(rules: FeeRules, params: L1FeeParams): boolean {
  */
 export function l1Cost(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx)) return 0n;
-  if (usesBedrockFormula(rules, params)) {
+  if (usesOneScalar(rules, params)) {
     return ((calldataGas(rules, encodedTx) + params.overhead) * params.l1BaseFee * params.scalar) / 1_000_000n;
   }
   const feeScaled = 16n * params.l1BaseFee * params.baseFeeScalar + params.blobBaseFee * params.blobBaseFeeScalar;
-  if (!isAtLeast(rules, "fjord")) return (calldataGas(rules, encodedTx) * feeScaled) / 16_000_000n;
+  if (!rules.l1FeeEstimatesCompression) return (calldataGas(rules, encodedTx) * feeScaled) / 16_000_000n;
   return (estimatedDaSize(encodedTx) * feeScaled) / 1_000_000_000_000n;
 }
 
 /** What receipts report as `l1GasUsed`. */
 export function l1GasUsed(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx)) return 0n;
-  if (usesBedrockFormula(rules, params)) return calldataGas(rules, encodedTx) + params.overhead;
-  if (!isAtLeast(rules, "fjord")) return calldataGas(rules, encodedTx);
+  if (usesOneScalar(rules, params)) return calldataGas(rules, encodedTx) + params.overhead;
+  if (!rules.l1FeeEstimatesCompression) return calldataGas(rules, encodedTx);
   return (estimatedDaSize(encodedTx) * 16n) / 1_000_000n;
 }
 
@@ -124,9 +129,9 @@ const UINT256_MAX = (1n << 256n) - 1n;
 
 /** The operator's fee in wei for an amount of gas; the caller exempts deposits. Spec: docs/protocol/01-execution.md#operator-fee */
 export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): bigint {
-  if (!isAtLeast(rules, "isthmus")) return 0n;
-  const perGas = isAtLeast(rules, "jovian") ? gas * params.operatorFeeScalar * 100n : (gas * params.operatorFeeScalar) / 1_000_000n;
-  const fee = perGas + params.operatorFeeConstant;
+  if (!rules.hasOperatorFee) return 0n;
+  const { multiplier, divisor } = rules.operatorFeeFactor;
+  const fee = (gas * params.operatorFeeScalar * multiplier) / divisor + params.operatorFeeConstant;
   return fee > UINT256_MAX ? UINT256_MAX : fee;
 }
 
@@ -135,6 +140,6 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
  * Spec: docs/protocol/01-execution.md#da-footprint
  */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
-  if (paysNothing(rules, encodedTx) || !isAtLeast(rules, "jovian")) return 0n;
+  if (paysNothing(rules, encodedTx) || !rules.hasDaFootprint) return 0n;
   return (estimatedDaSize(encodedTx) / 1_000_000n) * params.daFootprintGasScalar;
 }

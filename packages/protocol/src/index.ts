@@ -2,6 +2,7 @@ export * from "./base-fee.ts";
 export * from "./batch.ts";
 export * from "./batch-input.ts";
 export * from "./blob.ts";
+export * from "./blob-params.ts";
 export * from "./blob-schedule.ts";
 export * from "./blob-sidecar.ts";
 export * from "./block.ts";
@@ -14,7 +15,11 @@ export * from "./deposits.ts";
 export * from "./eip1559-params.ts";
 export * from "./fastlz.ts";
 export * from "./fees.ts";
-export * from "./forks.ts";
+export * from "./forks/by-name.ts";
+export * from "./forks/evm-forks.ts";
+export * from "./forks/fork-times.ts";
+export * from "./forks/op-forks.ts";
+export * from "./forks/rules.ts";
 export * from "./frame.ts";
 export * from "./genesis.ts";
 export * from "./header-codec.ts";
@@ -22,6 +27,7 @@ export * from "./intrinsic-gas.ts";
 export * from "./json-fields.ts";
 export * from "./l1-attributes.ts";
 export * from "./l1-chains.ts";
+export * from "./l1-info-layouts.ts";
 export * from "./network.ts";
 export * from "./networks.ts";
 export * from "./output-root.ts";
@@ -57,4 +63,4 @@ export {
   type UpgradeErrorCode,
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
-export { type UpgradeFork, upgradeGas, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+export { upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";

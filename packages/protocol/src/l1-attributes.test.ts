@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import {
   decodeL1BlockInfo,
   encodeL1BlockInfo,
-  L1_INFO_LAYOUTS,
   type L1BlockInfo,
   l1BlobBaseFee,
   l1BlockInfo,
   l1InfoDeposit,
   l1InfoLayout,
 } from "./l1-attributes.ts";
+import { L1_INFO_LAYOUT_NAMES } from "./l1-info-layouts.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import { encodeFeeScalar } from "./system-config-scalar.ts";
 import { testRollupConfig } from "./testing/rollup-config.ts";
@@ -38,7 +38,7 @@ const origin = {
 };
 
 describe("L1 attributes calldata", () => {
-  it.each(L1_INFO_LAYOUTS)("is the published vector: %s", (layout) => {
+  it.each(L1_INFO_LAYOUT_NAMES)("is the published vector: %s", (layout) => {
     const info = decodeL1BlockInfo(hexToBytes(VECTORS[layout]));
     expect(info.layout).toBe(layout);
     expect(bytesToHex(info.blockHash)).toBe(`0x${L1_HASH}`);
@@ -86,7 +86,7 @@ describe("L1 attributes calldata", () => {
       daFootprintGasScalar: uint(16),
     });
     fc.assert(
-      fc.property(fc.constantFrom(...L1_INFO_LAYOUTS), record, (layout, fields) => {
+      fc.property(fc.constantFrom(...L1_INFO_LAYOUT_NAMES), record, (layout, fields) => {
         const later = layout === "isthmus" || layout === "jovian";
         const info: L1BlockInfo = {
           ...fields,

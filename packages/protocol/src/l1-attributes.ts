@@ -4,26 +4,19 @@ import {
   CodedError,
   concatBytes,
   equalBytes,
-  hexToBytes,
   isZeroBytes,
   padBytesLeft,
   uint64ToBytes,
 } from "@rnode/primitives";
 import { blobBaseFee } from "./base-fee.ts";
-import { BLOB_PARAMS } from "./blob-schedule.ts";
+import { FIRST_BLOB_PARAMS } from "./blob-schedule.ts";
 import { l1InfoSourceHash } from "./deposits.ts";
-import { isActivationBlock, isOpForkActive } from "./forks.ts";
+import { derivationFactsAt, rollupRulesAt } from "./forks/fork-times.ts";
+import { L1_INFO_LAYOUT_NAMES, L1_INFO_LAYOUTS, type L1InfoLayout } from "./l1-info-layouts.ts";
 import { L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "./predeploys.ts";
 import type { BlobScheduleEntry, RollupConfig, SystemConfig } from "./rollup-config.ts";
 import { decodeFeeScalar } from "./system-config-scalar.ts";
 import type { DepositTransaction } from "./transaction.ts";
-
-/**
- * Forms of the L1 attributes calldata, named after the fork that brought them.
- * Spec: docs/protocol/02-derivation.md#l1-info-deposit
- */
-export const L1_INFO_LAYOUTS = ["bedrock", "ecotone", "isthmus", "jovian"] as const;
-export type L1InfoLayout = (typeof L1_INFO_LAYOUTS)[number];
 
 /** What the first transaction of an L2 block says about L1. Fields that the layout does not have are 0. */
 export interface L1BlockInfo {
@@ -56,14 +49,6 @@ export type L1InfoErrorCode =
   | "l1-info/number-too-large"
   | "l1-info/missing";
 
-const SELECTORS: Readonly<Record<L1InfoLayout, Uint8Array>> = {
-  bedrock: hexToBytes("0x015d8eb9"),
-  ecotone: hexToBytes("0x440a5e20"),
-  isthmus: hexToBytes("0x098999be"),
-  jovian: hexToBytes("0x3db6be2b"),
-};
-const LENGTHS: Readonly<Record<L1InfoLayout, number>> = { bedrock: 260, ecotone: 164, isthmus: 176, jovian: 178 };
-
 /** What 0 in the SystemConfig stands for. */
 export const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400;
 
@@ -77,20 +62,15 @@ const ZERO_WORD = new Uint8Array(32);
  * fork is active at genesis.
  */
 export function l1InfoLayout(config: Pick<RollupConfig, "forkTimes" | "blockTimeSec">, l2TimestampSec: number): L1InfoLayout {
-  const uses = (fork: "ecotone" | "isthmus" | "jovian") =>
-    isOpForkActive(config.forkTimes, fork, l2TimestampSec) &&
-    !isActivationBlock(config.forkTimes, fork, l2TimestampSec, config.blockTimeSec);
-  if (!uses("ecotone")) return "bedrock";
-  if (uses("jovian")) return "jovian";
-  return uses("isthmus") ? "isthmus" : "ecotone";
+  return derivationFactsAt(config.forkTimes, l2TimestampSec - config.blockTimeSec).l1InfoLayout;
 }
 
 /** The calldata of the L1 attributes deposit. */
 export function encodeL1BlockInfo(info: L1BlockInfo): Uint8Array {
-  const { layout } = info;
-  if (layout === "bedrock") {
+  const { selector, isPacked, hasOperatorFee, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[info.layout];
+  if (!isPacked) {
     return concatBytes(
-      SELECTORS.bedrock,
+      selector,
       word(info.number),
       word(info.timestamp),
       word(info.baseFee),
@@ -102,7 +82,7 @@ export function encodeL1BlockInfo(info: L1BlockInfo): Uint8Array {
     );
   }
   const parts = [
-    SELECTORS[layout],
+    selector,
     uint(info.baseFeeScalar, 4),
     uint(info.blobBaseFeeScalar, 4),
     uint64ToBytes(info.sequenceNumber),
@@ -113,21 +93,22 @@ export function encodeL1BlockInfo(info: L1BlockInfo): Uint8Array {
     info.blockHash,
     info.batcherHash,
   ];
-  if (layout !== "ecotone") parts.push(uint(info.operatorFeeScalar, 4), uint64ToBytes(info.operatorFeeConstant));
-  if (layout === "jovian") parts.push(uint(info.daFootprintGasScalar, 2));
+  if (hasOperatorFee) parts.push(uint(info.operatorFeeScalar, 4), uint64ToBytes(info.operatorFeeConstant));
+  if (hasDaFootprintGasScalar) parts.push(uint(info.daFootprintGasScalar, 2));
   return concatBytes(...parts);
 }
 
 /** @throws {CodedError} l1-info/unknown-selector, l1-info/wrong-length, l1-info/bad-padding, l1-info/number-too-large */
 export function decodeL1BlockInfo(data: Uint8Array): L1BlockInfo {
   const selector = data.subarray(0, 4);
-  const layout = L1_INFO_LAYOUTS.find((candidate) => equalBytes(SELECTORS[candidate], selector));
+  const layout = L1_INFO_LAYOUT_NAMES.find((candidate) => equalBytes(L1_INFO_LAYOUTS[candidate].selector, selector));
   if (layout === undefined) throw new CodedError<L1InfoErrorCode>("l1-info/unknown-selector");
-  if (data.length !== LENGTHS[layout]) {
+  const { lengthBytes, isPacked } = L1_INFO_LAYOUTS[layout];
+  if (data.length !== lengthBytes) {
     throw new CodedError<L1InfoErrorCode>("l1-info/wrong-length", { layout, got: data.length });
   }
   const at = (offset: number, length: number) => data.subarray(offset, offset + length);
-  if (layout === "bedrock") {
+  if (!isPacked) {
     const wordAt = (index: number) => at(4 + 32 * index, 32);
     const uint64At = (index: number) => padded(wordAt(index), 8);
     return {
@@ -191,9 +172,8 @@ export function l1BlockInfo(
   l2TimestampSec: number,
 ): L1BlockInfo {
   const layout = l1InfoLayout(config, l2TimestampSec);
-  const isBedrock = layout === "bedrock";
-  const scalars = isBedrock ? { baseFeeScalar: 0, blobBaseFeeScalar: 0 } : decodeFeeScalar(systemConfig.scalar);
-  const hasOperatorFee = layout === "isthmus" || layout === "jovian";
+  const { isPacked, hasOperatorFee, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[layout];
+  const scalars = isPacked ? decodeFeeScalar(systemConfig.scalar) : { baseFeeScalar: 0, blobBaseFeeScalar: 0 };
   return {
     layout,
     number: origin.number,
@@ -202,13 +182,13 @@ export function l1BlockInfo(
     blockHash: origin.hash,
     sequenceNumber,
     batcherHash: padBytesLeft(systemConfig.batcherAddress, 32),
-    overhead: isBedrock ? systemConfig.overhead : ZERO_WORD,
-    scalar: isBedrock ? systemConfig.scalar : ZERO_WORD,
-    blobBaseFee: isBedrock ? 0n : origin.blobBaseFee,
+    overhead: isPacked ? ZERO_WORD : systemConfig.overhead,
+    scalar: isPacked ? ZERO_WORD : systemConfig.scalar,
+    blobBaseFee: isPacked ? origin.blobBaseFee : 0n,
     ...scalars,
     operatorFeeScalar: hasOperatorFee ? systemConfig.operatorFeeScalar : 0,
     operatorFeeConstant: hasOperatorFee ? systemConfig.operatorFeeConstant : 0n,
-    daFootprintGasScalar: layout === "jovian" ? systemConfig.daFootprintGasScalar || DEFAULT_DA_FOOTPRINT_GAS_SCALAR : 0,
+    daFootprintGasScalar: hasDaFootprintGasScalar ? systemConfig.daFootprintGasScalar || DEFAULT_DA_FOOTPRINT_GAS_SCALAR : 0,
   };
 }
 
@@ -225,7 +205,7 @@ export function l1InfoDeposit(
   sequenceNumber: number,
   l2TimestampSec: number,
 ): DepositTransaction {
-  const isSystemTx = !isOpForkActive(config.forkTimes, "regolith", l2TimestampSec);
+  const isSystemTx = rollupRulesAt(config.forkTimes, l2TimestampSec).hasFreeSystemTransactions;
   return {
     type: 0x7e,
     sourceHash: l1InfoSourceHash(origin.hash, sequenceNumber),
@@ -254,7 +234,7 @@ export function l1BlobBaseFee(
   const entry = schedule.findLast(({ timeSec }) => timeSec <= l1Block.timestamp);
   const beforePectraSchedule = config.pectraBlobScheduleTime !== undefined && l1Block.timestamp < config.pectraBlobScheduleTime;
   const fraction = beforePectraSchedule ? undefined : entry?.baseFeeUpdateFraction;
-  return blobBaseFee(l1Block.excessBlobGas, fraction ?? BLOB_PARAMS.cancun.baseFeeUpdateFraction);
+  return blobBaseFee(l1Block.excessBlobGas, fraction ?? FIRST_BLOB_PARAMS.baseFeeUpdateFraction);
 }
 
 function word(value: bigint | number): Uint8Array {

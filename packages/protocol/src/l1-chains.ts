@@ -1,41 +1,26 @@
 import { hexToBytes } from "@rnode/primitives";
-import { BLOB_PARAMS } from "./blob-schedule.ts";
+import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
+import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { forkRules } from "./forks/rules.ts";
 
-interface L1Times {
-  readonly shanghai: number;
-  readonly cancun: number;
-  readonly prague: number;
-  readonly osaka: number;
-  readonly bpo1: number;
-  readonly bpo2: number;
-}
+type L1Times = Readonly<Partial<Record<BlobScheduleFork, number>>>;
 
-function forksByTime({ shanghai, cancun, prague, osaka, bpo1, bpo2 }: L1Times): Pick<ChainConfig, "evmForkTimes" | "blobSchedule"> {
+function forksByTime(times: L1Times): Pick<ChainConfig, "evmForkTimes" | "blobSchedule"> {
+  const scheduled = <Fork extends BlobScheduleFork>(forks: readonly Fork[]): [Fork, number][] =>
+    forks.flatMap((fork) => (times[fork] === undefined ? [] : [[fork, times[fork]]]));
   return {
-    evmForkTimes: { shanghai, cancun, prague, osaka },
-    blobSchedule: [
-      { timeSec: cancun, params: BLOB_PARAMS.cancun },
-      { timeSec: prague, params: BLOB_PARAMS.prague },
-      { timeSec: osaka, params: BLOB_PARAMS.osaka },
-      { timeSec: bpo1, params: BLOB_PARAMS.bpo1 },
-      { timeSec: bpo2, params: BLOB_PARAMS.bpo2 },
-    ],
+    evmForkTimes: Object.fromEntries(scheduled(EVM_FORKS)),
+    blobSchedule: scheduled(BLOB_SCHEDULE_FORKS).map(([fork, timeSec]) => ({ timeSec, params: knownBlobParams(fork)! })),
   };
 }
 
-/** Every fork up to London from block 0 on. */
-export const ALL_FORKS_AT_GENESIS: ChainConfig["forkBlocks"] = {
-  homestead: 0,
-  tangerineWhistle: 0,
-  spuriousDragon: 0,
-  byzantium: 0,
-  constantinople: 0,
-  petersburg: 0,
-  istanbul: 0,
-  berlin: 0,
-  london: 0,
-};
+/** Every fork of proof of work from block 0 on. */
+export const ALL_FORKS_AT_GENESIS: ChainConfig["forkBlocks"] = Object.fromEntries(
+  EVM_FORKS.slice(1)
+    .filter((fork) => !forkRules(fork).isPostMerge)
+    .map((fork): [EvmFork, number] => [fork, 0]),
+);
 
 const mainnet: ChainConfig = {
   chainId: 1n,

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { OpFork } from "./forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
 import type { AltDaConfig } from "./rollup-config.ts";
 
 /** Facts of one public rollup, in the form of the generated table. */

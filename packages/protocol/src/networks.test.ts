@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { blockRules } from "./block-rules.ts";
-import { activeOpFork } from "./forks.ts";
+import { activeOpFork } from "./forks/fork-times.ts";
 import { l1ChainConfig } from "./l1-chains.ts";
 import { chainConfigOfNetwork, NETWORKS, networkByChainId, networkByName, rollupConfigOfNetwork } from "./networks.ts";
 import { rollupConfigFromJson, rollupConfigToJson } from "./rollup-config-json.ts";

@@ -1,6 +1,6 @@
 import { CodedError, hexToBytes, ZERO_ADDRESS } from "@rnode/primitives";
 import type { ChainConfig } from "./chain-config.ts";
-import { EVM_FORK_OF_OP_FORK, type EvmFork, type OpFork } from "./forks.ts";
+import { evmForkTimesOf } from "./forks/fork-times.ts";
 import { ALL_FORKS_AT_GENESIS, L1_CHAINS, type L1ChainName } from "./l1-chains.ts";
 import type { Network } from "./network.ts";
 import { NETWORKS_TABLE } from "./networks-table.ts";
@@ -128,14 +128,4 @@ function chainConfigOfRollup(network: Network): ChainConfig {
       bedrockBlock,
     },
   };
-}
-
-/** Times of the Ethereum forks that come with a rollup's forks. */
-export function evmForkTimesOf(forkTimes: Readonly<Partial<Record<OpFork, number>>>): Partial<Record<EvmFork, number>> {
-  const times: Partial<Record<EvmFork, number>> = {};
-  for (const fork of ["canyon", "ecotone", "isthmus", "karst"] as const) {
-    const time = forkTimes[fork];
-    if (time !== undefined) times[EVM_FORK_OF_OP_FORK[fork]] = time;
-  }
-  return times;
 }

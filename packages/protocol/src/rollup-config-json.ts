@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex, isZeroBytes, ZERO_ADDRESS } from "@rnode/primitives";
-import { OP_FORKS, type OpFork } from "./forks.ts";
+import { derivationFactsAt } from "./forks/fork-times.ts";
+import { FORK_FACTS, type ForkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import {
   fieldKey,
   type JsonObject,
@@ -20,10 +21,18 @@ import {
 import type { BlockId } from "./refs.ts";
 import type { AltDaConfig, RollupConfig, SystemConfig } from "./rollup-config.ts";
 
-/** Keys of fork times, in the order of activation. Bedrock has none: a rollup starts with it. */
-export const ROLLUP_FORK_KEYS = OP_FORKS.slice(1).map((fork): readonly [OpFork, string] => [fork, `${fork}_time`]);
-/** Another name of `interop_time`. */
-const LAGOON_KEY = "lagoon_time";
+interface ForkKey {
+  readonly fork: OpFork;
+  readonly key: string;
+  /** another name of `key` */
+  readonly alias: string | undefined;
+}
+
+/** Keys of fork times, in the order of activation. */
+const FORK_KEYS: readonly ForkKey[] = OP_FORKS.flatMap((fork) => {
+  const { rollupKey: key, rollupKeyAlias: alias }: ForkFacts = FORK_FACTS[fork];
+  return key === undefined ? [] : [{ fork, key, alias }];
+});
 
 /** Written by kona: facts of the protocol, or parts that are not built yet. Accepted, not used. */
 const KONA_KEYS = ["granite_channel_timeout", "interop_message_expiry_window", "superchain_config_address", "da_challenge_address"];
@@ -36,8 +45,7 @@ const TOP_KEYS: ReadonlySet<string> = new Set([
   "channel_timeout",
   "l1_chain_id",
   "l2_chain_id",
-  ...ROLLUP_FORK_KEYS.map(([, key]) => key),
-  LAGOON_KEY,
+  ...FORK_KEYS.flatMap(({ key, alias }) => (alias === undefined ? [key] : [key, alias])),
   "pectra_blob_schedule_time",
   "keep_karst_upgrade_gas",
   "batch_inbox_address",
@@ -148,7 +156,8 @@ const jsonNonZeroHash = nonZero(jsonHash, "a hash that is not zero");
 const jsonNonZeroWord = nonZero(jsonHash, "32 bytes that are not all zero");
 
 function parseMaxSequencerDrift(object: JsonObject, forkTimes: RollupConfig["forkTimes"]): number {
-  if (forkTimes.fjord === 0) return optionalField(object, "", "max_sequencer_drift", jsonInteger) ?? 0;
+  const isFixed = derivationFactsAt(forkTimes, 0).maxSequencerDriftSec !== undefined;
+  if (isFixed) return optionalField(object, "", "max_sequencer_drift", jsonInteger) ?? 0;
   return requiredField(object, "", "max_sequencer_drift", jsonPositiveInteger);
 }
 
@@ -157,8 +166,9 @@ function parseForkTimes(object: JsonObject): RollupConfig["forkTimes"] {
   const times: Partial<Record<OpFork, number>> = {};
   let previousKey = "genesis.l2_time";
   let previousTime: number | undefined = 0;
-  for (const [fork, key] of ROLLUP_FORK_KEYS) {
-    const time = parseForkTime(object, fork, key);
+  for (const forkKey of FORK_KEYS) {
+    const { fork, key } = forkKey;
+    const time = parseForkTime(object, forkKey);
     if (time !== undefined) {
       if (previousTime === undefined) throw jsonError(key, time, `not set, because ${previousKey} is not set`);
       if (time < previousTime) throw jsonError(key, time, `at least ${previousKey} (${previousTime})`);
@@ -170,13 +180,12 @@ function parseForkTimes(object: JsonObject): RollupConfig["forkTimes"] {
   return times;
 }
 
-function parseForkTime(object: JsonObject, fork: OpFork, key: string): number | undefined {
+function parseForkTime(object: JsonObject, { key, alias }: ForkKey): number | undefined {
   const time = optionalField(object, "", key, jsonInteger);
-  if (fork !== "interop") return time;
-  const lagoon = optionalField(object, "", LAGOON_KEY, jsonInteger);
-  if (time !== undefined && lagoon !== undefined && time !== lagoon)
-    throw jsonError(LAGOON_KEY, lagoon, `the time of ${key} (${time})`);
-  return time ?? lagoon;
+  if (alias === undefined) return time;
+  const other = optionalField(object, "", alias, jsonInteger);
+  if (time !== undefined && other !== undefined && time !== other) throw jsonError(alias, other, `the time of ${key} (${time})`);
+  return time ?? other;
 }
 
 function parseGenesis(object: JsonObject, path: string, checkKeys: KeyCheck): RollupConfig["genesis"] {
@@ -275,7 +284,7 @@ export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {
     channel_timeout: config.channelTimeoutL1Blocks,
     l1_chain_id: Number(config.l1ChainId),
     l2_chain_id: Number(config.l2ChainId),
-    ...Object.fromEntries(ROLLUP_FORK_KEYS.map(([fork, key]) => [key, config.forkTimes[fork]])),
+    ...Object.fromEntries(FORK_KEYS.map(({ fork, key }) => [key, config.forkTimes[fork]])),
     pectra_blob_schedule_time: config.pectraBlobScheduleTime,
     keep_karst_upgrade_gas: config.keepKarstUpgradeGas,
     batch_inbox_address: bytesToHex(config.batchInboxAddress),

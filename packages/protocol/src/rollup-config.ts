@@ -1,4 +1,4 @@
-import type { OpFork } from "./forks.ts";
+import type { OpFork } from "./forks/op-forks.ts";
 import type { BlockId } from "./refs.ts";
 
 /**

@@ -9,14 +9,16 @@ import {
   isZeroBytes,
 } from "@rnode/primitives";
 import { depositCalldata } from "./deposits.ts";
-import { isActivationBlock, isOpForkActive } from "./forks.ts";
+import { extraDataBytes, hasMinBaseFee } from "./eip1559-params.ts";
+import { derivationFactsAt, rollupRulesAt } from "./forks/fork-times.ts";
 import { decodeL1BlockInfo, type L1BlockInfo, type L1InfoErrorCode } from "./l1-attributes.ts";
+import { L1_INFO_LAYOUTS } from "./l1-info-layouts.ts";
 import type { ExecutionPayload } from "./payload.ts";
 import type { Log, Receipt } from "./receipt.ts";
 import type { L2BlockRef } from "./refs.ts";
 import type { RollupConfig, SystemConfig } from "./rollup-config.ts";
 import { encodeFeeScalar, isFeeScalarValid } from "./system-config-scalar.ts";
-import { upgradeGas } from "./upgrade-transactions.ts";
+import { upgradeGasAt } from "./upgrade-transactions.ts";
 
 /** `ConfigUpdate(uint256,uint8,bytes)` */
 export const CONFIG_UPDATE_TOPIC = hexToBytes("0x1d2b0bda21d56b8bd12d4f94ebacffdfb35f5e226f84b461103bb8beab6353be");
@@ -80,7 +82,7 @@ function applyUpdate(config: RollupConfig, systemConfig: SystemConfig, log: Log,
     case CONFIG_UPDATE_TYPES.feeScalars: {
       const words = payload(2);
       const scalar = words.subarray(32);
-      if (!isOpForkActive(config.forkTimes, "ecotone", l1TimestampSec)) {
+      if (!derivationFactsAt(config.forkTimes, l1TimestampSec).hasVersionedFeeScalars) {
         return { ...systemConfig, overhead: words.subarray(0, 32), scalar };
       }
       return isFeeScalarValid(scalar) ? { ...systemConfig, overhead: new Uint8Array(32), scalar } : systemConfig;
@@ -153,29 +155,26 @@ export function systemConfigFromPayload(config: RollupConfig, payload: PayloadFa
   }
   const info = l1InfoOfPayload(payload);
   const { timestamp } = payload;
-  const isActive = (fork: "holocene" | "isthmus" | "jovian") => isOpForkActive(config.forkTimes, fork, timestamp);
-  const isBedrockInfo = info.layout === "bedrock";
-  const extraDataBytes = isActive("jovian") ? 17 : 9;
-  if (isActive("holocene") && payload.extraData.length !== extraDataBytes) {
+  const { extraDataVersion } = rollupRulesAt(config.forkTimes, timestamp);
+  if (extraDataVersion !== undefined && payload.extraData.length !== extraDataBytes(extraDataVersion)) {
     throw new CodedError<SystemConfigErrorCode>("system-config/bad-extra-data", { got: payload.extraData.length });
   }
   return {
     batcherAddress: info.batcherHash.subarray(12),
     overhead: info.overhead,
-    scalar: isBedrockInfo ? info.scalar : encodeFeeScalar(info),
+    scalar: L1_INFO_LAYOUTS[info.layout].isPacked ? encodeFeeScalar(info) : info.scalar,
     gasLimit: payload.gasLimit - upgradeGasAddedTo(config, timestamp),
-    eip1559Params: isActive("holocene") ? payload.extraData.subarray(1, 9) : new Uint8Array(8),
+    eip1559Params: extraDataVersion === undefined ? new Uint8Array(8) : payload.extraData.subarray(1, 9),
     operatorFeeScalar: info.operatorFeeScalar,
     operatorFeeConstant: info.operatorFeeConstant,
-    minBaseFee: isActive("jovian") ? bytesToBigint(payload.extraData.subarray(9, 17)) : 0n,
+    minBaseFee: hasMinBaseFee(extraDataVersion) ? bytesToBigint(payload.extraData.subarray(9, 17)) : 0n,
     daFootprintGasScalar: info.daFootprintGasScalar,
   };
 }
 
 /** Gas that the attributes of a block got on top of the SystemConfig's limit and that its child must not inherit. */
 function upgradeGasAddedTo(config: RollupConfig, timestampSec: number): bigint {
-  const isKarst = isActivationBlock(config.forkTimes, "karst", timestampSec, config.blockTimeSec);
-  return isKarst && config.keepKarstUpgradeGas !== true ? upgradeGas("karst") : 0n;
+  return config.keepKarstUpgradeGas === true ? 0n : upgradeGasAt(config, timestampSec);
 }
 
 /** @throws {CodedError} l1-info/*, deposit/not-a-deposit, system-config/wrong-genesis, rlp/* */

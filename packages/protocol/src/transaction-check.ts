@@ -1,5 +1,5 @@
 import type { BlockRules } from "./chain-config.ts";
-import { type EvmFork, isEvmForkAtLeast, isOpForkAtLeast } from "./forks.ts";
+import type { ForkRules } from "./forks/rules.ts";
 import { floorDataGas, intrinsicGas } from "./intrinsic-gas.ts";
 import type { BlobTransaction, Transaction, TransactionType } from "./transaction.ts";
 
@@ -20,21 +20,26 @@ export type TransactionFault =
   | "empty-authorization-list"
   | "system-transaction-after-regolith";
 
-const FORK_OF_TYPE: Readonly<Record<Exclude<TransactionType, 0x7e>, EvmFork>> = {
-  0: "frontier",
-  1: "berlin",
-  2: "london",
-  3: "cancun",
-  4: "prague",
-};
-
 const MAX_UINT64 = 2n ** 64n - 1n;
-const MAX_INITCODE_BYTES = 49_152;
-/** EIP-7825 */
-const MAX_TRANSACTION_GAS = 16_777_216n;
-/** EIP-7594: blobs in one transaction, from Osaka */
-const MAX_BLOBS_PER_TRANSACTION = 6;
 const BLOB_HASH_VERSION = 0x01;
+
+/** Whether a block of these rules may hold the type at all. */
+export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType): boolean {
+  switch (type) {
+    case 0x00:
+      return true;
+    case 0x01:
+      return rules.acceptsAccessLists;
+    case 0x02:
+      return rules.acceptsDynamicFees;
+    case 0x03:
+      return rules.acceptsBlobs;
+    case 0x04:
+      return rules.acceptsSetCode;
+    case 0x7e:
+      return rules.acceptsDeposits;
+  }
+}
 
 /**
  * The rules that depend on nothing but the transaction and the fork. Signature and sender are checked by `recoverSender`.
@@ -42,23 +47,19 @@ const BLOB_HASH_VERSION = 0x01;
  * Deposits have no such rule but one (everything else that is wrong with them is a failed execution, not an invalid block).
  */
 export function checkTransaction(rules: BlockRules, tx: Transaction): TransactionFault | undefined {
+  if (!isTransactionTypeAllowed(rules, tx.type)) return "type-not-supported";
   if (tx.type === 0x7e) {
-    if (rules.op === undefined) return "type-not-supported";
-    return tx.isSystemTx && isOpForkAtLeast(rules.op, "regolith") ? "system-transaction-after-regolith" : undefined;
+    return tx.isSystemTx && !rules.hasFreeSystemTransactions ? "system-transaction-after-regolith" : undefined;
   }
-  if (!isEvmForkAtLeast(rules.evm, FORK_OF_TYPE[tx.type])) return "type-not-supported";
-  if (tx.type === 0x03 && rules.op !== undefined) return "type-not-supported";
-  if (tx.chainId !== undefined && (tx.chainId !== rules.chainId || !isEvmForkAtLeast(rules.evm, "spuriousDragon"))) {
+  if (tx.chainId !== undefined && (tx.chainId !== rules.chainId || !rules.allowsChainIdInSignature)) {
     return "wrong-chain-id";
   }
   if (tx.nonce === MAX_UINT64) return "nonce-max"; // EIP-2681
   const maxPrice = "gasPrice" in tx ? tx.gasPrice : tx.maxFeePerGas;
   if ((tx.gasLimit * maxPrice) >> 256n) return "gas-overflow";
   if ("maxPriorityFeePerGas" in tx && tx.maxPriorityFeePerGas > tx.maxFeePerGas) return "tip-above-fee-cap";
-  if (isEvmForkAtLeast(rules.evm, "osaka") && tx.gasLimit > MAX_TRANSACTION_GAS) return "gas-limit-exceeds-cap";
-  if (tx.to === undefined && isEvmForkAtLeast(rules.evm, "shanghai") && tx.data.length > MAX_INITCODE_BYTES) {
-    return "initcode-too-large";
-  }
+  if (rules.maxTransactionGas !== undefined && tx.gasLimit > rules.maxTransactionGas) return "gas-limit-exceeds-cap";
+  if (tx.to === undefined && tx.data.length > rules.maxInitcodeBytes) return "initcode-too-large";
   if (tx.gasLimit < intrinsicGas(rules, tx)) return "intrinsic-gas-too-low";
   if (tx.gasLimit < floorDataGas(rules, tx.data)) return "floor-data-gas-too-high";
   if (tx.type === 0x03) return checkBlobs(rules, tx);
@@ -71,6 +72,5 @@ function checkBlobs(rules: BlockRules, tx: BlobTransaction): TransactionFault | 
   if (count === 0) return "no-blobs";
   if (tx.blobVersionedHashes.some((hash) => hash[0] !== BLOB_HASH_VERSION)) return "bad-blob-version";
   const max = rules.blobParams?.max ?? 0;
-  const cap = isEvmForkAtLeast(rules.evm, "osaka") ? Math.min(MAX_BLOBS_PER_TRANSACTION, max) : max;
-  return count > cap ? "too-many-blobs" : undefined;
+  return count > Math.min(rules.maxBlobsPerTransaction, max) ? "too-many-blobs" : undefined;
 }

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { bytesToHex, hexToBytes, isCodedError } from "@rnode/primitives";
 import { afterAll, describe, expect, it } from "vitest";
 import type { BlockRules } from "./chain-config.ts";
-import { type EvmFork, isEvmForkAtLeast } from "./forks.ts";
+import type { EvmFork } from "./forks/evm-forks.ts";
+import { forkRules } from "./forks/rules.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
 import { checkTransaction } from "./transaction-check.ts";
 import { decodeTransaction, hashTransaction, recoverSender } from "./transaction-codec.ts";
@@ -45,7 +46,7 @@ interface TransactionCase {
 function judge(txbytes: string, rules: BlockRules): ForkResult {
   try {
     const tx = decodeTransaction(hexToBytes(txbytes));
-    const sender = recoverSender(tx, { allowHighS: !isEvmForkAtLeast(rules.evm, "homestead") });
+    const sender = recoverSender(tx, { allowHighS: rules.allowsHighS });
     const fault = checkTransaction(rules, tx);
     if (fault !== undefined) return { exception: fault };
     return { hash: bytesToHex(hashTransaction(tx)), intrinsicGas: String(intrinsicGas(rules, tx)), sender: bytesToHex(sender) };
@@ -64,14 +65,7 @@ function checkFile(file: string): { cases: number; wrong: string[] } {
     for (const [forkName, expected] of Object.entries(result)) {
       const evm = FORKS[forkName];
       if (evm === undefined) throw new Error(`unknown fork ${forkName} in ${file}`);
-      const got = judge(txbytes, {
-        chainId: 1n,
-        evm,
-        op: undefined,
-        isPostMerge: false,
-        blobParams: undefined,
-        isDaoForkBlock: false,
-      });
+      const got = judge(txbytes, { ...forkRules(evm), chainId: 1n, blobParams: undefined, isDaoForkBlock: false });
       cases++;
       const isRight =
         expected.exception === undefined

@@ -12,13 +12,16 @@ import {
   upgradeArtifactsFromFiles,
 } from "./upgrade-artifacts.ts";
 import {
-  bundleTransactions,
-  UPGRADE_STEPS,
+  ECOTONE_UPGRADE,
+  FJORD_UPGRADE,
+  ISTHMUS_UPGRADE,
+  JOVIAN_UPGRADE,
+  KARST_UPGRADE,
   type UpgradeStep,
-  upgradeGas,
-  upgradesOfBlock,
-  upgradeTransactions,
-} from "./upgrade-transactions.ts";
+} from "./upgrade-steps.ts";
+import { bundleTransactions, upgradeGasAt, upgradesOfBlock, upgradeTransactions } from "./upgrade-transactions.ts";
+
+const STEPS = { ecotone: ECOTONE_UPGRADE, fjord: FJORD_UPGRADE, isthmus: ISTHMUS_UPGRADE, jovian: JOVIAN_UPGRADE };
 
 // docs/protocol/06-testing.md#upgrade-transaction-vectors: encoded length and hash
 const VECTORS = {
@@ -97,7 +100,7 @@ const published =
     : undefined;
 
 describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
-  const steps = UPGRADE_STEPS[fork];
+  const steps = STEPS[fork];
 
   it("has the source hashes of the specification", () => {
     expect(steps.map(({ intent }) => bytesToHex(upgradeSourceHash(intent)))).toEqual(SOURCE_HASHES[fork]);
@@ -205,8 +208,10 @@ describe("upgrades of a block", () => {
     expect(upgradesOfBlock({ forkTimes: { ecotone: 0, fjord: 0 }, blockTimeSec: 2 }, 1002).transactions).toEqual([]);
   });
   it("add gas from Karst on", () => {
-    expect(upgradeGas("jovian")).toBe(0n);
-    expect(upgradeGas("karst")).toBe(55_370_657n);
+    const schedule = { forkTimes: { jovian: 500, karst: 600 }, blockTimeSec: 2 };
+    expect(upgradeGasAt(schedule, 500)).toBe(0n);
+    expect(upgradeGasAt(schedule, 600)).toBe(55_370_657n);
+    expect(upgradeGasAt(schedule, 602)).toBe(0n);
   });
 });
 
@@ -229,14 +234,14 @@ describe("Karst's bundle", () => {
     asciiToBytes(JSON.stringify({ metadata: { version }, transactions }, undefined, 2));
 
   it("becomes deposits whose source says their place", () => {
-    const transactions = bundleTransactions("Karst", json(rows));
+    const transactions = bundleTransactions(KARST_UPGRADE, json(rows));
     expect(transactions.length).toBe(31);
     expect(transactions[0]).toMatchObject({ to: undefined, gasLimit: 1_000_000n, mint: 0n, isSystemTx: false });
     expect(bytesToHex(transactions[0]!.sourceHash)).toBe("0x7e71ceb6816466ed1bbe59fce31bab86fbb815adbca6d2587fa492f6eb6eba74");
     expect(transactions[5]!.sourceHash).toEqual(upgradeSourceHash("Karst 5: Deploy X Implementation"));
     expect(bytesToHex(transactions[5]!.from)).toBe("0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001");
     expect(bytesToHex(transactions[5]!.to!)).toBe("0x420000000000000000000000000000000000002c");
-    expect(transactions.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)).toBe(upgradeGas("karst"));
+    expect(transactions.reduce((sum, { gasLimit }) => sum + gasLimit, 0n)).toBe(KARST_UPGRADE.gas);
   });
 
   it.each<[string, Uint8Array]>([
@@ -245,6 +250,6 @@ describe("Karst's bundle", () => {
     ["another version", json(rows, "2.0.0")],
     ["no transactions", asciiToBytes("{}")],
   ])("is refused with %s", (_, bytes) => {
-    expect(() => bundleTransactions("Karst", bytes)).toThrow("upgrade/bad-bundle");
+    expect(() => bundleTransactions(KARST_UPGRADE, bytes)).toThrow("upgrade/bad-bundle");
   });
 });

@@ -1,146 +1,62 @@
-import { CodedError, concatBytes, hexToBytes, hexToFixedBytes, ZERO_ADDRESS } from "@rnode/primitives";
+import { CodedError, hexToBytes, hexToFixedBytes } from "@rnode/primitives";
 import { upgradeSourceHash } from "./deposits.ts";
-import { isActivationBlock, OP_FORKS, type OpFork } from "./forks.ts";
-import { L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "./predeploys.ts";
+import { forksBeginningAt } from "./forks/fork-times.ts";
+import { FORK_FACTS, type NetworkUpgrade, type OpFork } from "./forks/op-forks.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import type { DepositTransaction } from "./transaction.ts";
-import {
-  asciiText,
-  loadUpgradeArtifact,
-  UPGRADE_ARTIFACTS,
-  type UpgradeArtifact,
-  type UpgradeArtifactSource,
-  type UpgradeErrorCode,
-} from "./upgrade-artifacts.ts";
+import { asciiText, loadUpgradeArtifact, type UpgradeArtifactSource, type UpgradeErrorCode } from "./upgrade-artifacts.ts";
+import type { UpgradeBundle } from "./upgrade-steps.ts";
 
-/** A row of a fork's table. Spec: docs/protocol/02-derivation.md#network-upgrade-transactions */
-export interface UpgradeStep {
-  readonly intent: string;
-  readonly from: Uint8Array;
-  readonly to: Uint8Array | undefined;
-  readonly gas: bigint;
-  /** calldata, or the artifact to deploy */
-  readonly data: Uint8Array | UpgradeArtifact;
-}
+type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
 
-type FixedUpgradeFork = "ecotone" | "fjord" | "isthmus" | "jovian";
-export type UpgradeFork = FixedUpgradeFork | "karst";
+const upgradeOf = (fork: OpFork): NetworkUpgrade => FORK_FACTS[fork].firstBlock.upgrade;
 
-const deployer = (number: number): Uint8Array =>
-  hexToBytes(`0x42100000000000000000000000000000000000${number.toString(16).padStart(2, "0")}`);
-const deploy = (intent: string, from: Uint8Array, gas: bigint, data: UpgradeArtifact): UpgradeStep => ({
-  intent,
-  from,
-  to: undefined,
-  gas,
-  data,
-});
+const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
+  forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
 
-/** `upgradeTo(address)` of a predeploy's proxy, which accepts it from the zero address. */
-const pointProxy = (intent: string, proxy: Uint8Array, implementation: string): UpgradeStep => ({
-  intent,
-  from: ZERO_ADDRESS,
-  to: proxy,
-  gas: 50_000n,
-  data: concatBytes(hexToBytes("0x3659cfe6"), new Uint8Array(12), hexToBytes(implementation)),
-});
-
-const setFork = (intent: string, gas: bigint, selector: string): UpgradeStep => ({
-  intent,
-  from: L1_ATTRIBUTES_DEPOSITOR,
-  to: PREDEPLOYS.gasPriceOracle,
-  gas,
-  data: hexToBytes(selector),
-});
-
-const { l1Block, gasPriceOracle, operatorFeeVault } = PREDEPLOYS;
-const A = UPGRADE_ARTIFACTS;
-
-export const UPGRADE_STEPS: Readonly<Record<FixedUpgradeFork, readonly UpgradeStep[]>> = {
-  ecotone: [
-    deploy("Ecotone: L1 Block Deployment", deployer(0), 375_000n, A.ecotoneL1Block),
-    deploy("Ecotone: Gas Price Oracle Deployment", deployer(1), 1_000_000n, A.ecotoneGasPriceOracle),
-    pointProxy("Ecotone: L1 Block Proxy Update", l1Block, "0x07dbe8500fc591d1852b76fee44d5a05e13097ff"),
-    pointProxy("Ecotone: Gas Price Oracle Proxy Update", gasPriceOracle, "0xb528d11cc114e026f138fe568744c6d45ce6da7a"),
-    setFork("Ecotone: Gas Price Oracle Set Ecotone", 80_000n, "0x22b90ab3"),
-    deploy(
-      "Ecotone: beacon block roots contract deployment",
-      hexToBytes("0x0b799c86a49deeb90402691f1041aa3af2d3c875"),
-      250_000n,
-      A.beaconRoots,
-    ),
-  ],
-  fjord: [
-    deploy("Fjord: Gas Price Oracle Deployment", deployer(2), 1_450_000n, A.fjordGasPriceOracle),
-    pointProxy("Fjord: Gas Price Oracle Proxy Update", gasPriceOracle, "0xa919894851548179a0750865e7974da599c0fac7"),
-    setFork("Fjord: Gas Price Oracle Set Fjord", 90_000n, "0x8e98b106"),
-  ],
-  isthmus: [
-    deploy("Isthmus: L1 Block Deployment", deployer(3), 425_000n, A.isthmusL1Block),
-    deploy("Isthmus: Gas Price Oracle Deployment", deployer(4), 1_625_000n, A.isthmusGasPriceOracle),
-    deploy("Isthmus: Operator Fee Vault Deployment", deployer(5), 500_000n, A.isthmusOperatorFeeVault),
-    pointProxy("Isthmus: L1 Block Proxy Update", l1Block, "0xff256497d61dcd71a9e9ff43967c13fde1f72d12"),
-    pointProxy("Isthmus: Gas Price Oracle Proxy Update", gasPriceOracle, "0x93e57a196454cb919193fa9946f14943cf733845"),
-    pointProxy("Isthmus: Operator Fee Vault Proxy Update", operatorFeeVault, "0x4fa2be8cd41504037f1838bce3bcc93bc68ff537"),
-    setFork("Isthmus: Gas Price Oracle Set Isthmus", 90_000n, "0x291b0383"),
-    deploy(
-      "Isthmus: EIP-2935 Contract Deployment",
-      hexToBytes("0x3462413af4609098e1e27a490f554f260213d685"),
-      250_000n,
-      A.historyStorage,
-    ),
-  ],
-  jovian: [
-    deploy("Jovian: L1 Block Deployment", deployer(6), 447_315n, A.jovianL1Block),
-    pointProxy("Jovian: L1 Block Proxy Update", l1Block, "0x3ba4007f5c922fbb33c454b41ea7a1f11e83df2c"),
-    deploy("Jovian: Gas Price Oracle Deployment", deployer(7), 1_750_714n, A.jovianGasPriceOracle),
-    pointProxy("Jovian: Gas Price Oracle Proxy Update", gasPriceOracle, "0x4f1db3c6abd250ba86e0928471a8f7db3afd88f1"),
-    setFork("Jovian: Gas Price Oracle Set Jovian", 90_000n, "0xb3d72079"),
-  ],
-};
-
-const KARST_BUNDLE_GAS = 55_370_657n;
-const KARST_BUNDLE_TRANSACTIONS = 31;
-
-/** Gas that a fork's activation block may use beyond the SystemConfig's limit; 0 before Karst. */
-export function upgradeGas(fork: UpgradeFork): bigint {
-  return fork === "karst" ? KARST_BUNDLE_GAS : 0n;
+/** Gas that upgrades in the block at `l2TimestampSec` may use beyond the SystemConfig's limit. */
+export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
+  let gas = 0n;
+  for (const fork of forksOfBlock(config, l2TimestampSec)) {
+    const upgrade = upgradeOf(fork);
+    if (upgrade.kind === "bundle") gas += upgrade.bundle.gas;
+  }
+  return gas;
 }
 
 /**
- * The deposits that a fork adds to its activation block.
+ * The deposits that a fork adds to its first block.
  *
- * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle
+ * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle, upgrade/not-supported
  */
-export function upgradeTransactions(fork: UpgradeFork, source?: UpgradeArtifactSource): DepositTransaction[] {
-  if (fork === "karst") return bundleTransactions("Karst", loadUpgradeArtifact(A.karstBundle, source));
-  return UPGRADE_STEPS[fork].map(({ intent, from, to, gas, data }) =>
-    upgradeDeposit(intent, from, to, gas, data instanceof Uint8Array ? data : loadUpgradeArtifact(data, source)),
-  );
+export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource): DepositTransaction[] {
+  const upgrade = upgradeOf(fork);
+  switch (upgrade.kind) {
+    case "none":
+      return [];
+    case "steps":
+      return upgrade.steps.map(({ intent, from, to, gas, data }) =>
+        upgradeDeposit(intent, from, to, gas, data instanceof Uint8Array ? data : loadUpgradeArtifact(data, source)),
+      );
+    case "bundle":
+      return bundleTransactions(upgrade.bundle, loadUpgradeArtifact(upgrade.bundle.artifact, source));
+    case "unknown":
+      throw new CodedError<UpgradeErrorCode>("upgrade/not-supported", { fork });
+  }
 }
 
-const UPGRADE_FORKS: readonly OpFork[] = ["ecotone", "fjord", "isthmus", "jovian", "karst"] satisfies UpgradeFork[];
-
 /**
- * What upgrades add to the block at `l2TimestampSec`: nothing, unless a fork is activated in it; several forks in their order.
+ * What upgrades add to the block at `l2TimestampSec`: nothing, unless a fork begins with it; several forks in their order.
  *
  * @throws {CodedError} upgrade/*
  */
 export function upgradesOfBlock(
-  config: Pick<RollupConfig, "forkTimes" | "blockTimeSec">,
+  config: ForkSchedule,
   l2TimestampSec: number,
   source?: UpgradeArtifactSource,
 ): { readonly transactions: DepositTransaction[]; readonly extraGas: bigint } {
-  const transactions: DepositTransaction[] = [];
-  let extraGas = 0n;
-  for (const fork of OP_FORKS) {
-    if (!isActivationBlock(config.forkTimes, fork, l2TimestampSec, config.blockTimeSec)) continue;
-    if (fork === "interop") throw new CodedError<UpgradeErrorCode>("upgrade/not-supported", { fork });
-    if (!UPGRADE_FORKS.includes(fork)) continue;
-    transactions.push(...upgradeTransactions(fork as UpgradeFork, source));
-    extraGas += upgradeGas(fork as UpgradeFork);
-  }
-  return { transactions, extraGas };
+  const transactions = forksOfBlock(config, l2TimestampSec).flatMap((fork) => upgradeTransactions(fork, source));
+  return { transactions, extraGas: upgradeGasAt(config, l2TimestampSec) };
 }
 
 function upgradeDeposit(
@@ -154,19 +70,19 @@ function upgradeDeposit(
 }
 
 /** Transactions of a published JSON bundle, whose bytes are pinned: its form needs no tolerance. */
-export function bundleTransactions(fork: "Karst", json: Uint8Array): DepositTransaction[] {
+export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): DepositTransaction[] {
   const bundle = JSON.parse(asciiText(json)) as {
     metadata?: { version?: unknown };
     transactions?: { intent: string; from: string; to: string | null; gasLimit: number | string; data: string }[];
   };
   const { transactions = [] } = bundle;
   const gas = transactions.reduce((sum, { gasLimit }) => sum + BigInt(gasLimit), 0n);
-  if (bundle.metadata?.version !== "1.0.0" || transactions.length !== KARST_BUNDLE_TRANSACTIONS || gas !== KARST_BUNDLE_GAS) {
-    throw new CodedError<UpgradeErrorCode>("upgrade/bad-bundle", { fork, transactions: transactions.length, gas });
+  if (bundle.metadata?.version !== "1.0.0" || transactions.length !== expected.transactions || gas !== expected.gas) {
+    throw new CodedError<UpgradeErrorCode>("upgrade/bad-bundle", { fork: expected.name, transactions: transactions.length, gas });
   }
   return transactions.map(({ intent, from, to, gasLimit, data }, index) =>
     upgradeDeposit(
-      `${fork} ${index}: ${intent}`,
+      `${expected.name} ${index}: ${intent}`,
       hexToFixedBytes(from, 20),
       to === null ? undefined : hexToFixedBytes(to, 20),
       BigInt(gasLimit),

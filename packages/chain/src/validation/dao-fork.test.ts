@@ -1,5 +1,6 @@
 import type { AccountRecord, StateReader } from "@rnode/evm";
 import { bytesToHex, concatBytes, EMPTY_KECCAK, hexToBytes, keccak256 } from "@rnode/primitives";
+import { forkRules } from "@rnode/protocol";
 import { expect, it } from "vitest";
 import { newEngine } from "../execute/engine-module.ts";
 import { applyDaoFork } from "./dao-fork.ts";
@@ -24,14 +25,7 @@ it("the DAO fork moves every listed balance to the refund contract", () => {
     readCode: () => new Uint8Array(0),
     readBlockHash: () => undefined,
   };
-  const rules = {
-    chainId: 1n,
-    evm: "homestead",
-    op: undefined,
-    isPostMerge: false,
-    blobParams: undefined,
-    isDaoForkBlock: true,
-  } as const;
+  const rules = { ...forkRules("homestead"), chainId: 1n, blobParams: undefined, isDaoForkBlock: true };
   const environment = {
     number: 5n,
     timestamp: 1n,

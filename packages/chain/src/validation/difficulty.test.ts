@@ -1,13 +1,11 @@
 import { EMPTY_OMMERS_HASH } from "@rnode/primitives";
-import type { BlockRules, ChainConfig, EvmFork } from "@rnode/protocol";
+import { type BlockRules, type ChainConfig, type EvmFork, forkRules } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { expectedDifficulty } from "./difficulty.ts";
 
 const rules = (evm: EvmFork): BlockRules => ({
+  ...forkRules(evm),
   chainId: 1n,
-  evm,
-  op: undefined,
-  isPostMerge: false,
   blobParams: undefined,
   isDaoForkBlock: false,
 });

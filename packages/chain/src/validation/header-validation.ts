@@ -70,11 +70,11 @@ function checkExtraData(config: ChainConfig, rules: BlockRules, header: Header):
   const { extraData } = header;
   if (extraData.length > MAX_EXTRA_DATA_BYTES) return blockFault("extra-data-too-long", { bytes: extraData.length });
   if (rules.op === undefined) return checkDaoExtraData(config, header);
-  if (!isOpForkAtLeast(rules.op, "holocene")) {
+  if (rules.extraDataVersion === undefined) {
     return extraData.length === 0 ? undefined : blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData) });
   }
   try {
-    assertEip1559ExtraData(extraData, isOpForkAtLeast(rules.op, "jovian"));
+    assertEip1559ExtraData(extraData, rules.extraDataVersion);
     return undefined;
   } catch (error) {
     if (!isCodedError(error, "extra-data/")) throw error;

@@ -11,14 +11,7 @@ import {
   rlpUint,
   signHash,
 } from "@rnode/primitives";
-import {
-  type Authorization,
-  BLOB_PARAMS,
-  type BlobParams,
-  type BlockRules,
-  isEvmForkAtLeast,
-  type SignedTransaction,
-} from "@rnode/protocol";
+import { type Authorization, type BlockRules, forkRules, type SignedTransaction } from "@rnode/protocol";
 import {
   accountText,
   type FuzzAuthorization,
@@ -63,23 +56,18 @@ export function runOurs(engine: EvmEngine, fuzzCase: FuzzCase, onStep?: (step: F
 }
 
 function rulesOf({ fork }: FuzzCase): BlockRules {
-  return {
-    chainId: FUZZ_CHAIN_ID,
-    evm: fork,
-    op: undefined,
-    isPostMerge: isEvmForkAtLeast(fork, "paris"),
-    blobParams: (BLOB_PARAMS as Partial<Record<string, BlobParams>>)[fork],
-    isDaoForkBlock: false,
-  };
+  const rules = forkRules(fork);
+  return { ...rules, chainId: FUZZ_CHAIN_ID, blobParams: rules.defaultBlobParams, isDaoForkBlock: false };
 }
 
 function toSigned(fork: FuzzFork, transaction: FuzzTransaction, nonce: bigint): SignedTransaction {
   const { authorizations, blobs, accessList, maxFeePerGas, maxPriorityFeePerGas, ...fields } = transaction;
   const common = { ...fields, chainId: FUZZ_CHAIN_ID, nonce };
-  if (!isEvmForkAtLeast(fork, "london")) {
+  const rules = forkRules(fork);
+  if (!rules.acceptsDynamicFees) {
     const gasPrice = maxFeePerGas;
     // EIP-155
-    const chainId = isEvmForkAtLeast(fork, "spuriousDragon") ? FUZZ_CHAIN_ID : undefined;
+    const chainId = rules.allowsChainIdInSignature ? FUZZ_CHAIN_ID : undefined;
     return accessList.length === 0 ? { type: 0x00, ...common, chainId, gasPrice } : { type: 0x01, ...common, gasPrice, accessList };
   }
   const dynamic = { ...common, accessList, maxFeePerGas, maxPriorityFeePerGas };

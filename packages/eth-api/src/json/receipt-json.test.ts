@@ -1,5 +1,5 @@
 import type { BlockRules, OpFork } from "@rnode/protocol";
-import { EVM_FORK_OF_OP_FORK, encodeTransaction, type L1InfoLayout, receiptFromRpc } from "@rnode/protocol";
+import { encodeTransaction, type L1InfoLayout, receiptFromRpc, rollupRules } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
@@ -8,10 +8,8 @@ import { scalarText } from "./l1-fee-fields.ts";
 import { receiptsToJson } from "./receipt-json.ts";
 
 const rules = (op: OpFork): BlockRules => ({
+  ...rollupRules(op),
   chainId: 901n,
-  evm: EVM_FORK_OF_OP_FORK[op],
-  op,
-  isPostMerge: true,
   blobParams: undefined,
   isDaoForkBlock: false,
 });

@@ -1,5 +1,5 @@
 import { bytesToHex, EMPTY_KECCAK, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
-import type { BlockRules, EvmFork, OpFork } from "@rnode/protocol";
+import { type BlockRules, type EvmFork, forkRules, type OpFork } from "@rnode/protocol";
 import type { BlockEnvironment } from "../execution.ts";
 import type { AccountRecord, StateReader } from "../state.ts";
 
@@ -60,19 +60,17 @@ export const address = (hex: Hex): Uint8Array => hexToBytes(hex);
 export const addressHex = (number: number): Hex => `0x${number.toString(16).padStart(40, "0")}`;
 
 export const ethereumRules = (evm: EvmFork): BlockRules => ({
+  ...forkRules(evm),
   chainId: 1n,
-  evm,
-  op: undefined,
-  isPostMerge: true,
   blobParams: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477n },
   isDaoForkBlock: false,
 });
 
 export const opRules = (evm: EvmFork, op: OpFork): BlockRules => ({
-  ...ethereumRules(evm),
+  ...forkRules(evm, op),
   chainId: 10n,
-  op,
   blobParams: undefined,
+  isDaoForkBlock: false,
 });
 
 export const COINBASE = addressHex(0xc0ffee);

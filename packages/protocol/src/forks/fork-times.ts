@@ -1,0 +1,50 @@
+import type { EvmFork } from "./evm-forks.ts";
+import { type DerivationFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
+import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "./rules.ts";
+
+/** Activation times in seconds; 0: active at genesis, missing: not scheduled. */
+export type ForkTimes = Readonly<Partial<Record<OpFork, number>>>;
+
+/** The newest fork active at `timestampSec` (the first one when none is). */
+export function activeOpFork(forkTimes: ForkTimes, timestampSec: number): OpFork {
+  for (let i = OP_FORKS.length - 1; i > 0; i--) {
+    const time = forkTimes[OP_FORKS[i]!];
+    if (time !== undefined && timestampSec >= time) return OP_FORKS[i]!;
+  }
+  return OP_FORKS[0];
+}
+
+/** The rules of an L2 block. */
+export function rollupRulesAt(forkTimes: ForkTimes, timestampSec: number): ForkRules {
+  return rollupRules(activeOpFork(forkTimes, timestampSec));
+}
+
+export const derivationFactsAt = (forkTimes: ForkTimes, timestampSec: number): DerivationFacts =>
+  derivationFacts(activeOpFork(forkTimes, timestampSec));
+
+/** What will hold when all scheduled forks are active. */
+export const lastDerivationFacts = (forkTimes: ForkTimes): DerivationFacts =>
+  derivationFactsAt(forkTimes, Number.POSITIVE_INFINITY);
+
+/** The forks whose first block is the one at `timestampSec`, in order; none at a genesis at which they are active. */
+export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): readonly OpFork[] {
+  return OP_FORKS.filter((fork) => {
+    const time = forkTimes[fork];
+    return time !== undefined && timestampSec >= time && parentTimestampSec < time;
+  });
+}
+
+/** Every fork up to and with `newest`, active at genesis. */
+export function forksUpTo(newest: OpFork): ForkTimes {
+  return Object.fromEntries(OP_FORKS.slice(1, OP_FORKS.indexOf(newest) + 1).map((fork) => [fork, 0]));
+}
+
+/** Times of the Ethereum forks that come with a rollup's forks. */
+export function evmForkTimesOf(forkTimes: ForkTimes): Partial<Record<EvmFork, number>> {
+  const times: Partial<Record<EvmFork, number>> = {};
+  for (const [fork, evm] of EVM_FORK_BEARERS) {
+    const time = forkTimes[fork];
+    if (time !== undefined) times[evm] = time;
+  }
+  return times;
+}

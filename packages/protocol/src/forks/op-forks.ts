@@ -1,0 +1,304 @@
+import type { ExtraDataVersion } from "../eip1559-params.ts";
+import type { L1InfoLayout } from "../l1-info-layouts.ts";
+import {
+  ECOTONE_UPGRADE,
+  FJORD_UPGRADE,
+  ISTHMUS_UPGRADE,
+  JOVIAN_UPGRADE,
+  KARST_UPGRADE,
+  type UpgradeBundle,
+  type UpgradeStep,
+} from "../upgrade-steps.ts";
+import type { EvmFork, EvmRules } from "./evm-forks.ts";
+
+/** OP Stack forks in order; each implies those before it. Interop ("Lagoon") is last and not scheduled. */
+export const OP_FORKS = [
+  "bedrock",
+  "regolith",
+  "canyon",
+  "delta",
+  "ecotone",
+  "fjord",
+  "granite",
+  "holocene",
+  "isthmus",
+  "jovian",
+  "karst",
+  "interop",
+] as const;
+export type OpFork = (typeof OP_FORKS)[number];
+
+/** What the OP Stack's forks change in L2 blocks; judged by the block's own time. */
+export interface RollupBlockRules {
+  readonly acceptsDeposits: boolean;
+  /** deposits marked as system transactions take no gas */
+  readonly hasFreeSystemTransactions: boolean;
+  /** a deposit uses the gas that it needs; otherwise all of its limit */
+  readonly countsGasOfDeposits: boolean;
+  readonly receiptsHaveDepositNonce: boolean;
+  readonly receiptsHaveDepositVersion: boolean;
+  /** non-zero bytes that the L1 fee adds for the signature */
+  readonly l1FeeSignatureBytes: number;
+  /** the L1 fee has a part for blobs, and scalars for both parts */
+  readonly l1FeeCountsBlobs: boolean;
+  /** the L1 fee is for an estimate of the compressed size, not for calldata gas */
+  readonly l1FeeEstimatesCompression: boolean;
+  readonly hasOperatorFee: boolean;
+  /** operator fee = gas × scalar × multiplier ÷ divisor + constant */
+  readonly operatorFeeFactor: { readonly multiplier: bigint; readonly divisor: bigint };
+  /** `blobGasUsed` is the block's DA footprint, which is limited like gas and moves the base fee */
+  readonly hasDaFootprint: boolean;
+  /** form of the EIP-1559 parameters in `extraData`; undefined: it is empty */
+  readonly extraDataVersion: ExtraDataVersion | undefined;
+  readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
+  /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
+  readonly hasMessagePasserRoot: boolean;
+}
+
+/** What the OP Stack's forks change in reading L1. */
+export interface DerivationFacts {
+  // by the time of the L1 block that is read
+  /** any ready channel of the bank may be read, not only the first */
+  readonly readsChannelsOutOfOrder: boolean;
+  /** also judged by the time of a span's first L1 origin */
+  readonly allowsSpanBatches: boolean;
+  readonly readsBlobs: boolean;
+  readonly allowsBrotli: boolean;
+  /** strict frame order, one channel at a time, forward invalidation */
+  readonly hasStrictOrder: boolean;
+  readonly maxRlpBytesPerChannel: number;
+  readonly maxChannelBankBytes: number;
+  /** undefined: the rollup configuration's */
+  readonly channelTimeoutL1Blocks: number | undefined;
+  /** updates of fee scalars have a version and two scalars in one word */
+  readonly hasVersionedFeeScalars: boolean;
+
+  // by the time of a block's L1 origin
+  /** undefined: the rollup configuration's */
+  readonly maxSequencerDriftSec: number | undefined;
+
+  // by the time of an L2 block's parent, as the contract that reads them is upgraded in the fork's first block
+  readonly l1InfoLayout: L1InfoLayout;
+}
+
+/** Deposits that a fork adds to its first block. */
+export type NetworkUpgrade =
+  | { readonly kind: "none" }
+  | { readonly kind: "steps"; readonly steps: readonly UpgradeStep[] }
+  | { readonly kind: "bundle"; readonly bundle: UpgradeBundle }
+  /** not specified yet */
+  | { readonly kind: "unknown" };
+
+/** What happens only in the first block of a fork, unless it is active at genesis. */
+export interface FirstBlockFacts {
+  /** why it has no transactions but deposits: the protocol forbids them, or all sequencers leave them out */
+  readonly emptiness: "none" | "custom" | "rule";
+  readonly upgrade: NetworkUpgrade;
+  /** the code of Create2Deployer is put into the state before anything runs */
+  readonly setsCreate2Deployer?: true;
+}
+
+export interface ForkFacts {
+  /** as texts for people name it */
+  readonly title: string;
+  /** key of its time in a rollup configuration; undefined: every rollup has it */
+  readonly rollupKey: string | undefined;
+  /** another name of `rollupKey` */
+  readonly rollupKeyAlias?: string;
+  /** key of its time in a genesis file; undefined: execution does not ask for it */
+  readonly genesisKey: string | undefined;
+  /** `--override.<this>`; undefined: there is none */
+  readonly override: string | undefined;
+  readonly firstBlock: FirstBlockFacts;
+  /** The Ethereum fork that blocks run on, where it is another than before. Spec: docs/protocol/01-execution.md#fork-map */
+  readonly evm?: EvmFork;
+  /** what is not named here is as in the fork before, or as in Ethereum */
+  readonly blocks: Partial<RollupBlockRules & EvmRules>;
+  /** what is not named here is as in the fork before */
+  readonly derivation: Partial<DerivationFacts>;
+}
+
+interface FirstForkFacts extends ForkFacts {
+  readonly evm: EvmFork;
+  readonly derivation: DerivationFacts;
+}
+
+/** Where the first OP Stack fork starts from, and what an Ethereum chain stays with. */
+export const ETHEREUM_BLOCKS: RollupBlockRules = {
+  acceptsDeposits: false,
+  hasFreeSystemTransactions: false,
+  countsGasOfDeposits: false,
+  receiptsHaveDepositNonce: false,
+  receiptsHaveDepositVersion: false,
+  l1FeeSignatureBytes: 0,
+  l1FeeCountsBlobs: false,
+  l1FeeEstimatesCompression: false,
+  hasOperatorFee: false,
+  operatorFeeFactor: { multiplier: 1n, divisor: 1_000_000n },
+  hasDaFootprint: false,
+  extraDataVersion: undefined,
+  eip1559DenominatorField: "eip1559Denominator",
+  hasMessagePasserRoot: false,
+};
+
+const ORDINARY_BLOCK = { emptiness: "none", upgrade: { kind: "none" } } as const;
+
+/** The one place that says what each OP Stack fork changes. */
+export const FORK_FACTS = {
+  bedrock: {
+    title: "Bedrock",
+    rollupKey: undefined,
+    genesisKey: undefined,
+    override: undefined,
+    firstBlock: ORDINARY_BLOCK,
+    evm: "paris",
+    blocks: {
+      acceptsBlobs: false,
+      acceptsDeposits: true,
+      hasFreeSystemTransactions: true,
+      l1FeeSignatureBytes: 68,
+      maxBlockRlpBytes: Number.POSITIVE_INFINITY,
+    },
+    derivation: {
+      readsChannelsOutOfOrder: false,
+      allowsSpanBatches: false,
+      readsBlobs: false,
+      allowsBrotli: false,
+      hasStrictOrder: false,
+      maxRlpBytesPerChannel: 10_000_000,
+      maxChannelBankBytes: 100_000_000,
+      channelTimeoutL1Blocks: undefined,
+      hasVersionedFeeScalars: false,
+      maxSequencerDriftSec: undefined,
+      l1InfoLayout: "bedrock",
+    },
+  },
+  regolith: {
+    title: "Regolith",
+    rollupKey: "regolith_time",
+    genesisKey: "regolithTime",
+    override: undefined,
+    firstBlock: ORDINARY_BLOCK,
+    blocks: {
+      hasFreeSystemTransactions: false,
+      countsGasOfDeposits: true,
+      receiptsHaveDepositNonce: true,
+      l1FeeSignatureBytes: 0,
+    },
+    derivation: {},
+  },
+  canyon: {
+    title: "Canyon",
+    rollupKey: "canyon_time",
+    genesisKey: "canyonTime",
+    override: "canyon",
+    firstBlock: { ...ORDINARY_BLOCK, setsCreate2Deployer: true },
+    evm: "shanghai",
+    blocks: { receiptsHaveDepositVersion: true, eip1559DenominatorField: "eip1559DenominatorCanyon" },
+    derivation: { readsChannelsOutOfOrder: true },
+  },
+  delta: {
+    title: "Delta",
+    rollupKey: "delta_time",
+    genesisKey: undefined,
+    override: "delta",
+    firstBlock: ORDINARY_BLOCK,
+    blocks: {},
+    derivation: { allowsSpanBatches: true },
+  },
+  ecotone: {
+    title: "Ecotone",
+    rollupKey: "ecotone_time",
+    genesisKey: "ecotoneTime",
+    override: "ecotone",
+    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: ECOTONE_UPGRADE } },
+    evm: "cancun",
+    blocks: { l1FeeCountsBlobs: true },
+    derivation: { readsBlobs: true, hasVersionedFeeScalars: true, l1InfoLayout: "ecotone" },
+  },
+  fjord: {
+    title: "Fjord",
+    rollupKey: "fjord_time",
+    genesisKey: "fjordTime",
+    override: "fjord",
+    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: FJORD_UPGRADE } },
+    blocks: { l1FeeEstimatesCompression: true, hasP256Precompile: true },
+    derivation: {
+      allowsBrotli: true,
+      maxRlpBytesPerChannel: 100_000_000,
+      maxChannelBankBytes: 1_000_000_000,
+      maxSequencerDriftSec: 1800,
+    },
+  },
+  granite: {
+    title: "Granite",
+    rollupKey: "granite_time",
+    genesisKey: "graniteTime",
+    override: "granite",
+    firstBlock: { emptiness: "custom", upgrade: { kind: "none" } },
+    blocks: { maxBn254PairingBytes: 112_687 },
+    derivation: { channelTimeoutL1Blocks: 50 },
+  },
+  holocene: {
+    title: "Holocene",
+    rollupKey: "holocene_time",
+    genesisKey: "holoceneTime",
+    override: "holocene",
+    firstBlock: { emptiness: "custom", upgrade: { kind: "none" } },
+    blocks: { extraDataVersion: 0 },
+    derivation: { hasStrictOrder: true },
+  },
+  isthmus: {
+    title: "Isthmus",
+    rollupKey: "isthmus_time",
+    genesisKey: "isthmusTime",
+    override: "isthmus",
+    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: ISTHMUS_UPGRADE } },
+    evm: "prague",
+    blocks: {
+      hasOperatorFee: true,
+      hasMessagePasserRoot: true,
+      maxBlsG1MsmBytes: 513_760,
+      maxBlsG2MsmBytes: 488_448,
+      maxBlsPairingBytes: 235_008,
+    },
+    derivation: { l1InfoLayout: "isthmus" },
+  },
+  jovian: {
+    title: "Jovian",
+    rollupKey: "jovian_time",
+    genesisKey: "jovianTime",
+    override: "jovian",
+    firstBlock: { emptiness: "rule", upgrade: { kind: "steps", steps: JOVIAN_UPGRADE } },
+    blocks: {
+      operatorFeeFactor: { multiplier: 100n, divisor: 1n },
+      hasDaFootprint: true,
+      extraDataVersion: 1,
+      maxBn254PairingBytes: 81_984,
+      maxBlsG1MsmBytes: 288_960,
+      maxBlsG2MsmBytes: 278_784,
+      maxBlsPairingBytes: 156_672,
+    },
+    derivation: { l1InfoLayout: "jovian" },
+  },
+  karst: {
+    title: "Karst",
+    rollupKey: "karst_time",
+    genesisKey: "karstTime",
+    override: "karst",
+    firstBlock: { emptiness: "rule", upgrade: { kind: "bundle", bundle: KARST_UPGRADE } },
+    evm: "osaka",
+    blocks: { maxBn254PairingBytes: 57_600 },
+    derivation: {},
+  },
+  interop: {
+    title: "Lagoon (interop)",
+    rollupKey: "interop_time",
+    rollupKeyAlias: "lagoon_time",
+    genesisKey: "interopTime",
+    override: "lagoon",
+    firstBlock: { emptiness: "rule", upgrade: { kind: "unknown" } },
+    blocks: {},
+    derivation: {},
+  },
+} as const satisfies Readonly<Record<OpFork, ForkFacts>> & { readonly bedrock: FirstForkFacts };

@@ -1,0 +1,66 @@
+import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmRules } from "./evm-forks.ts";
+import {
+  type DerivationFacts,
+  ETHEREUM_BLOCKS,
+  FORK_FACTS,
+  type ForkFacts,
+  OP_FORKS,
+  type OpFork,
+  type RollupBlockRules,
+} from "./op-forks.ts";
+
+/** All that forks decide about a block. `op` is undefined on an Ethereum chain. */
+export interface ForkRules extends EvmRules, RollupBlockRules {
+  readonly evm: EvmFork;
+  readonly op: OpFork | undefined;
+}
+
+/** The sum of what forks change, up to and with each of them. */
+function accumulate<Fork extends string, Facts extends object>(
+  forks: readonly Fork[],
+  changesOf: (fork: Fork) => Partial<Facts>,
+): ReadonlyMap<Fork, Facts> {
+  const sums = new Map<Fork, Facts>();
+  let sum = {} as Facts; // the first row is complete, as its type demands
+  for (const fork of forks) {
+    sum = { ...sum, ...changesOf(fork) };
+    sums.set(fork, sum);
+  }
+  return sums;
+}
+
+const factsOf = (fork: OpFork): ForkFacts => FORK_FACTS[fork];
+
+const EVM_RULES = accumulate<EvmFork, EvmRules>(EVM_FORKS, (fork) => EVM_FORK_FACTS[fork].changes);
+const ROLLUP_RULES = accumulate<OpFork, Partial<RollupBlockRules & EvmRules>>(OP_FORKS, (fork) => factsOf(fork).blocks);
+const DERIVATION_FACTS = accumulate<OpFork, DerivationFacts>(OP_FORKS, (fork) => factsOf(fork).derivation);
+const EVM_FORK_OF_OP_FORK = accumulate<OpFork, { evm: EvmFork }>(OP_FORKS, (fork) => {
+  const { evm } = factsOf(fork);
+  return evm === undefined ? {} : { evm };
+});
+
+/** The Ethereum fork that blocks of an OP fork run on. */
+export const evmForkOf = (op: OpFork): EvmFork => EVM_FORK_OF_OP_FORK.get(op)!.evm;
+
+/** OP forks that bring another Ethereum fork along. */
+export const EVM_FORK_BEARERS: readonly (readonly [OpFork, EvmFork])[] = OP_FORKS.slice(1).flatMap((fork) => {
+  const { evm } = factsOf(fork);
+  return evm === undefined ? [] : [[fork, evm] as const];
+});
+
+export const derivationFacts = (op: OpFork): DerivationFacts => DERIVATION_FACTS.get(op)!;
+
+const resolved = new Map<string, ForkRules>();
+
+/** @param op undefined: an Ethereum chain */
+export function forkRules(evm: EvmFork, op?: OpFork): ForkRules {
+  const key = `${evm} ${op}`;
+  let rules = resolved.get(key);
+  if (rules === undefined) {
+    rules = { ...ETHEREUM_BLOCKS, ...EVM_RULES.get(evm)!, ...(op !== undefined && ROLLUP_RULES.get(op)), evm, op };
+    resolved.set(key, rules);
+  }
+  return rules;
+}
+
+export const rollupRules = (op: OpFork): ForkRules => forkRules(evmForkOf(op), op);
