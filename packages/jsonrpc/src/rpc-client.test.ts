@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { isCodedError } from "@rnode/primitives";
 import { jwtVerify } from "jose";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createRpcClient, type RpcClient, type RpcClientOptions } from "./rpc-client.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -53,6 +53,22 @@ async function failure(promise: Promise<unknown>): Promise<{ code: string; data:
 }
 
 describe("createRpcClient", () => {
+  it("counts the connections that ended", async () => {
+    let closes = false;
+    const client = await setUp((body, request, response) => {
+      if (closes) response.shouldKeepAlive = false;
+      echo(body, request, response);
+    });
+    expect(client.connectionsLost).toBe(0);
+    await client.call("a");
+    await client.call("b");
+    expect(client.connectionsLost).toBe(0);
+    closes = true;
+    await client.call("c");
+    await client.call("d");
+    await vi.waitFor(() => expect(client.connectionsLost).toBe(2));
+  });
+
   it("calls, at the path of its URL", async () => {
     let path: string | undefined;
     const client = await setUp((body, request, response) => {

@@ -39,6 +39,8 @@ export interface CallOptions {
 export interface RpcClient {
   /** for logs: without credentials and path */
   readonly endpoint: string;
+  /** how many connections ended so far: after another one somebody else may be behind the address */
+  readonly connectionsLost: number;
   /** The result as it came. @throws {RpcError} what the server answered; {RpcTransportError} no answer reached us */
   call<T = unknown>(method: string, params?: readonly unknown[], options?: CallOptions): Promise<T>;
   /** Answers in the order of the calls, in as few HTTP requests as allowed. @throws {RpcTransportError} when one of them failed */
@@ -62,6 +64,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
   // The pool queues what exceeds its connections: one request a connection at a time.
   const pool = new Pool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  let connectionsLost = 0;
+  pool.on("disconnect", () => {
+    connectionsLost++;
+  });
   /** stops each request under way; undefined once closed */
   let underWay: Set<() => void> | undefined = new Set();
   const baseHeaders: Record<string, string> = { "content-type": JSON_TYPE, accept: JSON_TYPE, ...options.headers };
@@ -148,6 +154,9 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 
   return {
     endpoint,
+    get connectionsLost() {
+      return connectionsLost;
+    },
     async call<T>(method: string, params?: readonly unknown[], callOptions?: CallOptions): Promise<T> {
       const id = ++lastId;
       const parsed = await post(JSON.stringify(requestOf(id, method, params)), method, 1, callOptions);

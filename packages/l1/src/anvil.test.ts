@@ -10,6 +10,7 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { L1Endpoints } from "./endpoints.ts";
 import { L1Client } from "./l1-client.ts";
 
 // A real L1 with a transaction of every type that calldata rollups meet. Skipped where the prebuilt anvil does not run.
@@ -91,14 +92,15 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     await mine();
     const types = new Set<number>();
     for (const rpcKind of ["standard", "basic", "any"] as const) {
-      const l1 = new L1Client(
-        { trustRpc: false, rpcKind, cacheSize: 100 },
+      const endpoints = new L1Endpoints(
+        { chainId: 31_337n },
         {
           endpoints: [{ name: url, rpc }],
           clock: systemClock,
           log: { warn: (text, fields) => expect.fail(`${text} ${JSON.stringify(fields)}`), debug: () => {} },
         },
       );
+      const l1 = new L1Client({ trustRpc: false, rpcKind, cacheSize: 100 }, { endpoints, clock: systemClock });
       expect(await l1.chainIds()).toEqual([{ endpoint: url, chainId: 31_337n }]);
       const head = (await l1.blockByLabel("latest"))!;
       expect(head.number).toBe(6);
@@ -118,14 +120,12 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
   });
 
   it("sees a block that a reorganisation removed as gone", async () => {
-    const l1 = new L1Client(
-      { trustRpc: false, rpcKind: "standard", cacheSize: 100, maxAttempts: 2 },
-      {
-        endpoints: [{ name: url, rpc }],
-        clock: { ...systemClock, sleep: () => Promise.resolve() },
-        log: { warn: () => {}, debug: () => {} },
-      },
+    const clock = { ...systemClock, sleep: () => Promise.resolve() };
+    const endpoints = new L1Endpoints(
+      { maxAttempts: 2 },
+      { endpoints: [{ name: url, rpc }], clock, log: { warn: () => {}, debug: () => {} } },
     );
+    const l1 = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 100 }, { endpoints, clock });
     const snapshot = await rpc.call("evm_snapshot");
     await rpc.call("evm_mine");
     const removed = (await l1.blockByLabel("latest"))!;

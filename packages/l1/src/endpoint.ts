@@ -3,6 +3,8 @@ import { L1Error } from "./l1-error.ts";
 
 /** What this package needs of a JSON-RPC client; `RpcClient` has it. */
 export interface L1Rpc {
+  /** how many connections ended so far: after another one somebody else may be behind the address */
+  readonly connectionsLost: number;
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]>;
 }

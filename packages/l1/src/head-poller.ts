@@ -1,6 +1,6 @@
 import type { Clock } from "@rnode/primitives";
 import type { L1BlockRef } from "@rnode/protocol";
-import type { L1BlockLabel, L1Client } from "./l1-client.ts";
+import type { L1BlockLabel } from "./l1-client.ts";
 
 export interface HeadPollerOptions {
   /** of the latest block; 0 or less: never */
@@ -10,7 +10,7 @@ export interface HeadPollerOptions {
 }
 
 export interface HeadPollerDeps {
-  readonly l1: Pick<L1Client, "blockByLabel">;
+  readonly l1: { blockByLabel(label: L1BlockLabel): Promise<L1BlockRef | undefined> };
   readonly clock: Clock;
   readonly log: {
     info(text: string, fields?: Record<string, unknown>): void;

@@ -1,4 +1,5 @@
 export * from "./endpoint.ts";
+export * from "./endpoints.ts";
 export * from "./head-poller.ts";
 export * from "./l1-client.ts";
 export * from "./l1-error.ts";

@@ -1,6 +1,7 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
+import { L1Endpoints, type L1EndpointsOptions } from "./endpoints.ts";
 import { L1Client, type L1ClientOptions } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
@@ -8,21 +9,26 @@ import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
 const BLOCKS = [blockFixture(100, 0), blockFixture(101, 3), blockFixture(102, 20)];
 const [EMPTY, SMALL, LARGE] = BLOCKS as [BlockFixture, BlockFixture, BlockFixture];
 
-function client(options: Partial<L1ClientOptions> = {}, endpoints = [new FakeEndpoint([...BLOCKS])]) {
+function client(
+  options: Partial<L1ClientOptions & L1EndpointsOptions> = {},
+  fakes: readonly FakeEndpoint[] = [new FakeEndpoint([...BLOCKS])],
+) {
   const clock = new FakeClock();
   const faulty: string[] = [];
   const failed: string[] = [];
   const warnings: string[] = [];
-  const l1 = new L1Client(
-    { trustRpc: false, rpcKind: "standard", cacheSize: 10, ...options },
+  const { chainId, ...clientOptions } = options;
+  const endpoints = new L1Endpoints(
+    { chainId },
     {
-      endpoints: endpoints.map((rpc, index) => ({ name: `endpoint-${index}`, rpc })),
+      endpoints: fakes.map((rpc, index) => ({ name: `endpoint-${index}`, rpc })),
       clock,
       log: { warn: (text, fields) => warnings.push(`${text} ${String(fields?.reason)}`), debug: () => {} },
       metrics: { faultyAnswer: (name) => faulty.push(name), requestFailed: (name) => failed.push(name) },
     },
   );
-  return { l1, clock, endpoints, endpoint: endpoints[0]!, faulty, failed, warnings };
+  const l1 = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 10, ...clientOptions }, { endpoints, clock });
+  return { l1, clock, endpoint: fakes[0]!, faulty, failed, warnings };
 }
 
 /** Every field that enters the header's hash, with another value. */
@@ -90,7 +96,6 @@ describe("L1Client blocks", () => {
   it.each([
     ["another block", () => LARGE.json],
     ["a block without a hash", () => ({ ...SMALL.json, hash: undefined })],
-    ["a block without transactions", () => ({ ...SMALL.json, transactions: undefined })],
     ["no object", () => "0x"],
     ["a field that is not hex", () => ({ ...SMALL.json, gasUsed: "many" })],
   ])("treats %s as a faulty answer", async (_, answer) => {
@@ -102,15 +107,40 @@ describe("L1Client blocks", () => {
   });
 
   it("trusts the endpoint's hashes and transactions only when told to", async () => {
-    const tampered = { ...SMALL.fullJson, stateRoot: OTHER_VALUES.stateRoot, transactions: LARGE.fullJson.transactions };
+    const tampered = {
+      ...SMALL.fullJson,
+      stateRoot: OTHER_VALUES.stateRoot,
+      transactions: (SMALL.fullJson.transactions as object[]).map((transaction) => ({ ...transaction, value: "0x63" })),
+    };
+    for (const trustRpc of [true, false]) {
+      const { l1, endpoint } = client({ trustRpc });
+      endpoint.override = () => tampered;
+      const asked = Promise.all([l1.blockByNumber(101), l1.transactions(SMALL.hash)]);
+      if (trustRpc) expect((await asked)[1]?.map(({ value }) => value)).toEqual([99n, 99n, 99n]);
+      else await expect(asked).rejects.toThrow("l1/unavailable");
+    }
+  });
+
+  it("does not believe in a child that is older than its parent or has another number, even when it trusts", async () => {
     const { l1, endpoint } = client({ trustRpc: true });
-    endpoint.override = () => tampered;
-    expect((await l1.blockByNumber(101))?.hash).toBe(SMALL.hash);
-    expect(await l1.transactions(SMALL.hash)).toHaveLength(20);
+    await l1.blockByNumber(101);
+    for (const lie of [{ timestamp: "0x1" }, { number: "0x67" }]) {
+      endpoint.override = (method) =>
+        method === "eth_getBlockByHash" ? { ...LARGE.json, parentHash: SMALL.hash, ...lie } : undefined;
+      await expect(l1.blockByHash(LARGE.hash)).rejects.toThrow("block does not follow its parent");
+    }
   });
 });
 
 describe("L1Client transactions", () => {
+  it("does not take a block for empty because its header came without transactions", async () => {
+    const { l1, endpoint } = client();
+    endpoint.override = (_, [, isFull]) => (isFull === false ? { ...SMALL.json, transactions: [] } : undefined);
+    await l1.blockByNumber(101);
+    expect(await l1.transactions(SMALL.hash)).toEqual(SMALL.transactions);
+    expect(await l1.receipts(SMALL.hash)).toEqual(SMALL.receipts);
+  });
+
   it("gives verified transactions", async () => {
     const { l1 } = client();
     expect(await l1.transactions(SMALL.hash)).toEqual(SMALL.transactions);
@@ -146,7 +176,7 @@ describe("L1Client receipts", () => {
     const { l1, endpoint } = client({ rpcKind });
     await l1.blockByNumber(102);
     expect(await l1.receipts(LARGE.hash)).toEqual(LARGE.receipts);
-    expect(endpoint.calls.slice(1)).toEqual(expectedCalls);
+    expect(endpoint.calls.slice(2)).toEqual(expectedCalls);
   });
 
   it("tries an unsupported method again after a minute", async () => {

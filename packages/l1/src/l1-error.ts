@@ -1,4 +1,4 @@
-import { CodedError } from "@rnode/primitives";
+import { CodedError, isCodedError } from "@rnode/primitives";
 
 export type L1ErrorCode =
   /** no endpoint answered in time, or the answer was an error: try again later */
@@ -6,10 +6,19 @@ export type L1ErrorCode =
   /** the answer contradicts itself or the hash that was asked for: the endpoint is at fault */
   | "l1/faulty-answer"
   /** a block that is known by its hash is not there */
-  | "l1/not-found"
-  | "l1/wrong-chain";
+  | "l1/not-found";
 
 export class L1Error extends CodedError<L1ErrorCode> {}
 
 export const faultyAnswer = (what: string, data: CodedError["data"] = {}): L1Error =>
   new L1Error("l1/faulty-answer", { what, ...data });
+
+/** Turns whatever a malformed answer makes the parsers throw into one error: the endpoint is at fault, not this program. */
+export function readAnswer<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isCodedError(cause) || cause instanceof L1Error) throw cause;
+    throw faultyAnswer(what, { cause: cause.message });
+  }
+}

@@ -1,10 +1,9 @@
 import { RpcError } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex } from "@rnode/primitives";
-import type { Receipt } from "@rnode/protocol";
 import type { L1Rpc } from "./endpoint.ts";
-import { verifyRawReceipts, verifyReceiptsJson } from "./receipts.ts";
-import type { L1Block } from "./verified-block.ts";
+import { VerifiedReceipts } from "./verified-receipts.ts";
+import type { VerifiedTransactions } from "./verified-transactions.ts";
 
 /** `l1.rpckind`: what an endpoint is, to fetch receipts the cheap way. */
 export const L1_RPC_KINDS = [
@@ -84,16 +83,14 @@ export class ReceiptsFetcher {
     this.restoredAtMs = clock.nowMs();
   }
 
-  /**
-   * @returns the receipts, verified against the block's receipts root
-   * @throws what the endpoint answered, or {L1Error} l1/faulty-answer; a retry uses the next method when this one is unknown
-   */
-  async fetch(block: L1Block): Promise<readonly Receipt[]> {
-    if (block.transactionHashes.length === 0) return verifyReceiptsJson([], block);
-    const method = this.pickMethod(block.transactionHashes.length);
-    if (method === undefined) return this.fetchEach(block);
+  /** @throws what the endpoint answered, or {L1Error} l1/faulty-answer; a retry uses the next method when this one is unknown */
+  async fetch(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
+    const count = transactions.hashes.length;
+    if (count === 0) return VerifiedReceipts.fromJson([], transactions);
+    const method = this.pickMethod(count);
+    if (method === undefined) return this.fetchEach(transactions);
     try {
-      return await this.fetchBlock(method, block);
+      return await this.fetchBlock(method, transactions);
     } catch (error) {
       if (isUnsupportedMethodError(error)) this.unsupported.add(method);
       throw error;
@@ -112,24 +109,25 @@ export class ReceiptsFetcher {
     return usable?.method;
   }
 
-  private async fetchBlock(method: BlockMethod, block: L1Block): Promise<readonly Receipt[]> {
+  private async fetchBlock(method: BlockMethod, transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
     const name = METHOD_NAMES[method];
+    const { hash } = transactions.block;
     if (method === "alchemy") {
-      const answer = await this.rpc.call(name, [{ blockHash: block.hash }]);
-      return verifyReceiptsJson((answer as { receipts?: unknown } | null)?.receipts, block);
+      const answer = await this.rpc.call(name, [{ blockHash: hash }]);
+      return VerifiedReceipts.fromJson((answer as { receipts?: unknown } | null)?.receipts, transactions);
     }
-    const answer = await this.rpc.call(name, [block.hash]);
-    return method === "debug" ? verifyRawReceipts(answer, block) : verifyReceiptsJson(answer, block);
+    const answer = await this.rpc.call(name, [hash]);
+    return method === "debug" ? VerifiedReceipts.fromRaw(answer, transactions) : VerifiedReceipts.fromJson(answer, transactions);
   }
 
-  private async fetchEach(block: L1Block): Promise<readonly Receipt[]> {
+  private async fetchEach(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
     const outcomes = await this.rpc.batch(
-      block.transactionHashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [bytesToHex(hash)] })),
+      transactions.hashes.map((hash) => ({ method: "eth_getTransactionReceipt", params: [bytesToHex(hash)] })),
     );
     const answers = outcomes.map((outcome) => {
       if (outcome.kind === "error") throw outcome.error;
       return outcome.result;
     });
-    return verifyReceiptsJson(answers, block);
+    return VerifiedReceipts.fromJson(answers, transactions);
   }
 }

@@ -1,5 +1,5 @@
 import type { DerivationObserver } from "@rnode/derivation";
-import type { L1ClientMetrics } from "@rnode/l1";
+import type { L1EndpointMetrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
@@ -27,7 +27,7 @@ export function createNodeMetrics(factory: MetricFactory) {
   const droppedData = factory.counter<{ reason: string }>("dropped_data_total", "Batcher data that held no frames, by reason.", [
     "reason",
   ]);
-  const l1Metrics: L1ClientMetrics = {
+  const l1Metrics: L1EndpointMetrics = {
     faultyAnswer: (endpoint) => faulty.inc({ endpoint }),
     requestFailed: (endpoint) => failed.inc({ endpoint }),
   };

@@ -8,7 +8,7 @@ import {
 } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller, L1Client, ReadAhead } from "@rnode/l1";
+import { HeadPoller, L1Client, L1Endpoints, ReadAhead } from "@rnode/l1";
 import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import { type Clock, CodedError, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
 import { hashHeader, isOpForkActive, type L1BlockRef, payloadToBlock } from "@rnode/protocol";
@@ -104,14 +104,17 @@ export class RollupNode {
         rateLimitPerSec: options.l1.rpcRateLimit,
       }),
     );
+    const endpoints = new L1Endpoints(
+      { chainId: config.l1ChainId },
+      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+    );
     this.l1 = new L1Client(
       {
-        chainId: config.l1ChainId,
         trustRpc: options.l1.trustrpc,
         rpcKind: options.l1.rpckind,
         cacheSize: Math.min(options.l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
       },
-      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+      { endpoints, clock },
     );
     const l1View = new L1View();
 

@@ -25,6 +25,7 @@ export class FakeClock implements Clock {
 export class FakeEndpoint implements L1Rpc {
   readonly blocks: BlockFixture[];
   readonly calls: string[] = [];
+  connectionsLost = 0;
   /** a thrown error is answered as it is; undefined: the honest answer */
   override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
 
@@ -44,13 +45,18 @@ export class FakeEndpoint implements L1Rpc {
     );
   }
 
+  private labelled(label: unknown): BlockFixture | undefined {
+    if (label === "latest") return this.blocks.at(-1);
+    return label === "finalized" ? this.blocks[0] : undefined;
+  }
+
   private answer(method: string, [id, flag]: readonly unknown[]): unknown {
     const byHash = this.blocks.find(({ hash }) => hash === id);
     switch (method) {
       case "eth_chainId":
         return "0x384";
       case "eth_getBlockByNumber": {
-        const found = id === "latest" ? this.blocks.at(-1) : this.blocks.find(({ header }) => toQuantity(header.number) === id);
+        const found = this.blocks.find((block) => block === this.labelled(id) || toQuantity(block.header.number) === id);
         return (flag === true ? found?.fullJson : found?.json) ?? null;
       }
       case "eth_getBlockByHash":

@@ -1,0 +1,161 @@
+import { RpcTransportError } from "@rnode/jsonrpc";
+import { type Clock, isCodedError, parseQuantity } from "@rnode/primitives";
+import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
+import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
+
+export interface L1EndpointsOptions {
+  /** an endpoint of another chain is never used; undefined: any chain */
+  readonly chainId?: bigint | undefined;
+  /** attempts of one request, over all endpoints, before it fails with l1/unavailable */
+  readonly maxAttempts?: number | undefined;
+}
+
+export interface L1Log {
+  warn(text: string, fields?: Record<string, unknown>): void;
+  debug(text: string, fields?: Record<string, unknown>): void;
+}
+
+export interface L1EndpointMetrics {
+  /** an answer that does not match its hash or root */
+  faultyAnswer(endpoint: string): void;
+  requestFailed(endpoint: string): void;
+}
+
+export interface L1EndpointsDeps {
+  /** the first is used until it fails, then the next */
+  readonly endpoints: readonly L1Endpoint[];
+  readonly clock: Clock;
+  readonly log: L1Log;
+  readonly metrics?: L1EndpointMetrics | undefined;
+}
+
+const DEFAULT_MAX_ATTEMPTS = 4;
+const FIRST_RETRY_DELAY_MS = 250;
+const MAX_RETRY_DELAY_MS = 4_000;
+
+interface EndpointState {
+  readonly endpoint: L1Endpoint;
+  /** connections that had ended when it last said that it is of our chain; undefined: it has to say so again */
+  checkedAtLoss: number | undefined;
+  checking: Promise<void> | undefined;
+}
+
+/**
+ * Several ways to one L1: a failed or faulty answer is retried on the next endpoint.
+ *
+ * Behind an address there may be another chain after every reconnection. So an endpoint states its chain id before its first
+ * answer counts, and again after a connection ended, a request failed or another endpoint was left for it.
+ */
+export class L1Endpoints {
+  private readonly options: L1EndpointsOptions;
+  private readonly deps: L1EndpointsDeps;
+  private readonly states: readonly EndpointState[];
+  private current = 0;
+
+  constructor(options: L1EndpointsOptions, deps: L1EndpointsDeps) {
+    this.options = options;
+    this.deps = deps;
+    this.states = deps.endpoints.map((endpoint) => ({ endpoint, checkedAtLoss: undefined, checking: undefined }));
+  }
+
+  /**
+   * Chain id of each endpoint, undefined where it does not answer.
+   *
+   * @throws {L1Error} l1/unavailable: none answers
+   */
+  async chainIds(): Promise<readonly { readonly endpoint: string; readonly chainId: bigint | undefined }[]> {
+    const failures: Error[] = [];
+    const answers = await Promise.all(
+      this.states.map(async ({ endpoint: { name, rpc } }) => {
+        try {
+          return { endpoint: name, chainId: await readChainId(rpc) };
+        } catch (error) {
+          if (!isEndpointFailure(error)) throw error;
+          failures.push(error);
+          return { endpoint: name, chainId: undefined };
+        }
+      }),
+    );
+    if (failures.length < this.states.length) return answers;
+    const [first] = failures;
+    throw new L1Error("l1/unavailable", { what: "chain id", reason: first?.message ?? "no endpoints" }, { cause: first });
+  }
+
+  /**
+   * What `attempt` makes of an endpoint's answers.
+   *
+   * @param what is asked for, for the log
+   * @param attempt rejects with an endpoint failure to be tried again elsewhere
+   * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found when that is what the last endpoint says
+   */
+  async request<T>(what: string, attempt: (endpoint: L1Endpoint) => Promise<T>): Promise<T> {
+    const maxAttempts = this.options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
+    for (let attempts = 1; ; attempts++) {
+      const state = this.states[this.current];
+      if (state === undefined) throw new L1Error("l1/unavailable", { what, attempts: 0 });
+      const { endpoint } = state;
+      try {
+        await this.assertOurChain(state);
+        const answer = await attempt(endpoint);
+        await this.assertOurChain(state); // the answer may have come over a new connection
+        return answer;
+      } catch (error) {
+        if (!isEndpointFailure(error)) throw error;
+        this.noteFailure(state, what, error);
+        if (attempts >= maxAttempts) {
+          if (isCodedError(error, "l1/not-found")) throw error;
+          throw new L1Error("l1/unavailable", { what, attempts, endpoint: endpoint.name, reason: error.message }, { cause: error });
+        }
+        await this.deps.clock.sleep(Math.min(FIRST_RETRY_DELAY_MS * 2 ** (attempts - 1), MAX_RETRY_DELAY_MS));
+      }
+    }
+  }
+
+  private async assertOurChain(state: EndpointState): Promise<void> {
+    if (this.options.chainId === undefined) return;
+    const { rpc } = state.endpoint;
+    const needed = rpc.connectionsLost;
+    while (state.checkedAtLoss === undefined || state.checkedAtLoss < needed) {
+      state.checking ??= this.checkChain(state).finally(() => {
+        state.checking = undefined;
+      });
+      await state.checking;
+    }
+  }
+
+  private async checkChain(state: EndpointState): Promise<void> {
+    const { rpc } = state.endpoint;
+    const lost = rpc.connectionsLost;
+    const chainId = await readChainId(rpc);
+    if (chainId !== this.options.chainId) {
+      throw faultyAnswer("another chain", { expected: String(this.options.chainId), got: chainId });
+    }
+    state.checkedAtLoss = lost;
+  }
+
+  private noteFailure(state: EndpointState, what: string, error: Error): void {
+    const { name } = state.endpoint;
+    const reason = error.message;
+    if (isCodedError(error, "l1/faulty-answer")) {
+      this.deps.metrics?.faultyAnswer(name);
+      this.deps.log.warn("L1 endpoint gave a faulty answer", { endpoint: name, what, reason });
+    } else {
+      this.deps.metrics?.requestFailed(name);
+      this.deps.log.debug("L1 request failed", { endpoint: name, what, reason });
+    }
+    if (error instanceof RpcTransportError) state.checkedAtLoss = undefined;
+    this.moveOnFrom(state);
+  }
+
+  /** To the next endpoint, unless another request that failed at the same time has done so already. */
+  private moveOnFrom(failed: EndpointState): void {
+    if (this.states[this.current] !== failed || this.states.length === 1) return;
+    this.current = (this.current + 1) % this.states.length;
+    this.states[this.current]!.checkedAtLoss = undefined;
+  }
+}
+
+async function readChainId(rpc: L1Rpc): Promise<bigint> {
+  const answer = await rpc.call("eth_chainId", []);
+  return readAnswer("chain id", () => parseQuantity(String(answer)));
+}

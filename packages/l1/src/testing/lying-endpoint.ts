@@ -1,0 +1,33 @@
+import type { RpcOutcome } from "@rnode/jsonrpc";
+import type { L1Rpc } from "../endpoint.ts";
+
+export interface Exchange {
+  readonly question: string;
+  readonly answer: unknown;
+}
+
+/** Passes on what an honest endpoint says, except that it lies about one question as long as it is told to. */
+export class LyingEndpoint implements L1Rpc {
+  readonly connectionsLost = 0;
+  /** what was asked and answered */
+  readonly exchanges: Exchange[] = [];
+  lie: Exchange | undefined;
+  readonly #honest: L1Rpc;
+
+  constructor(honest: L1Rpc) {
+    this.#honest = honest;
+  }
+
+  async call(method: string, params: readonly unknown[]): Promise<unknown> {
+    const question = `${method} ${JSON.stringify(params)}`;
+    const answer = this.lie?.question === question ? this.lie.answer : await this.#honest.call(method, params);
+    this.exchanges.push({ question, answer });
+    return answer;
+  }
+
+  batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]> {
+    return Promise.all(
+      calls.map(async ({ method, params }) => ({ kind: "result", result: await this.call(method, params) }) as const),
+    );
+  }
+}

@@ -1,0 +1,87 @@
+import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, hexToFixedBytes, keccak256, parseQuantityNumber } from "@rnode/primitives";
+import { encodeTransaction, type Transaction, transactionFromRpc } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { faultyAnswer, readAnswer } from "./l1-error.ts";
+import type { VerifiedHeader } from "./verified-header.ts";
+
+/**
+ * All transactions of a block, in their order: the transactions root of a verified header says so. Only `check` and `noneOf` make one.
+ *
+ * With `trust` (`--l1.trustrpc`) the root is not recomputed, and hashes are taken from the answer. An empty list needs the empty root
+ * in any case.
+ */
+export class VerifiedTransactions {
+  readonly block: VerifiedHeader;
+  readonly list: readonly Transaction[];
+  readonly #hashes: readonly Uint8Array[];
+
+  private constructor(block: VerifiedHeader, list: readonly Transaction[], hashes: readonly Uint8Array[]) {
+    this.block = block;
+    this.list = list;
+    this.#hashes = hashes;
+  }
+
+  /** of each transaction, 32 bytes */
+  get hashes(): readonly Uint8Array[] {
+    return this.#hashes;
+  }
+
+  /** The empty list, where the header's root is that of the empty list; undefined: the block has transactions. */
+  static noneOf(block: VerifiedHeader): VerifiedTransactions | undefined {
+    return hasNoTransactions(block) ? new VerifiedTransactions(block, [], []) : undefined;
+  }
+
+  /**
+   * @param json the block object of `block` with full transactions
+   * @throws {L1Error} l1/faulty-answer
+   */
+  static check(json: unknown, block: VerifiedHeader, trust: boolean): VerifiedTransactions {
+    return readAnswer("transactions", () => {
+      const entries = (json as { readonly transactions?: unknown } | null | undefined)?.transactions;
+      if (!Array.isArray(entries)) throw faultyAnswer("block without a transaction list", { block: block.hash });
+      for (const [index, entry] of entries.entries()) assertPlace(entry, index, block);
+      const list = entries.map(transactionFromRpc);
+      if ((list.length === 0) !== hasNoTransactions(block)) {
+        throw faultyAnswer("number of transactions", { block: block.hash, got: list.length });
+      }
+      if (trust) return new VerifiedTransactions(block, list, entries.map(statedHashOf));
+      const encoded = list.map(encodeTransaction);
+      const root = orderedTrieRoot(encoded);
+      if (!equalBytes(root, block.header.transactionsRoot)) {
+        const stated = bytesToHex(block.header.transactionsRoot);
+        throw faultyAnswer("transactions root", { block: block.hash, stated, computed: bytesToHex(root) });
+      }
+      return new VerifiedTransactions(
+        block,
+        list,
+        encoded.map((bytes) => keccak256(bytes)),
+      );
+    });
+  }
+}
+
+const hasNoTransactions = ({ header }: VerifiedHeader): boolean => equalBytes(header.transactionsRoot, EMPTY_TRIE_ROOT);
+
+interface StatedPlace {
+  readonly hash?: unknown;
+  readonly blockHash?: unknown;
+  readonly transactionIndex?: unknown;
+}
+
+/** What a transaction says of its place has to be right where it says anything: a list of another block is found without hashing. */
+function assertPlace(entry: unknown, index: number, block: VerifiedHeader): void {
+  const { blockHash, transactionIndex } = (entry ?? {}) as StatedPlace;
+  const isMissing = (value: unknown): boolean => value === undefined || value === null;
+  if (!isMissing(blockHash) && bytesToHex(hexToFixedBytes(String(blockHash), 32)) !== block.hash) {
+    throw faultyAnswer("transaction blockHash", { block: block.hash, index });
+  }
+  if (!isMissing(transactionIndex) && parseQuantityNumber(String(transactionIndex)) !== index) {
+    throw faultyAnswer("transaction transactionIndex", { block: block.hash, index });
+  }
+}
+
+function statedHashOf(entry: unknown): Uint8Array {
+  const { hash } = entry as StatedPlace;
+  if (typeof hash !== "string") throw faultyAnswer("transaction without a hash");
+  return hexToFixedBytes(hash, 32);
+}
