@@ -29,6 +29,9 @@ for (const [name, { folder, manifest, tsconfig, ring }] of packages) {
     if (target.ring > ring) problems.push(`${name} (ring ${ring}) depends on ${dependency} (ring ${target.ring}): upwards`);
     if (!referenced.has(dependency)) problems.push(`${name}: tsconfig.json lacks the reference to ${dependency}`);
   }
+  for (const reference of referenced) {
+    if (!declared.has(reference)) problems.push(`${name}: tsconfig.json refers to ${reference}, which is not a dependency`);
+  }
   for (const file of filesBelow(join(ROOT, "packages", folder, "src"))) {
     if (!/\.m?tsx?$/.test(file)) continue;
     const where = file.slice(ROOT.length);

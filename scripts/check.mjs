@@ -1,4 +1,4 @@
-// Types, lint, format, rings, documentation: everything that can be wrong without running the code.
+// Types, lint, format, dependencies, rings, documentation: everything that can be wrong without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -7,6 +7,7 @@ run(node, [bin("typescript/bin/tsc"), "-b"]);
 run(node, [bin("typescript/bin/tsc"), "-p", "tsconfig.tests.json"]);
 run(node, [bin("@biomejs/biome/bin/biome"), "check", "."]);
 run(node, [bin("oxlint/bin/oxlint"), "--type-aware", "--deny-warnings", "packages"]);
+run(node, [bin("knip/bin/knip.js"), "--no-progress"]);
 run(node, ["scripts/check-rings.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
-console.log("check: types, format, lint, rings and documentation paths are fine");
+console.log("check: types, format, lint, dependencies, rings and references are fine");
