@@ -20,10 +20,10 @@ describe("pages are read", () => {
 
   it("with a reason that people understand", () => {
     expect(describePageReading(choosePageReading(3000 * MIB, 8192 * MIB, false))).toBe(
-      "pages are read one by one (file 3000 MiB, memory 8192 MiB)",
+      "pages are read one by one: the file is large for the memory (3000 MiB of 8192 MiB)",
     );
     expect(describePageReading(choosePageReading(1000 * MIB, 8192 * MIB, false))).toBe(
-      "pages are read with what lies around them (file 1000 MiB, memory 8192 MiB)",
+      "pages are read with what lies around them: the file fits into memory (1000 MiB of 8192 MiB)",
     );
   });
 });
@@ -49,7 +49,9 @@ describe("LMDB maps the file", () => {
     const store = openChainStore(folder, { inOrder });
     store.writeMeta("large", new Uint8Array(4 * MIB)); // the map grows, too
     const maps = readFileSync("/proc/self/smaps", "utf8").split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
-    const flags = maps.filter((map) => map.includes(join(folder, "data.mdb"))).map((map) => /VmFlags:(.*)/.exec(map)![1]!.split(" "));
+    const flags = maps
+      .filter((map) => map.includes(join(folder, "data.mdb")))
+      .map((map) => /VmFlags:(.*)/.exec(map)![1]!.split(" "));
     await store.close();
     expect(flags.length).toBeGreaterThan(0);
     expect(flags.map((each) => each.includes("rr"))).toEqual(flags.map(() => !inOrder));

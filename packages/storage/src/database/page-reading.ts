@@ -7,6 +7,7 @@ import { totalmem } from "node:os";
  */
 export interface PageReading {
   readonly readsAhead: boolean;
+  readonly because: "file is small" | "file fits into memory" | "file is large for the memory" | "file is read in its order";
   /** of the file, when it was opened */
   readonly fileBytes: number;
   /** what there is for everything: the machine's memory or what the process is limited to */
@@ -20,8 +21,11 @@ const PART_OF_MEMORY = 1 / 4;
 
 /** @param inOrder whoever opens the file goes through it from one end to the other */
 export function choosePageReading(fileBytes: number, memoryBytes: number, inOrder: boolean): PageReading {
-  const fits = fileBytes <= memoryBytes * PART_OF_MEMORY;
-  return { readsAhead: inOrder || (fits && fileBytes >= SMALL_FILE_BYTES), fileBytes, memoryBytes };
+  const sizes = { fileBytes, memoryBytes };
+  if (inOrder) return { readsAhead: true, because: "file is read in its order", ...sizes };
+  if (fileBytes < SMALL_FILE_BYTES) return { readsAhead: false, because: "file is small", ...sizes };
+  if (fileBytes > memoryBytes * PART_OF_MEMORY) return { readsAhead: false, because: "file is large for the memory", ...sizes };
+  return { readsAhead: true, because: "file fits into memory", ...sizes };
 }
 
 /** Memory for this process and what the system caches for it, with the limit of a container. */
@@ -31,9 +35,9 @@ export function memoryBytesOfProcess(): number {
 }
 
 /** For a log or a person. */
-export function describePageReading({ readsAhead, fileBytes, memoryBytes }: PageReading): string {
+export function describePageReading({ readsAhead, because, fileBytes, memoryBytes }: PageReading): string {
   const how = readsAhead ? "pages are read with what lies around them" : "pages are read one by one";
-  return `${how} (file ${mebibytes(fileBytes)}, memory ${mebibytes(memoryBytes)})`;
+  return `${how}: the ${because} (${mebibytes(fileBytes)} of ${mebibytes(memoryBytes)})`;
 }
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
