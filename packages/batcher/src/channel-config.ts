@@ -1,5 +1,5 @@
 import type { CompressionAlgorithm, FullStrategy } from "@rnode/compression";
-import { FRAME_OVERHEAD_BYTES, isOpForkActive, type RollupConfig } from "@rnode/protocol";
+import { derivationFactsAt, FRAME_OVERHEAD_BYTES, lastDerivationFacts, type RollupConfig } from "@rnode/protocol";
 import { BatcherError } from "./batcher-error.ts";
 
 /**
@@ -46,8 +46,6 @@ export interface ChannelOptions {
 }
 
 const VERSION_BYTES = 1;
-/** Derivation's constant from Granite on; used as soon as Granite is scheduled, so that no channel is caught by the change. */
-const GRANITE_CHANNEL_TIMEOUT = 50;
 
 /**
  * @param nowSec wall clock: forks that are not active yet cannot be used
@@ -62,7 +60,8 @@ export function channelConfig(options: ChannelOptions, rollup: RollupConfig, now
   if (maxFrameBytes <= FRAME_OVERHEAD_BYTES) {
     refuse("max-l1-tx-size-bytes", options.maxL1TxSizeBytes, `more than ${FRAME_OVERHEAD_BYTES + VERSION_BYTES} bytes`);
   }
-  const channelTimeout = forkTimes.granite === undefined ? rollup.channelTimeoutL1Blocks : GRANITE_CHANNEL_TIMEOUT;
+  // The last of the scheduled forks decides, so that no channel is caught by a change.
+  const channelTimeout = lastDerivationFacts(forkTimes).channelTimeoutL1Blocks ?? rollup.channelTimeoutL1Blocks;
   for (const [limit, value] of [
     ["the channel timeout", channelTimeout],
     ["the sequencing window", rollup.seqWindowSize],
@@ -71,11 +70,12 @@ export function channelConfig(options: ChannelOptions, rollup: RollupConfig, now
       refuse("sub-safety-margin", options.subSafetyMargin, `at most ${limit} of ${value} L1 blocks`);
     }
   }
-  if (options.batchType === 1 && !isOpForkActive(forkTimes, "delta", nowSec)) {
+  const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(forkTimes, nowSec);
+  if (options.batchType === 1 && !allowsSpanBatches) {
     refuse("batch-type", 1, "0, as Delta is not active and span batches would be dropped");
   }
   const algorithm = options.compressionAlgo === "brotli" ? "brotli-10" : options.compressionAlgo;
-  if (algorithm !== "zlib" && !isOpForkActive(forkTimes, "fjord", nowSec)) {
+  if (algorithm !== "zlib" && !allowsBrotli) {
     refuse("compression-algo", options.compressionAlgo, "zlib, as Fjord is not active and brotli channels would be dropped");
   }
   if (options.compressor === "none" && algorithm !== "zlib") {

@@ -1,9 +1,9 @@
 import { CodedError } from "@rnode/primitives";
 import {
+  derivationFactsAt,
   type ForkTimes,
   FRAME_OVERHEAD_BYTES,
   type Frame,
-  isOpForkActive,
   MAX_FRAME_NUMBER,
   type SpanBatchInput,
 } from "@rnode/protocol";
@@ -65,7 +65,7 @@ export interface ChannelOut {
 
 /** Most bytes of batches in a channel that derivation reads, by the time of the block that is added. */
 export function maxRlpBytesPerChannel(forkTimes: ForkTimes, timestampSec: number): number {
-  return isOpForkActive(forkTimes, "fjord", timestampSec) ? 100_000_000 : 10_000_000;
+  return derivationFactsAt(forkTimes, timestampSec).maxRlpBytesPerChannel;
 }
 
 /** Cuts frames from the output of a channel. */

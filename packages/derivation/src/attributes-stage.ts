@@ -50,7 +50,13 @@ export class AttributesStage implements Stage<DerivedAttributes> {
     const attributes = { ...prepared.value, transactions: [...(prepared.value.transactions ?? []), ...batch.transactions] };
     return {
       kind: "value",
-      value: { attributes, parent: l2SafeHead, isLastInSpan, derivedFrom: origin, isHolocene: rules.isHolocene },
+      value: {
+        attributes,
+        parent: l2SafeHead,
+        isLastInSpan,
+        derivedFrom: origin,
+        isReplacedIfInvalid: rules.replacesInvalidBlocks,
+      },
     };
   }
 }

@@ -5,13 +5,13 @@ import {
   type DepositTransaction,
   depositsFromReceipts,
   encodeTransaction,
-  isActivationBlock,
-  isOpForkActive,
+  hasMinBaseFee,
   type L2BlockRef,
   l1BlobBaseFee,
   l1InfoDeposit,
   type PayloadAttributes,
   PREDEPLOYS,
+  rollupRulesAt,
   type SystemConfig,
   upgradesOfBlock,
 } from "@rnode/protocol";
@@ -127,14 +127,16 @@ function forkAttributes(
   systemConfig: SystemConfig,
   timestamp: number,
 ): Partial<PayloadAttributes> {
-  const { forkTimes, blockTimeSec } = rollup;
-  const isActive = (fork: "canyon" | "ecotone" | "holocene" | "jovian") => isOpForkActive(forkTimes, fork, timestamp);
-  const isHoloceneActivation = isActivationBlock(forkTimes, "holocene", timestamp, blockTimeSec);
+  const { hasWithdrawals, hasBeaconRoot, extraDataVersion } = rollupRulesAt(rollup.forkTimes, timestamp);
+  const parentRules = rollupRulesAt(rollup.forkTimes, timestamp - rollup.blockTimeSec);
+  const isFirstWithParams = parentRules.extraDataVersion === undefined;
   return {
-    ...(isActive("canyon") ? { withdrawals: [] } : {}),
-    ...(isActive("ecotone") ? { parentBeaconBlockRoot: origin.parentBeaconBlockRoot ?? new Uint8Array(32) } : {}),
+    ...(hasWithdrawals ? { withdrawals: [] } : {}),
+    ...(hasBeaconRoot ? { parentBeaconBlockRoot: origin.parentBeaconBlockRoot ?? new Uint8Array(32) } : {}),
     // Zeros make the engine write the chain's constants into the header, from where later blocks take them.
-    ...(isActive("holocene") ? { eip1559Params: isHoloceneActivation ? ZERO_EIP1559_PARAMS : systemConfig.eip1559Params } : {}),
-    ...(isActive("jovian") ? { minBaseFee: systemConfig.minBaseFee } : {}),
+    ...(extraDataVersion === undefined
+      ? {}
+      : { eip1559Params: isFirstWithParams ? ZERO_EIP1559_PARAMS : systemConfig.eip1559Params }),
+    ...(hasMinBaseFee(extraDataVersion) ? { minBaseFee: systemConfig.minBaseFee } : {}),
   };
 }

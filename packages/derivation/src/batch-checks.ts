@@ -1,4 +1,4 @@
-import { isActivationBlock, isOpForkActive, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { emptinessAt, type L1BlockRef, type L2BlockRef, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
 import type { BlockBatch } from "./read-batch.ts";
 import { derivationRules, maxSequencerDriftSec } from "./rules.ts";
@@ -16,18 +16,16 @@ export interface BatchContext {
 
 const DEPOSIT_TYPE = 0x7e;
 const SET_CODE_TYPE = 0x04;
-/** In their activation blocks only deposits are allowed. */
-const FORKS_WITH_EMPTY_ACTIVATION_BLOCK = ["jovian", "karst", "interop"] as const;
 
 /** Spec: docs/protocol/02-derivation.md#singular-batch-checks, in its order. */
 export function checkSingularBatch(context: BatchContext, batch: BlockBatch): BatchVerdict {
   const { config, l1Blocks, l2SafeHead, inclusion } = context;
   const [epoch, nextEpoch] = l1Blocks;
   if (epoch === undefined) return { kind: "undecided", reason: "no-l1-blocks" };
-  const { isHolocene } = derivationRules(config, inclusion.timestamp);
+  const { hasStrictOrder } = derivationRules(config, inclusion.timestamp);
   const nextTimestamp = l2SafeHead.timestamp + config.blockTimeSec;
-  if (batch.timestamp > nextTimestamp) return isHolocene ? drop("timestamp-in-future") : FUTURE;
-  if (batch.timestamp < nextTimestamp) return isHolocene ? PAST : drop("timestamp-in-past");
+  if (batch.timestamp > nextTimestamp) return hasStrictOrder ? drop("timestamp-in-future") : FUTURE;
+  if (batch.timestamp < nextTimestamp) return hasStrictOrder ? PAST : drop("timestamp-in-past");
   if (batch.parentHash !== l2SafeHead.hash) return drop("parent-hash-mismatch");
   if (batch.epoch.number + config.seqWindowSize < inclusion.number) return drop("included-too-late");
   if (batch.epoch.number < epoch.number) return drop("epoch-too-old");
@@ -72,14 +70,14 @@ export function checkTransactions(
   transactions: readonly Uint8Array[],
 ): BatchVerdict | undefined {
   if (transactions.length === 0) return undefined;
-  const isActivated = (fork: (typeof FORKS_WITH_EMPTY_ACTIVATION_BLOCK)[number]) =>
-    isActivationBlock(config.forkTimes, fork, timestampSec, config.blockTimeSec);
-  if (FORKS_WITH_EMPTY_ACTIVATION_BLOCK.some(isActivated)) return drop("transactions-in-activation-block");
-  const allowsSetCode = isOpForkActive(config.forkTimes, "isthmus", timestampSec);
+  if (emptinessAt(config.forkTimes, timestampSec, timestampSec - config.blockTimeSec) === "rule") {
+    return drop("transactions-in-activation-block");
+  }
+  const { acceptsSetCode } = rollupRulesAt(config.forkTimes, timestampSec);
   for (const transaction of transactions) {
     if (transaction.length === 0) return drop("empty-transaction");
     if (transaction[0] === DEPOSIT_TYPE) return drop("deposit-transaction");
-    if (transaction[0] === SET_CODE_TYPE && !allowsSetCode) return drop("set-code-before-isthmus");
+    if (transaction[0] === SET_CODE_TYPE && !acceptsSetCode) return drop("set-code-before-isthmus");
   }
   return undefined;
 }

@@ -40,10 +40,10 @@ export class BatchMux implements Stage<NextBatch> {
 
   /** Nothing to do before Holocene: there a bad batch says nothing about those after it. */
   flush(): void {
-    if (this.#position.rules.isHolocene) this.#stage.flush();
+    if (this.#position.rules.hasStrictOrder) this.#stage.flush();
   }
 
   next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
-    return (this.#position.rules.isHolocene ? this.#stage : this.#queue).next(l2SafeHead);
+    return (this.#position.rules.hasStrictOrder ? this.#stage : this.#queue).next(l2SafeHead);
   }
 }

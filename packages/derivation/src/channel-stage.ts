@@ -25,6 +25,6 @@ export class ChannelStage implements Stage<RawChannel> {
   }
 
   next(l2SafeHead: L2BlockRef): Promise<Pull<RawChannel>> {
-    return (this.#position.rules.isHolocene ? this.#assembler : this.#bank).next(l2SafeHead);
+    return (this.#position.rules.hasStrictOrder ? this.#assembler : this.#bank).next(l2SafeHead);
   }
 }

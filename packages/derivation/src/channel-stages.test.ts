@@ -135,7 +135,7 @@ describe("channel bank", () => {
 
 describe("channel assembler", () => {
   it("gives up a channel that is too large", async () => {
-    const position = new Position({ isHolocene: true, maxRlpBytesPerChannel: 420 });
+    const position = new Position({ hasStrictOrder: true, maxRlpBytesPerChannel: 420 });
     const { list, observer } = events();
     const frames = [frame(1, 0), frame(1, 1), frame(1, 2, true), frame(2, 0), frame(2, 1, true)];
     const raw = await drain(new ChannelAssembler(position, source(frames), observer));
@@ -145,7 +145,7 @@ describe("channel assembler", () => {
 
   it("is timed out by the L1 block being read", async () => {
     const frames = [frame(1, 0)];
-    const position = new Position({ isHolocene: true, channelTimeoutL1Blocks: 5 });
+    const position = new Position({ hasStrictOrder: true, channelTimeoutL1Blocks: 5 });
     const { list, observer } = events();
     const assembler = new ChannelAssembler(position, source(frames), observer);
     await drain(assembler);
@@ -268,7 +268,7 @@ describe("rules", () => {
         allowsSpanBatches: false,
         readsBlobs: false,
         allowsBrotli: false,
-        isHolocene: false,
+        hasStrictOrder: false,
         maxRlpBytesPerChannel: 10_000_000,
         maxChannelBankBytes: 100_000_000,
         channelTimeoutL1Blocks: 10,
@@ -282,9 +282,9 @@ describe("rules", () => {
       "fjord",
       { allowsBrotli: true, maxRlpBytesPerChannel: 100_000_000, maxChannelBankBytes: 1_000_000_000, channelTimeoutL1Blocks: 10 },
     ],
-    ["granite", "granite", { channelTimeoutL1Blocks: 50, isHolocene: false }],
-    ["holocene", "holocene", { channelTimeoutL1Blocks: 50, isHolocene: true }],
-    ["jovian", "jovian", { isHolocene: true, allowsBrotli: true, readsBlobs: true, allowsSpanBatches: true }],
+    ["granite", "granite", { channelTimeoutL1Blocks: 50, hasStrictOrder: false }],
+    ["holocene", "holocene", { channelTimeoutL1Blocks: 50, hasStrictOrder: true }],
+    ["jovian", "jovian", { hasStrictOrder: true, allowsBrotli: true, readsBlobs: true, allowsSpanBatches: true }],
   ])("of %s", (_, fork, expected) => {
     expect(derivationRules(testConfig({ forkTimes: forksUpTo(fork) }), 1000)).toMatchObject(expected);
   });

@@ -54,7 +54,7 @@ export class FrameQueue implements Stage<Frame> {
       return;
     }
     for (const frame of frames) this.#observer.onFrame({ block, frame });
-    if (rules.isHolocene) {
+    if (rules.hasStrictOrder) {
       pruneFrames(frames, (frame, reason) => this.#observer.onFrameDropped({ block, frame, reason }));
     }
     this.#frames = frames;

@@ -20,8 +20,8 @@ export interface DerivedAttributes {
   readonly isLastInSpan: boolean;
   /** the L1 block that was being read */
   readonly derivedFrom: L1BlockRef;
-  /** whether Holocene was active by `derivedFrom`: an invalid payload is then replaced by its deposits */
-  readonly isHolocene: boolean;
+  /** what to do when the block is invalid, by the rules at `derivedFrom`: build it with its deposits only, or drop its batch */
+  readonly isReplacedIfInvalid: boolean;
 }
 
 export type DerivationErrorCode =

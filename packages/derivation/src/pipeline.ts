@@ -46,9 +46,9 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   }
 
   async function advance(): Promise<Pull<never>> {
-    const wasHolocene = traversal.rules.isHolocene;
+    const wasStrict = traversal.rules.hasStrictOrder;
     const outcome = await traversal.advance();
-    if (outcome.kind === "again" && traversal.rules.isHolocene && !wasHolocene) {
+    if (outcome.kind === "again" && traversal.rules.hasStrictOrder && !wasStrict) {
       frames.reset();
       channels.reset();
       batches.activateHolocene();

@@ -1,5 +1,5 @@
 import { CodedError, equalBytes } from "@rnode/primitives";
-import { isDepositTransaction, isOpForkActive, type L2BlockRef, l2BlockRefFromPayload } from "@rnode/protocol";
+import { derivationFactsAt, isDepositTransaction, type L2BlockRef, l2BlockRefFromPayload } from "@rnode/protocol";
 import { type BatchContext, checkTime, checkTransactions } from "./batch-checks.ts";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
 import type { DerivationErrorCode } from "./pipeline-types.ts";
@@ -27,11 +27,11 @@ export async function checkSpanPrefix(context: BatchContext, read: SpanRead, l2:
   if (epoch === undefined) return { verdict: { kind: "undecided", reason: "no-l1-blocks" } };
   const startOrigin = span.firstEpochNumber === epoch.number + 1 ? nextEpoch : epoch;
   if (startOrigin === undefined) return { verdict: { kind: "undecided", reason: "next-origin-unknown" } };
-  if (!isOpForkActive(config.forkTimes, "delta", startOrigin.timestamp)) return { verdict: drop("span-before-delta") };
-  const { isHolocene } = derivationRules(config, inclusion.timestamp);
+  if (!derivationFactsAt(config.forkTimes, startOrigin.timestamp).allowsSpanBatches) return { verdict: drop("span-before-delta") };
+  const { hasStrictOrder } = derivationRules(config, inclusion.timestamp);
   const nextTimestamp = l2SafeHead.timestamp + config.blockTimeSec;
-  if (span.firstTimestamp > nextTimestamp) return { verdict: isHolocene ? drop("timestamp-in-future") : FUTURE };
-  if (span.lastTimestamp < nextTimestamp) return { verdict: isHolocene ? PAST : drop("timestamp-in-past") };
+  if (span.firstTimestamp > nextTimestamp) return { verdict: hasStrictOrder ? drop("timestamp-in-future") : FUTURE };
+  if (span.lastTimestamp < nextTimestamp) return { verdict: hasStrictOrder ? PAST : drop("timestamp-in-past") };
   const distanceSec = l2SafeHead.timestamp - span.firstTimestamp;
   if (span.firstTimestamp < nextTimestamp && (distanceSec < 0 || distanceSec % config.blockTimeSec !== 0)) {
     return { verdict: drop("span-misaligned") };

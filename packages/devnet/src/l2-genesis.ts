@@ -1,9 +1,10 @@
+import { genesisForkTimesToJson } from "@rnode/protocol";
 import { concatHex, encodeDeployData, encodePacked, type Hex, keccak256, numberToHex, padHex, stringToHex, toHex } from "viem";
 import { encodeAbiParameters } from "viem/utils";
 import type { DevAccount, DevRoles } from "./accounts.ts";
 import { type ContractBundle, contract } from "./contracts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
-import { type ChainParameters, L2_FORKS } from "./parameters.ts";
+import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
 import { PREDEPLOYS, type PredeployName, predeploy } from "./predeploys.ts";
 import { rpcCall } from "./rpc.ts";
 
@@ -79,7 +80,6 @@ export async function createL2Genesis(input: L2GenesisInput): Promise<object> {
 }
 
 export function l2ChainConfig(parameters: ChainParameters): object {
-  const forkTimes = Object.fromEntries(L2_FORKS.filter((fork) => fork !== "delta").map((fork) => [`${fork}Time`, 0]));
   return {
     chainId: parameters.l2ChainId,
     homesteadBlock: 0,
@@ -98,11 +98,8 @@ export function l2ChainConfig(parameters: ChainParameters): object {
     mergeNetsplitBlock: 0,
     terminalTotalDifficulty: 0,
     terminalTotalDifficultyPassed: true,
-    shanghaiTime: 0,
-    cancunTime: 0,
-    pragueTime: 0,
     bedrockBlock: 0,
-    ...forkTimes,
+    ...genesisForkTimesToJson(L2_FORK_TIMES),
     optimism: {
       eip1559Elasticity: parameters.eip1559Elasticity,
       eip1559Denominator: parameters.eip1559Denominator,

@@ -1,3 +1,4 @@
+import { forksUpTo, type OpFork } from "@rnode/protocol";
 import type { Hex } from "viem";
 
 /** Everything about the two chains that is decided before they exist. */
@@ -48,5 +49,6 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
   finalizationPeriodSec: 2,
 };
 
-/** The fork schedule of the L2: every fork is active at genesis. */
-export const L2_FORKS = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"] as const;
+/** The L2 starts with every fork up to this one. */
+const NEWEST_L2_FORK: OpFork = "jovian";
+export const L2_FORK_TIMES = forksUpTo(NEWEST_L2_FORK);

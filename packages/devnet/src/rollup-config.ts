@@ -1,8 +1,9 @@
+import { rollupForkTimesToJson } from "@rnode/protocol";
 import { concatHex, type Hex, padHex, toHex } from "viem";
 import type { DevRoles } from "./accounts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
 import type { L1Genesis } from "./l1-deploy.ts";
-import { type ChainParameters, L2_FORKS } from "./parameters.ts";
+import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
 
 /** The rollup config file of rollup nodes. */
 export function rollupConfig(
@@ -34,7 +35,7 @@ export function rollupConfig(
     channel_timeout: parameters.channelTimeoutL1Blocks,
     l1_chain_id: parameters.l1ChainId,
     l2_chain_id: parameters.l2ChainId,
-    ...Object.fromEntries(L2_FORKS.map((fork) => [`${fork}_time`, 0])),
+    ...rollupForkTimesToJson(L2_FORK_TIMES),
     batch_inbox_address: parameters.batchInbox,
     deposit_contract_address: l1.OptimismPortal,
     l1_system_config_address: l1.SystemConfig,

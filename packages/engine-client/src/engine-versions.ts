@@ -1,21 +1,26 @@
-import { type ForkTimes, isOpForkActive } from "@rnode/protocol";
+import {
+  EVM_FORKS,
+  type ForkchoiceUpdatedVersion,
+  type ForkTimes,
+  forkRules,
+  type GetPayloadVersion,
+  type NewPayloadVersion,
+  rollupRulesAt,
+} from "@rnode/protocol";
+
+const NEWEST_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /**
- * Which version of an Engine API method a block or its attributes need.
+ * Which version of an Engine API method a block or its attributes need; without attributes the newest one serves for every fork.
  * Spec: docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
  */
-export function forkchoiceVersion(forkTimes: ForkTimes, attributesTimestampSec: number | undefined): 1 | 2 | 3 {
-  if (attributesTimestampSec === undefined || isOpForkActive(forkTimes, "ecotone", attributesTimestampSec)) return 3;
-  return isOpForkActive(forkTimes, "canyon", attributesTimestampSec) ? 2 : 1;
+export function forkchoiceVersion(forkTimes: ForkTimes, attributesTimestampSec: number | undefined): ForkchoiceUpdatedVersion {
+  const rules = attributesTimestampSec === undefined ? NEWEST_RULES : rollupRulesAt(forkTimes, attributesTimestampSec);
+  return rules.forkchoiceUpdated.called;
 }
 
-export function getPayloadVersion(forkTimes: ForkTimes, timestampSec: number): 2 | 3 | 4 | 5 {
-  if (isOpForkActive(forkTimes, "karst", timestampSec)) return 5;
-  if (isOpForkActive(forkTimes, "isthmus", timestampSec)) return 4;
-  return isOpForkActive(forkTimes, "ecotone", timestampSec) ? 3 : 2;
-}
+export const getPayloadVersion = (forkTimes: ForkTimes, timestampSec: number): GetPayloadVersion =>
+  rollupRulesAt(forkTimes, timestampSec).getPayload.called;
 
-export function newPayloadVersion(forkTimes: ForkTimes, timestampSec: number): 2 | 3 | 4 {
-  if (isOpForkActive(forkTimes, "isthmus", timestampSec)) return 4;
-  return isOpForkActive(forkTimes, "ecotone", timestampSec) ? 3 : 2;
-}
+export const newPayloadVersion = (forkTimes: ForkTimes, timestampSec: number): NewPayloadVersion =>
+  rollupRulesAt(forkTimes, timestampSec).newPayload.called;

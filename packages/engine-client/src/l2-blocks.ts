@@ -18,11 +18,11 @@ import {
   encodeTransaction,
   type Header,
   hashHeader,
-  isOpForkActive,
   type L2BlockRef,
   l2BlockRefFromPayload,
   PREDEPLOYS,
   type RollupConfig,
+  rollupRulesAt,
   type SystemConfig,
   systemConfigFromPayload,
 } from "@rnode/protocol";
@@ -157,8 +157,8 @@ export class L2Blocks {
     if (!equalBytes(orderedTrieRoot(transactions.map(encodeTransaction)), header.transactionsRoot)) {
       throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
     }
-    const isIsthmus = isOpForkActive(this.config.forkTimes, "isthmus", header.timestamp);
-    const envelope = blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, isIsthmus);
+    const { hasMessagePasserRoot } = rollupRulesAt(this.config.forkTimes, header.timestamp);
+    const envelope = blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, hasMessagePasserRoot);
     return { header, envelope, ref: l2BlockRefFromPayload(this.config, envelope.executionPayload) };
   }
 

@@ -3,6 +3,7 @@ import type { BlobParams } from "./blob-params.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
 import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { evmForkTimesOf, type ForkTimes } from "./forks/fork-times.ts";
 import { FORK_FACTS, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "./forks/rules.ts";
 import {
@@ -171,3 +172,18 @@ const parseBlobParams: JsonParser<BlobParams> = (value, path) => {
     ),
   };
 };
+
+/** A rollup's fork times under the keys of a genesis file, with those of the Ethereum forks that come with them. */
+export function genesisForkTimesToJson(forkTimes: ForkTimes): Readonly<Record<string, number>> {
+  const json: Record<string, number> = {};
+  for (const [keys, times] of [
+    [TIME_KEYS, evmForkTimesOf(forkTimes)],
+    [OP_TIME_KEYS, forkTimes],
+  ] as const) {
+    for (const [fork, key] of keys) {
+      const time = (times as Readonly<Partial<Record<string, number>>>)[fork];
+      if (time !== undefined) json[key] = time;
+    }
+  }
+  return json;
+}

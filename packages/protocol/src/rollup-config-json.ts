@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, isZeroBytes, ZERO_ADDRESS } from "@rnode/primitives";
-import { derivationFactsAt } from "./forks/fork-times.ts";
+import { derivationFactsAt, type ForkTimes } from "./forks/fork-times.ts";
 import { FORK_FACTS, type ForkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import {
   fieldKey,
@@ -268,6 +268,10 @@ function parseChainOp(object: JsonObject, path: string, checkKeys: KeyCheck): Ro
 /** The JSON of a rollup config, as files hold it and `rnode_rollupConfig` answers it. */
 export type RollupConfigJson = Readonly<Record<string, unknown>>;
 
+/** Fork times under the keys of a rollup configuration. */
+export const rollupForkTimesToJson = (forkTimes: ForkTimes): RollupConfigJson =>
+  Object.fromEntries(FORK_KEYS.map(({ fork, key }) => [key, forkTimes[fork]]));
+
 /** The inverse of `rollupConfigFromJson`. Unset forks and options are left out. */
 export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {
   const { genesis, altDa } = config;
@@ -284,7 +288,7 @@ export function rollupConfigToJson(config: RollupConfig): RollupConfigJson {
     channel_timeout: config.channelTimeoutL1Blocks,
     l1_chain_id: Number(config.l1ChainId),
     l2_chain_id: Number(config.l2ChainId),
-    ...Object.fromEntries(FORK_KEYS.map(({ fork, key }) => [key, config.forkTimes[fork]])),
+    ...rollupForkTimesToJson(config.forkTimes),
     pectra_blob_schedule_time: config.pectraBlobScheduleTime,
     keep_karst_upgrade_gas: config.keepKarstUpgradeGas,
     batch_inbox_address: bytesToHex(config.batchInboxAddress),

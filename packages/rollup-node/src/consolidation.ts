@@ -2,9 +2,9 @@ import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitive
 import {
   type ExecutionPayloadEnvelope,
   extraDataFromAttributes,
-  isOpForkActive,
   type PayloadAttributes,
   type RollupConfig,
+  rollupRulesAt,
   type Withdrawal,
 } from "@rnode/protocol";
 
@@ -47,9 +47,9 @@ export function attributesMismatch(
   return undefined;
 }
 
-/** Holocene: the EIP-1559 parameters (zeros stand for the chain's constants), Jovian: also the minimum base fee. */
+/** The EIP-1559 parameters, where zeros stand for the chain's constants, and the minimum base fee. */
 function extraDataMatches(config: RollupConfig, attributes: PayloadAttributes, extraData: Uint8Array): boolean {
-  if (!isOpForkActive(config.forkTimes, "holocene", attributes.timestamp)) return true;
+  if (rollupRulesAt(config.forkTimes, attributes.timestamp).extraDataVersion === undefined) return true;
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
   try {
     const expected = extraDataFromAttributes(

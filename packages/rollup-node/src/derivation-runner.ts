@@ -227,7 +227,7 @@ export class DerivationRunner {
     if ((derived.attributes.transactions ?? []).every(isDepositTransaction)) {
       return critical(`block ${number} has only deposits, and the engine calls it invalid: ${reason}`);
     }
-    if (derived.isHolocene) {
+    if (derived.isReplacedIfInvalid) {
       log.warn("derived block is invalid, building it with its deposits only", { number, reason });
       this.attributes = pipeline.depositsOnly(derived);
       return PROGRESS;

@@ -126,7 +126,7 @@ describe("invalid derived blocks", () => {
 
   it("before Holocene: the batch is dropped and the replaced unsafe chain comes back", async () => {
     const harness = createHarness({ config: testConfig("granite"), l1Blocks: 3 });
-    harness.pipeline.isHolocene = false;
+    harness.pipeline.isReplacedIfInvalid = false;
     const tip = buildUnsafe(harness, [{ origin: 0, userTransactions: [userTransaction(1)] }, { origin: 0 }, { origin: 1 }]);
     harness.pipeline.batches.push(
       { origin: 0, from: 1, userTransactions: [userTransaction(7)], isLastInSpan: false },

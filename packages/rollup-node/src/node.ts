@@ -11,7 +11,7 @@ import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from
 import { HeadPoller, L1Client, L1Endpoints, ReadAhead } from "@rnode/l1";
 import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import { type Clock, CodedError, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
-import { hashHeader, isOpForkActive, type L1BlockRef, payloadToBlock } from "@rnode/protocol";
+import { hashHeader, type L1BlockRef, payloadToBlock, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { AdminStateFile } from "./admin-state.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
@@ -245,8 +245,8 @@ export class RollupNode {
           unsafe.push(envelope);
         }),
       hashOf: (envelope) => {
-        const isIsthmus = isOpForkActive(config.forkTimes, "isthmus", envelope.executionPayload.timestamp);
-        return hashHeader(payloadToBlock(envelope, isIsthmus ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot).header);
+        const { hasExecutionRequests } = rollupRulesAt(config.forkTimes, envelope.executionPayload.timestamp);
+        return hashHeader(payloadToBlock(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot).header);
       },
       parseLogLevel,
       setLogLevel: (level) => {

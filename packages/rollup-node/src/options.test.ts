@@ -115,7 +115,7 @@ const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: str
   ["fetch-withdrawal-root-from-state", "FETCH_WITHDRAWAL_ROOT_FROM_STATE", "false"],
 ];
 /** Ours, beyond the reference. */
-const EXTRA = ["rollup.upgrades-dir"];
+const EXTRA = ["rollup.upgrades-dir", "override.karst"];
 
 describe("the options of rnode", () => {
   const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));

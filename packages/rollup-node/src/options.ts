@@ -21,6 +21,7 @@ import {
   uint,
 } from "@rnode/options";
 import { logOptions, metricsOptions } from "@rnode/program";
+import { FORK_FACTS, type OpFork } from "@rnode/protocol";
 
 /** The kind in any case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
@@ -127,19 +128,15 @@ export const rollupOptions = optionGroup("rollup", {
   },
 });
 
-const overrideOf = (fork: string) =>
-  ({ parse: uint, unit: "seconds since the epoch", help: `Activation time of ${fork}, instead of the configuration's.` }) as const;
+const overrideOf = (what: string) =>
+  ({ parse: uint, unit: "seconds since the epoch", help: `Activation time of ${what}, instead of the configuration's.` }) as const;
+
+type OverrideName = NonNullable<(typeof FORK_FACTS)[OpFork]["override"]>;
 
 export const overrideOptions = optionGroup("override", {
-  canyon: overrideOf("Canyon"),
-  delta: overrideOf("Delta"),
-  ecotone: overrideOf("Ecotone"),
-  fjord: overrideOf("Fjord"),
-  granite: overrideOf("Granite"),
-  holocene: overrideOf("Holocene"),
-  isthmus: overrideOf("Isthmus"),
-  jovian: overrideOf("Jovian"),
-  lagoon: overrideOf("Lagoon (interop)"),
+  ...(Object.fromEntries(
+    Object.values(FORK_FACTS).flatMap(({ override, title }) => (override === undefined ? [] : [[override, overrideOf(title)]])),
+  ) as Readonly<Record<OverrideName, ReturnType<typeof overrideOf>>>),
   pectrablobschedule: overrideOf("the Pectra blob schedule"),
 });
 

@@ -82,6 +82,8 @@ describe("loadDerivationConfig", () => {
   it("overrides forks, 0 included", () => {
     const { forkTimes } = load("--network=op-sepolia", "--override.canyon=0", "--override.jovian=1781712000").rollup;
     expect([forkTimes.canyon, forkTimes.jovian]).toEqual([0, 1_781_712_000]);
+    const late = ["--override.karst=1900000000", "--override.lagoon=2000000000"];
+    expect(load("--network=op-sepolia", ...late).rollup.forkTimes).toMatchObject({ karst: 1_900_000_000, interop: 2_000_000_000 });
     expect(local("--override.pectrablobschedule=7").rollup.pectraBlobScheduleTime).toBe(7);
   });
 

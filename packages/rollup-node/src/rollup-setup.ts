@@ -5,7 +5,11 @@ import { CodedError, isCodedError } from "@rnode/primitives";
 import {
   type BlobScheduleEntry,
   type ChainConfig,
+  FORK_FACTS,
+  L1_INFO_LAYOUTS,
   l1ChainConfig,
+  lastDerivationFacts,
+  OP_FORKS,
   type OpFork,
   parseChainConfig,
   type RollupConfig,
@@ -41,23 +45,12 @@ function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): Rollup
   return orBadConfig(`--rollup.config${isInline ? "" : ` ${config}`}`, () => rollupConfigFromJson(parseJson(text)));
 }
 
-const OVERRIDDEN_FORKS: Readonly<Partial<Record<keyof RnodeOptions["override"], OpFork>>> = {
-  canyon: "canyon",
-  delta: "delta",
-  ecotone: "ecotone",
-  fjord: "fjord",
-  granite: "granite",
-  holocene: "holocene",
-  isthmus: "isthmus",
-  jovian: "jovian",
-  lagoon: "interop",
-};
-
 function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]): RollupConfig {
   const forkTimes: Partial<Record<OpFork, number>> = { ...config.forkTimes };
   const given: string[] = [];
-  for (const [name, fork] of Object.entries(OVERRIDDEN_FORKS) as [keyof RnodeOptions["override"], OpFork][]) {
-    const time = overrides[name];
+  for (const fork of OP_FORKS) {
+    const name = FORK_FACTS[fork].override;
+    const time = name && overrides[name];
     if (time === undefined) continue;
     forkTimes[fork] = time;
     given.push(`--override.${name}`);
@@ -75,7 +68,7 @@ function loadL1BlobSchedule(rollup: RollupConfig, path: string | undefined): rea
   const known = l1ChainConfig(rollup.l1ChainId);
   if (known !== undefined) return blobScheduleOf(known);
   if (path === undefined) {
-    if (rollup.forkTimes.ecotone === undefined) return [];
+    if (!L1_INFO_LAYOUTS[lastDerivationFacts(rollup.forkTimes).l1InfoLayout].isPacked) return []; // no blob base fee
     throw new StartError(
       "start/bad-config",
       `--rollup.l1-chain-config is required: L1 chain ${rollup.l1ChainId} is not a public one, and its blob schedule is needed`,

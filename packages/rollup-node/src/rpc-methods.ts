@@ -17,10 +17,10 @@ import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitive
 import {
   type ExecutionPayloadEnvelope,
   envelopeFromJson,
-  isOpForkActive,
   outputRoot,
   type RollupConfig,
   rollupConfigToJson,
+  rollupRulesAt,
 } from "@rnode/protocol";
 import type { SequencerRefusal } from "./sequencer.ts";
 import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
@@ -78,7 +78,8 @@ async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
   if (block === undefined) throw serverError(`failed to get L2 block ref with sync status: block ${number} not found`);
   const { header, ref } = block;
   try {
-    const isInHeader = isOpForkActive(node.config.forkTimes, "isthmus", header.timestamp) && !node.fetchWithdrawalRootFromState;
+    const isInHeader =
+      rollupRulesAt(node.config.forkTimes, header.timestamp).hasMessagePasserRoot && !node.fetchWithdrawalRootFromState;
     const storageRoot =
       isInHeader && header.withdrawalsRoot !== undefined ? header.withdrawalsRoot : await node.l2.messagePasserStorageRoot(block);
     const { blockHash } = block.envelope.executionPayload;

@@ -3,9 +3,8 @@ import type { Logger } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
-  isActivationBlock,
+  emptinessAt,
   type L2BlockRef,
-  type OpFork,
   type PayloadAttributes,
   type RollupConfig,
 } from "@rnode/protocol";
@@ -47,17 +46,6 @@ const TEMPORARY_RETRY_MS = 1_000;
 const PREPARATION_LIMIT_MS = 20_000;
 
 /** Blocks that every sequencer leaves without user transactions. Spec: docs/protocol/05-services.md#sequencing */
-const EMPTY_ACTIVATION_BLOCKS: readonly OpFork[] = [
-  "ecotone",
-  "fjord",
-  "granite",
-  "holocene",
-  "isthmus",
-  "jovian",
-  "karst",
-  "interop",
-];
-
 /**
  * Makes blocks: starts building one as soon as its parent's time has come, seals it shortly before its own.
  * Each turn does one step; between them the driver does other things. Spec: docs/protocol/05-services.md#sequencing
@@ -207,8 +195,8 @@ export class Sequencer {
 
   private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {
     const { forkTimes, blockTimeSec } = this.deps.config;
-    const isActivation = EMPTY_ACTIVATION_BLOCKS.some((fork) => isActivationBlock(forkTimes, fork, timestampSec, blockTimeSec));
-    return isPastDrift || isActivation || this.isRecovering;
+    const leavesEmpty = emptinessAt(forkTimes, timestampSec, timestampSec - blockTimeSec) !== "none";
+    return isPastDrift || leavesEmpty || this.isRecovering;
   }
 
   private async seal(job: BuildJob): Promise<Progress> {

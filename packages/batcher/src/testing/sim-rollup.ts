@@ -8,10 +8,12 @@ import {
   encodeTransaction,
   expandSpanBatch,
   type Frame,
+  forksUpTo,
   type L1BlockRef,
   type L2BlockRef,
   type RollupConfig,
   rollupConfigFromJson,
+  rollupForkTimesToJson,
   signTransaction,
 } from "@rnode/protocol";
 import type { BatcherBlock } from "../batcher-block.ts";
@@ -23,7 +25,6 @@ const L2_KEY = new Uint8Array(32).fill(0x22);
 const CHANNEL_TIMEOUT = 50;
 
 export function simRollupConfig(overrides: Readonly<Record<string, unknown>> = {}): RollupConfig {
-  const forks = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"];
   return rollupConfigFromJson({
     genesis: {
       l1: { hash: `0x${"11".repeat(32)}`, number: 0 },
@@ -42,7 +43,7 @@ export function simRollupConfig(overrides: Readonly<Record<string, unknown>> = {
     channel_timeout: 300,
     l1_chain_id: 900,
     l2_chain_id: 901,
-    ...Object.fromEntries(forks.map((fork) => [`${fork}_time`, 0])),
+    ...rollupForkTimesToJson(forksUpTo("jovian")),
     batch_inbox_address: `0x${"ff".repeat(20)}`,
     deposit_contract_address: `0x${"33".repeat(20)}`,
     l1_system_config_address: `0x${"44".repeat(20)}`,

@@ -11,11 +11,12 @@ import {
 } from "@rnode/primitives";
 import {
   type ExecutionPayload,
-  isOpForkActive,
+  hasMinBaseFee,
   type L2BlockRef,
   l2BlockRefFromPayload,
   type PayloadAttributes,
   type RollupConfig,
+  rollupRulesAt,
   type SystemConfig,
   systemConfigFromPayload,
 } from "@rnode/protocol";
@@ -158,17 +159,20 @@ function payloadOf(config: RollupConfig, parent: L2BlockRef, attributes: Payload
 
 function extraDataOf({ forkTimes, chainOpConfig }: RollupConfig, attributes: PayloadAttributes): Uint8Array {
   const { timestamp, eip1559Params, minBaseFee } = attributes;
-  const isHolocene = isOpForkActive(forkTimes, "holocene", timestamp);
-  const isJovian = isOpForkActive(forkTimes, "jovian", timestamp);
-  if ((eip1559Params !== undefined) !== isHolocene || (minBaseFee !== undefined) !== isJovian)
+  const { extraDataVersion } = rollupRulesAt(forkTimes, timestamp);
+  if (eip1559Params === undefined && minBaseFee === undefined && extraDataVersion === undefined) return EMPTY_BYTES;
+  if (
+    eip1559Params === undefined ||
+    extraDataVersion === undefined ||
+    (minBaseFee !== undefined) !== hasMinBaseFee(extraDataVersion)
+  )
     throw new Error("attributes of another fork");
-  if (eip1559Params === undefined) return EMPTY_BYTES;
   const params = eip1559Params.every((byte) => byte === 0)
     ? concatBytes(
         bigintToBytes(BigInt(chainOpConfig.eip1559DenominatorCanyon), 4),
         bigintToBytes(BigInt(chainOpConfig.eip1559Elasticity), 4),
       )
     : eip1559Params;
-  const version = Uint8Array.of(isJovian ? 1 : 0);
+  const version = Uint8Array.of(extraDataVersion);
   return minBaseFee === undefined ? concatBytes(version, params) : concatBytes(version, params, bigintToBytes(minBaseFee, 8));
 }

@@ -1,12 +1,12 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
+  forksUpTo as allUpTo,
   batchInputFromPayload,
   encodeChannelBatch,
   encodeTransaction,
   type ForkTimes,
   type Frame,
   type L2BlockRef,
-  OP_FORKS,
   type OpFork,
   type RollupConfig,
   SpanBatchBuilder,
@@ -28,8 +28,7 @@ const USER_KEY = new Uint8Array(32).fill(0x77);
 
 /** Active from the genesis up to and with `fork`; `later` at other times. */
 export function forksUpTo(fork: OpFork, later: ForkTimes = {}): ForkTimes {
-  const active = OP_FORKS.slice(1, OP_FORKS.indexOf(fork) + 1);
-  return { ...Object.fromEntries(active.map((each) => [each, 0])), ...later };
+  return { ...allUpTo(fork), ...later };
 }
 
 export interface SimOptions {
@@ -206,7 +205,7 @@ export class Sim {
     this.derived.push(attributes);
     let accepted = attributes;
     if (this.isInvalid(attributes)) {
-      if (!attributes.isHolocene) {
+      if (!attributes.isReplacedIfInvalid) {
         // Back to the last complete span.
         heads.head = heads.safe;
         this.verifier.rewind(heads.safe.number);

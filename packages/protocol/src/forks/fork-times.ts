@@ -1,5 +1,5 @@
 import type { EvmFork } from "./evm-forks.ts";
-import { type DerivationFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
+import { type DerivationFacts, type FirstBlockFacts, FORK_FACTS, OP_FORKS, type OpFork } from "./op-forks.ts";
 import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "./rules.ts";
 
 /** Activation times in seconds; 0: active at genesis, missing: not scheduled. */
@@ -32,6 +32,15 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
     const time = forkTimes[fork];
     return time !== undefined && timestampSec >= time && parentTimestampSec < time;
   });
+}
+
+/** Whether the block is the first of a fork that leaves it without transactions but deposits, and why. */
+export function emptinessAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): FirstBlockFacts["emptiness"] {
+  const reasons = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map(
+    (fork): FirstBlockFacts["emptiness"] => FORK_FACTS[fork].firstBlock.emptiness,
+  );
+  if (reasons.includes("rule")) return "rule";
+  return reasons.includes("custom") ? "custom" : "none";
 }
 
 /** Every fork up to and with `newest`, active at genesis. */

@@ -64,8 +64,10 @@ export interface DerivationFacts {
   readonly allowsSpanBatches: boolean;
   readonly readsBlobs: boolean;
   readonly allowsBrotli: boolean;
-  /** strict frame order, one channel at a time, forward invalidation */
+  /** frames and batches come in order, one channel at a time; what does not fit ends its channel */
   readonly hasStrictOrder: boolean;
+  /** a block that cannot be executed is built with its deposits only; otherwise its batch is dropped */
+  readonly replacesInvalidBlocks: boolean;
   readonly maxRlpBytesPerChannel: number;
   readonly maxChannelBankBytes: number;
   /** undefined: the rollup configuration's */
@@ -165,6 +167,7 @@ export const FORK_FACTS = {
       readsBlobs: false,
       allowsBrotli: false,
       hasStrictOrder: false,
+      replacesInvalidBlocks: false,
       maxRlpBytesPerChannel: 10_000_000,
       maxChannelBankBytes: 100_000_000,
       channelTimeoutL1Blocks: undefined,
@@ -246,7 +249,7 @@ export const FORK_FACTS = {
     override: "holocene",
     firstBlock: { emptiness: "custom", upgrade: { kind: "none" } },
     blocks: { extraDataVersion: 0 },
-    derivation: { hasStrictOrder: true },
+    derivation: { hasStrictOrder: true, replacesInvalidBlocks: true },
   },
   isthmus: {
     title: "Isthmus",

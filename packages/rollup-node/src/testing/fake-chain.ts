@@ -23,8 +23,9 @@ import {
   type ExecutionPayloadEnvelope,
   encodeTransaction,
   extraDataFromAttributes,
+  forksUpTo,
   type Header,
-  isOpForkActive,
+  hasMinBaseFee,
   type L2BlockRef,
   l1InfoDeposit,
   l2BlockRefFromPayload,
@@ -32,6 +33,7 @@ import {
   payloadToBlock,
   type Receipt,
   type RollupConfig,
+  rollupRulesAt,
   type SystemConfig,
   systemConfigFromPayload,
   type Transaction,
@@ -59,8 +61,6 @@ const SYSTEM_CONFIG: SystemConfig = {
 
 /** A chain with every fork to Jovian at genesis, or up to Granite only. */
 export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
-  const forks = ["regolith", "canyon", "delta", "ecotone", "fjord", "granite"] as const;
-  const later = newest === "jovian" ? (["holocene", "isthmus", "jovian"] as const) : [];
   const config: RollupConfig = {
     genesis: {
       l1: { hash: hashOf("L1 0 a"), number: 0 },
@@ -74,7 +74,7 @@ export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: P
     channelTimeoutL1Blocks: 50,
     l1ChainId: 900n,
     l2ChainId: 901n,
-    forkTimes: Object.fromEntries([...forks, ...later].map((fork) => [fork, 0])),
+    forkTimes: forksUpTo(newest),
     batchInboxAddress: filled(20, 0xff),
     depositContractAddress: filled(20, 0xdd),
     l1SystemConfigAddress: filled(20, 0xcc),
@@ -171,7 +171,7 @@ export function attributesOn(
 ): PayloadAttributes {
   const timestamp = parent.timestamp + config.blockTimeSec;
   const sequenceNumber = parent.l1Origin.hash === origin.hash ? parent.sequenceNumber + 1 : 0;
-  const isActive = (fork: "holocene" | "jovian"): boolean => isOpForkActive(config.forkTimes, fork, timestamp);
+  const { extraDataVersion } = rollupRulesAt(config.forkTimes, timestamp);
   const facts = {
     number: origin.number,
     hash: hexToBytes(origin.hash),
@@ -189,8 +189,8 @@ export function attributesOn(
     transactions: [info, ...userTransactions],
     noTxPool: true,
     gasLimit: 30_000_000n,
-    ...(isActive("holocene") ? { eip1559Params: new Uint8Array(8) } : {}),
-    ...(isActive("jovian") ? { minBaseFee: 0n } : {}),
+    ...(extraDataVersion !== undefined ? { eip1559Params: new Uint8Array(8) } : {}),
+    ...(hasMinBaseFee(extraDataVersion) ? { minBaseFee: 0n } : {}),
   };
 }
 
@@ -216,15 +216,15 @@ function envelopeOf(
   attributes: PayloadAttributes,
 ): ExecutionPayloadEnvelope {
   const transactions = attributes.transactions ?? [];
-  const isActive = (fork: "holocene" | "isthmus" | "jovian"): boolean =>
-    isOpForkActive(config.forkTimes, fork, attributes.timestamp);
-  const extraData = isActive("holocene")
-    ? extraDataFromAttributes(
-        attributes.eip1559Params ?? new Uint8Array(8),
-        { denominator: 250, elasticity: 6 },
-        isActive("jovian") ? (attributes.minBaseFee ?? 0n) : undefined,
-      )
-    : new Uint8Array(0);
+  const { extraDataVersion, hasMessagePasserRoot } = rollupRulesAt(config.forkTimes, attributes.timestamp);
+  const extraData =
+    extraDataVersion !== undefined
+      ? extraDataFromAttributes(
+          attributes.eip1559Params ?? new Uint8Array(8),
+          { denominator: 250, elasticity: 6 },
+          hasMinBaseFee(extraDataVersion) ? (attributes.minBaseFee ?? 0n) : undefined,
+        )
+      : new Uint8Array(0);
   const payload: Omit<ExecutionPayload, "blockHash"> = {
     parentHash: parent.parentHash,
     feeRecipient: attributes.suggestedFeeRecipient,
@@ -242,7 +242,7 @@ function envelopeOf(
     withdrawals: attributes.withdrawals,
     blobGasUsed: 0n,
     excessBlobGas: 0n,
-    ...(isActive("isthmus") ? { withdrawalsRoot: filled(32, 0x77) } : {}),
+    ...(hasMessagePasserRoot ? { withdrawalsRoot: filled(32, 0x77) } : {}),
   };
   const blockHash = keccak256(
     payload.parentHash,

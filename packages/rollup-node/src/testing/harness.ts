@@ -30,7 +30,7 @@ export class ScriptedPipeline implements DerivationPipeline {
   resets: number[] = [];
   steps = 0;
   origin: L1BlockRef | undefined;
-  isHolocene = true;
+  isReplacedIfInvalid = true;
   private readonly config: RollupConfig;
   private readonly l1: FakeL1;
 
@@ -52,7 +52,10 @@ export class ScriptedPipeline implements DerivationPipeline {
     this.origin = this.l1.blocks[batch.from]!;
     const attributes = attributesOn(this.config, parent, this.l1.blocks[batch.origin]!, batch.userTransactions);
     const { isLastInSpan = true } = batch;
-    return { kind: "value", value: { attributes, parent, isLastInSpan, derivedFrom: this.origin, isHolocene: this.isHolocene } };
+    return {
+      kind: "value",
+      value: { attributes, parent, isLastInSpan, derivedFrom: this.origin, isReplacedIfInvalid: this.isReplacedIfInvalid },
+    };
   }
 
   async reset(safe: L2BlockRef): Promise<void> {
