@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
-import { ethSubscriptions, methodsOf, withDescription } from "@rnode/eth-api";
+import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { type CollectedMetrics, createMetrics, type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import { startMetricsServer } from "@rnode/program";
-import { type ChainDatabase, describePageReading } from "@rnode/storage";
+import type { ChainDatabase } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
@@ -17,8 +17,9 @@ import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
 import { feeCapWeiOf } from "./pool/submission.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
-import { createRpcServices, profileOf } from "./rpc/create-services.ts";
+import { createReadServices, profileOf } from "./rpc/create-services.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
+import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
@@ -72,7 +73,6 @@ async function start(
   const store = openDatabase(chainOptions.datadir);
   let isStoreOwned = true; // until the chain closes it
   closers.push(() => (isStoreOwned ? store.close() : undefined));
-  log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
   if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);
@@ -134,7 +134,14 @@ async function start(
     });
   }
 
-  const services = createRpcServices(options, { store, chainView: chain, chain, pool, metrics, startingBlock: head.number });
+  const write = writeServicesOf(chain, pool);
+  const services = createReadServices(options, {
+    store,
+    chainView: chain,
+    writer: writerAccessOf(chain, pool),
+    metrics,
+    startingBlock: head.number,
+  });
   const { filters } = services;
   closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
   filters.followPending(pool);
@@ -158,10 +165,21 @@ async function start(
     onFatal = resolve;
   });
   if (count === 0) {
-    publicPorts = await listen(createPublicServer(options, { services, pending: pool, log, metrics }), wantedPorts, closers);
+    const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
+    publicPorts = await listen(createPublicServer(options, { services, pending: pool, bind, log, metrics }), wantedPorts, closers);
   } else {
     publicPorts = readers = await describingPorts(wantedPorts, () =>
-      startReaders(options, count, { services, pending: pool, chain, store, log, metrics, onFatal }),
+      startReaders(options, count, {
+        services,
+        write,
+        submit: (...sent) => pool.submit(...sent),
+        pending: pool,
+        chain,
+        store,
+        log,
+        metrics,
+        onFatal,
+      }),
     );
     closers.push(() => readers?.close());
   }
@@ -177,7 +195,7 @@ async function start(
     ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
     methods: withDescription(VERSION, {
-      ...methodsOf(["eth", "net", "web3", "miner", "debug"], services),
+      ...methodsInWriter(methodsOf(["eth", "net", "web3", "miner", "debug"], services), write),
       ...engineMethods({
         chain,
         profile,

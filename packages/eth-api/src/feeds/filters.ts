@@ -108,6 +108,11 @@ export class FilterRegistry {
     this.#followIfWanted();
   }
 
+  /** Settles when filters of pending transactions miss none any more; undefined: at once. */
+  isFollowing(): Promise<void> | undefined {
+    return this.#feed?.isListening?.();
+  }
+
   #onPending(transactions: readonly PooledTransaction[]): void {
     for (const { filter } of this.#installed.values()) {
       if (filter.kind === "transactions") filter.pending.push(...transactions.map(({ hash }) => bytesToHex(hash)));

@@ -1,19 +1,21 @@
-import { type MethodTable, method, param, RpcError, SERVER_ERROR, textShape } from "@rnode/jsonrpc";
+import { param, RpcError, SERVER_ERROR, textShape } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const { arrayOf, HASH, object, TEXT } = results;
 const INTEGER = { type: "integer" };
 const PEER_CHANGES = ["addPeer", "removePeer", "addTrustedPeer", "removeTrustedPeer"] as const;
 
 /** What tools for operators ask. There is no peer-to-peer network on this layer: the rollup node has it. */
-export function adminMethods({ backend, version }: RpcServices): MethodTable {
+export function adminMethods({ backend, version }: ReadServices): ApiMethods {
   const { chain, profile } = backend;
   const refusals = PEER_CHANGES.map((name) => [
     `admin_${name}`,
     method({
+      runs: "reader",
       result: results.refusal,
       params: [param("peer", textShape)],
       summary: "Refused: this client has no peers.",
@@ -26,8 +28,9 @@ export function adminMethods({ backend, version }: RpcServices): MethodTable {
     }),
   ]);
   return {
-    ...(Object.fromEntries(refusals) as MethodTable),
+    ...(Object.fromEntries(refusals) as ApiMethods),
     admin_nodeInfo: method({
+      runs: "reader",
       result: {
         name: "node",
         schema: object({
@@ -65,6 +68,7 @@ export function adminMethods({ backend, version }: RpcServices): MethodTable {
       }),
     }),
     admin_peers: method({
+      runs: "reader",
       result: { name: "peers", schema: arrayOf({ type: "object" }) },
       params: [],
       summary: "Execution-layer peers: none.",

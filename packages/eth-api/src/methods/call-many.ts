@@ -1,8 +1,6 @@
 import type { CallMessage } from "@rnode/evm";
 import {
   arrayShape,
-  type MethodTable,
-  method,
   numberShape,
   objectShape,
   optionalParam,
@@ -20,7 +18,8 @@ import { NO_TRACE_OPTIONS, traceCallOptionsShape } from "../params/trace-options
 import * as results from "../schemas/debug-results.ts";
 import { type BundledCall, CallBundles } from "../tracing/call-bundles.ts";
 import { tracerFactory } from "../tracing/tracers.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const bundleShape = objectShape({ transactions: arrayShape(callRequestShape) }, { blockOverride: blockOverrideShape });
 
@@ -40,11 +39,12 @@ const contextOf = (given: StateContext | undefined) => {
 };
 
 /** `eth_callMany`, as Reth serves it. */
-export function ethCallManyMethods({ backend, calls, traces }: RpcServices): MethodTable {
+export function ethCallManyMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const bundles = new CallBundles(backend, calls, traces);
   const { errors } = backend.profile;
   return {
     eth_callMany: method({
+      runs: "reader",
       result: results.callManyOutputs,
       params: [
         param("bundles", arrayShape(bundleShape)),
@@ -67,10 +67,11 @@ export function ethCallManyMethods({ backend, calls, traces }: RpcServices): Met
 }
 
 /** `debug_traceCallMany`, as Reth serves it. */
-export function debugCallManyMethods({ backend, calls, traces }: RpcServices): MethodTable {
+export function debugCallManyMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const bundles = new CallBundles(backend, calls, traces);
   return {
     debug_traceCallMany: method({
+      runs: "reader",
       result: results.callManyTraces,
       params: [
         param("bundles", arrayShape(bundleShape)),

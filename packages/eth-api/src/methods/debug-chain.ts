@@ -6,8 +6,6 @@ import {
   dataShape,
   hashShape,
   INVALID_PARAMS,
-  type MethodTable,
-  method,
   optionalParam,
   param,
   RpcError,
@@ -25,7 +23,8 @@ import { traceOptionsShape } from "../params/trace-options.ts";
 import * as results from "../schemas/debug-results.ts";
 import { refusal } from "../schemas/results.ts";
 import type { TraceableBlock } from "../tracing/trace-service.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** accounts of one answer */
 const MAX_ACCOUNTS = 256;
@@ -46,7 +45,7 @@ interface DumpOptions {
 }
 
 /** The state as a whole, and what the database holds. */
-export function debugChainMethods({ backend, chain, traces }: RpcServices): MethodTable {
+export function debugChainMethods({ backend, traces, writer }: ReadServices): ApiMethods {
   const { errors } = backend.profile;
 
   const dump = (selector: Parameters<typeof requireState>[1], options: DumpOptions): JsonObject => {
@@ -74,6 +73,7 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
 
   return {
     debug_intermediateRoots: method({
+      runs: "reader",
       result: results.roots,
       params: [param("blockHash", hashShape), optionalParam("options", anyJson)],
       summary: "The state root after each transaction of a block.",
@@ -102,6 +102,7 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
       },
     }),
     debug_accountRange: method({
+      runs: "reader",
       result: results.accountRange,
       params: [
         param("block", blockSelectorShape),
@@ -122,6 +123,7 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
       },
     }),
     debug_dumpBlock: method({
+      runs: "reader",
       result: results.accountRange,
       params: [param("block", blockNumberShape)],
       summary: "All accounts of a small state, by their hashed addresses.",
@@ -139,18 +141,21 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
       },
     }),
     debug_chainConfig: method({
+      runs: "reader",
       result: results.chainConfig,
       params: [],
       summary: "The chain configuration, as in a genesis file.",
       handler: () => chainConfigToJson(backend.chain.config),
     }),
     debug_codeByHash: method({
+      runs: "reader",
       result: results.code,
       params: [param("codeHash", hashShape), optionalParam("block", blockSelectorShape)],
       summary: "Bytecode by its hash; null when there is none.",
       handler: ([hash, selector]) => readCode(requireState(backend, selector ?? LATEST).state, hash),
     }),
     debug_dbGet: method({
+      runs: "reader",
       result: results.code,
       params: [param("key", bytesShape(undefined, "a key"))],
       summary: "A value of Geth's database by its key: of codes only (`0x63` and the hash). Trie nodes are kept by path.",
@@ -164,16 +169,18 @@ export function debugChainMethods({ backend, chain, traces }: RpcServices): Meth
       },
     }),
     debug_traceBadBlock: method({
+      runs: "reader",
       result: results.transactionTraces,
       params: [param("hash", hashShape), optionalParam("options", traceOptionsShape)],
       summary: "Traces a block that was found invalid (debug_getBadBlocks).",
-      handler: ([hash, request]) => {
-        const bad = chain.badBlocks().find((one) => equalBytes(one.hash, hash));
-        if (bad === undefined) throw new RpcError(SERVER_ERROR, `bad block ${bytesToHex(hash)} not found`);
-        return traces.debugBlock(traces.traceable(bad.block), request ?? traceOptionsShape.parse({}));
+      handler: async ([hash, request]) => {
+        const block = await writer.badBlock(hash);
+        if (block === undefined) throw new RpcError(SERVER_ERROR, `bad block ${bytesToHex(hash)} not found`);
+        return traces.debugBlock(traces.traceable(block), request ?? traceOptionsShape.parse({}));
       },
     }),
     debug_setHead: method({
+      runs: "reader",
       result: refusal,
       params: [param("number", numberOrQuantityShape)],
       summary: "Refused: the rollup node chooses the head.",

@@ -1,15 +1,5 @@
 import type { BadBlock, StoredBlock } from "@rnode/chain";
-import {
-  addressShape,
-  dataShape,
-  hashShape,
-  INVALID_PARAMS,
-  type MethodTable,
-  method,
-  optionalParam,
-  param,
-  RpcError,
-} from "@rnode/jsonrpc";
+import { addressShape, dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import {
   bytesToHex,
   decodeRlp,
@@ -33,7 +23,8 @@ import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/debug-results.ts";
 import { WitnessService } from "../tracing/witness-service.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const NO_BLOOM = new Uint8Array(256);
 /** slots of one answer, whatever is asked for */
@@ -42,7 +33,7 @@ const MAX_STORAGE_RANGE = 1024;
 const MAX_MODIFIED_RANGE = 1024;
 
 /** The state behind blocks: witnesses, storage, what changed. */
-export function debugStateMethods(services: RpcServices): MethodTable {
+export function debugStateMethods(services: ReadServices): ApiMethods {
   const { backend, traces } = services;
   const witnesses = new WitnessService(backend, traces);
   const number = (name: string) => param(name, numberOrQuantityShape);
@@ -50,24 +41,28 @@ export function debugStateMethods(services: RpcServices): MethodTable {
   const byHash = (hash: Uint8Array) => requireHeader(backend, { kind: "hash", hash, requireCanonical: true }).header.number;
   return {
     debug_executionWitness: method({
+      runs: "reader",
       result: results.witness,
       params: [param("block", blockSelectorShape)],
       summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
       handler: ([selector]) => witnesses.witnessOf(requireBlock(backend, selector)),
     }),
     debug_executionWitnessByBlockHash: method({
+      runs: "reader",
       result: results.witness,
       params: [param("hash", hashShape)],
       summary: "The same by hash.",
       handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
     debug_getBadBlocks: method({
+      runs: "writer",
       result: results.badBlocks,
       params: [],
       summary: "The last blocks that were found invalid, newest first, since the client started.",
-      handler: () => services.chain.badBlocks().map((bad) => badBlockToJson(backend.profile, bad)),
+      handler: (_, { chain }) => chain.badBlocks().map((bad) => badBlockToJson(backend.profile, bad)),
     }),
     debug_storageRangeAt: method({
+      runs: "reader",
       result: results.storageRange,
       params: [
         param("block", blockSelectorShape),
@@ -81,12 +76,14 @@ export function debugStateMethods(services: RpcServices): MethodTable {
         storageRange(services, requireBlock(backend, selector), index, address, keyStart, maxResult),
     }),
     debug_getModifiedAccountsByNumber: method({
+      runs: "reader",
       result: results.modifiedAccounts,
       params: [number("startNumber"), optionalParam("endNumber", numberOrQuantityShape)],
       summary: "Accounts that differ between two blocks; of one block: from its parent.",
       handler: ([start, end]) => modifiedAccounts(services, byNumber(start), end === undefined ? undefined : byNumber(end)),
     }),
     debug_getModifiedAccountsByHash: method({
+      runs: "reader",
       result: results.modifiedAccounts,
       params: [param("startHash", hashShape), optionalParam("endHash", hashShape)],
       summary: "The same by hashes.",
@@ -131,7 +128,7 @@ interface Slot {
 }
 
 async function storageRange(
-  { backend, traces }: RpcServices,
+  { backend, traces }: ReadServices,
   stored: StoredBlock,
   index: number,
   address: Uint8Array,
@@ -179,7 +176,7 @@ async function storageRange(
 }
 
 /** Runs the blocks again and compares what they touched at both ends. */
-async function modifiedAccounts({ backend, traces }: RpcServices, start: number, end: number | undefined): Promise<Hex[]> {
+async function modifiedAccounts({ backend, traces }: ReadServices, start: number, end: number | undefined): Promise<Hex[]> {
   const first = end === undefined ? start - 1 : start;
   const last = end ?? start;
   if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);

@@ -1,5 +1,5 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
-import { dataShape, hashShape, INVALID_PARAMS, type MethodTable, method, optionalParam, param, RpcError } from "@rnode/jsonrpc";
+import { dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } from "@rnode/jsonrpc";
 import { isCodedError } from "@rnode/primitives";
 import { decodeBlock } from "@rnode/protocol";
 import { findTransaction, rpcError } from "../backend/backend.ts";
@@ -11,11 +11,12 @@ import * as results from "../schemas/debug-results.ts";
 import { CallBundles } from "../tracing/call-bundles.ts";
 import type { TraceableBlock, TraceService } from "../tracing/trace-service.ts";
 import { tracerFactory } from "../tracing/tracers.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const INVALID_INPUT = -32_000;
 
-export function debugTraceMethods({ backend, calls, traces }: RpcServices): MethodTable {
+export function debugTraceMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const options = optionalParam("options", traceOptionsShape);
   const tracedBlock = (selector: BlockSelector): StoredBlock => {
     const stored = backend.chain.resolve(selector);
@@ -44,6 +45,7 @@ export function debugTraceMethods({ backend, calls, traces }: RpcServices): Meth
 
   return {
     debug_traceTransaction: method({
+      runs: "reader",
       result: results.trace,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
@@ -53,6 +55,7 @@ export function debugTraceMethods({ backend, calls, traces }: RpcServices): Meth
       },
     }),
     debug_traceCall: method({
+      runs: "reader",
       result: results.trace,
       params: [
         param("call", callRequestShape),
@@ -68,11 +71,13 @@ export function debugTraceMethods({ backend, calls, traces }: RpcServices): Meth
       },
     }),
     debug_traceBlockByNumber: method({
+      runs: "reader",
       result: results.transactionTraces,
       params: [param("block", blockNumberShape), options],
       handler: ([selector, request]) => traces.debugBlock(tracedBlock(selector), request ?? NO_TRACE_OPTIONS),
     }),
     debug_traceBlockByHash: method({
+      runs: "reader",
       result: results.transactionTraces,
       params: [param("hash", hashShape), options],
       handler: ([hash, request]) => {
@@ -81,6 +86,7 @@ export function debugTraceMethods({ backend, calls, traces }: RpcServices): Meth
       },
     }),
     debug_traceBlock: method({
+      runs: "reader",
       result: results.transactionTraces,
       params: [param("rlp", dataShape), options],
       summary: "Traces a block given as RLP; its parent must be known.",

@@ -1,21 +1,24 @@
-import { hashShape, type MethodTable, method, param } from "@rnode/jsonrpc";
+import { hashShape, param } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { encodeBlock, encodeHeader, encodeReceipt, encodeTransaction } from "@rnode/protocol";
 import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
 import * as results from "../schemas/debug-results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Encodings as they are hashed. */
-export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
+export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   const block = param("block", blockSelectorShape);
   return {
     debug_getRawHeader: method({
+      runs: "reader",
       result: results.rawHeader,
       params: [block],
       handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
     }),
     debug_getRawBlock: method({
+      runs: "reader",
       result: results.rawBlock,
       params: [block],
       handler: ([selector]) => {
@@ -25,24 +28,29 @@ export function debugRawMethods({ backend, pool }: RpcServices): MethodTable {
       },
     }),
     debug_getRawReceipts: method({
+      runs: "reader",
       result: results.rawReceipts,
       params: [block],
       handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
     }),
     debug_getRawTransactions: method({
+      runs: "reader",
       result: results.rawTransactions,
       params: [block],
       handler: ([selector]) => requireBlock(backend, selector).block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),
     }),
     debug_getRawTransaction: method({
+      runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape)],
       summary: "EIP-2718 encoding; `0x` when unknown.",
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
-        const encoded =
-          found === undefined ? pool.pool.get(hash)?.encoded : encodeTransaction(found.stored.block.transactions[found.index]!);
-        return encoded === undefined ? "0x" : bytesToHex(encoded);
+        return found === undefined ? "0x" : bytesToHex(encodeTransaction(found.stored.block.transactions[found.index]!));
+      },
+      inWriter: ([hash], { pool }) => {
+        const pooled = pool.get(hash);
+        return pooled === undefined ? "0x" : bytesToHex(pooled.encoded);
       },
     }),
   };

@@ -6,7 +6,8 @@ import { PROFILE_R } from "../profile/profile-r.ts";
 import { storedBlock } from "../testing/blocks.ts";
 import { schemaFaults } from "../testing/json-schema.ts";
 import { ethBlockMethods } from "./eth-blocks.ts";
-import type { RpcServices } from "./services.ts";
+import { methodsInWriter } from "./method.ts";
+import type { ReadServices, WriteServices } from "./services.ts";
 
 const context: RequestContext = { transport: "http", remoteAddress: "" };
 
@@ -20,10 +21,10 @@ describe("uncles", () => {
         ? withOmmers
         : undefined,
   };
-  const services = { backend: { chain, profile: PROFILE_R, store: {} }, pool: {}, startingBlock: 0 } as unknown as RpcServices;
-  const methods = ethBlockMethods(services);
+  const services = { backend: { chain, profile: PROFILE_R, store: {} }, startingBlock: 0 } as unknown as ReadServices;
+  const inWriter = methodsInWriter(ethBlockMethods(services), {} as WriteServices);
   const call = (name: string, ...params: string[]): unknown => {
-    const { params: declared, handler, result } = methods[name]!;
+    const { params: declared, handler, result } = inWriter[name]!;
     const answer = handler(
       declared.map(({ shape }, index) => shape.parse(params[index])),
       context,

@@ -1,5 +1,5 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
-import { booleanShape, countShape, hashShape, JsonText, type MethodTable, method, optionalParam, param } from "@rnode/jsonrpc";
+import { booleanShape, countShape, hashShape, JsonText, optionalParam, param } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { findTransaction, rulesAt } from "../backend/backend.ts";
@@ -9,7 +9,8 @@ import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** In the order a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 const SYNC_STAGES = [
@@ -31,7 +32,7 @@ const SYNC_STAGES = [
 ];
 
 /** Blocks, transactions and receipts. What is not there is null, in both profiles. */
-export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): MethodTable {
+export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
   const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
@@ -81,18 +82,21 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
 
   return {
     eth_chainId: method({
+      runs: "reader",
       result: results.quantity("chainId"),
       params: [],
       summary: "Chain id of the L2.",
       handler: () => toQuantity(chain.config.chainId),
     }),
     eth_blockNumber: method({
+      runs: "reader",
       result: results.quantity("blockNumber"),
       params: [],
       summary: "Number of the latest block.",
       handler: () => toQuantity(chain.head().number),
     }),
     eth_syncing: method({
+      runs: "reader",
       result: results.syncing,
       params: [],
       summary: "Whether and how far the node is syncing.",
@@ -108,16 +112,19 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockByNumber: method({
+      runs: "reader",
       result: results.block,
       params: [param("block", blockNumberShape), optionalParam("full", booleanShape)],
       handler: ([selector, full]) => block(selector, full),
     }),
     eth_getBlockByHash: method({
+      runs: "reader-first",
       result: results.block,
       params: [param("hash", hashShape), optionalParam("full", booleanShape)],
       handler: ([hash, full]) => block(hashSelector(hash), full),
     }),
     eth_getHeaderByNumber: method({
+      runs: "reader",
       result: results.header,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
@@ -126,6 +133,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getHeaderByHash: method({
+      runs: "reader-first",
       result: results.header,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
@@ -134,76 +142,93 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockTransactionCountByNumber: method({
+      runs: "reader",
       result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => transactionCount(selector),
     }),
     eth_getBlockTransactionCountByHash: method({
+      runs: "reader-first",
       result: results.count,
       params: [param("hash", hashShape)],
       handler: ([hash]) => transactionCount(hashSelector(hash)),
     }),
     eth_getUncleCountByBlockNumber: method({
+      runs: "reader",
       result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => uncleCount(selector),
     }),
     eth_getUncleCountByBlockHash: method({
+      runs: "reader-first",
       result: results.count,
       params: [param("hash", hashShape)],
       handler: ([hash]) => uncleCount(hashSelector(hash)),
     }),
     eth_getUncleByBlockNumberAndIndex: method({
+      runs: "reader",
       result: results.uncle,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => uncle(selector, index),
     }),
     eth_getUncleByBlockHashAndIndex: method({
+      runs: "reader",
       result: results.uncle,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => uncle(hashSelector(hash), index),
     }),
     eth_getTransactionByHash: method({
+      runs: "reader-first",
       result: results.transaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
-        if (found !== undefined) return transactionAt(found.stored, found.index);
-        const pooled = pool.pool.get(hash);
+        return found === undefined ? null : transactionAt(found.stored, found.index);
+      },
+      inWriter: ([hash], { pool }) => {
+        const pooled = pool.get(hash);
         return pooled === undefined ? null : transactionToJson(profile, pooled.transaction, pooled.sender, undefined);
       },
     }),
     eth_getTransactionByBlockNumberAndIndex: method({
+      runs: "reader",
       result: results.transaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => transactionAt(blockWithBody(backend, selector), index),
     }),
     eth_getTransactionByBlockHashAndIndex: method({
+      runs: "reader-first",
       result: results.transaction,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => transactionAt(blockWithBody(backend, hashSelector(hash)), index),
     }),
     eth_getRawTransactionByHash: method({
+      runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
         const found = findTransaction(backend, hash);
-        if (found !== undefined) return rawTransactionAt(found.stored, found.index);
-        const pooled = pool.pool.get(hash);
+        return found === undefined ? null : rawTransactionAt(found.stored, found.index);
+      },
+      inWriter: ([hash], { pool }) => {
+        const pooled = pool.get(hash);
         return pooled === undefined ? null : bytesToHex(pooled.encoded);
       },
     }),
     eth_getRawTransactionByBlockNumberAndIndex: method({
+      runs: "reader",
       result: results.rawTransaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => rawTransactionAt(chain.bodyOf(selector), index),
     }),
     eth_getRawTransactionByBlockHashAndIndex: method({
+      runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => rawTransactionAt(chain.bodyOf(hashSelector(hash)), index),
     }),
     eth_getTransactionReceipt: method({
+      runs: "reader",
       result: results.receipt,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
@@ -214,6 +239,7 @@ export function ethBlockMethods({ backend, pool, startingBlock }: RpcServices): 
       },
     }),
     eth_getBlockReceipts: method({
+      runs: "reader-first",
       result: results.receipts,
       params: [optionalParam("block", blockSelectorShape)],
       handler: ([selector]) => {

@@ -1,5 +1,4 @@
 import { crc32 } from "node:zlib";
-import { type MethodTable, method } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity, ZERO_ADDRESS } from "@rnode/primitives";
 import {
   BEACON_ROOTS_ADDRESS,
@@ -18,7 +17,8 @@ import { requireHeader, rulesAt } from "../backend/backend.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Names of EIP-7910. */
 const PRECOMPILES: readonly (readonly [name: string, address: number, since: EvmFork])[] = [
@@ -44,10 +44,11 @@ const P256 = ["P256VERIFY", 0x100] as const;
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
 
 /** `eth_config` and `eth_capabilities`: what this node's chain does, and what it keeps. */
-export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: RpcServices): MethodTable {
+export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: ReadServices): ApiMethods {
   const { chain } = backend;
   return {
     eth_config: method({
+      runs: "reader",
       result: results.forkConfig,
       params: [],
       summary: "Rules of the chain now, at the next fork and at the last one that is scheduled (EIP-7910).",
@@ -66,6 +67,7 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
       },
     }),
     eth_capabilities: method({
+      runs: "reader",
       result: results.capabilities,
       params: [],
       summary: "What of the chain can be asked for, and from which block on.",
@@ -102,7 +104,7 @@ function forkTimes({ evmForkTimes, blobSchedule, optimism }: ChainConfig): numbe
 
 function forkConfig(
   config: ChainConfig,
-  genesis: RpcServices["backend"]["chain"]["genesis"],
+  genesis: ReadServices["backend"]["chain"]["genesis"],
   head: Header,
   time: number,
 ): JsonObject {
@@ -148,7 +150,7 @@ function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): J
 /** CRC-32 of the genesis hash and the forks passed. Spec: EIP-2124, EIP-6122 */
 function forkId(
   config: ChainConfig,
-  { hash, block }: RpcServices["backend"]["chain"]["genesis"],
+  { hash, block }: ReadServices["backend"]["chain"]["genesis"],
   head: number,
   time: number,
 ): string {

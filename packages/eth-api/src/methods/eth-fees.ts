@@ -1,42 +1,36 @@
-import {
-  arrayShape,
-  countShape,
-  type MethodTable,
-  method,
-  numberShape,
-  optionalParam,
-  param,
-  type Shape,
-  shape,
-} from "@rnode/jsonrpc";
+import { arrayShape, countShape, numberShape, optionalParam, param, type Shape, shape } from "@rnode/jsonrpc";
 import { toQuantity } from "@rnode/primitives";
 import { blobBaseFee, nextBaseFee } from "@rnode/protocol";
 import { requireHeader, rulesAt } from "../backend/backend.ts";
 import { feeHistory } from "../fees/fee-history.ts";
 import { blockNumberShape, LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Some libraries send the count as a JSON number. */
 const blockCountShape: Shape<number> = shape({ oneOf: [countShape.schema, { type: "integer", minimum: 0 }] }, (value) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
 );
 
-export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
+export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
   return {
     eth_gasPrice: method({
+      runs: "reader",
       result: results.quantity("gasPrice"),
       params: [],
       summary: "Base fee of the head and the suggested tip, wei. Without the L1 data fee.",
       handler: () => toQuantity(gasPrice.gasPriceWei()),
     }),
     eth_maxPriorityFeePerGas: method({
+      runs: "reader",
       result: results.quantity("tip"),
       params: [],
       summary: "Suggested tip, wei.",
       handler: () => toQuantity(gasPrice.suggestedTipWei()),
     }),
     eth_baseFee: method({
+      runs: "reader",
       result: results.quantity("baseFee"),
       params: [],
       summary: "Base fee of the next block, wei.",
@@ -46,6 +40,7 @@ export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
       },
     }),
     eth_blobBaseFee: method({
+      runs: "reader",
       result: results.quantity("blobBaseFee"),
       params: [],
       summary: "Wei a unit of blob gas; 1 on OP Stack chains.",
@@ -58,6 +53,7 @@ export function ethFeeMethods({ backend, gasPrice }: RpcServices): MethodTable {
       },
     }),
     eth_feeHistory: method({
+      runs: "reader",
       result: results.feeHistory,
       params: [
         param("blockCount", blockCountShape),

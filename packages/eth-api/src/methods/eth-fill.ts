@@ -1,4 +1,4 @@
-import { type MethodTable, method, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { encodeTransaction, type SignedTransaction } from "@rnode/protocol";
 import { requireState, rpcError } from "../backend/backend.ts";
@@ -8,13 +8,14 @@ import { LATEST } from "../params/block-selector.ts";
 import { type CallRequest, callRequestShape } from "../params/call-request.ts";
 import type { CallFault } from "../profile/profile.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Fees as they are after they were filled in: one of the two models. */
 type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas">;
 
 /** What a transaction lacks before it is signed. */
-export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices): MethodTable {
+export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadServices): ApiMethods {
   const { chain, profile } = backend;
   const refuse = (fault: CallFault): RpcError => rpcError(profile.errors.call(fault));
 
@@ -37,6 +38,7 @@ export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices):
 
   return {
     eth_fillTransaction: method({
+      runs: "reader",
       result: results.filledTransaction,
       params: [param("transaction", callRequestShape)],
       summary:
@@ -52,7 +54,7 @@ export function ethFillMethods({ backend, pool, calls, gasPrice }: RpcServices):
         // As eth_estimateGas has it, without the fees that were filled in: for a deposit nobody pays them here. Libraries ask so for one.
         const gasLimit = given.gas ?? calls.estimateGas(given, LATEST);
         const nonce =
-          request.nonce ?? (await pool.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
+          request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
         const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);
         const filled = withAccessList(tx, request);
         const shown = transactionToJson(profile, filled, sender, undefined);

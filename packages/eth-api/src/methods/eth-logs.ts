@@ -1,32 +1,51 @@
-import { type MethodTable, method, param, textShape } from "@rnode/jsonrpc";
+import { param, textShape } from "@rnode/jsonrpc";
 import { logFilterShape } from "../logs/log-filter.ts";
 import { queryLogs } from "../logs/log-query.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Logs and filters that are polled. */
-export function ethLogMethods({ backend, filters, logLimits }: RpcServices): MethodTable {
+export function ethLogMethods({ backend, filters, logLimits }: ReadServices): ApiMethods {
   const id = param("filterId", textShape);
   return {
     eth_getLogs: method({
+      runs: "reader",
       result: results.logs,
       params: [param("filter", logFilterShape)],
       handler: ([filter]) => queryLogs(backend, filter, logLimits),
     }),
     eth_newFilter: method({
+      runs: "reader",
       result: results.filterId,
       params: [param("filter", logFilterShape)],
       handler: ([filter]) => filters.install("logs", filter),
     }),
-    eth_newBlockFilter: method({ result: results.filterId, params: [], handler: () => filters.install("blocks") }),
+    eth_newBlockFilter: method({ runs: "reader", result: results.filterId, params: [], handler: () => filters.install("blocks") }),
     eth_newPendingTransactionFilter: method({
+      runs: "reader",
       result: results.filterId,
       params: [],
-      handler: () => filters.install("transactions"),
+      handler: async () => {
+        const filterId = filters.install("transactions");
+        await filters.isFollowing();
+        return filterId;
+      },
     }),
-    eth_getFilterChanges: method({ result: results.changes, params: [id], handler: ([filterId]) => filters.changes(filterId) }),
-    eth_getFilterLogs: method({ result: results.logs, params: [id], handler: ([filterId]) => filters.logs(filterId) }),
+    eth_getFilterChanges: method({
+      runs: "filter-owner",
+      result: results.changes,
+      params: [id],
+      handler: ([filterId]) => filters.changes(filterId),
+    }),
+    eth_getFilterLogs: method({
+      runs: "filter-owner",
+      result: results.logs,
+      params: [id],
+      handler: ([filterId]) => filters.logs(filterId),
+    }),
     eth_uninstallFilter: method({
+      runs: "filter-owner",
       result: results.flag("removed"),
       params: [id],
       handler: ([filterId]) => filters.uninstall(filterId),

@@ -1,22 +1,24 @@
 import type { StoredBlock } from "@rnode/chain";
-import { addressShape, type MethodTable, method, optionalParam, param, uint64Shape } from "@rnode/jsonrpc";
+import { addressShape, optionalParam, param, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex, EMPTY_BYTES, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes, toQuantity } from "@rnode/primitives";
 import { type ReadBackend, requireState } from "../backend/backend.ts";
 import { placeOf } from "../json/receipt-json.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const { arrayOf, DATA, HASH, nullable, object, QUANTITY, TRANSACTION } = results;
 
 /** Accounts as a whole, and transactions by who sent them: as Reth serves them. */
-export function ethLookupMethods({ backend, pool }: RpcServices): MethodTable {
+export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   const { profile } = backend;
   const address = param("address", addressShape);
   const block = optionalParam("block", blockSelectorShape);
   return {
     eth_getAccount: method({
+      runs: "reader",
       result: {
         name: "account",
         schema: nullable(object({ balance: QUANTITY, nonce: QUANTITY, codeHash: HASH, storageRoot: HASH })),
@@ -35,6 +37,7 @@ export function ethLookupMethods({ backend, pool }: RpcServices): MethodTable {
       },
     }),
     eth_getAccountInfo: method({
+      runs: "reader",
       result: { name: "account", schema: object({ balance: QUANTITY, nonce: QUANTITY, code: DATA }) },
       params: [address, block],
       summary: "Balance, nonce and code.",
@@ -50,18 +53,21 @@ export function ethLookupMethods({ backend, pool }: RpcServices): MethodTable {
       },
     }),
     eth_getTransactionBySenderAndNonce: method({
+      runs: "reader-first",
       result: results.transaction,
       params: [address, param("nonce", uint64Shape)],
       summary: "A transaction, mined or in the pool, by its sender and nonce.",
-      handler: ([sender, nonce]) => {
-        for (const { pending, queued } of pool.pool.content(sender)) {
+      handler: ([sender, nonce]) => minedTransaction(backend, sender, nonce),
+      inWriter: ([sender, nonce], { pool }) => {
+        for (const { pending, queued } of pool.content(sender)) {
           const pooled = [...pending, ...queued].find(({ transaction }) => transaction.nonce === nonce);
           if (pooled !== undefined) return transactionToJson(profile, pooled.transaction, sender, undefined);
         }
-        return minedTransaction(backend, sender, nonce);
+        return null;
       },
     }),
     eth_pendingTransactions: method({
+      runs: "reader",
       result: { name: "transactions", schema: arrayOf(TRANSACTION) },
       params: [],
       summary: "Pool transactions of this node's own accounts: it has none.",

@@ -1,7 +1,8 @@
-import { bytesShape, hashShape, INTERNAL_ERROR, type MethodTable, method, param, RpcError, uint256Shape } from "@rnode/jsonrpc";
+import { bytesShape, hashShape, INTERNAL_ERROR, param, RpcError, uint256Shape } from "@rnode/jsonrpc";
 import { toQuantity } from "@rnode/primitives";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const unimplemented = (): never => {
   throw new RpcError(INTERNAL_ERROR, "unimplemented");
@@ -11,31 +12,35 @@ const SUMMARY = "Of proof of work: not implemented.";
 const P2P_VERSION = 5;
 
 /** What is left of proof of work, as Reth answers it; Geth knows these methods no more. */
-export function ethMiningMethods({ backend }: RpcServices): MethodTable {
+export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
   if (!backend.profile.servesMining) return {};
   return {
     eth_protocolVersion: method({
+      runs: "reader",
       result: results.quantity("version"),
       params: [],
       summary: "Version of the peer-to-peer protocol of an Ethereum client.",
       handler: () => toQuantity(P2P_VERSION),
     }),
     eth_hashrate: method({
+      runs: "reader",
       result: results.quantity("hashrate"),
       params: [],
       summary: "Hashes a second: none.",
       handler: () => toQuantity(0),
     }),
     eth_submitHashrate: method({
+      runs: "reader",
       result: results.flag("isTaken"),
       params: [param("hashrate", uint256Shape), param("id", hashShape)],
       summary: "Of proof of work: never taken.",
       handler: () => false,
     }),
-    eth_coinbase: method({ result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
-    eth_mining: method({ result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
-    eth_getWork: method({ result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
+    eth_coinbase: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
+    eth_mining: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
+    eth_getWork: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
     eth_submitWork: method({
+      runs: "reader",
       result: results.refusal,
       params: [param("nonce", bytesShape(8)), param("powHash", hashShape), param("mixDigest", hashShape)],
       summary: SUMMARY,

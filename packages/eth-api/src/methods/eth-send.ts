@@ -1,4 +1,4 @@
-import { dataShape, type MethodTable, method, optionalParam, param, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
+import { dataShape, optionalParam, param, type Shape, shape, uint64Shape } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { findTransaction, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
 import { receiptsToJson } from "../json/receipt-json.ts";
@@ -6,7 +6,8 @@ import type { JsonObject } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
 import { checkConditional, conditionalCost, conditionalShape, MAX_CONDITIONAL_COST } from "../params/conditional.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** Milliseconds, as a number or a quantity. */
 const millisecondsShape: Shape<number> = shape({ oneOf: [{ type: "integer", minimum: 0 }, uint64Shape.schema] }, (value) => {
@@ -14,16 +15,18 @@ const millisecondsShape: Shape<number> = shape({ oneOf: [{ type: "integer", mini
   return Number(given);
 });
 
-export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodTable {
+export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiMethods {
   const { profile } = backend;
-  const methods: Record<string, MethodTable[string]> = {
+  const methods: Record<string, ApiMethods[string]> = {
     eth_sendRawTransaction: method({
+      runs: "reader",
       result: results.transactionHash,
       params: [param("transaction", dataShape)],
       summary: "Takes in a signed transaction, or forwards it to the sequencer; the answer is its hash.",
-      handler: async ([raw]) => bytesToHex(await pool.submit(raw)),
+      handler: async ([raw]) => bytesToHex(await writer.submit(raw)),
     }),
     eth_sendRawTransactionSync: method({
+      runs: "reader",
       result: { name: "receipt", schema: results.RECEIPT },
       params: [param("transaction", dataShape), optionalParam("timeout", millisecondsShape)],
       summary: "Like eth_sendRawTransaction, but the answer is the receipt, once the transaction is in a block (EIP-7966).",
@@ -31,7 +34,7 @@ export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodT
         const { defaultSyncTimeoutMs, maxSyncTimeoutMs } = sending;
         const wanted = timeoutMs === undefined || timeoutMs === 0 ? defaultSyncTimeoutMs : timeoutMs;
         const waitMs = Math.min(wanted, maxSyncTimeoutMs);
-        const hash = await pool.submit(raw);
+        const hash = await writer.submit(raw);
         const receipt = await receiptWithin(backend, hash, waitMs);
         if (receipt !== undefined) return receipt;
         throw rpcError(profile.errors.receiptTimeout(bytesToHex(hash), waitMs));
@@ -40,6 +43,7 @@ export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodT
   };
   if (sending.acceptsConditionals) {
     methods.eth_sendRawTransactionConditional = method({
+      runs: "reader",
       result: results.transactionHash,
       params: [param("transaction", dataShape), param("conditional", conditionalShape)],
       summary: "Like eth_sendRawTransaction; the transaction is included while the conditions are met, or not at all (ERC-4337).",
@@ -50,7 +54,7 @@ export function ethSendMethods({ backend, pool, sending }: RpcServices): MethodT
         const { header, state } = requireState(backend, LATEST);
         const fault = checkConditional(conditional, { number: header.number, timestampSec: header.timestamp }, state);
         if (fault !== undefined) throw rpcError(profile.errors.conditional({ kind: "not-met", fault }));
-        return bytesToHex(await pool.submit(raw, conditional));
+        return bytesToHex(await writer.submit(raw, conditional));
       },
     });
   }

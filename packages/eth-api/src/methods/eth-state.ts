@@ -1,15 +1,5 @@
 import type { BlockSelector } from "@rnode/chain";
-import {
-  addressShape,
-  arrayShape,
-  type MethodTable,
-  method,
-  optionalParam,
-  param,
-  type Shape,
-  ShapeError,
-  shape,
-} from "@rnode/jsonrpc";
+import { addressShape, arrayShape, optionalParam, param, type Shape, ShapeError, shape } from "@rnode/jsonrpc";
 import {
   bytesToBigint,
   bytesToHex,
@@ -27,7 +17,8 @@ import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
 import { HALT_TEXTS } from "../profile/halt-texts.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 const ZERO_WORD = new Uint8Array(32);
 const MAX_PROOF_KEYS = 1024;
@@ -98,7 +89,7 @@ function proofsOf(backend: ReadBackend, targets: readonly ProofTarget[], selecto
 }
 
 /** Accounts, storage, proofs and calls. */
-export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTable {
+export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMethods {
   const callParams = [
     param("call", callRequestShape),
     block,
@@ -107,21 +98,24 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
   ] as const;
   return {
     eth_getBalance: method({
+      runs: "reader",
       result: results.quantity("balance"),
       params: [address, block],
       handler: ([who, selector]) => toQuantity(requireState(backend, selector ?? LATEST).state.readAccount(who)?.balance ?? 0n),
     }),
     eth_getTransactionCount: method({
+      runs: "reader",
       result: results.quantity("nonce"),
       params: [address, block],
       summary: "The nonce; with `pending`, transactions in the pool are counted.",
       handler: ([who, selector = LATEST]) => {
         const nonce = requireState(backend, selector).state.readAccount(who)?.nonce ?? 0n;
-        const isPending = selector.kind === "tag" && selector.tag === "pending";
-        return toQuantity((isPending ? pool.pool.nextNonce(who) : undefined) ?? nonce);
+        if (selector.kind !== "tag" || selector.tag !== "pending") return toQuantity(nonce);
+        return writer.nextNonceOf(who).then((next) => toQuantity(next ?? nonce));
       },
     }),
     eth_getCode: method({
+      runs: "reader",
       result: results.data("code"),
       params: [address, block],
       handler: ([who, selector]) => {
@@ -132,12 +126,14 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_getStorageAt: method({
+      runs: "reader",
       result: results.hashOf("word"),
       params: [address, param("slot", slotShape), block],
       handler: ([who, slot, selector]) =>
         bytesToHex(requireState(backend, selector ?? LATEST).state.readStorage(who, slot) ?? ZERO_WORD),
     }),
     eth_getStorageValues: method({
+      runs: "reader",
       result: results.storageValues,
       params: [param("slots", storageRequestShape), block],
       summary: "Storage of several accounts, each slot's word in the order asked.",
@@ -152,24 +148,28 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_getProof: method({
+      runs: "reader",
       result: results.proof,
       params: [address, param("storageKeys", proofKeysShape), block],
       summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
       handler: ([who, keys, selector]) => proofsOf(backend, [[who, keys]], selector ?? LATEST)[0]!,
     }),
     eth_getMultiProof: method({
+      runs: "reader",
       result: results.proofs,
       params: [param("targets", arrayShape(proofTargetShape, { maxItems: MAX_PROOF_KEYS })), block],
       summary: "The proofs of several accounts, each with its slots, in the order asked.",
       handler: ([targets, selector]) => proofsOf(backend, targets, selector ?? LATEST),
     }),
     eth_call: method({
+      runs: "reader",
       result: results.data("output"),
       params: callParams,
       handler: ([request, selector, state, overrides]) =>
         bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
     }),
     eth_createAccessList: method({
+      runs: "reader",
       result: results.accessList,
       params: callParams,
       handler: ([request, selector, state, overrides]) => {
@@ -182,6 +182,7 @@ export function ethStateMethods({ backend, pool, calls }: RpcServices): MethodTa
       },
     }),
     eth_estimateGas: method({
+      runs: "reader",
       result: results.quantity("gas"),
       params: callParams,
       summary: "L2 execution gas only.",

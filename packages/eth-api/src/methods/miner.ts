@@ -1,6 +1,6 @@
-import { dataShape, type MethodTable, method, param, RpcError, SERVER_ERROR, uint64Shape, uint256Shape } from "@rnode/jsonrpc";
+import { dataShape, param, RpcError, SERVER_ERROR, uint64Shape, uint256Shape } from "@rnode/jsonrpc";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
 
 const comesWithAttributes = (what: string) => (): never => {
   throw new RpcError(
@@ -13,33 +13,37 @@ const comesWithAttributes = (what: string) => (): never => {
  * What the batch submitter and the operator tell the sequencer's execution client.
  * Spec: docs/protocol/04-rpc.md#miner-and-da-methods
  */
-export function minerMethods({ chain, pool }: RpcServices): MethodTable {
+export function minerMethods(): ApiMethods {
   return {
     miner_setMaxDASize: method({
+      runs: "writer",
       result: results.flag("done"),
       params: [param("maxTransactionBytes", uint64Shape), param("maxBlockBytes", uint64Shape)],
       summary: "Limits on pool transactions by estimated compressed size; 0 is no limit.",
-      handler: ([maxTransactionBytes, maxBlockBytes]) => {
+      handler: ([maxTransactionBytes, maxBlockBytes], { chain }) => {
         chain.setMaxDaSize(maxTransactionBytes, maxBlockBytes);
         return true;
       },
     }),
     miner_setGasPrice: method({
+      runs: "writer",
       result: results.flag("done"),
       params: [param("gasPrice", uint256Shape)],
       summary: "Blocks built here leave out pool transactions that tip less, wei a gas.",
-      handler: ([gasPrice]) => {
-        pool.setMinimumTip(gasPrice);
+      handler: ([gasPrice], { setMinimumTip }) => {
+        setMinimumTip(gasPrice);
         return true;
       },
     }),
     miner_setGasLimit: method({
+      runs: "reader",
       result: results.refusal,
       params: [param("gasLimit", uint64Shape)],
       summary: "Refused: the gas limit comes with the payload attributes.",
       handler: comesWithAttributes("the gas limit"),
     }),
     miner_setExtra: method({
+      runs: "reader",
       result: results.refusal,
       params: [param("extra", dataShape)],
       summary: "Refused: the extra data comes with the payload attributes.",

@@ -1,4 +1,4 @@
-import { type MethodTable, method, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
+import { type MethodTable, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
 import * as results from "../schemas/results.ts";
 import { adminMethods } from "./admin.ts";
 import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
@@ -17,9 +17,10 @@ import { ethMiningMethods } from "./eth-mining.ts";
 import { ethSendMethods } from "./eth-send.ts";
 import { ethSimulateMethods } from "./eth-simulate.ts";
 import { ethStateMethods } from "./eth-state.ts";
+import { type ApiMethods, method } from "./method.ts";
 import { minerMethods } from "./miner.ts";
 import { netMethods, web3Methods } from "./net-web3.ts";
-import type { RpcServices } from "./services.ts";
+import type { ReadServices } from "./services.ts";
 import { testingMethods } from "./testing.ts";
 import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
@@ -28,7 +29,7 @@ import { txpoolMethods } from "./txpool.ts";
 export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
 export type Namespace = (typeof NAMESPACES)[number];
 
-const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices) => MethodTable>> = {
+const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices) => ApiMethods>> = {
   eth: (services) => ({
     ...ethBlockMethods(services),
     ...ethStateMethods(services),
@@ -60,33 +61,34 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: RpcServices)
 };
 
 /** The methods of a listener: those of the namespaces it lists; every other method answers −32601. */
-export function methodsOf(namespaces: readonly Namespace[], services: RpcServices): MethodTable {
+export function methodsOf(namespaces: readonly Namespace[], services: ReadServices): ApiMethods {
   const { profile } = services.backend;
   const listed = namespaces.filter((name) => name !== "rpc" && (name !== "trace" || profile.servesTrace));
-  const methods: Record<string, MethodTable[string]> = {};
+  const methods: Record<string, ApiMethods[string]> = {};
   for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
   if (profile.servesRpcModules) {
     const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
     methods.rpc_modules = method({
+      runs: "reader",
       result: results.modules,
       params: [],
       summary: "Namespaces of this listener.",
       handler: () => modules,
     });
   }
-  return withDescription(services.version, methods);
+  return methods;
 }
 
-/** The same methods, with the one that describes them all. */
+/** The methods of a listener with the one that describes them all. */
 export function withDescription(version: string, methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
   const described: MethodTable = {
     ...methods,
-    "rpc.discover": method({
+    "rpc.discover": {
       result: { name: "description", schema: { type: "object", required: ["openrpc", "info", "methods"] } },
       params: [],
       summary: "This description, made from the declarations that read the parameters (OpenRPC).",
       handler: () => openRpcDocument({ title: "rengine JSON-RPC", version }, described, subscriptions),
-    }),
+    },
   };
   return described;
 }

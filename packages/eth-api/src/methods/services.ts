@@ -1,4 +1,5 @@
 import type { Chain } from "@rnode/chain";
+import type { Block } from "@rnode/protocol";
 import type { TransactionPool } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
 import type { CallService } from "../calls/call-service.ts";
@@ -17,28 +18,22 @@ export interface SendingOptions {
   readonly maxSyncTimeoutMs: number;
 }
 
-/** What methods use of the pool. */
-export interface PoolAccess extends Pick<SidecarSource, "sidecarOf"> {
-  /**
-   * @param knownSender when another process has checked the signature
-   * @returns the hash of a transaction that the pool has taken
-   * @throws {RpcError} in the profile's words
-   */
-  submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array>;
-  /** Blocks built here leave out transactions that tip less. */
-  setMinimumTip(tipWei: bigint): void;
-  /** Nonce for the sender's next transaction; undefined when the pool holds none of its transactions. */
+/** What every process may ask of the one that owns the chain and the pool, wherever that is. */
+export interface WriterAccess {
+  /** @returns the hash of a transaction that the pool has taken. @throws {RpcError} in the profile's words */
+  submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array>;
+  /** Nonce for the sender's next transaction; undefined: the pool holds none of its transactions. */
   nextNonceOf(sender: Uint8Array): Promise<bigint | undefined>;
-  readonly pool: Pick<TransactionPool, "get" | "nextNonce" | "content" | "counts">;
+  /** One of the last blocks that were found invalid. */
+  badBlock(hash: Uint8Array): Promise<Block | undefined>;
 }
 
-/** What the methods of the public namespaces work with. */
-export interface RpcServices {
+/** What methods work with in every process that serves them. */
+export interface ReadServices {
   /** of the program */
   readonly version: string;
   readonly backend: ReadBackend;
-  readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
-  readonly pool: PoolAccess;
+  readonly writer: WriterAccess;
   readonly calls: CallService;
   readonly simulations: SimulateService;
   readonly traces: TraceService;
@@ -52,4 +47,13 @@ export interface RpcServices {
   readonly historyBlocks?: number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
+}
+
+/** What only the process has that owns the chain and the pool. */
+export interface WriteServices {
+  readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
+  readonly pool: Pick<TransactionPool, "get" | "content" | "counts">;
+  readonly sidecars: SidecarSource;
+  /** Blocks built here leave out transactions that tip less. */
+  readonly setMinimumTip: (tipWei: bigint) => void;
 }

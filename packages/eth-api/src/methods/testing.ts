@@ -1,29 +1,21 @@
-import {
-  arrayShape,
-  dataShape,
-  hashShape,
-  type MethodTable,
-  method,
-  optionalParam,
-  param,
-  RpcError,
-  SERVER_ERROR,
-} from "@rnode/jsonrpc";
+import { arrayShape, dataShape, hashShape, optionalParam, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, isOpForkAtLeast, payloadToJson } from "@rnode/protocol";
 import { rpcError, rulesAt } from "../backend/backend.ts";
 import { blobsBundle } from "../json/blobs-bundle.ts";
 import { attributesShape } from "../params/payload-attributes.ts";
 import * as results from "../schemas/results.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** What Ethereum blocks built here move their gas limit towards. */
 const DESIRED_GAS_LIMIT = 60_000_000n;
 
 /** Methods for those who test clients; nobody else should be able to call them. Spec: execution-apis, testing_ */
-export function testingMethods({ backend, chain, pool }: RpcServices): MethodTable {
+export function testingMethods({ backend }: ReadServices): ApiMethods {
   return {
     testing_buildBlockV1: method({
+      runs: "writer",
       result: results.builtPayload,
       params: [
         param("parentBlockHash", hashShape),
@@ -32,7 +24,7 @@ export function testingMethods({ backend, chain, pool }: RpcServices): MethodTab
         optionalParam("extraData", dataShape),
       ],
       summary: "A block on any parent with the given transactions, or with those of the pool (null); it is kept nowhere.",
-      handler: ([parentHash, attributes, transactions, extraData]) => {
+      handler: ([parentHash, attributes, transactions, extraData], { chain, sidecars }) => {
         const forced = {
           ...attributes,
           transactions: transactions ?? attributes.transactions,
@@ -49,7 +41,7 @@ export function testingMethods({ backend, chain, pool }: RpcServices): MethodTab
         return {
           executionPayload: payloadToJson(blockToPayload(block, hash, isIsthmus).executionPayload),
           blockValue: toQuantity(value),
-          blobsBundle: blobsBundle(block, pool),
+          blobsBundle: blobsBundle(block, sidecars),
           executionRequests: requests.map(bytesToHex),
           shouldOverrideBuilder: false,
         };

@@ -5,9 +5,7 @@ import {
   dataShape,
   hashShape,
   INVALID_PARAMS,
-  type MethodTable,
   mapShape,
-  method,
   objectShape,
   optionalParam,
   param,
@@ -28,7 +26,8 @@ import * as results from "../schemas/debug-results.ts";
 import { OpcodeGasTracer } from "../tracing/opcode-gas-tracer.ts";
 import { PlacedTracer, ReplayTracer, TRACE_TYPES, type TraceType } from "../tracing/parity-tracer.ts";
 import type { TransactionTrace } from "../tracing/trace-service.ts";
-import type { RpcServices } from "./services.ts";
+import { type ApiMethods, method } from "./method.ts";
+import type { ReadServices } from "./services.ts";
 
 /** blocks of one `trace_filter` */
 const MAX_FILTER_BLOCKS = 100;
@@ -59,7 +58,7 @@ const filterShape = objectShape(
 type Filter = ReturnType<typeof filterShape.parse>;
 
 /** Parity's traces, as Reth serves them. */
-export function traceMethods(services: RpcServices): MethodTable {
+export function traceMethods(services: ReadServices): ApiMethods {
   const { backend, traces } = services;
   const { profile, chain } = backend;
   const types = param("types", typesShape);
@@ -80,6 +79,7 @@ export function traceMethods(services: RpcServices): MethodTable {
 
   return {
     trace_block: method({
+      runs: "reader",
       result: results.placedTraces,
       params: [param("block", blockSelectorShape)],
       handler: ([selector]) => {
@@ -88,17 +88,20 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_transaction: method({
+      runs: "reader",
       result: results.placedTraces,
       params: [param("hash", hashShape)],
       handler: ([hash]) => ofTransaction(hash),
     }),
     trace_get: method({
+      runs: "reader",
       result: results.placedTrace,
       params: [param("hash", hashShape), param("indices", arrayShape(numberOrQuantityShape))],
       summary: "One trace of a transaction by its position in the list; several indices find none.",
       handler: async ([hash, indices]) => (indices.length === 1 ? ((await ofTransaction(hash))?.[indices[0]!] ?? null) : null),
     }),
     trace_filter: method({
+      runs: "reader",
       result: results.placedTraces,
       params: [param("filter", filterShape)],
       handler: ([filter]) =>
@@ -110,6 +113,7 @@ export function traceMethods(services: RpcServices): MethodTable {
         ),
     }),
     trace_replayTransaction: method({
+      runs: "reader",
       result: results.replay,
       params: [param("hash", hashShape), types],
       handler: async ([hash, wanted]) => {
@@ -120,6 +124,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_replayBlockTransactions: method({
+      runs: "reader",
       result: results.replays,
       params: [param("block", blockSelectorShape), types],
       handler: async ([selector, wanted]) => {
@@ -130,6 +135,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_call: method({
+      runs: "reader",
       result: results.replay,
       params: [
         param("call", callRequestShape),
@@ -145,6 +151,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_callMany: method({
+      runs: "reader",
       result: results.replays,
       params: [param("calls", arrayShape(callPairShape)), block],
       summary: "Calls one after another, each on the state that the one before left.",
@@ -154,6 +161,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_transactionOpcodeGas: method({
+      runs: "reader",
       result: results.opcodeGas,
       params: [param("hash", hashShape)],
       summary: "How often each instruction of a transaction ran, and its gas in all; calls with the gas that they handed on.",
@@ -165,6 +173,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_blockOpcodeGas: method({
+      runs: "reader",
       result: results.blockOpcodeGas,
       params: [param("block", blockSelectorShape)],
       summary: "The same for each transaction of a block.",
@@ -179,6 +188,7 @@ export function traceMethods(services: RpcServices): MethodTable {
       },
     }),
     trace_rawTransaction: method({
+      runs: "reader",
       result: results.replay,
       params: [param("transaction", dataShape), types, block],
       handler: async ([raw, wanted, selector]) => {
@@ -196,7 +206,7 @@ const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
 });
 
 /** @throws {RpcError} undecodable, a deposit, badly signed: as for `eth_sendRawTransaction` */
-function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {
+function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   const { submission } = backend.profile.errors;
   let tx: SignedTransaction;
   let from: Uint8Array;
@@ -227,7 +237,7 @@ function callOfRaw(raw: Uint8Array, { backend }: RpcServices): CallRequest {
 }
 
 async function filtered(
-  { backend }: RpcServices,
+  { backend }: ReadServices,
   filter: Filter,
   tracesOf: (stored: StoredBlock) => Promise<JsonObject[]>,
 ): Promise<JsonObject[]> {

@@ -1,11 +1,10 @@
 import { openChainReader } from "@rnode/chain";
-import { ethLogMethods, type RpcServices } from "@rnode/eth-api";
-import { createDispatcher, DEFAULT_RPC_LIMITS, type Method, type MethodTable } from "@rnode/jsonrpc";
+import { ethLogMethods } from "@rnode/eth-api";
+import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
-import { describePageReading } from "@rnode/storage";
 import { openExistingDatabase } from "../commands/database.ts";
 import { feeCapWeiOf } from "../pool/submission.ts";
-import { createRpcServices, profileOf } from "../rpc/create-services.ts";
+import { createReadServices, profileOf } from "../rpc/create-services.ts";
 import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
@@ -27,11 +26,10 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
   const chainView = openChainReader(store, config);
   const link = new WriterLink(outbox, profileOf(options), feeCapWeiOf(options.rpc.txfeecap));
-  const services = createRpcServices(options, {
+  const services = createReadServices(options, {
     store,
     chainView,
-    chain: CHAIN_OF_WRITER,
-    pool: link.pool(),
+    writer: link,
     startingBlock,
     filterHome: { reader, count },
     metrics,
@@ -49,7 +47,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     log,
     metrics: metrics ?? noMetrics,
     fds: { http: start.httpFd, ws: start.wsFd },
-    route: (methods) => listeningFirst(routeMethods(methods, routing), link),
+    bind: (methods) => routeMethods(methods, routing),
   });
 
   const maxConnections = options.rpc.maxConnections || Number.POSITIVE_INFINITY;
@@ -61,7 +59,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     (await dispatcher.handle(text, ownFilters, { transport: "http", remoteAddress: "" })) ?? "";
 
   await server.listen();
-  log.debug("reader serves", { pid: process.pid, reading: describePageReading(store.pageReading) });
+  log.debug("reader serves", { pid: process.pid });
 
   return {
     receive(message) {
@@ -101,22 +99,3 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     },
   };
 }
-
-/** A filter of pending transactions is answered when it misses none any more. */
-function listeningFirst(methods: MethodTable, link: WriterLink): MethodTable {
-  const { eth_newPendingTransactionFilter: install } = methods;
-  if (install === undefined) return methods;
-  const handler: Method["handler"] = async (args, context) => {
-    const id = install.handler(args, context);
-    await link.isListening();
-    return id;
-  };
-  return { ...methods, eth_newPendingTransactionFilter: { ...install, handler } };
-}
-
-/** Methods that change the chain are of the class "writer" and never run here. */
-const CHAIN_OF_WRITER = new Proxy({} as RpcServices["chain"], {
-  get(_, name) {
-    throw new Error(`${String(name)} is of the writing process`);
-  },
-});

@@ -1,4 +1,5 @@
-import { type MethodTable, method, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
+import { type ApiMethods, method } from "@rnode/eth-api";
+import { optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
 import { routeMethods } from "./routing.ts";
 
@@ -9,16 +10,13 @@ const answered = (result: string): string => `{"jsonrpc":"2.0","id":0,"result":$
 /** Methods as reader 1 of 3 serves them, and what it asks others. */
 function routed(handler: (args: readonly unknown[]) => unknown, answer = answered('{"b":1, "a":2}')) {
   const asked: { text: string; reader: number | undefined }[] = [];
-  const declared = method({ params: [param("a", textShape), optionalParam("b", textShape)], handler });
-  const names = [
-    "eth_call",
-    "txpool_content",
-    "eth_getTransactionByHash",
-    "eth_getTransactionCount",
-    "eth_getFilterChanges",
-    "x_y",
-  ];
-  const table: MethodTable = Object.fromEntries(names.map((name) => [name, declared]));
+  const params = [param("a", textShape), optionalParam("b", textShape)] as const;
+  const table: ApiMethods = {
+    eth_call: method({ runs: "reader", params, handler }),
+    txpool_content: method({ runs: "writer", params, handler }),
+    eth_getTransactionByHash: method({ runs: "reader-first", params, handler }),
+    eth_getFilterChanges: method({ runs: "filter-owner", params, handler }),
+  };
   const methods = routeMethods(table, {
     reader: 1,
     count: 3,
@@ -49,11 +47,8 @@ describe("a reader's methods", () => {
     { name: "eth_getTransactionByHash", raw: ["x"], here: "found", asks: undefined },
     { name: "eth_getTransactionByHash", raw: ["x"], here: null, asks: { reader: undefined } },
     { name: "eth_getTransactionByHash", raw: ["x"], here: "0x", asks: { reader: undefined } },
-    { name: "eth_getTransactionCount", raw: ["x", "latest"], here: "found", asks: undefined },
-    { name: "eth_getTransactionCount", raw: ["x", "pending"], here: "found", asks: { reader: undefined } },
     { name: "eth_getFilterChanges", raw: [idOf(1)], here: "found", asks: undefined },
     { name: "eth_getFilterChanges", raw: [idOf(2)], here: "found", asks: { reader: 2 } },
-    { name: "x_y", raw: ["x"], here: "found", asks: { reader: undefined } }, // nobody has classed it
   ])("$name $raw, here $here: asks $asks", async ({ name, raw, here, asks }) => {
     for (const handler of [() => here, async () => here]) {
       const { call, asked } = routed(handler);

@@ -1,6 +1,14 @@
-import { tagOfFilterId } from "@rnode/eth-api";
-import { INTERNAL_ERROR, JsonText, type Method, type MethodTable, type Params, RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
-import { classOfMethod, type MethodClass } from "./method-classes.ts";
+import { type ApiMethod, type ApiMethods, isMissing, tagOfFilterId } from "@rnode/eth-api";
+import {
+  INTERNAL_ERROR,
+  JsonText,
+  type Method,
+  type MethodTable,
+  type Params,
+  type RequestContext,
+  RpcError,
+  type RpcErrorBody,
+} from "@rnode/jsonrpc";
 
 /** Asks another process, with a JSON-RPC request whose id is 0. */
 export interface Elsewhere {
@@ -27,80 +35,65 @@ interface Read {
 const RESULT_START = '{"jsonrpc":"2.0","id":0,"result":';
 
 /** The methods of a listener as a reader serves them: each runs where it belongs. Parameters are read, and refused, here. */
-export function routeMethods(methods: MethodTable, options: RoutingOptions): MethodTable {
-  return Object.fromEntries(
-    Object.entries(methods).map(([name, method]) => [
-      name,
-      routed(name, method, classOfMethod(name) ?? "writer", methods, options),
-    ]),
-  );
+export function routeMethods(methods: ApiMethods, options: RoutingOptions): MethodTable {
+  return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, routed(name, method, options)]));
 }
 
-function routed(name: string, method: Method, kind: MethodClass, methods: MethodTable, options: RoutingOptions): Method {
-  const { reader, count, elsewhere, refresh, filterNotFound } = options;
-  const here: Method["handler"] = (args, context) => {
-    refresh();
-    return method.handler(args, context);
-  };
-  const badBlock = async (hash: unknown): Promise<unknown> => {
-    const answer = await elsewhere.ask(requestText("debug_getBadBlocks", []));
-    const blocks = JSON.parse(resultOf(answer).text) as readonly { readonly hash: string; readonly rlp: string }[];
-    return blocks.find((block) => block.hash === String(hash).toLowerCase())?.rlp;
-  };
+function routed(name: string, method: ApiMethod, { reader, count, elsewhere, refresh, filterNotFound }: RoutingOptions): Method {
   const there = async (read: readonly (Read | undefined)[], target?: number): Promise<JsonText> =>
-    resultOf(await elsewhere.ask(requestText(name, read), target));
+    resultOf(
+      await elsewhere.ask(
+        requestText(
+          name,
+          read.map((arg) => arg?.raw ?? null),
+        ),
+        target,
+      ),
+    );
+  const here =
+    (handler: Method["handler"]): Method["handler"] =>
+    (args, context) => {
+      refresh();
+      return handler(args, context);
+    };
   const choose = (
-    handler: (args: readonly unknown[], read: readonly (Read | undefined)[], context: Parameters<Method["handler"]>[1]) => unknown,
+    handler: (read: readonly (Read | undefined)[], args: readonly unknown[], context: RequestContext) => unknown,
   ): Method => ({
     ...method,
     params: rememberingParams(method.params),
     handler: (args, context) => {
       const read = args as readonly (Read | undefined)[];
-      return handler(
-        read.map((arg) => arg?.value),
-        read,
-        context,
-      );
+      return handler(read, valuesOf(read), context);
     },
   });
 
-  switch (kind) {
+  switch (method.runs) {
     case "reader":
-      return { ...method, handler: here };
+      return { ...method, handler: here(method.handler) };
     case "writer":
-      return choose((_, read) => there(read));
-    case "reader-first":
-      return choose((args, read, context) => {
-        const found = here(args, context);
+      return choose((read) => there(read));
+    case "reader-first": {
+      const find = here(method.handler);
+      return choose((read, args, context) => {
+        const found = find(args, context);
         if (found instanceof Promise) return found.then((result: unknown) => (isMissing(result) ? there(read) : result));
         return isMissing(found) ? there(read) : found;
       });
-    case "pending":
-      return choose((args, read, context) => (read.some((arg) => arg?.raw === "pending") ? there(read) : here(args, context)));
-    case "bad-block":
-      return choose(async (_, read, context) => {
-        const rlp = await badBlock(read[0]?.raw);
-        const traceBlock = methods.debug_traceBlock;
-        if (rlp === undefined || traceBlock === undefined) return there(read); // says that there is none
-        refresh();
-        const args = [rlp, read[1]?.raw].map((raw, index) =>
-          raw === undefined ? raw : traceBlock.params[index]?.shape.parse(raw),
-        );
-        return traceBlock.handler(args, context);
-      });
-    case "filter-owner":
-      return choose((args, read, context) => {
+    }
+    case "filter-owner": {
+      const answer = here(method.handler);
+      return choose((read, args, context) => {
         const owner = tagOfFilterId(String(args[0]));
-        if (owner === reader) return here(args, context);
+        if (owner === reader) return answer(args, context);
         if (owner !== undefined && owner < count) return there(read, owner);
         const { code, message, data } = filterNotFound;
         throw new RpcError(code, message, data);
       });
+    }
   }
 }
 
-/** Nothing found: null, or no bytes where the answer is bytes. */
-const isMissing = (result: unknown): boolean => result === null || result === undefined || result === "0x";
+const valuesOf = (read: readonly (Read | undefined)[]): readonly unknown[] => read.map((arg) => arg?.value);
 
 const rememberingParams = (params: Params): Params =>
   params.map((param) => ({
@@ -108,11 +101,12 @@ const rememberingParams = (params: Params): Params =>
     shape: { schema: param.shape.schema, parse: (raw: unknown): Read => ({ raw, value: param.shape.parse(raw) }) },
   }));
 
-const requestText = (method: string, read: readonly (Read | undefined)[]): string => {
-  const params = read.map((arg) => arg?.raw ?? null);
+/** A request for another process, without the parameters at its end that are not given. */
+export function requestText(method: string, given: readonly unknown[]): string {
+  const params = [...given];
   while (params.at(-1) === null) params.pop();
   return JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
-};
+}
 
 /** The result of an answer, as it is. @throws {RpcError} the error of the answer */
 export function resultOf(answer: string): JsonText {

@@ -1,17 +1,20 @@
 import { availableParallelism } from "node:os";
 import { type Chain, headNoticeOf } from "@rnode/chain";
-import { methodsOf, NAMESPACES, type PendingFeed, type RpcServices } from "@rnode/eth-api";
+import { methodsInWriter, methodsOf, NAMESPACES, type PendingFeed, type ReadServices, type WriteServices } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 import type { ClientOptions } from "../options.ts";
+import type { PoolService } from "../pool/pool-service.ts";
 import { rpcLimits } from "../rpc/public-server.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
 import { errorAnswer } from "./routing.ts";
 
 export interface ReadersDependencies {
-  readonly services: RpcServices;
+  readonly services: ReadServices;
+  readonly write: WriteServices;
+  readonly submit: PoolService["submit"];
   readonly pending: PendingFeed;
   readonly chain: Chain;
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
@@ -46,7 +49,7 @@ export function defaultReaderCount(cores: number, platform: NodeJS.Platform): nu
 /** Binds the public listeners and starts the processes that serve them. @throws listen errors */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
   const { http, ws, rpc } = options;
-  const { services, pending, chain, store, log, metrics, onFatal } = dependencies;
+  const { services, write, submit, pending, chain, store, log, metrics, onFatal } = dependencies;
   const { profile } = services.backend;
   const sockets: ListeningSocket[] = [];
   const closeSockets = (): void => {
@@ -70,7 +73,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
 
   // Readers have counted the requests that they pass on.
   const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(rpc) }, log });
-  const methods = methodsOf(NAMESPACES, services);
+  const methods = methodsInWriter(methodsOf(NAMESPACES, services), write);
   const pool = new ReaderPool(
     {
       count,
@@ -88,7 +91,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
       answer: async (text) => (await dispatcher.handle(text, methods, { transport: "http", remoteAddress: "" })) ?? "",
       submit: async ({ raw, conditional, sender }) => {
         try {
-          return await services.pool.submit(raw, conditional, sender);
+          return await submit(raw, conditional, sender);
         } catch (error) {
           if (error instanceof RpcError) return errorAnswer(error.toBody());
           log.error("transaction of a reader not taken", { err: error });

@@ -1,4 +1,7 @@
 import { PROFILE_G } from "@rnode/eth-api";
+import { feeTransaction, storedBlock } from "@rnode/eth-api/testing";
+import { bytesToHex } from "@rnode/primitives";
+import { encodeBlock } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import type { MessageToWriter } from "./messages.ts";
 import { WriterLink } from "./writer-link.ts";
@@ -56,5 +59,28 @@ describe("a reader's link to the writer", () => {
     link.onAnswer(1, "B");
     link.onAnswer(0, "A");
     expect(await Promise.all([first, second])).toEqual(["A", "B"]);
+  });
+
+  it("asks for nonces and bad blocks with the methods that answer users", async () => {
+    const { sent, link } = linkOf();
+    const sender = new Uint8Array(20).fill(0xaa);
+    const { block, hash } = storedBlock([feeTransaction()]);
+    const nonce = link.nextNonceOf(sender);
+    const found = link.badBlock(hash);
+    const missing = link.badBlock(new Uint8Array(32));
+    const request = (method: string, ...params: string[]) => JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
+    expect(sent.map((message) => "text" in message && message.text)).toEqual([
+      request("eth_getTransactionCount", bytesToHex(sender), "pending"),
+      request("debug_getBadBlocks"),
+      request("debug_getBadBlocks"),
+    ]);
+    const answered = (result: unknown) => JSON.stringify({ jsonrpc: "2.0", id: 0, result });
+    const kept = [{ hash: bytesToHex(hash), rlp: bytesToHex(encodeBlock(block)) }];
+    link.onAnswer(0, answered("0x7"));
+    link.onAnswer(1, answered(kept));
+    link.onAnswer(2, answered(kept));
+    expect(await nonce).toBe(7n);
+    expect(encodeBlock((await found)!)).toEqual(encodeBlock(block));
+    expect(await missing).toBeUndefined();
   });
 });

@@ -1,10 +1,11 @@
-import type { PendingFeed, PoolAccess, Profile, TransactionConditional } from "@rnode/eth-api";
+import type { PendingFeed, Profile, TransactionConditional, WriterAccess } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { type Block, decodeBlock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import { readSubmission } from "../pool/submission.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
-import { type Elsewhere, resultOf } from "./routing.ts";
+import { type Elsewhere, requestText, resultOf } from "./routing.ts";
 
 /** Requests of a reader that wait for other processes. */
 const MAX_WAITING = 4096;
@@ -12,7 +13,7 @@ const MAX_WAITING = 4096;
 const LIMIT_EXCEEDED = -32005;
 
 /** A reader's way to the writing process, and over it to other readers. */
-export class WriterLink implements Elsewhere, PendingFeed {
+export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
   readonly #outbox: Pick<Outbox<MessageToWriter>, "push">;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;
@@ -63,31 +64,27 @@ export class WriterLink implements Elsewhere, PendingFeed {
     for (const listener of this.#listeners) listener(transactions);
   }
 
-  /** The pool as far as it reaches here: what is asked about it is asked of the writer (see `method-classes.ts`). */
-  pool(): PoolAccess {
-    const belongsToWriter = (): never => {
-      throw new Error("the transaction pool is in the writing process"); // a method in the wrong class
-    };
-    return {
-      submit: (raw: Uint8Array, conditional?: TransactionConditional) => this.#submit(raw, conditional),
-      setMinimumTip: belongsToWriter,
-      nextNonceOf: (sender: Uint8Array) => this.#pendingNonce(sender),
-      pool: { get: () => undefined, nextNonce: () => undefined, content: () => [], counts: belongsToWriter },
-    };
-  }
-
-  async #pendingNonce(sender: Uint8Array): Promise<bigint> {
-    const request = { jsonrpc: "2.0", id: 0, method: "eth_getTransactionCount", params: [bytesToHex(sender), "pending"] };
-    return BigInt(JSON.parse(resultOf(await this.ask(JSON.stringify(request))).text) as string);
-  }
-
   /** @throws {RpcError} */
-  async #submit(raw: Uint8Array, conditional: TransactionConditional | undefined): Promise<Uint8Array> {
+  async submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array> {
     // What is wrong with it the writer need not know. It alone takes blobs, if its chain has any.
     const sender = raw[0] === 0x03 ? undefined : readSubmission(raw, this.#profile, this.#feeCapWei).sender;
     const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
     if (typeof answer === "string") resultOf(answer); // an error
     return answer as Uint8Array;
+  }
+
+  async nextNonceOf(sender: Uint8Array): Promise<bigint> {
+    return BigInt((await this.#result("eth_getTransactionCount", [bytesToHex(sender), "pending"])) as string);
+  }
+
+  async badBlock(hash: Uint8Array): Promise<Block | undefined> {
+    const kept = (await this.#result("debug_getBadBlocks", [])) as readonly { readonly hash: Hex; readonly rlp: Hex }[];
+    const bad = kept.find((block) => block.hash === bytesToHex(hash));
+    return bad && decodeBlock(hexToBytes(bad.rlp));
+  }
+
+  async #result(method: string, params: readonly unknown[]): Promise<unknown> {
+    return JSON.parse(resultOf(await this.ask(requestText(method, params))).text);
   }
 
   /** @throws {RpcError} too many wait already */

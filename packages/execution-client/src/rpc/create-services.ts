@@ -8,7 +8,7 @@ import {
   PROFILE_R,
   type Profile,
   type ReadBackend,
-  type RpcServices,
+  type ReadServices,
   SimulateService,
   TraceService,
   withBlockCache,
@@ -30,8 +30,7 @@ const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
 export interface ServiceSources {
   readonly store: ChainDatabase;
   readonly chainView: ReadBackend["chain"];
-  readonly chain: RpcServices["chain"];
-  readonly pool: RpcServices["pool"];
+  readonly writer: ReadServices["writer"];
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
@@ -46,9 +45,9 @@ export interface FilterHome {
 }
 
 /** Builds what the methods work with, the same in every process that serves them. */
-export function createRpcServices(options: ClientOptions, sources: ServiceSources): RpcServices {
+export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
   const { rpc, gpo, rollup } = options;
-  const { store, chainView, chain, pool, startingBlock, filterHome, metrics = noMetrics } = sources;
+  const { store, chainView, writer, startingBlock, filterHome, metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
   const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
@@ -70,8 +69,7 @@ export function createRpcServices(options: ClientOptions, sources: ServiceSource
   return {
     version: VERSION,
     backend,
-    chain,
-    pool,
+    writer,
     calls,
     simulations: new SimulateService(backend, engine, callLimits),
     traces: new TraceService(backend, calls, {

@@ -1,4 +1,4 @@
-import { ethSubscriptions, methodsOf, type PendingFeed, type RpcServices, withDescription } from "@rnode/eth-api";
+import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type MethodTable, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
@@ -6,19 +6,19 @@ import type { ClientOptions } from "../options.ts";
 const MIB = 1024 * 1024;
 
 export interface PublicServerDependencies {
-  readonly services: RpcServices;
+  readonly services: ReadServices;
   readonly pending: PendingFeed;
   readonly log: Logger;
   readonly metrics: MetricFactory;
   /** sockets that are bound already */
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
-  /** Decides where a method runs. */
-  readonly route?: ((methods: MethodTable) => MethodTable) | undefined;
+  /** Has each method run where it belongs, seen from this process. */
+  readonly bind: (methods: ApiMethods) => MethodTable;
 }
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, fds, route = (methods) => methods } = dependencies;
+  const { services, pending, log, metrics, fds, bind } = dependencies;
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
     ...(http.enabled && {
@@ -27,7 +27,7 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
         port: http.port,
         cors: http.corsdomain,
         vhosts: http.vhosts,
-        methods: route(methodsOf(http.api, services)),
+        methods: withDescription(services.version, bind(methodsOf(http.api, services))),
         fd: fds?.http,
       },
     }),
@@ -36,7 +36,7 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
         host: ws.addr,
         port: ws.port,
         origins: ws.origins,
-        methods: route(withDescription(services.version, methodsOf(ws.api, services), subscriptions)),
+        methods: withDescription(services.version, bind(methodsOf(ws.api, services)), subscriptions),
         subscriptions,
         fd: fds?.ws,
       },

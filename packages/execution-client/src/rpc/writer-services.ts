@@ -1,0 +1,18 @@
+import type { Chain } from "@rnode/chain";
+import type { WriterAccess, WriteServices } from "@rnode/eth-api";
+import { equalBytes } from "@rnode/primitives";
+import type { PoolService } from "../pool/pool-service.ts";
+
+/** What methods reach in the process that owns the chain: its own things, without a way between processes. */
+export const writeServicesOf = (chain: Chain, pool: PoolService): WriteServices => ({
+  chain,
+  pool: pool.pool,
+  sidecars: pool,
+  setMinimumTip: (tipWei) => pool.setMinimumTip(tipWei),
+});
+
+export const writerAccessOf = (chain: Chain, pool: PoolService): WriterAccess => ({
+  submit: (raw, conditional) => pool.submit(raw, conditional),
+  nextNonceOf: async (sender) => pool.pool.nextNonce(sender),
+  badBlock: async (hash) => chain.badBlocks().find((bad) => equalBytes(bad.hash, hash))?.block,
+});
