@@ -6,7 +6,9 @@ export type L1ErrorCode =
   /** the answer contradicts itself or the hash that was asked for: the endpoint is at fault */
   | "l1/faulty-answer"
   /** a block that is known by its hash is not there */
-  | "l1/not-found";
+  | "l1/not-found"
+  /** a block's blobs cannot be had */
+  | "l1/blobs-unavailable";
 
 export class L1Error extends CodedError<L1ErrorCode> {}
 

@@ -1,4 +1,4 @@
-/** Keeps the `capacity` most recently used values. */
+/** Keeps the `capacity` most recently used values: `get` and `set` use a value, `has` and iterating do not. */
 export class LruCache<K, V> {
   private readonly entries = new Map<K, V>();
   private readonly capacity: number;
@@ -9,6 +9,10 @@ export class LruCache<K, V> {
 
   get size(): number {
     return this.entries.size;
+  }
+
+  has(key: K): boolean {
+    return this.entries.has(key);
   }
 
   get(key: K): V | undefined {
@@ -25,5 +29,19 @@ export class LruCache<K, V> {
     if (this.entries.size <= this.capacity) return;
     const oldest = this.entries.keys().next();
     if (!oldest.done) this.entries.delete(oldest.value);
+  }
+
+  delete(key: K): boolean {
+    return this.entries.delete(key);
+  }
+
+  /** least recently used first */
+  values(): IterableIterator<V> {
+    return this.entries.values();
+  }
+
+  /** least recently used first */
+  [Symbol.iterator](): IterableIterator<[K, V]> {
+    return this.entries[Symbol.iterator]();
   }
 }

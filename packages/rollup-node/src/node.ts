@@ -8,9 +8,9 @@ import {
 } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller, L1Client, L1Endpoints, ReadAhead } from "@rnode/l1";
+import { HeadPoller, L1Client, L1Endpoints, L1Error, ReadAhead } from "@rnode/l1";
 import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
-import { type Clock, CodedError, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
+import { type Clock, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
 import { hashHeader, type L1BlockRef, payloadToBlock, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { AdminStateFile } from "./admin-state.ts";
@@ -55,7 +55,7 @@ const READ_AHEAD_HEAD_DISTANCE = 32;
 /** Reading blobs is not part of this build: an L1 block with a batcher's blob transaction stops derivation, and the log says so. */
 const NO_BLOBS: BlobProvider = {
   blobs: (block) =>
-    Promise.reject(new CodedError("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
+    Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
 };
 
 /** Blocks that go through our hands are not read back from the engine. */

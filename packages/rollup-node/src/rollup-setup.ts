@@ -21,6 +21,10 @@ import {
 import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
 
+type SetupErrorCode =
+  /** a configuration file, or what was given in its place, is not JSON */
+  "config/not-json";
+
 /** The chain that the options name, with overrides applied. @throws {StartError} */
 export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
   const rollup = withOverrides(loadRollupConfig(options), options.override);
@@ -111,7 +115,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new CodedError("config/not-json", { reason: (cause as Error).message }, { cause });
+    throw new CodedError<SetupErrorCode>("config/not-json", { reason: (cause as Error).message }, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Hex } from "@rnode/primitives";
+import { type Hex, LruCache } from "@rnode/primitives";
 import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
@@ -28,7 +28,7 @@ export class PayloadJobs {
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
   readonly #options: PayloadJobsOptions;
-  readonly #jobs = new Map<Hex, Job>();
+  readonly #jobs = new LruCache<Hex, Job>(MAX_JOBS);
 
   constructor(context: ExecutionContext, nowMs: () => number, options: PayloadJobsOptions = DEFAULT_OPTIONS) {
     this.#context = context;
@@ -48,7 +48,6 @@ export class PayloadJobs {
     const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#options.desiredGasLimit });
     if (started.kind === "invalid") return started;
     const { build } = started;
-    this.#makeRoom();
     if (build.usesPool) {
       this.#jobs.set(id, { kind: "open", build });
       this.#fill(build);
@@ -69,7 +68,7 @@ export class PayloadJobs {
 
   /** Seals the open build as it is: its engine or its state is needed. */
   suspend(): void {
-    for (const [id, job] of this.#jobs) if (job.kind === "open") this.#seal(id, job.build);
+    for (const [id, job] of [...this.#jobs]) if (job.kind === "open") this.#seal(id, job.build);
   }
 
   #seal(id: Hex, build: PayloadBuild): ExecutedBlock {
@@ -82,13 +81,5 @@ export class PayloadJobs {
     if (this.source === undefined) return;
     const deadlineMs = this.#nowMs() + this.#options.fillMs;
     build.fill(this.source, this.limits, () => this.#nowMs() >= deadlineMs);
-  }
-
-  #makeRoom(): void {
-    while (this.#jobs.size >= MAX_JOBS) {
-      const oldest = this.#jobs.keys().next();
-      if (oldest.done) return;
-      this.#jobs.delete(oldest.value);
-    }
   }
 }

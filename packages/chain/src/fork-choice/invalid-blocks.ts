@@ -1,4 +1,4 @@
-import type { Hex } from "@rnode/primitives";
+import { type Hex, LruCache } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
 import type { BlockFault } from "../faults.ts";
 
@@ -19,9 +19,9 @@ const CAPACITY = 1024;
 /** whole blocks are kept for fewer */
 const BAD_BLOCKS = 10;
 
-/** Blocks found invalid, so that neither they nor their children are executed again. Forgets the oldest. */
+/** Blocks found invalid, so that neither they nor their children are executed again. Forgets those not asked for longest. */
 export class InvalidBlocks {
-  readonly #blocks = new Map<Hex, InvalidBlock>();
+  readonly #blocks = new LruCache<Hex, InvalidBlock>(CAPACITY);
 
   /** newest first */
   readonly #bad: BadBlock[] = [];
@@ -41,10 +41,6 @@ export class InvalidBlocks {
   }
 
   add(hashHex: Hex, invalid: InvalidBlock): void {
-    if (this.#blocks.size >= CAPACITY) {
-      const oldest = this.#blocks.keys().next();
-      if (!oldest.done) this.#blocks.delete(oldest.value);
-    }
     this.#blocks.set(hashHex, invalid);
   }
 }

@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, isCodedError, keccak256 } from "@rnode/primitives";
+import { bytesToHex, type Hex, isCodedError, keccak256, LruCache } from "@rnode/primitives";
 import {
   encodeTransaction,
   hashTransaction,
@@ -48,12 +48,11 @@ export function createSenderCache(options: SenderOptions = {}): SenderSource {
 }
 
 class SenderCache implements SenderSource {
-  readonly #capacity: number;
-  readonly #senders = new Map<Hex, Uint8Array>();
+  readonly #senders: LruCache<Hex, Uint8Array>;
   readonly #workers: SenderWorkers | undefined;
 
   constructor({ capacity = DEFAULT_CAPACITY, workers = 0 }: SenderOptions) {
-    this.#capacity = capacity;
+    this.#senders = new LruCache(capacity);
     this.#workers = workers > 0 ? new SenderWorkers(workers) : undefined;
   }
 
@@ -77,7 +76,7 @@ class SenderCache implements SenderSource {
           if (!isCodedError(error, "tx/")) throw error;
           return { kind: "unrecoverable", index, reason: error.code };
         }
-        this.#remember(hashHex, sender);
+        this.#senders.set(hashHex, sender);
       }
       found.push(sender);
     }
@@ -85,7 +84,7 @@ class SenderCache implements SenderSource {
   }
 
   remember(transactionHash: Uint8Array, sender: Uint8Array): void {
-    this.#remember(bytesToHex(transactionHash), sender);
+    this.#senders.set(bytesToHex(transactionHash), sender);
   }
 
   async recoverAhead(transactions: readonly Transaction[]): Promise<void> {
@@ -105,7 +104,7 @@ class SenderCache implements SenderSource {
     const senders = await workers.recover(packed);
     for (const [index, { hashHex }] of wanted.entries()) {
       const sender = senders?.[index];
-      if (sender !== undefined) this.#remember(hashHex, sender);
+      if (sender !== undefined) this.#senders.set(hashHex, sender);
     }
   }
 
@@ -119,13 +118,5 @@ class SenderCache implements SenderSource {
 
   async close(): Promise<void> {
     await this.#workers?.close();
-  }
-
-  #remember(hashHex: Hex, sender: Uint8Array): void {
-    if (this.#senders.size >= this.#capacity && !this.#senders.has(hashHex)) {
-      const oldest = this.#senders.keys().next();
-      if (!oldest.done) this.#senders.delete(oldest.value);
-    }
-    this.#senders.set(hashHex, sender);
   }
 }

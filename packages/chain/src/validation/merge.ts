@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, type Hex, LruCache } from "@rnode/primitives";
 import type { BlockRules, ChainConfig, Header } from "@rnode/protocol";
 import { type BlockFault, blockFault } from "../faults.ts";
 
@@ -29,7 +29,7 @@ export function checkMerge(
 /** Total difficulties of recent blocks; the first one asked for is added up from the genesis block on. */
 export class TotalDifficulties {
   readonly #headerOf: (hash: Uint8Array) => Header | undefined;
-  readonly #known = new Map<Hex, bigint>();
+  readonly #known = new LruCache<Hex, bigint>(MAX_REMEMBERED);
 
   constructor(headerOf: (hash: Uint8Array) => Header | undefined) {
     this.#headerOf = headerOf;
@@ -47,7 +47,6 @@ export class TotalDifficulties {
       at = header.parentHash;
     }
     this.#known.set(bytesToHex(hash), above);
-    if (this.#known.size > MAX_REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
     return above;
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { BlockSelector, HeadChange } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, LruCache } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -36,7 +36,7 @@ export class FilterRegistry {
   readonly #backend: ReadBackend;
   readonly #limits: FilterLimits;
   readonly #nowMs: () => number;
-  readonly #installed = new Map<string, Installed>();
+  readonly #installed: LruCache<string, Installed>;
   #feed: PendingFeed | undefined;
   /** set while a filter waits for pending transactions */
   #unfollow: (() => void) | undefined;
@@ -44,6 +44,7 @@ export class FilterRegistry {
   constructor(backend: ReadBackend, limits: FilterLimits, nowMs: () => number) {
     this.#backend = backend;
     this.#limits = limits;
+    this.#installed = new LruCache(limits.maxFilters);
     this.#nowMs = nowMs;
   }
 
@@ -51,10 +52,6 @@ export class FilterRegistry {
   install(kind: "logs", filter: LogFilter): string;
   install(kind: Filter["kind"], filter?: LogFilter): string {
     this.#forgetOld();
-    if (this.#installed.size >= this.#limits.maxFilters) {
-      const oldest = this.#installed.keys().next();
-      if (!oldest.done) this.#installed.delete(oldest.value);
-    }
     const id = newFilterId(this.#limits.idTag ?? 0);
     const created: Filter = kind === "logs" ? { kind, filter: filter!, pending: [] } : { kind, pending: [] };
     this.#installed.set(id, { filter: created, lastPolledMs: this.#nowMs() });

@@ -14,7 +14,7 @@ import {
   textShape,
 } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, equalBytes, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, isCodedError, LruCache, toQuantity } from "@rnode/primitives";
 import {
   type BlobSidecar,
   blockToPayload,
@@ -75,7 +75,7 @@ function refuse(fault: VersionFault | undefined): void {
 /** The Engine API. Spec: docs/protocol/04-rpc.md#engine-api */
 export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal }: EngineServices): MethodTable {
   const { config } = chain;
-  const delivered = new Map<Hex, BuiltPayload>();
+  const delivered = new LruCache<Hex, BuiltPayload>(KEPT_PAYLOADS);
 
   function forkchoiceUpdated(
     version: 1 | 2 | 3,
@@ -131,10 +131,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
   function getPayload(version: GetPayloadVersion, id: Hex): JsonObject {
     const built = delivered.get(id) ?? chain.getPayload(id);
     if (built === undefined) throw rpcError("unknown-payload");
-    delivered.delete(id);
     delivered.set(id, built);
-    const oldest = delivered.keys().next();
-    if (delivered.size > KEPT_PAYLOADS && !oldest.done) delivered.delete(oldest.value);
     const { header } = built.block;
     refuse(checkGetPayloadVersion(config, version, header.timestamp));
     const rules = rulesAtTime(config, header.timestamp);
