@@ -56,6 +56,20 @@ async function heads(l1: ReturnType<typeof l1Chain>, l2: L2, options: SyncStartO
 }
 
 describe("sync start", () => {
+  it.each<[string, ReturnType<typeof l1Chain>, L2, number]>([
+    ["what is called safe", l1Chain(120), { unsafe: 40, safe: 36, finalized: 10 }, 36],
+    ["also beyond what L1 has", l1Chain(103), { unsafe: 40, safe: 40, finalized: 10 }, 40],
+    [
+      "only what is final when L1 took back the origin of the safe block",
+      l1Chain(120, 1, 102),
+      { unsafe: 40, safe: 36, finalized: 12 },
+      12,
+    ],
+    ["the head of a rewound engine", l1Chain(120), { unsafe: 30, safe: 35, finalized: 12 }, 30],
+  ])("of the safe chain there stays settled %s", async (_, l1, l2, expected) => {
+    expect((await findSyncStart(config, l1, l2Chain(l2))).settled.number).toBe(expected);
+  });
+
   it.each<[string, ReturnType<typeof l1Chain>, L2, number[]]>([
     // Origin of 40: 105. The safe head has to be more than a window behind: first block of origin 100 is 30, its parent 29.
     ["goes back a window from the highest canonical block", l1Chain(120), { unsafe: 40, safe: 40, finalized: 10 }, [40, 29, 10]],

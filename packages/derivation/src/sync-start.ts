@@ -5,6 +5,8 @@ export interface L2Heads {
   readonly unsafe: L2BlockRef;
   readonly safe: L2BlockRef;
   readonly finalized: L2BlockRef;
+  /** the highest block that was safe before and whose L1 origin still holds: L1 has to say the same of it again */
+  readonly settled: L2BlockRef;
 }
 
 export interface SyncStartL1 {
@@ -61,11 +63,13 @@ export async function findSyncStart(
     unsafe.l1Origin.number > config.genesis.l1.number + RECOVERY_WINDOWS * config.seqWindowSize;
   // The engine was rewound, or synced without labels: its head is all there is to go by.
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
-    return { unsafe, safe: unsafe, finalized: unsafe };
-  return walkBack(config, l1, l2, heads, options);
+    return { unsafe, safe: unsafe, finalized: unsafe, settled: unsafe };
+  const found = await walkBack(config, l1, l2, heads, options);
+  // When L1 took back the origin of the safe block, what was derived from the blocks after it is open again.
+  return { ...found, settled: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
-async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<L2Heads> {
+async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Omit<L2Heads, "settled">> {
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
   const unsafe = await l2.blockRefByLabel("unsafe");
@@ -77,9 +81,9 @@ async function walkBack(
   config: RollupConfig,
   l1: SyncStartL1,
   l2: SyncStartL2,
-  heads: L2Heads,
+  heads: Omit<L2Heads, "settled">,
   options: SyncStartOptions,
-): Promise<L2Heads> {
+): Promise<Omit<L2Heads, "settled">> {
   const lookback = config.seqWindowSize;
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;

@@ -7,6 +7,7 @@ import { attributesMismatch } from "./consolidation.ts";
 import type { EngineControl } from "./engine-control.ts";
 import { withDerived, withDerivedTip } from "./heads.ts";
 import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
+import type { SafeChainCheck } from "./safe-chain-check.ts";
 
 export interface DerivationRunnerDeps {
   readonly config: RollupConfig;
@@ -16,8 +17,9 @@ export interface DerivationRunnerDeps {
   /** tells a derivation failure that retrying cannot help */
   readonly isCritical: (error: unknown) => boolean;
   readonly log: Logger;
-  /** derivation starts over after `safe` */
-  readonly onReset: (safe: L2BlockRef) => void;
+  readonly safeChain: SafeChainCheck;
+  /** derivation starts over after `base` */
+  readonly onReset: (base: L2BlockRef) => void;
   /** a block became safe, derived from L1 data up to `derivedFrom` */
   readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
   /** all of L1 up to `origin` has been read */
@@ -61,15 +63,16 @@ export class DerivationRunner {
     this.hasL1Changed = true;
   }
 
-  /** Starts over with the block after `safe`. @returns what went wrong */
-  async reset(safe: L2BlockRef): Promise<Trouble | undefined> {
+  /** Starts over with the block after `base`. @returns what went wrong */
+  async reset({ base, settled }: { readonly base: L2BlockRef; readonly settled: L2BlockRef }): Promise<Trouble | undefined> {
     await this.pulling;
     this.attributes = undefined;
     this.pulled = undefined;
     this.isExhausted = false;
-    this.deps.onReset(safe);
+    this.deps.safeChain.onReset(base, settled);
+    this.deps.onReset(base);
     try {
-      await this.deps.pipeline.reset(safe);
+      await this.deps.pipeline.reset(base);
       return undefined;
     } catch (error) {
       return this.failureOf(error);
@@ -79,6 +82,8 @@ export class DerivationRunner {
   async turn(): Promise<Progress> {
     if (this.attributes !== undefined) return this.processAttributes(this.attributes);
     const { pulled } = this;
+    const doubt = pulled === undefined ? undefined : this.deps.safeChain.doubt;
+    if (doubt !== undefined) return reset(doubt);
     if (pulled !== undefined) {
       this.pulled = undefined;
       return this.takePulled(pulled);
@@ -184,6 +189,8 @@ export class DerivationRunner {
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent.hash, block.envelope);
     if (mismatch !== undefined) {
+      const trouble = await this.deps.safeChain.judge(block.ref, mismatch, control.heads);
+      if (trouble !== undefined) return trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
       return this.build(derived);
     }
@@ -217,7 +224,10 @@ export class DerivationRunner {
 
   private finish(derived: DerivedAttributes): void {
     this.attributes = undefined;
-    if (derived.isLastInSpan) this.deps.onSafe(this.deps.control.heads.safe, derived.derivedFrom);
+    if (!derived.isLastInSpan) return;
+    const { safe } = this.deps.control.heads;
+    this.deps.safeChain.onSafe(safe, derived.derivedFrom);
+    this.deps.onSafe(safe, derived.derivedFrom);
   }
 
   /** What L1 says cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */

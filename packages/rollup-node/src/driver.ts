@@ -17,7 +17,16 @@ export type DriverErrorCode =
 
 /** Heads to start from, found in the engine and on L1. */
 export type FoundHeads =
-  | { readonly kind: "found"; readonly unsafe: L2BlockRef; readonly safe: L2BlockRef; readonly finalized: L2BlockRef }
+  | {
+      readonly kind: "found";
+      readonly unsafe: L2BlockRef;
+      readonly safe: L2BlockRef;
+      readonly finalized: L2BlockRef;
+      /** the highest block that was called safe before: L1 has to say the same of it again */
+      readonly settled: L2BlockRef;
+      /** where derivation starts: the safe block, or one before it when the safe chain is in doubt */
+      readonly base: L2BlockRef;
+    }
   | Trouble;
 
 export interface DriverDeps {
@@ -219,11 +228,11 @@ export class Driver {
     const { control, derivation, finalizer, sequencer } = this.deps;
     const found = await this.deps.findHeads();
     if (found.kind !== "found") return found;
-    control.setHeads(headsAfterReset(found.unsafe, found.safe, found.finalized));
+    control.setHeads(headsAfterReset(found));
     control.forgetAnnounced();
     const told = await control.announce();
     if (told.kind !== "progress" && told.kind !== "idle") return told;
-    const failure = await derivation.reset(found.safe);
+    const failure = await derivation.reset(found);
     if (failure !== undefined) return failure;
     finalizer.reset();
     sequencer.onReset();

@@ -7,13 +7,15 @@ import {
 } from "@rnode/derivation";
 import type { L2Blocks } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
-import { isCodedError } from "@rnode/primitives";
+import { CodedError, isCodedError } from "@rnode/primitives";
+import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { FoundHeads } from "./driver.ts";
 import { critical, temporary } from "./progress.ts";
+import { resyncAdvice } from "./safe-chain-check.ts";
 
 export interface FindHeadsDeps {
   readonly l1: Pick<L1Provider, "blockByNumber">;
-  readonly l2: Pick<L2Blocks, "blockByLabel" | "blockRefByHash">;
+  readonly l2: Pick<L2Blocks, "blockByLabel" | "blockByHash" | "blockRefByHash" | "blockRefByNumber">;
 }
 
 const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
@@ -26,8 +28,17 @@ const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
 /** A walk over this many blocks is worth a line in the log. */
 const BLOCKS_A_LINE = 500;
 
-/** The heads in the engine that hold on L1 as it is now. */
-export async function findHeads({ rollup }: DerivationConfig, { l1, l2 }: FindHeadsDeps, log: Logger): Promise<FoundHeads> {
+/**
+ * The heads in the engine that hold on L1 as it is now.
+ *
+ * @param doubted a block of the safe chain that the batcher does not build on: derivation has to start before it
+ */
+export async function findHeads(
+  { rollup }: DerivationConfig,
+  { l1, l2 }: FindHeadsDeps,
+  log: Logger,
+  doubted?: L2BlockRef,
+): Promise<FoundHeads> {
   const labels: SyncStartL2 = {
     blockRefByLabel: async (label) => (await l2.blockByLabel(label === "unsafe" ? "latest" : label))?.ref,
     blockRefByHash: (hash) => l2.blockRefByHash(hash),
@@ -45,9 +56,65 @@ export async function findHeads({ rollup }: DerivationConfig, { l1, l2 }: FindHe
         }
       },
     });
-    return { kind: "found", ...heads };
+    if (doubted === undefined) return { kind: "found", ...heads, base: heads.safe };
+    const base = await confirmedBefore(rollup, { l1, l2 }, doubted, log);
+    log.warn("the safe chain is in doubt: deriving it again from further back", { doubted: doubted.number, from: base.number });
+    return { kind: "found", ...heads, base };
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    return CRITICAL.has(error.code) ? critical(error.message) : temporary(error.message);
+    if (!CRITICAL.has(error.code)) return temporary(error.message);
+    return critical(await contradictionByL1(rollup, { l1, l2 }, error));
   }
+}
+
+/**
+ * The newest block before `doubted` with transactions of users: those come from a batch that fitted, which on a chain of lies no batch does.
+ *
+ * @throws {CodedError} sync-start/l2-block-missing, and what the providers reject with
+ */
+async function confirmedBefore(
+  { genesis }: RollupConfig,
+  { l1, l2 }: FindHeadsDeps,
+  doubted: L2BlockRef,
+  log: Logger,
+): Promise<L2BlockRef> {
+  for (let child = doubted; ; ) {
+    const block = await l2.blockByHash(child.parentHash);
+    if (block === undefined) {
+      throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { number: child.number - 1, hash: child.parentHash });
+    }
+    const { ref, envelope } = block;
+    if (ref.number <= genesis.l2.number) return ref;
+    if (!envelope.executionPayload.transactions.every(isDepositTransaction) && (await isOriginCanonical(l1, ref))) return ref;
+    if ((doubted.number - ref.number) % BLOCKS_A_LINE === 0) {
+      log.info("walking back to a block that came from a batch", { doubted: doubted.number, at: ref.number });
+    }
+    child = ref;
+  }
+}
+
+async function isOriginCanonical(l1: FindHeadsDeps["l1"], { l1Origin }: L2BlockRef): Promise<boolean> {
+  return (await l1.blockByNumber(l1Origin.number))?.hash === l1Origin.hash;
+}
+
+/** The error in words, and what to do when it is about the L1 origins of blocks that were final. */
+async function contradictionByL1(config: RollupConfig, deps: FindHeadsDeps, error: CodedError): Promise<string> {
+  const { code, data, message } = error;
+  if (code !== "sync-start/finalized-reorg" && code !== "sync-start/too-deep-reorg") return message;
+  const highest = Number(data.number ?? data.at);
+  const agreeing = await lastWithCanonicalOrigin(config, deps, highest);
+  return `${message}: the L1 origin of L2 block ${agreeing + 1} is not a block of L1. ${resyncAdvice(agreeing)}`;
+}
+
+/** By bisection: L1 origins hold up to some block and not after it. */
+async function lastWithCanonicalOrigin({ genesis }: RollupConfig, { l1, l2 }: FindHeadsDeps, highest: number): Promise<number> {
+  let agreeing = genesis.l2.number;
+  let differing = highest;
+  while (differing - agreeing > 1) {
+    const middle = Math.floor((agreeing + differing) / 2);
+    const ref = await l2.blockRefByNumber(middle);
+    if (ref !== undefined && (await isOriginCanonical(l1, ref))) agreeing = middle;
+    else differing = middle;
+  }
+  return agreeing;
 }

@@ -1,7 +1,8 @@
 import type { L2BlockRef } from "@rnode/protocol";
 
 /**
- * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label.
+ * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a safe
+ * chain that is in doubt is derived again, pendingSafe is below the others: it is where derivation is.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  */
 export interface Heads {
@@ -18,9 +19,15 @@ export interface Heads {
   readonly backupUnsafe: L2BlockRef | undefined;
 }
 
-export const headsAfterReset = (unsafe: L2BlockRef, safe: L2BlockRef, finalized: L2BlockRef): Heads => ({
+/** @param base where derivation starts */
+export const headsAfterReset = ({
   unsafe,
-  pendingSafe: safe,
+  safe,
+  finalized,
+  base,
+}: Pick<Heads, "unsafe" | "safe" | "finalized"> & { readonly base: L2BlockRef }): Heads => ({
+  unsafe,
+  pendingSafe: base,
   localSafe: safe,
   safe,
   finalized,

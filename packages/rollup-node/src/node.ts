@@ -26,6 +26,7 @@ import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
+import { SafeChainCheck } from "./safe-chain-check.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { Sequencer } from "./sequencer.ts";
 import { StartError } from "./start-error.ts";
@@ -144,9 +145,10 @@ export class RollupNode {
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
     });
+    const safeChain = new SafeChainCheck({ config, l1: this.l1, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
-    const observer = joinObservers(metrics.observer, safeHeadWatch.observer);
+    const observer = joinObservers(metrics.observer, safeChain.observer, safeHeadWatch.observer);
     const derivation = new DerivationRunner({
       config,
       pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
@@ -154,7 +156,8 @@ export class RollupNode {
       l2: this.l2,
       isCritical: isCriticalDerivationError,
       log,
-      onReset: (safe) => safeHeadWatch.onReset(safe),
+      safeChain,
+      onReset: (base) => safeHeadWatch.onReset(base),
       onSafe: (safe, derivedFrom) => {
         finalizer.onSafe(safe, derivedFrom);
         safeHeadWatch.onSafe(safe, derivedFrom);
@@ -187,7 +190,7 @@ export class RollupNode {
       finalizer,
       findHeads: () => {
         currentL1 = undefined;
-        return findHeads(deps.derivation, { l1: this.l1, l2: this.l2 }, log);
+        return findHeads(deps.derivation, { l1: this.l1, l2: this.l2 }, log, safeChain.doubtedBase);
       },
       clock,
       random: deps.random,

@@ -23,7 +23,7 @@ view.update("latest", l1.blocks[4]!);
 view.update("finalized", l1.blocks[1]!);
 const status = () =>
   syncStatusToJson({
-    heads: headsAfterReset(one.ref, genesis.ref, genesis.ref),
+    heads: headsAfterReset({ unsafe: one.ref, safe: genesis.ref, finalized: genesis.ref, base: genesis.ref }),
     l1: view,
     currentL1: l1.blocks[3],
     queuedUnsafe: undefined,

@@ -1,4 +1,10 @@
-import type { DerivationObserver, DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
+import {
+  type DerivationObserver,
+  type DerivationPipeline,
+  type DerivedAttributes,
+  joinObservers,
+  type Pull,
+} from "@rnode/derivation";
 import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
 import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { DerivationRunner } from "../derivation-runner.ts";
@@ -6,6 +12,7 @@ import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
 import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
+import { SafeChainCheck } from "../safe-chain-check.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
@@ -86,7 +93,7 @@ export interface HarnessOptions {
   readonly real?: {
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
-    readonly findHeads: () => Promise<FoundHeads>;
+    readonly findHeads: (log: Logger, doubted: L2BlockRef | undefined) => Promise<FoundHeads>;
     readonly isCritical: (error: unknown) => boolean;
   };
 }
@@ -133,15 +140,17 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
   });
   const idleAt: number[] = [];
+  const safeChain = new SafeChainCheck({ config, l1, log });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   const derivation = new DerivationRunner({
     config,
-    pipeline: options.real?.createPipeline(safeHeadWatch.observer) ?? pipeline,
+    pipeline: options.real?.createPipeline(joinObservers(safeChain.observer, safeHeadWatch.observer)) ?? pipeline,
     control,
     l2: engine,
     isCritical: (error) => options.real?.isCritical(error) ?? (error instanceof Error && error.message.includes("critical")),
     log,
-    onReset: (safe) => safeHeadWatch.onReset(safe),
+    safeChain,
+    onReset: (base) => safeHeadWatch.onReset(base),
     onSafe: (safe, from) => {
       finalizer.onSafe(safe, from);
       safeHeadWatch.onSafe(safe, from);
@@ -165,11 +174,11 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
     findHeads: async () => {
-      if (options.real !== undefined) return options.real.findHeads();
+      if (options.real !== undefined) return options.real.findHeads(log, safeChain.doubtedBase);
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
-      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized! };
+      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized!, settled: safe!, base: safe! };
     },
   });
 

@@ -8,7 +8,6 @@ import {
   type L1Provider,
 } from "@rnode/derivation";
 import { L1Error } from "@rnode/l1";
-import { silentLogger } from "@rnode/observe";
 import { type Hex, privateKeyToAddress, uint64ToBytes } from "@rnode/primitives";
 import {
   batchInputFromPayload,
@@ -136,7 +135,7 @@ export class SimNode {
         isCritical: isCriticalDerivationError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
-        findHeads: () => findHeads(derivation, { l1, l2: engine }, silentLogger),
+        findHeads: (log, doubted) => findHeads(derivation, { l1, l2: engine }, log, doubted),
       },
     });
     if (isSequencer) harness.sequencer.start();
