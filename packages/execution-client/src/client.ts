@@ -5,7 +5,7 @@ import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDesc
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { type CollectedMetrics, createMetrics, type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import { startMetricsServer } from "@rnode/program";
-import type { ChainDatabase } from "@rnode/storage";
+import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";
 import { CommandError } from "./commands/command-error.ts";
@@ -73,6 +73,7 @@ async function start(
   const store = openDatabase(chainOptions.datadir);
   let isStoreOwned = true; // until the chain closes it
   closers.push(() => (isStoreOwned ? store.close() : undefined));
+  log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
   if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);

@@ -3,6 +3,7 @@ import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
 import type { BlockGroup } from "./block-group.ts";
+import type { PageReading } from "./database/page-reading.ts";
 import type { GenesisRows } from "./genesis/genesis-writer.ts";
 import type { NodeGroups } from "./nodes/node-groups.ts";
 
@@ -197,6 +198,8 @@ export interface StateVerification {
 
 /** A `ChainStore` with what its operator needs. */
 export interface ChainDatabase extends ChainStore {
+  /** decided when the file is opened */
+  readonly pageReading: PageReading;
   /** Of a reader: what is read next sees every commit that came before; otherwise it may be those of a millisecond ago. */
   refresh(): void;
   /** Lets go of what processes that were killed while they read still hold back. */

@@ -17,6 +17,7 @@ import type {
   TransactionLocation,
 } from "./chain-store.ts";
 import type { Environment } from "./database/environment.ts";
+import type { PageReading } from "./database/page-reading.ts";
 import { storageError } from "./errors.ts";
 import { type GenesisRows, writeGenesisState } from "./genesis/genesis-writer.ts";
 import { type LogFilter, LogIndex, logsOf } from "./logs/log-index.ts";
@@ -44,6 +45,10 @@ export interface ChainStoreOptions {
    */
   readonly sync?: "each" | "interval" | undefined;
   readonly syncIntervalMs?: number | undefined;
+  /** the database is opened to go through all of it in its order */
+  readonly inOrder?: boolean | undefined;
+  /** default: of the machine, or what the process is limited to; decides how pages are read (`pageReading`) */
+  readonly memoryBytes?: number | undefined;
 }
 
 const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
@@ -68,6 +73,8 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
     mapSizeBytes: options.mapSize,
     sync: options.sync ?? "each",
     syncIntervalMs: options.syncIntervalMs ?? DEFAULT_SYNC_INTERVAL_MS,
+    inOrder: options.inOrder,
+    memoryBytes: options.memoryBytes,
   });
   const window = Math.max(MIN_PROOF_WINDOW_BLOCKS, options.proofWindowBlocks ?? DEFAULT_PROOF_WINDOW_BLOCKS);
   return new LmdbChainStore(environment, tables, window);
@@ -104,6 +111,10 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     this.#pruner = new HistoryPruner(tables, this.#meta, this.blocks, this.nodes);
     this.#floor = this.#meta.readPrunedHistory().floor;
     this.#head = this.#meta.readHead();
+  }
+
+  get pageReading(): PageReading {
+    return this.#environment.pageReading;
   }
 
   historyFloor(): number {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type ChainDatabase, type ChainStoreOptions, openChainStore } from "@rnode/storage";
+import { type ChainDatabase, type ChainStoreOptions, describePageReading, openChainStore } from "@rnode/storage";
+import type { CommandIo } from "./command.ts";
 import { CommandError } from "./command-error.ts";
 
 /** The chain's database inside `--datadir`. */
@@ -12,8 +13,13 @@ export function openDatabase(datadir: string, options: ChainStoreOptions = {}): 
 }
 
 /** Opens a database that must be there already. @throws {CommandError} */
-export function openExistingDatabase(datadir: string, options: { readonly readOnly: boolean }): ChainDatabase {
+export function openExistingDatabase(datadir: string, options: Pick<ChainStoreOptions, "readOnly" | "inOrder">): ChainDatabase {
   const path = databasePath(datadir);
   if (!existsSync(path)) throw new CommandError(`${datadir}: holds no chain database (rengine init makes one)`);
   return openChainStore(path, options);
+}
+
+/** Of a file whose size makes a difference. */
+export function sayPageReading({ pageReading }: ChainDatabase, io: CommandIo): void {
+  if (pageReading.because !== "file is small") io.err(describePageReading(pageReading));
 }

@@ -1,9 +1,10 @@
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
+import { describePageReading } from "@rnode/storage";
 import { history, historyBlocksOf } from "../options.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
-import { openExistingDatabase } from "./database.ts";
+import { openExistingDatabase, sayPageReading } from "./database.ts";
 
 const tableOf = (program: string, summary: string) =>
   optionTable({
@@ -40,7 +41,10 @@ const stats: Command = async (args, env, io) => {
   try {
     const statistics = store.storageStats();
     if (parsed.options.main.json) io.out(JSON.stringify(statistics));
-    else printStats(statistics, io);
+    else {
+      printStats(statistics, io);
+      io.out(describePageReading(store.pageReading));
+    }
     return 0;
   } finally {
     await store.close();
@@ -58,6 +62,7 @@ const verify: Command = async (args, env, io) => {
   const store = openExistingDatabase(parsed.options.main.datadir, { readOnly: true });
   try {
     if (store.head() === undefined) throw new CommandError(`${parsed.options.main.datadir}: the database is empty`);
+    sayPageReading(store, io);
     const verified = store.verifyState();
     const { block, problems } = verified;
     const stateRoot = bytesToHex(verified.stateRoot);
@@ -94,6 +99,7 @@ const prune: Command = async (args, env, io) => {
   const store = openExistingDatabase(parsed.options.main.datadir, { readOnly: false });
   try {
     if (store.head() === undefined) throw new CommandError(`${parsed.options.main.datadir}: the database is empty`);
+    sayPageReading(store, io);
     const before = store.storageStats().prunedRowsUpTo;
     let rows = 0;
     for (;;) {

@@ -28,7 +28,7 @@ export const exportBlocks: Command = async (args, env, io) => {
   if (parsed === undefined) return 0;
   const { datadir, from, to } = parsed.options.main;
   const file = parsed.positionals[0]!;
-  const store = openExistingDatabase(datadir, { readOnly: true });
+  const store = openExistingDatabase(datadir, { readOnly: true, inOrder: true });
   try {
     const head = store.head();
     if (head === undefined) throw new CommandError(`${datadir}: the database is empty`);

@@ -15,7 +15,7 @@ import { history, historyBlocksOf } from "../options.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./chain-spec.ts";
 import { type Command, type CommandIo, readArguments } from "./command.ts";
 import { CommandError } from "./command-error.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, sayPageReading } from "./database.ts";
 import { readBlocks } from "./read-blocks.ts";
 
 const table = optionTable({
@@ -45,6 +45,7 @@ export const importBlocks: Command = async (args, env, io) => {
   const spec = await loadChainSpec({ chain: name, genesis });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir);
+  sayPageReading(store, io);
   try {
     if ((await prepareGenesis(store, spec)) === "again") io.err(INTERRUPTED_GENESIS);
     const chain = openChain(

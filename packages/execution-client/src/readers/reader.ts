@@ -2,6 +2,7 @@ import { openChainReader } from "@rnode/chain";
 import { ethLogMethods } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
+import { describePageReading } from "@rnode/storage";
 import { openExistingDatabase } from "../commands/database.ts";
 import { feeCapWeiOf } from "../pool/submission.ts";
 import { createReadServices, profileOf } from "../rpc/create-services.ts";
@@ -59,7 +60,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     (await dispatcher.handle(text, ownFilters, { transport: "http", remoteAddress: "" })) ?? "";
 
   await server.listen();
-  log.debug("reader serves", { pid: process.pid });
+  log.debug("reader serves", { pid: process.pid, reading: describePageReading(store.pageReading) });
 
   return {
     receive(message) {

@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
 import type { TableStats } from "../chain-store.ts";
 import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
 import { checkDataFile } from "./data-file.ts";
 import { findDamagedPage } from "./page-check.ts";
+import { choosePageReading, memoryBytesOfProcess, type PageReading } from "./page-reading.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
 
@@ -19,6 +20,10 @@ export interface EnvironmentOptions {
    */
   readonly sync: "each" | "interval";
   readonly syncIntervalMs: number;
+  /** the file is read from one end to the other; default false */
+  readonly inOrder?: boolean | undefined;
+  /** default: of the machine, or what the process is limited to */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** Bytes of `data.mdb`, its free pages, and every table. */
@@ -41,6 +46,8 @@ const ABORTABLE_AND_COMMITTED = 0x3;
 export class Environment {
   readonly folder: string;
   readonly readOnly: boolean;
+  /** LMDB has one map of a file for all threads of a process: the first one to open it decides for the others. */
+  readonly pageReading: PageReading;
   readonly #root: RootDatabase<Uint8Array, Uint8Array>;
   readonly #lock: WriterLock | undefined;
   readonly #sync: "each" | "interval";
@@ -67,7 +74,15 @@ export class Environment {
         checkDataFile(folder, file, !options.readOnly);
         this.checkPages(this.#lock?.wasLeft === true ? PAGES_AFTER_CRASH : PAGES_AT_START);
       }
+      this.pageReading = choosePageReading(
+        existsSync(file) ? statSync(file).size : 0,
+        options.memoryBytes ?? memoryBytesOfProcess(),
+        options.inOrder ?? false,
+      );
+      // Missing in the library's types.
+      const unlisted = { noReadAhead: !this.pageReading.readsAhead };
       this.#root = open({
+        ...unlisted,
         path: folder,
         noSubdir: false,
         encoding: "binary",
