@@ -1,6 +1,16 @@
+import { isDeepStrictEqual } from "node:util";
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
-import { type ExecutionPayload, type ForkTimes, type PayloadAttributes, payloadToJson } from "@rnode/protocol";
+import { liesAbout } from "@rnode/jsonrpc/testing";
+import { bytesToHex, EMPTY_REQUESTS_HASH, type Hex, isCodedError } from "@rnode/primitives";
+import {
+  type ExecutionPayload,
+  type ForkTimes,
+  hashHeader,
+  type PayloadAttributes,
+  payloadToHeader,
+  payloadToJson,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { EngineClient } from "./engine-client.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
@@ -158,22 +168,38 @@ describe("EngineClient.forkchoiceUpdated", () => {
 });
 
 describe("EngineClient.getPayload", () => {
+  const parentBeaconBlockRoot = filled(32, 9);
+  const unhashed = { ...payload(450), blobGasUsed: 0n, excessBlobGas: 0n, withdrawalsRoot: filled(32, 8) };
+  const header = payloadToHeader({ executionPayload: unhashed, parentBeaconBlockRoot }, EMPTY_REQUESTS_HASH, orderedTrieRoot);
+  const sealed = { ...unhashed, blockHash: hashHeader(header) };
+  const answer = {
+    executionPayload: payloadToJson(sealed),
+    blockValue: "0x10",
+    parentBeaconBlockRoot: bytesToHex(parentBeaconBlockRoot),
+  };
+
   it("reads payload, value and beacon root", async () => {
-    const json = {
-      executionPayload: payloadToJson(payload(450)),
-      blockValue: "0x10",
-      parentBeaconBlockRoot: bytesToHex(filled(32, 9)),
-    };
-    const { engine, calls } = client(() => json);
-    expect(await engine.getPayload(ID, 450)).toEqual({
-      kind: "payload",
-      valueWei: 16n,
-      envelope: {
-        executionPayload: expect.objectContaining({ blockNumber: 7, blockHash: filled(32, 6) }),
-        parentBeaconBlockRoot: filled(32, 9),
-      },
-    });
+    const { engine, calls } = client(() => answer);
+    const outcome = await engine.getPayload(ID, 450);
+    if (outcome.kind !== "payload") throw new Error(outcome.kind);
+    const { envelope, valueWei } = outcome;
+    expect({ ...envelope, valueWei }).toEqual({ executionPayload: sealed, parentBeaconBlockRoot, valueWei: 16n });
     expect(calls).toEqual([{ method: "engine_getPayloadV4", params: [ID] }]);
+  });
+
+  it("never takes a payload that was changed anywhere", async () => {
+    const lies = liesAbout(answer);
+    let refused = 0;
+    for (const lie of lies) {
+      try {
+        const outcome = await client(() => lie.answer).engine.getPayload(ID, 450);
+        if (outcome.kind !== "payload" || !isDeepStrictEqual(outcome.envelope.executionPayload, sealed)) expect.fail(lie.name);
+      } catch (error) {
+        if (!isCodedError(error, "engine/bad-answer")) throw error;
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(lies.length - 20); // lies about the value of the block, and about nothing else, change nothing
   });
 
   it("counts every refusal as expired, but not a lost connection", async () => {

@@ -1,5 +1,5 @@
 import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToFixedBytes, isCodedError, parseQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToFixedBytes, parseQuantity } from "@rnode/primitives";
 import {
   attributesToJson,
   type ExecutionPayloadEnvelope,
@@ -10,6 +10,7 @@ import {
 } from "@rnode/protocol";
 import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, toEngineError } from "./engine-error.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
+import { readAnswer, VerifiedPayload } from "./verified-payload.ts";
 
 export interface ForkchoiceState {
   readonly head: Hex;
@@ -72,6 +73,7 @@ export class EngineClient {
     const status = readStatus(method, payloadStatus);
     switch (status.status) {
       case "VALID":
+        assertAbout(method, status, state.head);
         return { kind: "valid", payloadId: readPayloadId(method, payloadId) };
       case "SYNCING":
       case "ACCEPTED":
@@ -84,7 +86,12 @@ export class EngineClient {
     }
   }
 
-  /** @param timestampSec of the payload, which decides the version. @throws {EngineError} engine/unavailable, engine/bad-answer */
+  /**
+   * What was built. Its hash is recomputed: handed on, a payload that was changed on the way would count as an invalid block.
+   *
+   * @param timestampSec of the payload, which decides the version
+   * @throws {EngineError} engine/unavailable, engine/bad-answer
+   */
   async getPayload(id: Hex, timestampSec: number): Promise<GetPayloadOutcome> {
     const method = `engine_getPayloadV${getPayloadVersion(this.forkTimes, timestampSec)}`;
     let answer: unknown;
@@ -96,14 +103,17 @@ export class EngineClient {
       throw failure;
     }
     const { executionPayload, blockValue, parentBeaconBlockRoot } = fieldsOf(method, answer);
-    return readAnswer(method, () => ({
-      kind: "payload",
-      valueWei: typeof blockValue === "string" ? parseQuantity(blockValue) : 0n,
-      envelope: {
+    return readAnswer(method, () => {
+      const envelope = {
         executionPayload: payloadFromJson(executionPayload),
         ...(typeof parentBeaconBlockRoot === "string" ? { parentBeaconBlockRoot: hexToFixedBytes(parentBeaconBlockRoot, 32) } : {}),
-      },
-    }));
+      };
+      return {
+        kind: "payload",
+        valueWei: typeof blockValue === "string" ? parseQuantity(blockValue) : 0n,
+        envelope: VerifiedPayload.check(method, envelope, this.forkTimes),
+      };
+    });
   }
 
   /** Has the engine execute a payload. @throws {EngineError} */
@@ -123,6 +133,7 @@ export class EngineClient {
     const status = readStatus(method, answer);
     switch (status.status) {
       case "VALID":
+        assertAbout(method, status, bytesToHex(executionPayload.blockHash));
         return { kind: "valid" };
       case "SYNCING":
       case "ACCEPTED":
@@ -173,19 +184,15 @@ function readStatus(method: string, answer: unknown): PayloadStatus {
   };
 }
 
+/** What is valid is valid up to itself. Engines that leave the hash out are believed. */
+function assertAbout(method: string, { latestValidHash }: PayloadStatus, hash: Hex): void {
+  if (latestValidHash === undefined || latestValidHash === hash) return;
+  throw new EngineError("engine/bad-answer", { method, asked: hash, latestValidHash });
+}
+
 function readPayloadId(method: string, id: unknown): Hex | undefined {
   if (id === null || id === undefined) return undefined;
   if (typeof id !== "string" || !/^0x[0-9a-fA-F]{16}$/.test(id))
     throw new EngineError("engine/bad-answer", { method, got: "payloadId" });
   return id as Hex;
-}
-
-/** A malformed answer is the engine's fault: one error for whatever the parsers found. */
-export function readAnswer<T>(method: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    if (!isCodedError(cause) || cause instanceof EngineError) throw cause;
-    throw new EngineError("engine/bad-answer", { method, reason: cause.message }, { cause });
-  }
 }

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import { RpcError } from "@rnode/jsonrpc";
+import { liesAbout } from "@rnode/jsonrpc/testing";
 import {
   bytesToHex,
   EMPTY_OMMERS_HASH,
   EMPTY_REQUESTS_HASH,
   encodeRlp,
   hexToBytes,
+  isCodedError,
   keccak256,
   rlpUint,
   toQuantity,
@@ -203,9 +206,50 @@ describe("L2Blocks", () => {
     l2.remember(envelope);
     expect((await l2.blockRefByHash(FIVE.hash))?.number).toBe(5);
     expect((await l2.systemConfigByHash(FIVE.hash))?.gasLimit).toBe(30_000_000n);
+    expect((await l2.blockByHash(FIVE.hash))?.header).toEqual(FIVE.header);
     expect(calls).toEqual([]);
-    expect((await l2.blockByHash(FIVE.hash))?.header.stateRoot).toEqual(FIVE.header.stateRoot);
-    expect(calls).toEqual([`eth_getBlockByHash ${FIVE.hash}`]);
+  });
+
+  it("does not keep a payload under a hash that is not its own", async () => {
+    const { executionPayload, parentBeaconBlockRoot } = (await source().l2.blockByNumber(5))!.envelope;
+    const { l2 } = source();
+    expect(() => l2.remember({ executionPayload: { ...executionPayload, gasUsed: 1n }, parentBeaconBlockRoot })).toThrow(
+      "engine/bad-answer",
+    );
+  });
+
+  it("refuses a block that was not asked for", async () => {
+    const { l2 } = source();
+    await expect(l2.blockByNumber(6)).rejects.toThrow("engine/bad-answer");
+    await expect(l2.hashByNumber(6)).rejects.toThrow("engine/bad-answer");
+    await expect(l2.blockByHash(bytesToHex(filled(32, 9)))).rejects.toThrow("engine/bad-answer");
+  });
+
+  const QUESTIONS: Readonly<Record<string, (l2: L2Blocks) => Promise<unknown>>> = {
+    "a block by number": (l2) => l2.blockByNumber(5),
+    "a block by hash": (l2) => l2.blockByHash(FIVE.hash),
+    "a label": (l2) => l2.blockByLabel("safe"),
+    "a hash": (l2) => l2.hashByNumber(5),
+    "a SystemConfig": (l2) => l2.systemConfigByHash(FIVE.hash),
+  };
+
+  it.each(Object.entries(QUESTIONS))("never believes a lie about %s, and finds the truth afterwards", async (_, ask) => {
+    const truth = await ask(source().l2);
+    let refused = 0;
+    for (const lie of liesAbout(FIVE.json)) {
+      let answer = lie.answer;
+      const { l2 } = source(() => answer);
+      try {
+        const believed = await ask(l2);
+        if (!isDeepStrictEqual(believed, lie.answer === null ? undefined : truth)) expect.fail(lie.name);
+      } catch (error) {
+        if (!isCodedError(error, "engine/bad-answer")) throw error;
+        refused++;
+      }
+      answer = FIVE.json;
+      if (!isDeepStrictEqual(await ask(l2), truth)) expect.fail(`${lie.name}, and never well again`);
+    }
+    expect(refused).toBeGreaterThan(150);
   });
 
   it.each([
@@ -241,6 +285,11 @@ describe("L2Blocks", () => {
     const good = source(proof([bytesToHex(ACCOUNT_LEAF)])).l2;
     const found = (await good.blockByNumber(5))!;
     expect(await good.messagePasserStorageRoot(found)).toEqual(STORAGE_ROOT);
+    for (const lie of liesAbout(proof([bytesToHex(ACCOUNT_LEAF)])("eth_getProof"))) {
+      const believed = source((method) => (method === "eth_getProof" ? lie.answer : FIVE.json)).l2.messagePasserStorageRoot(found);
+      if (lie.name.includes("storageHash")) expect(await believed).toEqual(STORAGE_ROOT);
+      else await expect(believed, lie.name).rejects.toThrow("engine/bad-answer");
+    }
     for (const nodes of [
       undefined,
       [],

@@ -1,43 +1,39 @@
 import {
   bytesToHex,
   EMPTY_TRIE_ROOT,
-  equalBytes,
   type Hex,
   hexToBytes,
-  hexToFixedBytes,
   keccak256,
   LruCache,
   parseQuantity,
   toQuantity,
 } from "@rnode/primitives";
 import {
-  blockFromRpc,
-  blockToPayload,
   type ExecutionPayload,
   type ExecutionPayloadEnvelope,
-  encodeTransaction,
   type Header,
-  hashHeader,
   type L2BlockRef,
   l2BlockRefFromPayload,
   PREDEPLOYS,
   type RollupConfig,
-  rollupRulesAt,
   type SystemConfig,
   systemConfigFromPayload,
 } from "@rnode/protocol";
-import { decodeAccount, orderedTrieRoot, verifyProof } from "@rnode/trie";
-import { readAnswer } from "./engine-client.ts";
+import { decodeAccount, verifyProof } from "@rnode/trie";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
+import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash } from "./verified-payload.ts";
 
-/** A block of the engine, complete, its hash and transactions root recomputed. */
+/** A block of the engine, complete. */
 export interface L2Block {
   readonly ref: L2BlockRef;
   readonly header: Header;
   readonly envelope: ExecutionPayloadEnvelope;
 }
 
-type KnownPayload = Pick<L2Block, "ref" | "envelope">;
+/** What is kept of a block. */
+interface VerifiedBlock extends L2Block {
+  readonly envelope: VerifiedPayload;
+}
 
 export type L2BlockLabel = "latest" | "safe" | "finalized";
 
@@ -51,9 +47,7 @@ const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
 export class L2Blocks {
   private readonly rpc: EngineRpc;
   private readonly config: RollupConfig;
-  private readonly cache = new LruCache<Hex, L2Block>(CACHED_BLOCKS);
-  /** of blocks in `cache`, and of those that came from us */
-  private readonly payloads = new LruCache<Hex, KnownPayload>(CACHED_BLOCKS);
+  private readonly cache = new LruCache<Hex, VerifiedBlock>(CACHED_BLOCKS);
 
   constructor(rpc: EngineRpc, config: RollupConfig) {
     this.rpc = rpc;
@@ -67,18 +61,18 @@ export class L2Blocks {
     return readAnswer(method, () => parseQuantity(String(answer)));
   }
 
-  /** Hash of the canonical block at a height, without reading it. @throws {EngineError} */
+  /** Hash of the canonical block at a height, without its transactions. @throws {EngineError} */
   async hashByNumber(number: number): Promise<Hex | undefined> {
     const method = "eth_getBlockByNumber";
     const answer = await this.call(method, [toQuantity(number), false]);
     if (answer === null) return undefined;
-    return readAnswer(method, () => bytesToHex(hexToFixedBytes(String((answer as { hash?: unknown }).hash), 32)));
+    return verifiedBlockHash(method, answer, number);
   }
 
   /** undefined when the label is not set. @throws {EngineError} */
   async blockByLabel(label: L2BlockLabel): Promise<L2Block | undefined> {
     try {
-      return await this.fetch("eth_getBlockByNumber", label);
+      return await this.fetch("eth_getBlockByNumber", label, {});
     } catch (error) {
       // before the first safe or finalized block some clients answer null, others an error
       if (error instanceof EngineError && error.code === "engine/rpc-error" && UNKNOWN_BLOCK.test(error.message)) return undefined;
@@ -88,12 +82,12 @@ export class L2Blocks {
 
   /** @throws {EngineError} */
   blockByNumber(number: number): Promise<L2Block | undefined> {
-    return this.fetch("eth_getBlockByNumber", toQuantity(number));
+    return this.fetch("eth_getBlockByNumber", toQuantity(number), { number });
   }
 
   /** @throws {EngineError} */
   async blockByHash(hash: Hex): Promise<L2Block | undefined> {
-    return this.cache.get(hash) ?? (await this.fetch("eth_getBlockByHash", hash));
+    return this.cache.get(hash) ?? (await this.fetch("eth_getBlockByHash", hash, { hash }));
   }
 
   async blockRefByNumber(number: number): Promise<L2BlockRef | undefined> {
@@ -101,7 +95,7 @@ export class L2Blocks {
   }
 
   async blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined> {
-    return (this.payloads.get(hash) ?? (await this.blockByHash(hash)))?.ref;
+    return (await this.blockByHash(hash))?.ref;
   }
 
   async payloadByNumber(number: number): Promise<ExecutionPayload | undefined> {
@@ -109,14 +103,17 @@ export class L2Blocks {
   }
 
   async systemConfigByHash(hash: Hex): Promise<SystemConfig | undefined> {
-    const known = this.payloads.get(hash) ?? (await this.blockByHash(hash));
-    return known === undefined ? undefined : systemConfigFromPayload(this.config, known.envelope.executionPayload);
+    const block = await this.blockByHash(hash);
+    return block === undefined ? undefined : systemConfigFromPayload(this.config, block.envelope.executionPayload);
   }
 
-  /** A payload that the engine has just called valid: it is not read back when derivation or the sequencer asks for it next. */
+  /**
+   * A payload that the engine has just called valid: it is not read back when derivation or the sequencer asks for it next.
+   *
+   * @throws {EngineError} engine/bad-answer when it does not hash to its block hash
+   */
   remember(envelope: ExecutionPayloadEnvelope): void {
-    const ref = l2BlockRefFromPayload(this.config, envelope.executionPayload);
-    this.payloads.set(ref.hash, { ref, envelope });
+    this.keep(VerifiedPayload.check("engine_newPayload", envelope, this.config.forkTimes));
   }
 
   /**
@@ -137,29 +134,24 @@ export class L2Blocks {
     });
   }
 
-  private async fetch(method: string, selector: string): Promise<L2Block | undefined> {
+  private async fetch(method: string, selector: string, asked: { hash?: Hex; number?: number }): Promise<L2Block | undefined> {
     const answer = await this.call(method, [selector, true]);
     if (answer === null) return undefined;
-    const block = readAnswer(method, () => this.readBlock(method, answer));
-    this.cache.set(block.ref.hash, block);
-    this.payloads.set(block.ref.hash, block);
-    return block;
+    const known = this.cache.get(statedHash(method, answer))?.envelope;
+    const payload = known ?? VerifiedPayload.fromRpc(method, answer, this.config.forkTimes);
+    const { blockHash, blockNumber } = payload.executionPayload;
+    const hash = bytesToHex(blockHash);
+    if ((asked.hash ?? hash) !== hash || (asked.number ?? blockNumber) !== blockNumber) {
+      throw new EngineError("engine/bad-answer", { method, asked: selector, got: blockNumber, hash });
+    }
+    return readAnswer(method, () => this.keep(payload));
   }
 
-  private readBlock(method: string, answer: unknown): L2Block {
-    const { header, hash, transactions, withdrawals } = blockFromRpc(answer);
-    const computed = hashHeader(header);
-    if (!equalBytes(computed, hash)) {
-      throw new EngineError("engine/bad-answer", { method, stated: bytesToHex(hash), computed: bytesToHex(computed) });
-    }
-    const known = this.cache.get(bytesToHex(hash));
-    if (known !== undefined) return known;
-    if (!equalBytes(orderedTrieRoot(transactions.map(encodeTransaction)), header.transactionsRoot)) {
-      throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
-    }
-    const { hasMessagePasserRoot } = rollupRulesAt(this.config.forkTimes, header.timestamp);
-    const envelope = blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, hasMessagePasserRoot);
-    return { header, envelope, ref: l2BlockRefFromPayload(this.config, envelope.executionPayload) };
+  private keep(payload: VerifiedPayload): VerifiedBlock {
+    const ref = l2BlockRefFromPayload(this.config, payload.executionPayload);
+    const block = { ref, header: payload.header, envelope: payload };
+    this.cache.set(ref.hash, block);
+    return block;
   }
 
   private async call(method: string, params: readonly unknown[]): Promise<unknown> {

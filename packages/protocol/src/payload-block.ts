@@ -1,5 +1,5 @@
 import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH } from "@rnode/primitives";
-import type { Block } from "./block.ts";
+import type { Block, Header } from "./block.ts";
 import { encodeWithdrawal } from "./block-codec.ts";
 import type { ExecutionPayloadEnvelope } from "./payload.ts";
 import { decodeTransaction, encodeTransaction } from "./transaction-codec.ts";
@@ -45,10 +45,10 @@ export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsR
 }
 
 /**
- * The block a payload describes; its hash is not compared with `blockHash` here.
+ * The block that a payload describes; its hash is not compared with `blockHash` here.
  *
- * @param requestsHash the constant from Isthmus (Prague), undefined before
- * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
+ * @param requestsHash see `payloadToHeader`
+ * @param orderedTrieRoot see `payloadToHeader`
  * @throws {CodedError} tx/*
  */
 export function payloadToBlock(
@@ -56,34 +56,48 @@ export function payloadToBlock(
   requestsHash: Uint8Array | undefined,
   orderedTrieRoot: (encodedItems: readonly Uint8Array[]) => Uint8Array,
 ): Block {
+  const { transactions, withdrawals } = envelope.executionPayload;
+  return {
+    header: payloadToHeader(envelope, requestsHash, orderedTrieRoot),
+    transactions: transactions.map(decodeTransaction),
+    ommers: [],
+    withdrawals,
+  };
+}
+
+/**
+ * The header of the block that a payload describes; its hash is not compared with `blockHash` here.
+ *
+ * @param requestsHash the constant from Isthmus (Prague), undefined before
+ * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
+ */
+export function payloadToHeader(
+  envelope: ExecutionPayloadEnvelope,
+  requestsHash: Uint8Array | undefined,
+  orderedTrieRoot: (encodedItems: readonly Uint8Array[]) => Uint8Array,
+): Header {
   const payload = envelope.executionPayload;
   return {
-    header: {
-      parentHash: payload.parentHash,
-      ommersHash: EMPTY_OMMERS_HASH,
-      beneficiary: payload.feeRecipient,
-      stateRoot: payload.stateRoot,
-      transactionsRoot: orderedTrieRoot(payload.transactions),
-      receiptsRoot: payload.receiptsRoot,
-      logsBloom: payload.logsBloom,
-      difficulty: 0n,
-      number: payload.blockNumber,
-      gasLimit: payload.gasLimit,
-      gasUsed: payload.gasUsed,
-      timestamp: payload.timestamp,
-      extraData: payload.extraData.length === 0 ? EMPTY_BYTES : payload.extraData,
-      mixHash: payload.prevRandao,
-      nonce: ZERO_NONCE,
-      baseFeePerGas: payload.baseFeePerGas,
-      withdrawalsRoot:
-        payload.withdrawalsRoot ?? (payload.withdrawals && orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))),
-      blobGasUsed: payload.blobGasUsed,
-      excessBlobGas: payload.excessBlobGas,
-      parentBeaconBlockRoot: envelope.parentBeaconBlockRoot,
-      requestsHash,
-    },
-    transactions: payload.transactions.map(decodeTransaction),
-    ommers: [],
-    withdrawals: payload.withdrawals,
+    parentHash: payload.parentHash,
+    ommersHash: EMPTY_OMMERS_HASH,
+    beneficiary: payload.feeRecipient,
+    stateRoot: payload.stateRoot,
+    transactionsRoot: orderedTrieRoot(payload.transactions),
+    receiptsRoot: payload.receiptsRoot,
+    logsBloom: payload.logsBloom,
+    difficulty: 0n,
+    number: payload.blockNumber,
+    gasLimit: payload.gasLimit,
+    gasUsed: payload.gasUsed,
+    timestamp: payload.timestamp,
+    extraData: payload.extraData.length === 0 ? EMPTY_BYTES : payload.extraData,
+    mixHash: payload.prevRandao,
+    nonce: ZERO_NONCE,
+    baseFeePerGas: payload.baseFeePerGas,
+    withdrawalsRoot: payload.withdrawalsRoot ?? (payload.withdrawals && orderedTrieRoot(payload.withdrawals.map(encodeWithdrawal))),
+    blobGasUsed: payload.blobGasUsed,
+    excessBlobGas: payload.excessBlobGas,
+    parentBeaconBlockRoot: envelope.parentBeaconBlockRoot,
+    requestsHash,
   };
 }

@@ -1,0 +1,132 @@
+import {
+  bytesToHex,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  type Hex,
+  hexToBytes,
+  hexToFixedBytes,
+  isCodedError,
+} from "@rnode/primitives";
+import {
+  blockFromRpc,
+  blockToPayload,
+  type ExecutionPayload,
+  type ExecutionPayloadEnvelope,
+  encodeTransaction,
+  encodeWithdrawal,
+  type ForkTimes,
+  type Header,
+  hashHeader,
+  headerFromRpc,
+  payloadToHeader,
+  type RpcBlock,
+  rollupRulesAt,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { EngineError } from "./engine-error.ts";
+
+/** A payload that hashes to its block hash. Only `check` and `fromRpc` make one. */
+export class VerifiedPayload implements ExecutionPayloadEnvelope {
+  readonly executionPayload: ExecutionPayload;
+  readonly parentBeaconBlockRoot: Uint8Array | undefined;
+  /** private to the class, so that no other object passes for one */
+  readonly #header: Header;
+
+  private constructor({ executionPayload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope, header: Header) {
+    this.executionPayload = executionPayload;
+    this.parentBeaconBlockRoot = parentBeaconBlockRoot;
+    this.#header = header;
+  }
+
+  get header(): Header {
+    return this.#header;
+  }
+
+  /**
+   * A payload that came as such. One that was checked before is not checked again.
+   *
+   * @param method that gave it, for the error
+   * @throws {EngineError} engine/bad-answer
+   */
+  static check(method: string, envelope: ExecutionPayloadEnvelope, forkTimes: ForkTimes): VerifiedPayload {
+    if (envelope instanceof VerifiedPayload) return envelope;
+    const { blockHash, timestamp, withdrawals, withdrawalsRoot } = envelope.executionPayload;
+    const { hasExecutionRequests, hasMessagePasserRoot } = rollupRulesAt(forkTimes, timestamp);
+    // the root of the payload is hashed in place of the list's, which then nothing but its emptiness stands for
+    const isListCovered = hasMessagePasserRoot ? withdrawals?.length === 0 : withdrawalsRoot === undefined;
+    if (!isListCovered) throw new EngineError("engine/bad-answer", { method, mismatch: "withdrawals" });
+    const header = payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
+    readAnswer(method, () => assertHash(method, header, blockHash));
+    return new VerifiedPayload(envelope, header);
+  }
+
+  /**
+   * A block object of the `eth_` namespace with full transactions.
+   *
+   * @throws {EngineError} engine/bad-answer
+   */
+  static fromRpc(method: string, json: unknown, forkTimes: ForkTimes): VerifiedPayload {
+    return readAnswer(method, () => {
+      const block = blockFromRpc(json);
+      const { header, hash, transactions } = block;
+      assertHash(method, header, hash);
+      if (!equalBytes(orderedTrieRoot(transactions.map(encodeTransaction)), header.transactionsRoot)) {
+        throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
+      }
+      const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
+      const withdrawals = withdrawalsOf(method, block, hasMessagePasserRoot);
+      return new VerifiedPayload(
+        blockToPayload({ header, transactions, ommers: [], withdrawals }, hash, hasMessagePasserRoot),
+        header,
+      );
+    });
+  }
+}
+
+/** Hash of a block object, recomputed from its header's fields. @throws {EngineError} engine/bad-answer */
+export function verifiedBlockHash(method: string, json: unknown, number: number): Hex {
+  return readAnswer(method, () => {
+    const header = headerFromRpc(json);
+    const hash = statedHash(method, json);
+    assertHash(method, header, hexToBytes(hash));
+    if (header.number !== number) throw new EngineError("engine/bad-answer", { method, asked: number, got: header.number });
+    return hash;
+  });
+}
+
+/** The hash that a block object claims to have. @throws {EngineError} engine/bad-answer */
+export function statedHash(method: string, json: unknown): Hex {
+  return readAnswer(method, () =>
+    bytesToHex(hexToFixedBytes(String((json as { readonly hash?: unknown } | null | undefined)?.hash), 32)),
+  );
+}
+
+/** A malformed answer is the engine's fault: one error for whatever the parsers found. */
+export function readAnswer<T>(method: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isCodedError(cause) || cause instanceof EngineError) throw cause;
+    throw new EngineError("engine/bad-answer", { method, reason: cause.message }, { cause });
+  }
+}
+
+function assertHash(method: string, header: Header, stated: Uint8Array): void {
+  const computed = hashHeader(header);
+  if (equalBytes(computed, stated)) return;
+  throw new EngineError("engine/bad-answer", { method, stated: bytesToHex(stated), computed: bytesToHex(computed) });
+}
+
+/** The list that the header stands for: none before Canyon, the one of the root since; no L2 block has had a withdrawal. */
+function withdrawalsOf(
+  method: string,
+  { header, withdrawals = [] }: RpcBlock,
+  hasMessagePasserRoot: boolean,
+): RpcBlock["withdrawals"] {
+  const root = hasMessagePasserRoot ? EMPTY_TRIE_ROOT : (header.withdrawalsRoot ?? EMPTY_TRIE_ROOT);
+  if (!equalBytes(orderedTrieRoot(withdrawals.map(encodeWithdrawal)), root)) {
+    throw new EngineError("engine/bad-answer", { method, number: header.number, mismatch: "withdrawals" });
+  }
+  return header.withdrawalsRoot === undefined ? undefined : withdrawals;
+}
