@@ -1,7 +1,7 @@
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
-import { systemClock } from "@rnode/program";
+import { Scope, systemClock } from "@rnode/program";
 import { rollupConfigToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Batcher, startBatcher } from "./batcher.ts";
@@ -36,7 +36,10 @@ interface Endpoints {
   readonly node?: Readonly<Record<string, unknown>>;
 }
 
-async function start(endpoints: Endpoints = {}, args: readonly string[] = []): Promise<{ batcher: Batcher; url: string }> {
+async function start(
+  endpoints: Endpoints = {},
+  args: readonly string[] = [],
+): Promise<{ batcher: Batcher; url: string; close: () => Promise<void> }> {
   const config = rollupConfigToJson(simRollupConfig());
   const l1 = await endpoint({ eth_chainId: "0x384", eth_getTransactionCount: "0x0", ...endpoints.l1 });
   const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 });
@@ -58,9 +61,14 @@ async function start(endpoints: Endpoints = {}, args: readonly string[] = []): P
   );
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const log = createLogger({ level: "silent", format: "logfmt" });
-  const batcher = await startBatcher(parsed.options, { clock: systemClock, log, metrics: noMetrics });
-  closers.push(() => batcher.close());
-  return { batcher, url: `http://127.0.0.1:${batcher.rpcPort}` };
+  const scope = new Scope({ log, clock: systemClock });
+  const close = async () => {
+    await scope.close();
+  };
+  closers.push(close);
+  const health = () => ({ isHealthy: true, body: { version: VERSION } });
+  const batcher = await startBatcher(scope, parsed.options, { clock: systemClock, log, metrics: noMetrics, health });
+  return { batcher, close, url: `http://127.0.0.1:${batcher.rpcPort}` };
 }
 
 function client(url: string) {
@@ -130,9 +138,9 @@ describe("startBatcher", () => {
   });
 
   it("waits for a node that is away, and can be closed meanwhile", async () => {
-    const { batcher, url } = await start({ node: {} }, ["--rpc.enable-admin"]);
+    const { batcher, close, url } = await start({ node: {} }, ["--rpc.enable-admin"]);
     await expect(client(url).call("admin_startBatcher")).rejects.toThrow("batcher is starting");
-    await batcher.close();
+    await close();
     await batcher.ready;
   });
 

@@ -4,6 +4,7 @@ import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc
 import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
+import { type Health, namingPorts, type Scope } from "@rnode/program";
 import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
@@ -20,20 +21,25 @@ export interface BatcherDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** for `GET /healthz` */
+  readonly health: () => Health;
 }
 
 export interface Batcher {
   readonly rpcPort: number;
   /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it cannot ever */
   readonly ready: Promise<void>;
-  close(): Promise<void>;
 }
 
 const ENDPOINT_RETRY_MS = 2000;
 
-/** Wires everything. The server listens at once; endpoints that are not there yet are waited for. @throws the listen error */
-export async function startBatcher(options: RbatcherOptions, deps: BatcherDeps): Promise<Batcher> {
+/** What the submitter does beyond waiting for its transactions when it stops. */
+const STOP_MARGIN_MS = 5_000;
+
+/** Wires everything. The server listens at once; endpoints that are not there yet are waited for. @throws {UserError} the port is taken */
+export async function startBatcher(scope: Scope, options: RbatcherOptions, deps: BatcherDeps): Promise<Batcher> {
   const { log } = deps;
+  const { rpc, batches } = options;
   const timeoutMs = options.transactions.networkTimeoutMs;
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
   const clients = {
@@ -41,40 +47,36 @@ export async function startBatcher(options: RbatcherOptions, deps: BatcherDeps):
     l2: clientOf(options.endpoints.l2EthRpc),
     rollup: clientOf(options.endpoints.rollupRpc),
   };
+  scope.onClose("endpoints", () => Promise.all(Object.values(clients).map((client) => client.close())));
   let submitter: BatchSubmitter | undefined;
+  let ready: Promise<void> | undefined;
+  // Closed after the server: nobody starts it again.
+  const closeLimitMs = batches.stopTimeoutMs + STOP_MARGIN_MS;
+  scope.onClose(
+    "batch submitter",
+    async () => {
+      await ready?.catch(() => {}); // told to whoever awaits `ready`
+      await submitter?.stop();
+    },
+    { closeLimitMs },
+  );
   const server = createRpcServer({
-    http: { host: options.rpc.addr, port: options.rpc.port },
-    methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, options.rpc.enableAdmin),
+    http: { host: rpc.addr, port: rpc.port },
+    methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin),
     log,
     metrics: deps.metrics,
-    healthz: () => ({ isHealthy: true, body: { version: VERSION } }),
+    healthz: deps.health,
   });
-  const closeClients = async (): Promise<void> => {
-    await Promise.all(Object.values(clients).map((client) => client.close()));
-  };
-  const closing = new AbortController();
-  let rpcPort: number;
-  try {
-    rpcPort = (await server.listen()).httpPort ?? options.rpc.port;
-  } catch (error) {
-    await closeClients();
-    throw error;
-  }
-  const ready = createSubmitter(options, deps, clients, closing.signal).then((created) => {
+  const { httpPort } = await scope.use(
+    "RPC server",
+    () => namingPorts({ "rpc.port": rpc.port }, () => server.listen()),
+    () => server.close(),
+  );
+  ready = createSubmitter(options, deps, clients, scope.signal).then((created) => {
     submitter = created;
-    if (created !== undefined && !options.batches.stopped) created.start();
+    if (created !== undefined && !batches.stopped) created.start();
   });
-  return {
-    rpcPort,
-    ready,
-    async close() {
-      closing.abort();
-      await ready.catch(() => {}); // told to whoever awaits `ready`
-      await server.close();
-      await submitter?.stop();
-      await closeClients();
-    },
-  };
+  return { rpcPort: httpPort ?? rpc.port, ready };
 }
 
 /** @returns undefined when it was closed while it waited for an endpoint */

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { exitWith } from "@rnode/program";
 import { main } from "../dist/main.js";
 
-process.exitCode = await main(process.argv.slice(2), process.env);
+await exitWith(main);

@@ -3,12 +3,12 @@ import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
 import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { type CollectedMetrics, createMetrics, type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
-import { startMetricsServer } from "@rnode/program";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import { namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";
-import { CommandError } from "./commands/command-error.ts";
 import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { type ClientOptions, historyBlocksOf } from "./options.ts";
@@ -34,53 +34,44 @@ export interface RunningClient {
   readonly jwtSecretPath: string;
   /** of the reader processes that serve now */
   readerPids(): number[];
-  /** Settles if the client cannot go on, with the reason; it is still to be closed. */
-  readonly failed: Promise<string>;
-  /** Stops in reverse order of the start. */
-  close(): Promise<void>;
+  /** rejects when the client cannot go on, with the reason */
+  readonly failure: Promise<never>;
+}
+
+export interface ClientDependencies {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: ProgramMetrics;
 }
 
 /**
- * Builds the client and starts it: every part is made here, once, in the order of what it needs.
+ * Builds the client and starts it: every part is made here, once, in the order of what it needs. It stops when the scope closes.
  *
- * @throws {CommandError} what the operator must change; CodedError of the parts; listen errors
+ * @throws {UserError} what the operator must change; CodedError of the parts; listen errors
  */
-export async function startClient(options: ClientOptions, log: Logger): Promise<RunningClient> {
-  const closers: (() => Promise<void> | void)[] = [];
-  const close = async (): Promise<void> => {
-    for (const closer of closers.splice(0).reverse()) await closer();
-  };
-  try {
-    return await start(options, log, closers, close);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-async function start(
+export async function startClient(
+  scope: Scope,
   options: ClientOptions,
-  log: Logger,
-  closers: (() => Promise<void> | void)[],
-  close: () => Promise<void>,
+  { log, clock, metrics }: ClientDependencies,
 ): Promise<RunningClient> {
   const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
-  let readers: Readers | undefined;
-  const metrics = await openMetrics(options, async () => (await readers?.pool.collectMetrics()) ?? [], log, closers);
   const profile = profileOf(options);
 
   const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
-  const store = openDatabase(chainOptions.datadir);
   let isStoreOwned = true; // until the chain closes it
-  closers.push(() => (isStoreOwned ? store.close() : undefined));
+  const store = await scope.use(
+    "database",
+    () => openDatabase(chainOptions.datadir),
+    (database) => (isStoreOwned ? database.close() : undefined),
+  );
   log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
   if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 
   const caches = cacheSizesOf(options.memory.cache);
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
-  closers.push(() => senders.close());
+  scope.onClose("sender recovery", () => senders.close());
   const chain = openChain(
-    { store, config: spec.config, senders, metrics, nowMs: Date.now },
+    { store, config: spec.config, senders, metrics, nowMs: () => clock.nowMs() },
     {
       upgradesDir: chainOptions.upgradesDir,
       codeCacheBytes: caches.chainCode,
@@ -88,17 +79,17 @@ async function start(
     },
   );
   isStoreOwned = false;
-  closers.push(() => chain.close());
+  scope.onClose("chain", () => chain.close());
   const head = chain.head();
   log.info("chain opened", { chainId: spec.config.chainId, genesis: chain.genesis.hash, head: head.number, hash: head.hash });
 
   const keepBlocks = historyBlocksOf(options.history);
-  if (keepBlocks !== undefined) closers.push(startPruning(keepBlocks, store, chain, log, metrics));
+  if (keepBlocks !== undefined) scope.onClose("history pruning", startPruning(keepBlocks, store, chain, log, metrics));
 
   const forwarder =
     rollup.sequencerHttp === undefined ? undefined : createSequencerForwarder(rollup.sequencerHttp, spec.config.chainId, log);
   if (forwarder !== undefined) {
-    closers.push(() => forwarder.close());
+    scope.onClose("sequencer forwarder", () => forwarder.close());
     void forwarder.probe();
   }
   const journal =
@@ -117,9 +108,9 @@ async function start(
         queuedLifetimeSec: Math.ceil(txpool.lifetimeMs / 1000),
       },
     },
-    { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(Date.now() / 1000) },
+    { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
-  closers.push(() => pool.close());
+  scope.onClose("transaction pool", () => pool.close());
   if (journal !== undefined) {
     const save = () =>
       pool
@@ -129,7 +120,7 @@ async function start(
     await save();
     const rejournal = setInterval(save, Math.max(1000, txpool.rejournalMs));
     rejournal.unref();
-    closers.push(() => {
+    scope.onClose("transaction journal", () => {
       clearInterval(rejournal);
       return save();
     });
@@ -144,12 +135,16 @@ async function start(
     startingBlock: head.number,
   });
   const { filters } = services;
-  closers.push(chain.onHeadChange((change) => filters.onHeadChange(change)));
+  scope.onClose(
+    "filters",
+    chain.onHeadChange((change) => filters.onHeadChange(change)),
+  );
   filters.followPending(pool);
   metrics.gaugeOf("memory_senders_bytes", "Rough size of the senders that are remembered.", () => senders.rememberedBytes);
   metrics.gaugeOf("memory_pool_bytes", "Rough size of the transactions in the pool.", () => pool.pool.roughBytes);
   const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
-  closers.push(
+  scope.onClose(
+    "head log",
     chain.onHeadChange((change) => {
       logHead(log, change);
       chainMetrics.blocks.add(change.added.length);
@@ -158,18 +153,30 @@ async function start(
     }),
   );
 
+  const listen = (name: string, server: RpcServer, wanted: Readonly<Record<string, number>>): ReturnType<RpcServer["listen"]> =>
+    scope.use(
+      name,
+      () => namingPorts(wanted, () => server.listen()),
+      () => server.close(),
+    );
   let publicPorts: { readonly httpPort: number | undefined; readonly wsPort: number | undefined };
   const wantedPorts = { "http.port": http.port, "ws.port": ws.port };
   const count = readerCount(options);
-  let onFatal!: (reason: string) => void;
-  const failed = new Promise<string>((resolve) => {
-    onFatal = resolve;
+  let onFatal: (reason: string) => void = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    onFatal = (reason) => reject(new UserError(reason));
   });
+  failure.catch(() => {}); // told to whoever awaits it
+  let readers: Readers | undefined;
   if (count === 0) {
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
-    publicPorts = await listen(createPublicServer(options, { services, pending: pool, bind, log, metrics }), wantedPorts, closers);
+    publicPorts = await listen(
+      "public RPC server",
+      createPublicServer(options, { services, pending: pool, bind, log, metrics }),
+      wantedPorts,
+    );
   } else {
-    publicPorts = readers = await describingPorts(wantedPorts, () =>
+    const start = () =>
       startReaders(options, count, {
         services,
         write,
@@ -180,9 +187,14 @@ async function start(
         log,
         metrics,
         onFatal,
-      }),
+      });
+    const started = await scope.use(
+      "readers",
+      () => namingPorts(wantedPorts, start),
+      (running) => running.close(),
     );
-    closers.push(() => readers?.close());
+    metrics.include(() => started.pool.collectMetrics());
+    publicPorts = readers = started;
   }
   const { httpPort, wsPort } = publicPorts;
 
@@ -211,13 +223,13 @@ async function start(
     log,
     metrics,
   });
-  const { httpPort: enginePort } = await listen(engineServer, { "authrpc.port": authrpc.port }, closers);
+  const { httpPort: enginePort } = await listen("Engine API", engineServer, { "authrpc.port": authrpc.port });
   log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
   await readers?.isReady;
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
-  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failed, close };
+  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failure };
 }
 
 function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {
@@ -239,55 +251,14 @@ function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, lo
   };
 }
 
-async function listen(
-  server: RpcServer,
-  wanted: Readonly<Record<string, number>>,
-  closers: (() => Promise<void> | void)[],
-): ReturnType<RpcServer["listen"]> {
-  const ports = await describingPorts(wanted, () => server.listen());
-  closers.push(() => server.close());
-  return ports;
-}
-
-/** @throws {CommandError} the file can neither be read nor made; CodedError: what is in it is no secret */
+/** @throws {UserError} the file can neither be read nor made; CodedError: what is in it is no secret */
 function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
   try {
     return readOrCreateJwtSecret(path);
   } catch (error) {
     if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new CommandError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
+    throw new UserError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
   }
-}
-
-/** @throws {CommandError} a port is in use: which option chooses it */
-async function describingPorts<T>(wanted: Readonly<Record<string, number>>, open: () => T | Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof Error && "port" in error)) throw error;
-    const option = Object.keys(wanted).find((name) => wanted[name] === error.port);
-    throw new CommandError(`${error.message}${option === undefined ? "" : ` (--${option} chooses another port)`}`, {
-      cause: error,
-    });
-  }
-}
-
-/** @param others metrics of other processes */
-async function openMetrics(
-  { metrics: options }: ClientOptions,
-  others: () => Promise<readonly CollectedMetrics[]>,
-  log: Logger,
-  closers: (() => Promise<void> | void)[],
-): Promise<MetricFactory> {
-  if (!options.enabled) return noMetrics;
-  const metrics = createMetrics({ prefix: "rengine_" });
-  const server = await startMetricsServer(
-    { expose: async () => metrics.expose(await others()) },
-    { host: options.addr, port: options.port },
-  );
-  closers.push(() => server.close());
-  log.info("metrics listen", { addr: options.addr, port: server.port });
-  return metrics;
 }
 
 const createChainMetrics = (m: MetricFactory, head: () => number) => {

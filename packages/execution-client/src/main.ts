@@ -1,4 +1,4 @@
-import type { Command, CommandIo } from "./commands/command.ts";
+import { type Command, runCommand } from "@rnode/program";
 import { describeError } from "./commands/command-error.ts";
 
 // A subcommand's module is loaded when it is asked for: `rengine --help` and short commands start fast.
@@ -12,48 +12,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /** `rengine`: a subcommand, or without one the client itself. @returns the exit code */
-export async function main(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
+export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name = "", ...rest] = args;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    const { runClient } = await import("./commands/run.ts");
-    return await runClient(args, env);
-  }
-  try {
-    const command = await load();
-    return await command(rest, env, terminalIo());
-  } catch (error) {
-    const description = describeError(error);
-    if (description === undefined) throw error;
-    process.stderr.write(`rengine ${name}: ${description}\n`);
-    return 1;
-  }
-}
-
-function terminalIo(): CommandIo {
-  // `rengine … | head`: what nobody reads any more is not an error.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
-  let progressShown = false;
-  const clearProgress = (): void => {
-    if (progressShown) process.stderr.write("\r\u001b[K");
-    progressShown = false;
-  };
-  return {
-    out(line) {
-      clearProgress();
-      process.stdout.write(`${line}\n`);
-    },
-    err(line) {
-      clearProgress();
-      process.stderr.write(`${line}\n`);
-    },
-    progress(line) {
-      if (!process.stderr.isTTY) return;
-      clearProgress();
-      process.stderr.write(line);
-      progressShown = true;
-    },
-  };
+  if (load !== undefined) return await runCommand(`rengine ${name}`, load, rest, env, describeError);
+  const { runClient } = await import("./commands/run.ts");
+  return await runClient(args, env);
 }

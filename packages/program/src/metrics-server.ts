@@ -2,30 +2,44 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Metrics } from "@rnode/observe";
 
+/** What `GET /healthz` says: 200 when healthy, else 503. */
+export interface Health {
+  readonly isHealthy: boolean;
+  readonly body: { readonly version: string };
+}
+
+export interface MetricsServerDeps {
+  readonly expose: () => ReturnType<Metrics["expose"]>;
+  readonly health: () => Health;
+}
+
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics`. @throws the listen error (EADDRINUSE…) */
+/** Serves `GET /metrics` and `GET /healthz`. @throws the listen error (EADDRINUSE…) */
 export async function startMetricsServer(
-  metrics: Pick<Metrics, "expose">,
-  { host, port }: { readonly host: string; readonly port: number },
+  { expose, health }: MetricsServerDeps,
+  { addr, port }: { readonly addr: string; readonly port: number },
 ): Promise<MetricsServer> {
   const server = createServer((request, response) => {
-    const path = request.url?.split("?")[0];
-    if (request.method !== "GET" || (path !== "/metrics" && path !== "/")) {
-      response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics\n");
-      return;
+    const path = request.method === "GET" ? request.url?.split("?")[0] : undefined;
+    if (path === "/healthz") {
+      const { isHealthy, body } = health();
+      response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" }).end(JSON.stringify(body));
+    } else if (path === "/metrics" || path === "/") {
+      expose().then(
+        ({ contentType, body }) => response.writeHead(200, { "content-type": contentType }).end(body),
+        (error: unknown) => response.writeHead(500, { "content-type": "text/plain" }).end(`${String(error)}\n`),
+      );
+    } else {
+      response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics or /healthz\n");
     }
-    metrics.expose().then(
-      ({ contentType, body }) => response.writeHead(200, { "content-type": contentType }).end(body),
-      (error: unknown) => response.writeHead(500, { "content-type": "text/plain" }).end(`${String(error)}\n`),
-    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen(port, addr, () => {
       server.off("error", reject);
       resolve();
     });

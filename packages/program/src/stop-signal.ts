@@ -1,18 +1,23 @@
 /** How long after the first signal another one of the same name still counts as the same request: a terminal and a supervisor may both send it. */
 const SAME_REQUEST_MS = 500;
 
+/** A closed terminal asks for the same as Ctrl-C and a supervisor do. */
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 export interface StopSignal {
-  /** Settles with the first SIGINT or SIGTERM. */
+  /** Settles with the first signal. */
   readonly asked: Promise<NodeJS.Signals>;
-  /** For a program that ends for another reason: signals have their default effect again. After a request it does nothing. */
+  /** For a program that has ended: signals have their default effect again. */
   forget(): void;
 }
 
 /**
- * Listens for the request to stop. The first signal asks for a clean shutdown. The same again, later, ends the process at once with
- * exit code 1; a terminal's SIGINT and a supervisor's SIGTERM in the same moment are one request.
+ * Listens for the request to stop. The first signal asks for a clean shutdown. The same again, later, ends the process at once;
+ * a terminal's SIGINT and a supervisor's SIGTERM in the same moment are one request.
+ *
+ * @param endNow ends the process
  */
-export function listenForStop(): StopSignal {
+export function listenForStop(endNow: (signal: NodeJS.Signals) => void): StopSignal {
   let first: { readonly name: NodeJS.Signals; readonly atMs: number } | undefined;
   let resolveAsked: (signal: NodeJS.Signals) => void = () => {};
   const asked = new Promise<NodeJS.Signals>((resolve) => {
@@ -23,17 +28,19 @@ export function listenForStop(): StopSignal {
       first = { name, atMs: performance.now() };
       resolveAsked(name);
     } else if (first.name === name && performance.now() - first.atMs > SAME_REQUEST_MS) {
-      process.exit(1);
+      endNow(name);
     }
   };
-  process.on("SIGINT", onSignal);
-  process.on("SIGTERM", onSignal);
+  for (const name of STOP_SIGNALS) process.on(name, onSignal);
   return {
     asked,
     forget() {
-      if (first !== undefined) return; // a second signal while closing still ends the process
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
+      for (const name of STOP_SIGNALS) process.off(name, onSignal);
     },
   };
+}
+
+/** For a process that another of our programs starts: a stop reaches the whole group, and the parent says when it is time to end. */
+export function leaveStopToParent(): void {
+  for (const name of STOP_SIGNALS) process.on(name, () => {});
 }

@@ -93,7 +93,7 @@ describe("rnode as a command", () => {
     rmSync(folder, { recursive: true });
   });
   beforeEach(() => {
-    errors = vi.spyOn(console, "error").mockImplementation(() => {});
+    errors = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
   });
   afterEach(() => {
     errors.mockRestore();
@@ -112,7 +112,11 @@ describe("rnode as a command", () => {
     "--rpc.addr=127.0.0.1",
     ...over,
   ];
-  const said = (): string => errors.mock.calls.map(([line]) => String(line)).join("\n");
+  const said = (): string =>
+    errors.mock.calls
+      .map(([line]) => String(line))
+      .join("")
+      .trimEnd();
 
   it.each<[string, () => string[], RegExp]>([
     ["an unknown option", () => ["--l3=x"], /^rnode: unknown option --l3/],
@@ -160,7 +164,7 @@ describe("rnode as a command", () => {
   });
 
   it("prints help and version", async () => {
-    const lines = vi.spyOn(console, "log").mockImplementation(() => {});
+    const lines = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
     expect(await main(["--help"], {})).toBe(0);
     expect(await main(["--version"], {})).toBe(0);
     expect(String(lines.mock.calls[0]![0])).toContain("--sequencer.l1-confs");

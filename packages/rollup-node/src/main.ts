@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
 import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import { createLogger, createMetrics, type Logger, noMetrics } from "@rnode/observe";
-import { helpText, parseOptions } from "@rnode/options";
+import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import { listenForStop, startMetricsServer, systemClock } from "@rnode/program";
+import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
 import { AdminStateFile } from "./admin-state.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
@@ -13,44 +12,23 @@ import { unavailableOption } from "./unavailable-options.ts";
 import { VERSION } from "./version.ts";
 
 const DEFAULT_JWT_FILE = "rnode_jwt_secret.txt";
+const STATUS_INTERVAL_MS = 10_000;
 
-/** @returns the exit code: 0 after a stop that was asked for, 1 when the node could not start or go on */
-export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const parsed = parseOptions(rnodeOptions, args, env);
-  switch (parsed.kind) {
-    case "help":
-      console.log(helpText(rnodeOptions));
-      return 0;
-    case "version":
-      console.log(`rnode ${VERSION}`);
-      return 0;
-    case "error":
-      return fail(parsed.message);
-    case "options":
-      break;
-  }
-  const { options, sources, warnings } = parsed;
-  const unavailable = unavailableOption(options, sources);
-  if (unavailable !== undefined) return fail(unavailable);
-  const log = createLogger(options.log);
-  for (const warning of warnings) log.warn(warning);
-  try {
-    await run(options, log);
-    return 0;
-  } catch (error) {
-    if (error instanceof StartError) return fail(error.message);
-    log.error("the node cannot go on", { error });
-    return 1;
-  }
+const rnode: Program<(typeof rnodeOptions)["groups"]> = {
+  name: "rnode",
+  version: VERSION,
+  table: rnodeOptions,
+  check: unavailableOption,
+  metricsPrefix: "rnode_default_",
+  start,
+};
+
+/** `rnode`. @returns the exit code */
+export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  return runProgram(rnode, args, env);
 }
 
-function fail(message: string): number {
-  console.error(`rnode: ${message}`);
-  return 1;
-}
-
-/** Runs the node until SIGINT or SIGTERM, or until it cannot go on. */
-async function run(options: RnodeOptions, log: Logger): Promise<void> {
+async function start(options: RnodeOptions, { scope, log, clock, metrics, health }: ProgramContext): Promise<Started> {
   const derivation = loadDerivationConfig(options);
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
@@ -61,44 +39,27 @@ async function run(options: RnodeOptions, log: Logger): Promise<void> {
     log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
   if (derivation.rollup.forkTimes.ecotone !== undefined) assertBeaconIgnored(options, log);
 
-  const metrics = options.metrics.enabled ? createMetrics({ prefix: "rnode_default_" }) : undefined;
-  const metricsServer =
-    metrics === undefined
-      ? undefined
-      : await startMetricsServer(metrics, { host: options.metrics.addr, port: options.metrics.port });
   const node = new RollupNode(options, {
     derivation,
     jwtSecret,
     jwtPath,
     adminState,
-    clock: systemClock,
+    clock,
     random: Math.random,
     log,
-    metrics: metrics ?? noMetrics,
+    metrics,
+    health,
   });
-  const stop = listenForStop();
-  const stopping = stop.asked.then((signal) => {
-    log.info("stopping", { signal });
-    return undefined;
+  const { rpcPort, ended } = await node.start(scope);
+  const { rollup } = derivation;
+  log.info("rnode is running", {
+    version: VERSION,
+    l2ChainId: rollup.l2ChainId,
+    l1ChainId: rollup.l1ChainId,
+    rpcPort,
+    sequencer: options.sequencer.enabled,
   });
-  try {
-    const started = await Promise.race([node.start(), stopping]);
-    if (started === undefined) return;
-    const { rollup } = derivation;
-    log.info("rnode is running", {
-      version: VERSION,
-      l2ChainId: rollup.l2ChainId,
-      l1ChainId: rollup.l1ChainId,
-      rpcPort: started.rpcPort,
-      sequencer: options.sequencer.enabled,
-    });
-    await Promise.race([started.ended, stopping]);
-  } finally {
-    stop.forget();
-    await node.close();
-    await metricsServer?.close();
-    log.info("stopped");
-  }
+  return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print: () => log.info("status", node.status()) } };
 }
 
 /** Blobs are where most chains publish from Ecotone on, and this build cannot read them. */

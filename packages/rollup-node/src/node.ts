@@ -9,8 +9,9 @@ import {
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { HeadPoller, L1Client, L1Endpoints, L1Error, ReadAhead } from "@rnode/l1";
-import { type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
+import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import { type Clock, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
+import { type Health, namingPorts, type Scope } from "@rnode/program";
 import { hashHeader, type L1BlockRef, payloadToBlock, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { AdminStateFile } from "./admin-state.ts";
@@ -29,9 +30,7 @@ import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { Sequencer } from "./sequencer.ts";
-import { StartError } from "./start-error.ts";
-import { StatusLine } from "./status-line.ts";
-import { syncStatusToJson } from "./sync-status.ts";
+import { type SyncFacts, syncStatusToJson } from "./sync-status.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
 
@@ -44,6 +43,8 @@ export interface NodeDeps {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** for `GET /healthz` */
+  readonly health: () => Health;
 }
 
 /** Transactions and receipts of an L1 block are some megabytes. */
@@ -84,10 +85,8 @@ export class RollupNode {
   private readonly driver: Driver;
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
-  private readonly statusLine: StatusLine;
   private readonly sequencer: Sequencer;
-  private readonly closing = new AbortController();
-  private loops: Promise<unknown> = Promise.resolve();
+  private readonly syncFacts: () => SyncFacts;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
     this.options = options;
@@ -214,7 +213,7 @@ export class RollupNode {
 
     // what others ask
     const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: unsafe.lowestQueued() });
-    this.statusLine = new StatusLine({ facts: syncFacts, resetUnderWay: () => this.driver.resetUnderWay, clock, log });
+    this.syncFacts = syncFacts;
     metrics.observeHeads(syncFacts);
     const methods = rollupMethods({
       config,
@@ -261,7 +260,7 @@ export class RollupNode {
       methods: options.rpc.enableAdmin ? { ...methods, ...admin } : methods,
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
-      healthz: () => ({ isHealthy: true, body: { version: VERSION } }),
+      healthz: deps.health,
       readyz: () => {
         const { resetUnderWay } = this.driver;
         const reasons = [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safeHeadWatch.faults];
@@ -271,41 +270,62 @@ export class RollupNode {
   }
 
   /**
-   * Checks the endpoints, then begins to work.
+   * Checks the endpoints, then begins to work. With the scope all of it ends within moments, whatever is under way: what matters is in
+   * the engine and on L1.
    *
    * @returns the port of the RPC server and the end of the node, which rejects when it cannot go on
    * @throws {StartError}
    */
-  async start(): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
+  async start(scope: Scope): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
     const { options, deps } = this;
-    const { log } = deps;
+    const closeEndpoints = () => Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
+    scope.onClose("endpoints", closeEndpoints);
+    scope.signal.addEventListener("abort", () => {
+      this.driver.close();
+      void closeEndpoints(); // requests under way end: nobody waits for them
+    });
     await preflight({
       config: deps.derivation.rollup,
       l1: this.l1,
       l2: this.l2,
       engine: this.engine,
       clock: deps.clock,
-      log,
+      log: deps.log,
       l1Name: options.l1.urls.join(","),
       l2Name: this.engineRpc.endpoint,
       jwtPath: deps.jwtPath,
-      signal: this.closing.signal,
+      signal: scope.signal,
     });
-    const { httpPort } = await this.listen();
+    const { rpc } = options;
+    const { httpPort } = await scope.use(
+      "RPC server",
+      () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
+      () => this.server.close(),
+    );
     if (options.sequencer.enabled) this.startSequencer();
-    this.poller.start();
-    this.statusLine.start();
+    await scope.use(
+      "L1 head poller",
+      () => this.poller.start(),
+      () => this.poller.close(),
+    );
     const ended = this.driver.loop();
-    this.loops = ended.catch(() => {});
+    scope.onClose("driver", () => ended.catch(() => {})); // told to whoever awaits `ended`
     return { rpcPort: httpPort, ended };
   }
 
-  /** Stops within moments, whatever is under way: all that matters is in the engine and on L1. */
-  async close(): Promise<void> {
-    this.closing.abort();
-    this.driver.close();
-    await Promise.all([this.engineRpc.close(), ...this.l1Rpcs.map((rpc) => rpc.close())]);
-    await Promise.all([this.server.close(), this.poller.close(), this.statusLine.close(), this.loops]);
+  /** Where the node is and, when it does not move, what it waits for. */
+  status(): LogFields {
+    const { heads, l1, currentL1 } = this.syncFacts();
+    const findingHeadsBecause = this.driver.resetUnderWay;
+    return {
+      l1Head: l1.head?.number,
+      derivedTo: currentL1?.number,
+      unsafe: heads?.unsafe.number,
+      safe: heads?.safe.number,
+      finalized: heads?.finalized.number,
+      ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
+      ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
+    };
   }
 
   private startSequencer(): void {
@@ -317,17 +337,5 @@ export class RollupNode {
     }
     adminState.save({ sequencerStarted: !isStopped });
     if (!isStopped) this.sequencer.start();
-  }
-
-  private async listen(): Promise<{ readonly httpPort: number | undefined }> {
-    const { addr, port } = this.options.rpc;
-    try {
-      return await this.server.listen();
-    } catch (cause) {
-      if (!(cause instanceof Error) || !("syscall" in cause)) throw cause;
-      throw new StartError("start/port-in-use", `cannot listen on --rpc.addr ${addr} --rpc.port ${port}: ${cause.message}`, {
-        cause,
-      });
-    }
   }
 }

@@ -5,7 +5,6 @@ export type StartErrorCode =
   | "start/wrong-chain"
   | "start/unauthorized"
   | "start/unreachable"
-  | "start/port-in-use"
   | "start/bad-admin-state";
 
 /** Why the node does not start, in one line that says what to do. Exit code 1. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
 import { asciiToBytes, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
+import { UserError } from "@rnode/program";
 import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
-import { CommandError } from "./command-error.ts";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
 import { isUrl } from "./read-input.ts";
 
@@ -21,7 +21,7 @@ export interface ChainSpec {
 /**
  * Reads `--chain=FILE|NAME` and `--genesis=FILE|URL`. A name gives forks and ids from the table; allocations come from the file.
  *
- * @throws {CommandError} on anything that does not fit, naming it; CodedError of the genesis parser
+ * @throws {UserError} on anything that does not fit, naming it; CodedError of the genesis parser
  */
 export async function loadChainSpec(given: { readonly chain: string; readonly genesis?: string | undefined }): Promise<ChainSpec> {
   const { chain } = given;
@@ -32,7 +32,7 @@ export async function loadChainSpec(given: { readonly chain: string; readonly ge
   const genesis = await openGenesisFile(given.genesis);
   const own = genesis.head.config;
   if (own !== undefined && own.chainId !== config.chainId) {
-    throw new CommandError(
+    throw new UserError(
       `${given.genesis}: is the genesis of chain ${own.chainId}, but --chain=${chain} is chain ${config.chainId}`,
     );
   }
@@ -42,15 +42,15 @@ export async function loadChainSpec(given: { readonly chain: string; readonly ge
 async function chainSpecOfFile(chain: string, genesisSource: string | undefined): Promise<ChainSpec> {
   if (!existsSync(chain) && !isUrl(chain)) {
     const names = NETWORKS.map(({ name }) => name).join(", ");
-    throw new CommandError(`--chain: "${chain}" is neither a file nor the name of a network (${names})`);
+    throw new UserError(`--chain: "${chain}" is neither a file nor the name of a network (${names})`);
   }
   if (genesisSource !== undefined) {
-    throw new CommandError(`--genesis goes with the name of a network: the file of --chain=${chain} holds the allocations`);
+    throw new UserError(`--genesis goes with the name of a network: the file of --chain=${chain} holds the allocations`);
   }
   const genesis = await openGenesisFile(chain);
   const { config } = genesis.head;
   if (config === undefined) {
-    throw new CommandError(`${chain}: "config" is null; give --chain=NAME --genesis=${chain} to take forks and ids from the table`);
+    throw new UserError(`${chain}: "config" is null; give --chain=NAME --genesis=${chain} to take forks and ids from the table`);
   }
   return { chain, config, genesis, network: undefined };
 }
@@ -58,23 +58,23 @@ async function chainSpecOfFile(chain: string, genesisSource: string | undefined)
 /**
  * The genesis block, which must have the hash of the table.
  *
- * @throws {CommandError} naming both hashes, or that allocations are missing
+ * @throws {UserError} naming both hashes, or that allocations are missing
  */
 export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
   const { chain, config, genesis, network } = spec;
   if (genesis === undefined) {
-    throw new CommandError(`--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis`);
+    throw new UserError(`--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis`);
   }
   const { header } = genesis.head;
   if (network !== undefined && network.genesis.l2.number !== header.number) {
-    throw new CommandError(
+    throw new UserError(
       `${network.name} starts at block ${network.genesis.l2.number}, with the state of another client: it has no genesis file`,
     );
   }
   const sealed = sealGenesis(header, config, await genesis.readState());
   const hash = bytesToHex(sealed.hash);
   if (network !== undefined && network.genesis.l2.hash !== hash) {
-    throw new CommandError(`the genesis file gives block ${hash}, but ${network.name} starts with ${network.genesis.l2.hash}`);
+    throw new UserError(`the genesis file gives block ${hash}, but ${network.name} starts with ${network.genesis.l2.hash}`);
   }
   return sealed;
 }
@@ -87,14 +87,14 @@ const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined
 /**
  * Sees to it that the database begins with the genesis of the chain, which is written where there is none.
  *
- * @throws {CommandError} {CodedError} chain/other-genesis: it begins with another one
+ * @throws {UserError} {CodedError} chain/other-genesis: it begins with another one
  */
 export async function prepareGenesis(store: ChainStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
   if (stored !== undefined) {
     const expected = spec.network?.genesis.l2.hash;
     if (expected !== undefined && expected !== bytesToHex(stored)) {
-      throw new CommandError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
+      throw new UserError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
     }
     // A named network without --genesis: the database was made by `rengine init`, and the table has the hash.
     if (spec.genesis === undefined) return "present";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { initGenesis, openChain } from "@rnode/chain";
 import { bytesToHex, concatBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
+import type { Command } from "@rnode/program";
 import { encodeBlock, encodeTransaction, hashHeader, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
-import type { Command } from "./command.ts";
 import { describeError } from "./command-error.ts";
 import { databasePath } from "./database.ts";
 import { db } from "./db.ts";
@@ -131,8 +131,8 @@ describe("init", () => {
   });
 
   it.each<[string, string[], RegExp]>([
-    ["no chain", ["--datadir=DIR/data"], /^--chain or RENGINE_CHAIN is required/],
-    ["no datadir", ["--chain=DIR/genesis.json"], /^--datadir or RENGINE_DATADIR is required/],
+    ["no chain", ["--datadir=DIR/data"], /^rengine init: --chain or RENGINE_CHAIN is required/],
+    ["no datadir", ["--chain=DIR/genesis.json"], /^rengine init: --datadir or RENGINE_DATADIR is required/],
     [
       "an unknown network",
       ["--chain=op-seplia", "--datadir=DIR/data"],
@@ -161,7 +161,7 @@ describe("init", () => {
     ],
     ["a file that is not JSON", ["--chain=DIR/text.json", "--datadir=DIR/data"], /text\.json: not JSON/],
     ["a file that is no genesis", ["--chain=DIR/list.json", "--datadir=DIR/data"], /list\.json: json\/invalid key=genesis/],
-    ["an unknown option", ["--chian=x"], /^unknown option --chian: did you mean --chain\?/],
+    ["an unknown option", ["--chian=x"], /^rengine init: unknown option --chian: did you mean --chain\?/],
   ])("refuses %s in one line, before anything is opened", async (_, args, message) => {
     writeFileSync(at("null.json"), JSON.stringify({ ...GENESIS, config: null }));
     writeFileSync(at("text.json"), "hello");
@@ -324,7 +324,7 @@ describe("db", () => {
     const prune = (...args: string[]) => run(db, "prune", `--datadir=${at("data")}`, ...args);
     expect((await prune()).err).toEqual(["--history.blocks or --full says how much history stays"]);
     expect((await prune("--history.blocks=127")).err).toEqual([
-      '--history.blocks: "127" is not valid, expected a whole number from 128 to 1000000000',
+      'rengine db prune: --history.blocks: "127" is not valid, expected a whole number from 128 to 1000000000',
     ]);
     expect((await prune("--full")).out).toEqual([
       "removed 0 rows of 0 blocks",

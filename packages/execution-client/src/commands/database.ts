@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { type CommandIo, UserError } from "@rnode/program";
 import { type ChainDatabase, type ChainStoreOptions, describePageReading, openChainStore } from "@rnode/storage";
-import type { CommandIo } from "./command.ts";
-import { CommandError } from "./command-error.ts";
 
 /** The chain's database inside `--datadir`. */
 export const databasePath = (datadir: string): string => join(datadir, "chaindata");
@@ -12,10 +11,10 @@ export function openDatabase(datadir: string, options: ChainStoreOptions = {}): 
   return openChainStore(databasePath(datadir), options);
 }
 
-/** Opens a database that must be there already. @throws {CommandError} */
+/** Opens a database that must be there already. @throws {UserError} */
 export function openExistingDatabase(datadir: string, options: Pick<ChainStoreOptions, "readOnly" | "inOrder">): ChainDatabase {
   const path = databasePath(datadir);
-  if (!existsSync(path)) throw new CommandError(`${datadir}: holds no chain database (rengine init makes one)`);
+  if (!existsSync(path)) throw new UserError(`${datadir}: holds no chain database (rengine init makes one)`);
   return openChainStore(path, options);
 }
 

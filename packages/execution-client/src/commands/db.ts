@@ -1,9 +1,9 @@
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
+import { type Command, type CommandIo, command, UserError } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
 import { history, historyBlocksOf } from "../options.ts";
-import { type Command, type CommandIo, readArguments } from "./command.ts";
-import { CommandError } from "./command-error.ts";
+import { VERSION } from "../version.ts";
 import { openExistingDatabase, sayPageReading } from "./database.ts";
 
 const tableOf = (program: string, summary: string) =>
@@ -19,28 +19,12 @@ const tableOf = (program: string, summary: string) =>
     },
   });
 
-/** `rengine db stats|verify|prune`. */
-export const db: Command = async (args, env, io) => {
-  const [action, ...rest] = args;
-  switch (action) {
-    case "stats":
-      return await stats(rest, env, io);
-    case "verify":
-      return await verify(rest, env, io);
-    case "prune":
-      return await prune(rest, env, io);
-    default:
-      throw new CommandError(`expected "stats", "verify" or "prune"${action === undefined ? "" : `, found "${action}"`}`);
-  }
-};
-
-const stats: Command = async (args, env, io) => {
-  const parsed = readArguments(tableOf("rengine db stats", "Sizes of the database and its tables."), args, env, io);
-  if (parsed === undefined) return 0;
-  const store = openExistingDatabase(parsed.options.main.datadir, { readOnly: true });
+const statsTable = tableOf("rengine db stats", "Sizes of the database and its tables.");
+const stats = command({ table: statsTable, version: VERSION }, async ({ options }, io) => {
+  const store = openExistingDatabase(options.main.datadir, { readOnly: true });
   try {
     const statistics = store.storageStats();
-    if (parsed.options.main.json) io.out(JSON.stringify(statistics));
+    if (options.main.json) io.out(JSON.stringify(statistics));
     else {
       printStats(statistics, io);
       io.out(describePageReading(store.pageReading));
@@ -49,24 +33,18 @@ const stats: Command = async (args, env, io) => {
   } finally {
     await store.close();
   }
-};
+});
 
-const verify: Command = async (args, env, io) => {
-  const parsed = readArguments(
-    tableOf("rengine db verify", "Recomputes the state root of the head from the flat state."),
-    args,
-    env,
-    io,
-  );
-  if (parsed === undefined) return 0;
-  const store = openExistingDatabase(parsed.options.main.datadir, { readOnly: true });
+const verifyTable = tableOf("rengine db verify", "Recomputes the state root of the head from the flat state.");
+const verify = command({ table: verifyTable, version: VERSION }, async ({ options }, io) => {
+  const store = openExistingDatabase(options.main.datadir, { readOnly: true });
   try {
-    if (store.head() === undefined) throw new CommandError(`${parsed.options.main.datadir}: the database is empty`);
+    if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
     sayPageReading(store, io);
     const verified = store.verifyState();
     const { block, problems } = verified;
     const stateRoot = bytesToHex(verified.stateRoot);
-    if (parsed.options.main.json) {
+    if (options.main.json) {
       io.out(JSON.stringify({ ...verified, stateRoot, expectedStateRoot: bytesToHex(verified.expectedStateRoot) }));
     } else {
       io.out(
@@ -79,7 +57,7 @@ const verify: Command = async (args, env, io) => {
   } finally {
     await store.close();
   }
-};
+});
 
 const pruneTable = optionTable({
   program: "rengine db prune",
@@ -91,14 +69,12 @@ const pruneTable = optionTable({
 /** Rows of one commit: some tens of milliseconds, so that progress shows and a signal is soon heard. */
 const ROWS_PER_COMMIT = 20_000;
 
-const prune: Command = async (args, env, io) => {
-  const parsed = readArguments(pruneTable, args, env, io);
-  if (parsed === undefined) return 0;
-  const keepBlocks = historyBlocksOf(parsed.options.history);
-  if (keepBlocks === undefined) throw new CommandError("--history.blocks or --full says how much history stays");
-  const store = openExistingDatabase(parsed.options.main.datadir, { readOnly: false });
+const prune = command({ table: pruneTable, version: VERSION }, async ({ options }, io) => {
+  const keepBlocks = historyBlocksOf(options.history);
+  if (keepBlocks === undefined) throw new UserError("--history.blocks or --full says how much history stays");
+  const store = openExistingDatabase(options.main.datadir, { readOnly: false });
   try {
-    if (store.head() === undefined) throw new CommandError(`${parsed.options.main.datadir}: the database is empty`);
+    if (store.head() === undefined) throw new UserError(`${options.main.datadir}: the database is empty`);
     sayPageReading(store, io);
     const before = store.storageStats().prunedRowsUpTo;
     let rows = 0;
@@ -119,6 +95,21 @@ const prune: Command = async (args, env, io) => {
     }
   } finally {
     await store.close();
+  }
+});
+
+/** `rengine db stats|verify|prune`. */
+export const db: Command = async (args, env, io) => {
+  const [action, ...rest] = args;
+  switch (action) {
+    case "stats":
+      return await stats(rest, env, io);
+    case "verify":
+      return await verify(rest, env, io);
+    case "prune":
+      return await prune(rest, env, io);
+    default:
+      throw new UserError(`expected "stats", "verify" or "prune"${action === undefined ? "" : `, found "${action}"`}`);
   }
 };
 

@@ -2,10 +2,10 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { optionGroup, optionTable, path, uint } from "@rnode/options";
+import { command, UserError } from "@rnode/program";
 import { encodeBlock } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
-import { type Command, readArguments } from "./command.ts";
-import { CommandError } from "./command-error.ts";
+import { VERSION } from "../version.ts";
 import { openExistingDatabase } from "./database.ts";
 
 const table = optionTable({
@@ -23,31 +23,29 @@ const table = optionTable({
 });
 
 /** `rengine export`: prints `exported <count> blocks to FILE`. */
-export const exportBlocks: Command = async (args, env, io) => {
-  const parsed = readArguments(table, args, env, io);
-  if (parsed === undefined) return 0;
-  const { datadir, from, to } = parsed.options.main;
-  const file = parsed.positionals[0]!;
+export const exportBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
+  const { datadir, from, to } = options.main;
+  const file = positionals[0]!;
   const store = openExistingDatabase(datadir, { readOnly: true, inOrder: true });
   try {
     const head = store.head();
-    if (head === undefined) throw new CommandError(`${datadir}: the database is empty`);
+    if (head === undefined) throw new UserError(`${datadir}: the database is empty`);
     const last = to ?? head.number;
-    if (last > head.number) throw new CommandError(`--to: block ${last} is above the head, ${head.number}`);
-    if (from > last) throw new CommandError(`--from: ${from} is above the last block to export, ${last}`);
+    if (last > head.number) throw new UserError(`--to: block ${last} is above the head, ${head.number}`);
+    if (from > last) throw new UserError(`--from: ${from} is above the last block to export, ${last}`);
     await pipeline(Readable.from(encodedBlocks(store, from, last)), createWriteStream(file));
     io.out(`exported ${last - from + 1} blocks to ${file}`);
     return 0;
   } finally {
     await store.close();
   }
-};
+});
 
 function* encodedBlocks(store: ChainStore, from: number, last: number): Generator<Uint8Array> {
   for (let number = from; number <= last; number++) {
     const hash = store.readCanonicalHash(number);
     const block = hash && store.readBlock(hash);
-    if (block === undefined) throw new CommandError(`block ${number} is not in the database`);
+    if (block === undefined) throw new UserError(`block ${number} is not in the database`);
     yield encodeBlock(block);
   }
 }

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { GenesisState, sealGenesis } from "@rnode/chain";
 import { bytesToHex, keccak256 } from "@rnode/primitives";
+import { UserError } from "@rnode/program";
 import { parseGenesis } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadChainSpec, prepareGenesis } from "./chain-spec.ts";
-import { CommandError } from "./command-error.ts";
 import { openGenesisFile } from "./genesis-file.ts";
 
 let folder: string;
@@ -74,7 +74,7 @@ describe("a genesis file", () => {
   ])("%s is refused", async (_, content, message) => {
     const path = writeGenesis("genesis.json", content);
     const reading = openGenesisFile(path).then((file) => file.readState());
-    await expect(reading).rejects.toThrow(CommandError);
+    await expect(reading).rejects.toThrow(UserError);
     await expect(reading).rejects.toThrow(message);
     await expect(reading).rejects.toThrow(path);
   });

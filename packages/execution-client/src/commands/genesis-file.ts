@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { GenesisState } from "@rnode/chain";
 import { isCodedError } from "@rnode/primitives";
+import { UserError } from "@rnode/program";
 import {
   type GenesisHead,
   type JsonObject,
@@ -13,7 +14,6 @@ import {
   parseGenesisHead,
   parseGenesisSlot,
 } from "@rnode/protocol";
-import { CommandError } from "./command-error.ts";
 import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
 import { download, fileError, isGzip, isUrl } from "./read-input.ts";
 
@@ -26,11 +26,11 @@ export interface GenesisFile {
   readonly head: GenesisHead;
   /** SHA-256 of the file as it is */
   readonly digest: Uint8Array;
-  /** @throws {CommandError} naming the file and what is wrong in it */
+  /** @throws {UserError} naming the file and what is wrong in it */
   readState(): Promise<GenesisState>;
 }
 
-/** @throws {CommandError} as `readState` */
+/** @throws {UserError} as `readState` */
 export async function openGenesisFile(source: string): Promise<GenesisFile> {
   const bytes = isUrl(source) ? await download(source) : undefined;
   const chunks = (): AsyncIterable<Uint8Array> => (bytes === undefined ? fileChunks(source) : Readable.from([bytes]));
@@ -45,7 +45,7 @@ export async function openGenesisFile(source: string): Promise<GenesisFile> {
       },
       open(key) {
         if (key !== "alloc") return undefined;
-        if (hasAlloc) throw new CommandError(`${source}: "alloc" is there twice`);
+        if (hasAlloc) throw new UserError(`${source}: "alloc" is there twice`);
         hasAlloc = true;
         return { sink: ignoring, minBytes: 0 };
       },
@@ -93,7 +93,7 @@ const accountsInto = (state: GenesisState): MemberSink => ({
         },
         open(key) {
           if (key !== "storage") return undefined;
-          if (slots > 0) throw new CommandError(`alloc.${name} has "storage" twice`);
+          if (slots > 0) throw new UserError(`alloc.${name} has "storage" twice`);
           return { sink: storage, minBytes: 0 };
         },
       },
@@ -106,8 +106,8 @@ async function describingErrors<T>(source: string, read: () => Promise<T>): Prom
   try {
     return await read();
   } catch (cause) {
-    if (cause instanceof CommandError || !(cause instanceof JsonTextError || isCodedError(cause))) throw cause;
-    throw new CommandError(`${source}: ${cause.message}`, { cause });
+    if (cause instanceof UserError || !(cause instanceof JsonTextError || isCodedError(cause))) throw cause;
+    throw new UserError(`${source}: ${cause.message}`, { cause });
   }
 }
 
@@ -146,7 +146,7 @@ async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): Asy
   try {
     yield* packed.pipe(gunzip) as AsyncIterable<Buffer>;
   } catch (cause) {
-    throw readError ?? new CommandError(`${source}: broken gzip data`, { cause });
+    throw readError ?? new UserError(`${source}: broken gzip data`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { initGenesis, openChain } from "@rnode/chain";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, keccak256, padBytesLeft, ZERO_HASH } from "@rnode/primitives";
+import type { Command } from "@rnode/program";
 import {
   decodeBlock,
   encodeBlock,
@@ -18,7 +19,6 @@ import { openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FORK_BLOCK_TIME_SEC, FORK_GENESIS_TIME_SEC, FORK_KEY, ForkChain, forkGenesis } from "../testing/fork-chain.ts";
 import { genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
-import type { Command } from "./command.ts";
 import { describeError } from "./command-error.ts";
 import { databasePath } from "./database.ts";
 import { db } from "./db.ts";

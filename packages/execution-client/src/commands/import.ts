@@ -10,11 +10,11 @@ import {
   openChain,
 } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
+import { type CommandIo, command, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
 import { history, historyBlocksOf } from "../options.ts";
+import { VERSION } from "../version.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./chain-spec.ts";
-import { type Command, type CommandIo, readArguments } from "./command.ts";
-import { CommandError } from "./command-error.ts";
 import { openDatabase, sayPageReading } from "./database.ts";
 import { readBlocks } from "./read-blocks.ts";
 
@@ -38,10 +38,8 @@ const table = optionTable({
 });
 
 /** `rengine import`: prints the new head, `head <number> 0x<hash>`. A block that breaks a rule ends it; those before it stay. */
-export const importBlocks: Command = async (args, env, io) => {
-  const parsed = readArguments(table, args, env, io);
-  if (parsed === undefined) return 0;
-  const { chain: name, genesis, datadir, batch } = parsed.options.main;
+export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
+  const { chain: name, genesis, datadir, batch } = options.main;
   const spec = await loadChainSpec({ chain: name, genesis });
   const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
   const store = openDatabase(datadir);
@@ -50,12 +48,12 @@ export const importBlocks: Command = async (args, env, io) => {
     if ((await prepareGenesis(store, spec)) === "again") io.err(INTERRUPTED_GENESIS);
     const chain = openChain(
       { store, config: spec.config, senders, nowMs: () => performance.now() },
-      { upgradesDir: parsed.options.rollup.upgradesDir },
+      { upgradesDir: options.rollup.upgradesDir },
     );
-    const keepBlocks = historyBlocksOf(parsed.options.history);
+    const keepBlocks = historyBlocksOf(options.history);
     const pruning = keepBlocks === undefined ? undefined : new ImportPruning(keepBlocks, store);
-    const parts = { chain, store, senders, upgradesDir: parsed.options.rollup.upgradesDir };
-    for (const file of parsed.positionals) await importFile(parts, file, Math.max(1, batch), pruning, io);
+    const parts = { chain, store, senders, upgradesDir: options.rollup.upgradesDir };
+    for (const file of positionals) await importFile(parts, file, Math.max(1, batch), pruning, io);
     pruning?.finish((remaining) => io.progress(`removing old history, ${remaining} blocks to go`));
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
@@ -64,7 +62,7 @@ export const importBlocks: Command = async (args, env, io) => {
     await senders.close();
     await store.close();
   }
-};
+});
 
 async function importFile(
   parts: BlockImportDependencies,
@@ -79,7 +77,7 @@ async function importFile(
     groupBlocks: batchSize,
     onStored: ({ header, fileOffset }) => progress.advance(header, fileOffset),
   });
-  if (refusal !== undefined) throw new CommandError(`${file}: ${describeImportRefusal(refusal)}`);
+  if (refusal !== undefined) throw new UserError(`${file}: ${describeImportRefusal(refusal)}`);
 }
 
 /** The same blocks, a step of pruning after each. */

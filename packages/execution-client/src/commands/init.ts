@@ -1,7 +1,8 @@
 import { optionGroup, optionTable, path, text } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
+import { command } from "@rnode/program";
+import { VERSION } from "../version.ts";
 import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "./chain-spec.ts";
-import { type Command, readArguments } from "./command.ts";
 import { openDatabase } from "./database.ts";
 
 const table = optionTable({
@@ -18,10 +19,8 @@ const table = optionTable({
 });
 
 /** `rengine init`: prints `genesis 0x<block hash> state 0x<state root>`. */
-export const init: Command = async (args, env, io) => {
-  const parsed = readArguments(table, args, env, io);
-  if (parsed === undefined) return 0;
-  const { chain, genesis: source, datadir } = parsed.options.main;
+export const init = command({ table, version: VERSION }, async ({ options }, io) => {
+  const { chain, genesis: source, datadir } = options.main;
   const spec = await loadChainSpec({ chain, genesis: source });
   const genesis = await genesisOfSpec(spec);
   const store = openDatabase(datadir);
@@ -32,4 +31,4 @@ export const init: Command = async (args, env, io) => {
   }
   io.out(`genesis ${bytesToHex(genesis.hash)} state ${bytesToHex(genesis.block.header.stateRoot)}`);
   return 0;
-};
+});

@@ -2,8 +2,8 @@ import { createReadStream, type ReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { createGunzip, type Gunzip } from "node:zlib";
 import { concatBytes, isCodedError, readRlpSpan } from "@rnode/primitives";
+import { UserError } from "@rnode/program";
 import { type Block, decodeBlock } from "@rnode/protocol";
-import { CommandError } from "./command-error.ts";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** More than any gas limit allows: a damaged length must not read the rest of the file into memory. */
@@ -13,7 +13,7 @@ const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
  * The blocks of a stream of RLP blocks, gzipped or not, without holding the file in memory. `fileOffset` is how far the file
  * has been read.
  *
- * @throws {CommandError} at the first thing that is no block, with its position and the number that it should have
+ * @throws {UserError} at the first thing that is no block, with its position and the number that it should have
  */
 export async function* readBlocks(
   file: string,
@@ -62,9 +62,9 @@ class Place {
     this.#number = block.header.number + 1;
   }
 
-  error(problem: string, cause?: unknown): CommandError {
+  error(problem: string, cause?: unknown): UserError {
     const which = this.#number === undefined ? "the first block" : `block ${this.#number}`;
-    return new CommandError(`${this.#file}: ${which}, at byte ${this.#position}, ${problem}`, { cause });
+    return new UserError(`${this.#file}: ${which}, at byte ${this.#position}, ${problem}`, { cause });
   }
 }
 

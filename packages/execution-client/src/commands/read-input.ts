@@ -1,29 +1,29 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
-import { CommandError } from "./command-error.ts";
+import { UserError } from "@rnode/program";
 
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
 const FETCH_TIMEOUT_MS = 60_000;
 
-/** Content of a file or http(s) URL, decompressed when it is gzip. @throws {CommandError} */
+/** Content of a file or http(s) URL, decompressed when it is gzip. @throws {UserError} */
 export async function readInput(source: string): Promise<Uint8Array> {
   const bytes = isUrl(source) ? await download(source) : await readFileOf(source);
   if (!isGzip(bytes)) return bytes;
   try {
     return gunzipSync(bytes);
   } catch (cause) {
-    throw new CommandError(`${source}: broken gzip data`, { cause });
+    throw new UserError(`${source}: broken gzip data`, { cause });
   }
 }
 
-/** A JSON document from a file or URL. @throws {CommandError} naming the source */
+/** A JSON document from a file or URL. @throws {UserError} naming the source */
 export async function readJson(source: string): Promise<unknown> {
   const bytes = await readInput(source);
   try {
     return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
   } catch (cause) {
-    throw new CommandError(`${source}: not JSON: ${(cause as Error).message}`, { cause });
+    throw new UserError(`${source}: not JSON: ${(cause as Error).message}`, { cause });
   }
 }
 
@@ -36,20 +36,20 @@ async function readFileOf(path: string): Promise<Uint8Array> {
 }
 
 /** @param cause of an attempt to read the file */
-export function fileError(path: string, cause: unknown): CommandError {
+export function fileError(path: string, cause: unknown): UserError {
   const { code } = cause as NodeJS.ErrnoException;
   const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "is a folder, not a file" : String(code);
-  return new CommandError(`${path}: ${problem}`, { cause });
+  return new UserError(`${path}: ${problem}`, { cause });
 }
 
-/** @throws {CommandError} naming the URL */
+/** @throws {UserError} naming the URL */
 export async function download(url: string): Promise<Uint8Array> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-    if (!response.ok) throw new CommandError(`${url}: HTTP status ${response.status}`);
+    if (!response.ok) throw new UserError(`${url}: HTTP status ${response.status}`);
     return new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
-    if (cause instanceof CommandError) throw cause;
-    throw new CommandError(`${url}: cannot be read: ${(cause as Error).message}`, { cause });
+    if (cause instanceof UserError) throw cause;
+    throw new UserError(`${url}: cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

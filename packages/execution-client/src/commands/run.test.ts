@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
+import { noProgramMetrics, Scope, systemClock } from "@rnode/program";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
@@ -33,12 +34,14 @@ async function run(...args: string[]) {
 async function refusal(...args: string[]): Promise<string | undefined> {
   const parsed = parseOptions(clientTable, ["--authrpc.port=0", `--datadir=${join(folder, "data")}`, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
   try {
-    const client = await startClient(parsed.options, silentLogger);
-    await client.close();
+    await startClient(scope, parsed.options, { log: silentLogger, clock: systemClock, metrics: noProgramMetrics });
     return undefined;
   } catch (error) {
     return describeError(error);
+  } finally {
+    await scope.close();
   }
 }
 

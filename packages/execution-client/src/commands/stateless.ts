@@ -2,8 +2,8 @@ import { performance } from "node:perf_hooks";
 import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
-import { type Command, readArguments } from "./command.ts";
-import { CommandError } from "./command-error.ts";
+import { command, UserError } from "@rnode/program";
+import { VERSION } from "../version.ts";
 import { readJson } from "./read-input.ts";
 
 const table = optionTable({
@@ -22,21 +22,19 @@ const table = optionTable({
 });
 
 /** `rengine stateless`: prints `block 0x… state 0x… gas N time N ms`; exits with 1 when the file expects another result. */
-export const stateless: Command = async (args, env, io) => {
-  const parsed = readArguments(table, args, env, io);
-  if (parsed === undefined) return 0;
-  const file = parsed.positionals[0]!;
+export const stateless = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
+  const file = positionals[0]!;
   const json = await readJson(file);
   const engine = newEngine();
   const startMs = performance.now();
   const { executed, mismatches } = naming(file, () =>
-    executeStateless(parseBlockFile(json), { engine, upgradesDir: parsed.options.rollup.upgradesDir }),
+    executeStateless(parseBlockFile(json), { engine, upgradesDir: options.rollup.upgradesDir }),
   );
   const timeMs = Math.round((performance.now() - startMs) * 1000) / 1000;
   const { header, transactions } = executed.block;
   const blockHash = bytesToHex(executed.hash);
   const stateRoot = bytesToHex(header.stateRoot);
-  if (parsed.options.main.json) {
+  if (options.main.json) {
     io.out(
       JSON.stringify({
         number: header.number,
@@ -54,14 +52,14 @@ export const stateless: Command = async (args, env, io) => {
     for (const { field, expected, computed } of mismatches) io.err(`${file}: ${field}: expected ${expected}, computed ${computed}`);
   }
   return mismatches.length === 0 ? 0 : 1;
-};
+});
 
 /** Puts the file's name before what is wrong with its content. */
 function naming<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    if (isCodedError(cause)) throw new CommandError(`${file}: ${cause.message}`, { cause });
+    if (isCodedError(cause)) throw new UserError(`${file}: ${cause.message}`, { cause });
     throw cause;
   }
 }

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { evmForkOfSuite, runStateTests, traceStateTestCase } from "@rnode/conformance";
 import { bool, integerBetween, optionGroup, optionTable, text } from "@rnode/options";
-import { type Command, readArguments } from "./command.ts";
-import { CommandError } from "./command-error.ts";
+import { command, UserError } from "@rnode/program";
+import { VERSION } from "../version.ts";
 
 const MAX_JOBS = 256;
 const MAX_TRACES = 10_000;
@@ -32,13 +32,11 @@ const table = optionTable({
  * `rengine statetest`: failures, one a line, then `N passed, M failed`. The first ones that fail are run again with a trace. No case at all is
  * a failure.
  */
-export const statetest: Command = async (args, env, io) => {
-  const parsed = readArguments(table, args, env, io);
-  if (parsed === undefined) return 0;
-  const { fork, json, jobs = availableParallelism(), traces } = parsed.options.main;
-  for (const path of parsed.positionals) if (!existsSync(path)) throw new CommandError(`${path}: no such file or folder`);
-  if (fork !== undefined && evmForkOfSuite(fork) === undefined) throw new CommandError(`--fork: "${fork}" is no fork of the tests`);
-  const report = await runStateTests(parsed.positionals, {
+export const statetest = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
+  const { fork, json, jobs = availableParallelism(), traces } = options.main;
+  for (const path of positionals) if (!existsSync(path)) throw new UserError(`${path}: no such file or folder`);
+  if (fork !== undefined && evmForkOfSuite(fork) === undefined) throw new UserError(`--fork: "${fork}" is no fork of the tests`);
+  const report = await runStateTests(positionals, {
     ...(fork !== undefined && { fork }),
     jobs,
     onProgress: (done, total) => io.progress(`${done} of ${total}`),
@@ -51,6 +49,6 @@ export const statetest: Command = async (args, env, io) => {
     if (skipped.length > 0) io.err(`${skipped.length} skipped: ${skipped[0]}`);
     io.out(`${passed} passed, ${failures.length} failed`);
   }
-  if (passed + failures.length === 0) throw new CommandError("no state test found");
+  if (passed + failures.length === 0) throw new UserError("no state test found");
   return failures.length === 0 ? 0 : 1;
-};
+});

@@ -2,6 +2,7 @@ import { type ConnectOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { Worker } from "node:worker_threads";
 import { errorText } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
+import { leaveStopToParent } from "@rnode/program";
 import { describeError } from "../commands/command-error.ts";
 import { VERSION } from "../version.ts";
 import { encodeFrames, FrameReader } from "./frames.ts";
@@ -12,9 +13,7 @@ import { type Reader, startReader } from "./reader.ts";
 const CLOSE_LIMIT_MS = 3000;
 const READ_BYTES = 256 * 1024;
 
-// A terminal's Ctrl-C and a supervisor's SIGTERM reach the whole group: the writer says when it is time.
-process.on("SIGINT", () => {});
-process.on("SIGTERM", () => {});
+leaveStopToParent();
 
 /** Messages that come while the reader starts. */
 const early: MessageToReader[] = [];

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { HeadNotice } from "@rnode/chain";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
 import { type CollectedMetrics, errorText, type Logger, type MetricFactory } from "@rnode/observe";
+import { UserError } from "@rnode/program";
 import type { PooledTransaction } from "@rnode/txpool";
-import { CommandError } from "../commands/command-error.ts";
 import { VERSION } from "../version.ts";
 import { encodeFrames, FrameReader } from "./frames.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, type Submit, WRITER_FD } from "./messages.ts";
@@ -110,7 +110,7 @@ export class ReaderPool {
     this.#restarts = createReaderMetrics(dependencies.metrics, () => this.#places.filter(({ isReady }) => isReady).length).restarts;
   }
 
-  /** Resolves when all readers serve. @throws {CommandError} one cannot start */
+  /** Resolves when all readers serve. @throws {UserError} one cannot start */
   start(): Promise<void> {
     const started = new Promise<void>((resolve, reject) => {
       this.#onFirstReady = { resolve, reject };
@@ -213,7 +213,7 @@ export class ReaderPool {
     onEnd();
     if (this.#isClosing) return;
     if (this.#onFirstReady !== undefined) {
-      this.#onFirstReady.reject(new CommandError(`a reader process cannot start: ${reason}`));
+      this.#onFirstReady.reject(new UserError(`a reader process cannot start: ${reason}`));
       this.#onFirstReady = undefined;
       return;
     }
@@ -360,11 +360,11 @@ const createReaderMetrics = (m: MetricFactory, readers: () => number) => {
   return { restarts: m.counter("reader_restarts_total", "Reader processes that ended and were replaced.") };
 };
 
-/** Compiled; run from sources (tests), the client still needs it built. @throws {CommandError} */
+/** Compiled; run from sources (tests), the client still needs it built. @throws {UserError} */
 function readerProgram(): string {
   for (const place of ["./reader-main.js", "../../dist/readers/reader-main.js"]) {
     const path = fileURLToPath(new URL(place, import.meta.url));
     if (existsSync(path)) return path;
   }
-  throw new CommandError("the reader program is missing: build the package (npm run build)");
+  throw new UserError("the reader program is missing: build the package (npm run build)");
 }

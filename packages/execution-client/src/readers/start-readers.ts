@@ -29,7 +29,7 @@ export interface Readers {
   readonly pool: ReaderPool;
   readonly httpPort: number | undefined;
   readonly wsPort: number | undefined;
-  /** Settles when all serve. @throws {CommandError} one cannot start */
+  /** Settles when all serve. @throws {UserError} one cannot start */
   readonly isReady: Promise<void>;
   close(): Promise<void>;
 }

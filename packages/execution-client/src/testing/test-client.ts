@@ -6,9 +6,11 @@ import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes, privateKeyToAddress, toQuantity } from "@rnode/primitives";
+import { openMetrics, Scope, systemClock } from "@rnode/program";
 import { encodeTransaction, type L1BlockInfo, PREDEPLOYS } from "@rnode/protocol";
 import { type RunningClient, startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
+import { VERSION } from "../version.ts";
 
 export const CHAIN_ID = JOVIAN_CONFIG.chainId;
 export const GENESIS_TIME_SEC = 1_700_000_000;
@@ -111,7 +113,10 @@ export async function startTestClient(
   const args = [`--chain=${genesisPath}`, `--datadir=${join(folder, "data")}`, ...own.filter((arg) => !isReplaced(arg)), ...extra];
   const parsed = parseOptions(clientTable, args, {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-  const client = await startClient(parsed.options, silentLogger);
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
+  const health = () => ({ isHealthy: true, body: { version: VERSION } });
+  const metrics = await openMetrics(parsed.options.metrics, "rengine_", { scope, health, onListen: () => {} });
+  const client = await startClient(scope, parsed.options, { log: silentLogger, clock: systemClock, metrics });
   const httpUrl = `http://127.0.0.1:${client.httpPort ?? 0}`;
   const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());
   const rpc = createRpcClient({ url: httpUrl, timeoutMs: REQUEST_TIMEOUT_MS });
@@ -120,7 +125,7 @@ export async function startTestClient(
   const close = async (): Promise<void> => {
     await rpc.close();
     await engine.close();
-    await client.close();
+    await scope.close();
   };
   let sequence = 0;
   return {

@@ -1,0 +1,89 @@
+import { helpText, type OptionGroup, type OptionTable, type ParsedOptions, parseOptions } from "@rnode/options";
+import { type Describe, describeFailure, printFailure } from "./failure.ts";
+
+/** Where a command writes; replaced in tests. */
+export interface CommandIo {
+  /** results, for scripts */
+  out(line: string): void;
+  /** progress and errors, for people */
+  err(line: string): void;
+  /** progress that replaces the line before it; nothing where standard error is no terminal */
+  progress(line: string): void;
+}
+
+/** A subcommand, from its arguments to its exit code. What it throws is told by `runCommand`. */
+export type Command = (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo) => Promise<number>;
+
+type Groups = Readonly<Record<string, OptionGroup>>;
+type Arguments<G extends Groups> = Pick<Extract<ParsedOptions<G>, { kind: "options" }>, "options" | "positionals">;
+
+/** A subcommand of an option table and what to do. @param run returns the exit code */
+export function command<const G extends Groups>(
+  { table, version }: { readonly table: OptionTable<G>; readonly version: string },
+  run: (parsed: Arguments<G>, io: CommandIo) => number | Promise<number>,
+): Command {
+  return async (args, env, io) => {
+    const parsed = parseOptions(table, args, env);
+    switch (parsed.kind) {
+      case "options":
+        return await run(parsed, io);
+      case "help":
+        io.out(helpText(table).trimEnd());
+        return 0;
+      case "version":
+        io.out(`${table.program} ${version}`);
+        return 0;
+      case "error":
+        io.err(`${table.program}: ${parsed.message}`);
+        return 1;
+    }
+  };
+}
+
+/**
+ * Runs a subcommand on the terminal. A signal ends it as it ends any process.
+ *
+ * @param name as users call it: `rengine import`
+ * @param load a subcommand's module is loaded when it is asked for, so that short commands start fast
+ */
+export async function runCommand(
+  name: string,
+  load: () => Promise<Command>,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  describe: Describe = describeFailure,
+): Promise<number> {
+  try {
+    const run = await load();
+    return await run(args, env, terminalIo());
+  } catch (error) {
+    const description = describe(error);
+    if (description === undefined) throw error;
+    printFailure(name, description);
+    return 1;
+  }
+}
+
+function terminalIo(): CommandIo {
+  let progressShown = false;
+  const clearProgress = (): void => {
+    if (progressShown) process.stderr.write("\r\u001b[K");
+    progressShown = false;
+  };
+  return {
+    out(line) {
+      clearProgress();
+      process.stdout.write(`${line}\n`);
+    },
+    err(line) {
+      clearProgress();
+      process.stderr.write(`${line}\n`);
+    },
+    progress(line) {
+      if (!process.stderr.isTTY) return;
+      clearProgress();
+      process.stderr.write(line);
+      progressShown = true;
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** What is left open after an end, a leaked timer or socket, does not keep the process for longer. */
+const EXIT_LIMIT_MS = 1_000;
+
+/** All of a program's script: the process ends with the code that `main` returns, once standard output has taken everything. */
+export async function exitWith(main: (args: string[], env: NodeJS.ProcessEnv) => Promise<number>): Promise<void> {
+  // `rengine … | head`: what nobody reads any more is not an error.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+  process.exitCode = await main(process.argv.slice(2), process.env);
+  setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
+}

@@ -1,0 +1,65 @@
+import { errorText, type Logger } from "@rnode/observe";
+import { isCodedError } from "@rnode/primitives";
+
+/** Something that the user or the operator must change: one line that says what and what to do. */
+export class UserError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UserError";
+  }
+}
+
+/** Describes what the user, the operator or the system caused; undefined for what can only be a fault of ours. */
+export type Describe = (error: unknown) => string | undefined;
+
+/** User errors, coded errors, and the system's own (ENOENT, EADDRINUSE and the like). */
+export const describeFailure: Describe = (error) => {
+  if (error instanceof UserError || isCodedError(error)) return error.message;
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return errorText(error);
+  return undefined;
+};
+
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
+
+/** One line on standard error, for what happens before there is a logger. */
+export function printFailure(name: string, text: string): void {
+  process.stderr.write(`${name}: ${oneLine(text)}\n`);
+}
+
+/** Why the program ends, in one line of the log's format; a fault of ours comes with its stack. Also a silent program says this much. */
+export function logFailure(name: string, log: Logger, what: string, error: unknown, describe: Describe): void {
+  const description = describe(error);
+  const text = oneLine(description ?? errorText(error));
+  if (!log.isEnabled("error")) printFailure(name, description === undefined ? `${text} (fault of the program)` : text);
+  else if (description !== undefined) log.error(what, { error: text });
+  else log.error(`${what}: a fault of the program`, { error: text, stack: error instanceof Error ? error.stack : undefined });
+}
+
+export interface Faults {
+  /** Settles with the first error that nobody caught. */
+  readonly first: Promise<unknown>;
+  /** What to do with those that come from now on. */
+  onFurther(listener: (error: unknown) => void): void;
+  /** Node.js handles such errors again. */
+  forget(): void;
+}
+
+/** Listens for errors and rejections that nobody catches. */
+export function listenForFaults(): Faults {
+  let listener: (error: unknown) => void = () => {};
+  const first = new Promise<unknown>((resolve) => {
+    listener = resolve;
+  });
+  // Node.js raises an unhandled rejection as an uncaught exception.
+  const onFault = (error: unknown): void => listener(error);
+  process.on("uncaughtException", onFault);
+  return {
+    first,
+    onFurther: (further) => {
+      listener = further;
+    },
+    forget: () => {
+      process.off("uncaughtException", onFault);
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const SCRIPT = join(PACKAGE, "test-programs/small-program.mjs");
+
+beforeAll(() => {
+  const { status, stdout } = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`packages/program cannot be built:\n${stdout}`);
+});
+
+const running: SmallProgram[] = [];
+afterEach(() => {
+  for (const program of running.splice(0)) program.kill();
+});
+
+/** The program in a process of its own, with the real signals and exit codes. */
+class SmallProgram {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown[]>;
+  out = "";
+  err = "";
+
+  constructor(...args: string[]) {
+    this.#child = spawn(process.execPath, [SCRIPT, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {},
+    });
+    this.#child.stdout!.on("data", (chunk: Buffer) => {
+      this.out += chunk.toString();
+    });
+    this.#child.stderr!.on("data", (chunk: Buffer) => {
+      this.err += chunk.toString();
+    });
+    this.#exited = once(this.#child, "close");
+    running.push(this);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  kill(): void {
+    if (this.#child.exitCode === null) this.#child.kill("SIGKILL");
+  }
+
+  async said(text: string): Promise<void> {
+    while (!`${this.out}${this.err}`.includes(text)) {
+      if (this.#child.exitCode !== null) throw new Error(`ended without saying "${text}":\n${this.out}${this.err}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  /** what it said on standard output, and its exit code */
+  async end(): Promise<{ code: unknown; parts: string[] }> {
+    const [code] = await this.#exited;
+    return { code, parts: this.out.trimEnd().split("\n") };
+  }
+
+  /** the lines of the log of a level, without time and level */
+  logged(level: string): string[] {
+    return [...this.err.matchAll(/^t=\S+ lvl=(\S+) (.*)$/gm)].filter((line) => line[1] === level).map((line) => line[2]!);
+  }
+}
+
+const STARTED = ["first starts", "second starts"];
+const CLOSED = ["second closes", "first closes"];
+
+describe("a program", () => {
+  it("starts in order, says its status, and closes in reverse when it is told to stop", async () => {
+    const program = new SmallProgram();
+    await program.said("turns=1");
+    program.signal("SIGTERM");
+    expect(await program.end()).toEqual({ code: 0, parts: [...STARTED, ...CLOSED] });
+    expect(program.logged("info")).toEqual([
+      expect.stringMatching(/^msg="small starts" version=v1.2.3 node=\S+ pid=\d+$/),
+      "msg=status turns=0",
+      "msg=status turns=1",
+      "msg=stopping asked=SIGTERM",
+      "msg=stopped",
+    ]);
+  });
+
+  it("can tell itself to stop, and ends although something was left open", async () => {
+    expect(await new SmallProgram("--behaviour=leak").end()).toEqual({ code: 0, parts: [...STARTED, ...CLOSED] });
+  });
+
+  it("whose start throws closes what has started, and says why in one line", async () => {
+    const program = new SmallProgram("--behaviour=start-refuses");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, "first closes"] });
+    expect(program.logged("error")).toEqual(['msg="small cannot start" error="--behaviour: refused in two lines"']);
+    expect(program.err.match(/refused/g)).toHaveLength(1);
+  });
+
+  it("says so in the format of its log, and also when that is silent", async () => {
+    const json = new SmallProgram("--behaviour=start-refuses", "--log.format=json");
+    await json.end();
+    const [, failure] = json.err.split("\n");
+    expect(JSON.parse(failure!)).toMatchObject({
+      lvl: "error",
+      msg: "small cannot start",
+      error: "--behaviour: refused in two lines",
+    });
+    const silent = new SmallProgram("--behaviour=start-refuses", "--log.level=silent");
+    await silent.end();
+    expect(silent.err).toBe("small: --behaviour: refused in two lines\n");
+  });
+
+  it("tells a fault of its own, in one line with the stack", async () => {
+    const program = new SmallProgram("--behaviour=start-breaks");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, "first closes"] });
+    expect(program.logged("error")).toEqual([
+      expect.stringMatching(
+        /^msg="small cannot start: a fault of the program" error="nothing is not a function" stack="TypeError: .*small-program/,
+      ),
+    ]);
+  });
+
+  it("stops while it starts: what was under way is closed, the rest is not started", async () => {
+    const program = new SmallProgram("--behaviour=start-waits");
+    await program.said("waiting");
+    program.signal("SIGTERM");
+    expect(await program.end()).toEqual({ code: 0, parts: [...STARTED, "waiting", ...CLOSED] });
+  });
+
+  it("does not wait for ever for a start, nor for a close, and closes the rest", async () => {
+    const start = new SmallProgram("--behaviour=start-hangs");
+    const close = new SmallProgram("--behaviour=close-hangs");
+    await start.said("waiting");
+    start.signal("SIGINT");
+    expect(await close.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+    expect(close.logged("error")).toEqual(['msg="a part does not close: going on without waiting" part=second limitMs=300']);
+    expect(await start.end()).toEqual({ code: 1, parts: [...STARTED, "waiting", "first closes"] });
+  });
+
+  it("closes the rest when a close throws", async () => {
+    const program = new SmallProgram("--behaviour=close-throws");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+    expect(program.logged("error")).toEqual(['msg="a part did not close as it should" part=second error=stuck']);
+  });
+
+  it("ends at once with a second signal, but not with the same request by two names", async () => {
+    const program = new SmallProgram("--behaviour=start-hangs");
+    await program.said("waiting");
+    program.signal("SIGINT");
+    program.signal("SIGTERM");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(program.logged("warn")).toEqual([]);
+    program.signal("SIGINT");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, "waiting"] });
+    expect(program.logged("warn")).toEqual(['msg="ended without waiting" signal=SIGINT']);
+  });
+
+  it("that cannot go on closes, and says why", async () => {
+    const program = new SmallProgram("--behaviour=ends-badly");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+    expect(program.logged("error")).toEqual(['msg="small cannot go on" error="the chain is gone"']);
+  });
+
+  it("closes after an error that nobody caught; another one while closing is said, too", async () => {
+    const program = new SmallProgram("--behaviour=rejection");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+    expect(program.logged("error")).toEqual([
+      expect.stringMatching(/^msg="small cannot go on: a fault of the program" error="nobody cares" stack="Error: nobody cares\\n/),
+    ]);
+    const closing = new SmallProgram("--behaviour=rejection-while-closing");
+    expect(await closing.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+    expect(closing.logged("error")).toEqual([expect.stringMatching(/^msg="error while closing: a fault of the program"/)]);
+  });
+
+  it("serves metrics and health, and names the option of a taken port", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as { port: number };
+    const args = ["--metrics.enabled", "--metrics.addr=127.0.0.1"];
+    const refused = new SmallProgram(...args, `--metrics.port=${port}`);
+    expect(await refused.end()).toMatchObject({ code: 1, parts: [""] });
+    expect(refused.logged("error")).toEqual([
+      `msg="small cannot start" error="listen EADDRINUSE: address already in use 127.0.0.1:${port} (--metrics.port chooses another port)"`,
+    ]);
+    await new Promise((resolve) => other.close(resolve));
+    const program = new SmallProgram(...args, "--metrics.port=0");
+    await program.said("turns=0");
+    const url = `http://127.0.0.1:${/metrics listen" addr=127.0.0.1 port=(\d+)/.exec(program.err)![1]}`;
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain("small_parts_total 2");
+    const health = await fetch(`${url}/healthz`);
+    expect([health.status, await health.json()]).toEqual([200, { version: "v1.2.3" }]);
+    program.signal("SIGHUP");
+    expect(await program.end()).toMatchObject({ code: 0 });
+  });
+
+  it("prints help and version, and what is wrong with its options", async () => {
+    const [help, version, wrong] = [new SmallProgram("--help"), new SmallProgram("--version"), new SmallProgram("--behaviour=odd")];
+    expect(await help.end()).toMatchObject({ code: 0, parts: expect.arrayContaining(["A small program."]) });
+    expect(await version.end()).toEqual({ code: 0, parts: ["small v1.2.3"] });
+    expect(await wrong.end()).toMatchObject({ code: 1 });
+    expect(wrong.err).toMatch(/^small: --behaviour: "odd" is not valid, expected one of [^\n]*\n$/);
+  });
+});

@@ -1,0 +1,223 @@
+import { createLogger, errorText, type Logger } from "@rnode/observe";
+import {
+  describeOptions,
+  helpText,
+  type OptionGroup,
+  type OptionSource,
+  type OptionsOf,
+  type OptionTable,
+  parseOptions,
+} from "@rnode/options";
+import type { Clock } from "@rnode/primitives";
+import { type Describe, describeFailure, listenForFaults, logFailure, printFailure } from "./failure.ts";
+import type { Health } from "./metrics-server.ts";
+import { noProgramMetrics, openMetrics, type ProgramMetrics } from "./program-metrics.ts";
+import { Scope } from "./scope.ts";
+import type { logOptions, metricsOptions } from "./standard-options.ts";
+import { listenForStop } from "./stop-signal.ts";
+import { systemClock } from "./system-clock.ts";
+
+/** How long a start that was told to stop may take to do so. */
+const START_END_LIMIT_MS = 5_000;
+
+type Groups = Readonly<Record<string, OptionGroup>>;
+/** The groups that the skeleton itself reads, where a program has them. */
+interface StandardOptions {
+  readonly log?: OptionsOf<typeof logOptions>;
+  readonly metrics?: OptionsOf<typeof metricsOptions>;
+}
+export type ProgramOptions<G extends Groups> = { readonly [K in keyof G]: OptionsOf<G[K]> };
+
+export interface Program<G extends Groups> {
+  /** as users call it: `rnode` */
+  readonly name: string;
+  /** `v0.1.0` */
+  readonly version: string;
+  readonly table: OptionTable<G>;
+  /** what is wrong with the options together, beyond what the table says */
+  readonly check?: (options: ProgramOptions<G>, sources: ReadonlyMap<string, OptionSource>) => string | undefined;
+  /** for a program that says what it does in its own way; default: the logger of the options `log` */
+  readonly createLog?: (options: ProgramOptions<G>) => Logger;
+  /** of its metrics, with an underscore; there are none without it and the options `metrics` */
+  readonly metricsPrefix?: string;
+  /** how errors are told that end the program; default: `describeFailure` */
+  readonly describe?: Describe;
+  /** Starts everything through the context's scope. What it throws ends the program. */
+  start(options: ProgramOptions<G>, context: ProgramContext): Promise<Started>;
+}
+
+export interface ProgramContext {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: ProgramMetrics;
+  /** for `GET /healthz` */
+  readonly health: () => Health;
+  /** Ends the program as a signal does. */
+  readonly stop: (reason: string) => void;
+}
+
+export interface Started {
+  /** rejects when the program cannot go on */
+  readonly failure?: Promise<unknown>;
+  /** said again and again while the program runs */
+  readonly status?: { readonly everyMs: number; readonly print: () => unknown };
+}
+
+type End =
+  | { readonly kind: "asked"; readonly by: string }
+  | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
+
+/** A program from its arguments to its exit code: 0 when it was asked to stop, 1 when it could not start or go on. */
+export async function runProgram<const G extends Groups>(
+  program: Program<G>,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<number> {
+  const { name, version, table } = program;
+  const parsed = parseOptions(table, args, env);
+  switch (parsed.kind) {
+    case "help":
+      process.stdout.write(helpText(table));
+      return 0;
+    case "version":
+      process.stdout.write(`${name} ${version}\n`);
+      return 0;
+    case "error":
+      printFailure(name, parsed.message);
+      return 1;
+    case "options":
+      break;
+  }
+  const { options, sources, warnings } = parsed;
+  const wrong = program.check?.(options, sources);
+  if (wrong !== undefined) {
+    printFailure(name, wrong);
+    return 1;
+  }
+  const log = (program.createLog ?? standardLog)(options);
+  for (const warning of warnings) log.warn(warning);
+  log.info(`${name} starts`, { version, node: process.versions.node, pid: process.pid });
+  log.debug("options", Object.fromEntries(describeOptions(table, options)));
+  return await new ProgramRun(program, options, log).run();
+}
+
+function standardLog({ log }: StandardOptions): Logger {
+  if (log === undefined) throw new Error("a program without the options `log` brings its own logger");
+  return createLogger(log);
+}
+
+class ProgramRun<G extends Groups> {
+  readonly #program: Program<G>;
+  readonly #options: ProgramOptions<G>;
+  readonly #log: Logger;
+  readonly #clock: Clock = systemClock;
+  readonly #scope: Scope;
+
+  constructor(program: Program<G>, options: ProgramOptions<G>, log: Logger) {
+    this.#program = program;
+    this.#options = options;
+    this.#log = log;
+    this.#scope = new Scope({ log, clock: this.#clock });
+  }
+
+  async run(): Promise<number> {
+    const signal = listenForStop((name) => {
+      this.#log.warn("ended without waiting", { signal: name });
+      process.exit(1);
+    });
+    const faults = listenForFaults();
+    let askToStop: (by: string) => void = () => {};
+    const asked = new Promise<string>((resolve) => {
+      askToStop = resolve;
+    });
+    const starting = this.#start(askToStop);
+    const end = await Promise.race<End>([
+      this.#untilFailed(starting),
+      Promise.race([asked, signal.asked]).then((by) => ({ kind: "asked", by })),
+      faults.first.then((error) => ({ kind: "failed", what: `${this.#program.name} cannot go on`, error })),
+    ]);
+    if (end.kind === "failed") this.#fail(end.what, end.error);
+    else this.#log.info("stopping", { asked: end.by });
+    let hasFailed = end.kind === "failed";
+    faults.onFurther((error) => {
+      hasFailed = true;
+      this.#fail("error while closing", error);
+    });
+    if (!(await this.#close(starting))) hasFailed = true;
+    if (!hasFailed) this.#log.info("stopped"); // else the last line is the reason
+    signal.forget();
+    faults.forget();
+    return hasFailed ? 1 : 0;
+  }
+
+  #fail(what: string, error: unknown): void {
+    logFailure(this.#program.name, this.#log, what, error, this.#program.describe ?? describeFailure);
+  }
+
+  async #start(stop: (by: string) => void): Promise<Started> {
+    const { name, version, metricsPrefix } = this.#program;
+    const health = (): Health => ({ isHealthy: !this.#scope.signal.aborted, body: { version } });
+    const { metrics: metricsGroup }: StandardOptions = this.#options;
+    const metrics =
+      metricsGroup === undefined || metricsPrefix === undefined
+        ? noProgramMetrics
+        : await openMetrics(metricsGroup, metricsPrefix, {
+            scope: this.#scope,
+            health,
+            onListen: (port) => this.#log.info("metrics listen", { addr: metricsGroup.addr, port }),
+          });
+    const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, stop };
+    const started = await this.#program.start(this.#options, context);
+    const { status } = started;
+    if (status !== undefined && !this.#scope.signal.aborted) this.#repeat(status, `status of ${name}`);
+    return started;
+  }
+
+  async #untilFailed(starting: Promise<Started>): Promise<End> {
+    const { name } = this.#program;
+    let started: Started;
+    try {
+      started = await starting;
+    } catch (error) {
+      return { kind: "failed", what: `${name} cannot start`, error };
+    }
+    try {
+      await started.failure;
+      return await new Promise(() => {}); // it goes on
+    } catch (error) {
+      return { kind: "failed", what: `${name} cannot go on`, error };
+    }
+  }
+
+  /** What is being started is waited for, so that it is closed like the rest. */
+  async #close(starting: Promise<Started>): Promise<boolean> {
+    this.#scope.abort();
+    const settled = starting.then(
+      () => true,
+      (error: unknown) => {
+        this.#log.debug("the start was given up", { error: errorText(error) });
+        return true;
+      },
+    );
+    const limit = new AbortController();
+    const late = this.#clock.sleep(START_END_LIMIT_MS, limit.signal).then(() => false);
+    const hasSettled = await Promise.race([settled, late]);
+    limit.abort();
+    if (!hasSettled) this.#log.error("the start does not end: going on without waiting", { limitMs: START_END_LIMIT_MS });
+    return (await this.#scope.close()) && hasSettled;
+  }
+
+  #repeat({ everyMs, print }: NonNullable<Started["status"]>, name: string): void {
+    const { signal } = this.#scope;
+    const loop = async (): Promise<void> => {
+      for (;;) {
+        await this.#clock.sleep(everyMs, signal);
+        if (signal.aborted) return;
+        await print();
+      }
+    };
+    const ended = loop();
+    this.#scope.onClose(name, () => ended);
+  }
+}

@@ -1,0 +1,85 @@
+// A program of two parts, made of the skeleton and nothing else (src/run-program.test.ts): `--behaviour` says what goes wrong.
+// Standard output tells, line by line, what started and closed.
+
+import { writeSync } from "node:fs";
+import { createServer } from "node:net";
+import { oneOf, optionGroup, optionTable } from "@rnode/options";
+import { exitWith, logOptions, metricsOptions, runProgram, UserError } from "@rnode/program";
+
+const BEHAVIOURS = [
+  "runs",
+  "start-refuses",
+  "start-breaks",
+  "start-waits",
+  "start-hangs",
+  "close-hangs",
+  "close-throws",
+  "ends-badly",
+  "rejection",
+  "rejection-while-closing",
+  "leak",
+];
+const table = optionTable({
+  program: "small",
+  summary: "A small program.",
+  envPrefix: "SMALL_",
+  groups: {
+    main: optionGroup("", { behaviour: { parse: oneOf(...BEHAVIOURS), default: "runs", help: "What goes wrong." } }),
+    log: logOptions,
+    metrics: metricsOptions,
+  },
+});
+const say = (line) => writeSync(1, `${line}\n`);
+const never = new Promise(() => {});
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function start({ main: { behaviour } }, { scope, metrics, stop, clock, log }) {
+  const failure = {
+    "start-refuses": () => {
+      throw new UserError("--behaviour: refused\nin two lines");
+    },
+    "start-breaks": () => {
+      throw new TypeError("nothing is not a function");
+    },
+    "start-waits": () => {
+      say("waiting");
+      return clock.sleep(60_000, scope.signal);
+    },
+    "start-hangs": () => {
+      say("waiting");
+      return wait(60_000);
+    },
+  }[behaviour];
+  await scope.use(
+    "first",
+    () => say("first starts"),
+    () => say("first closes"),
+  );
+  await scope.use(
+    "second",
+    async () => {
+      say("second starts");
+      await failure?.();
+    },
+    async () => {
+      say("second closes");
+      if (behaviour === "close-hangs") await never;
+      if (behaviour === "close-throws") throw new Error("stuck");
+      if (behaviour === "rejection-while-closing") {
+        void Promise.reject(new Error("nobody cares"));
+        await wait(20);
+      }
+    },
+    { closeLimitMs: 300 },
+  );
+  metrics.counter("parts_total", "Parts.").add(2);
+  if (behaviour === "leak") createServer().listen(0);
+  if (behaviour === "rejection") setTimeout(() => void Promise.reject(new Error("nobody cares")), 10);
+  if (behaviour === "ends-badly") return { failure: wait(10).then(() => Promise.reject(new UserError("the chain is gone"))) };
+  if (behaviour !== "runs") setTimeout(() => stop("the test"), 10);
+  let turns = 0;
+  return { status: { everyMs: 50, print: () => log.info("status", { turns: turns++ }) } };
+}
+
+const program = { name: "small", version: "v1.2.3", table, metricsPrefix: "small_", start };
+await exitWith((args, env) => runProgram(program, args, env));
