@@ -12,6 +12,7 @@ import type {
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BuildChoices } from "./build/payload-builder.ts";
+import type { PreparedBlock } from "./execute/prepared-block.ts";
 import type { BadBlock } from "./fork-choice/invalid-blocks.ts";
 
 export type { StateView } from "@rnode/storage";
@@ -136,7 +137,9 @@ export interface Chain {
   /** Trie nodes of the state after the block; undefined when out of the proof window. */
   trieNodesAt(block: BlockId): TrieNodeReader | undefined;
   /** Executes and checks a block; VALID blocks are kept in memory until fork choice makes them canonical. */
-  newPayload(block: Block, hash: Uint8Array): PayloadStatusV1;
+  newPayload(block: PreparedBlock): PayloadStatusV1;
+  /** A block that was built or executed here, chosen or not, as long as it is in memory. */
+  executedBlock(hash: Uint8Array): PreparedBlock | undefined;
   /** Moves the labels, reorganising or rewinding where needed, and starts a build when attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
   /** The best version so far; ends the job. */

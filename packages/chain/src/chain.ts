@@ -1,14 +1,6 @@
 import { type MetricFactory, noMetrics } from "@rnode/observe";
-import { bytesToHex, CodedError, equalBytes, type Hex, hexToBytes, isZeroBytes } from "@rnode/primitives";
-import {
-  type Block,
-  type BlockId,
-  type ChainConfig,
-  type Header,
-  hashHeader,
-  type PayloadAttributes,
-  type PayloadStatusV1,
-} from "@rnode/protocol";
+import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes } from "@rnode/primitives";
+import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
 import type { ChainDatabase, ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { type BuildChoices, startBuild } from "./build/payload-builder.ts";
@@ -31,6 +23,7 @@ import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./execute/executed-block.ts";
 import { LayeredState, layeredNodes } from "./execute/layered-state.ts";
+import { PreparedBlock } from "./execute/prepared-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
 import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
@@ -40,7 +33,9 @@ import { storedGenesisHash } from "./genesis/genesis.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
 import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
+import { checkBodyBelongs } from "./validation/body-validation.ts";
 import { TotalDifficulties } from "./validation/merge.ts";
+import { rulesOfBlock } from "./validation/rules.ts";
 
 export interface ChainDependencies {
   /** with its genesis written (`initGenesis`); of a database, which a thread can open too, state roots of larger blocks are made there */
@@ -167,20 +162,18 @@ class StoredChain implements Chain {
     return branch === undefined ? undefined : this.#stateOf(branch)?.nodes;
   }
 
-  newPayload(block: Block, hash: Uint8Array): PayloadStatusV1 {
-    const hashHex = bytesToHex(hash);
+  newPayload(block: PreparedBlock): PayloadStatusV1 {
+    const { header, hash, hashHex } = block;
     const known = this.#invalid.get(hashHex);
     if (known !== undefined) return invalidStatus(known.latestValidHash, describeFault(known.fault));
-    if (this.#isExecuted(hashHex, hash)) return { status: "VALID", latestValidHash: hashHex };
-    const computed = hashHeader(block.header);
-    if (!equalBytes(computed, hash)) {
-      // Says nothing about the block that really has this hash: not remembered.
-      return invalidStatus(
-        null,
-        describeFault(blockFault("block-hash-mismatch", { computed: bytesToHex(computed), given: hashHex })),
-      );
-    }
-    return this.#execute(block, hash, hashHex);
+    if (!this.#isExecuted(hashHex, hash)) return this.#execute(block);
+    const foreignBody = checkBodyBelongs(rulesOfBlock(this.config, header), block);
+    if (foreignBody !== undefined) return invalidStatus(bytesToHex(header.parentHash), describeFault(foreignBody));
+    return { status: "VALID", latestValidHash: hashHex };
+  }
+
+  executedBlock(hash: Uint8Array): PreparedBlock | undefined {
+    return this.#tree.get(bytesToHex(hash))?.prepared;
   }
 
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult {
@@ -257,7 +250,8 @@ class StoredChain implements Chain {
     await this.#store.close();
   }
 
-  #execute(block: Block, hash: Uint8Array, hashHex: Hex): PayloadStatusV1 {
+  #execute(prepared: PreparedBlock): PayloadStatusV1 {
+    const { block, hash, hashHex } = prepared;
     const { parentHash } = block.header;
     const parentHex = bytesToHex(parentHash);
     const badParent = this.#invalid.get(parentHex);
@@ -269,7 +263,7 @@ class StoredChain implements Chain {
     const parent = this.#parentState(parentHex, parentHash);
     if (parent === undefined) return { status: "SYNCING", latestValidHash: null };
     const startMs = this.#nowMs();
-    const verdict = executeBlock(this.#context, parent, block, hash);
+    const verdict = executeBlock(this.#context, parent, prepared);
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {
       if (verdict.isFinal) {
@@ -326,17 +320,15 @@ class StoredChain implements Chain {
   /** Executes again what a reorganisation left and the tree no longer has. */
   #reexecuted(hash: Uint8Array): Branch | undefined {
     const hashHex = bytesToHex(hash);
-    const missing: { block: Block; hash: Uint8Array }[] = [];
+    const missing: PreparedBlock[] = [];
     for (let at = hash; ; ) {
       if (this.#branchOf(bytesToHex(at)) !== undefined) break;
-      const block = this.#left.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.block; // there, but not all that it stands on
+      const block = this.#left.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // there, but not all that it stands on
       if (block === undefined) return undefined;
-      missing.push({ block, hash: at });
+      missing.push(block);
       at = block.header.parentHash;
     }
-    for (const { block, hash: blockHash } of missing.reverse()) {
-      if (this.#execute(block, blockHash, bytesToHex(blockHash)).status !== "VALID") return undefined;
-    }
+    for (const block of missing.reverse()) if (this.#execute(block).status !== "VALID") return undefined;
     return this.#branchOf(hashHex);
   }
 
@@ -406,7 +398,7 @@ class StoredChain implements Chain {
     for (let number = before.number; number > forkPoint.number; number--) {
       const block = this.#storedBlock(this.#store.readCanonicalHash(number)!)!;
       removed.push(block);
-      this.#left.add(bytesToHex(block.hash), block.block);
+      this.#left.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
     }
     const stopTimer = this.#metrics.commit.time();
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);

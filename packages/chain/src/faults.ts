@@ -5,7 +5,6 @@ import { bytesToHex } from "@rnode/primitives";
  * Spec: docs/protocol/01-execution.md#header-and-body-validity, yellow paper, EIPs of each fork
  */
 export type BlockRule =
-  | "block-hash-mismatch"
   | "parent-invalid"
   | "number-not-consecutive"
   | "timestamp-not-after-parent"

@@ -11,6 +11,7 @@ export * from "./execute/engine-module.ts";
 export * from "./execute/executed-block.ts";
 export { createKzgVerifier, verifyBlobSidecar } from "./execute/kzg.ts";
 export * from "./execute/layered-state.ts";
+export * from "./execute/prepared-block.ts";
 export { requestsHash } from "./execute/requests.ts";
 export * from "./faults.ts";
 export * from "./genesis/genesis.ts";

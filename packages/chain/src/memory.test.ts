@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from "@rnode/observe";
 import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { PreparedBlock } from "./execute/prepared-block.ts";
 import type { BlockTreeLimits } from "./fork-choice/block-tree.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { IMPORT_LIMITS, importBlocks } from "./import/block-import.ts";
@@ -58,7 +59,7 @@ function produceFresh(dev: DevChain): Block {
   });
   const payload = build(dev, seed, { transactions: [encodeTransaction(attributesDeposit(seed)), ...deposits] });
   const block = decodeBlock(encodeBlock(payload.block)); // as it comes over the Engine API
-  dev.chain.newPayload(block, payload.hash);
+  dev.chain.newPayload(new PreparedBlock(block));
   dev.chain.forkchoiceUpdated(forkchoice(payload.hash), undefined, 3);
   expect(dev.chain.head().hash).toBe(bytesToHex(payload.hash));
   return block;
@@ -94,10 +95,7 @@ describe("memory of a chain", () => {
     const blocks = Array.from({ length: 12 }, () => produceFresh(dev));
     const parent = hexToBytes(start.hash);
     dev.chain.forkchoiceUpdated(forkchoice(parent), undefined, 3); // back to the genesis: all of them left
-    for (const block of blocks) {
-      const hash = hashHeader(block.header);
-      expect(dev.chain.newPayload(block, hash).status).toBe("VALID");
-    }
+    for (const block of blocks) expect(dev.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
     const last = hashHeader(blocks.at(-1)!.header);
     expect(dev.chain.forkchoiceUpdated(forkchoice(last), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
     expect(dev.chain.head().number).toBe(12);
@@ -188,7 +186,7 @@ describe("LeftBlocks", () => {
     const header = { number: 1 } as Block["header"];
     for (let i = 0; i < 100; i++) {
       const transactions = [{ ...attributesDeposit(i), data: new Uint8Array(MIB) }];
-      left.add(`0x${i}`, { header, transactions, ommers: [] });
+      left.add(`0x${i}`, new PreparedBlock({ header, transactions, ommers: [] }));
     }
     expect(left.bytes).toBeLessThanOrEqual(64 * MIB);
     expect(left.bytes).toBeGreaterThan(60 * MIB);

@@ -11,6 +11,7 @@ import { openChain } from "./chain.ts";
 import type { Chain } from "./chain-types.ts";
 import { runBlock } from "./execute/block-execution.ts";
 import { newEngine } from "./execute/engine-module.ts";
+import { PreparedBlock } from "./execute/prepared-block.ts";
 import { initGenesis, sealGenesis } from "./genesis/genesis.ts";
 import { GenesisState } from "./genesis/genesis-state.ts";
 import { ImportPruning } from "./history/history-pruning.ts";
@@ -92,7 +93,7 @@ async function feed(
 }
 
 function add({ chain }: Opened, { block, hash }: ModelBlock): void {
-  expect(chain.newPayload(block, hash)).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
+  expect(chain.newPayload(new PreparedBlock(block))).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
 }
 
 function choose({ chain }: Opened, { hash }: ModelBlock): void {
@@ -208,7 +209,7 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
     const next = blocks[number + 1]?.block;
     if (next === undefined || number % 4 !== 0 || !fitsGroup(config, hash, next)) continue;
     const unasked = { trie: undefined, ancestorOf: () => undefined, totalDifficulty: () => undefined };
-    expect(runBlock(context, { header: block.header, hash, reader: view, ...unasked }, next).kind).toBe("run");
+    expect(runBlock(context, { header: block.header, hash, reader: view, ...unasked }, new PreparedBlock(next)).kind).toBe("run");
   }
 }
 

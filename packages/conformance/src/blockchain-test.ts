@@ -9,6 +9,7 @@ import {
   layeredNodes,
   newEngine,
   type ParentState,
+  PreparedBlock,
   type StateView,
   stateLayerOf,
 } from "@rnode/chain";
@@ -107,7 +108,8 @@ class MemoryChain {
     this.#context = context;
     const commit = genesisBlock(genesis, context.config);
     const parentHashHex = bytesToHex(commit.block.header.parentHash);
-    this.last = { ...commit, hashHex: bytesToHex(commit.hash), parentHashHex, requests: [], tipsWei: 0n };
+    const prepared = new PreparedBlock(commit.block);
+    this.last = { ...commit, prepared, hashHex: prepared.hashHex, parentHashHex, requests: [], tipsWei: 0n };
     this.#blocks.set(this.last.hashHex, this.last);
   }
 
@@ -126,7 +128,7 @@ class MemoryChain {
     }
     const parent = this.#stateAfter(bytesToHex(block.header.parentHash));
     if (parent === undefined) return "unknown parent";
-    const verdict = executeBlock(this.#context, parent, block, hashHeader(block.header));
+    const verdict = executeBlock(this.#context, parent, new PreparedBlock(block));
     if (verdict.kind === "invalid") return `${verdict.fault.rule} ${JSON.stringify(verdict.fault.data, printable)}`;
     this.#blocks.set(verdict.executed.hashHex, verdict.executed);
     this.last = verdict.executed;

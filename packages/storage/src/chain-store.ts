@@ -24,6 +24,8 @@ export interface BlockContent {
   /** of the transactions, where they are known already */
   readonly transactionHashes?: readonly Uint8Array[] | undefined;
   /** likewise */
+  readonly encodedHeader?: Uint8Array | undefined;
+  /** likewise */
   readonly encodedTransactions?: readonly Uint8Array[] | undefined;
   readonly changes: StateChanges;
   /** new storage roots of the accounts whose storage changed, by lower-case hex address */

@@ -15,6 +15,7 @@ import {
   produce,
   transaction,
 } from "../testing/dev-chain.ts";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 
 const opened: DevChain[] = [];
 function open(...args: Parameters<typeof openDevChain>): DevChain {
@@ -116,7 +117,7 @@ describe("headers", () => {
       for (let i = 1; i <= 2; i++) {
         const encoded = encodeTransaction(transaction(0, i - 1));
         const { block, hash } = produce(dev, i, { transactions: [encodeTransaction(attributesDeposit(i)), encoded] });
-        expect(other.chain.newPayload(block, hash).status).toBe("VALID");
+        expect(other.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
         other.chain.forkchoiceUpdated(forkchoice(hash), undefined, 3);
       }
       expect(other.chain.head()).toEqual(dev.chain.head());
@@ -146,7 +147,7 @@ describe("the pool", () => {
     count = 5;
     const payload = dev.chain.getPayload(result.kind === "updated" ? result.payloadId! : "0x")!;
     expect(payload.block.transactions).toHaveLength(6);
-    expect(dev.chain.newPayload(payload.block, payload.hash).status).toBe("VALID");
+    expect(dev.chain.newPayload(new PreparedBlock(payload.block)).status).toBe("VALID");
   });
 
   it("keeps a started build over a fork choice that moves the head", () => {
@@ -154,11 +155,11 @@ describe("the pool", () => {
     dev.chain.setPendingSource(fixedPool(() => pool(2)));
     const started = start(dev, attributesFor(dev, 1, { noTxPool: false }));
     const rival = produce(other, 9);
-    dev.chain.newPayload(rival.block, rival.hash);
+    dev.chain.newPayload(new PreparedBlock(rival.block));
     dev.chain.forkchoiceUpdated(forkchoice(rival.hash), undefined, 3);
     const payload = dev.chain.getPayload(started.kind === "updated" ? started.payloadId! : "0x")!;
     expect(payload.block.transactions).toHaveLength(3);
-    expect(dev.chain.newPayload(payload.block, payload.hash).status).toBe("VALID");
+    expect(dev.chain.newPayload(new PreparedBlock(payload.block)).status).toBe("VALID");
   });
 
   it("stops at the gas limit", () => {
@@ -199,9 +200,9 @@ describe("the pool", () => {
     });
     expect(block.transactions.length - 1).toBe(30);
     expect(block.header.blobGasUsed).toBe(1_200_000n);
-    expect(other.chain.newPayload(block, hash).status).toBe("VALID");
+    expect(other.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
     const wrong = { ...block, header: { ...block.header, blobGasUsed: 0n } };
-    expect(other.chain.newPayload(wrong, hash).status).toBe("VALID"); // same hash: known
+    expect(other.chain.newPayload(new PreparedBlock(wrong)).validationError).toMatch(/^blob-gas-used-mismatch/);
   });
 
   it("obeys miner_setMaxDASize for pool transactions only", () => {
@@ -231,12 +232,13 @@ describe("the pool", () => {
     expect(exempt.block.transactions).toHaveLength(2);
   });
 
-  it("does not execute its own payload a second time", () => {
+  it("knows its own payload, and takes no other body for it", () => {
     const dev = open();
     const { block, hash } = build(dev);
-    const tampered = { ...block, transactions: [] };
-    // Known by its hash: the body is not even looked at.
-    expect(dev.chain.newPayload(tampered, hash).status).toBe("VALID");
+    expect(dev.chain.executedBlock(hash)?.block).toBe(block);
+    expect(dev.chain.newPayload(new PreparedBlock(block))).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
+    const status = dev.chain.newPayload(new PreparedBlock({ ...block, transactions: [] }));
+    expect(status.validationError).toMatch(/^transactions-root-mismatch/);
     expect(equalBytes(hash, headHash(dev))).toBe(false);
   });
 });

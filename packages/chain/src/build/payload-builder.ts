@@ -7,7 +7,6 @@ import {
   estimatedDaSize,
   GAS_PER_BLOB,
   type Header,
-  hashHeader,
   isEvmForkAtLeast,
   isOpForkAtLeast,
   type PayloadAttributes,
@@ -20,6 +19,7 @@ import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } fr
 import { isTransactionTypeAllowed } from "../validation/body-validation.ts";
 import type { PendingSource } from "../chain-types.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
@@ -160,7 +160,6 @@ export class PayloadBuild {
       this.#blobCount += blobCount;
       this.#transactions.push(transaction);
       this.#senders.push(sender);
-      this.#context.senders.remember(hash, sender);
     }
   }
 
@@ -174,10 +173,8 @@ export class PayloadBuild {
     const { result } = finished;
     const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);
     // PERF: while the state root is on its way
-    const bodyRoots = {
-      transactionsRoot: orderedTrieRoot(this.#transactions.map(encodeTransaction)),
-      receiptsRoot: receiptsRoot(result),
-    };
+    const transactionsRoot = orderedTrieRoot(this.#transactions.map(encodeTransaction));
+    const bodyRoots = { transactionsRoot, receiptsRoot: receiptsRoot(result) };
     const update = updated();
     const header = this.#sealHeader(result, bodyRoots, update);
     const block: Block = {
@@ -186,7 +183,8 @@ export class PayloadBuild {
       ommers: [],
       ...(withdrawals !== undefined && { withdrawals }),
     };
-    return executedBlock(block, hashHeader(header), this.#senders, result, update);
+    const prepared = new PreparedBlock(block, { transactionsRoot, senders: this.#senders });
+    return executedBlock(prepared, this.#senders, result, update);
   }
 
   /** Bytes towards the DA limits; undefined when a limit keeps the transaction out. */

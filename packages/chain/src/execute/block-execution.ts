@@ -1,15 +1,6 @@
 import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import {
-  type Block,
-  type BlockRules,
-  type ChainConfig,
-  encodeReceipts,
-  encodeTransaction,
-  type Header,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
-} from "@rnode/protocol";
+import { type BlockRules, type ChainConfig, encodeReceipts, type Header, isEvmForkAtLeast, isOpForkAtLeast } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { type BlockFault, blockFault, mismatch } from "../faults.ts";
 import type { SenderSource } from "../senders/senders.ts";
@@ -28,6 +19,7 @@ import { type AncestorSource, checkOmmers } from "../validation/ommers.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
+import type { PreparedBlock } from "./prepared-block.ts";
 import { requestsHash } from "./requests.ts";
 
 /** What execution needs besides the block and its parent. */
@@ -61,14 +53,6 @@ export type ExecutionVerdict =
 
 const invalid = (fault: BlockFault): Extract<ExecutionVerdict, { kind: "invalid" }> => ({ kind: "invalid", fault, isFinal: true });
 
-/** Of a block's transactions, where another part has made them already. */
-export interface PreparedTransactions {
-  readonly encoded: readonly Uint8Array[];
-  readonly hashes: readonly Uint8Array[];
-  /** undefined: not all were recovered */
-  readonly senders: readonly Uint8Array[] | undefined;
-}
-
 /** A block that was executed, and right in everything but what the state trie tells. */
 export interface BlockRunOutcome {
   readonly kind: "run";
@@ -79,10 +63,10 @@ export interface BlockRunOutcome {
   readonly encodedReceipts: readonly Uint8Array[];
 }
 
-/** Checks everything about a block whose parent is valid, and executes it. @param hash of the block's header, already checked */
-export function executeBlock(context: ExecutionContext, parent: ParentState, block: Block, hash: Uint8Array): ExecutionVerdict {
+/** Checks everything about a block whose parent is valid, and executes it. */
+export function executeBlock(context: ExecutionContext, parent: ParentState, block: PreparedBlock): ExecutionVerdict {
   let updated: (() => StateTrieUpdate) | undefined;
-  const outcome = runBlock(context, parent, block, undefined, (changes) => {
+  const outcome = runBlock(context, parent, block, (changes) => {
     updated = beginLiveStateUpdate(context, parent.trie, changes);
   });
   if (outcome.kind === "invalid") return outcome;
@@ -90,7 +74,7 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
   const update = updated!();
   const wrongRoot = checkRoots(rules, block.header, update, () => messagePasserRoot(parent.trie, update));
   if (wrongRoot !== undefined) return invalid(wrongRoot);
-  return { kind: "valid", executed: executedBlock(block, hash, senders, result, update) };
+  return { kind: "valid", executed: executedBlock(block, senders, result, update) };
 }
 
 /**
@@ -102,25 +86,24 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
 export function runBlock(
   context: ExecutionContext,
   parent: Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined },
-  block: Block,
-  prepared?: PreparedTransactions,
+  prepared: PreparedBlock,
   onChanges?: (changes: StateChanges) => void,
 ): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
   const { config } = context;
+  const { block, encodedTransactions: encoded } = prepared;
   const { header, transactions } = block;
   const rules = rulesOfBlock(config, header);
   const headerFault = checkHeader(config, rules, parent.header, header);
   if (headerFault !== undefined) return invalid(headerFault);
   const mergeFault = checkMerge(config, rules, parent, header);
   if (mergeFault !== undefined) return invalid(mergeFault);
-  const encoded = prepared?.encoded ?? transactions.map(encodeTransaction);
-  const foreignBody = checkBodyBelongs(rules, block, encoded);
+  const foreignBody = checkBodyBelongs(rules, prepared);
   if (foreignBody !== undefined) return { kind: "invalid", fault: foreignBody, isFinal: false };
   const bodyFault = checkBody(rules, block);
   if (bodyFault !== undefined) return invalid(bodyFault);
   const ommerFault = checkOmmers(config, block, parent.ancestorOf);
   if (ommerFault !== undefined) return invalid(ommerFault);
-  let senders = prepared?.senders;
+  let { senders } = prepared;
   if (senders === undefined) {
     const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
     if (recovered.kind === "unrecoverable") {
@@ -152,17 +135,25 @@ export function runBlock(
 }
 
 export function executedBlock(
-  block: Block,
-  hash: Uint8Array,
+  prepared: PreparedBlock,
   senders: readonly Uint8Array[],
   result: BlockRunResult,
   update: StateTrieUpdate,
 ): ExecutedBlock {
+  const { block, hash, hashHex, encodedHeader } = prepared;
   return {
+    prepared,
     block,
     hash,
-    hashHex: bytesToHex(hash),
+    hashHex,
     parentHashHex: bytesToHex(block.header.parentHash),
+    encodedHeader,
+    get encodedTransactions() {
+      return prepared.encodedTransactions;
+    },
+    get transactionHashes() {
+      return prepared.transactionHashes;
+    },
     receipts: result.receipts,
     senders,
     changes: result.changes,

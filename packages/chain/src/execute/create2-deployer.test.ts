@@ -8,6 +8,7 @@ import { CREATE2_DEPLOYER_ADDRESS } from "@rnode/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { build, type DevChain, devConfig, openDevChain, produce } from "../testing/dev-chain.ts";
 import { CREATE2_DEPLOYER } from "./create2-deployer.ts";
+import { PreparedBlock } from "./prepared-block.ts";
 
 /** Canyon starts with the second block. */
 function canyonConfig() {
@@ -61,8 +62,8 @@ describe("Canyon's first block", () => {
           [2, "canyon"],
           [3, "canyon"],
         ] as const) {
-          const { block, hash } = produce({ ...dev, fork }, number);
-          expect(other.chain.newPayload(block, hash).status).toBe("VALID");
+          const { block } = produce({ ...dev, fork }, number);
+          expect(other.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
           const code = dev.chain.stateAt(dev.chain.head())!.readAccount(CREATE2_DEPLOYER_ADDRESS);
           expect(code === undefined ? undefined : bytesToHex(code.codeHash)).toBe(number === 1 ? undefined : CREATE2_DEPLOYER.hash);
         }

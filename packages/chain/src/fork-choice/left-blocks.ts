@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { Block } from "@rnode/protocol";
+import type { PreparedBlock } from "../execute/prepared-block.ts";
 import { roughBodyBytes } from "./block-tree.ts";
 
 const MAX_BLOCKS = 1024;
@@ -10,7 +10,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * executed again. Forgets the oldest.
  */
 export class LeftBlocks {
-  readonly #blocks = new Map<Hex, Block>();
+  readonly #blocks = new Map<Hex, PreparedBlock>();
   #bytes = 0;
 
   /** rough */
@@ -18,14 +18,14 @@ export class LeftBlocks {
     return this.#bytes;
   }
 
-  get(hashHex: Hex): Block | undefined {
+  get(hashHex: Hex): PreparedBlock | undefined {
     return this.#blocks.get(hashHex);
   }
 
-  add(hashHex: Hex, block: Block): void {
+  add(hashHex: Hex, block: PreparedBlock): void {
     this.#forget(hashHex);
     this.#blocks.set(hashHex, block);
-    this.#bytes += roughBodyBytes(block);
+    this.#bytes += roughBodyBytes(block.block);
     for (const oldest of this.#blocks.keys()) {
       if (oldest === hashHex || (this.#blocks.size <= MAX_BLOCKS && this.#bytes <= MAX_BYTES)) break;
       this.#forget(oldest);
@@ -36,6 +36,6 @@ export class LeftBlocks {
     const block = this.#blocks.get(hashHex);
     if (block === undefined) return;
     this.#blocks.delete(hashHex);
-    this.#bytes -= roughBodyBytes(block);
+    this.#bytes -= roughBodyBytes(block.block);
   }
 }

@@ -1,6 +1,7 @@
 import { bytesToHex, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, encodeBlock, type Header } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { rootsHere, type StateRoots } from "../state-roots/root-thread.ts";
 import { type DevChain, forkchoice, openDevChain } from "../testing/dev-chain.ts";
@@ -187,7 +188,7 @@ describe("importBlocks", { timeout: 120_000 }, () => {
     for (const { block, hash } of main) expect(encodeBlock(dev.store.readBlock(hash)!)).toEqual(encodeBlock(block));
     // Fork choice goes on from there.
     const [next] = model.extend(tip, 1);
-    expect(dev.chain.newPayload(next!.block, next!.hash).status).toBe("VALID");
+    expect(dev.chain.newPayload(new PreparedBlock(next!.block)).status).toBe("VALID");
     expect(dev.chain.forkchoiceUpdated(forkchoice(next!.hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
   });
 });

@@ -1,13 +1,14 @@
 import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
-import { type Block, type Header, hashHeader } from "@rnode/protocol";
+import type { Block, Header } from "@rnode/protocol";
 import type { ChainDatabase } from "@rnode/storage";
 import type { Chain } from "../chain-types.ts";
 import { create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
 import { newEngine } from "../execute/engine-module.ts";
+import type { PreparedBlock } from "../execute/prepared-block.ts";
 import { describeFault } from "../faults.ts";
 import type { SenderSource } from "../senders/senders.ts";
 import { type StateRoots, startStateRoots } from "../state-roots/root-thread.ts";
-import { fitsGroup, GroupImport, type PreparedBlock } from "./group-import.ts";
+import { fitsGroup, GroupImport, type ImportedBlock } from "./group-import.ts";
 
 export interface BlockImportDependencies {
   readonly chain: Chain;
@@ -55,9 +56,6 @@ export interface ImportRefusal {
   readonly validationError: string | undefined;
 }
 
-/** A block that is executed as if it came alone. */
-type SingleBlock<S> = Pick<PreparedBlock<S>, "item" | "block" | "hash">;
-
 const BLOCKS_AHEAD = 12;
 /** Of a transaction, its data left out: signature, fees, addresses. */
 const ROUGH_TRANSACTION_BYTES = 250;
@@ -80,7 +78,7 @@ export async function importBlocks<T extends { readonly block: Block }>(
   const importer = new Importer(dependencies, options);
   try {
     for await (const next of prepared(blocks, senders, options.limits ?? IMPORT_LIMITS)) {
-      if (next.block.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
+      if (next.prepared.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
       const refusal = await importer.add(next);
       if (refusal !== undefined) return refusal;
     }
@@ -99,7 +97,7 @@ class Importer<S> {
   readonly #options: BlockImportOptions<S>;
   #groups: GroupImport<S> | undefined;
   /** executed one by one, not stored yet */
-  #single: SingleBlock<S>[] = [];
+  #single: ImportedBlock<S>[] = [];
   #singleGas = 0n;
 
   constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<S>) {
@@ -107,12 +105,13 @@ class Importer<S> {
     this.#options = options;
   }
 
-  async add(next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
+  async add(next: ImportedBlock<S>): Promise<ImportRefusal | undefined> {
     const { chain, store } = this.#dependencies;
     if (this.#isKnown(next)) return undefined;
     if (this.#single.length === 0) {
       const tip = this.#groups?.tip ?? hexToBytes(store.head()!.hash);
-      if (fitsGroup(chain.config, tip, next.block)) return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
+      if (fitsGroup(chain.config, tip, next.prepared.block))
+        return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
       const refusal = await this.#endGroups();
       if (refusal !== undefined) return refusal;
       if (this.#isKnown(next)) return undefined; // it was on its way
@@ -121,9 +120,9 @@ class Importer<S> {
   }
 
   /** Of canonical blocks tells that they are stored. Neither they nor those on their way are chosen again: an OP Stack chain would go back. */
-  #isKnown({ item, block, hash }: SingleBlock<S>): boolean {
-    if (this.#single.some((single) => equalBytes(single.hash, hash))) return true;
-    const isStored = isCanonical(this.#dependencies.store, hash, block.header.number);
+  #isKnown({ item, prepared: { hash, header } }: ImportedBlock<S>): boolean {
+    if (this.#single.some(({ prepared }) => equalBytes(prepared.hash, hash))) return true;
+    const isStored = isCanonical(this.#dependencies.store, hash, header.number);
     if (isStored) this.#options.onStored(item);
     return isStored;
   }
@@ -141,16 +140,16 @@ class Importer<S> {
     return new GroupImport(context, store, { groupBlocks, groupBytes, onStored, startRoots: startRoots ?? startStateRoots });
   }
 
-  async #addToGroup(groups: GroupImport<S>, next: PreparedBlock<S>): Promise<ImportRefusal | undefined> {
+  async #addToGroup(groups: GroupImport<S>, next: ImportedBlock<S>): Promise<ImportRefusal | undefined> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
     if ("wrong" in problem) return await this.#addAgain(problem.wrong.blocks);
     const refusal = await this.#endGroups();
-    return refusal ?? { block: next.block, hash: next.hash, validationError: describeFault(problem.fault) };
+    return refusal ?? refusalOf(next.prepared, describeFault(problem.fault));
   }
 
   /** A group with a wrong root somewhere is imported block by block, which names the block and keeps those before it. */
-  async #addAgain(blocks: readonly SingleBlock<S>[]): Promise<ImportRefusal | undefined> {
+  async #addAgain(blocks: readonly ImportedBlock<S>[]): Promise<ImportRefusal | undefined> {
     await this.#groups?.close();
     this.#groups = undefined;
     for (const block of blocks) {
@@ -160,15 +159,14 @@ class Importer<S> {
     return undefined;
   }
 
-  #addSingle(next: SingleBlock<S>): ImportRefusal | undefined {
-    const { block, hash } = next;
-    const { status, validationError } = this.#dependencies.chain.newPayload(block, hash);
+  #addSingle(next: ImportedBlock<S>): ImportRefusal | undefined {
+    const { prepared } = next;
+    const { status, validationError } = this.#dependencies.chain.newPayload(prepared);
     if (status !== "VALID") {
-      const refused = { block, hash, validationError: status === "INVALID" ? (validationError ?? "") : undefined };
-      return this.#storeSingle() ?? refused;
+      return this.#storeSingle() ?? refusalOf(prepared, status === "INVALID" ? (validationError ?? "") : undefined);
     }
     this.#single.push(next);
-    this.#singleGas += block.header.gasUsed;
+    this.#singleGas += prepared.header.gasUsed;
     const most = Math.min(this.#options.groupBlocks, MAX_SINGLE_BLOCKS);
     return this.#single.length >= most || this.#singleGas >= MAX_SINGLE_GAS ? this.#storeSingle() : undefined;
   }
@@ -179,22 +177,21 @@ class Importer<S> {
     this.#single = [];
     this.#singleGas = 0n;
     const last = stored.at(-1);
-    if (last === undefined || !this.#isHeavier(last.block, last.hash)) return undefined;
+    if (last === undefined || !this.#isHeavier(last.prepared)) return undefined;
     const { chain } = this.#dependencies;
-    const choice = { headBlockHash: last.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
+    const choice = { headBlockHash: last.prepared.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
     const chosen = chain.forkchoiceUpdated(choice, undefined, 3);
     const isChosen = chosen.kind === "updated" && chosen.status.status === "VALID";
     if (!isChosen) {
-      const { block, hash } = stored[0]!;
       const reason = chosen.kind === "invalid-state" ? chosen.reason : chosen.kind;
-      return { block, hash, validationError: `its branch cannot be chosen: ${reason}` };
+      return refusalOf(stored[0]!.prepared, `its branch cannot be chosen: ${reason}`);
     }
     for (const { item } of stored) this.#options.onStored(item);
     return undefined;
   }
 
   /** Of proof of work the heaviest branch is the chain, and the first one of two that weigh the same; of proof of stake what comes last. */
-  #isHeavier({ header }: Block, hash: Uint8Array): boolean {
+  #isHeavier({ header, hash }: PreparedBlock): boolean {
     const { chain, store } = this.#dependencies;
     if (header.difficulty === 0n) return true;
     let branch = 0n;
@@ -234,14 +231,14 @@ async function* prepared<T extends { readonly block: Block }>(
   blocks: AsyncIterable<T>,
   senders: SenderSource,
   { aheadBytes }: ImportLimits,
-): AsyncGenerator<PreparedBlock<StoredItem<T>>> {
-  const ahead: { readonly bytes: number; readonly pending: Promise<PreparedBlock<StoredItem<T>>> }[] = [];
+): AsyncGenerator<ImportedBlock<StoredItem<T>>> {
+  const ahead: { readonly bytes: number; readonly pending: Promise<ImportedBlock<StoredItem<T>>> }[] = [];
   let bytesAhead = 0;
-  const prepare = async ({ block, ...rest }: T): Promise<PreparedBlock<StoredItem<T>>> => {
+  const prepare = async ({ block, ...rest }: T): Promise<ImportedBlock<StoredItem<T>>> => {
     const item = { ...rest, header: block.header, transactionCount: block.transactions.length };
-    return { item, block, hash: hashHeader(block.header), prepared: await senders.prepare(block.transactions) };
+    return { item, prepared: await senders.prepare(block) };
   };
-  const shift = (): Promise<PreparedBlock<StoredItem<T>>> => {
+  const shift = (): Promise<ImportedBlock<StoredItem<T>>> => {
     const { bytes, pending } = ahead.shift()!;
     bytesAhead -= bytes;
     return pending;
@@ -260,6 +257,12 @@ async function* prepared<T extends { readonly block: Block }>(
   while (ahead.length > 0) yield await shift();
   if (failure !== undefined) throw failure.error;
 }
+
+const refusalOf = ({ block, hash }: PreparedBlock, validationError: string | undefined): ImportRefusal => ({
+  block,
+  hash,
+  validationError,
+});
 
 const roughBytes = ({ transactions }: Block): number =>
   transactions.reduce((sum, { data }) => sum + ROUGH_TRANSACTION_BYTES + data.length, 0);

@@ -2,7 +2,8 @@ import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
 import { anyClearsStorage, BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
-import { checkRoots, type ExecutionContext, type PreparedTransactions, runBlock } from "../execute/block-execution.ts";
+import { checkRoots, type ExecutionContext, runBlock } from "../execute/block-execution.ts";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 import type { BlockFault } from "../faults.ts";
 import type { GroupRoots } from "../state-roots/group-roots.ts";
 import { packChanges } from "../state-roots/packed-changes.ts";
@@ -11,12 +12,10 @@ import { TotalDifficulties } from "../validation/merge.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { PendingState } from "./pending-state.ts";
 
-/** A block with what was made of it before its turn. */
-export interface PreparedBlock<T> {
+/** A block with what came with it. */
+export interface ImportedBlock<T> {
   readonly item: T;
-  readonly block: Block;
-  readonly hash: Uint8Array;
-  readonly prepared: PreparedTransactions;
+  readonly prepared: PreparedBlock;
 }
 
 /** A block that was executed; its state root is on the way. Its body is in the group's content, as bytes. */
@@ -35,7 +34,7 @@ interface SealedGroup<T> {
 
 /** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
 export interface WrongGroup<T> {
-  readonly blocks: readonly Pick<PreparedBlock<T>, "item" | "block" | "hash">[];
+  readonly blocks: readonly ImportedBlock<T>[];
 }
 
 /** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
@@ -115,8 +114,9 @@ export class GroupImport<T> {
   }
 
   /** Executes the next block. @returns why it is invalid, or the group that is */
-  async add(next: PreparedBlock<T>): Promise<{ fault: BlockFault } | { wrong: WrongGroup<T> } | undefined> {
-    const { block, hash, prepared } = next;
+  async add(next: ImportedBlock<T>): Promise<{ fault: BlockFault } | { wrong: WrongGroup<T> } | undefined> {
+    const { prepared } = next;
+    const { block, hash, encodedHeader, encodedTransactions, transactionHashes } = prepared;
     const parent = {
       ...this.#tip,
       reader: this.#state,
@@ -124,7 +124,7 @@ export class GroupImport<T> {
       ancestorOf: (ancestor: Uint8Array) => this.#blockOf(ancestor) ?? this.#store.readBlock(ancestor),
       totalDifficulty: () => this.#totalDifficulties.of(block.header.parentHash),
     };
-    const outcome = runBlock(this.#context, parent, block, prepared);
+    const outcome = runBlock(this.#context, parent, prepared);
     if (outcome.kind === "invalid") return { fault: outcome.fault };
     const { rules, senders, result, encodedReceipts } = outcome;
     const { changes, receipts } = result;
@@ -136,8 +136,8 @@ export class GroupImport<T> {
     }
     const { header, ommers } = block;
     const { number } = header;
-    const { encoded: encodedTransactions, hashes: transactionHashes } = prepared;
-    this.#content.add({ block, hash, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes, changes });
+    const body = { block, hash, encodedHeader, encodedTransactions, transactionHashes, senders };
+    this.#content.add({ ...body, receipts, encodedReceipts, changes });
     this.#state.addHash(number, hash);
     this.#roots.add(number, packChanges(changes));
     this.#pending.set(bytesToHex(hash), { header, ommers });
@@ -206,7 +206,7 @@ export class GroupImport<T> {
     const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
     return {
       blocks: groups.flatMap(({ blocks, content }) =>
-        blocks.map(({ item, hash }, index) => ({ item, hash, block: content.blocks.blockAt(index) })),
+        blocks.map(({ item }, index) => ({ item, prepared: new PreparedBlock(content.blocks.blockAt(index)) })),
       ),
     };
   }

@@ -1,25 +1,10 @@
 import { parentPort } from "node:worker_threads";
 import { writeKeccak256 } from "@rnode/primitives";
-import { recoverEncodedSender, recoverSigner } from "@rnode/protocol";
-import { type RecoverReply, type RecoverRequest, SENDER_BYTES, SIGNATURE_BYTES } from "./sender-workers.ts";
+import { recoverEncodedSender } from "@rnode/protocol";
+import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
-// The thread of `SenderWorkers`: signatures or whole transactions in, senders and hashes out. What cannot be recovered stays zero: the
+// The thread of `SenderWorkers`: encoded transactions in, senders and hashes out. What cannot be recovered stays zero: the
 // caller's thread finds out why.
-
-function recover(packed: Uint8Array): Omit<RecoverReply, "id"> {
-  const count = packed.length / SIGNATURE_BYTES;
-  const senders = new Uint8Array(count * SENDER_BYTES);
-  for (let index = 0; index < count; index++) {
-    const item = packed.subarray(index * SIGNATURE_BYTES, (index + 1) * SIGNATURE_BYTES);
-    const signature = { r: item.subarray(32, 64), s: item.subarray(64, 96), yParity: item[96] === 0 ? 0 : 1 } as const;
-    try {
-      senders.set(recoverSigner(item.subarray(0, 32), signature, false), index * SENDER_BYTES);
-    } catch {
-      // see above
-    }
-  }
-  return { senders, hashes: new Uint8Array(0) };
-}
 
 function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"> {
   const senders = new Uint8Array(ends.length * SENDER_BYTES);
@@ -38,7 +23,7 @@ function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"
 }
 
 parentPort?.on("message", ({ id, packed, ends }: RecoverRequest) => {
-  const made = ends === undefined ? recover(packed) : prepare(packed, ends);
+  const made = prepare(packed, ends);
   const reply: RecoverReply = { id, ...made };
   parentPort!.postMessage(reply, [made.senders.buffer as ArrayBuffer, made.hashes.buffer as ArrayBuffer]);
 });

@@ -1,31 +1,21 @@
 import { Worker } from "node:worker_threads";
-import { isZeroBytes, type Signature } from "@rnode/primitives";
+import { isZeroBytes } from "@rnode/primitives";
 
-/** As handed to a worker: signing hash 32 ‖ r 32 ‖ s 32 ‖ parity 1 */
-export const SIGNATURE_BYTES = 97;
 export const SENDER_BYTES = 20;
 
 export interface RecoverRequest {
   readonly id: number;
-  /** signatures; or, where `ends` is given, whole transactions, which end there */
+  /** encoded transactions, and where each ends */
   readonly packed: Uint8Array;
-  readonly ends?: Uint32Array | undefined;
+  readonly ends: Uint32Array;
 }
 
 export interface RecoverReply {
   readonly id: number;
   /** 20 bytes each; zeros where the signature gives no sender */
   readonly senders: Uint8Array;
-  /** of whole transactions, 32 bytes each */
+  /** 32 bytes each */
   readonly hashes: Uint8Array;
-}
-
-export function packSignature(packed: Uint8Array, index: number, hash: Uint8Array, { r, s, yParity }: Signature): void {
-  const at = index * SIGNATURE_BYTES;
-  packed.set(hash, at);
-  packed.set(r, at + 32);
-  packed.set(s, at + 64);
-  packed[at + 96] = yParity;
 }
 
 interface RunningWorker {
@@ -45,24 +35,7 @@ export class SenderWorkers {
     this.#count = count;
   }
 
-  /** @returns the senders, each undefined where there is none; undefined when the threads cannot help */
-  async recover(packed: Uint8Array): Promise<(Uint8Array | undefined)[] | undefined> {
-    const workers = this.#start();
-    if (workers.length === 0) return undefined;
-    const count = packed.length / SIGNATURE_BYTES;
-    const share = Math.ceil(count / workers.length) * SIGNATURE_BYTES;
-    const parts = await Promise.all(
-      workers.map((running, index) => this.#request(running, packed.slice(index * share, (index + 1) * share))),
-    );
-    const senders: (Uint8Array | undefined)[] = [];
-    for (const part of parts) {
-      if (part === undefined) return undefined;
-      senders.push(...sendersOf(part));
-    }
-    return senders;
-  }
-
-  /** As `recover`, of encoded transactions, with their hashes. */
+  /** @returns the senders of encoded transactions, each undefined where there is none, and the hashes; undefined when the threads cannot help */
   async prepare(
     encoded: readonly Uint8Array[],
   ): Promise<{ senders: (Uint8Array | undefined)[]; hashes: Uint8Array[] } | undefined> {
@@ -102,7 +75,7 @@ export class SenderWorkers {
     );
   }
 
-  #request({ worker, pending }: RunningWorker, packed: Uint8Array, ends?: Uint32Array): Promise<RecoverReply | undefined> {
+  #request({ worker, pending }: RunningWorker, packed: Uint8Array, ends: Uint32Array): Promise<RecoverReply | undefined> {
     if (packed.length === 0) return Promise.resolve({ id: 0, senders: new Uint8Array(0), hashes: new Uint8Array(0) });
     if (this.#isBroken) return Promise.resolve(undefined);
     const request: RecoverRequest = { id: this.#nextId++, packed, ends };

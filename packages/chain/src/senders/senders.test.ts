@@ -1,7 +1,6 @@
 import { hashTransaction, type Transaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { ACCOUNTS, attributesDeposit, transaction } from "../testing/dev-chain.ts";
-import { packSignature, SIGNATURE_BYTES } from "./sender-workers.ts";
 import { createSenderCache } from "./senders.ts";
 
 describe("createSenderCache", () => {
@@ -26,19 +25,15 @@ describe("createSenderCache", () => {
     expect(cache.sendersOf([first], false)).toEqual({ kind: "senders", senders: [ACCOUNTS[0]] });
   });
 
-  it("can be asked to recover ahead without workers", async () => {
-    const cache = createSenderCache({ workers: 2 });
-    const transactions = Array.from({ length: 20 }, (_, nonce) => transaction(0, nonce));
-    await cache.recoverAhead(transactions); // from sources there is no thread: nothing happens
-    expect(cache.sendersOf(transactions, false)).toMatchObject({ kind: "senders" });
+  it("recovers ahead, whatever is known already, and leaves it to others to say what is wrong", async () => {
+    const cache = createSenderCache({ workers: 2 }); // from sources there is no thread: all is recovered here
+    const told = new Uint8Array(20).fill(7);
+    const transactions: Transaction[] = [attributesDeposit(1), ...Array.from({ length: 20 }, (_, nonce) => transaction(0, nonce))];
+    cache.remember(hashTransaction(transactions[5]!), told);
+    const expected = transactions.map((_, index) => (index === 0 ? attributesDeposit(1).from : index === 5 ? told : ACCOUNTS[0]));
+    expect(await cache.recoverAhead(transactions)).toEqual(expected);
+    const bad = { ...transaction(0, 0), signature: { r: new Uint8Array(32), s: new Uint8Array(32).fill(1), yParity: 0 as const } };
+    expect(await cache.recoverAhead([...transactions, bad])).toBeUndefined();
     await cache.close();
-  });
-
-  it("hands signatures over at fixed places", () => {
-    const packed = new Uint8Array(2 * SIGNATURE_BYTES);
-    const part = (byte: number) => new Uint8Array(32).fill(byte);
-    packSignature(packed, 1, part(1), { r: part(2), s: part(3), yParity: 1 });
-    expect(packed.subarray(0, SIGNATURE_BYTES)).toEqual(new Uint8Array(SIGNATURE_BYTES));
-    expect([...packed.subarray(SIGNATURE_BYTES)]).toEqual([...part(1), ...part(2), ...part(3), 1]);
   });
 });

@@ -1,14 +1,15 @@
-import { bytesToHex, type Hex, isCodedError, keccak256, LruCache } from "@rnode/primitives";
+import { setImmediate } from "node:timers/promises";
+import { bytesToHex, type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import {
+  type Block,
   encodeTransaction,
   hashTransaction,
+  recoverEncodedSender,
   recoverSender,
-  type SignedTransaction,
-  signingHash,
   type Transaction,
 } from "@rnode/protocol";
-import type { PreparedTransactions } from "../execute/block-execution.ts";
-import { packSignature, SenderWorkers, SIGNATURE_BYTES } from "./sender-workers.ts";
+import { PreparedBlock } from "../execute/prepared-block.ts";
+import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =
   | { readonly kind: "senders"; readonly senders: readonly Uint8Array[] }
@@ -21,19 +22,24 @@ export interface SenderSource {
   sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult;
   /** Tells of a sender that another part has already recovered (the pool). */
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
-  /** Recovers in workers, so that `sendersOf` finds them soon after; never fails, because `sendersOf` does without. */
-  recoverAhead(transactions: readonly Transaction[]): Promise<void>;
+  /**
+   * Recovers what is not known in workers and, while the caller waits, here: half of the time on two cores. Meanwhile the caller may do what
+   * else there is to do.
+   *
+   * @returns undefined: one of them cannot be recovered by today's rules; `sendersOf` says which and why
+   */
+  recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined>;
   /** rough; bounded by the capacity */
   readonly rememberedBytes: number;
-  /** Encodings, hashes and senders of a block's transactions, made in workers where there are any. */
-  prepare(transactions: readonly Transaction[]): Promise<PreparedTransactions>;
+  /** The block with its transactions' hashes and senders, made in workers where there are any. */
+  prepare(block: Block): Promise<PreparedBlock>;
   close(): Promise<void>;
 }
 
 export interface SenderOptions {
   /** transactions remembered; the oldest are forgotten */
   readonly capacity?: number;
-  /** threads for `recoverAhead`; 0: it does nothing */
+  /** threads */
   readonly workers?: number;
 }
 
@@ -42,6 +48,8 @@ const DEFAULT_CAPACITY = 65_536;
 const BYTES_PER_SENDER = 400;
 /** Fewer are recovered faster here than handed over. */
 const MIN_BATCH = 8;
+/** So many are recovered here in one turn of the event loop: some 5 ms. */
+const TURN = 100;
 
 export function createSenderCache(options: SenderOptions = {}): SenderSource {
   return new SenderCache(options);
@@ -50,9 +58,11 @@ export function createSenderCache(options: SenderOptions = {}): SenderSource {
 class SenderCache implements SenderSource {
   readonly #senders: LruCache<Hex, Uint8Array>;
   readonly #workers: SenderWorkers | undefined;
+  readonly #workerCount: number;
 
   constructor({ capacity = DEFAULT_CAPACITY, workers = 0 }: SenderOptions) {
     this.#senders = new LruCache(capacity);
+    this.#workerCount = workers;
     this.#workers = workers > 0 ? new SenderWorkers(workers) : undefined;
   }
 
@@ -87,36 +97,47 @@ class SenderCache implements SenderSource {
     this.#senders.set(bytesToHex(transactionHash), sender);
   }
 
-  async recoverAhead(transactions: readonly Transaction[]): Promise<void> {
-    const workers = this.#workers;
-    if (workers === undefined) return;
-    const wanted: { readonly hashHex: Hex; readonly transaction: SignedTransaction }[] = [];
-    for (const transaction of transactions) {
-      if (transaction.type === 0x7e || transaction.signature === undefined) continue;
-      const hashHex = bytesToHex(hashTransaction(transaction));
-      if (!this.#senders.has(hashHex)) wanted.push({ hashHex, transaction });
+  async recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined> {
+    const senders = transactions.map((transaction) => this.#knownSenderOf(transaction));
+    const unknown = Array.from(senders.keys()).filter((index) => senders[index] === undefined);
+    // The last ones are recovered here.
+    const here = unknown.length < MIN_BATCH ? unknown : unknown.splice(-Math.ceil(unknown.length / (this.#workerCount + 1)));
+    const there = here === unknown ? [] : unknown;
+    const answer =
+      there.length === 0 ? undefined : this.#workers?.prepare(there.map((index) => encodeTransaction(transactions[index]!)));
+    await Promise.resolve(); // the caller's work comes first
+    for (const [count, index] of here.entries()) {
+      if (count % TURN === TURN - 1) await setImmediate();
+      senders[index] = recoveredSender(transactions[index]!);
     }
-    if (wanted.length < MIN_BATCH) return;
-    const packed = new Uint8Array(wanted.length * SIGNATURE_BYTES);
-    for (const [index, { transaction }] of wanted.entries()) {
-      packSignature(packed, index, signingHash(transaction), transaction.signature!);
-    }
-    const senders = await workers.recover(packed);
-    for (const [index, { hashHex }] of wanted.entries()) {
-      const sender = senders?.[index];
-      if (sender !== undefined) this.#senders.set(hashHex, sender);
-    }
+    const made = await answer;
+    for (const [place, index] of there.entries()) senders[index] = made?.senders[place] ?? recoveredSender(transactions[index]!);
+    return senders.every((sender) => sender !== undefined) ? senders : undefined;
   }
 
-  async prepare(transactions: readonly Transaction[]): Promise<PreparedTransactions> {
-    const encoded = transactions.map(encodeTransaction);
+  #knownSenderOf(transaction: Transaction): Uint8Array | undefined {
+    return transaction.type === 0x7e ? transaction.from : this.#senders.get(bytesToHex(hashTransaction(transaction)));
+  }
+
+  async prepare(block: Block): Promise<PreparedBlock> {
+    const encoded = block.transactions.map(encodeTransaction);
     const made = encoded.length < MIN_BATCH ? undefined : await this.#workers?.prepare(encoded);
-    if (made === undefined) return { encoded, hashes: encoded.map((bytes) => keccak256(bytes)), senders: undefined };
+    if (made === undefined) return new PreparedBlock(block);
     const senders = made.senders.every((sender) => sender !== undefined) ? made.senders : undefined;
-    return { encoded, hashes: made.hashes, senders };
+    return new PreparedBlock(block, { transactionHashes: made.hashes, senders });
   }
 
   async close(): Promise<void> {
     await this.#workers?.close();
+  }
+}
+
+/** undefined: there is none, for whatever reason */
+function recoveredSender(transaction: Transaction): Uint8Array | undefined {
+  try {
+    return recoverEncodedSender(encodeTransaction(transaction));
+  } catch (error) {
+    if (isCodedError(error, "tx/") || isCodedError(error, "rlp/")) return undefined;
+    throw error;
   }
 }

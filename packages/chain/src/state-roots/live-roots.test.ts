@@ -1,8 +1,9 @@
 import { bytesToHex, concatBytes, equalBytes, keccak256, padBytesLeft } from "@rnode/primitives";
-import { encodeTransaction, hashHeader } from "@rnode/protocol";
+import { encodeTransaction } from "@rnode/protocol";
 import { createProof } from "@rnode/trie";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 import { ACCOUNTS, type DevChain, forkchoice, openDevChain } from "../testing/dev-chain.ts";
 import { type ModelBlock, ModelChain } from "../testing/model-chain.ts";
 import { RootAnswersHere } from "../testing/root-answers.ts";
@@ -70,14 +71,14 @@ class Pair {
         const parent = this.#back(next.parent);
         const made = this.#model.extend(parent, 1)[0]!;
         if (next.alsoBuilds === true) this.#build(parent, made);
-        this.#onBoth((dev) => dev.chain.newPayload(made.block, made.hash));
+        this.#onBoth((dev) => dev.chain.newPayload(new PreparedBlock(made.block)));
         this.known.push(made);
         return;
       }
       case "spoiled": {
         const { block, hash } = this.#model.extend(this.#back(next.parent), 1)[0]!;
         const header = { ...block.header, [next.field]: keccak256(hash) };
-        const status = this.#onBoth((dev) => dev.chain.newPayload({ ...block, header }, hashHeader(header)));
+        const status = this.#onBoth((dev) => dev.chain.newPayload(new PreparedBlock({ ...block, header })));
         expect(["INVALID", "SYNCING"]).toContain(status.status);
         return;
       }

@@ -20,6 +20,7 @@ import {
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { type ChainDependencies, type ChainOptions, openChain } from "../chain.ts";
 import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../chain-types.ts";
+import { PreparedBlock } from "../execute/prepared-block.ts";
 import { initGenesis, sealGenesis } from "../genesis/genesis.ts";
 import { GenesisState } from "../genesis/genesis-state.ts";
 
@@ -171,7 +172,7 @@ export const forkchoice = (head: Uint8Array, safe: Uint8Array = ZERO_HASH, final
 /** Builds a block on the head and makes it the head. */
 export function produce(dev: DevChain, seed = 1, changes: Partial<PayloadAttributes> = {}): BuiltPayload {
   const payload = build(dev, seed, changes);
-  const status = dev.chain.newPayload(payload.block, payload.hash);
+  const status = dev.chain.newPayload(new PreparedBlock(payload.block));
   if (status.status !== "VALID") throw new Error(`own payload: ${JSON.stringify(status)}`);
   const result = dev.chain.forkchoiceUpdated(forkchoice(payload.hash), undefined, 3);
   if (result.kind !== "updated" || result.status.status !== "VALID") throw new Error(`fork choice: ${result.kind}`);

@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
+import type { PreparedBlock } from "../execute/prepared-block.ts";
 import { type BlockFault, blockFault, mismatch } from "../faults.ts";
 
 /** EIP-7934: 10 MiB less a margin for the consensus block around it */
@@ -19,12 +20,9 @@ const MAX_BLOCK_RLP_BYTES = 10_485_760 - 2_097_152;
  * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body
  * may be its own.
  */
-export function checkBodyBelongs(
-  rules: BlockRules,
-  block: Block,
-  encodedTransactions: readonly Uint8Array[],
-): BlockFault | undefined {
-  return checkTransactionsRoot(block, encodedTransactions) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
+export function checkBodyBelongs(rules: BlockRules, prepared: PreparedBlock): BlockFault | undefined {
+  const { block } = prepared;
+  return checkTransactionsRoot(prepared) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
 }
 
 /** Checks that the body, which belongs to the header, holds only what the fork allows. */
@@ -59,11 +57,10 @@ function checkTransactionTypes(rules: BlockRules, transactions: readonly Transac
   return undefined;
 }
 
-function checkTransactionsRoot({ header }: Block, encodedTransactions: readonly Uint8Array[]): BlockFault | undefined {
-  const root = orderedTrieRoot(encodedTransactions);
-  return equalBytes(root, header.transactionsRoot)
+function checkTransactionsRoot({ header, transactionsRoot }: PreparedBlock): BlockFault | undefined {
+  return equalBytes(transactionsRoot, header.transactionsRoot)
     ? undefined
-    : mismatch("transactions-root-mismatch", root, header.transactionsRoot);
+    : mismatch("transactions-root-mismatch", transactionsRoot, header.transactionsRoot);
 }
 
 function checkOmmersHash({ header, ommers }: Block): BlockFault | undefined {

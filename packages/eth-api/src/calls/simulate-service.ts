@@ -6,6 +6,7 @@ import {
   layeredNodes,
   messagePasserRoot,
   type ParentTrie,
+  PreparedBlock,
   payBlockRewards,
   receiptsRoot,
   requestsHash,
@@ -24,7 +25,6 @@ import {
   GAS_PER_BLOB,
   type Header,
   HISTORY_STORAGE_ADDRESS,
-  hashHeader,
   hashTransaction,
   isEvmForkAtLeast,
   isOpForkAtLeast,
@@ -194,12 +194,11 @@ export class SimulateService {
       }),
       ...(isEvmForkAtLeast(rules.evm, "prague") && { requestsHash: requestsHash([]) }),
     };
-    const hash = hashHeader(header);
-    const block = { header, transactions, ommers: [], withdrawals };
     const senders = runs.map(({ sender }) => sender);
-    const executed = executedBlock(block, hash, senders, result, update);
+    const block = new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { senders });
+    const executed = executedBlock(block, senders, result, update);
     layers.unshift(stateLayerOf(executed));
-    return { json: this.#blockJson(request, executed, runs), at: { header, hash } };
+    return { json: this.#blockJson(request, executed, runs), at: block };
   }
 
   /** What is known of a block's header before it runs. */

@@ -1,4 +1,4 @@
-import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
+import { type BuiltPayload, type Chain, PreparedBlock, requestsHash, type SenderSource } from "@rnode/chain";
 import { attributesShape, blobsBundle, engineError, type JsonObject, type Profile, type SidecarSource } from "@rnode/eth-api";
 import {
   arrayShape,
@@ -113,8 +113,9 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
           ? "invalid versionedHashes"
           : undefined;
       if (fault === undefined) {
-        await senders.recoverAhead(block.transactions);
-        status = chain.newPayload(block, payload.blockHash);
+        const { transactionsRoot } = block.header;
+        const known = { transactionsRoot, senders: await senders.recoverAhead(block.transactions) };
+        status = chain.newPayload(new PreparedBlock(block, known));
       } else {
         status = { status: "INVALID", latestValidHash: null, validationError: fault };
       }

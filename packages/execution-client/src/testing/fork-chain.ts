@@ -1,4 +1,4 @@
-import { type Chain, createSenderCache, initGenesis, openChain } from "@rnode/chain";
+import { type Chain, createSenderCache, initGenesis, openChain, PreparedBlock } from "@rnode/chain";
 import {
   bytesToHex,
   EMPTY_OMMERS_HASH,
@@ -128,8 +128,9 @@ export class ForkChain {
     for (let corrections = 0; corrections < MAX_CORRECTIONS; corrections++) {
       const withdrawals = header.withdrawalsRoot === undefined ? undefined : [];
       const block: Block = { header: { ...header }, transactions, ommers, withdrawals };
-      const hash = hashHeader(block.header);
-      const { status, validationError = "" } = this.#chain.newPayload(block, hash);
+      const prepared = new PreparedBlock(block);
+      const { hash } = prepared;
+      const { status, validationError = "" } = this.#chain.newPayload(prepared);
       if (status === "VALID") {
         this.#chain.forkchoiceUpdated(
           { headBlockHash: hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH },

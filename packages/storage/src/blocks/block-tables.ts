@@ -165,10 +165,10 @@ export class BlockBatch {
   readonly locations = new ByteArena();
 
   add(content: Omit<BlockContent, "storageRoots">): void {
-    const { block, hash, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes } = content;
+    const { block, hash, encodedHeader, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes } = content;
     const { number, parentHash, difficulty } = block.header;
     const { rows } = this;
-    const at = rows.append(encodeHeader(block.header));
+    const at = rows.append(encodedHeader ?? encodeHeader(block.header));
     const ends = [rows.size];
     rows.append(encodeBody(block, encodedTransactions));
     ends.push(rows.size);
