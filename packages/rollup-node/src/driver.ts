@@ -96,6 +96,7 @@ export class Driver {
 
   requestReset(reason: string): void {
     this.resetReason ??= reason;
+    this.deps.sequencer.fence();
     this.wake();
   }
 

@@ -8,6 +8,7 @@ import type { SyncFacts } from "./sync-status.ts";
 export function createNodeMetrics(factory: MetricFactory) {
   const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
   const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation that were tried again.");
+  const publishingErrors = factory.counter("publishing_errors_total", "New blocks that the network did not take.");
   const faulty = factory.counter<{ endpoint: string }>(
     "l1_faulty_answers_total",
     "L1 answers that do not match their hash or root.",
@@ -41,6 +42,7 @@ export function createNodeMetrics(factory: MetricFactory) {
   return {
     ...l1Metrics,
     observer,
+    publishingError: () => publishingErrors.inc(),
     reset: () => resets.inc(),
     derivationError: () => derivationErrors.inc(),
     observeSafeHead(state: () => SafeHeadState): void {

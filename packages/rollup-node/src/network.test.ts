@@ -43,7 +43,8 @@ describe("a sequencer and a verifier over one L1, in simulated time", () => {
     expect(unsafe.number).toBeGreaterThan(250);
     expect(finalized.number).toBeGreaterThan(200);
     expect(unsafe.timestamp).toBe(GENESIS_TIME_SEC + unsafe.number * 2);
-    for (const { harness } of network.nodes) expect(harness.counts).toEqual({ resets: 1, derivationErrors: 0 });
+    for (const { harness } of network.nodes)
+      expect(harness.counts).toEqual({ resets: 1, derivationErrors: 0, publishingErrors: 0 });
   });
 
   it("follow an L1 reorganisation, and give up what was derived from the old branch", async () => {

@@ -15,6 +15,8 @@ import { type Health, namingPorts, type Scope } from "@rnode/program";
 import { hashHeader, type L1BlockRef, payloadToBlock, rollupRulesAt } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { AdminStateFile } from "./admin-state.ts";
+import { noGossip } from "./block-gossip.ts";
+import { BlockOutlet } from "./block-outlet.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
@@ -22,6 +24,7 @@ import { Finalizer } from "./finalizer.ts";
 import { findHeads } from "./find-heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
+import { onlySequencer } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
@@ -176,7 +179,7 @@ export class RollupNode {
       control,
       origins,
       prepareAttributes: attributesPreparer(deps.derivation, { l1: this.l1, l2: this.l2 }),
-      publish: () => Promise.resolve(),
+      outlet: new BlockOutlet({ leadership: onlySequencer, gossip: noGossip, control, clock, log, metrics }),
       clock,
       log,
     });
@@ -233,13 +236,15 @@ export class RollupNode {
           this.sequencer.start();
           return undefined;
         }),
-      stopSequencer: () =>
-        this.driver.run(async () => {
+      stopSequencer: () => {
+        this.sequencer.fence(); // the turn that is under way may be long
+        return this.driver.run(async () => {
           if (!this.sequencer.isActive) return { kind: "not-running" as const };
           deps.adminState.save({ sequencerStarted: false });
           await this.sequencer.stop();
           return undefined;
-        }),
+        });
+      },
       setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
       resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
       postUnsafePayload: (envelope) =>

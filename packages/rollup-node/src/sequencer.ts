@@ -1,16 +1,12 @@
 import type { L1BlockHeader } from "@rnode/derivation";
 import type { Logger } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
-import {
-  type ExecutionPayloadEnvelope,
-  emptinessAt,
-  type L2BlockRef,
-  type PayloadAttributes,
-  type RollupConfig,
-} from "@rnode/protocol";
+import { emptinessAt, type L2BlockRef, type PayloadAttributes, type RollupConfig } from "@rnode/protocol";
+import type { BlockOutlet } from "./block-outlet.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
 import type { L1OriginSelector } from "./l1-origin-selector.ts";
-import { IDLE, PROGRESS, type Progress, type Trouble } from "./progress.ts";
+import { IDLE, PROGRESS, type Progress, type Trouble, temporary } from "./progress.ts";
+import { within } from "./within.ts";
 
 export interface SequencerOptions {
   /** blocks that unsafe may be ahead of safe; 0: no limit */
@@ -30,8 +26,7 @@ export interface SequencerDeps {
   readonly control: EngineControl;
   readonly origins: Pick<L1OriginSelector, "select" | "prefetch">;
   readonly prepareAttributes: PrepareAttributes;
-  /** to the network, before our own engine has it; a refusal keeps the block from being inserted */
-  readonly publish: (envelope: ExecutionPayloadEnvelope) => Promise<void>;
+  readonly outlet: Pick<BlockOutlet, "pass" | "fence" | "hasLeft" | "commit">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -59,7 +54,7 @@ export class Sequencer {
   /** the unsafe head that `nextActionAtMs` was computed for */
   private scheduledOn: Hex | undefined;
   private job: BuildJob | undefined;
-  /** sealed and published, but not yet in the engine */
+  /** sealed, but not yet in the engine */
   private sealed: SealedPayload | undefined;
   private saidLagging = false;
 
@@ -88,9 +83,15 @@ export class Sequencer {
     this.deps.log.info("sequencing started", { head: this.deps.control.headsIfKnown?.unsafe.number });
   }
 
-  /** A block that was sealed is inserted first; one that is being built is given up. */
+  /** Ends what is under way, between two turns or in the middle of one, unless the block has left already. */
+  fence(): void {
+    this.deps.outlet.fence();
+  }
+
+  /** A block that has left is inserted first; one that has not is given up. */
   async stop(): Promise<void> {
-    if (this.sealed !== undefined) await this.insert(this.sealed);
+    this.fence();
+    if (this.sealed !== undefined && this.deps.outlet.hasLeft(this.sealed.ref.hash)) await this.commit(this.sealed);
     this.active = false;
     this.job = undefined;
     this.sealed = undefined;
@@ -103,9 +104,13 @@ export class Sequencer {
 
   /** The heads were found anew: one block time of rest, so that derivation comes first. */
   onReset(): void {
+    this.fence();
+    const { unsafe } = this.deps.control.heads;
     this.job = undefined;
-    this.sealed = undefined;
-    this.scheduledOn = this.deps.control.heads.unsafe.hash;
+    // others may have the block: it is not made a second time as long as it fits
+    const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.hasLeft(this.sealed.ref.hash);
+    if (!mustStay) this.sealed = undefined;
+    this.scheduledOn = unsafe.hash;
     this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
   }
 
@@ -120,7 +125,7 @@ export class Sequencer {
     if (!this.active) return IDLE;
     this.followHead();
     if (this.isHeldBack() || this.deps.clock.nowMs() < this.nextActionAtMs) return IDLE;
-    if (this.sealed !== undefined) return this.insert(this.sealed);
+    if (this.sealed !== undefined) return this.commit(this.sealed);
     return this.job === undefined ? this.begin() : this.seal(this.job);
   }
 
@@ -182,15 +187,10 @@ export class Sequencer {
   }
 
   private async prepare(parent: L2BlockRef, origin: L1BlockHeader): ReturnType<PrepareAttributes> {
-    const limit = new AbortController();
-    const timeout = this.deps.clock
-      .sleep(PREPARATION_LIMIT_MS, limit.signal)
-      .then((): Trouble => ({ kind: "temporary", reason: `no answer within ${PREPARATION_LIMIT_MS / 1_000} s` }));
-    try {
-      return await Promise.race([this.deps.prepareAttributes(parent, origin), timeout]);
-    } finally {
-      limit.abort();
-    }
+    const { clock, prepareAttributes } = this.deps;
+    const prepared = await within({ clock, limitMs: PREPARATION_LIMIT_MS }, () => prepareAttributes(parent, origin));
+    if (prepared.kind === "failed") throw prepared.error;
+    return prepared.kind === "settled" ? prepared.value : temporary(`no answer within ${PREPARATION_LIMIT_MS / 1_000} s`);
   }
 
   private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {
@@ -200,8 +200,9 @@ export class Sequencer {
   }
 
   private async seal(job: BuildJob): Promise<Progress> {
-    const { control, log, config } = this.deps;
+    const { control, outlet, log, config } = this.deps;
     const number = job.parent.number + 1;
+    const pass = outlet.pass();
     const sealed = await control.seal(job);
     this.job = undefined;
     if (sealed.kind !== "sealed") {
@@ -209,19 +210,31 @@ export class Sequencer {
       return this.retryIn(config.blockTimeSec * 1_000);
     }
     this.sealed = { envelope: sealed.envelope, ref: sealed.ref };
-    await this.deps.publish(sealed.envelope);
-    return this.insert(this.sealed);
+    return this.commit(this.sealed, pass);
   }
 
-  private async insert({ envelope, ref }: SealedPayload): Promise<Progress> {
-    const { control, log, config } = this.deps;
-    const inserted = await control.insert(envelope);
-    if (inserted.kind === "invalid") {
-      this.sealed = undefined;
-      log.error("the engine refuses the block it built", { number: ref.number, hash: ref.hash, reason: inserted.reason });
-      return this.retryIn(config.blockTimeSec * 1_000);
+  private async commit({ envelope, ref }: SealedPayload, pass: AbortSignal = this.deps.outlet.pass()): Promise<Progress> {
+    const { control, outlet, log, config } = this.deps;
+    const fields = { number: ref.number, hash: ref.hash };
+    const outcome = await outlet.commit(envelope, pass);
+    switch (outcome.kind) {
+      case "committed":
+        break;
+      case "fenced":
+        this.sealed = undefined;
+        log.info("the new block is given up: sequencing was stopped or begins anew", fields);
+        return PROGRESS;
+      case "notLeader":
+        this.sealed = undefined;
+        log.warn("another sequencer leads: the new block is given up", fields);
+        return this.retryIn(config.blockTimeSec * 1_000);
+      case "refused":
+        this.sealed = undefined;
+        log.error("the block that was built is refused", { ...fields, by: outcome.by, reason: outcome.reason });
+        return this.retryIn(config.blockTimeSec * 1_000);
+      default:
+        return this.onTrouble("letting out the new block", outcome);
     }
-    if (inserted.kind !== "inserted") return this.onTrouble("inserting the new block", inserted);
     this.sealed = undefined;
     control.setHeads({ ...control.heads, unsafe: ref });
     this.scheduleAfter(ref);

@@ -7,11 +7,14 @@ import {
 } from "@rnode/derivation";
 import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
 import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import type { BlockGossip } from "../block-gossip.ts";
+import { BlockOutlet } from "../block-outlet.ts";
 import { DerivationRunner } from "../derivation-runner.ts";
 import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
 import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
+import { type Leadership, onlySequencer } from "../leadership.ts";
 import { SafeChainCheck } from "../safe-chain-check.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
@@ -116,8 +119,25 @@ export function createHarness(options: HarnessOptions = {}) {
   }) as Logger;
   const control = new EngineControl(engine, config);
   const published: number[] = [];
-  const counts = { resets: 0, derivationErrors: 0 };
+  const counts = { resets: 0, derivationErrors: 0, publishingErrors: 0 };
   const origins = new L1OriginSelector({ l1Confs: options.l1Confs ?? 0 }, { config, l1, l1Head: () => l1.head, clock, log });
+  const others: { leadership: Leadership; gossip: BlockGossip } = {
+    leadership: onlySequencer,
+    gossip: {
+      publish: async ({ executionPayload }) => {
+        published.push(executionPayload.blockNumber);
+        return { kind: "published" };
+      },
+    },
+  };
+  const outlet = new BlockOutlet({
+    leadership: { consent: (...args) => others.leadership.consent(...args) },
+    gossip: { publish: (...args) => others.gossip.publish(...args) },
+    control,
+    clock,
+    log,
+    metrics: { publishingError: () => counts.publishingErrors++ },
+  });
   const sequencer = new Sequencer(
     { maxSafeLag: 0, recover: false, ...options.sequencer },
     {
@@ -129,7 +149,7 @@ export function createHarness(options: HarnessOptions = {}) {
       prepareAttributes:
         options.real?.prepareAttributes ??
         (async (parent, origin) => ({ kind: "attributes", attributes: attributesOn(config, parent, origin) })),
-      publish: async ({ executionPayload }) => void published.push(executionPayload.blockNumber),
+      outlet,
     },
   );
   const finalizer = new Finalizer({
@@ -218,6 +238,8 @@ export function createHarness(options: HarnessOptions = {}) {
     l1,
     pipeline,
     control,
+    outlet,
+    others,
     sequencer,
     finalizer,
     derivation,

@@ -1,0 +1,37 @@
+import type { Clock } from "@rnode/primitives";
+
+/** How waiting for something that may fail, or never end, ended. */
+export type Within<T> =
+  | { readonly kind: "settled"; readonly value: T }
+  | { readonly kind: "failed"; readonly error: unknown }
+  /** the time is over; what was waited for may still go on */
+  | { readonly kind: "late" }
+  /** `stop` was aborted */
+  | { readonly kind: "stopped" };
+
+/**
+ * Waits for `action`, but never longer than `limitMs` and not beyond `stop`. The signal that `action` gets is aborted as soon as nobody
+ * waits for it any more.
+ */
+export async function within<T>(
+  { clock, limitMs, stop }: { readonly clock: Clock; readonly limitMs: number; readonly stop?: AbortSignal },
+  action: (signal: AbortSignal) => Promise<T>,
+): Promise<Within<T>> {
+  if (stop?.aborted) return { kind: "stopped" };
+  const over = new AbortController();
+  const settled = Promise.resolve()
+    .then(() => action(over.signal))
+    .then(
+      (value): Within<T> => ({ kind: "settled", value }),
+      (error: unknown): Within<T> => ({ kind: "failed", error }),
+    );
+  const late = clock.sleep(limitMs, over.signal).then((): Within<T> => ({ kind: "late" }));
+  const stopped = new Promise<Within<T>>((resolve) => {
+    stop?.addEventListener("abort", () => resolve({ kind: "stopped" }), { once: true, signal: over.signal });
+  });
+  try {
+    return await Promise.race([settled, late, stopped]);
+  } finally {
+    over.abort();
+  }
+}
