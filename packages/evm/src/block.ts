@@ -1,5 +1,5 @@
 import { bytesToHex, CodedError, EMPTY_KECCAK, keccak256, padBytesLeft } from "@rnode/primitives";
-import { type BlockRules, isEvmForkAtLeast, type Transaction } from "@rnode/protocol";
+import type { BlockRules, Transaction } from "@rnode/protocol";
 import { collectChanges } from "./changes.ts";
 import { forkNumber } from "./engine/forks.ts";
 import type { EngineInstance } from "./engine/host.ts";
@@ -180,7 +180,7 @@ export class EngineBlock implements BlockExecution {
     memory.setWord(ENV_CHAIN_ID, rules.chainId);
     memory.setWord(ENV_BASE_FEE, environment.baseFeePerGas);
     memory.setWord(ENV_BLOB_BASE_FEE, environment.blobBaseFee);
-    if (isEvmForkAtLeast(rules.evm, "paris") || rules.isPostMerge) memory.setRawWord(ENV_RANDAO, environment.prevRandao);
+    if (rules.isPostMerge) memory.setRawWord(ENV_RANDAO, environment.prevRandao);
     else memory.setWord(ENV_RANDAO, environment.difficulty);
   }
 }

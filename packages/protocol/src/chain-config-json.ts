@@ -2,7 +2,7 @@ import { CodedError } from "@rnode/primitives";
 import type { BlobParams } from "./blob-params.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
-import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
+import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmForkFacts } from "./forks/evm-forks.ts";
 import { evmForkTimesOf, type ForkTimes } from "./forks/fork-times.ts";
 import { FORK_FACTS, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "./forks/rules.ts";
@@ -26,7 +26,8 @@ type ForkKeys<Fork> = readonly (readonly [Fork, string])[];
 
 const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
   EVM_FORKS.flatMap((fork) => {
-    const key = (EVM_FORK_FACTS[fork].activation as { block?: string; time?: string } | undefined)?.[by];
+    const { activation }: EvmForkFacts = EVM_FORK_FACTS[fork];
+    const key = (activation as { block?: string; time?: string } | undefined)?.[by];
     return key === undefined ? [] : [[fork, key] as const];
   });
 

@@ -1,15 +1,13 @@
 import { CodedError, hexToBytes, hexToFixedBytes } from "@rnode/primitives";
 import { upgradeSourceHash } from "./deposits.ts";
-import { forksBeginningAt } from "./forks/fork-times.ts";
-import { FORK_FACTS, type NetworkUpgrade, type OpFork } from "./forks/op-forks.ts";
+import { firstBlockFacts, forksBeginningAt } from "./forks/fork-times.ts";
+import type { OpFork } from "./forks/op-forks.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import type { DepositTransaction } from "./transaction.ts";
 import { asciiText, loadUpgradeArtifact, type UpgradeArtifactSource, type UpgradeErrorCode } from "./upgrade-artifacts.ts";
 import type { UpgradeBundle } from "./upgrade-steps.ts";
 
 type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
-
-const upgradeOf = (fork: OpFork): NetworkUpgrade => FORK_FACTS[fork].firstBlock.upgrade;
 
 const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
   forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
@@ -18,7 +16,7 @@ const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec:
 export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
   let gas = 0n;
   for (const fork of forksOfBlock(config, l2TimestampSec)) {
-    const upgrade = upgradeOf(fork);
+    const { upgrade } = firstBlockFacts(fork);
     if (upgrade.kind === "bundle") gas += upgrade.bundle.gas;
   }
   return gas;
@@ -30,7 +28,7 @@ export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigi
  * @throws {CodedError} upgrade/missing-artifact, upgrade/wrong-artifact, upgrade/bad-bundle, upgrade/not-supported
  */
 export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource): DepositTransaction[] {
-  const upgrade = upgradeOf(fork);
+  const { upgrade } = firstBlockFacts(fork);
   switch (upgrade.kind) {
     case "none":
       return [];

@@ -7,9 +7,9 @@ import {
   decodeTransaction,
   extraDataFromAttributes,
   type Header,
-  isEvmForkAtLeast,
+  type ExtraDataVersion,
+  hasMinBaseFee,
   isL1AttributesDeposit,
-  isOpForkAtLeast,
   nextBaseFee,
   nextExcessBlobGas,
   type PayloadAttributes,
@@ -36,17 +36,16 @@ export function checkAttributes(rules: BlockRules, parent: Header, attributes: P
   if (attributes.timestamp <= parent.timestamp) {
     return problem("timestamp-not-after-head", `timestamp ${attributes.timestamp} is not after the head's ${parent.timestamp}`);
   }
-  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
-  if (isShanghai && attributes.withdrawals === undefined)
+  const { hasWithdrawals, hasBeaconRoot } = rules;
+  if (hasWithdrawals && attributes.withdrawals === undefined)
     return problem("missing-withdrawals", `withdrawals are required in ${fork}`);
-  if (!isShanghai && attributes.withdrawals !== undefined) {
+  if (!hasWithdrawals && attributes.withdrawals !== undefined) {
     return problem("unexpected-withdrawals", `withdrawals do not exist in ${fork}`);
   }
-  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
-  if (isCancun && attributes.parentBeaconBlockRoot === undefined) {
+  if (hasBeaconRoot && attributes.parentBeaconBlockRoot === undefined) {
     return problem("missing-beacon-root", `parentBeaconBlockRoot is required in ${fork}`);
   }
-  if (!isCancun && attributes.parentBeaconBlockRoot !== undefined) {
+  if (!hasBeaconRoot && attributes.parentBeaconBlockRoot !== undefined) {
     return problem("unexpected-beacon-root", `parentBeaconBlockRoot does not exist in ${fork}`);
   }
   if (attributes.gasLimit !== undefined && attributes.gasLimit > MAX_GAS_LIMIT) {
@@ -57,19 +56,18 @@ export function checkAttributes(rules: BlockRules, parent: Header, attributes: P
     return problem("withdrawals-not-empty", "withdrawals must be an empty list");
   }
   if (attributes.gasLimit === undefined) return problem("missing-gas-limit", "gasLimit is required");
-  return checkFeeParameters(isOpForkAtLeast(rules.op, "holocene"), isOpForkAtLeast(rules.op, "jovian"), fork, attributes);
+  return checkFeeParameters(rules.extraDataVersion, fork, attributes);
 }
 
 function checkFeeParameters(
-  isHolocene: boolean,
-  isJovian: boolean,
+  extraDataVersion: ExtraDataVersion | undefined,
   fork: string,
   { eip1559Params, minBaseFee }: PayloadAttributes,
 ): AttributesProblem | undefined {
   if (eip1559Params === undefined) {
-    if (isHolocene) return { fault: "missing-eip1559-params", reason: `eip1559Params is required in ${fork}` };
+    if (extraDataVersion !== undefined) return { fault: "missing-eip1559-params", reason: `eip1559Params is required in ${fork}` };
   } else {
-    if (!isHolocene) return { fault: "unexpected-eip1559-params", reason: `eip1559Params does not exist in ${fork}` };
+    if (extraDataVersion === undefined) return { fault: "unexpected-eip1559-params", reason: `eip1559Params does not exist in ${fork}` };
     if (eip1559Params.length !== 8) return { fault: "eip1559-params-length", reason: "eip1559Params must have 8 bytes" };
     const { denominator, elasticity } = decodeEip1559Params(eip1559Params);
     if (denominator === 0 && elasticity !== 0)
@@ -77,8 +75,9 @@ function checkFeeParameters(
     if (elasticity === 0 && denominator !== 0)
       return { fault: "eip1559-elasticity-zero", reason: "eip1559Params: elasticity is 0" };
   }
-  if (isJovian && minBaseFee === undefined) return { fault: "missing-min-base-fee", reason: `minBaseFee is required in ${fork}` };
-  if (!isJovian && minBaseFee !== undefined)
+  const needsMinBaseFee = hasMinBaseFee(extraDataVersion);
+  if (needsMinBaseFee && minBaseFee === undefined) return { fault: "missing-min-base-fee", reason: `minBaseFee is required in ${fork}` };
+  if (!needsMinBaseFee && minBaseFee !== undefined)
     return { fault: "unexpected-min-base-fee", reason: `minBaseFee does not exist in ${fork}` };
   return undefined;
 }
@@ -92,7 +91,6 @@ export function headerOfAttributes(
   attributes: PayloadAttributes,
   desiredGasLimit: bigint,
 ): UnsealedHeader & Pick<Header, "extraData"> {
-  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
   const { timestamp } = attributes;
   return {
     parentHash,
@@ -104,10 +102,10 @@ export function headerOfAttributes(
     mixHash: attributes.prevRandao,
     baseFeePerGas: nextBaseFee(config, parent, timestamp),
     extraData: extraDataOf(config, attributes),
-    ...(isCancun && {
+    ...(rules.hasBlobGas && {
       excessBlobGas: rules.op === undefined ? nextExcessBlobGas(config, parent, timestamp) : 0n,
-      parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
     }),
+    ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: attributes.parentBeaconBlockRoot }),
   };
 }
 

@@ -7,16 +7,14 @@ import {
   estimatedDaSize,
   GAS_PER_BLOB,
   type Header,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   type PayloadAttributes,
   type Transaction,
+  isTransactionTypeAllowed,
 } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { type AttributesProblem, checkAttributes, decodeForcedTransactions, headerOfAttributes } from "./attributes.ts";
 import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
-import { isTransactionTypeAllowed } from "../validation/body-validation.ts";
 import type { PendingSource } from "../chain-types.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { PreparedBlock } from "../execute/prepared-block.ts";
@@ -215,23 +213,23 @@ export class PayloadBuild {
       logsBloom: result.logsBloom,
       gasUsed: result.gasUsed,
       nonce: ZERO_NONCE,
-      ...(isEvmForkAtLeast(rules.evm, "shanghai") && { withdrawalsRoot: this.#withdrawalsRoot(update) }),
-      ...(isEvmForkAtLeast(rules.evm, "cancun") && { blobGasUsed: this.#blobGasUsed(result) }),
-      ...(isEvmForkAtLeast(rules.evm, "prague") && {
+      ...(rules.hasWithdrawals && { withdrawalsRoot: this.#withdrawalsRoot(update) }),
+      ...(rules.hasBlobGas && { blobGasUsed: this.#blobGasUsed(result) }),
+      ...(rules.hasExecutionRequests && {
         requestsHash: op === undefined ? requestsHash(result.requests) : EMPTY_REQUESTS_HASH,
       }),
     };
   }
 
   #withdrawalsRoot(update: StateTrieUpdate): Uint8Array {
-    const { op } = this.#rules;
+    const { op, hasMessagePasserRoot } = this.#rules;
     if (op === undefined) return orderedTrieRoot((this.#attributes.withdrawals ?? []).map(encodeWithdrawal));
-    return isOpForkAtLeast(op, "isthmus") ? messagePasserRoot(this.#parent.trie, update) : EMPTY_TRIE_ROOT;
+    return hasMessagePasserRoot ? messagePasserRoot(this.#parent.trie, update) : EMPTY_TRIE_ROOT;
   }
 
   #blobGasUsed(result: BlockRunResult): bigint {
-    const { op } = this.#rules;
-    if (op !== undefined) return isOpForkAtLeast(op, "jovian") ? result.daFootprint : 0n;
+    const { op, hasDaFootprint } = this.#rules;
+    if (op !== undefined) return hasDaFootprint ? result.daFootprint : 0n;
     let blobs = 0;
     for (const transaction of this.#transactions) if (transaction.type === 0x03) blobs += transaction.blobVersionedHashes.length;
     return BigInt(blobs) * GAS_PER_BLOB;

@@ -1,6 +1,6 @@
 import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { type BlockRules, type ChainConfig, encodeReceipts, type Header, isEvmForkAtLeast, isOpForkAtLeast } from "@rnode/protocol";
+import { type BlockRules, type ChainConfig, encodeReceipts, type Header } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { type BlockFault, blockFault, mismatch } from "../faults.ts";
 import type { SenderSource } from "../senders/senders.ts";
@@ -105,7 +105,7 @@ export function runBlock(
   if (ommerFault !== undefined) return invalid(ommerFault);
   let { senders } = prepared;
   if (senders === undefined) {
-    const recovered = context.senders.sendersOf(transactions, !isEvmForkAtLeast(rules.evm, "homestead"));
+    const recovered = context.senders.sendersOf(transactions, rules.allowsHighS);
     if (recovered.kind === "unrecoverable") {
       return invalid(blockFault("transaction-signature-invalid", { index: recovered.index, reason: recovered.reason }));
     }
@@ -185,7 +185,7 @@ function checkResult(
     return blockFault("logs-bloom-mismatch", { number: header.number }); // 256 bytes say nothing to a reader
   }
   if (rules.op !== undefined) {
-    if (isOpForkAtLeast(rules.op, "jovian") && result.daFootprint !== header.blobGasUsed) {
+    if (rules.hasDaFootprint && result.daFootprint !== header.blobGasUsed) {
       return blockFault("blob-gas-used-mismatch", { computed: result.daFootprint, header: header.blobGasUsed ?? 0n });
     }
   } else if (header.requestsHash !== undefined) {
@@ -203,7 +203,7 @@ export function checkRoots(
   withdrawalsRoot: () => Uint8Array,
 ): BlockFault | undefined {
   if (!equalBytes(stateRoot, header.stateRoot)) return mismatch("state-root-mismatch", stateRoot, header.stateRoot);
-  if (rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")) {
+  if (rules.hasMessagePasserRoot) {
     const root = withdrawalsRoot();
     if (header.withdrawalsRoot === undefined || !equalBytes(root, header.withdrawalsRoot)) {
       return mismatch("withdrawals-root-mismatch", root, header.withdrawalsRoot ?? new Uint8Array(0));

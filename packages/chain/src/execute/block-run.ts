@@ -8,10 +8,10 @@ import {
   type ChainConfig,
   CREATE2_DEPLOYER_ADDRESS,
   daFootprint,
+  firstBlockFacts,
+  forksBeginningAt,
   type Header,
   HISTORY_STORAGE_ADDRESS,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   type L1FeeParams,
   l1FeeParamsFromL1BlockStorage,
   PREDEPLOYS,
@@ -125,7 +125,7 @@ export class BlockRun {
   /** What `encoded` adds to the block's DA footprint; 0 before Jovian and for deposits. */
   daFootprintOf(transaction: Transaction, encoded: Uint8Array): bigint {
     const { rules } = this.#options;
-    if (rules.op === undefined || !isOpForkAtLeast(rules.op, "jovian") || transaction.type === 0x7e) return 0n;
+    if (!rules.hasDaFootprint || transaction.type === 0x7e) return 0n;
     // Only deposits (the L1 attributes) change the parameters.
     this.#l1Params ??= l1FeeParamsFromL1BlockStorage(
       (slot) => bytesToBigint(this.execution.getStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32))),
@@ -145,8 +145,8 @@ export class BlockRun {
     if (transaction.type === 0x7e) this.#l1Params = undefined;
     else this.#tipsWei += outcome.effectiveTip * outcome.gasUsed;
     const { rules, intermediateRoot } = this.#options;
-    const hasStatus = isEvmForkAtLeast(rules.evm, "byzantium");
-    const hasDepositVersion = transaction.type === 0x7e && rules.op !== undefined && isOpForkAtLeast(rules.op, "canyon");
+    const hasStatus = rules.receiptsHaveStatus;
+    const hasDepositVersion = transaction.type === 0x7e && rules.receiptsHaveDepositVersion;
     this.#receipts.push({
       type: transaction.type,
       status: hasStatus ? outcome.status : undefined,
@@ -167,7 +167,7 @@ export class BlockRun {
     if (rules.op === undefined) {
       if (!rules.isPostMerge) payBlockRewards(this.execution, rules, header, ommers);
       for (const { address, amount } of withdrawals ?? []) this.execution.addBalance(address, amount * WEI_PER_GWEI);
-      if (isEvmForkAtLeast(rules.evm, "prague")) {
+      if (rules.hasExecutionRequests) {
         const collected = collectRequests(this.execution, this.#receipts, config.depositContractAddress);
         if (collected.kind === "invalid") return collected;
         requests = collected.requests;
@@ -188,12 +188,13 @@ export class BlockRun {
   #preProcess(): void {
     const { rules, config, parent, header, create2DeployerCode } = this.#options;
     if (rules.isDaoForkBlock) applyDaoFork(this.execution, DAO_FORK_ACCOUNTS);
-    if (isEvmForkAtLeast(rules.evm, "prague")) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
-    if (isEvmForkAtLeast(rules.evm, "cancun") && header.parentBeaconBlockRoot !== undefined) {
+    if (rules.storesParentHash) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
+    if (rules.hasBeaconRoot && header.parentBeaconBlockRoot !== undefined) {
       this.execution.systemCall(BEACON_ROOTS_ADDRESS, header.parentBeaconBlockRoot);
     }
-    const canyonTime = config.optimism?.forkTimes.canyon;
-    if (canyonTime !== undefined && header.timestamp >= canyonTime && parent.timestamp < canyonTime) {
+    const forkTimes = config.optimism?.forkTimes ?? {};
+    const beginning = forksBeginningAt(forkTimes, header.timestamp, parent.timestamp);
+    if (beginning.some((fork) => firstBlockFacts(fork).setsCreate2Deployer)) {
       this.execution.setCode(CREATE2_DEPLOYER_ADDRESS, create2DeployerCode());
     }
   }

@@ -19,8 +19,6 @@ import {
   type GenesisHeader,
   type Header,
   hashHeader,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   PREDEPLOYS,
 } from "@rnode/protocol";
 import type { BlockCommit, ChainStore } from "@rnode/storage";
@@ -76,9 +74,7 @@ function blockOf(
   roots: { readonly stateRoot: Uint8Array; readonly messagePasserRoot: Uint8Array },
 ): Block {
   const rules = blockRules(config, { number: given.number, timestamp: given.timestamp });
-  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
-  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
-  const hasStorageRootAsWithdrawalsRoot = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
+  const { hasWithdrawals, hasMessagePasserRoot } = rules;
   const header: Header = {
     parentHash: given.parentHash,
     ommersHash: EMPTY_OMMERS_HASH,
@@ -95,16 +91,13 @@ function blockOf(
     extraData: given.extraData,
     mixHash: given.mixHash,
     nonce: given.nonce,
-    ...(isEvmForkAtLeast(rules.evm, "london") && { baseFeePerGas: given.baseFeePerGas ?? INITIAL_BASE_FEE_WEI }),
-    ...(isShanghai && { withdrawalsRoot: hasStorageRootAsWithdrawalsRoot ? roots.messagePasserRoot : EMPTY_TRIE_ROOT }),
-    ...(isCancun && {
-      blobGasUsed: given.blobGasUsed ?? 0n,
-      excessBlobGas: given.excessBlobGas ?? 0n,
-      parentBeaconBlockRoot: given.parentBeaconBlockRoot ?? ZERO_HASH,
-    }),
-    ...(isEvmForkAtLeast(rules.evm, "prague") && { requestsHash: EMPTY_REQUESTS_HASH }),
+    ...(rules.hasBaseFee && { baseFeePerGas: given.baseFeePerGas ?? INITIAL_BASE_FEE_WEI }),
+    ...(hasWithdrawals && { withdrawalsRoot: hasMessagePasserRoot ? roots.messagePasserRoot : EMPTY_TRIE_ROOT }),
+    ...(rules.hasBlobGas && { blobGasUsed: given.blobGasUsed ?? 0n, excessBlobGas: given.excessBlobGas ?? 0n }),
+    ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: given.parentBeaconBlockRoot ?? ZERO_HASH }),
+    ...(rules.hasExecutionRequests && { requestsHash: EMPTY_REQUESTS_HASH }),
   };
-  return { header, transactions: [], ommers: [], ...(isShanghai && { withdrawals: [] }) };
+  return { header, transactions: [], ommers: [], ...(hasWithdrawals && { withdrawals: [] }) };
 }
 
 function genesisChanges({ alloc }: Genesis): StateChanges {

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
-import { type Block, type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast, PREDEPLOYS } from "@rnode/protocol";
+import { type Block, type BlockRules, type ChainConfig, type Header, PREDEPLOYS } from "@rnode/protocol";
 import { anyClearsStorage, BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
 import { checkRoots, type ExecutionContext, runBlock } from "../execute/block-execution.ts";
 import { PreparedBlock } from "../execute/prepared-block.ts";
@@ -39,7 +39,7 @@ export interface WrongGroup<T> {
 
 /** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
 export const fitsGroup = (config: ChainConfig, tip: Uint8Array, { header }: Block): boolean =>
-  equalBytes(header.parentHash, tip) && isEvmForkAtLeast(rulesOfBlock(config, header).evm, "byzantium");
+  equalBytes(header.parentHash, tip) && rulesOfBlock(config, header).receiptsHaveStatus;
 
 /** PERF: memory; of the changed accounts and slots of a group. */
 const MAX_GROUP_CHANGES = 60_000;

@@ -10,11 +10,13 @@ import {
   type FeeMarketTransaction,
   type Genesis,
   hashTransaction,
+  hasMinBaseFee,
   L1_ATTRIBUTES_DEPOSITOR,
   type OpFork,
   type PayloadAttributes,
   PREDEPLOYS,
   parseGenesis,
+  rollupRules,
   signTransaction,
 } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
@@ -131,34 +133,21 @@ export function attributesDeposit(seed: number): DepositTransaction {
   };
 }
 
-const ORDER: readonly OpFork[] = [
-  "bedrock",
-  "regolith",
-  "canyon",
-  "delta",
-  "ecotone",
-  "fjord",
-  "granite",
-  "holocene",
-  "isthmus",
-  "jovian",
-];
-
 /** Attributes of a child of the head; `seed` makes sibling blocks differ. */
 export function attributesFor(dev: DevChain, seed = 1, changes: Partial<PayloadAttributes> = {}): PayloadAttributes {
   const parent = dev.chain.headerOf({ kind: "tag", tag: "latest" })!.header;
-  const isAtLeast = (fork: OpFork): boolean => ORDER.indexOf(dev.fork) >= ORDER.indexOf(fork);
+  const { hasWithdrawals, hasBeaconRoot, extraDataVersion } = rollupRules(dev.fork);
   return {
     timestamp: parent.timestamp + BLOCK_TIME_SEC,
     prevRandao: new Uint8Array(32).fill(seed & 0xff),
     suggestedFeeRecipient: PREDEPLOYS.sequencerFeeVault,
-    ...(isAtLeast("canyon") && { withdrawals: [] }),
-    ...(isAtLeast("ecotone") && { parentBeaconBlockRoot: new Uint8Array(32).fill(seed & 0xff) }),
+    ...(hasWithdrawals && { withdrawals: [] }),
+    ...(hasBeaconRoot && { parentBeaconBlockRoot: new Uint8Array(32).fill(seed & 0xff) }),
     transactions: [encodeTransaction(attributesDeposit(seed))],
     noTxPool: true,
     gasLimit: 30_000_000n,
-    ...(isAtLeast("holocene") && { eip1559Params: hexToBytes("0x0000000000000000") }),
-    ...(isAtLeast("jovian") && { minBaseFee: 0n }),
+    ...(extraDataVersion !== undefined && { eip1559Params: hexToBytes("0x0000000000000000") }),
+    ...(hasMinBaseFee(extraDataVersion) && { minBaseFee: 0n }),
     ...changes,
   };
 }

@@ -20,8 +20,6 @@ import {
   type GenesisAccount,
   type Header,
   hashHeader,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   type LegacyTransaction,
   nextBaseFee,
   nextExcessBlobGas,
@@ -167,7 +165,7 @@ export class ModelChain {
     const position = { number: parentHeader.number + 1, timestamp: parentHeader.timestamp + BLOCK_TIME_SEC };
     const isWork = config.optimism === undefined && config.terminalTotalDifficulty === undefined;
     const rules = rulesOfBlock(config, { ...position, difficulty: isWork ? 1n : 0n });
-    const { evm, op } = rules;
+    const { op } = rules;
     const unsealed = {
       ...position,
       parentHash: parent.hash,
@@ -175,8 +173,8 @@ export class ModelChain {
       difficulty: isWork ? expectedDifficulty(config, rules, parentHeader, position.timestamp) : 0n,
       gasLimit: parentHeader.gasLimit,
       mixHash: word(this.#serial++), // siblings differ, even where they change nothing
-      ...(isEvmForkAtLeast(evm, "london") && { baseFeePerGas: nextBaseFee(config, parentHeader, position.timestamp) }),
-      ...(isEvmForkAtLeast(evm, "cancun") && {
+      ...(rules.hasBaseFee && { baseFeePerGas: nextBaseFee(config, parentHeader, position.timestamp) }),
+      ...(rules.hasBlobGas && {
         excessBlobGas: op === undefined ? nextExcessBlobGas(config, parentHeader, position.timestamp) : 0n,
         parentBeaconBlockRoot: ZERO_HASH,
       }),
@@ -199,7 +197,7 @@ export class ModelChain {
       transactions.push(transaction);
       senders.push(sender);
     }
-    const withdrawals = isEvmForkAtLeast(evm, "shanghai") ? [] : undefined;
+    const withdrawals = rules.hasWithdrawals ? [] : undefined;
     const finished = run.finish(withdrawals, []);
     if (finished.kind === "invalid") throw new Error(JSON.stringify(finished.fault));
     const { result } = finished;
@@ -217,14 +215,13 @@ export class ModelChain {
       receiptsRoot: orderedTrieRoot(encodeReceipts(result.receipts)),
       logsBloom: result.logsBloom,
       gasUsed: result.gasUsed,
-      extraData: op !== undefined && isOpForkAtLeast(op, "holocene") ? parentHeader.extraData : EMPTY_BYTES,
+      extraData: rules.extraDataVersion !== undefined ? parentHeader.extraData : EMPTY_BYTES,
       nonce: new Uint8Array(8),
       ...(withdrawals !== undefined && {
-        withdrawalsRoot:
-          op !== undefined && isOpForkAtLeast(op, "isthmus") ? state.storageRoot(PREDEPLOYS.l2ToL1MessagePasser) : EMPTY_TRIE_ROOT,
+        withdrawalsRoot: rules.hasMessagePasserRoot ? state.storageRoot(PREDEPLOYS.l2ToL1MessagePasser) : EMPTY_TRIE_ROOT,
       }),
-      ...(isEvmForkAtLeast(evm, "cancun") && { blobGasUsed: result.daFootprint }),
-      ...(isEvmForkAtLeast(evm, "prague") && {
+      ...(rules.hasBlobGas && { blobGasUsed: result.daFootprint }),
+      ...(rules.hasExecutionRequests && {
         requestsHash: op === undefined ? requestsHash(result.requests) : EMPTY_REQUESTS_HASH,
       }),
     };

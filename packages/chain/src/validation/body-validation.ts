@@ -6,15 +6,12 @@ import {
   encodeWithdrawal,
   GAS_PER_BLOB,
   headerToRlp,
-  isEvmForkAtLeast,
+  isTransactionTypeAllowed,
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { PreparedBlock } from "../execute/prepared-block.ts";
 import { type BlockFault, blockFault, mismatch } from "../faults.ts";
-
-/** EIP-7934: 10 MiB less a margin for the consensus block around it */
-const MAX_BLOCK_RLP_BYTES = 10_485_760 - 2_097_152;
 
 /**
  * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body
@@ -28,24 +25,6 @@ export function checkBodyBelongs(rules: BlockRules, prepared: PreparedBlock): Bl
 /** Checks that the body, which belongs to the header, holds only what the fork allows. */
 export function checkBody(rules: BlockRules, block: Block): BlockFault | undefined {
   return checkTransactionTypes(rules, block.transactions) ?? checkBlobGasUsed(rules, block) ?? checkSize(rules, block);
-}
-
-/** Whether a block of this fork may hold the type at all. */
-export function isTransactionTypeAllowed(rules: BlockRules, type: Transaction["type"]): boolean {
-  switch (type) {
-    case 0x00:
-      return true;
-    case 0x01:
-      return isEvmForkAtLeast(rules.evm, "berlin");
-    case 0x02:
-      return isEvmForkAtLeast(rules.evm, "london");
-    case 0x03:
-      return rules.op === undefined && isEvmForkAtLeast(rules.evm, "cancun");
-    case 0x04:
-      return isEvmForkAtLeast(rules.evm, "prague");
-    case 0x7e:
-      return rules.op !== undefined;
-  }
 }
 
 function checkTransactionTypes(rules: BlockRules, transactions: readonly Transaction[]): BlockFault | undefined {
@@ -69,7 +48,7 @@ function checkOmmersHash({ header, ommers }: Block): BlockFault | undefined {
 }
 
 function checkWithdrawals(rules: BlockRules, { header, withdrawals }: Block): BlockFault | undefined {
-  if ((withdrawals !== undefined) !== isEvmForkAtLeast(rules.evm, "shanghai")) {
+  if ((withdrawals !== undefined) !== rules.hasWithdrawals) {
     return blockFault("withdrawals-presence", { fork: rules.op ?? rules.evm });
   }
   if (withdrawals === undefined || header.withdrawalsRoot === undefined) return undefined;
@@ -91,7 +70,8 @@ function checkBlobGasUsed(rules: BlockRules, { header, transactions }: Block): B
 
 /** EIP-7934, which OP Stack chains leave out. */
 function checkSize(rules: BlockRules, block: Block): BlockFault | undefined {
-  if (rules.op !== undefined || !isEvmForkAtLeast(rules.evm, "osaka")) return undefined;
+  const maximum = rules.maxBlockRlpBytes;
+  if (maximum === Number.POSITIVE_INFINITY) return undefined;
   const bytes = encodeBlock(block).length;
-  return bytes <= MAX_BLOCK_RLP_BYTES ? undefined : blockFault("block-too-large", { maximum: MAX_BLOCK_RLP_BYTES, bytes });
+  return bytes <= maximum ? undefined : blockFault("block-too-large", { maximum, bytes });
 }

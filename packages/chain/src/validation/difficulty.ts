@@ -1,5 +1,5 @@
 import { EMPTY_OMMERS_HASH, equalBytes } from "@rnode/primitives";
-import { type BlockRules, type ChainConfig, type Header, isEvmForkAtLeast } from "@rnode/protocol";
+import type { BlockRules, ChainConfig, Header } from "@rnode/protocol";
 
 const MIN_DIFFICULTY = 131_072n;
 const BOUND_DIVISOR = 2048n;
@@ -10,15 +10,8 @@ const FRONTIER_DURATION_SEC = 13;
 const HOMESTEAD_STEP_SEC = 10;
 const BYZANTIUM_STEP_SEC = 9;
 
-/** Blocks by which each fork puts the bomb off, all in all: EIP-649, 1234, 2384, 3554, 4345, 5133 */
-const BOMB_DELAY = {
-  byzantium: 3_000_000,
-  constantinople: 5_000_000,
-  muirGlacier: 9_000_000,
-  london: 9_700_000,
-  arrowGlacier: 10_700_000,
-  grayGlacier: 11_400_000,
-} as const;
+/** Blocks by which forks that do nothing else put the bomb off, all in all: EIP-2384, 4345, 5133 */
+const BOMB_DELAY = { muirGlacier: 9_000_000, arrowGlacier: 10_700_000, grayGlacier: 11_400_000 } as const;
 
 export type DifficultyParent = Pick<Header, "number" | "timestamp" | "difficulty" | "ommersHash">;
 
@@ -27,11 +20,11 @@ export function expectedDifficulty(config: ChainConfig, rules: BlockRules, paren
   const elapsedSec = timestampSec - parent.timestamp;
   const number = parent.number + 1;
   const unit = parent.difficulty / BOUND_DIVISOR;
-  if (!isEvmForkAtLeast(rules.evm, "homestead")) {
+  if (rules.difficultyAdjustment === "threshold") {
     const adjusted = atLeastMinimum(elapsedSec < FRONTIER_DURATION_SEC ? parent.difficulty + unit : parent.difficulty - unit);
     return atLeastMinimum(adjusted + bomb(number));
   }
-  if (!isEvmForkAtLeast(rules.evm, "byzantium")) {
+  if (rules.difficultyAdjustment === "steps") {
     const step = Math.max(1 - Math.floor(elapsedSec / HOMESTEAD_STEP_SEC), LOWEST_STEP);
     return atLeastMinimum(parent.difficulty + unit * BigInt(step)) + bomb(number);
   }
@@ -48,11 +41,11 @@ function bomb(number: number): bigint {
   return periods > 1 ? 1n << BigInt(periods - 2) : 0n;
 }
 
-function bombDelay({ difficultyBombBlocks }: ChainConfig, { evm }: BlockRules, number: number): number {
-  const isActive = (activation: number | undefined): boolean => activation !== undefined && number >= activation;
-  if (isActive(difficultyBombBlocks?.grayGlacier)) return BOMB_DELAY.grayGlacier;
-  if (isActive(difficultyBombBlocks?.arrowGlacier)) return BOMB_DELAY.arrowGlacier;
-  if (isEvmForkAtLeast(evm, "london")) return BOMB_DELAY.london;
-  if (isActive(difficultyBombBlocks?.muirGlacier)) return BOMB_DELAY.muirGlacier;
-  return isEvmForkAtLeast(evm, "constantinople") ? BOMB_DELAY.constantinople : BOMB_DELAY.byzantium;
+function bombDelay({ difficultyBombBlocks = {} }: ChainConfig, { bombDelayBlocks }: BlockRules, number: number): number {
+  let delay = bombDelayBlocks;
+  for (const fork of ["muirGlacier", "arrowGlacier", "grayGlacier"] as const) {
+    const activation = difficultyBombBlocks[fork];
+    if (activation !== undefined && number >= activation) delay = Math.max(delay, BOMB_DELAY[fork]);
+  }
+  return delay;
 }

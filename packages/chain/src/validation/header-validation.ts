@@ -13,11 +13,8 @@ import {
   type ChainConfig,
   GAS_PER_BLOB,
   type Header,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   nextBaseFee,
   nextExcessBlobGas,
-  type OpFork,
 } from "@rnode/protocol";
 import { type BlockFault, blockFault } from "../faults.ts";
 import { checkDaoExtraData } from "./dao-fork.ts";
@@ -57,7 +54,7 @@ function checkGasLimit(rules: BlockRules, parent: Header, header: Header): Block
   if (gasLimit > MAX_GAS_LIMIT) return blockFault("gas-limit-out-of-bounds", { gasLimit });
   if (rules.op !== undefined) return undefined; // set by the attributes, without a bound
   // EIP-1559: the London block starts from twice its parent's limit.
-  const isLondonBlock = isEvmForkAtLeast(rules.evm, "london") && parent.baseFeePerGas === undefined;
+  const isLondonBlock = rules.hasBaseFee && parent.baseFeePerGas === undefined;
   const reference = isLondonBlock ? parent.gasLimit * 2n : parent.gasLimit;
   const difference = gasLimit > reference ? gasLimit - reference : reference - gasLimit;
   if (difference >= reference / GAS_LIMIT_BOUND_DIVISOR || gasLimit < MIN_GAS_LIMIT) {
@@ -97,8 +94,7 @@ function checkSeal(config: ChainConfig, rules: BlockRules, parent: Header, heade
 }
 
 function checkBaseFee(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
-  const hasBaseFee = isEvmForkAtLeast(rules.evm, "london");
-  if ((header.baseFeePerGas !== undefined) !== hasBaseFee) return blockFault("base-fee-presence", { fork: rules.evm });
+  if ((header.baseFeePerGas !== undefined) !== rules.hasBaseFee) return blockFault("base-fee-presence", { fork: rules.evm });
   if (header.baseFeePerGas === undefined) return undefined;
   const expected = nextBaseFee(config, parent, header.timestamp);
   if (header.baseFeePerGas !== expected) return blockFault("base-fee-mismatch", { expected, got: header.baseFeePerGas });
@@ -107,18 +103,18 @@ function checkBaseFee(config: ChainConfig, rules: BlockRules, parent: Header, he
 
 /** Fields that a fork adds must be there from it on, and not before. */
 function checkForkFields(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
-  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
-  const isCancun = isEvmForkAtLeast(rules.evm, "cancun");
-  const isPrague = isEvmForkAtLeast(rules.evm, "prague");
-  if ((header.withdrawalsRoot !== undefined) !== isShanghai) return blockFault("withdrawals-root-presence", { fork: rules.evm });
-  if ((header.parentBeaconBlockRoot !== undefined) !== isCancun)
+  const { hasWithdrawals, hasBeaconRoot, hasBlobGas, hasExecutionRequests } = rules;
+  if ((header.withdrawalsRoot !== undefined) !== hasWithdrawals)
+    return blockFault("withdrawals-root-presence", { fork: rules.evm });
+  if ((header.parentBeaconBlockRoot !== undefined) !== hasBeaconRoot)
     return blockFault("parent-beacon-root-presence", { fork: rules.evm });
-  if ((header.requestsHash !== undefined) !== isPrague) return blockFault("requests-hash-presence", { fork: rules.evm });
-  if ((header.blobGasUsed !== undefined) !== isCancun || (header.excessBlobGas !== undefined) !== isCancun) {
+  if ((header.requestsHash !== undefined) !== hasExecutionRequests)
+    return blockFault("requests-hash-presence", { fork: rules.evm });
+  if ((header.blobGasUsed !== undefined) !== hasBlobGas || (header.excessBlobGas !== undefined) !== hasBlobGas) {
     return blockFault("blob-gas-presence", { fork: rules.evm });
   }
-  if (rules.op !== undefined) return checkOpForkFields(rules.op, header);
-  if (isCancun) {
+  if (rules.op !== undefined) return checkOpForkFields(rules, header);
+  if (hasBlobGas) {
     const expected = nextExcessBlobGas(config, parent, header.timestamp);
     if (header.excessBlobGas !== expected) {
       return blockFault("excess-blob-gas-mismatch", { expected, got: header.excessBlobGas! });
@@ -129,19 +125,19 @@ function checkForkFields(config: ChainConfig, rules: BlockRules, parent: Header,
   return undefined;
 }
 
-function checkOpForkFields(op: OpFork, header: Header): BlockFault | undefined {
+function checkOpForkFields(rules: BlockRules, header: Header): BlockFault | undefined {
   if (header.excessBlobGas !== undefined && header.excessBlobGas !== 0n) {
     return blockFault("excess-blob-gas-mismatch", { expected: 0, got: header.excessBlobGas });
   }
   if (header.blobGasUsed !== undefined) {
-    if (!isOpForkAtLeast(op, "jovian")) {
+    if (!rules.hasDaFootprint) {
       if (header.blobGasUsed !== 0n) return blockFault("blob-gas-used-mismatch", { expected: 0, got: header.blobGasUsed });
     } else if (header.blobGasUsed > header.gasLimit) {
       return blockFault("da-footprint-above-gas-limit", { daFootprint: header.blobGasUsed, gasLimit: header.gasLimit });
     }
   }
   const { withdrawalsRoot, requestsHash } = header;
-  if (withdrawalsRoot !== undefined && !isOpForkAtLeast(op, "isthmus") && !equalBytes(withdrawalsRoot, EMPTY_TRIE_ROOT)) {
+  if (withdrawalsRoot !== undefined && !rules.hasMessagePasserRoot && !equalBytes(withdrawalsRoot, EMPTY_TRIE_ROOT)) {
     return blockFault("withdrawals-root-mismatch", {
       expected: bytesToHex(EMPTY_TRIE_ROOT),
       got: bytesToHex(withdrawalsRoot),

@@ -1,4 +1,4 @@
-import { type BlockRules, type EvmFork, isEvmForkAtLeast, isOpForkAtLeast, type OpFork } from "@rnode/protocol";
+import type { ForkRules } from "@rnode/protocol";
 import type { EvmModule } from "../engine/module.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
@@ -19,56 +19,30 @@ export interface PrecompileSet {
   readonly hasP256: boolean;
 }
 
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+const MODEXP = { eip198: modexpByzantium, eip2565: modexpBerlin, eip7883: modexpOsaka } as const;
 
-/** Spec: docs/protocol/01-execution.md#evm-differences */
-function bn254PairingLimit(op: OpFork | undefined): number {
-  if (op === undefined || !isOpForkAtLeast(op, "granite")) return NO_LIMIT;
-  if (!isOpForkAtLeast(op, "jovian")) return 112_687;
-  return isOpForkAtLeast(op, "karst") ? 57_600 : 81_984;
-}
-
-function blsLimits(op: OpFork | undefined) {
-  if (op === undefined) return { g1MsmBytes: NO_LIMIT, g2MsmBytes: NO_LIMIT, pairingBytes: NO_LIMIT };
-  return isOpForkAtLeast(op, "jovian")
-    ? { g1MsmBytes: 288_960, g2MsmBytes: 278_784, pairingBytes: 156_672 }
-    : { g1MsmBytes: 513_760, g2MsmBytes: 488_448, pairingBytes: 235_008 };
-}
-
-export function createPrecompiles(
-  { evm, op }: Pick<BlockRules, "evm" | "op">,
-  kzg: KzgVerifier,
-  arithmetic: Arithmetic,
-): PrecompileSet {
-  const isAtLeast = (fork: EvmFork) => isEvmForkAtLeast(evm, fork);
-  const table = new Map<number, Precompile>([
+export function createPrecompiles(rules: ForkRules, kzg: KzgVerifier, arithmetic: Arithmetic): PrecompileSet {
+  const { lastPrecompile: last, hasP256Precompile: hasP256, hasCheapBn254 } = rules;
+  const all: readonly (readonly [number, Precompile])[] = [
     [0x01, ecrecover],
     [0x03, ripemd],
-  ]);
-  let last = 4;
-  if (isAtLeast("byzantium")) {
-    const isIstanbul = isAtLeast("istanbul");
-    last = isIstanbul ? 9 : 8;
-    table.set(0x05, (isAtLeast("osaka") ? modexpOsaka : isAtLeast("berlin") ? modexpBerlin : modexpByzantium)(arithmetic));
-    table.set(0x06, bn254Add(arithmetic, isIstanbul));
-    table.set(0x07, bn254Multiply(arithmetic, isIstanbul));
-    table.set(0x08, bn254Pairing(arithmetic, isIstanbul, bn254PairingLimit(op)));
-  }
-  if (isAtLeast("cancun")) {
-    last = 0x0a;
-    table.set(0x0a, pointEvaluation(kzg));
-  }
-  if (isAtLeast("prague")) {
-    last = 0x11;
-    for (const [index, precompile] of bls12381Precompiles(arithmetic, blsLimits(op)).entries()) table.set(0x0b + index, precompile);
-  }
-  const isOsaka = isAtLeast("osaka");
-  const hasP256 = isOsaka || (op !== undefined && isOpForkAtLeast(op, "fjord"));
-  if (hasP256) table.set(P256_ADDRESS, p256Verify(arithmetic, isOsaka ? 6900n : 3450n));
+    [0x05, MODEXP[rules.modexpPricing](arithmetic)],
+    [0x06, bn254Add(arithmetic, hasCheapBn254)],
+    [0x07, bn254Multiply(arithmetic, hasCheapBn254)],
+    [0x08, bn254Pairing(arithmetic, hasCheapBn254, rules.maxBn254PairingBytes)],
+    [0x0a, pointEvaluation(kzg)],
+    ...bls12381Precompiles(arithmetic, {
+      g1MsmBytes: rules.maxBlsG1MsmBytes,
+      g2MsmBytes: rules.maxBlsG2MsmBytes,
+      pairingBytes: rules.maxBlsPairingBytes,
+    }).map((precompile, index) => [0x0b + index, precompile] as const),
+  ];
+  const table = new Map(all.filter(([number]) => number <= last));
+  if (hasP256) table.set(P256_ADDRESS, p256Verify(arithmetic, rules.p256Gas));
   return { table, last, hasP256 };
 }
 
 /** The precompiles alone, on an instance of their own: for measuring and testing them without an engine around. */
-export function createPrecompileTable(module: EvmModule, rules: Pick<BlockRules, "evm" | "op">, kzg: KzgVerifier): PrecompileTable {
+export function createPrecompileTable(module: EvmModule, rules: ForkRules, kzg: KzgVerifier): PrecompileTable {
   return createPrecompiles(rules, kzg, new Arithmetic(module)).table;
 }

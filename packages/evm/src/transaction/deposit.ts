@@ -1,18 +1,7 @@
 import { type DepositTransaction, floorDataGas, intrinsicGas } from "@rnode/protocol";
 import type { MessageResult } from "../engine/state-access.ts";
 import type { HaltReason } from "../execution.ts";
-import {
-  type Applied,
-  type BlockScope,
-  gasAfterRefund,
-  isEvmAtLeast,
-  isOpAtLeast,
-  rejected,
-  warmUp,
-  writeTransactionEnvironment,
-} from "./scope.ts";
-
-const MAX_INITCODE_BYTES = 49_152;
+import { type Applied, type BlockScope, gasAfterRefund, rejected, warmUp, writeTransactionEnvironment } from "./scope.ts";
 
 /**
  * Executes a deposit. It is always included: whatever goes wrong leaves the mint and the increased nonce.
@@ -22,10 +11,8 @@ const MAX_INITCODE_BYTES = 49_152;
  */
 export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGasLeft: bigint): Applied {
   const { state, rules } = scope;
-  if (rules.op === undefined) return rejected("type-not-supported", { type: BigInt(tx.type) });
-  const isRegolith = isOpAtLeast(scope, "regolith");
-  /** before Regolith system transactions take no gas from the block */
-  const isFree = tx.isSystemTx && !isRegolith;
+  if (!rules.acceptsDeposits) return rejected("type-not-supported", { type: BigInt(tx.type) });
+  const isFree = tx.isSystemTx && rules.hasFreeSystemTransactions;
   if (!isFree && tx.gasLimit > blockGasLeft) {
     return rejected("gas-limit-exceeds-block", { gasLimit: tx.gasLimit, left: blockGasLeft });
   }
@@ -53,7 +40,7 @@ export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGas
   const halt: HaltReason | undefined = result === undefined ? "deposit-failed" : result.halt;
   let gasUsed = tx.gasLimit;
   if (isFree) gasUsed = 0n;
-  else if (isRegolith && result !== undefined) {
+  else if (rules.countsGasOfDeposits && result !== undefined) {
     gasUsed = gasAfterRefund(scope, tx.gasLimit, result, 0n);
     const floor = floorDataGas(rules, tx.data);
     if (gasUsed < floor) gasUsed = floor;
@@ -68,7 +55,7 @@ export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGas
       output: result?.output ?? new Uint8Array(0),
       halt,
       createdAddress: result?.createdAddress,
-      depositNonce: isRegolith ? nonce : undefined,
+      depositNonce: rules.receiptsHaveDepositNonce ? nonce : undefined,
       l1Fee: 0n,
       effectiveTip: 0n,
     },
@@ -78,8 +65,8 @@ export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGas
 /** Failures before execution (docs/protocol/01-execution.md#deposit-execution, steps 5 to 7). */
 function isRefused(scope: BlockScope, tx: DepositTransaction, balance: bigint): boolean {
   const { rules } = scope;
-  if (tx.isSystemTx && isOpAtLeast(scope, "regolith")) return true;
+  if (tx.isSystemTx && !rules.hasFreeSystemTransactions) return true;
   if (tx.gasLimit < intrinsicGas(rules, tx) || tx.gasLimit < floorDataGas(rules, tx.data)) return true;
   if (balance < tx.value) return true;
-  return tx.to === undefined && isEvmAtLeast(scope, "shanghai") && tx.data.length > MAX_INITCODE_BYTES;
+  return tx.to === undefined && tx.data.length > rules.maxInitcodeBytes;
 }

@@ -1,5 +1,5 @@
 import { padBytesLeft } from "@rnode/primitives";
-import { type BlockRules, type EvmFork, isEvmForkAtLeast, isOpForkAtLeast, type OpFork } from "@rnode/protocol";
+import type { BlockRules } from "@rnode/protocol";
 import type { EngineInstance } from "../engine/host.ts";
 import { ENV_BLOB_COUNT, ENV_BLOB_HASHES, ENV_GAS_PRICE, ENV_ORIGIN } from "../engine/layout.ts";
 import type { MessageResult, StateAccess } from "../engine/state-access.ts";
@@ -28,11 +28,6 @@ export const rejected = (reason: TransactionRejection, data: Rejected["data"] = 
   data,
 });
 
-export const isEvmAtLeast = ({ rules }: BlockScope, fork: EvmFork): boolean => isEvmForkAtLeast(rules.evm, fork);
-
-export const isOpAtLeast = ({ rules }: BlockScope, fork: OpFork): boolean =>
-  rules.op !== undefined && isOpForkAtLeast(rules.op, fork);
-
 /** ORIGIN, GASPRICE and BLOBHASH of the transaction. */
 export function writeTransactionEnvironment(
   { instance }: BlockScope,
@@ -59,21 +54,21 @@ export function warmUp(
   to: Uint8Array | undefined,
   accessList: readonly AccessListItem[],
 ): void {
-  if (!isEvmAtLeast(scope, "berlin")) return;
-  const { state, environment } = scope;
+  const { state, environment, rules } = scope;
+  if (!rules.chargesColdAccess) return;
   state.warmAccount(sender);
   if (to !== undefined) state.warmAccount(to);
-  if (isEvmAtLeast(scope, "shanghai")) state.warmAccount(environment.beneficiary);
+  if (rules.startsWithWarmBeneficiary) state.warmAccount(environment.beneficiary);
   for (const { address, storageKeys } of accessList) {
     const account = state.warmAccount(address);
     for (const key of storageKeys) state.warmSlot(account, key);
   }
 }
 
-/** Gas used after the refund, which is at most a half (London: a fifth) of it. Spec: EIP-3529 */
+/** Gas used after the refund, which is at most a part of it. Spec: EIP-3529 */
 export function gasAfterRefund(scope: BlockScope, gasLimit: bigint, result: MessageResult, extraRefund: bigint): bigint {
   const used = gasLimit - result.gasLeft;
-  const limit = used / (isEvmAtLeast(scope, "london") ? 5n : 2n);
+  const limit = used / scope.rules.maxRefundQuotient;
   const refund = result.refund + extraRefund;
   return used - (refund < limit ? refund : limit);
 }

@@ -19,7 +19,6 @@ import {
   type Applied,
   type BlockScope,
   gasAfterRefund,
-  isEvmAtLeast,
   type Rejected,
   rejected,
   warmUp,
@@ -123,7 +122,7 @@ function check(
   if (tx.nonce < nonce) return rejected("nonce-too-low", { nonce: tx.nonce, expected: nonce });
   if (tx.nonce > nonce) return rejected("nonce-too-high", { nonce: tx.nonce, expected: nonce });
   // EIP-3607, and EIP-7702, which lets accounts with a delegation send
-  if (!state.hasCodeHash(sender, EMPTY_KECCAK) && !(isEvmAtLeast(scope, "prague") && isDelegated(state.code(sender)))) {
+  if (!state.hasCodeHash(sender, EMPTY_KECCAK) && !(rules.acceptsSetCode && isDelegated(state.code(sender)))) {
     return rejected("sender-not-eoa", { sender: bytesToHex(state.address(sender)) });
   }
   const maxPrice = maxPriceOf(tx);

@@ -107,10 +107,11 @@ export interface EvmRules {
   readonly defaultBlobParams: BlobParams | undefined;
 
   // proof of work
+  /** EIP-649, EIP-1234 */
   readonly blockRewardWei: bigint;
   /** how far a block's time moves the difficulty: by a threshold, by steps (EIP-2), by steps and the parent's ommers (EIP-100) */
   readonly difficultyAdjustment: "threshold" | "steps" | "steps-and-ommers";
-  /** blocks by which the difficulty bomb is put off, all in all */
+  /** blocks by which the difficulty bomb is put off, all in all; EIP-649, 1234, 3554 */
   readonly bombDelayBlocks: number;
 
   // Engine API
@@ -119,9 +120,16 @@ export interface EvmRules {
   readonly getPayload: EngineMethodVersions<GetPayloadVersion>;
 }
 
-interface EvmForkFacts {
+export interface EvmForkFacts {
   /** key of its activation in a genesis file; undefined: active from the start */
-  readonly activation: { readonly block: string } | { readonly time: string } | undefined;
+  readonly activation:
+    | {
+        readonly block: string;
+        /** keys that files have beside it for the same block */
+        readonly alsoWritten?: readonly string[];
+      }
+    | { readonly time: string }
+    | undefined;
   /** what is not named here is as in the fork before */
   readonly changes: Partial<EvmRules>;
 }
@@ -187,7 +195,7 @@ export const EVM_FORK_FACTS = {
   },
   tangerineWhistle: { activation: { block: "eip150Block" }, changes: {} },
   spuriousDragon: {
-    activation: { block: "eip158Block" },
+    activation: { block: "eip158Block", alsoWritten: ["eip155Block"] },
     changes: { allowsChainIdInSignature: true, clearsEmptyAccounts: true },
   },
   byzantium: {

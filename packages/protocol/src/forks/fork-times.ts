@@ -34,11 +34,12 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
   });
 }
 
+/** What happens in the first block of a fork. */
+export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => FORK_FACTS[fork].firstBlock;
+
 /** Whether the block is the first of a fork that leaves it without transactions but deposits, and why. */
 export function emptinessAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): FirstBlockFacts["emptiness"] {
-  const reasons = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map(
-    (fork): FirstBlockFacts["emptiness"] => FORK_FACTS[fork].firstBlock.emptiness,
-  );
+  const reasons = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map((fork) => firstBlockFacts(fork).emptiness);
   if (reasons.includes("rule")) return "rule";
   return reasons.includes("custom") ? "custom" : "none";
 }
