@@ -37,8 +37,8 @@ export interface PoolHead {
   readonly acceptsSetCode: boolean;
   /** default: no, an OP Stack chain has none */
   readonly acceptsBlobs?: boolean | undefined;
-  /** EIP-3860; undefined: none */
-  readonly maxInitcodeBytes: number | undefined;
+  /** EIP-3860 */
+  readonly maxInitcodeBytes: number;
   readAccount(address: Uint8Array): PoolAccount;
   /** at the fork of the next block */
   intrinsicGas(transaction: SignedTransaction): bigint;

@@ -243,7 +243,7 @@ export class TransactionPool {
       return { reason: "oversized", data: { size: BigInt(encoded.length), limit: BigInt(limits.maxTransactionBytes) } };
     }
     const initcodeLimit = head.maxInitcodeBytes;
-    if (transaction.to === undefined && initcodeLimit !== undefined && transaction.data.length > initcodeLimit) {
+    if (transaction.to === undefined && transaction.data.length > initcodeLimit) {
       return { reason: "initcode-too-large", data: { size: BigInt(transaction.data.length), limit: BigInt(initcodeLimit) } };
     }
     if (head.transactionGasCap !== undefined && transaction.gasLimit > head.transactionGasCap) {

@@ -26,8 +26,6 @@ import {
   type Header,
   HISTORY_STORAGE_ADDRESS,
   hashTransaction,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   logsBloom,
   mergeBlooms,
   nextBaseFee,
@@ -140,7 +138,7 @@ export class SimulateService {
     });
     const execution = this.#engine.beginBlock(rules, environment, reader);
     applyStateOverrides(execution, asked.stateOverrides ?? []);
-    if (isEvmForkAtLeast(rules.evm, "prague")) execution.systemCall(HISTORY_STORAGE_ADDRESS, parent.hash);
+    if (rules.storesParentHash) execution.systemCall(HISTORY_STORAGE_ADDRESS, parent.hash);
     if (open.parentBeaconBlockRoot !== undefined) execution.systemCall(BEACON_ROOTS_ADDRESS, open.parentBeaconBlockRoot);
     tracer?.take();
 
@@ -176,7 +174,7 @@ export class SimulateService {
     };
     const update = stateUpdate(trie, result.changes);
     const transactions = runs.map(({ tx }) => tx);
-    const withdrawals = isEvmForkAtLeast(rules.evm, "shanghai") ? (overrides?.withdrawals ?? []) : undefined;
+    const withdrawals = rules.hasWithdrawals ? (overrides?.withdrawals ?? []) : undefined;
     const blobs = transactions.reduce((count, tx) => count + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
     const header: Header = {
       ...open,
@@ -187,12 +185,11 @@ export class SimulateService {
       logsBloom: bloom,
       gasUsed,
       ...(withdrawals !== undefined && {
-        withdrawalsRoot:
-          rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus")
-            ? messagePasserRoot(trie, update)
-            : orderedTrieRoot(withdrawals.map(encodeWithdrawal)),
+        withdrawalsRoot: rules.hasMessagePasserRoot
+          ? messagePasserRoot(trie, update)
+          : orderedTrieRoot(withdrawals.map(encodeWithdrawal)),
       }),
-      ...(isEvmForkAtLeast(rules.evm, "prague") && { requestsHash: requestsHash([]) }),
+      ...(rules.hasExecutionRequests && { requestsHash: requestsHash([]) }),
     };
     const senders = runs.map(({ sender }) => sender);
     const block = new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { senders });
@@ -207,8 +204,6 @@ export class SimulateService {
     const overrides = asked.blockOverrides;
     const difficulty = overrides?.difficulty ?? parent.header.difficulty;
     const rules: BlockRules = rulesOfBlock(config, { number, timestamp: timestampSec, difficulty });
-    const hasBlobs = isEvmForkAtLeast(rules.evm, "cancun");
-    const isLondon = isEvmForkAtLeast(rules.evm, "london");
     // Without validation nobody has to pay, so that the base fee is 0 unless it is asked for.
     const baseFee = overrides?.baseFeePerGas ?? (validation ? nextBaseFee(config, parent.header, timestampSec) : 0n);
     return {
@@ -228,12 +223,12 @@ export class SimulateService {
       extraData: rules.op === undefined ? new Uint8Array(0) : parent.header.extraData,
       mixHash: overrides?.prevRandao ?? ZERO_HASH,
       nonce: new Uint8Array(8),
-      ...(isLondon && { baseFeePerGas: baseFee }),
-      ...(hasBlobs && {
+      ...(rules.hasBaseFee && { baseFeePerGas: baseFee }),
+      ...(rules.hasBlobGas && {
         blobGasUsed: 0n,
         excessBlobGas: rules.op === undefined ? nextExcessBlobGas(config, parent.header, timestampSec) : 0n,
-        parentBeaconBlockRoot: overrides?.beaconRoot ?? ZERO_HASH,
       }),
+      ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: overrides?.beaconRoot ?? ZERO_HASH }),
     };
   }
 

@@ -1,7 +1,7 @@
 import type { BlockExecution, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
-import { floorDataGas, GAS_PER_BLOB, intrinsicGas, isEvmForkAtLeast, type SignedTransaction } from "@rnode/protocol";
+import { floorDataGas, GAS_PER_BLOB, intrinsicGas, type SignedTransaction } from "@rnode/protocol";
 import { feeCap, tipCap } from "@rnode/txpool";
 import type { CallRequest } from "../params/call-request.ts";
 import { HALT_TEXTS } from "../profile/halt-texts.ts";
@@ -27,7 +27,6 @@ export const simulationError = (kind: keyof typeof CODES, message: string): RpcE
 
 const REVERTED = 3;
 const VM_ERROR = -32015;
-const MAX_INITCODE_BYTES = 49_152;
 const MAX_NONCE = 2n ** 64n - 1n;
 const NO_SIGNATURE = { r: ZERO_HASH, s: ZERO_HASH, yParity: 0 } as const;
 
@@ -117,10 +116,10 @@ export function checkSimulated(
   const floor = floorDataGas(rules, tx.data);
   if (tx.gasLimit < floor)
     throw simulationError("intrinsic-gas", `insufficient gas for floor data gas cost: have ${tx.gasLimit}, want ${floor}`);
-  if (tx.to === undefined && isEvmForkAtLeast(rules.evm, "shanghai") && tx.data.length > MAX_INITCODE_BYTES) {
+  if (tx.to === undefined && tx.data.length > rules.maxInitcodeBytes) {
     throw simulationError(
       "initcode-too-large",
-      `max initcode size exceeded: code size ${tx.data.length} limit ${MAX_INITCODE_BYTES}`,
+      `max initcode size exceeded: code size ${tx.data.length} limit ${rules.maxInitcodeBytes}`,
     );
   }
   if (tx.type === 0x03 && tx.to === undefined) throw simulationError("invalid-params", "blob transaction of type create");

@@ -3,9 +3,9 @@ import { toQuantity } from "@rnode/primitives";
 import {
   type BlockRules,
   blobBaseFee,
+  FIRST_BLOB_PARAMS,
   GAS_PER_BLOB,
   type Header,
-  isEvmForkAtLeast,
   nextBaseFee,
   nextExcessBlobGas,
 } from "@rnode/protocol";
@@ -89,8 +89,7 @@ function blobFeeOf(rules: BlockRules, excessBlobGas: bigint | undefined): bigint
 
 /** The Ethereum blob maximum of the fork, on OP Stack chains too. */
 function maxBlobGas(rules: BlockRules): bigint {
-  if (rules.blobParams !== undefined) return BigInt(rules.blobParams.max) * GAS_PER_BLOB;
-  return (isEvmForkAtLeast(rules.evm, "prague") ? 9n : 6n) * GAS_PER_BLOB;
+  return BigInt((rules.blobParams ?? rules.defaultBlobParams ?? FIRST_BLOB_PARAMS).max) * GAS_PER_BLOB;
 }
 
 /** Tips at each percentile of the gas used, cheapest transactions first. */

@@ -1,32 +1,24 @@
 import { bytesToHex } from "@rnode/primitives";
-import type { ChainConfig, EvmFork } from "@rnode/protocol";
+import { type ChainConfig, EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmForkFacts, forkRules } from "@rnode/protocol";
 import type { JsonObject } from "./transaction-json.ts";
 
 /** Fork blocks as a genesis file names them. */
-const BLOCK_NAMES: Readonly<Partial<Record<EvmFork, readonly string[]>>> = {
-  homestead: ["homesteadBlock"],
-  tangerineWhistle: ["eip150Block"],
-  spuriousDragon: ["eip155Block", "eip158Block"],
-  byzantium: ["byzantiumBlock"],
-  constantinople: ["constantinopleBlock"],
-  petersburg: ["petersburgBlock"],
-  istanbul: ["istanbulBlock"],
-  berlin: ["berlinBlock"],
-  london: ["londonBlock"],
-  paris: ["mergeNetsplitBlock"],
-};
-const BLOB_FORKS = ["cancun", "prague", "osaka"] as const satisfies readonly EvmFork[];
+function blockKeys(fork: EvmFork): readonly string[] {
+  const { activation }: EvmForkFacts = EVM_FORK_FACTS[fork];
+  if (activation === undefined || !("block" in activation)) return [];
+  return [...(activation.alsoWritten ?? []), activation.block];
+}
 
 /** A chain configuration in the form of a genesis file. */
 export function chainConfigToJson(config: ChainConfig): JsonObject {
   const { optimism, difficultyBombBlocks: bombs, terminalTotalDifficulty } = config;
   const json: JsonObject = { chainId: Number(config.chainId) };
   for (const [fork, block] of Object.entries(config.forkBlocks)) {
-    for (const name of BLOCK_NAMES[fork as EvmFork] ?? []) json[name] = block;
-    if (fork === "homestead" && config.daoForkBlock !== undefined) {
-      json.daoForkBlock = config.daoForkBlock;
-      json.daoForkSupport = config.daoForkSupport ?? false;
-    }
+    for (const key of blockKeys(fork as EvmFork)) json[key] = block;
+  }
+  if (config.daoForkBlock !== undefined) {
+    json.daoForkBlock = config.daoForkBlock;
+    json.daoForkSupport = config.daoForkSupport ?? false;
   }
   if (bombs?.muirGlacier !== undefined) json.muirGlacierBlock = bombs.muirGlacier;
   if (bombs?.arrowGlacier !== undefined) json.arrowGlacierBlock = bombs.arrowGlacier;
@@ -52,7 +44,7 @@ export function chainConfigToJson(config: ChainConfig): JsonObject {
 
 /** The eras of forks that have one come first, those of blob limits alone (BPO1…) after them. */
 function blobScheduleJson({ blobSchedule, evmForkTimes }: ChainConfig): JsonObject {
-  const named = BLOB_FORKS.filter((fork) => evmForkTimes[fork] !== undefined);
+  const named = EVM_FORKS.filter((fork) => forkRules(fork).acceptsBlobs && evmForkTimes[fork] !== undefined);
   const times: JsonObject = {};
   const schedule: JsonObject = {};
   blobSchedule.forEach(({ timeSec, params }, index) => {

@@ -5,7 +5,7 @@ import {
   daFootprint,
   decodeL1BlockInfo,
   estimatedDaSize,
-  isOpForkAtLeast,
+  L1_INFO_LAYOUTS,
   type L1BlockInfo,
   type L1FeeParams,
   l1Cost,
@@ -54,9 +54,8 @@ export function l1FeeFields(
   encoded: Uint8Array,
 ): Record<string, string> {
   const isDeposit = tx.type === 0x7e;
-  const op = rules.op ?? "bedrock";
   const fields: Record<string, string> = {};
-  if (isOpForkAtLeast(op, "jovian") && (!isDeposit || profile.receipt.depositsHaveBlobGasUsed)) {
+  if (rules.hasDaFootprint && (!isDeposit || profile.receipt.depositsHaveBlobGasUsed)) {
     const footprint = isDeposit
       ? (estimatedDaSize(encoded) / 1_000_000n) * params.daFootprintGasScalar
       : daFootprint(rules, params, encoded);
@@ -66,10 +65,10 @@ export function l1FeeFields(
   fields.l1GasPrice = toQuantity(params.l1BaseFee);
   fields.l1GasUsed = toQuantity(isDeposit ? depositL1GasUsed(rules, params, info, encoded) : l1GasUsed(rules, params, encoded));
   fields.l1Fee = toQuantity(isDeposit ? 0n : l1Cost(rules, params, encoded));
-  const isBedrockForm = info.layout === "bedrock";
-  const hasFeeScalar = profile.receipt.l1FeeScalarByFork ? !isOpForkAtLeast(op, "ecotone") : isBedrockForm;
+  const { isPacked, hasDaFootprintGasScalar } = L1_INFO_LAYOUTS[info.layout];
+  const hasFeeScalar = profile.receipt.l1FeeScalarByFork ? !rules.l1FeeCountsBlobs : !isPacked;
   if (hasFeeScalar) fields.l1FeeScalar = scalarText(params.scalar);
-  if (isBedrockForm) {
+  if (!isPacked) {
     if (hasFeeScalar && profile.receipt.hasRawScalarBeforeEcotone) fields.l1BaseFeeScalar = toQuantity(params.scalar);
     return fields;
   }
@@ -80,17 +79,17 @@ export function l1FeeFields(
     fields.operatorFeeScalar = toQuantity(params.operatorFeeScalar);
     fields.operatorFeeConstant = toQuantity(params.operatorFeeConstant);
   }
-  if (info.layout === "jovian") fields.daFootprintGasScalar = toQuantity(params.daFootprintGasScalar);
+  if (hasDaFootprintGasScalar) fields.daFootprintGasScalar = toQuantity(params.daFootprintGasScalar);
   return fields;
 }
 
 /** The same count over a deposit's encoding, though a deposit pays nothing. */
 function depositL1GasUsed(rules: BlockRules, params: L1FeeParams, info: L1BlockInfo, encoded: Uint8Array): bigint {
-  if (isOpForkAtLeast(rules.op ?? "bedrock", "fjord") && info.layout !== "bedrock")
-    return (estimatedDaSize(encoded) * 16n) / 1_000_000n;
+  const { isPacked } = L1_INFO_LAYOUTS[info.layout];
+  if (rules.l1FeeEstimatesCompression && isPacked) return (estimatedDaSize(encoded) * 16n) / 1_000_000n;
   let gas = 0;
   for (const byte of encoded) gas += byte === 0 ? 4 : 16;
-  return BigInt(gas) + (info.layout === "bedrock" ? params.overhead : 0n);
+  return BigInt(gas) + (isPacked ? 0n : params.overhead);
 }
 
 /** Six decimals, trailing zeros cut: 684000 is `0.684`. */

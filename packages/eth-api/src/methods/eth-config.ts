@@ -6,11 +6,8 @@ import {
   blockRules,
   type ChainConfig,
   CONSOLIDATION_REQUESTS_ADDRESS,
-  type EvmFork,
   type Header,
   HISTORY_STORAGE_ADDRESS,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
   WITHDRAWAL_REQUESTS_ADDRESS,
 } from "@rnode/protocol";
 import { requireHeader, rulesAt } from "../backend/backend.ts";
@@ -21,24 +18,24 @@ import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
 /** Names of EIP-7910. */
-const PRECOMPILES: readonly (readonly [name: string, address: number, since: EvmFork])[] = [
-  ["ECREC", 0x01, "frontier"],
-  ["SHA256", 0x02, "frontier"],
-  ["RIPEMD160", 0x03, "frontier"],
-  ["ID", 0x04, "frontier"],
-  ["MODEXP", 0x05, "byzantium"],
-  ["BN254_ADD", 0x06, "byzantium"],
-  ["BN254_MUL", 0x07, "byzantium"],
-  ["BN254_PAIRING", 0x08, "byzantium"],
-  ["BLAKE2F", 0x09, "istanbul"],
-  ["KZG_POINT_EVALUATION", 0x0a, "cancun"],
-  ["BLS12_G1ADD", 0x0b, "prague"],
-  ["BLS12_G1MSM", 0x0c, "prague"],
-  ["BLS12_G2ADD", 0x0d, "prague"],
-  ["BLS12_G2MSM", 0x0e, "prague"],
-  ["BLS12_PAIRING_CHECK", 0x0f, "prague"],
-  ["BLS12_MAP_FP_TO_G1", 0x10, "prague"],
-  ["BLS12_MAP_FP2_TO_G2", 0x11, "prague"],
+const PRECOMPILES: readonly (readonly [name: string, address: number])[] = [
+  ["ECREC", 0x01],
+  ["SHA256", 0x02],
+  ["RIPEMD160", 0x03],
+  ["ID", 0x04],
+  ["MODEXP", 0x05],
+  ["BN254_ADD", 0x06],
+  ["BN254_MUL", 0x07],
+  ["BN254_PAIRING", 0x08],
+  ["BLAKE2F", 0x09],
+  ["KZG_POINT_EVALUATION", 0x0a],
+  ["BLS12_G1ADD", 0x0b],
+  ["BLS12_G1MSM", 0x0c],
+  ["BLS12_G2ADD", 0x0d],
+  ["BLS12_G2MSM", 0x0e],
+  ["BLS12_PAIRING_CHECK", 0x0f],
+  ["BLS12_MAP_FP_TO_G1", 0x10],
+  ["BLS12_MAP_FP2_TO_G2", 0x11],
 ];
 const P256 = ["P256VERIFY", 0x100] as const;
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
@@ -119,10 +116,10 @@ function forkConfig(
 
 /** What depends on the rules alone. */
 function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): JsonObject {
-  const { chainId, evm, op, blobParams } = rules;
-  const has = (fork: EvmFork): boolean => isEvmForkAtLeast(evm, fork);
-  const names = PRECOMPILES.filter(([, , since]) => has(since)).map(([name, address]) => [name, addressOf(address)]);
-  if (has("osaka") || (op !== undefined && isOpForkAtLeast(op, "fjord"))) names.push([P256[0], addressOf(P256[1])]);
+  const { chainId, op, blobParams } = rules;
+  const precompiles = PRECOMPILES.filter(([, address]) => address <= rules.lastPrecompile);
+  const names = precompiles.map(([name, address]) => [name, addressOf(address)]);
+  if (rules.hasP256Precompile) names.push([P256[0], addressOf(P256[1])]);
   const hasBlobs = op === undefined && blobParams !== undefined;
   return {
     blobSchedule: hasBlobs
@@ -135,9 +132,9 @@ function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): J
     chainId: toQuantity(chainId),
     precompiles: Object.fromEntries(names),
     systemContracts: {
-      ...(has("cancun") && { BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS_ADDRESS) }),
-      ...(has("prague") && { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE_ADDRESS) }),
-      ...(has("prague") &&
+      ...(rules.hasBeaconRoot && { BEACON_ROOTS_ADDRESS: bytesToHex(BEACON_ROOTS_ADDRESS) }),
+      ...(rules.storesParentHash && { HISTORY_STORAGE_ADDRESS: bytesToHex(HISTORY_STORAGE_ADDRESS) }),
+      ...(rules.hasExecutionRequests &&
         op === undefined && {
           CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS: bytesToHex(CONSOLIDATION_REQUESTS_ADDRESS),
           DEPOSIT_CONTRACT_ADDRESS: bytesToHex(depositContract ?? ZERO_ADDRESS),

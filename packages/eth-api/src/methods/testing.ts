@@ -1,6 +1,6 @@
 import { arrayShape, dataShape, hashShape, optionalParam, param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { blockToPayload, isOpForkAtLeast, payloadToJson } from "@rnode/protocol";
+import { blockToPayload, payloadToJson } from "@rnode/protocol";
 import { rpcError, rulesAt } from "../backend/backend.ts";
 import { blobsBundle } from "../json/blobs-bundle.ts";
 import { attributesShape } from "../params/payload-attributes.ts";
@@ -36,10 +36,9 @@ export function testingMethods({ backend }: ReadServices): ApiMethods {
         }
         if (built.kind === "invalid-attributes") throw new RpcError(SERVER_ERROR, built.reason);
         const { block, hash, value, requests } = built.payload;
-        const { op } = rulesAt(backend, block.header);
-        const isIsthmus = op !== undefined && isOpForkAtLeast(op, "isthmus");
+        const { hasMessagePasserRoot } = rulesAt(backend, block.header);
         return {
-          executionPayload: payloadToJson(blockToPayload(block, hash, isIsthmus).executionPayload),
+          executionPayload: payloadToJson(blockToPayload(block, hash, hasMessagePasserRoot).executionPayload),
           blockValue: toQuantity(value),
           blobsBundle: blobsBundle(block, sidecars),
           executionRequests: requests.map(bytesToHex),

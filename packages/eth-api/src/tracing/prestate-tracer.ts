@@ -1,6 +1,5 @@
 import type { TraceResult, TraceStep } from "@rnode/evm";
 import { bytesToHex, equalBytes, type Hex, isZeroBytes, toQuantity } from "@rnode/primitives";
-import { isEvmForkAtLeast } from "@rnode/protocol";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
 import { type TouchedAccount, TouchedState } from "./touched-state.ts";
@@ -28,7 +27,7 @@ export class PrestateTracer implements TransactionTracer {
   }
 
   onStart(context: TraceContext): void {
-    this.#touched.onStart(context, isEvmForkAtLeast(context.rules.evm, "cancun"));
+    this.#touched.onStart(context, context.rules.keepsDestructedAccounts);
   }
 
   onStep(step: TraceStep): void {

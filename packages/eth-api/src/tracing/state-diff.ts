@@ -1,6 +1,5 @@
 import type { TraceResult, TraceStep } from "@rnode/evm";
 import { bytesToHex, equalBytes, toQuantity } from "@rnode/primitives";
-import { isEvmForkAtLeast } from "@rnode/protocol";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
 import { TouchedState } from "./touched-state.ts";
@@ -19,7 +18,7 @@ export class StateDiffTracer {
   }
 
   onStart(context: TraceContext): void {
-    this.#touched.onStart(context, isEvmForkAtLeast(context.rules.evm, "cancun"));
+    this.#touched.onStart(context, context.rules.keepsDestructedAccounts);
   }
 
   onStep(step: TraceStep): void {

@@ -20,9 +20,9 @@ import {
   blockToPayload,
   type ExecutionPayloadEnvelope,
   encodeTransaction,
+  type GetPayloadVersion,
   hashHeader,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
+  type NewPayloadVersion,
   type PayloadAttributes,
   type PayloadStatusV1,
   payloadToBlock,
@@ -37,9 +37,7 @@ import {
   checkForkchoiceVersion,
   checkGetPayloadVersion,
   checkNewPayloadVersion,
-  type GetPayloadVersion,
   type NewPayloadInput,
-  type NewPayloadVersion,
   rulesAtTime,
   type VersionFault,
 } from "./engine-versions.ts";
@@ -135,9 +133,8 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     delivered.set(id, built);
     const { header } = built.block;
     refuse(checkGetPayloadVersion(config, version, header.timestamp));
-    const rules = rulesAtTime(config, header.timestamp);
-    const isIsthmus = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
-    const envelope = blockToPayload(built.block, built.hash, isIsthmus);
+    const { hasMessagePasserRoot } = rulesAtTime(config, header.timestamp);
+    const envelope = blockToPayload(built.block, built.hash, hasMessagePasserRoot);
     return payloadAnswer(version, built, envelope, blobsBundle(built.block, sidecars));
   }
 
@@ -153,13 +150,13 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
   /** undefined: this chain has no blobs, or none of that version yet */
   function blobs(version: BlobSidecar["version"], hashes: readonly Uint8Array[]): (JsonObject | null)[] | undefined {
     if (hashes.length > MAX_BLOBS) throw rpcError("too-large", `requested ${hashes.length} blobs, limit ${MAX_BLOBS}`);
-    const isServed = config.optimism === undefined && (version === 0 || isOsaka());
+    const isServed = config.optimism === undefined && (version === 0 || provesBlobCells());
     return isServed ? pooledBlobs(sidecars.sidecars?.() ?? [], version, hashes) : undefined;
   }
 
-  function isOsaka(): boolean {
+  function provesBlobCells(): boolean {
     const head = chain.headerOf({ kind: "tag", tag: "latest" });
-    return head !== undefined && isEvmForkAtLeast(rulesAtTime(config, head.header.timestamp).evm, "osaka");
+    return head !== undefined && rulesAtTime(config, head.header.timestamp).provesBlobCells;
   }
 
   const state = param("forkchoiceState", forkchoiceStateShape);
@@ -239,7 +236,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       params: [versionedHashesAsked],
       summary: "Blobs of the pool with their proofs; null for one that is not there. Until Osaka.",
       handler: ([hashes]) => {
-        if (isOsaka()) throw rpcError("unsupported-fork", "getBlobsV1 is not for Osaka: use getBlobsV2");
+        if (provesBlobCells()) throw rpcError("unsupported-fork", "getBlobsV1 is not for Osaka: use getBlobsV2");
         return blobs(0, hashes) ?? hashes.map(() => null);
       },
     }),

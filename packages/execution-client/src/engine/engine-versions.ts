@@ -3,10 +3,10 @@ import {
   type BlockRules,
   blockRules,
   type ChainConfig,
-  type EvmFork,
   type ExecutionPayload,
-  isEvmForkAtLeast,
-  isOpForkAtLeast,
+  type ForkchoiceUpdatedVersion,
+  type GetPayloadVersion,
+  type NewPayloadVersion,
   type PayloadAttributes,
 } from "@rnode/protocol";
 
@@ -28,29 +28,25 @@ export const rulesAtTime = (config: ChainConfig, timestamp: number): BlockRules 
 /** Presence of withdrawals and beacon root in V2 and V3 is checked with the other attributes, after the fork choice. */
 export function checkForkchoiceVersion(
   config: ChainConfig,
-  version: 1 | 2 | 3,
+  version: ForkchoiceUpdatedVersion,
   attributes: PayloadAttributes | undefined,
 ): VersionFault | undefined {
   if (attributes === undefined) return undefined;
-  const { evm } = rulesAtTime(config, attributes.timestamp);
-  const isCancun = isEvmForkAtLeast(evm, "cancun");
+  const isAccepted = rulesAtTime(config, attributes.timestamp).forkchoiceUpdated.accepted.includes(version);
+  const unsupported = (detail: string) => (isAccepted ? undefined : fault("unsupported-fork", detail));
   switch (version) {
     case 1:
       if (attributes.withdrawals !== undefined || attributes.parentBeaconBlockRoot !== undefined) {
         return fault("invalid-params", "withdrawals and beacon root not supported in V1");
       }
-      return isEvmForkAtLeast(evm, "shanghai") ? fault("unsupported-fork", "forkchoiceUpdatedV1 called post-shanghai") : undefined;
+      return unsupported("forkchoiceUpdatedV1 called post-shanghai");
     case 2:
       if (attributes.parentBeaconBlockRoot !== undefined) return fault("invalid-attributes", "unexpected beacon root");
-      return isCancun
-        ? fault("unsupported-fork", "forkchoiceUpdatedV2 must only be called with paris and shanghai payloads")
-        : undefined;
+      return unsupported("forkchoiceUpdatedV2 must only be called with paris and shanghai payloads");
     case 3:
-      return isCancun ? undefined : fault("unsupported-fork", "forkchoiceUpdatedV3 must only be called for cancun payloads");
+      return unsupported("forkchoiceUpdatedV3 must only be called for cancun payloads");
   }
 }
-
-export type NewPayloadVersion = 1 | 2 | 3 | 4;
 
 export interface NewPayloadInput {
   readonly payload: ExecutionPayload;
@@ -66,13 +62,13 @@ export function checkNewPayloadVersion(
 ): VersionFault | undefined {
   const { payload } = input;
   const rules = rulesAtTime(config, payload.timestamp);
-  const isShanghai = isEvmForkAtLeast(rules.evm, "shanghai");
+  const isAccepted = rules.newPayload.accepted.includes(version);
   const invalid = (detail: string): VersionFault => fault("invalid-params", detail);
   if (version <= 2) {
     if (version === 1 && payload.withdrawals !== undefined) return invalid("withdrawals not supported in V1");
-    if (isEvmForkAtLeast(rules.evm, "cancun")) return fault("unsupported-fork", `newPayloadV${version} called post-cancun`);
-    if (isShanghai && payload.withdrawals === undefined) return invalid("nil withdrawals post-shanghai");
-    if (!isShanghai && payload.withdrawals !== undefined) return invalid("non-nil withdrawals pre-shanghai");
+    if (!isAccepted) return fault("unsupported-fork", `newPayloadV${version} called post-cancun`);
+    if (rules.hasWithdrawals && payload.withdrawals === undefined) return invalid("nil withdrawals post-shanghai");
+    if (!rules.hasWithdrawals && payload.withdrawals !== undefined) return invalid("non-nil withdrawals pre-shanghai");
     if (payload.excessBlobGas !== undefined) return invalid("non-nil excessBlobGas pre-cancun");
     if (payload.blobGasUsed !== undefined) return invalid("non-nil blobGasUsed pre-cancun");
     return undefined;
@@ -82,35 +78,23 @@ export function checkNewPayloadVersion(
   if (payload.blobGasUsed === undefined) return invalid("nil blobGasUsed post-cancun");
   if (input.versionedHashes === undefined) return invalid("nil versionedHashes post-cancun");
   if (input.parentBeaconBlockRoot === undefined) return invalid("nil beaconRoot post-cancun");
-  const isPrague = isEvmForkAtLeast(rules.evm, "prague");
   if (version === 3) {
-    const isCancunOnly = isEvmForkAtLeast(rules.evm, "cancun") && !isPrague;
-    return isCancunOnly ? undefined : fault("unsupported-fork", "newPayloadV3 must only be called for cancun payloads");
+    return isAccepted ? undefined : fault("unsupported-fork", "newPayloadV3 must only be called for cancun payloads");
   }
   if (input.executionRequests === undefined) return invalid("nil executionRequests post-prague");
-  if (!isPrague) return fault("unsupported-fork", "newPayloadV4 must only be called for prague payloads");
-  const isIsthmus = rules.op !== undefined && isOpForkAtLeast(rules.op, "isthmus");
-  return isIsthmus && payload.withdrawalsRoot === undefined ? invalid("nil withdrawalsRoot post-isthmus") : undefined;
+  if (!isAccepted) return fault("unsupported-fork", "newPayloadV4 must only be called for prague payloads");
+  return rules.hasMessagePasserRoot && payload.withdrawalsRoot === undefined
+    ? invalid("nil withdrawalsRoot post-isthmus")
+    : undefined;
 }
-
-export type GetPayloadVersion = 1 | 2 | 3 | 4 | 5;
-
-const FIRST_FORK: Readonly<Record<GetPayloadVersion, EvmFork>> = { 1: "paris", 2: "paris", 3: "cancun", 4: "prague", 5: "osaka" };
-const FIRST_FORK_AFTER: Readonly<Record<GetPayloadVersion, EvmFork | undefined>> = {
-  1: "shanghai",
-  2: "cancun",
-  3: "prague",
-  4: "osaka",
-  5: undefined,
-};
 
 export function checkGetPayloadVersion(
   config: ChainConfig,
   version: GetPayloadVersion,
   timestamp: number,
 ): VersionFault | undefined {
-  const { evm } = rulesAtTime(config, timestamp);
-  const after = FIRST_FORK_AFTER[version];
-  const fits = isEvmForkAtLeast(evm, FIRST_FORK[version]) && (after === undefined || !isEvmForkAtLeast(evm, after));
-  return fits ? undefined : fault("unsupported-fork", `getPayloadV${version} is not for ${evm} payloads`);
+  const { evm, getPayload } = rulesAtTime(config, timestamp);
+  return getPayload.accepted.includes(version)
+    ? undefined
+    : fault("unsupported-fork", `getPayloadV${version} is not for ${evm} payloads`);
 }

@@ -6,7 +6,6 @@ import {
   floorDataGas,
   type Header,
   intrinsicGas,
-  isEvmForkAtLeast,
   l1Cost,
   l1FeeParamsFromL1BlockStorage,
   nextBaseFee,
@@ -18,10 +17,6 @@ import type { PoolHead } from "@rnode/txpool";
 
 /** Gas of the L1 attributes deposit, which every block holds. Spec: docs/protocol/01-execution.md#transaction-pool */
 const L1_INFO_GAS_OVERHEAD = 70_000n;
-/** EIP-7825 */
-const TRANSACTION_GAS_CAP = 16_777_216n;
-/** EIP-3860 */
-const MAX_INITCODE_BYTES = 49_152;
 /** EIP-7702: `0xef0100 ‖ address` */
 const DELEGATION_BYTES = 23;
 
@@ -41,10 +36,10 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
     chainId: config.chainId,
     baseFeeWei: header.baseFeePerGas === undefined ? 0n : nextBaseFee(config, header, childTime),
     gasLimit: isOptimism && header.gasLimit > L1_INFO_GAS_OVERHEAD ? header.gasLimit - L1_INFO_GAS_OVERHEAD : header.gasLimit,
-    transactionGasCap: isEvmForkAtLeast(rules.evm, "osaka") ? TRANSACTION_GAS_CAP : undefined,
-    acceptsBlobs: !isOptimism && isEvmForkAtLeast(rules.evm, "cancun"),
-    acceptsSetCode: isEvmForkAtLeast(rules.evm, "prague"),
-    maxInitcodeBytes: isEvmForkAtLeast(rules.evm, "shanghai") ? MAX_INITCODE_BYTES : undefined,
+    transactionGasCap: rules.maxTransactionGas,
+    acceptsBlobs: rules.acceptsBlobs,
+    acceptsSetCode: rules.acceptsSetCode,
+    maxInitcodeBytes: rules.maxInitcodeBytes,
     readAccount: (address) => {
       const account = state.readAccount(address);
       if (account === undefined) return { nonce: 0n, balance: 0n, isContract: false, isDelegated: false };

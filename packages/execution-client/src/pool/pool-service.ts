@@ -3,7 +3,7 @@ import { checkConditional, type PooledSidecar, type Profile, type TransactionCon
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { type BlobSidecar, hashTransaction } from "@rnode/protocol";
+import { type BlobSidecar, blockRules, hashTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
@@ -247,8 +247,9 @@ export class PoolService {
     const { config } = this.#chain;
     if (config.optimism !== undefined) return undefined;
     const head = this.#chain.headerOf({ kind: "tag", tag: "latest" })?.header;
-    const osakaTime = config.evmForkTimes.osaka;
-    return head !== undefined && osakaTime !== undefined && head.timestamp + 1 >= osakaTime ? 1 : 0;
+    if (head === undefined) return 0;
+    const next = blockRules(config, { number: head.number + 1, timestamp: head.timestamp + 1, isPostMerge: true });
+    return next.provesBlobCells ? 1 : 0;
   }
 
   #headOfChain(): ReturnType<typeof poolHeadOf> {

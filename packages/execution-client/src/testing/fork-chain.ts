@@ -12,16 +12,7 @@ import {
   ZERO_ADDRESS,
   ZERO_HASH,
 } from "@rnode/primitives";
-import {
-  type Block,
-  blockRules,
-  type ChainConfig,
-  encodeBlock,
-  type Header,
-  hashHeader,
-  isEvmForkAtLeast,
-  type Transaction,
-} from "@rnode/protocol";
+import { type Block, blockRules, type ChainConfig, encodeBlock, type Header, hashHeader, type Transaction } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { genesisOfSpec, loadChainSpec } from "../commands/chain-spec.ts";
 
@@ -89,8 +80,8 @@ export class ForkChain {
     const parent = this.#parent.header;
     const number = parent.number + 1;
     const timestamp = parent.timestamp + FORK_BLOCK_TIME_SEC;
-    const { evm } = blockRules(this.#config, { number, timestamp });
-    const isFirstOfLondon = isEvmForkAtLeast(evm, "london") && parent.baseFeePerGas === undefined;
+    const rules = blockRules(this.#config, { number, timestamp });
+    const isFirstWithBaseFee = rules.hasBaseFee && parent.baseFeePerGas === undefined;
     return {
       parentHash: hashHeader(parent),
       ommersHash: EMPTY_OMMERS_HASH,
@@ -101,20 +92,20 @@ export class ForkChain {
       logsBloom: new Uint8Array(256),
       difficulty: parent.difficulty,
       number,
-      gasLimit: isFirstOfLondon ? 2n * parent.gasLimit : parent.gasLimit,
+      gasLimit: isFirstWithBaseFee ? 2n * parent.gasLimit : parent.gasLimit,
       gasUsed: 0n,
       timestamp,
       extraData: new Uint8Array(0),
       mixHash: ZERO_HASH,
       nonce: new Uint8Array(8),
-      ...(isEvmForkAtLeast(evm, "london") && { baseFeePerGas: 1_000_000_000n }),
-      ...(isEvmForkAtLeast(evm, "shanghai") && { withdrawalsRoot: EMPTY_TRIE_ROOT }),
-      ...(isEvmForkAtLeast(evm, "cancun") && {
+      ...(rules.hasBaseFee && { baseFeePerGas: 1_000_000_000n }),
+      ...(rules.hasWithdrawals && { withdrawalsRoot: EMPTY_TRIE_ROOT }),
+      ...(rules.hasBlobGas && {
         blobGasUsed: 0n,
         excessBlobGas: 0n,
         parentBeaconBlockRoot: keccak256(hashHeader(parent)),
       }),
-      ...(isEvmForkAtLeast(evm, "prague") && { requestsHash: EMPTY_REQUESTS_HASH }),
+      ...(rules.hasExecutionRequests && { requestsHash: EMPTY_REQUESTS_HASH }),
     };
   }
 
