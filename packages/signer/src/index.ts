@@ -1,0 +1,3 @@
+export * from "./block-signing.ts";
+export * from "./local-signer.ts";
+export * from "./signer.ts";

@@ -1,0 +1,26 @@
+import { hexToFixedBytes, isCodedError, isPrivateKey, privateKeyToAddress, signHash } from "@rnode/primitives";
+import { encodeTransaction, signTransaction } from "@rnode/protocol";
+import { blockSigningHash } from "./block-signing.ts";
+import { type Signer, SignerError } from "./signer.ts";
+
+/** 32 bytes from 64 hex digits, `0x` or not, if they are a key of the curve. */
+export function parsePrivateKey(text: string): Uint8Array | undefined {
+  try {
+    const key = hexToFixedBytes(text.startsWith("0x") ? text : `0x${text}`, 32);
+    return isPrivateKey(key) ? key : undefined;
+  } catch (error) {
+    if (isCodedError(error, "bytes/")) return undefined;
+    throw error;
+  }
+}
+
+/** A signer that has the key in memory. @throws {SignerError} signer/bad-key */
+export function localSigner(privateKey: Uint8Array): Signer {
+  if (!isPrivateKey(privateKey)) throw new SignerError("signer/bad-key");
+  const key = privateKey.slice();
+  return {
+    address: privateKeyToAddress(key),
+    signTransaction: async (transaction) => encodeTransaction(signTransaction(transaction, key)),
+    signBlock: async (request) => signHash(blockSigningHash(request), key),
+  };
+}
