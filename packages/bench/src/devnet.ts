@@ -3,7 +3,9 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { contract, type Devnet, loadContracts, PROGRAM_NAMES, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
+import { silentLogger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { Scope, systemClock } from "@rnode/program";
 import { createPublicClient, createWalletClient, defineChain, type Hex, http, numberToHex, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { LoadGenerator, makeSenders, type Sender } from "./load-generator.ts";
@@ -51,8 +53,9 @@ export async function main(args: readonly string[]): Promise<number> {
   });
   const datadir = mkdtempSync(join(tmpdir(), "rnode-bench-"));
   const log = (line: string): void => console.error(line);
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
   const startedMs = Date.now();
-  const devnet = await startDevnet({ datadir, basePort: 0, parameters: { l2GasLimit: L2_GAS_LIMIT }, log });
+  const devnet = await startDevnet(scope, { datadir, basePort: 0, parameters: { l2GasLimit: L2_GAS_LIMIT }, log });
   try {
     const result = await measure(devnet, startedMs, {
       seconds: Number(values.seconds),
@@ -63,7 +66,7 @@ export async function main(args: readonly string[]): Promise<number> {
     console.log(values.json ? JSON.stringify(result, undefined, 2) : report(result));
     return 0;
   } finally {
-    await devnet.stop();
+    await scope.close();
     rmSync(datadir, { recursive: true, force: true });
   }
 }

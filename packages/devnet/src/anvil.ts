@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { UserError } from "@rnode/program";
 import type { ChainParameters } from "./parameters.ts";
 
 export interface AnvilOptions {
@@ -23,7 +24,7 @@ export function anvilBinary(): string {
   } catch {
     // named below
   }
-  throw new Error(
+  throw new UserError(
     `anvil has no build for ${process.platform}-${process.arch} (package ${name}): the devnet cannot run its L1 here`,
   );
 }

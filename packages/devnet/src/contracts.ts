@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { UserError } from "@rnode/program";
 import type { Abi, Hex } from "viem";
 
 export interface ContractArtifact {
@@ -28,7 +29,7 @@ export function loadContracts(): ContractBundle {
   try {
     return JSON.parse(readFileSync(BUNDLE, "utf8")) as ContractBundle;
   } catch (cause) {
-    throw new Error("the devnet's contracts are not built: run `npm run build`", { cause });
+    throw new UserError("the devnet's contracts are not built: run `npm run build`", { cause });
   }
 }
 

@@ -2,11 +2,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { Scope, systemClock } from "@rnode/program";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startDevnet } from "./devnet.ts";
 import { DatadirLock, devnetPaths } from "./files.ts";
 import { choosePorts, PORT_USES } from "./ports.ts";
 import { formatStatus } from "./status.ts";
+
+const newScope = () => new Scope({ log: silentLogger, clock: systemClock });
 
 describe("starting a devnet", () => {
   let datadir: string;
@@ -17,7 +21,9 @@ describe("starting a devnet", () => {
 
   it("is refused on a data directory that is in use", async () => {
     const lock = DatadirLock.acquire(datadir, devnetPaths(datadir));
-    await expect(startDevnet({ datadir })).rejects.toThrow(`a devnet is running on ${datadir} (process ${process.pid})`);
+    await expect(startDevnet(newScope(), { datadir })).rejects.toThrow(
+      `a devnet is running on ${datadir} (process ${process.pid})`,
+    );
     lock.release();
   });
 
@@ -29,7 +35,7 @@ describe("starting a devnet", () => {
 
   it("is refused while programs of a killed one are running", async () => {
     writeFileSync(devnetPaths(datadir).lock, `{"pid": 999999999, "programs": [999999998, ${process.pid}]}`);
-    await expect(startDevnet({ datadir })).rejects.toThrow(`end them with kill ${process.pid}`);
+    await expect(startDevnet(newScope(), { datadir })).rejects.toThrow(`end them with kill ${process.pid}`);
   });
 
   it("is refused when a port is taken, naming the option", async () => {
@@ -37,13 +43,13 @@ describe("starting a devnet", () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(ports.sequencerWs, "127.0.0.1", resolve));
     const basePort = ports.sequencerWs - PORT_USES.indexOf("sequencerWs");
-    const refused = startDevnet({ datadir, basePort });
+    const refused = startDevnet(newScope(), { datadir, basePort });
     await expect(refused).rejects.toThrow(/port \d+ \(\w+\) is in use: .*--base-port/);
     await new Promise((resolve) => server.close(resolve));
   });
 
   it("is refused with L2 blocks slower than L1 blocks", async () => {
-    const refused = startDevnet({ datadir, basePort: 0, parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 3 } });
+    const refused = startDevnet(newScope(), { datadir, basePort: 0, parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 3 } });
     await expect(refused).rejects.toThrow("the L2 block time (3 s) must not exceed the L1 block time (2 s)");
   });
 
@@ -51,7 +57,7 @@ describe("starting a devnet", () => {
     const paths = devnetPaths(datadir);
     writeFileSync(paths.info, '{"version": 0}');
     writeFileSync(paths.l1State, "{}");
-    await expect(startDevnet({ datadir, basePort: 0 })).rejects.toThrow("--fresh");
+    await expect(startDevnet(newScope(), { datadir, basePort: 0 })).rejects.toThrow("--fresh");
   });
 });
 

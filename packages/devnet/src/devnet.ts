@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { type Scope, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
@@ -43,8 +44,6 @@ export interface DevnetOptions {
   readonly l1StateIntervalSec: number;
   /** one line for each step and each event */
   readonly log: (line: string) => void;
-  /** gives up starting; a devnet that is up is not concerned */
-  readonly signal: AbortSignal | undefined;
 }
 
 export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
@@ -55,7 +54,6 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   sequencerL1Confs: 0,
   l1StateIntervalSec: 10,
   log: () => {},
-  signal: undefined,
 };
 
 export interface Devnet {
@@ -66,93 +64,78 @@ export interface Devnet {
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
   status(): Promise<DevnetStatus>;
-  /** Stops every program, the last started first. Safe to call twice. */
-  stop(): Promise<void>;
-  /** For the last moment of the process, when nothing can be awaited. */
-  killNow(): void;
 }
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
+/** A program that is killed takes a moment to be gone. */
+const CLOSE_LIMIT_MS = STOP_TIMEOUT_MS + 5_000;
 const runFile = promisify(execFile);
 
 /**
- * Starts everything and returns when all programs answer.
- * @throws an error that says what to do: a taken port or data directory, a program that ended with its last log lines
+ * Starts everything and returns when all programs answer. With the scope all of them stop, the last started first.
+ *
+ * @throws {UserError} what to do: a taken port or data directory, a program that ended with its last log lines
  */
-export async function startDevnet(given: Partial<DevnetOptions> & { readonly datadir: string }): Promise<Devnet> {
+export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & { readonly datadir: string }): Promise<Devnet> {
   const options: DevnetOptions = { ...DEFAULT_OPTIONS, ...given };
   const paths = devnetPaths(options.datadir);
-  const lock = DatadirLock.acquire(options.datadir, paths);
+  const lock = await scope.use(
+    "data directory",
+    () => DatadirLock.acquire(options.datadir, paths),
+    (held) => held.release(),
+  );
   const started: Program[] = [];
-  const abort = (): void => {
+  const killAll = (): void => {
     for (const program of started) program.killNow();
   };
-  options.signal?.addEventListener("abort", abort);
-  let stopping: Promise<void> | undefined;
-  const stopAll = (): Promise<void> => {
-    stopping ??= (async () => {
-      for (const program of started.toReversed()) await program.stop();
-      lock.release();
-    })();
-    return stopping;
+  // For the last moment of the process, when nothing can be awaited.
+  const onExit = (): void => {
+    killAll();
+    lock.release();
   };
-  try {
-    const ports = await choosePorts(options.basePort);
-    if (options.fresh) clearDatadir(options.datadir, paths);
-    const existing = readDevnetInfo(paths);
-    if (!existing) clearDatadir(options.datadir, paths); // what a start left that was interrupted
-    const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...options.parameters };
-    checkParameters(parameters);
-    const specs = programSpecs(options, ports, parameters);
-    const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specs[name])])) as Record<
-      ProgramName,
-      Program
-    >;
-    const start = async (name: ProgramName): Promise<void> => {
-      options.signal?.throwIfAborted();
-      started.push(programs[name]);
-      programs[name].onLaunch = () => lock.setPrograms(started.flatMap(({ pid }) => pid ?? []));
-      await programs[name].start();
-      options.log(`${programs[name].spec.name} is up`);
-    };
+  process.once("exit", onExit);
+  scope.onClose("exit", () => process.off("exit", onExit));
+  // What is being started is not worth a polite stop.
+  scope.signal.addEventListener("abort", killAll);
+  const ports = await choosePorts(options.basePort);
+  if (options.fresh) clearDatadir(options.datadir, paths);
+  const existing = readDevnetInfo(paths);
+  if (!existing) clearDatadir(options.datadir, paths); // what a start left that was interrupted
+  const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...options.parameters };
+  checkParameters(parameters);
+  const specs = programSpecs(options, ports, parameters);
+  const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specs[name])])) as Record<
+    ProgramName,
+    Program
+  >;
+  const start = async (name: ProgramName): Promise<void> => {
+    scope.signal.throwIfAborted();
+    const program = programs[name];
+    started.push(program);
+    scope.onClose(program.spec.name, () => program.stop(), { closeLimitMs: CLOSE_LIMIT_MS });
+    program.onLaunch = () => lock.setPrograms(started.flatMap(({ pid }) => pid ?? []));
+    await program.start();
+    options.log(`${program.spec.name} is up`);
+  };
 
-    await start("l1");
-    const created = existing ? undefined : await createChain(options, ports, parameters);
-    const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
-    // The sequencer comes first, a step ahead of the verifier: users wait for the first block, and starting is all CPU.
-    const engine = start("sequencerEngine");
-    await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
-    writeJson(paths.info, info, 2);
-    // The node needs the Engine API only; the processes that serve users come a moment later.
-    await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
-    await Promise.all([start("batcher"), start("verifierNode")]);
+  await start("l1");
+  const created = existing ? undefined : await createChain(options, ports, parameters);
+  const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
+  // The sequencer comes first, a step ahead of the verifier: users wait for the first block, and starting is all CPU.
+  const engine = start("sequencerEngine");
+  await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
+  writeJson(paths.info, info, 2);
+  // The node needs the Engine API only; the processes that serve users come a moment later.
+  await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
+  await Promise.all([start("batcher"), start("verifierNode")]);
 
-    const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
-    for (const name of PROGRAM_NAMES) supervisor.watch(programs[name]);
-    const reader = new StatusReader(info);
-    return {
-      info,
-      isNew: existing === undefined,
-      programs,
-      failure: supervisor.failure,
-      status: () => reader.read(),
-      stop: async () => {
-        supervisor.close();
-        await stopAll();
-      },
-      killNow: () => {
-        supervisor.close();
-        for (const program of started) program.killNow();
-        lock.release();
-      },
-    };
-  } catch (error) {
-    await stopAll();
-    throw options.signal?.aborted ? new Error("stopped while starting", { cause: error }) : error;
-  } finally {
-    options.signal?.removeEventListener("abort", abort);
-  }
+  scope.signal.removeEventListener("abort", killAll);
+  const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
+  for (const name of PROGRAM_NAMES) supervisor.watch(programs[name]);
+  scope.onClose("supervisor", () => supervisor.close());
+  const reader = new StatusReader(info);
+  return { info, isNew: existing === undefined, programs, failure: supervisor.failure, status: () => reader.read() };
 }
 
 /** The L1 contracts, the two genesis files, the first block of the sequencer's engine. */
@@ -224,7 +207,7 @@ async function initEngine(datadir: string, role: NodeRole): Promise<Hex> {
     throw new Error(`rengine init did not print the genesis hash: ${stdout.trim()}`);
   } catch (error) {
     const output = (error as { stderr?: string }).stderr?.trim();
-    throw new Error(`rengine init (${role}) failed${output ? `: ${output}` : ""}`, { cause: error });
+    throw new UserError(`rengine init (${role}) failed${output ? `: ${output}` : ""}`, { cause: error });
   }
 }
 
@@ -282,7 +265,7 @@ function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): Cha
     const has = existing.parameters[name as keyof ChainParameters];
     if (value !== undefined && value !== has) {
       const what = name === "l2BlockTimeSec" ? "--block-time" : name;
-      throw new Error(`the chain in ${options.datadir} has ${what} ${has}, not ${value}: start with --fresh for a new chain`);
+      throw new UserError(`the chain in ${options.datadir} has ${what} ${has}, not ${value}: start with --fresh for a new chain`);
     }
   }
   return l1BlockTimeSec === undefined ? existing.parameters : { ...existing.parameters, l1BlockTimeSec };
@@ -290,7 +273,7 @@ function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): Cha
 
 function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): void {
   if (l2BlockTimeSec > l1BlockTimeSec) {
-    throw new Error(
+    throw new UserError(
       `the L2 block time (${l2BlockTimeSec} s) must not exceed the L1 block time (${l1BlockTimeSec} s): every L1 block is the origin of an L2 block`,
     );
   }

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import type { DevAccount } from "./accounts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
@@ -70,7 +71,7 @@ export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
   } catch {
     // reported below
   }
-  throw new Error(`${paths.info} is not a devnet of this version: start with --fresh, or use another --datadir`);
+  throw new UserError(`${paths.info} is not a devnet of this version: start with --fresh, or use another --datadir`);
 }
 
 export function writeJson(path: string, value: unknown, indent?: number): void {
@@ -110,17 +111,19 @@ export class DatadirLock {
       }
       const { pid, programs } = readLock(paths.lock);
       if (isAlive(pid)) {
-        throw new Error(`a devnet is running on ${datadir} (process ${pid}): stop it, or choose another --datadir and --base-port`);
+        throw new UserError(
+          `a devnet is running on ${datadir} (process ${pid}): stop it, or choose another --datadir and --base-port`,
+        );
       }
       const left = programs.filter(isAlive);
       if (left.length > 0) {
-        throw new Error(
+        throw new UserError(
           `an earlier devnet on ${datadir} was killed and left programs running: end them with kill ${left.join(" ")}`,
         );
       }
       rmSync(paths.lock, { force: true });
     }
-    throw new Error(`cannot lock ${datadir}`);
+    throw new UserError(`cannot lock ${datadir}`);
   }
 
   /** Remembers the programs' process ids, for whoever comes after a kill of this process. */

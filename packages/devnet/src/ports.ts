@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
+import { UserError } from "@rnode/program";
 
 /** What listens on the ports after the base port, in this order. */
 export const PORT_USES = [
@@ -32,7 +33,7 @@ export async function choosePorts(basePort: number): Promise<Ports> {
   const taken = await firstTaken(ports);
   if (taken === undefined) return ports;
   const last = basePort + PORT_USES.length - 1;
-  throw new Error(
+  throw new UserError(
     `port ${ports[taken]} (${taken}) is in use: the devnet needs ${basePort} to ${last}; choose others with --base-port, 0 takes free ones`,
   );
 }
@@ -45,7 +46,7 @@ async function freePorts(): Promise<Ports> {
     const ports = portsFrom(randomInt(FREE_RANGE.from, FREE_RANGE.to));
     if ((await firstTaken(ports)) === undefined) return ports;
   }
-  throw new Error(`no ${PORT_USES.length} consecutive free ports from ${FREE_RANGE.from} to ${FREE_RANGE.to}`);
+  throw new UserError(`no ${PORT_USES.length} consecutive free ports from ${FREE_RANGE.from} to ${FREE_RANGE.to}`);
 }
 
 async function firstTaken(ports: Ports): Promise<PortUse | undefined> {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { UserError } from "@rnode/program";
 
 export interface ProgramSpec {
   /** as printed: `sequencer engine` */
@@ -23,7 +24,7 @@ export interface ProgramExit {
 }
 
 /** Its message says which program, how it ended, its last log lines and where the rest is. */
-export class ProgramFailure extends Error {
+export class ProgramFailure extends UserError {
   readonly program: string;
 
   constructor(spec: ProgramSpec, what: string) {

@@ -11,7 +11,7 @@ export interface LogDestination {
 export interface LoggerOptions {
   readonly level: LogLevel;
   /** text is terminal on a terminal and logfmt elsewhere */
-  readonly format: LogFormat;
+  readonly format: LogFormat | RecordFormatter;
   readonly color?: boolean;
   /** adds the process id to each record */
   readonly pid?: boolean;
@@ -55,7 +55,10 @@ export function createLogger(options: LoggerOptions): Logger {
   return new SinkLogger(
     {
       levelIndex: levelIndex(options.level),
-      format: recordFormatter(options.format, { color: options.color ?? isTty, isTty }),
+      format:
+        typeof options.format === "string"
+          ? recordFormatter(options.format, { color: options.color ?? isTty, isTty })
+          : options.format,
       destination,
       clock: options.clock ?? Date.now,
     },

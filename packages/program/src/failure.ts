@@ -9,17 +9,17 @@ export class UserError extends Error {
   }
 }
 
+const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
+
 /** Describes what the user, the operator or the system caused; undefined for what can only be a fault of ours. */
 export type Describe = (error: unknown) => string | undefined;
 
 /** User errors, coded errors, and the system's own (ENOENT, EADDRINUSE and the like). */
 export const describeFailure: Describe = (error) => {
-  if (error instanceof UserError || isCodedError(error)) return error.message;
-  if (error instanceof Error && "code" in error && typeof error.code === "string") return errorText(error);
+  if (error instanceof UserError || isCodedError(error)) return oneLine(error.message);
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return oneLine(errorText(error));
   return undefined;
 };
-
-const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
 /** One line on standard error, for what happens before there is a logger. */
 export function printFailure(name: string, text: string): void {
@@ -29,7 +29,7 @@ export function printFailure(name: string, text: string): void {
 /** Why the program ends, in one line of the log's format; a fault of ours comes with its stack. Also a silent program says this much. */
 export function logFailure(name: string, log: Logger, what: string, error: unknown, describe: Describe): void {
   const description = describe(error);
-  const text = oneLine(description ?? errorText(error));
+  const text = description ?? oneLine(errorText(error));
   if (!log.isEnabled("error")) printFailure(name, description === undefined ? `${text} (fault of the program)` : text);
   else if (description !== undefined) log.error(what, { error: text });
   else log.error(`${what}: a fault of the program`, { error: text, stack: error instanceof Error ? error.stack : undefined });

@@ -8,3 +8,4 @@ export * from "./scope.ts";
 export * from "./standard-options.ts";
 export * from "./stop-signal.ts";
 export * from "./system-clock.ts";
+export * from "./version.ts";

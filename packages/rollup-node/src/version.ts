@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
-
-const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+import { versionOf } from "@rnode/program";
 
 /** `v` and the package's version. */
-export const VERSION = `v${manifest.version}`;
+export const VERSION = versionOf(import.meta.url);

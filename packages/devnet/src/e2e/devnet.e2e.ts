@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { Scope, systemClock } from "@rnode/program";
 import {
   type Account,
   concatHex,
@@ -107,6 +109,7 @@ describe("npm start", () => {
 });
 
 describe("a devnet that goes on", () => {
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
   let devnet: Devnet;
   let view: ChainView;
   let before: { info: DevnetInfo };
@@ -114,7 +117,7 @@ describe("a devnet that goes on", () => {
 
   beforeAll(async () => {
     before = { info: readInfo()! };
-    devnet = await startDevnet({
+    devnet = await startDevnet(scope, {
       datadir,
       basePort: 0,
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
@@ -123,7 +126,7 @@ describe("a devnet that goes on", () => {
     view = new ChainView(devnet);
   });
   afterAll(async () => {
-    await devnet?.stop();
+    await scope.close();
   });
 
   const key = (index: number): Account => privateKeyToAccount(devnet.info.accounts[index]!.privateKey);

@@ -1,0 +1,40 @@
+import type { Devnet } from "./devnet.ts";
+
+/** What a user of the devnet needs to know. */
+export function summaryOf({ info, isNew, programs }: Devnet, datadir: string, tookMs: number): string {
+  const { endpoints, contracts } = info;
+  const rows = (entries: readonly (readonly [string, string])[]): string => {
+    const width = Math.max(...entries.map(([name]) => name.length));
+    return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join("\n");
+  };
+  const names = new Map(Object.entries(info.roles).map(([role, index]) => [index as number, role]));
+  return [
+    "",
+    `${isNew ? "A new chain is" : "The chain goes on and is"} up after ${(tookMs / 1000).toFixed(1)} s.`,
+    "",
+    "Endpoints",
+    rows([
+      [`L1 (chain ${info.l1ChainId})`, `${endpoints.l1}  ${endpoints.l1Ws}`],
+      [`L2 sequencer (chain ${info.l2ChainId})`, `${endpoints.sequencer.http}  ${endpoints.sequencer.ws}`],
+      ["L2 verifier", `${endpoints.verifier.http}  ${endpoints.verifier.ws}`],
+      ["rnode of the sequencer", endpoints.sequencer.node],
+      ["rnode of the verifier", endpoints.verifier.node],
+      ["rbatcher", endpoints.batcher],
+    ]),
+    "",
+    "Accounts, funded on both chains (keys are public: never use them elsewhere)",
+    rows(info.accounts.map(({ address, privateKey }, index) => [`${address}  ${privateKey}`, names.get(index) ?? ""])),
+    "",
+    "Contracts on L1",
+    rows(Object.entries(contracts.l1)),
+    "",
+    "Contracts on L2",
+    rows(Object.entries(contracts.l2)),
+    "",
+    `Logs and devnet.json (all of the above) are in ${datadir}; programs: ${Object.values(programs)
+      .map(({ spec, pid }) => `${spec.name} ${pid ?? "-"}`)
+      .join(", ")}`,
+    "Ctrl-C stops everything.",
+    "",
+  ].join("\n");
+}
