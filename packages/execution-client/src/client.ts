@@ -8,8 +8,6 @@ import type { Clock } from "@rnode/primitives";
 import { namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
-import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./commands/chain-spec.ts";
-import { openDatabase } from "./commands/database.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import { type ClientOptions, historyBlocksOf } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
@@ -20,6 +18,8 @@ import { type Readers, readerCount, startReaders } from "./readers/start-readers
 import { createReadServices, profileOf } from "./rpc/create-services.ts";
 import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
+import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
+import { openDatabase } from "./setup/database.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { type Command, runCommand } from "@rnode/program";
-import { describeError } from "./commands/command-error.ts";
+import { describeError } from "./setup/describe-error.ts";
 
 // A subcommand's module is loaded when it is asked for: `rengine --help` and short commands start fast.
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -3,8 +3,8 @@ import { bytesToHex } from "@rnode/primitives";
 import { type Command, type CommandIo, command, UserError } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
 import { history, historyBlocksOf } from "../options.ts";
+import { openExistingDatabase, sayPageReading } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
-import { openExistingDatabase, sayPageReading } from "./database.ts";
 
 const tableOf = (program: string, summary: string) =>
   optionTable({

@@ -5,8 +5,8 @@ import { optionGroup, optionTable, path, uint } from "@rnode/options";
 import { command, UserError } from "@rnode/program";
 import { encodeBlock } from "@rnode/protocol";
 import type { ChainStore } from "@rnode/storage";
+import { openExistingDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
-import { openExistingDatabase } from "./database.ts";
 
 const table = optionTable({
   program: "rengine export",

@@ -17,11 +17,11 @@ import { createRpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { EngineDriver } from "../testing/engine-driver.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient, limitedCommand } from "../testing/kill-process.ts";
-import { databasePath } from "./database.ts";
 
 /*
  * The program itself on a disk that is full, on files that are damaged and beside another process: errors that say what and where, and it goes

@@ -17,10 +17,10 @@ import {
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
+import { databasePath } from "../setup/database.ts";
+import { describeError } from "../setup/describe-error.ts";
 import { FORK_BLOCK_TIME_SEC, FORK_GENESIS_TIME_SEC, FORK_KEY, ForkChain, forkGenesis } from "../testing/fork-chain.ts";
-import { genesisOfSpec, loadChainSpec } from "./chain-spec.ts";
-import { describeError } from "./command-error.ts";
-import { databasePath } from "./database.ts";
 import { db } from "./db.ts";
 import { exportBlocks } from "./export.ts";
 import { importBlocks } from "./import.ts";

@@ -7,8 +7,8 @@ import type { Command } from "@rnode/program";
 import { hashTransaction } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { databasePath } from "../setup/database.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
-import { databasePath } from "./database.ts";
 import { db } from "./db.ts";
 import { importBlocks } from "./import.ts";
 

@@ -1,9 +1,9 @@
 import { optionGroup, optionTable, path, text } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
 import { command } from "@rnode/program";
+import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "../setup/chain-spec.ts";
+import { openDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
-import { genesisOfSpec, INTERRUPTED_GENESIS, loadChainSpec, writeGenesis } from "./chain-spec.ts";
-import { openDatabase } from "./database.ts";
 
 const table = optionTable({
   program: "rengine init",

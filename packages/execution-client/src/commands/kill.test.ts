@@ -7,11 +7,11 @@ import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnod
 import type { BlockId } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { type Choice, EngineDriver } from "../testing/engine-driver.ts";
 import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient } from "../testing/kill-process.ts";
-import { databasePath } from "./database.ts";
 
 /*
  * Kills rengine with SIGKILL at random moments. RNODE_KILLS: how often in all (6); RNODE_KILL_SEED: another run of moments.

@@ -8,8 +8,8 @@ import { noProgramMetrics, Scope, systemClock } from "@rnode/program";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
+import { describeError } from "../setup/describe-error.ts";
 import { GENESIS } from "../testing/test-client.ts";
-import { describeError } from "./command-error.ts";
 import { runClient } from "./run.ts";
 
 let folder: string;

@@ -1,8 +1,8 @@
 import { type Program, runProgram } from "@rnode/program";
 import { startClient } from "../client.ts";
 import { clientTable } from "../options.ts";
+import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
-import { describeError } from "./command-error.ts";
 
 const rengine: Program<(typeof clientTable)["groups"]> = {
   name: "rengine",

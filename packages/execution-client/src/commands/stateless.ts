@@ -3,8 +3,8 @@ import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
 import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { command, UserError } from "@rnode/program";
+import { readJson } from "../setup/read-input.ts";
 import { VERSION } from "../version.ts";
-import { readJson } from "./read-input.ts";
 
 const table = optionTable({
   program: "rengine stateless",

@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { errorText } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { leaveStopToParent } from "@rnode/program";
-import { describeError } from "../commands/command-error.ts";
+import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
 import { encodeFrames, FrameReader } from "./frames.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, WRITER_FD } from "./messages.ts";

@@ -14,7 +14,7 @@ import {
 } from "@rnode/primitives";
 import { type Block, blockRules, type ChainConfig, encodeBlock, type Header, hashHeader, type Transaction } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { genesisOfSpec, loadChainSpec } from "../commands/chain-spec.ts";
+import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 
 /*
  * Blocks of an Ethereum chain, made one by one for any fork: what a header commits to is taken from what the chain says it computed

@@ -3,7 +3,7 @@ import { l1Info } from "@rnode/eth-api/testing";
 import { bytesToHex, type Hex, hexToBytes, keccak256, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import { type DepositTransaction, encodeBlock, encodeTransaction, PREDEPLOYS } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
-import { genesisOfSpec, loadChainSpec } from "../commands/chain-spec.ts";
+import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { GENESIS, GENESIS_TIME_SEC } from "./test-client.ts";
 
 /*
