@@ -286,20 +286,20 @@ describe("unsafe payloads from others", () => {
     const harness = createHarness({ l1Blocks: 2 });
     await harness.untilIdle();
     const [one, two, three, four] = chain(harness, 4);
-    harness.unsafe.push(three!.envelope);
-    harness.unsafe.push(two!.envelope);
+    harness.inbox.offer(three!.envelope);
+    harness.inbox.offer(two!.envelope);
     await harness.untilIdle();
     expect(harness.heads().unsafe).toBe(0);
-    expect(harness.unsafe.lowestQueued()?.number).toBe(2);
-    harness.unsafe.push(one!.envelope);
-    expect(harness.unsafe.push(one!.envelope)).toBe("duplicate");
+    expect(harness.inbox.peek()?.ref.number).toBe(2);
+    harness.inbox.offer(one!.envelope);
+    expect(harness.inbox.offer(one!.envelope)).toEqual({ kind: "duplicate" });
     await harness.untilIdle();
     expect(harness.heads()).toEqual({ unsafe: 3, pendingSafe: 0, safe: 0, finalized: 0 });
     expect(harness.engine.head).toBe(three!.ref.hash);
-    harness.unsafe.push(four!.envelope);
+    harness.inbox.offer(four!.envelope);
     await harness.untilIdle();
     expect(harness.heads().unsafe).toBe(4);
-    expect(harness.unsafe.queueLength).toBe(0);
+    expect(harness.inbox.length).toBe(0);
   });
 
   it("never replaces a block of the same height, and drops what is invalid", async () => {
@@ -307,16 +307,16 @@ describe("unsafe payloads from others", () => {
     const tip = buildUnsafe(harness, [{ origin: 0, userTransactions: [userTransaction(1)] }]);
     await harness.untilIdle();
     const [one, two] = chain(harness, 2);
-    harness.unsafe.push(one!.envelope);
-    harness.unsafe.push(two!.envelope); // builds on the other block 1
+    harness.inbox.offer(one!.envelope);
+    harness.inbox.offer(two!.envelope); // builds on the other block 1
     await harness.untilIdle();
     expect(harness.engine.head).toBe(tip.hash);
-    expect(harness.unsafe.queueLength).toBe(0);
+    expect(harness.inbox.length).toBe(0);
     const child = new FakeEngine(harness.config).make(
       tip,
       attributesOn(harness.config, tip, harness.l1.blocks[0]!, [invalidTransaction]),
     );
-    harness.unsafe.push(child.envelope);
+    harness.inbox.offer(child.envelope);
     await harness.untilIdle();
     expect(harness.heads().unsafe).toBe(1);
     expect(harness.logs).toContainEqual(expect.objectContaining({ level: "warn", text: expect.stringContaining("invalid") }));

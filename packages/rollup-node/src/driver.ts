@@ -13,7 +13,10 @@ import type { UnsafeInserter } from "./unsafe-inserter.ts";
 
 export type DriverErrorCode =
   /** an operator has to act; `reason` says what is wrong */
-  "driver/critical";
+  | "driver/critical"
+  /** more commands wait than anybody sends who reads the answers */
+  | "driver/busy"
+  | "driver/closing";
 
 /** Heads to start from, found in the engine and on L1. */
 export type FoundHeads =
@@ -47,6 +50,8 @@ const MAX_PAUSE_MS = 10_000;
 /** More resets than this in a minute do not help: the log says so, and they wait. */
 const MAX_RESETS_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
+/** Of operators, who wait for their answers. */
+const MAX_WAITING_COMMANDS = 32;
 
 interface Part {
   readonly name: string;
@@ -100,11 +105,20 @@ export class Driver {
     this.wake();
   }
 
-  /** Runs `task` between two turns, so that nothing changes under it. */
+  /**
+   * Runs `task` between two turns, so that nothing changes under it. Rejects as it does.
+   *
+   * @throws {CodedError} driver/busy, driver/closing: `reason` says it in words
+   */
   run<T>(task: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.closing.signal.aborted) {
-        reject(new Error("the node is shutting down"));
+        reject(new CodedError<DriverErrorCode>("driver/closing", { reason: "the node is shutting down" }));
+        return;
+      }
+      if (this.commands.length >= MAX_WAITING_COMMANDS) {
+        const reason = `the node is busy: ${this.commands.length} commands wait already`;
+        reject(new CodedError<DriverErrorCode>("driver/busy", { reason }));
         return;
       }
       this.commands.push(async () => {

@@ -62,6 +62,10 @@ export function createNodeMetrics(factory: MetricFactory) {
         () => state().windowLeftL1Blocks ?? 0,
       );
     },
+    observeInbox(inbox: { readonly length: number; readonly sizeBytes: number }): void {
+      factory.gaugeOf("unsafe_payloads_buffer_len", "Blocks of others that wait for their parents.", () => inbox.length);
+      factory.gaugeOf("unsafe_payloads_buffer_mem_size", "Memory of these blocks, in bytes.", () => inbox.sizeBytes);
+    },
     observeHeads(facts: () => SyncFacts): void {
       const gauges: readonly (readonly [string, (facts: SyncFacts) => number | undefined])[] = [
         ["l1_head", ({ l1 }) => l1.head?.number],

@@ -113,8 +113,7 @@ describe("a sequencer and a verifier over one L1, in simulated time", () => {
           const origin = network.l1.blocks.find(({ hash }) => hash === parent?.l1Origin.hash);
           if (parent === undefined || origin === undefined || node === network.sequencer) break;
           const attributes = attributesOn(network.config, parent, origin, [userTransaction(event)]);
-          node.harness.unsafe.push(node.engine.make(parent, attributes).envelope);
-          node.harness.driver.wake();
+          node.harness.inbox.offer(node.engine.make(parent, attributes).envelope);
           break;
         }
         default:

@@ -10,10 +10,9 @@ import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
 import { HeadPoller, L1Client, L1Endpoints, L1Error, ReadAhead } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
-import { type Clock, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
+import type { Clock } from "@rnode/primitives";
 import { type Health, namingPorts, type Scope } from "@rnode/program";
-import { hashHeader, type L1BlockRef, payloadToBlock, rollupRulesAt } from "@rnode/protocol";
-import { orderedTrieRoot } from "@rnode/trie";
+import type { L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
@@ -34,6 +33,7 @@ import { SafeChainCheck } from "./safe-chain-check.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { Sequencer } from "./sequencer.ts";
 import { type SyncFacts, syncStatusToJson } from "./sync-status.ts";
+import { UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
 
@@ -170,7 +170,9 @@ export class RollupNode {
       },
       wake: () => this.driver.wake(),
     });
-    const unsafe = new UnsafeInserter({ config, control, log });
+    const inbox = new UnsafeInbox({ config, onQueued: () => this.driver.wake() });
+    metrics.observeInbox(inbox);
+    const unsafe = new UnsafeInserter({ inbox, control, log });
 
     // making blocks
     const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1: this.l1, l1Head, clock, log });
@@ -215,7 +217,7 @@ export class RollupNode {
     );
 
     // what others ask
-    const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: unsafe.lowestQueued() });
+    const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
     this.syncFacts = syncFacts;
     metrics.observeHeads(syncFacts);
     const methods = rollupMethods({
@@ -247,14 +249,7 @@ export class RollupNode {
       },
       setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
       resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
-      postUnsafePayload: (envelope) =>
-        this.driver.run(() => {
-          unsafe.push(envelope);
-        }),
-      hashOf: (envelope) => {
-        const { hasExecutionRequests } = rollupRulesAt(config.forkTimes, envelope.executionPayload.timestamp);
-        return hashHeader(payloadToBlock(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot).header);
-      },
+      postUnsafePayload: (envelope) => inbox.offer(envelope),
       parseLogLevel,
       setLogLevel: (level) => {
         log.level = level;

@@ -1,7 +1,7 @@
 import { createRpcClient, createRpcServer } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
-import { bytesToHex, type Hex } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol";
+import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
+import { envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { headsAfterReset } from "./heads.ts";
 import { L1View } from "./l1-view.ts";
@@ -9,6 +9,7 @@ import { adminMethods, type NodeAdminApi, rollupMethods } from "./rpc-methods.ts
 import type { SequencerRefusal } from "./sequencer.ts";
 import { syncStatusToJson } from "./sync-status.ts";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
+import type { Offered } from "./unsafe-inbox.ts";
 
 const config = testConfig();
 const l1 = new FakeL1(5);
@@ -32,19 +33,29 @@ const status = () =>
 describe("the RPC of rnode", () => {
   const asked: unknown[] = [];
   let refusal: SequencerRefusal | undefined;
+  let busy: CodedError | undefined;
+  let offered: Offered = { kind: "queued" };
   const adminApi: NodeAdminApi = {
     hasSequencer: true,
     isSequencerActive: () => true,
     startSequencer: async (head) => {
+      if (busy !== undefined) throw busy;
       asked.push(["start", head]);
       return refusal;
     },
-    stopSequencer: async () => refusal,
-    setRecoverMode: async (isOn) => void asked.push(["recover", isOn]),
+    stopSequencer: async () => {
+      if (busy !== undefined) throw busy;
+      return refusal;
+    },
+    setRecoverMode: async (isOn) => {
+      if (busy !== undefined) throw busy;
+      asked.push(["recover", isOn]);
+    },
     resetDerivationPipeline: () => asked.push("reset"),
-    postUnsafePayload: async (envelope) => void asked.push(["payload", envelope.executionPayload.blockNumber]),
-    hashOf: (envelope: ExecutionPayloadEnvelope) =>
-      envelope.executionPayload.blockHash.map((byte) => (envelope.executionPayload.gasUsed === 1n ? byte ^ 1 : byte)),
+    postUnsafePayload: (envelope) => {
+      asked.push(["payload", envelope.executionPayload.blockNumber]);
+      return offered;
+    },
     parseLogLevel: (text) => (text === "debug" ? "debug" : undefined),
     setLogLevel: (level) => asked.push(["level", level]),
   };
@@ -211,15 +222,40 @@ describe("the RPC of rnode", () => {
     }
   });
 
-  it("resets, takes payloads whose hash is right, sets the log level", async () => {
+  it.each<[Offered, string | null]>([
+    [{ kind: "queued" }, null],
+    [{ kind: "duplicate" }, null],
+    [{ kind: "bad-hash", stated: "0x01", actual: "0x02" }, "payload has bad block hash: 0x01, actual block hash is: 0x02"],
+    [{ kind: "malformed", reason: "no L1 info" }, "payload cannot be a block of this chain: no L1 info"],
+    [{ kind: "too-large", sizeBytes: 12, maxBytes: 10 }, "payload takes 12 bytes, more than the 10 that may wait"],
+    [{ kind: "full", waiting: 7 }, "7 payloads wait already, all with higher numbers"],
+  ])("answers for a payload that is %j: %s", async (verdict, message) => {
+    offered = verdict;
+    const answer = call("admin_postUnsafePayload", [envelopeToJson(one.envelope)]);
+    if (message === null) expect(await answer).toBeNull();
+    else await expect(answer).rejects.toMatchObject({ code: -32000, message });
+    offered = { kind: "queued" };
+  });
+
+  it("says in words that the node is busy", async () => {
+    busy = new CodedError("driver/busy", { reason: "the node is busy: 32 commands wait already" });
+    for (const [method, ...params] of [
+      ["admin_startSequencer"],
+      ["admin_stopSequencer"],
+      ["admin_setRecoverMode", true],
+    ] as const) {
+      await expect(call(method, params)).rejects.toMatchObject({
+        code: -32000,
+        message: "the node is busy: 32 commands wait already",
+      });
+    }
+    busy = undefined;
+  });
+
+  it("resets, takes payloads, sets the log level", async () => {
     asked.length = 0;
     expect(await call("admin_resetDerivationPipeline")).toBeNull();
     expect(await call("admin_postUnsafePayload", [envelopeToJson(one.envelope)])).toBeNull();
-    const bad = { ...one.envelope, executionPayload: { ...one.envelope.executionPayload, gasUsed: 1n } };
-    await expect(call("admin_postUnsafePayload", [envelopeToJson(bad)])).rejects.toMatchObject({
-      code: -32000,
-      message: expect.stringMatching(/^payload has bad block hash: 0x.*, actual block hash is: 0x/),
-    });
     await expect(call("admin_postUnsafePayload", [{ executionPayload: {} }])).rejects.toMatchObject({ code: -32602 });
     expect(await call("admin_setLogLevel", ["debug"])).toBeNull();
     await expect(call("admin_setLogLevel", ["loud"])).rejects.toMatchObject({ message: "unknown level: loud" });

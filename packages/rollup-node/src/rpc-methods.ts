@@ -13,7 +13,7 @@ import {
   textShape,
 } from "@rnode/jsonrpc";
 import type { LogLevel } from "@rnode/observe";
-import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   envelopeFromJson,
@@ -24,6 +24,7 @@ import {
 } from "@rnode/protocol";
 import type { SequencerRefusal } from "./sequencer.ts";
 import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
+import type { Offered } from "./unsafe-inbox.ts";
 
 /** What the methods ask of the node. */
 export interface NodeApi {
@@ -47,9 +48,7 @@ export interface NodeAdminApi {
   stopSequencer(): Promise<SequencerRefusal | undefined>;
   setRecoverMode(isOn: boolean): Promise<void>;
   resetDerivationPipeline(): void;
-  postUnsafePayload(envelope: ExecutionPayloadEnvelope): Promise<void>;
-  /** hash that a payload's content has */
-  hashOf(envelope: ExecutionPayloadEnvelope): Uint8Array;
+  postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
   /** undefined: no such level */
   parseLogLevel(text: string): LogLevel | undefined;
   setLogLevel(level: LogLevel): void;
@@ -144,6 +143,33 @@ function refusalError(refusal: SequencerRefusal, received: Hex | undefined): Rpc
   }
 }
 
+/** What the driver does not take, as the caller is told. */
+async function inWords<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (!isCodedError(error, "driver/")) throw error;
+    throw serverError(String(error.data.reason));
+  }
+}
+
+/** @returns undefined when the payload waits */
+function payloadRefusal(offered: Offered): string | undefined {
+  switch (offered.kind) {
+    case "queued":
+    case "duplicate":
+      return undefined;
+    case "bad-hash":
+      return `payload has bad block hash: ${offered.stated}, actual block hash is: ${offered.actual}`;
+    case "malformed":
+      return `payload cannot be a block of this chain: ${offered.reason}`;
+    case "too-large":
+      return `payload takes ${offered.sizeBytes} bytes, more than the ${offered.maxBytes} that may wait`;
+    case "full":
+      return `${offered.waiting} payloads wait already, all with higher numbers`;
+  }
+}
+
 /** The admin namespace. Spec: docs/protocol/04-rpc.md#namespace-admin */
 export function adminMethods(admin: NodeAdminApi): MethodTable {
   const assertSequencer = (): void => {
@@ -163,7 +189,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       handler: async ([unsafeHead]) => {
         assertSequencer();
         const expected = unsafeHead === undefined ? undefined : bytesToHex(unsafeHead);
-        const refusal = await admin.startSequencer(expected);
+        const refusal = await inWords(admin.startSequencer(expected));
         if (refusal !== undefined) throw refusalError(refusal, expected);
         return null;
       },
@@ -172,7 +198,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       params: [],
       handler: async () => {
         assertSequencer();
-        const refusal = await admin.stopSequencer();
+        const refusal = await inWords(admin.stopSequencer());
         if (refusal !== undefined) throw refusalError(refusal, undefined);
         return null;
       },
@@ -182,7 +208,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
       params: [param("recover", booleanShape)],
       handler: async ([isOn]) => {
         assertSequencer();
-        await admin.setRecoverMode(isOn);
+        await inWords(admin.setRecoverMode(isOn));
         return null;
       },
     }),
@@ -196,14 +222,10 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
     }),
     admin_postUnsafePayload: method({
       params: [param("envelope", anyJson)],
-      handler: async ([json]) => {
-        const envelope = readEnvelope(json);
-        const { blockHash } = envelope.executionPayload;
-        const actual = admin.hashOf(envelope);
-        if (!equalBytes(actual, blockHash)) {
-          throw serverError(`payload has bad block hash: ${bytesToHex(blockHash)}, actual block hash is: ${bytesToHex(actual)}`);
-        }
-        await admin.postUnsafePayload(envelope);
+      handler: ([json]) => {
+        const offered = admin.postUnsafePayload(readEnvelope(json));
+        const refusal = payloadRefusal(offered);
+        if (refusal !== undefined) throw serverError(refusal);
         return null;
       },
     }),

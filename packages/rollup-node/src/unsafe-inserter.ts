@@ -1,12 +1,10 @@
 import type { Logger } from "@rnode/observe";
-import { isCodedError } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, type L2BlockRef, l2BlockRefFromPayload, type RollupConfig } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
-import { type Enqueued, UnsafeQueue } from "./unsafe-queue.ts";
+import type { UnsafeInbox } from "./unsafe-inbox.ts";
 
 export interface UnsafeInserterDeps {
-  readonly config: RollupConfig;
+  readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
   readonly log: Logger;
 }
@@ -17,63 +15,34 @@ export interface UnsafeInserterDeps {
  */
 export class UnsafeInserter {
   private readonly deps: UnsafeInserterDeps;
-  private readonly queue = new UnsafeQueue();
 
   constructor(deps: UnsafeInserterDeps) {
     this.deps = deps;
   }
 
-  get queueLength(): number {
-    return this.queue.length;
-  }
-
-  push(envelope: ExecutionPayloadEnvelope): Enqueued {
-    return this.queue.push(envelope);
-  }
-
-  /** The lowest block that waits; undefined when none does or it cannot be read. */
-  lowestQueued(): L2BlockRef | undefined {
-    const lowest = this.queue.peek();
-    return lowest === undefined ? undefined : this.refOf(lowest.envelope);
-  }
-
   async turn(): Promise<Progress> {
-    const { control, log } = this.deps;
-    const lowest = this.queue.peek();
+    const { control, inbox, log } = this.deps;
+    const lowest = inbox.peek();
     if (lowest === undefined) return IDLE;
+    const { ref, envelope } = lowest;
     const { unsafe, safe } = control.heads;
-    const fields = { number: lowest.number, hash: lowest.hash };
-    const isKnown = lowest.hash === unsafe.hash || lowest.number <= safe.number || lowest.number <= unsafe.number;
-    if (isKnown || (lowest.parentHash !== unsafe.hash && lowest.number === unsafe.number + 1)) {
-      this.queue.pop();
+    const fields = { number: ref.number, hash: ref.hash };
+    const isKnown = ref.hash === unsafe.hash || ref.number <= safe.number || ref.number <= unsafe.number;
+    if (isKnown || (ref.parentHash !== unsafe.hash && ref.number === unsafe.number + 1)) {
+      inbox.remove(ref.hash);
       if (!isKnown) log.debug("unsafe payload does not build on our chain, dropping it", fields);
       return PROGRESS;
     }
-    if (lowest.parentHash !== unsafe.hash) return IDLE; // a gap: its parents may still come
-    const ref = this.refOf(lowest.envelope);
-    if (ref === undefined) {
-      this.queue.pop();
-      log.warn("unsafe payload has no valid L1 info, dropping it", fields);
-      return PROGRESS;
-    }
-    const inserted = await control.insert(lowest.envelope);
+    if (ref.parentHash !== unsafe.hash) return IDLE; // a gap: its parents may still come
+    const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
-      this.queue.pop();
+      inbox.remove(ref.hash);
       log.warn("unsafe payload is invalid, dropping it", { ...fields, reason: inserted.reason });
       return PROGRESS;
     }
     if (inserted.kind !== "inserted") return inserted;
-    this.queue.pop();
+    inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
     return control.announce();
-  }
-
-  private refOf(envelope: ExecutionPayloadEnvelope): L2BlockRef | undefined {
-    try {
-      return l2BlockRefFromPayload(this.deps.config, envelope.executionPayload);
-    } catch (error) {
-      if (!isCodedError(error)) throw error;
-      return undefined;
-    }
   }
 }

@@ -1,16 +1,24 @@
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { UnsafeQueue } from "./unsafe-queue.ts";
+import { type QueuedPayload, UnsafeQueue } from "./unsafe-queue.ts";
 
-const envelope = (blockNumber: number, seed = 0, transactionBytes = 0): ExecutionPayloadEnvelope =>
-  ({
-    executionPayload: {
-      blockNumber,
-      blockHash: Uint8Array.of(blockNumber, seed),
-      parentHash: Uint8Array.of(blockNumber - 1, seed),
-      transactions: transactionBytes === 0 ? [] : [new Uint8Array(transactionBytes)],
-    },
-  }) as unknown as ExecutionPayloadEnvelope;
+const payload = (number: number, seed = 0, transactionBytes = 0): QueuedPayload => ({
+  ref: { hash: `0x${number}${seed}`, number } as L2BlockRef,
+  envelope: {
+    executionPayload: { transactions: transactionBytes === 0 ? [] : [new Uint8Array(transactionBytes)] },
+  } as unknown as ExecutionPayloadEnvelope,
+});
+const limits = { maxPayloads: 100, maxBytes: 100_000 };
+
+/** Hashes in the order in which they come out. */
+function drain(queue: UnsafeQueue): string[] {
+  const hashes: string[] = [];
+  for (let lowest = queue.peek(); lowest !== undefined; lowest = queue.peek()) {
+    hashes.push(lowest.ref.hash);
+    queue.remove(lowest.ref.hash);
+  }
+  return hashes;
+}
 
 describe("UnsafeQueue", () => {
   it("gives the lowest number first, the earlier arrival among equals", () => {
@@ -22,26 +30,41 @@ describe("UnsafeQueue", () => {
       [3, 1],
       [4, 0],
     ] as const)
-      queue.push(envelope(number, seed));
-    expect(Array.from({ length: 5 }, () => queue.pop()?.hash)).toEqual(["0x0300", "0x0301", "0x0400", "0x0500", "0x0900"]);
-    expect(queue.pop()).toBeUndefined();
+      queue.push(payload(number, seed));
+    expect(drain(queue)).toEqual(["0x30", "0x31", "0x40", "0x50", "0x90"]);
     expect(queue.sizeBytes).toBe(0);
   });
 
   it("refuses what it has and what is too large", () => {
-    const queue = new UnsafeQueue(5_000);
-    expect(queue.push(envelope(1))).toBe("queued");
-    expect(queue.push(envelope(1))).toBe("duplicate");
-    expect(queue.push(envelope(2, 0, 4_000))).toBe("too-large");
-    queue.pop();
-    expect(queue.push(envelope(1))).toBe("queued");
+    const queue = new UnsafeQueue({ ...limits, maxBytes: 5_000 });
+    expect(queue.push(payload(1))).toBe("queued");
+    expect(queue.push(payload(1))).toBe("duplicate");
+    expect(queue.push(payload(2, 0, 4_000))).toBe("too-large");
+    queue.remove("0x10");
+    expect(queue.push(payload(1))).toBe("queued");
   });
 
   it("drops the lowest when it is full, and counts them", () => {
-    const queue = new UnsafeQueue(3_500);
-    for (const number of [4, 2, 3, 5]) expect(queue.push(envelope(number))).toBe("queued");
+    const queue = new UnsafeQueue({ ...limits, maxBytes: 3_500 });
+    for (const number of [4, 2, 3, 5]) expect(queue.push(payload(number))).toBe("queued");
     expect(queue.length).toBe(3);
-    expect(queue.peek()?.number).toBe(3);
+    expect(queue.peek()?.ref.number).toBe(3);
     expect(queue.droppedCount).toBe(1);
+  });
+
+  it("keeps no more than so many, and says when the new one is the lowest", () => {
+    const queue = new UnsafeQueue({ ...limits, maxPayloads: 2 });
+    expect([5, 7, 6, 4].map((number) => queue.push(payload(number)))).toEqual(["queued", "queued", "queued", "full"]);
+    expect(drain(queue)).toEqual(["0x60", "0x70"]);
+    expect(queue.sizeBytes).toBe(0);
+  });
+
+  it("removes one that is not the lowest any more", () => {
+    const queue = new UnsafeQueue(limits);
+    for (const number of [5, 6, 4]) queue.push(payload(number));
+    queue.remove("0x50");
+    queue.remove("0x50");
+    expect(queue.length).toBe(2);
+    expect(drain(queue)).toEqual(["0x40", "0x60"]);
   });
 });

@@ -1,26 +1,29 @@
-import { bytesToHex, type Hex } from "@rnode/primitives";
-import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { Hex } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
 
 export interface QueuedPayload {
-  readonly hash: Hex;
-  readonly parentHash: Hex;
-  readonly number: number;
+  readonly ref: L2BlockRef;
   readonly envelope: ExecutionPayloadEnvelope;
-  readonly sizeBytes: number;
 }
 
-export type Enqueued = "queued" | "duplicate" | "too-large";
+export type Enqueued = "queued" | "duplicate" | "too-large" | "full";
 
-const DEFAULT_MAX_BYTES = 500 * 1024 * 1024;
+export interface UnsafeQueueLimits {
+  readonly maxPayloads: number;
+  readonly maxBytes: number;
+}
+
+/** More than half an hour of blocks, and memory for 2,000 of 64 kB. */
+const DEFAULT_LIMITS: UnsafeQueueLimits = { maxPayloads: 2_000, maxBytes: 128 * 1024 * 1024 };
 
 /** Estimate of the memory a payload takes. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue */
-function payloadSizeBytes({ executionPayload }: ExecutionPayloadEnvelope): number {
+export function payloadSizeBytes({ executionPayload }: ExecutionPayloadEnvelope): number {
   return executionPayload.transactions.reduce((sum, { length }) => sum + length + 24, 1_000);
 }
 
-/** Unsafe payloads that wait for their parents, lowest number first, bounded in memory: the lowest are dropped when it is full. */
+/** Unsafe payloads that wait for their parents, lowest number first, bounded in count and memory: the lowest are dropped when it is full. */
 export class UnsafeQueue {
-  private readonly maxBytes: number;
+  readonly limits: UnsafeQueueLimits;
   /** ascending by number, then by arrival */
   private readonly payloads: QueuedPayload[] = [];
   private readonly hashes = new Set<Hex>();
@@ -28,8 +31,8 @@ export class UnsafeQueue {
   /** payloads dropped because the queue was full */
   droppedCount = 0;
 
-  constructor(maxBytes: number = DEFAULT_MAX_BYTES) {
-    this.maxBytes = maxBytes;
+  constructor(limits: UnsafeQueueLimits = DEFAULT_LIMITS) {
+    this.limits = limits;
   }
 
   get length(): number {
@@ -40,22 +43,24 @@ export class UnsafeQueue {
     return this.bytes;
   }
 
-  push(envelope: ExecutionPayloadEnvelope): Enqueued {
-    const { blockHash, parentHash, blockNumber } = envelope.executionPayload;
-    const hash = bytesToHex(blockHash);
+  has(hash: Hex): boolean {
+    return this.hashes.has(hash);
+  }
+
+  push(payload: QueuedPayload): Enqueued {
+    const { ref, envelope } = payload;
     const sizeBytes = payloadSizeBytes(envelope);
-    if (this.hashes.has(hash)) return "duplicate";
-    if (sizeBytes > this.maxBytes) return "too-large";
-    const at = this.payloads.findIndex(({ number }) => number > blockNumber);
-    const queued: QueuedPayload = { hash, parentHash: bytesToHex(parentHash), number: blockNumber, envelope, sizeBytes };
-    this.payloads.splice(at < 0 ? this.payloads.length : at, 0, queued);
-    this.hashes.add(hash);
+    if (this.hashes.has(ref.hash)) return "duplicate";
+    if (sizeBytes > this.limits.maxBytes) return "too-large";
+    const at = this.payloads.findIndex((other) => other.ref.number > ref.number);
+    this.payloads.splice(at < 0 ? this.payloads.length : at, 0, payload);
+    this.hashes.add(ref.hash);
     this.bytes += sizeBytes;
-    while (this.bytes > this.maxBytes) {
-      this.pop();
+    while (this.bytes > this.limits.maxBytes || this.payloads.length > this.limits.maxPayloads) {
+      this.removeAt(0);
       this.droppedCount++;
     }
-    return "queued";
+    return this.hashes.has(ref.hash) ? "queued" : "full";
   }
 
   /** The lowest. */
@@ -63,11 +68,16 @@ export class UnsafeQueue {
     return this.payloads[0];
   }
 
-  pop(): QueuedPayload | undefined {
-    const lowest = this.payloads.shift();
-    if (lowest === undefined) return undefined;
-    this.hashes.delete(lowest.hash);
-    this.bytes -= lowest.sizeBytes;
-    return lowest;
+  /** The lowest when `remove` is called need not be the one that it was before. */
+  remove(hash: Hex): void {
+    const at = this.payloads.findIndex(({ ref }) => ref.hash === hash);
+    if (at >= 0) this.removeAt(at);
+  }
+
+  private removeAt(at: number): void {
+    const [removed] = this.payloads.splice(at, 1);
+    if (removed === undefined) return;
+    this.hashes.delete(removed.ref.hash);
+    this.bytes -= payloadSizeBytes(removed.envelope);
   }
 }

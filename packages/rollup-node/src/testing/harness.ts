@@ -6,7 +6,13 @@ import {
   type Pull,
 } from "@rnode/derivation";
 import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
-import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import {
+  type ExecutionPayloadEnvelope,
+  isDepositTransaction,
+  type L1BlockRef,
+  type L2BlockRef,
+  type RollupConfig,
+} from "@rnode/protocol";
 import type { BlockGossip } from "../block-gossip.ts";
 import { BlockOutlet } from "../block-outlet.ts";
 import { DerivationRunner } from "../derivation-runner.ts";
@@ -18,6 +24,7 @@ import { type Leadership, onlySequencer } from "../leadership.ts";
 import { SafeChainCheck } from "../safe-chain-check.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
+import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
 
@@ -181,7 +188,10 @@ export function createHarness(options: HarnessOptions = {}) {
     },
     wake: () => driver.wake(),
   });
-  const unsafe = new UnsafeInserter({ config, control, log });
+  // hashes of the fake engine's blocks cover only part of their content
+  const hashOf = (_: RollupConfig, { executionPayload }: ExecutionPayloadEnvelope): Uint8Array => executionPayload.blockHash;
+  const inbox = new UnsafeInbox({ config, hashOf, onQueued: () => driver.wake() });
+  const unsafe = new UnsafeInserter({ inbox, control, log });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver: Driver = new Driver({
     control,
@@ -243,7 +253,7 @@ export function createHarness(options: HarnessOptions = {}) {
     sequencer,
     finalizer,
     derivation,
-    unsafe,
+    inbox,
     safeHeadWatch,
     driver,
     logs,
