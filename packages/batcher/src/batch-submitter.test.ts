@@ -1,4 +1,5 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
+import { localSigner } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
 import { BatchSubmitter, type BatchSubmitterOptions } from "./batch-submitter.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
@@ -64,7 +65,6 @@ class Simulation {
     const transactions = new TransactionManager(
       {
         l1ChainId: 900n,
-        privateKey: new Uint8Array(32).fill(0x11),
         confirmations,
         resubmissionTimeoutMs: 48_000,
         receiptQueryIntervalMs: 1000,
@@ -76,7 +76,7 @@ class Simulation {
         feeLimitMultiplier: 5n,
         feeLimitThresholdWei: 100n * GWEI,
       },
-      { l1, clock, log: silentLogger },
+      { l1, signer: localSigner(new Uint8Array(32).fill(0x11)), clock, log: silentLogger },
     );
     const options: BatchSubmitterOptions = {
       channels: config,

@@ -271,7 +271,7 @@ class PublishingRun {
       sizeBytes: tx.data.length,
     });
     const underWay = transactions
-      .send({ to: this.#options.batchInboxAddress, data: tx.data }, this.#sending.signal)
+      .send({ to: this.#options.batchInboxAddress, carries: { kind: "calldata", data: tx.data } }, this.#sending.signal)
       .then((outcome) => {
         this.#underWay.delete(underWay);
         this.#settled.push({ tx, outcome });

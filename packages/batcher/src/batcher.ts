@@ -6,6 +6,7 @@ import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type Health, namingPorts, type Scope } from "@rnode/program";
 import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
+import { localSigner } from "@rnode/signer";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
 import { BatcherError } from "./batcher-error.ts";
@@ -102,7 +103,8 @@ async function createSubmitter(
   if (l1ChainId === undefined || l2 === undefined) return undefined;
   assertChains(rollup, { l1ChainId, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
   const batcherMetrics = createBatcherMetrics(metrics);
-  const { minTipCap, minBasefee, feeLimitMultiplier, feeLimitThreshold, numConfirmations, ...timing } = options.transactions;
+  const { privateKey, minTipCap, minBasefee, feeLimitMultiplier, feeLimitThreshold, numConfirmations, ...timing } =
+    options.transactions;
   const transactions = new TransactionManager(
     {
       ...timing,
@@ -115,6 +117,7 @@ async function createSubmitter(
     },
     {
       l1,
+      signer: localSigner(privateKey),
       clock,
       log,
       events: {

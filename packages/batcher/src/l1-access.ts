@@ -26,7 +26,7 @@ export interface L1Access {
   /** number of transactions of an account, up to a block or with those in the pool */
   nonce(address: Uint8Array, block: "latest" | "pending" | number): Promise<bigint>;
   balance(address: Uint8Array): Promise<bigint>;
-  feeMarket(): Promise<FeeMarket>;
+  feeMarket(asked: { readonly withBlobs: boolean }): Promise<FeeMarket>;
   /** What the client says of the transaction; never rejects because of the transaction itself. */
   send(rawTransaction: Uint8Array): Promise<{ readonly verdict: SendVerdict; readonly message: string }>;
   /** undefined: not in the canonical chain */
@@ -66,9 +66,13 @@ export class RpcL1Access implements L1Access {
     return this.#quantity("eth_getBalance", [bytesToHex(address), "latest"]);
   }
 
-  async feeMarket(): Promise<FeeMarket> {
-    const [{ baseFeePerGas }, tip] = await Promise.all([this.#latestHeader(), this.#suggestedTip()]);
-    return { tip, baseFee: baseFeePerGas ?? 0n };
+  async feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<FeeMarket> {
+    const [{ baseFeePerGas }, tip, blobBaseFee] = await Promise.all([
+      this.#latestHeader(),
+      this.#suggestedTip(),
+      withBlobs ? this.#quantity("eth_blobBaseFee", []) : undefined,
+    ]);
+    return { tip, baseFee: baseFeePerGas ?? 0n, blobBaseFee };
   }
 
   /** 0 where the client does not know the method: the configured minimum applies then. */

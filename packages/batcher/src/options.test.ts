@@ -82,7 +82,11 @@ describe("rbatcher's options", () => {
     ["a span's length for singular batches", ["--max-blocks-per-span-batch=5"], "needs span batches"],
     ["a send timeout below the pool's", ["--txmgr.send-timeout=1s"], "--txmgr.send-timeout: expected at least"],
     ["a fee of many decimals", ["--txmgr.min-tip-cap=0.0000000001"], "at most nine decimals"],
-    ["a zero key", [`--private-key=${"00".repeat(32)}`], "--private-key: the value is no key of the curve"],
+    [
+      "a zero key",
+      [`--private-key=${"00".repeat(32)}`],
+      "--private-key: the value is not valid, expected a private key as 64 hex digits",
+    ],
     ["several endpoints", ["--l2-eth-rpc=http://a,http://b"], '--l2-eth-rpc: "http://a,http://b" is not valid, expected one URL'],
     ["an unknown option", ["--poll-intervall=1s"], "did you mean --poll-interval?"],
   ])("refuse %s", (_, args, message) => {
@@ -90,7 +94,9 @@ describe("rbatcher's options", () => {
   });
 
   it("never show the key", () => {
-    expect(parse(["--private-key=123456"])).toBe("--private-key: the value is not valid, expected a 32-byte key as 64 hex digits");
+    expect(parse(["--private-key=123456"])).toBe(
+      "--private-key: the value is not valid, expected a private key as 64 hex digits, from 1 to the order of the curve",
+    );
   });
 });
 

@@ -15,8 +15,8 @@ import {
   text,
   uint,
 } from "@rnode/options";
-import { isPrivateKey } from "@rnode/primitives";
 import { logOptions, metricsOptions } from "@rnode/program";
+import { parsePrivateKey } from "@rnode/signer";
 
 /** Gwei, with up to nine decimals, as wei. */
 const gwei: Parser<bigint> = {
@@ -68,6 +68,12 @@ const oneEndpoint: Parser<string> = {
   ...httpUrl,
   expects: "one URL starting with http:// or https://",
   parse: (value) => (value.includes(",") ? undefined : httpUrl.parse(value)),
+};
+
+const privateKey: Parser<Uint8Array> = {
+  ...hexKey,
+  expects: "a private key as 64 hex digits, from 1 to the order of the curve",
+  parse: parsePrivateKey,
 };
 
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
@@ -130,7 +136,7 @@ export const batcherOptions = optionGroup("", {
 });
 
 export const transactionOptions = optionGroup("", {
-  privateKey: { parse: hexKey, required: true, secret: true, help: "Key of the batcher's account." },
+  privateKey: { parse: privateKey, required: true, secret: true, help: "Key of the batcher's account." },
   numConfirmations: { parse: positive, default: 10, unit: "L1 blocks", help: "Depth at which a transaction counts as included." },
   safeAbortNonceTooLowCount: {
     parse: positive,
@@ -206,8 +212,6 @@ export function unusableOption(
   sources: ReadonlyMap<string, OptionSource>,
 ): string | undefined {
   const { dataAvailabilityType, compressor, compressionAlgo, batchType } = batches;
-  if (!isPrivateKey(transactions.privateKey))
-    return "--private-key: the value is no key of the curve, expected one from 1 to its order";
   if (dataAvailabilityType !== "calldata") {
     return `--data-availability-type: "${dataAvailabilityType}" is not available in this build, expected calldata: blobs cannot be published yet`;
   }

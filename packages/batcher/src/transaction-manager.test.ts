@@ -1,13 +1,15 @@
 import { silentLogger } from "@rnode/observe";
+import { type BlobSidecar, blobVersionedHash } from "@rnode/protocol";
+import { localSigner, type Signer, SignerError } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
 import { SimClock } from "./testing/sim-clock.ts";
 import { SimL1 } from "./testing/sim-l1.ts";
 import { type SendOutcome, TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";
+import type { TxCandidate } from "./tx-candidate.ts";
 
 const GWEI = 10n ** 9n;
 const OPTIONS: TransactionManagerOptions = {
   l1ChainId: 900n,
-  privateKey: new Uint8Array(32).fill(0x11),
   confirmations: 2,
   resubmissionTimeoutMs: 48_000,
   receiptQueryIntervalMs: 1000,
@@ -20,15 +22,17 @@ const OPTIONS: TransactionManagerOptions = {
   feeLimitThresholdWei: 100n * GWEI,
 };
 const CALL = { to: new Uint8Array(20).fill(0xff), data: Uint8Array.of(0, 1, 2, 0, 3) };
+const SIGNER = localSigner(new Uint8Array(32).fill(0x11));
+const calldata = (data: Uint8Array): TxCandidate => ({ to: CALL.to, carries: { kind: "calldata", data } });
 
-function setUp(options: Partial<TransactionManagerOptions> = {}) {
+function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer = SIGNER) {
   const clock = new SimClock();
   const l1 = new SimL1();
-  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1, clock, log: silentLogger });
+  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1, signer, clock, log: silentLogger });
   const stop = new AbortController();
-  const send = (data: Uint8Array = CALL.data): { outcome: SendOutcome | undefined } => {
+  const send = (candidate: Uint8Array | TxCandidate = CALL.data): { outcome: SendOutcome | undefined } => {
     const sending: { outcome: SendOutcome | undefined } = { outcome: undefined };
-    void manager.send({ to: CALL.to, data }, stop.signal).then((outcome) => {
+    void manager.send(candidate instanceof Uint8Array ? calldata(candidate) : candidate, stop.signal).then((outcome) => {
       sending.outcome = outcome;
     });
     return sending;
@@ -84,9 +88,9 @@ describe("TransactionManager", () => {
     const { clock, l1, send } = setUp();
     l1.includes = false;
     l1.tip = 3n * GWEI;
-    const before = new TransactionManager(OPTIONS, { l1, clock, log: silentLogger });
+    const before = new TransactionManager(OPTIONS, { l1, signer: SIGNER, clock, log: silentLogger });
     const old = new AbortController();
-    void before.send({ ...CALL, data: Uint8Array.of(9) }, old.signal);
+    void before.send(calldata(Uint8Array.of(9)), old.signal);
     await clock.advance(0);
     old.abort();
     l1.tip = GWEI;
@@ -265,5 +269,64 @@ describe("TransactionManager", () => {
     stop.abort();
     await clock.advance(0);
     expect(sending.outcome).toEqual({ kind: "cancelled" });
+  });
+
+  it("publishes blobs with their sidecar, and doubles what it offers to replace them", async () => {
+    const { clock, l1, send } = setUp();
+    const commitments = [new Uint8Array(48).fill(1), new Uint8Array(48).fill(2)];
+    const sidecar: BlobSidecar = {
+      version: 0,
+      blobs: commitments.map(() => new Uint8Array(131_072)),
+      commitments,
+      proofs: commitments.map(() => new Uint8Array(48)),
+    };
+    l1.includes = false;
+    l1.blobBaseFee = 3n * GWEI;
+    const sending = send({ to: CALL.to, carries: { kind: "blobs", sidecar } });
+    await clock.advance(0);
+    expect(l1.pool.get(0n)).toMatchObject({
+      type: 0x03,
+      data: new Uint8Array(0),
+      gasLimit: 21_000n,
+      maxFeePerGas: 21n * GWEI,
+      maxFeePerBlobGas: 6n * GWEI,
+      blobVersionedHashes: commitments.map(blobVersionedHash),
+    });
+    await clock.advance(48_000);
+    expect(l1.pool.get(0n)).toMatchObject({
+      maxPriorityFeePerGas: 2n * GWEI,
+      maxFeePerGas: 42n * GWEI,
+      maxFeePerBlobGas: 12n * GWEI,
+    });
+    l1.includes = true;
+    l1.mine();
+    l1.mine();
+    await clock.advance(2000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+  });
+
+  it("waits until L1 asks no more than the transaction may offer", async () => {
+    const { clock, l1, send } = setUp();
+    send({ ...calldata(CALL.data), maxFeeCapWei: 15n * GWEI, gasLimit: 50_000n });
+    await clock.advance(47_000);
+    expect(l1.pool.size).toBe(0);
+    l1.baseFee = 7n * GWEI;
+    await clock.advance(2000);
+    expect(l1.pool.get(0n)).toMatchObject({ maxFeePerGas: 15n * GWEI, gasLimit: 50_000n });
+  });
+
+  it("waits for a signer that is away", async () => {
+    let isAway = true;
+    const signer: Signer = {
+      ...SIGNER,
+      signTransaction: (tx) => (isAway ? Promise.reject(new SignerError("signer/unavailable")) : SIGNER.signTransaction(tx)),
+    };
+    const { clock, l1, send } = setUp({}, signer);
+    send();
+    await clock.advance(10_000);
+    expect(l1.pool.size).toBe(0);
+    isAway = false;
+    await clock.advance(2000);
+    expect(l1.pool.size).toBe(1);
   });
 });

@@ -1,23 +1,14 @@
 import type { Logger } from "@rnode/observe";
 import { errorText } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
-import {
-  EVM_FORKS,
-  encodeTransaction,
-  type FeeMarketTransaction,
-  floorDataGas,
-  forkRules,
-  hashTransaction,
-  intrinsicGas,
-  signTransaction,
-} from "@rnode/protocol";
+import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import type { Signer } from "@rnode/signer";
 import type { Inclusion, L1Access } from "./l1-access.ts";
+import { allowsFees, carriesBlobs, maxCostWei, rawTransaction, type TxCandidate, unsignedTransaction } from "./tx-candidate.ts";
 import { exceedsFeeLimit, type FeeMarket, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
 
 export interface TransactionManagerOptions extends FeePolicy {
   readonly l1ChainId: bigint;
-  readonly privateKey: Uint8Array;
   /** a transaction counts as included once so many blocks, its own too, are on top of its parent */
   readonly confirmations: number;
   readonly resubmissionTimeoutMs: number;
@@ -49,6 +40,7 @@ export interface TransactionEvents {
 
 export interface TransactionManagerDeps {
   readonly l1: L1Access;
+  readonly signer: Signer;
   readonly clock: Clock;
   readonly log: Logger;
   readonly events?: TransactionEvents;
@@ -64,8 +56,6 @@ interface Version {
 const RETRY_MS = 2000;
 /** So long a refusal for want of funds is not repeated in the log. */
 const FUNDS_LOG_INTERVAL_MS = 60_000;
-/** Limits are those of the newest fork: what older ones do not use is not paid. */
-const GAS_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be under way at once. */
 export class TransactionManager {
@@ -79,20 +69,19 @@ export class TransactionManager {
   #nonceLock: Promise<unknown> = Promise.resolve();
   #lastFundsLogMs = Number.NEGATIVE_INFINITY;
 
-  /** @throws {CodedError} secp256k1/bad-private-key */
   constructor(options: TransactionManagerOptions, deps: TransactionManagerDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.address = privateKeyToAddress(options.privateKey);
+    this.address = deps.signer.address;
   }
 
-  /** Sends a call and resolves once its fate is known. Never rejects: what an endpoint cannot do now is tried again. */
-  async send(call: { readonly to: Uint8Array; readonly data: Uint8Array }, signal: AbortSignal): Promise<SendOutcome> {
+  /** Sends a transaction and resolves once its fate is known. Never rejects: what an endpoint or the signer cannot do now is tried again. */
+  async send(candidate: TxCandidate, signal: AbortSignal): Promise<SendOutcome> {
     const nonce = await this.#takeNonce(signal);
     if (nonce === undefined) return { kind: "cancelled" };
     try {
       const account: Account = { address: this.address, isTaken: (other) => this.#taken.has(other) };
-      const outcome = await new Sending(nonce, call, account, this.#options, this.#deps, this.#abandonedFees.get(nonce)).run(
+      const outcome = await new Sending(nonce, candidate, account, this.#options, this.#deps, this.#abandonedFees.get(nonce)).run(
         signal,
         (text, fields) => this.#logFunds(text, fields),
       );
@@ -144,7 +133,7 @@ type LogFunds = (text: string, fields: Record<string, string | bigint>) => void;
 /** One nonce, in all the versions that are published with it. */
 class Sending {
   readonly #nonce: bigint;
-  readonly #call: { readonly to: Uint8Array; readonly data: Uint8Array };
+  readonly #candidate: TxCandidate;
   readonly #account: Account;
   readonly #options: TransactionManagerOptions;
   readonly #deps: TransactionManagerDeps;
@@ -158,14 +147,14 @@ class Sending {
 
   constructor(
     nonce: bigint,
-    call: { readonly to: Uint8Array; readonly data: Uint8Array },
+    candidate: TxCandidate,
     account: Account,
     options: TransactionManagerOptions,
     deps: TransactionManagerDeps,
     previousFees: TxFees | undefined,
   ) {
     this.#nonce = nonce;
-    this.#call = call;
+    this.#candidate = candidate;
     this.#account = account;
     this.#options = options;
     this.#deps = deps;
@@ -202,7 +191,7 @@ class Sending {
             return finish({ kind: "failed", reason: "not-in-mempool", isPublished });
         }
       } catch (error) {
-        log.warn("L1 does not answer while a transaction is sent", { nonce: this.#nonce, error: errorText(error) });
+        log.warn("a transaction cannot be sent for now", { nonce: this.#nonce, error: errorText(error) });
         publishAtMs = Math.max(publishAtMs, clock.nowMs() + RETRY_MS);
       }
       const untilPublishMs = Math.max(0, publishAtMs - clock.nowMs());
@@ -212,15 +201,16 @@ class Sending {
 
   /** Publishes a first or a better paid version. @returns when to do so again, in milliseconds from now */
   async #publish(logFunds: LogFunds): Promise<number> {
-    const { l1, log, events } = this.#deps;
-    const market = await l1.feeMarket();
+    const { l1, signer, log, events } = this.#deps;
+    const market = await l1.feeMarket({ withBlobs: carriesBlobs(this.#candidate) });
     const fees = this.#nextFees(market);
     if (fees === undefined) return this.#options.resubmissionTimeoutMs;
-    const tx = this.#sign(fees);
-    const hash = bytesToHex(hashTransaction(tx));
+    const tx = unsignedTransaction(this.#candidate, this.#options.l1ChainId, this.#nonce, fees);
+    const signed = await signer.signTransaction(tx);
+    const hash = bytesToHex(keccak256(signed));
     // Noted before it is sent: a lost answer does not mean that the transaction was not taken.
     const isNew = this.#versions.every((version) => version.hash !== hash);
-    const raw = encodeTransaction(tx);
+    const raw = rawTransaction(this.#candidate, signed);
     if (isNew) this.#versions.push({ hash, fees, raw });
     const { verdict, message } = await l1.send(raw);
     if (verdict !== "accepted") {
@@ -247,7 +237,7 @@ class Sending {
         logFunds("the batcher's account cannot pay for its transaction", {
           address: bytesToHex(this.#account.address),
           balanceWei,
-          neededWei: tx.gasLimit * fees.feeCap,
+          neededWei: maxCostWei(tx),
           message,
         });
         return RETRY_MS;
@@ -260,34 +250,27 @@ class Sending {
 
   #nextFees(market: FeeMarket): TxFees | undefined {
     const previous = this.#lastFees;
-    if (previous === undefined) return suggestedFees(market, this.#options);
-    const fees = replacementFees(previous, market, this.#options);
-    if (!exceedsFeeLimit(fees, market, this.#options)) return fees;
-    this.#deps.log.warn("the fee limit forbids a better paid version of a transaction", {
-      nonce: this.#nonce,
-      feeCapWei: fees.feeCap,
-      multiplier: this.#options.feeLimitMultiplier,
-    });
+    const hasBlobs = carriesBlobs(this.#candidate);
+    const fees =
+      previous === undefined
+        ? suggestedFees(market, this.#options, hasBlobs)
+        : replacementFees(previous, market, this.#options, hasBlobs);
+    if (previous !== undefined && exceedsFeeLimit(fees, market, this.#options)) {
+      this.#logFeeLimit(fees, "the fee limit forbids a better paid version of a transaction");
+      return undefined;
+    }
+    if (allowsFees(this.#candidate, fees)) return fees;
+    this.#logFeeLimit(fees, "L1 asks more than a transaction may offer");
     return undefined;
   }
 
-  #sign(fees: TxFees): FeeMarketTransaction {
-    const { to, data } = this.#call;
-    const tx: FeeMarketTransaction = {
-      type: 0x02,
-      chainId: this.#options.l1ChainId,
+  #logFeeLimit(fees: TxFees, text: string): void {
+    this.#deps.log.warn(text, {
       nonce: this.#nonce,
-      maxPriorityFeePerGas: fees.tip,
-      maxFeePerGas: fees.feeCap,
-      gasLimit: 0n,
-      to,
-      value: 0n,
-      data,
-      accessList: [],
-    };
-    const intrinsic = intrinsicGas(GAS_RULES, tx);
-    const floor = floorDataGas(GAS_RULES, data);
-    return signTransaction({ ...tx, gasLimit: intrinsic > floor ? intrinsic : floor }, this.#options.privateKey);
+      feeCapWei: fees.feeCap,
+      ...(fees.blobFeeCap === undefined ? {} : { blobFeeCapWei: fees.blobFeeCap }),
+      multiplier: this.#options.feeLimitMultiplier,
+    });
   }
 
   async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: Inclusion; isDeep: boolean } | undefined> {

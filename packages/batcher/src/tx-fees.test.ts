@@ -16,7 +16,7 @@ describe("suggestedFees", () => {
     ["the lowest tip", 1n, 10n * GWEI, fees(GWEI, 21n * GWEI)],
     ["the lowest base fee", 2n * GWEI, 7n, fees(2n * GWEI, 4n * GWEI)],
   ])("are %s", (_, tip, baseFee, expected) => {
-    expect(suggestedFees({ tip, baseFee }, policy)).toEqual(expected);
+    expect(suggestedFees({ tip, baseFee }, policy, false)).toEqual(expected);
   });
 });
 
@@ -28,7 +28,7 @@ describe("replacementFees", () => {
     ["L1's tip and a tenth more cap", fees(2n * GWEI, 22n * GWEI), 9n * GWEI, GWEI, fees(9n * GWEI, 24_200_000_000n)],
     ["the cap that goes with a raised tip", fees(2n * GWEI, 22n * GWEI), GWEI, 50n * GWEI, fees(2_200_000_000n, 102_200_000_000n)],
   ])("are %s", (_, previous, tip, baseFee, expected) => {
-    expect(replacementFees(previous, { tip, baseFee }, policy)).toEqual(expected);
+    expect(replacementFees(previous, { tip, baseFee }, policy, false)).toEqual(expected);
   });
 
   it("always suffice for a pool that wants a tenth more of both", () => {
@@ -38,12 +38,40 @@ describe("replacementFees", () => {
         previous,
         { tip: BigInt((i * 7919) % 100) * GWEI, baseFee: BigInt((i * 104729) % 50) * GWEI },
         policy,
+        false,
       );
       expect(next.tip * 100n).toBeGreaterThanOrEqual(previous.tip * 110n);
       expect(next.feeCap * 100n).toBeGreaterThanOrEqual(previous.feeCap * 110n);
       expect(next.feeCap).toBeGreaterThanOrEqual(next.tip);
       previous = next;
     }
+  });
+});
+
+describe("fees of blobs", () => {
+  const market = { tip: 2n * GWEI, baseFee: 10n * GWEI, blobBaseFee: 3n * GWEI };
+  const first = { tip: 2n * GWEI, feeCap: 22n * GWEI, blobFeeCap: 6n * GWEI };
+
+  it("are twice the blob base fee, a gwei at least", () => {
+    expect(suggestedFees(market, policy, true)).toEqual(first);
+    expect(suggestedFees({ ...market, blobBaseFee: 1n }, policy, true).blobFeeCap).toBe(GWEI);
+  });
+
+  it("double in a replacement, all three", () => {
+    expect(replacementFees(first, market, policy, true)).toEqual({ tip: 4n * GWEI, feeCap: 44n * GWEI, blobFeeCap: 12n * GWEI });
+    expect(replacementFees(first, { ...market, blobBaseFee: 9n * GWEI }, policy, true).blobFeeCap).toBe(18n * GWEI);
+  });
+
+  it("double where calldata replaces blobs, too", () => {
+    expect(replacementFees(first, market, policy, false)).toEqual({ tip: 4n * GWEI, feeCap: 44n * GWEI });
+  });
+
+  it("have a limit of their own", () => {
+    const dear = { ...first, blobFeeCap: 30n * GWEI };
+    const strict = { ...policy, feeLimitThresholdWei: 0n };
+    expect(exceedsFeeLimit(dear, market, strict)).toBe(false);
+    expect(exceedsFeeLimit({ ...dear, blobFeeCap: dear.blobFeeCap + 1n }, market, strict)).toBe(true);
+    expect(exceedsFeeLimit({ ...dear, blobFeeCap: dear.blobFeeCap + 1n }, market, policy)).toBe(false);
   });
 });
 

@@ -2,6 +2,8 @@
 export interface TxFees {
   readonly tip: bigint;
   readonly feeCap: bigint;
+  /** wei a blob gas; undefined: it carries no blobs */
+  readonly blobFeeCap?: bigint | undefined;
 }
 
 /** What L1 asks at the moment. */
@@ -10,6 +12,8 @@ export interface FeeMarket {
   readonly tip: bigint;
   /** of the newest block */
   readonly baseFee: bigint;
+  /** of the newest block; undefined where it was not asked for */
+  readonly blobBaseFee?: bigint | undefined;
 }
 
 export interface FeePolicy {
@@ -21,42 +25,54 @@ export interface FeePolicy {
   readonly feeLimitThresholdWei: bigint;
 }
 
-/** Room for the base fee to rise before the transaction is stuck. */
+/** Room for a base fee to rise before the transaction is stuck. */
 const BASE_FEE_FACTOR = 2n;
+const MIN_BLOB_FEE_CAP_WEI = 10n ** 9n;
 /** What L1 clients demand of a replacement. */
 const BUMP_PERCENT = 10n;
+/** And of a replacement of a transaction with blobs: for all of its fees. */
+const BLOB_BUMP_PERCENT = 100n;
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const feeCapOf = (tip: bigint, baseFee: bigint): bigint => tip + BASE_FEE_FACTOR * baseFee;
 
 /** Fees of a new transaction. */
-export function suggestedFees(market: FeeMarket, policy: FeePolicy): TxFees {
+export function suggestedFees(market: FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const tip = max(market.tip, policy.minTipWei);
-  return { tip, feeCap: feeCapOf(tip, max(market.baseFee, policy.minBaseFeeWei)) };
+  const fees = { tip, feeCap: feeCapOf(tip, max(market.baseFee, policy.minBaseFeeWei)) };
+  return carriesBlobs ? { ...fees, blobFeeCap: max(BASE_FEE_FACTOR * (market.blobBaseFee ?? 0n), MIN_BLOB_FEE_CAP_WEI) } : fees;
 }
 
-/** At least a tenth more, rounded up. */
-const bumped = (fee: bigint): bigint => fee + (fee * BUMP_PERCENT + 99n) / 100n;
+/** More by so many percent at least, rounded up. */
+const bumped = (fee: bigint, percent: bigint): bigint => fee + (fee * percent + 99n) / 100n;
 
 /**
- * Fees that replace a transaction with the same nonce: each at least 10 % above before, and not below what L1 asks now.
- * Spec: docs/protocol/05-services.md#transaction-manager
+ * Fees that replace a transaction with the same nonce: each at least 10 % above before (100 % where either carries blobs), and not
+ * below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
  */
-export function replacementFees(previous: TxFees, market: FeeMarket, policy: FeePolicy): TxFees {
-  const suggestion = suggestedFees(market, policy);
-  const least: TxFees = { tip: bumped(previous.tip), feeCap: bumped(previous.feeCap) };
-  if (suggestion.tip >= least.tip && suggestion.feeCap >= least.feeCap) return suggestion;
-  if (suggestion.tip >= least.tip) return { tip: suggestion.tip, feeCap: least.feeCap };
-  if (suggestion.feeCap >= least.feeCap) {
-    // The tip must rise more than L1 asks for, and the cap with it.
-    return { tip: least.tip, feeCap: feeCapOf(least.tip, max(market.baseFee, policy.minBaseFeeWei)) };
-  }
-  return least;
+export function replacementFees(previous: TxFees, market: FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
+  const suggestion = suggestedFees(market, policy, carriesBlobs);
+  const percent = carriesBlobs || previous.blobFeeCap !== undefined ? BLOB_BUMP_PERCENT : BUMP_PERCENT;
+  const fees = replacementGasFees(previous, suggestion, percent, max(market.baseFee, policy.minBaseFeeWei));
+  if (suggestion.blobFeeCap === undefined) return fees;
+  return { ...fees, blobFeeCap: max(suggestion.blobFeeCap, bumped(previous.blobFeeCap ?? 0n, percent)) };
+}
+
+function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigint, baseFee: bigint): TxFees {
+  const least = { tip: bumped(previous.tip, percent), feeCap: bumped(previous.feeCap, percent) };
+  const { tip, feeCap } = suggestion;
+  if (tip >= least.tip) return { tip, feeCap: max(feeCap, least.feeCap) };
+  // The tip must rise more than L1 asks for, and the cap with it.
+  return { tip: least.tip, feeCap: feeCap >= least.feeCap ? feeCapOf(least.tip, baseFee) : least.feeCap };
 }
 
 /** Whether a replacement would cost too much: better to wait with the version that is out. */
 export function exceedsFeeLimit(fees: TxFees, market: FeeMarket, policy: FeePolicy): boolean {
-  if (fees.feeCap <= policy.feeLimitThresholdWei) return false;
-  const suggestion = suggestedFees(market, policy);
-  return fees.tip > suggestion.tip * policy.feeLimitMultiplier || fees.feeCap > suggestion.feeCap * policy.feeLimitMultiplier;
+  const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
+  const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * policy.feeLimitMultiplier;
+  const isAboveThreshold = fees.feeCap > policy.feeLimitThresholdWei;
+  if (isAboveThreshold && (isTooMuch(fees.tip, suggestion.tip) || isTooMuch(fees.feeCap, suggestion.feeCap))) return true;
+  const { blobFeeCap } = fees;
+  if (blobFeeCap === undefined || suggestion.blobFeeCap === undefined) return false;
+  return blobFeeCap > policy.feeLimitThresholdWei && isTooMuch(blobFeeCap, suggestion.blobFeeCap);
 }

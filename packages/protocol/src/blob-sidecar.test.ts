@@ -1,6 +1,6 @@
-import { bytesToHex, concatBytes, decodeRlp, encodeRlp, type RlpItem, sha256 } from "@rnode/primitives";
+import { bytesToHex, concatBytes, decodeRlp, encodeRlp, equalBytes, type RlpItem, sha256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
-import { decodeBlobTransactionWithSidecar } from "./blob-sidecar.ts";
+import { decodeBlobTransactionWithSidecar, encodeBlobTransactionWithSidecar } from "./blob-sidecar.ts";
 import type { BlobTransaction } from "./transaction.ts";
 import { encodeTransaction, hashTransaction, signTransaction } from "./transaction-codec.ts";
 
@@ -44,6 +44,17 @@ describe("decodeBlobTransactionWithSidecar", () => {
   it("reads a sidecar with a proof a cell", () => {
     const { sidecar } = decodeBlobTransactionWithSidecar(wrapped(Uint8Array.of(1), two(BLOB), two(COMMITMENT), cellProofs));
     expect(sidecar).toMatchObject({ version: 1, proofs: cellProofs });
+  });
+
+  it("reads what encodeBlobTransactionWithSidecar writes", () => {
+    for (const fields of [
+      [two(BLOB), two(COMMITMENT), two(PROOF)],
+      [Uint8Array.of(1), two(BLOB), two(COMMITMENT), cellProofs],
+    ]) {
+      const raw = wrapped(...fields);
+      const { transaction: read, sidecar } = decodeBlobTransactionWithSidecar(raw);
+      expect(equalBytes(encodeBlobTransactionWithSidecar(encodeTransaction(read), sidecar), raw)).toBe(true);
+    }
   });
 
   const other = new Uint8Array(48).fill(0xc1);

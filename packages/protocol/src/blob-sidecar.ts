@@ -60,15 +60,27 @@ export function decodeBlobTransactionWithSidecar(raw: Uint8Array): { transaction
   const proofsPerBlob = version === 1 ? CELLS_PER_EXTENDED_BLOB : 1;
   if (proofs.length !== count * proofsPerBlob) throw malformed(`${proofs.length} proofs for ${count} blobs`);
   for (const [index, commitment] of commitments.entries()) {
-    if (!equalBytes(versionedHashOf(commitment), transaction.blobVersionedHashes[index]!)) {
+    if (!equalBytes(blobVersionedHash(commitment), transaction.blobVersionedHashes[index]!)) {
       throw malformed(`blob ${index}: its commitment has another hash`);
     }
   }
   return { transaction, sidecar: { version, blobs, commitments, proofs } };
 }
 
+/**
+ * A blob transaction as it is sent, the inverse of `decodeBlobTransactionWithSidecar`.
+ *
+ * @param signed its EIP-2718 encoding
+ */
+export function encodeBlobTransactionWithSidecar(signed: Uint8Array, sidecar: BlobSidecar): Uint8Array {
+  const { version, blobs, commitments, proofs } = sidecar;
+  const versionItems = version === 1 ? [Uint8Array.of(WRAPPER_VERSION)] : [];
+  const body = encodeRlp([decodeRlp(signed.subarray(1)), ...versionItems, blobs, commitments, proofs]);
+  return concatBytes(signed.subarray(0, 1), body);
+}
+
 /** 0x01 ‖ the last 31 bytes of sha256(commitment) */
-function versionedHashOf(commitment: Uint8Array): Uint8Array {
+export function blobVersionedHash(commitment: Uint8Array): Uint8Array {
   const hash = sha256(commitment).slice();
   hash[0] = VERSION_KZG;
   return hash;

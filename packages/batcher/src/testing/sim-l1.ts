@@ -1,12 +1,22 @@
 import { bytesToHex, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
-import { decodeTransaction, type FeeMarketTransaction, hashTransaction, type L1BlockRef, recoverSender } from "@rnode/protocol";
+import {
+  type BlobTransaction,
+  decodeBlobTransactionWithSidecar,
+  decodeTransaction,
+  type FeeMarketTransaction,
+  hashTransaction,
+  type L1BlockRef,
+  recoverSender,
+} from "@rnode/protocol";
 import type { Inclusion, L1Access } from "../l1-access.ts";
 import type { SendVerdict } from "../send-verdict.ts";
 import type { FeeMarket } from "../tx-fees.ts";
 
+type SimTransaction = FeeMarketTransaction | BlobTransaction;
+
 export interface SimL1Block {
   readonly ref: L1BlockRef;
-  readonly transactions: readonly FeeMarketTransaction[];
+  readonly transactions: readonly SimTransaction[];
 }
 
 const GWEI = 10n ** 9n;
@@ -16,6 +26,7 @@ export class SimL1 implements L1Access {
   readonly blocks: SimL1Block[] = [];
   baseFee = 10n * GWEI;
   tip = GWEI;
+  blobBaseFee = GWEI;
   accountBalance = 10n ** 18n;
   /** what an endpoint does while it is away */
   isDown = false;
@@ -23,7 +34,7 @@ export class SimL1 implements L1Access {
   losesAnswers = false;
   /** false: pending transactions stay where they are */
   includes = true;
-  readonly pool = new Map<bigint, FeeMarketTransaction>();
+  readonly pool = new Map<bigint, SimTransaction>();
   #salt = 0;
 
   constructor() {
@@ -37,7 +48,7 @@ export class SimL1 implements L1Access {
   /** A block with everything in the pool that pays enough, in the order of nonces. */
   mine(): void {
     const number = this.blocks.length;
-    const included: FeeMarketTransaction[] = [];
+    const included: SimTransaction[] = [];
     let nonce = this.#nonceAt(number - 1);
     for (;;) {
       const next = this.pool.get(nonce);
@@ -68,7 +79,7 @@ export class SimL1 implements L1Access {
     this.includes = includes;
   }
 
-  get transactions(): readonly FeeMarketTransaction[] {
+  get transactions(): readonly SimTransaction[] {
     return this.blocks.flatMap(({ transactions }) => transactions);
   }
 
@@ -97,27 +108,33 @@ export class SimL1 implements L1Access {
   balance(): Promise<bigint> {
     return this.#answer(this.accountBalance);
   }
-  feeMarket(): Promise<FeeMarket> {
-    return this.#answer({ tip: this.tip, baseFee: this.baseFee });
+  feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<FeeMarket> {
+    const { tip, baseFee, blobBaseFee } = this;
+    return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined });
   }
 
   send(raw: Uint8Array): Promise<{ verdict: SendVerdict; message: string }> {
     if (this.isDown) return Promise.reject(new Error("L1 is away"));
-    const tx = decodeTransaction(raw) as FeeMarketTransaction;
+    const tx =
+      raw[0] === 0x03 ? decodeBlobTransactionWithSidecar(raw).transaction : (decodeTransaction(raw) as FeeMarketTransaction);
     recoverSender(tx);
     const verdict = this.#poolVerdict(tx);
     if (verdict === "accepted") this.pool.set(tx.nonce, tx);
     return this.losesAnswers ? Promise.reject(new Error("timeout")) : Promise.resolve({ verdict, message: verdict });
   }
 
-  #poolVerdict(tx: FeeMarketTransaction): SendVerdict {
+  #poolVerdict(tx: SimTransaction): SendVerdict {
     if (tx.nonce < this.#nonceAt(this.headNumber)) return "nonce-too-low";
     if (tx.gasLimit * tx.maxFeePerGas > this.accountBalance) return "insufficient-funds";
     const old = this.pool.get(tx.nonce);
     if (old === undefined || bytesToHex(hashTransaction(old)) === bytesToHex(hashTransaction(tx))) return "accepted";
-    const isTenPercentMore = (now: bigint, before: bigint): boolean => now * 100n >= before * 110n;
+    const percent = tx.type === 0x03 || old.type === 0x03 ? 200n : 110n;
+    const paysMore = (now: bigint, before: bigint): boolean => now * 100n >= before * percent;
+    const blobFee = (some: SimTransaction): bigint => (some.type === 0x03 ? some.maxFeePerBlobGas : 0n);
     const pays =
-      isTenPercentMore(tx.maxFeePerGas, old.maxFeePerGas) && isTenPercentMore(tx.maxPriorityFeePerGas, old.maxPriorityFeePerGas);
+      paysMore(tx.maxFeePerGas, old.maxFeePerGas) &&
+      paysMore(tx.maxPriorityFeePerGas, old.maxPriorityFeePerGas) &&
+      paysMore(blobFee(tx), blobFee(old));
     return pays ? "accepted" : "underpriced";
   }
 
