@@ -10,6 +10,7 @@ import {
   equalBytes,
   hexToBytes,
   hexToFixedBytes,
+  isHexOf,
   isZeroBytes,
   padBytesLeft,
   trimBytesLeft,
@@ -25,6 +26,14 @@ describe("hex", () => {
         expect(hexToBytes(bytesToHex(bytes))).toEqual(bytes);
       }),
     );
+  });
+
+  it("knows bytes by their digits, and nothing else", () => {
+    const bytes = Uint8Array.of(0xab, 0x0d);
+    for (const text of ["0xab0d", "0xAB0D", "ab0d"]) expect(isHexOf(text, bytes)).toBe(true);
+    for (const text of ["0xab0e", "0xab", "0xab0d00", "0xab0", "0xab0g", "0xab é", "0xab0\u0164", ""]) {
+      expect(isHexOf(text, bytes)).toBe(false);
+    }
   });
 
   it("takes both cases, with and without prefix", () => {

@@ -62,6 +62,18 @@ export function hexToBytes(hex: string): Uint8Array {
   return bytes;
 }
 
+/** Whether `hexToBytes(hex)` would give these bytes; also false for what is no hex. PERF: makes nothing. */
+export function isHexOf(hex: string, bytes: Uint8Array): boolean {
+  const start = hex.startsWith("0x") || hex.startsWith("0X") ? 2 : 0;
+  if (hex.length - start !== 2 * bytes.length) return false;
+  for (let i = 0, at = start; i < bytes.length; i++, at += 2) {
+    const high = NIBBLE_OF_CODE[hex.charCodeAt(at)] ?? -1;
+    const low = NIBBLE_OF_CODE[hex.charCodeAt(at + 1)] ?? -1;
+    if (high < 0 || low < 0 || ((high << 4) | low) !== bytes[i]) return false;
+  }
+  return true;
+}
+
 /**
  * Bytes of a hex string that must be exactly `length` bytes long.
  *

@@ -116,7 +116,13 @@ export const jsonFlexibleNumber: JsonParser<number> = (value, key) => {
 export function jsonArray<T>(parse: JsonParser<T>): JsonParser<T[]> {
   return (value, key) => {
     if (!Array.isArray(value)) throw jsonError(key, value, "an array");
-    return value.map((item: unknown, index) => parse(item, `${key}[${index}]`));
+    return value.map((item: unknown, index) => {
+      try {
+        return parse(item, key); // PERF: places are named only where something is wrong
+      } catch {
+        return parse(item, `${key}[${index}]`);
+      }
+    });
   };
 }
 

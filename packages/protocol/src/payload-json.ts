@@ -1,4 +1,4 @@
-import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, isHexOf, toQuantity } from "@rnode/primitives";
 import type { Withdrawal } from "./block.ts";
 import {
   type JsonParser,
@@ -158,9 +158,22 @@ export function payloadToJson(payload: ExecutionPayload): ExecutionPayloadJson {
   });
 }
 
-/** @throws {CodedError} json/invalid */
-export function payloadFromJson(value: unknown, path = "executionPayload"): ExecutionPayload {
+/** Encodings of the transactions of a block that is known by its hash. */
+export type KnownTransactions = (blockHash: Uint8Array) => readonly Uint8Array[] | undefined;
+
+/**
+ * @param known where they are the same as those of the payload, they are its transactions: the very array
+ * @throws {CodedError} json/invalid
+ */
+export function payloadFromJson(
+  value: unknown,
+  path = "executionPayload",
+  known: KnownTransactions = () => undefined,
+): ExecutionPayload {
   const object = jsonObject(value, path);
+  const blockHash = requiredField(object, path, "blockHash", jsonHash);
+  const knownTransactions = known(blockHash);
+  const isKnown = knownTransactions !== undefined && isListOf(object.transactions, knownTransactions);
   return {
     parentHash: requiredField(object, path, "parentHash", jsonHash),
     feeRecipient: requiredField(object, path, "feeRecipient", jsonAddress),
@@ -174,14 +187,23 @@ export function payloadFromJson(value: unknown, path = "executionPayload"): Exec
     timestamp: requiredField(object, path, "timestamp", jsonQuantityNumber),
     extraData: requiredField(object, path, "extraData", jsonBytes()),
     baseFeePerGas: requiredField(object, path, "baseFeePerGas", jsonQuantity256),
-    blockHash: requiredField(object, path, "blockHash", jsonHash),
-    transactions: requiredField(object, path, "transactions", jsonArray(jsonBytes())),
+    blockHash,
+    transactions: isKnown ? knownTransactions : requiredField(object, path, "transactions", jsonArray(jsonBytes())),
     withdrawals: optionalField(object, path, "withdrawals", jsonArray(withdrawalFromJson)),
     blobGasUsed: optionalField(object, path, "blobGasUsed", jsonQuantity64),
     excessBlobGas: optionalField(object, path, "excessBlobGas", jsonQuantity64),
     withdrawalsRoot: optionalField(object, path, "withdrawalsRoot", jsonHash),
   };
 }
+
+/** Whether `value` is a list of these bytes in hex, and of nothing else. */
+const isListOf = (value: unknown, items: readonly Uint8Array[]): boolean =>
+  Array.isArray(value) &&
+  value.length === items.length &&
+  items.every((item, index) => {
+    const text: unknown = value[index];
+    return typeof text === "string" && /^0x/i.test(text) && isHexOf(text, item);
+  });
 
 export function envelopeToJson(envelope: ExecutionPayloadEnvelope): ExecutionPayloadEnvelopeJson {
   return withoutUndefined<ExecutionPayloadEnvelopeJson>({

@@ -1,3 +1,4 @@
+import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -25,7 +26,7 @@ import { createNodeGroups, type NodeGroups, writeNodeRows } from "./nodes/node-g
 import { NodeTables } from "./nodes/node-tables.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
-import { clearsStorage } from "./state/state-batch.ts";
+import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
 import { StateTables } from "./state/state-tables.ts";
 import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
 import { verifyTables } from "./verify-state.ts";
@@ -343,8 +344,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     for (let from = 0; from < commits.length; ) {
       // What a block clears must be in the database.
       let to = from + 1;
-      if (!commits[from]!.changes.accounts.some(clearsStorage)) {
-        while (to < commits.length && !commits[to]!.changes.accounts.some(clearsStorage)) to++;
+      if (!anyClearsStorage(commits[from]!.changes)) {
+        while (to < commits.length && !anyClearsStorage(commits[to]!.changes)) to++;
       }
       const group = commits.slice(from, to);
       this.#group.clear();
@@ -360,7 +361,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       commits.map(({ block, changes, nodes }) => ({
         number: block.header.number,
         nodes,
-        clearedOwners: changes.accounts.filter(clearsStorage).map(({ address }) => keccak256(address)),
+        clearedOwners: clearedAddresses(changes).map((address) => keccak256(address)),
       })),
     );
     return head;
@@ -477,3 +478,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#environment.close();
   }
 }
+
+/** PERF: seldom any, and then objects are made of all changes. */
+const clearedAddresses = (changes: StateChanges): Uint8Array[] =>
+  anyClearsStorage(changes) ? changes.accounts.filter(clearsStorage).map(({ address }) => address) : [];

@@ -1,3 +1,4 @@
+import type { ChangeRecords } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block } from "@rnode/protocol";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
@@ -100,7 +101,11 @@ export class BlockTree {
 function roughBytes(executed: ExecutedBlock): number {
   const { changes, receipts, block, packedNodesBytes } = executed;
   let bytes = 0;
-  for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
+  if (changes.records === undefined) {
+    for (const { storage } of changes.accounts) bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * storage.length;
+  } else {
+    bytes += roughRecordBytes(changes.records);
+  }
   for (const { code } of changes.codes) bytes += code.length;
   if (packedNodesBytes !== undefined) bytes += packedNodesBytes;
   else for (const { rlp } of executed.nodes) bytes += BYTES_PER_NODE + (rlp?.length ?? 0);
@@ -109,6 +114,15 @@ function roughBytes(executed: ExecutedBlock): number {
     for (const { data } of logs) bytes += BYTES_PER_LOG + data.length;
   }
   return bytes + roughBodyBytes(block);
+}
+
+/** Of the objects that they become when a child is executed on them. */
+function roughRecordBytes(records: ChangeRecords): number {
+  let bytes = records.bytes.length;
+  for (let at = 0; at < records.bytes.length; at = records.nextAfter(at)) {
+    bytes += BYTES_PER_ACCOUNT + BYTES_PER_SLOT * records.slotCountOf(at);
+  }
+  return bytes;
 }
 
 /** Of the decoded transactions, which remember how they are encoded. */

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { StateChanges } from "@rnode/evm";
+import { changeCount } from "@rnode/storage";
 import type { RootQuestion } from "./live-roots-builder.ts";
 import { SIGNAL_COUNT, SIGNAL_NODES, SIGNAL_READY, SIGNAL_REPLIES } from "./live-roots-signals.ts";
 import { packChanges } from "./packed-changes.ts";
@@ -85,10 +86,8 @@ export class LiveRoots {
     };
   }
 
-  #isWorthwhile({ accounts }: StateChanges): boolean {
-    let count = accounts.length;
-    for (let i = 0; i < accounts.length && count < this.#minChanges; i++) count += accounts[i]!.storage.length;
-    if (count >= this.#minChanges) {
+  #isWorthwhile(changes: StateChanges): boolean {
+    if (changeCount(changes) >= this.#minChanges) {
       this.#isOn = true;
       this.#smallBlocks = 0;
     } else if (this.#isOn && ++this.#smallBlocks === SMALL_BLOCKS) {

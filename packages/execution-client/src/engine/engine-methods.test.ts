@@ -225,6 +225,27 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       status: "INVALID",
       validationError: expect.stringMatching(/^invalid transaction: /),
     });
+    // The block is known, but only as it was built: whatever else comes under its hash is judged by what it is.
+    const { transactions } = executionPayload as unknown as { transactions: string[] };
+    const digits = transactions.map((raw) => `0x${raw.slice(2).toUpperCase()}`);
+    expect(await submit({ transactions: digits })).toMatchObject({ status: "VALID" });
+    for (const other of [
+      [],
+      [...transactions, ...transactions],
+      transactions.map((raw) => raw.replace(/.$/, (digit) => (digit === "0" ? "1" : "0"))),
+    ]) {
+      expect(await submit({ transactions: other })).toMatchObject({ status: "INVALID", latestValidHash: null });
+    }
+    const withdrawal = { index: "0x0", validatorIndex: "0x0", address: `0x${"00".repeat(20)}`, amount: "0x1" };
+    expect(await submit({ withdrawals: [withdrawal] })).toMatchObject({
+      status: "INVALID",
+      validationError: expect.stringMatching(/^withdrawals-not-empty/),
+    });
+    for (const wrong of ["0x0", "7e", "0x7g", 7]) {
+      const refused = await failure("newPayloadV4", { ...executionPayload, transactions: [transactions[0], wrong] }, [], ZERO, []);
+      expect(refused).toMatchObject({ code: -32602 });
+      expect(JSON.stringify(refused)).toContain("transactions[1]");
+    }
     expect(await failure("newPayloadV4", executionPayload, [UNKNOWN], ZERO, [])).toMatchObject({ result: { status: "INVALID" } });
     expect(await failure("newPayloadV4", executionPayload, [], null, [])).toMatchObject({ code: -32602 });
     expect(await failure("newPayloadV3", executionPayload, [], ZERO)).toMatchObject({ code: -38005 });

@@ -1,10 +1,11 @@
-import { type BuiltPayload, type Chain, PreparedBlock, requestsHash, type SenderSource } from "@rnode/chain";
+import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
 import { attributesShape, blobsBundle, engineError, type JsonObject, type Profile, type SidecarSource } from "@rnode/eth-api";
 import {
   arrayShape,
   countShape,
   dataShape,
   hashShape,
+  type JsonText,
   type MethodTable,
   method,
   objectShape,
@@ -14,22 +15,16 @@ import {
   textShape,
 } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
-import { bytesToHex, equalBytes, type Hex, isCodedError, LruCache, toQuantity } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import {
   type BlobSidecar,
-  blockToPayload,
-  type ExecutionPayloadEnvelope,
   encodeTransaction,
   type GetPayloadVersion,
-  hashHeader,
   type NewPayloadVersion,
   type PayloadAttributes,
   type PayloadStatusV1,
-  payloadToBlock,
-  payloadToJson,
   withdrawalToJson,
 } from "@rnode/protocol";
-import { orderedTrieRoot } from "@rnode/trie";
 import { VERSION } from "../version.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
@@ -41,8 +36,10 @@ import {
   rulesAtTime,
   type VersionFault,
 } from "./engine-versions.ts";
+import { payloadAnswer } from "./payload-answer.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
+import { receivedBlock } from "./received-block.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";
 
 export interface EngineServices {
@@ -101,22 +98,16 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     const hash = executionRequests === undefined ? undefined : requestsHash(executionRequests);
     let status: PayloadStatusV1;
     try {
-      const block = payloadToBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, orderedTrieRoot);
-      const blobHashes = block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
-      const computed = hashHeader(block.header);
+      const received = await receivedBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, { chain, senders });
+      const blobHashes = received.block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
       // Before anything else, a known hash too: the fields are then those of the known block.
-      const fault = !equalBytes(computed, payload.blockHash)
-        ? `blockhash mismatch: computed ${bytesToHex(computed)}, given ${bytesToHex(payload.blockHash)}`
+      const fault = !equalBytes(received.hash, payload.blockHash)
+        ? `blockhash mismatch: computed ${received.hashHex}, given ${bytesToHex(payload.blockHash)}`
         : versionedHashes !== undefined && !isSameList(versionedHashes, blobHashes)
           ? "invalid versionedHashes"
           : undefined;
-      if (fault === undefined) {
-        const { transactionsRoot } = block.header;
-        const known = { transactionsRoot, senders: await senders.recoverAhead(block.transactions) };
-        status = chain.newPayload(new PreparedBlock(block, known));
-      } else {
-        status = { status: "INVALID", latestValidHash: null, validationError: fault };
-      }
+      status =
+        fault === undefined ? chain.newPayload(received) : { status: "INVALID", latestValidHash: null, validationError: fault };
     } catch (error) {
       if (!isCodedError(error, "tx/") && !isCodedError(error, "rlp/")) throw error;
       status = { status: "INVALID", latestValidHash: null, validationError: `invalid transaction: ${error.message}` };
@@ -127,15 +118,14 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     return statusToJson(status);
   }
 
-  function getPayload(version: GetPayloadVersion, id: Hex): JsonObject {
+  function getPayload(version: GetPayloadVersion, id: Hex): JsonText {
     const built = delivered.get(id) ?? chain.getPayload(id);
     if (built === undefined) throw rpcError("unknown-payload");
     delivered.set(id, built);
     const { header } = built.block;
     refuse(checkGetPayloadVersion(config, version, header.timestamp));
     const { hasMessagePasserRoot } = rulesAtTime(config, header.timestamp);
-    const envelope = blockToPayload(built.block, built.hash, hasMessagePasserRoot);
-    return payloadAnswer(version, built, envelope, blobsBundle(built.block, sidecars));
+    return payloadAnswer(version, built, hasMessagePasserRoot, blobsBundle(built.block, sidecars));
   }
 
   function bodyOf(selector: Parameters<Chain["resolve"]>[0]): JsonObject | null {
@@ -162,7 +152,10 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
   const state = param("forkchoiceState", forkchoiceStateShape);
   const attributes = optionalParam("payloadAttributes", attributesShape);
   const id = param("payloadId", payloadIdShape);
-  const payload = param("executionPayload", payloadShape);
+  const payload = param(
+    "executionPayload",
+    payloadShape((hash) => chain.executedBlock(hash)?.encodedTransactions),
+  );
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
   const versionedHashesAsked = param("versionedHashes", arrayShape(hashShape));
   const beaconRoot = optionalParam("parentBeaconBlockRoot", hashShape);
@@ -297,21 +290,3 @@ const statusToJson = ({ status, latestValidHash, validationError }: PayloadStatu
   latestValidHash,
   validationError: validationError ?? null,
 });
-
-function payloadAnswer(
-  version: GetPayloadVersion,
-  built: BuiltPayload,
-  envelope: ExecutionPayloadEnvelope,
-  bundle: JsonObject,
-): JsonObject {
-  const executionPayload = payloadToJson(envelope.executionPayload);
-  if (version === 1) return { ...executionPayload };
-  const answer: JsonObject = { executionPayload, blockValue: toQuantity(built.value) };
-  if (version >= 3) {
-    answer.blobsBundle = bundle;
-    answer.shouldOverrideBuilder = false;
-    if (envelope.parentBeaconBlockRoot !== undefined) answer.parentBeaconBlockRoot = bytesToHex(envelope.parentBeaconBlockRoot);
-  }
-  if (version >= 4) answer.executionRequests = built.requests.map(bytesToHex);
-  return answer;
-}

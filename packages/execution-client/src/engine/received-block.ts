@@ -1,0 +1,32 @@
+import { type Chain, PreparedBlock, type SenderSource } from "@rnode/chain";
+import { decodeTransaction, type ExecutionPayloadEnvelope, payloadToHeader } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+
+export interface ReceivedBlockSources {
+  readonly chain: Pick<Chain, "executedBlock">;
+  readonly senders: Pick<SenderSource, "recoverAhead">;
+}
+
+/**
+ * The block that a payload describes. If its transactions are those of a block that was built here or came before (`payloadFromJson` has
+ * compared them), neither they nor their root are made again. Its hash is not compared with `blockHash`.
+ *
+ * @throws {CodedError} tx/*
+ */
+export async function receivedBlock(
+  envelope: ExecutionPayloadEnvelope,
+  requestsHash: Uint8Array | undefined,
+  { chain, senders }: ReceivedBlockSources,
+): Promise<PreparedBlock> {
+  const { blockHash, transactions: encoded, withdrawals } = envelope.executionPayload;
+  const executed = chain.executedBlock(blockHash);
+  const known = executed?.encodedTransactions === encoded ? executed : undefined;
+  const transactions = known?.block.transactions ?? encoded.map(decodeTransaction);
+  const recovered = known?.senders ?? senders.recoverAhead(transactions);
+  // PERF: while threads recover senders
+  const header = payloadToHeader(envelope, requestsHash, (items) =>
+    items === known?.encodedTransactions ? known.transactionsRoot : orderedTrieRoot(items),
+  );
+  const { transactionsRoot } = header;
+  return new PreparedBlock({ header, transactions, ommers: [], withdrawals }, { transactionsRoot, senders: await recovered });
+}
