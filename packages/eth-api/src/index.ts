@@ -18,22 +18,4 @@ export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
 export type { Profile } from "./profile/profile.ts";
 export { PROFILE_G } from "./profile/profile-g.ts";
 export { PROFILE_R } from "./profile/profile-r.ts";
-export * as results from "./schemas/results.ts";
-export {
-  ADDRESS,
-  arrayOf,
-  BOOLEAN,
-  DATA,
-  EIGHT_BYTES,
-  HASH,
-  HEADER,
-  LOG,
-  nullable,
-  object,
-  QUANTITY,
-  type ResultDoc,
-  TEXT,
-  TRANSACTION,
-  WITHDRAWAL,
-} from "./schemas/results.ts";
 export { TraceService } from "./tracing/trace-service.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { results } from "@rnode/eth-api";
+import * as results from "@rnode/eth-api/schemas";
 import { deposit, l1Info, schemaFaults } from "@rnode/eth-api/testing";
 import { createRpcClient, type JsonSchema, type RpcClient } from "@rnode/jsonrpc";
 import { resolveOptions } from "@rnode/options";

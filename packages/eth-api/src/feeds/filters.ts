@@ -5,9 +5,10 @@ import { bytesToHex, LruCache } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
-import { type LogFilter, logsOfBlock } from "../logs/log-filter.ts";
+import { logsOfBlock } from "../logs/log-match.ts";
 import { type LogLimits, queryLogs } from "../logs/log-query.ts";
 import { LATEST } from "../params/block-selector.ts";
+import type { LogFilter } from "../params/log-filter.ts";
 import type { PendingFeed } from "./subscriptions.ts";
 
 type Filter =

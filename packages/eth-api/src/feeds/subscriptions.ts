@@ -4,7 +4,8 @@ import type { PooledTransaction } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
-import { logCriteriaShape, logsOfBlock } from "../logs/log-filter.ts";
+import { logsOfBlock } from "../logs/log-match.ts";
+import { logCriteriaShape } from "../params/log-filter.ts";
 
 export interface PendingFeed {
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void;

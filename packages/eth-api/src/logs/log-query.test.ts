@@ -4,10 +4,10 @@ import { bytesToHex, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
+import type { LogFilter } from "../params/log-filter.ts";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
 import { feeTransaction, JOVIAN_CONFIG, storedBlock } from "../testing/blocks.ts";
-import type { LogFilter } from "./log-filter.ts";
 import { type LogLimits, queryLogs } from "./log-query.ts";
 
 const EMITTER = new Uint8Array(20).fill(0xe1);

@@ -5,8 +5,9 @@ import { equalBytes } from "@rnode/primitives";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { assertRetained } from "../backend/pruned-history.ts";
 import { LATEST } from "../params/block-selector.ts";
+import type { LogFilter } from "../params/log-filter.ts";
 import type { LogQueryFault } from "../profile/profile.ts";
-import { type LogFilter, logTextsOfBlock } from "./log-filter.ts";
+import { logTextsOfBlock } from "./log-match.ts";
 
 export interface LogLimits {
   readonly maxBlocks: number;

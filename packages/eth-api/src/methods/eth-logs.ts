@@ -1,6 +1,6 @@
 import { param, textShape } from "@rnode/jsonrpc";
-import { logFilterShape } from "../logs/log-filter.ts";
 import { queryLogs } from "../logs/log-query.ts";
+import { logFilterShape } from "../params/log-filter.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { HEADER, LOG, TRANSACTION } from "@rnode/eth-api";
+import { HEADER, LOG, TRANSACTION } from "@rnode/eth-api/schemas";
 import { schemaFaults } from "@rnode/eth-api/testing";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { privateKeyToAccount } from "viem/accounts";

@@ -11,7 +11,7 @@ import {
   type ResultDoc,
   TEXT,
   WITHDRAWAL,
-} from "@rnode/eth-api";
+} from "@rnode/eth-api/schemas";
 import type { JsonSchema } from "@rnode/jsonrpc";
 
 // What the Engine API takes and answers, as its published description says it.

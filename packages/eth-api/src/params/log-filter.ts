@@ -1,10 +1,6 @@
-import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import type { BlockSelector } from "@rnode/chain";
 import { addressShape, hashShape, type Shape, ShapeError, shape, shown } from "@rnode/jsonrpc";
-import { equalBytes } from "@rnode/primitives";
-import { bloomMayContain, type Header, hashTransaction, type Log } from "@rnode/protocol";
-import { type LogPlace, logToJson, placeOf } from "../json/receipt-json.ts";
-import type { JsonObject } from "../json/transaction-json.ts";
-import { blockNumberShape } from "../params/block-selector.ts";
+import { blockNumberShape } from "./block-selector.ts";
 
 /** What logs are wanted, wherever they are. */
 export interface LogCriteria {
@@ -101,63 +97,3 @@ export const logFilterShape: Shape<LogFilter> = shape(
     };
   },
 );
-
-/** Whether a block may hold such logs, by its header alone. */
-export function mayHaveLogs(header: Header, { addresses, topics }: LogCriteria): boolean {
-  const bloomHasOne = (values: readonly Uint8Array[] | undefined): boolean =>
-    values === undefined || values.some((value) => bloomMayContain(header.logsBloom, value));
-  return bloomHasOne(addresses) && topics.every(bloomHasOne);
-}
-
-export function matchesLog(log: Log, { addresses, topics }: LogCriteria): boolean {
-  if (!isOneOf(log.address, addresses) || log.topics.length < topics.length) return false;
-  for (let position = 0; position < topics.length; position++) {
-    if (!isOneOf(log.topics[position]!, topics[position])) return false;
-  }
-  return true;
-}
-
-function isOneOf(value: Uint8Array, wanted: readonly Uint8Array[] | undefined): boolean {
-  if (wanted === undefined) return true;
-  for (const candidate of wanted) if (equalBytes(candidate, value)) return true;
-  return false;
-}
-
-/** The matching logs of a block, in order. */
-export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed = false): JsonObject[] {
-  const found: JsonObject[] = [];
-  eachMatch(stored, criteria, (log, place) => found.push(logToJson(log, place(), removed)));
-  return found;
-}
-
-/** The same as JSON texts. PERF: they are kept with the log, which is most of the work of a query. */
-export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
-  const found: string[] = [];
-  eachMatch(stored, criteria, (log, place) => {
-    let known = texts.get(log);
-    if (known?.stored !== stored) texts.set(log, (known = { stored, text: JSON.stringify(logToJson(log, place())) }));
-    found.push(known.text);
-  });
-  return found;
-}
-const texts = new WeakMap<Log, { readonly stored: StoredBlock; readonly text: string }>();
-
-/** @param visit told where the log is when it asks: a transaction has to be hashed for it */
-function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void): void {
-  if (!mayHaveLogs(stored.block.header, criteria)) return;
-  let logIndex = 0;
-  let transactionIndex = 0;
-  const place = (): LogPlace => ({
-    block: placeOf(stored),
-    transactionHash: hashTransaction(stored.block.transactions[transactionIndex]!),
-    transactionIndex,
-    logIndex,
-  });
-  for (const { logs } of stored.receipts) {
-    for (const log of logs) {
-      if (matchesLog(log, criteria)) visit(log, place);
-      logIndex++;
-    }
-    transactionIndex++;
-  }
-}
