@@ -9,7 +9,7 @@ import { namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
-import { type ClientOptions, historyBlocksOf } from "./options.ts";
+import type { ClientOptions } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
@@ -20,6 +20,7 @@ import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
 import { openDatabase } from "./setup/database.ts";
+import { historyBlocksOf } from "./setup/history-option.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;

@@ -18,7 +18,7 @@ import {
   uint,
 } from "@rnode/options";
 import { logOptions, metricsOptions } from "@rnode/program";
-import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
+import { history } from "./setup/history-option.ts";
 
 const namespaces = listOf(oneOf(...NAMESPACES));
 
@@ -42,27 +42,6 @@ const memory = optionGroup("", {
     help: "Memory for caches of blocks and decoded code, in this process and in each reader.",
   },
 });
-
-/** What Reth keeps with the option of this name. */
-export const FULL_HISTORY_BLOCKS = 10_064;
-
-export const history = optionGroup("history", {
-  full: {
-    parse: bool,
-    flag: "full",
-    default: false,
-    help: `Keep history (old states, receipts, logs) of the last ${FULL_HISTORY_BLOCKS} blocks only; headers and bodies stay.`,
-  },
-  blocks: {
-    parse: integerBetween(MIN_HISTORY_BLOCKS, 1_000_000_000),
-    unit: "blocks",
-    help: "Keep history of so many blocks; older history of final blocks is removed. Default: all.",
-  },
-});
-
-/** Undefined: all. */
-export const historyBlocksOf = ({ full, blocks }: OptionsOf<typeof history>): number | undefined =>
-  blocks ?? (full ? FULL_HISTORY_BLOCKS : undefined);
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },

@@ -2,8 +2,8 @@ import { bool, optionGroup, optionTable, path } from "@rnode/options";
 import { bytesToHex } from "@rnode/primitives";
 import { type Command, type CommandIo, command, UserError } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
-import { history, historyBlocksOf } from "../options.ts";
 import { openExistingDatabase, sayPageReading } from "../setup/database.ts";
+import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 
 const tableOf = (program: string, summary: string) =>

@@ -12,9 +12,9 @@ import {
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import { type CommandIo, command, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
-import { history, historyBlocksOf } from "../options.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "../setup/chain-spec.ts";
 import { openDatabase, sayPageReading } from "../setup/database.ts";
+import { history, historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { readBlocks } from "./read-blocks.ts";
 

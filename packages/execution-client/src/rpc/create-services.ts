@@ -17,7 +17,8 @@ import {
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 import { cacheSizesOf } from "../cache-sizes.ts";
-import { type ClientOptions, historyBlocksOf } from "../options.ts";
+import type { ClientOptions } from "../options.ts";
+import { historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
 import { limitOf } from "./public-server.ts";
 
