@@ -27,7 +27,7 @@ import type {
   TransactionResult,
 } from "./execution.ts";
 import type { PrecompileSet } from "./precompiles/table.ts";
-import type { StateChanges } from "./state.ts";
+import type { StateChanges } from "./state-changes.ts";
 import { callMessage, systemCall } from "./transaction/call.ts";
 import { applyDeposit } from "./transaction/deposit.ts";
 import type { BlockScope } from "./transaction/scope.ts";

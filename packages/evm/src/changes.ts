@@ -34,7 +34,8 @@ import {
   S_VALUE,
 } from "./engine/layout.ts";
 import type { EngineMemory } from "./engine/memory.ts";
-import type { AccountChange, StateChanges } from "./state.ts";
+import type { AccountChange } from "./state.ts";
+import type { StateChanges } from "./state-changes.ts";
 
 /** Reads the net effect of the block out of the engine's tables. */
 export function collectChanges(instance: EngineInstance): StateChanges {

@@ -78,7 +78,7 @@ class Engine implements EvmEngine {
   }
 
   warmUp(): void {
-    warmUpEngine(this);
+    warmUpEngine((rules, environment, reader) => this.beginBlock(rules, environment, reader));
   }
 
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution {

@@ -1,5 +1,5 @@
 import type { Authorization, BlockRules, Log, Transaction } from "@rnode/protocol";
-import type { StateChanges } from "./state.ts";
+import type { StateChanges } from "./state-changes.ts";
 
 /** What the EVM can see of its block. */
 export interface BlockEnvironment {

@@ -8,5 +8,6 @@ export { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evalu
 export type { Precompile, PrecompileTable } from "./precompiles/precompile.ts";
 export { createPrecompileTable } from "./precompiles/table.ts";
 export * from "./state.ts";
+export * from "./state-changes.ts";
 export * from "./tracer.ts";
 export { SYSTEM_ADDRESS } from "./transaction/call.ts";

@@ -1,5 +1,3 @@
-import type { ChangeRecords } from "./change-records.ts";
-
 /** An account as execution sees it. */
 export interface AccountRecord {
   readonly nonce: bigint;
@@ -40,13 +38,4 @@ export interface AccountChange {
   readonly storageCleared: boolean;
   /** changed slots only: 32-byte slot, 32-byte value before and after (zero: none) */
   readonly storage: readonly { readonly slot: Uint8Array; readonly before: Uint8Array; readonly after: Uint8Array }[];
-}
-
-/** The net effect of a block (or of any run of transactions): only what differs. */
-export interface StateChanges {
-  readonly accounts: readonly AccountChange[];
-  /** bytecode that was deployed: hash and bytes */
-  readonly codes: readonly { readonly codeHash: Uint8Array; readonly code: Uint8Array }[];
-  /** PERF: the same as `accounts`, as bytes; whoever asks for these has no objects made. Left out: there are only objects */
-  readonly records?: ChangeRecords;
 }

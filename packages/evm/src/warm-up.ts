@@ -1,6 +1,6 @@
 import { hexToBytes } from "@rnode/primitives";
-import { EVM_FORKS, forkRules } from "@rnode/protocol";
-import type { EvmEngine } from "./evm.ts";
+import { type BlockRules, EVM_FORKS, forkRules } from "@rnode/protocol";
+import type { BlockEnvironment, BlockExecution } from "./execution.ts";
 import type { StateReader } from "./state.ts";
 
 /**
@@ -8,7 +8,9 @@ import type { StateReader } from "./state.ts";
  * in the background, which only the next call enters. A first call that lasts a minute would stay in the slow tier to its end: so the
  * interpreter is called a few times here with a loop of ordinary instructions.
  */
-export function warmUpEngine(engine: EvmEngine): void {
+export function warmUpEngine(
+  beginBlock: (rules: BlockRules, environment: BlockEnvironment, reader: StateReader) => BlockExecution,
+): void {
   const caller = new Uint8Array(20).fill(0x11);
   const contract = new Uint8Array(20).fill(0x22);
   const reader: StateReader = {
@@ -17,7 +19,7 @@ export function warmUpEngine(engine: EvmEngine): void {
     readCode: () => LOOP,
     readBlockHash: () => undefined,
   };
-  const block = engine.beginBlock(
+  const block = beginBlock(
     { ...forkRules(EVM_FORKS.at(-1)!), chainId: 1n, blobParams: undefined, isDaoForkBlock: false },
     {
       number: 1n,

@@ -1,13 +1,4 @@
-/** The three operations that have a native and a pure implementation. Arguments are valid in length; errors are the library's own. */
-export interface Secp256k1Backend {
-  readonly name: "native" | "noble";
-  /** @param signature r ‖ s, 64 bytes @returns 65 bytes, uncompressed, right until the next call. Throws when nothing recovers */
-  recover(hash: Uint8Array, signature: Uint8Array, yParity: number): Uint8Array;
-  /** Deterministic nonce (RFC 6979), low s; `signature` is r ‖ s */
-  sign(hash: Uint8Array, privateKey: Uint8Array): { readonly signature: Uint8Array; readonly yParity: number };
-  /** @returns 65 bytes, uncompressed */
-  publicKey(privateKey: Uint8Array): Uint8Array;
-}
+import type { Secp256k1Backend } from "./secp256k1-api.ts";
 
 const PUBLIC_KEY_SIZE = 65;
 

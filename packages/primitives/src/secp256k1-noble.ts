@@ -1,5 +1,5 @@
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
-import type { Secp256k1Backend } from "./secp256k1-backend.ts";
+import type { Secp256k1Backend } from "./secp256k1-api.ts";
 
 /** Pure JavaScript. PERF: 1.3 ms a recovery, 0.7 ms a signature. */
 export const NOBLE_BACKEND: Secp256k1Backend = {
