@@ -7,8 +7,9 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { GenesisState, sealGenesis } from "@rnode/chain";
 import type { AccountChange } from "@rnode/evm";
-import { EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { hashHeader, parseChainConfig, parseGenesis } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { type BlockCommit, type ChainDatabase, openChainStore } from "@rnode/storage";
 import { createProof, type TrieNodeReader, updateStateTrie } from "@rnode/trie";
 import { transfers } from "./import-chains.ts";
@@ -69,23 +70,7 @@ function makeCommit(store: ChainDatabase, accounts: readonly AccountChange[]): B
 }
 
 function blockOf(parentHash: Uint8Array, number: number, stateRoot: Uint8Array) {
-  const header = {
-    parentHash,
-    ommersHash: EMPTY_OMMERS_HASH,
-    beneficiary: CONTRACT,
-    stateRoot,
-    transactionsRoot: EMPTY_TRIE_ROOT,
-    receiptsRoot: EMPTY_TRIE_ROOT,
-    logsBloom: new Uint8Array(256),
-    difficulty: 0n,
-    number,
-    gasLimit: 30_000_000n,
-    gasUsed: 0n,
-    timestamp: 0,
-    extraData: new Uint8Array(0),
-    mixHash: new Uint8Array(32),
-    nonce: new Uint8Array(8),
-  };
+  const header = headerOf({ parentHash, beneficiary: CONTRACT, stateRoot, number });
   return { block: { header, transactions: [], ommers: [] }, hash: hashHeader(header) };
 }
 

@@ -1,8 +1,8 @@
 import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
-import type { ChainDatabase, StateView } from "@rnode/storage";
+import type { ChainStoreReader, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./chain-types.ts";
+import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./api.ts";
 import type { ChainErrorCode } from "./faults.ts";
 import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
@@ -36,19 +36,19 @@ export const headNoticeOf = ({ head, removed, added }: HeadChange): HeadNotice =
  * @param store read-only
  * @throws {CodedError} chain/no-genesis
  */
-export function openChainReader(store: ChainDatabase, config: ChainConfig): ChainReader {
+export function openChainReader(store: ChainStoreReader, config: ChainConfig): ChainReader {
   return new StoredChainReader(store, config);
 }
 
 class StoredChainReader implements ChainReader {
   readonly config: ChainConfig;
   readonly genesis: StoredBlock;
-  readonly #store: ChainDatabase;
+  readonly #store: ChainStoreReader;
   readonly #listeners = new Set<(change: HeadChange) => void>();
   /** blocks whose coming was not told, because they were gone already; nor is their going */
   readonly #missed = new Set<string>();
 
-  constructor(store: ChainDatabase, config: ChainConfig) {
+  constructor(store: ChainStoreReader, config: ChainConfig) {
     const hash = storedGenesisHash(store);
     const block = hash && store.readBlock(hash);
     if (hash === undefined || block === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");

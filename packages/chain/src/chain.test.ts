@@ -5,9 +5,8 @@ import { bytesToBigint, bytesToHex, equalBytes, hexToBytes, padBytesLeft, ZERO_H
 import { type Block, encodeTransaction, type Header, hashHeader } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HeadChange } from "./chain-types.ts";
-import { PreparedBlock } from "./execute/prepared-block.ts";
-import type { BlockRule } from "./faults.ts";
+import type { BlockRule, HeadChange } from "./api.ts";
+import { PreparedBlock } from "./prepared-block.ts";
 import {
   ACCOUNTS,
   attributesFor,

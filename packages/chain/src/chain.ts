@@ -3,11 +3,10 @@ import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes } from "@rnod
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
 import type { ChainDatabase, ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
-import { type BuildChoices, startBuild } from "./build/payload-builder.ts";
-import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
-import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import type {
+  BadBlock,
   BlockSelector,
+  BuildChoices,
   BuildResult,
   BuiltPayload,
   Chain,
@@ -17,19 +16,22 @@ import type {
   HeadChange,
   PendingSource,
   StoredBlock,
-} from "./chain-types.ts";
+} from "./api.ts";
+import { startBuild } from "./build/payload-builder.ts";
+import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
+import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./execute/executed-block.ts";
 import { LayeredState, layeredNodes } from "./execute/layered-state.ts";
-import { PreparedBlock } from "./execute/prepared-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
 import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
-import { type BadBlock, InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
+import { InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
+import { PreparedBlock } from "./prepared-block.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
 import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
@@ -39,7 +41,7 @@ import { rulesOfBlock } from "./validation/rules.ts";
 
 export interface ChainDependencies {
   /** with its genesis written (`initGenesis`); of a database, which a thread can open too, state roots of larger blocks are made there */
-  readonly store: ChainStore & Partial<Pick<ChainDatabase, "storageStats">>;
+  readonly store: ChainStore & Partial<Pick<ChainDatabase, "folder">>;
   readonly config: ChainConfig;
   readonly senders?: SenderSource;
   readonly metrics?: MetricFactory;
@@ -434,7 +436,7 @@ class StoredChain implements Chain {
 }
 
 function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TRIE_NODES): LiveRoots | undefined {
-  return store.storageStats === undefined ? undefined : startLiveRoots(store.storageStats().folder, maxNodes);
+  return store.folder === undefined ? undefined : startLiveRoots(store.folder, maxNodes);
 }
 
 const updated = (status: PayloadStatusV1): ForkchoiceResult => ({ kind: "updated", status, payloadId: undefined });

@@ -4,10 +4,10 @@ import { createMetrics, type Metrics } from "@rnode/observe";
 import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { PreparedBlock } from "./execute/prepared-block.ts";
 import type { BlockTreeLimits } from "./fork-choice/block-tree.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { IMPORT_LIMITS, importBlocks } from "./import/block-import.ts";
+import { PreparedBlock } from "./prepared-block.ts";
 import { createSenderCache } from "./senders/senders.ts";
 import { GroupRootsBuilder } from "./state-roots/group-roots.ts";
 import { MAX_STATE_TRIE_NODES } from "./state-roots/state-root.ts";
@@ -123,7 +123,7 @@ describe("memory of an import", () => {
     const groups: number[] = [];
     const commitGroup = store.commitGroup.bind(store);
     store.commitGroup = (group, ...rest) => {
-      groups.push(group.blocks.rows.size);
+      groups.push(group.rowBytes);
       commitGroup(group, ...rest);
     };
     let taken = 0;

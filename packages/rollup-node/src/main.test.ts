@@ -4,28 +4,13 @@ import { join } from "node:path";
 import { anyJson, createRpcServer, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
+import { hashHeader, rollupConfigToJson } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { main } from "./main.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
-const HEADER: Header = {
-  parentHash: new Uint8Array(32),
-  ommersHash: new Uint8Array(32),
-  beneficiary: new Uint8Array(20),
-  stateRoot: new Uint8Array(32),
-  transactionsRoot: new Uint8Array(32),
-  receiptsRoot: new Uint8Array(32),
-  logsBloom: new Uint8Array(256),
-  difficulty: 0n,
-  number: 0,
-  gasLimit: 1n,
-  gasUsed: 0n,
-  timestamp: 0,
-  extraData: new Uint8Array(0),
-  mixHash: new Uint8Array(32),
-  nonce: new Uint8Array(8),
-};
+const HEADER = headerOf({});
 const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
 const BLOCK_JSON = {
   hash: GENESIS_HASH,
@@ -38,7 +23,7 @@ const BLOCK_JSON = {
   logsBloom: bytesToHex(HEADER.logsBloom),
   difficulty: "0x0",
   number: "0x0",
-  gasLimit: "0x1",
+  gasLimit: toQuantity(HEADER.gasLimit),
   gasUsed: "0x0",
   timestamp: "0x0",
   extraData: "0x",

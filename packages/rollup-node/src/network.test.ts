@@ -1,20 +1,10 @@
+import { createRandomFraction } from "@rnode/primitives/testing";
 import { describe, expect, it } from "vitest";
 import { attributesOn, GENESIS_TIME_SEC } from "./testing/fake-chain.ts";
 import { userTransaction } from "./testing/harness.ts";
 import { SimNetwork } from "./testing/sim-network.ts";
 
 const MINUTE_MS = 60_000;
-
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** The verifier, which knows only L1, has the sequencer's chain; and neither is behind. */
 function expectAgreement(network: SimNetwork): void {
@@ -77,7 +67,7 @@ describe("a sequencer and a verifier over one L1, in simulated time", () => {
   });
 
   it.each([1, 2, 14, 110])("agree in the end whatever happens: seed %i", async (seed) => {
-    const random = randomOf(seed);
+    const random = createRandomFraction(seed);
     const network = new SimNetwork();
     await network.run(MINUTE_MS);
     for (let event = 0; event < 40; event++) {

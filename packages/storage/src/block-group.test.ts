@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { AccountChange, AccountRecord } from "@rnode/evm";
 import { bigintToBytes, bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, type Hex, keccak256 } from "@rnode/primitives";
 import { type Block, hashHeader } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { BlockGroup } from "./block-group.ts";
-import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
+import type { BlockCommit, ChainDatabase } from "./api.ts";
+import { BufferedGroup } from "./block-group.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { headerOf } from "./testing/header.ts";
 import { dump } from "./testing/random-chain.ts";
 
 const folders: string[] = [];
@@ -99,7 +99,7 @@ describe("a group of blocks", () => {
         const one = newStore();
         const grouped = newStore();
         const model: Model = new Map();
-        const group = new BlockGroup();
+        const group = new BufferedGroup();
         const commits: BlockCommit[] = [];
         let parentHash = one.genesis.hash;
         for (const [index, writes] of blocks.entries()) {
@@ -161,7 +161,7 @@ describe("a group of blocks", () => {
     const block = (number: number, change: AccountChange): BlockCommit =>
       commitOf(number, new Uint8Array(32), { accounts: [change], roots: new Map() });
     for (const clearing of [account({ after: undefined }), account({ storageCleared: true })]) {
-      const group = new BlockGroup();
+      const group = new BufferedGroup();
       group.add(block(1, account({})));
       expect(() => group.add(block(2, clearing))).toThrow("alone");
       group.clear();

@@ -1,21 +1,26 @@
 import type { AccountRecord } from "@rnode/evm";
 import { bytesToHex, type Hex } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
+import type { BlockContent, BlockGroup } from "./api.ts";
 import { BlockBatch } from "./blocks/block-tables.ts";
-import type { BlockContent } from "./chain-store.ts";
 import { LogBatch } from "./logs/log-index.ts";
 import { anyClearsStorage, StateBatch } from "./state/state-batch.ts";
 
-/**
- * Blocks that follow each other, ready to be written as one commit: rows and keys as bytes, nothing else of the blocks is kept. Tells the
- * state after them, as far as they changed it. To be used again after `clear`.
- */
-export class BlockGroup {
+/** PERF: tables of keys and buffers that the next group uses again. */
+export class BufferedGroup implements BlockGroup {
   readonly blocks = new BlockBatch();
   readonly state = new StateBatch();
   readonly logs = new LogBatch();
   readonly codes = new Map<Hex, { readonly codeHash: Uint8Array; readonly code: Uint8Array }>();
 
-  /** The next block. One of which `clearsStorage` is true for an account must be alone in its group. */
+  blockAt(index: number): Block {
+    return this.blocks.blockAt(index);
+  }
+
+  get rowBytes(): number {
+    return this.blocks.rows.size;
+  }
+
   add(content: Omit<BlockContent, "storageRoots">): void {
     const { number } = content.block.header;
     const { changes } = content;
@@ -26,12 +31,10 @@ export class BlockGroup {
     for (const { codeHash, code } of changes.codes) this.codes.set(bytesToHex(codeHash), { codeHash, code });
   }
 
-  /** undefined: no block has changed it */
   account(address: Uint8Array): AccountRecord | undefined {
     return this.state.account(address);
   }
 
-  /** 32 bytes that are right until the next `add`; undefined: no block has changed it */
   slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     return this.state.slot(address, slot);
   }
@@ -43,4 +46,10 @@ export class BlockGroup {
   clear(): void {
     for (const part of [this.blocks, this.state, this.logs, this.codes]) part.clear();
   }
+}
+
+/** @throws {TypeError} of another making */
+export function bufferedGroupOf(group: BlockGroup): BufferedGroup {
+  if (!(group instanceof BufferedGroup)) throw new TypeError("a group of blocks is made by newGroup of a store");
+  return group;
 }

@@ -2,27 +2,32 @@ import type { StateChanges } from "@rnode/evm";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
-import { BlockGroup } from "./block-group.ts";
-import { BlockBatch, BlockTables } from "./blocks/block-tables.ts";
-import { type Head, MetaTable } from "./blocks/meta-table.ts";
 import type {
   BlockCommit,
   BlockContent,
+  BlockGroup,
   ChainDatabase,
   ForkchoiceLabel,
+  GenesisRows,
+  Labels,
+  LogFilter,
+  NodeGroups,
+  PageReading,
   PruneProgress,
   RetainedHistory,
   StateVerification,
   StateView,
   StorageStats,
   TransactionLocation,
-} from "./chain-store.ts";
+} from "./api.ts";
+import { BufferedGroup, bufferedGroupOf } from "./block-group.ts";
+import { BlockBatch, BlockTables } from "./blocks/block-tables.ts";
+import { type Head, MetaTable } from "./blocks/meta-table.ts";
 import type { Environment } from "./database/environment.ts";
-import type { PageReading } from "./database/page-reading.ts";
 import { storageError } from "./errors.ts";
-import { type GenesisRows, writeGenesisState } from "./genesis/genesis-writer.ts";
-import { type LogFilter, LogIndex, logsOf } from "./logs/log-index.ts";
-import { createNodeGroups, type NodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
+import { writeGenesisState } from "./genesis/genesis-writer.ts";
+import { LogIndex, logsOf } from "./logs/log-index.ts";
+import { createNodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
 import { NodeTables } from "./nodes/node-tables.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
@@ -30,8 +35,6 @@ import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
 import { StateTables } from "./state/state-tables.ts";
 import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
 import { verifyTables } from "./verify-state.ts";
-
-type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
 
 export interface ChainStoreOptions {
   /** a reader beside the process that writes; sees each commit from the next turn of the event loop on */
@@ -92,7 +95,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   readonly nodes: NodeTables;
   readonly #pruner: HistoryPruner;
   /** what commits of blocks are made in */
-  readonly #group = new BlockGroup();
+  readonly #group = new BufferedGroup();
   /** of the writer, who alone moves it; a reader asks the database */
   #floor: number;
   /** of the writer, who alone moves it; a reader asks the database */
@@ -112,6 +115,10 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     this.#pruner = new HistoryPruner(tables, this.#meta, this.blocks, this.nodes);
     this.#floor = this.#meta.readPrunedHistory().floor;
     this.#head = this.#meta.readHead();
+  }
+
+  get folder(): string {
+    return this.#environment.folder;
   }
 
   get pageReading(): PageReading {
@@ -264,9 +271,13 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     });
   }
 
+  newGroup(): BlockGroup {
+    return new BufferedGroup();
+  }
+
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void {
     this.#write(undefined, () => {
-      const head = this.#appendGroup(this.currentHead(), group, storageRoots);
+      const head = this.#appendGroup(this.currentHead(), bufferedGroupOf(group), storageRoots);
       writeNodeRows(this.#tables, nodeRows);
       this.nodes.forget(); // their epoch's notes are elsewhere
       this.#pruneNodes(head.number, storageRoots.length);
@@ -368,7 +379,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   /** All but trie nodes. PERF: what several of the blocks change is written once. */
-  #appendGroup(base: Head, group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
+  #appendGroup(base: Head, group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
     let head = base;
     for (const { number, parentHash, hash } of group.blocks.blocks) {
       if (number !== head.number + 1 || !equalBytes(parentHash, head.hash)) {

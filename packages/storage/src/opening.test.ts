@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asciiToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, isCodedError } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { updateStateTrie } from "@rnode/trie";
 import { open } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { BlockCommit, ChainDatabase } from "./chain-store.ts";
+import type { BlockCommit, ChainDatabase } from "./api.ts";
 import { takeAway } from "./database/writer-lock.ts";
 import { openChainStore } from "./lmdb-chain-store.ts";
-import { headerOf } from "./testing/header.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -3,8 +3,9 @@
 // Arguments: folder, sync mode, seed.
 
 import { writeSync } from "node:fs";
-import { bytesToHex, EMPTY_KECCAK, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
+import { bytesToHex, EMPTY_KECCAK, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { hashHeader } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { openChainStore } from "@rnode/storage";
 import { updateStateTrie } from "@rnode/trie";
 
@@ -33,23 +34,12 @@ function makeBlock(parent) {
     });
   }
   const update = updateStateTrie(parent.nodes, parent.stateRoot, accounts, parent.storageRootOf);
-  const header = {
+  const header = headerOf({
     parentHash: parent.hash,
-    ommersHash: EMPTY_OMMERS_HASH,
-    beneficiary: new Uint8Array(20),
     stateRoot: update.stateRoot,
-    transactionsRoot: EMPTY_TRIE_ROOT,
-    receiptsRoot: EMPTY_TRIE_ROOT,
-    logsBloom: new Uint8Array(256),
-    difficulty: 0n,
     number: parent.number + 1,
-    gasLimit: 1n,
-    gasUsed: 0n,
     timestamp: Date.now(),
-    extraData: new Uint8Array(0),
-    mixHash: new Uint8Array(32),
-    nonce: new Uint8Array(8),
-  };
+  });
   const block = { header, transactions: [], ommers: [] };
   const changes = { accounts, codes: [] };
   return {

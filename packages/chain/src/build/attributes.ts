@@ -16,7 +16,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import type { UnsealedHeader } from "../execute/block-run.ts";
-import type { AttributesFault } from "../chain-types.ts";
+import type { AttributesFault } from "../api.ts";
 
 export interface AttributesProblem {
   readonly fault: AttributesFault;

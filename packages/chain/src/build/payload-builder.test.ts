@@ -1,7 +1,7 @@
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "@rnode/primitives";
 import { encodeTransaction, estimatedDaSize, hashTransaction, type OpFork, type PayloadAttributes } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AttributesFault } from "../chain-types.ts";
+import type { AttributesFault } from "../api.ts";
 import {
   ACCOUNTS,
   attributesDeposit,
@@ -15,7 +15,7 @@ import {
   produce,
   transaction,
 } from "../testing/dev-chain.ts";
-import { PreparedBlock } from "../execute/prepared-block.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 
 const opened: DevChain[] = [];
 function open(...args: Parameters<typeof openDevChain>): DevChain {

@@ -15,9 +15,9 @@ import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
 import { type AttributesProblem, checkAttributes, decodeForcedTransactions, headerOfAttributes } from "./attributes.ts";
 import { type ExecutionContext, executedBlock, type ParentState, receiptsRoot } from "../execute/block-execution.ts";
 import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } from "../execute/block-run.ts";
-import type { PendingSource } from "../chain-types.ts";
+import type { BuildChoices, PendingSource } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
-import { PreparedBlock } from "../execute/prepared-block.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
@@ -38,13 +38,6 @@ export type BuildStart =
 const MILLIONTHS = 1_000_000n;
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const ZERO_NONCE = new Uint8Array(8);
-
-/** What Ethereum's attributes leave to the builder. */
-export interface BuildChoices {
-  /** default: the parent's */
-  readonly desiredGasLimit?: bigint | undefined;
-  readonly extraData?: Uint8Array | undefined;
-}
 
 /** Starts a block: pre-processing and the forced transactions. One of them failing makes the attributes invalid. */
 export function startBuild(

@@ -2,7 +2,7 @@ import { type Hex, LruCache } from "@rnode/primitives";
 import { type PayloadAttributes, payloadId } from "@rnode/protocol";
 import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
-import type { PendingSource } from "../chain-types.ts";
+import type { PendingSource } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { type DaLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
 

@@ -2,7 +2,9 @@ import type { EvmEngine, StateChanges, StateReader } from "@rnode/evm";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { type BlockRules, type ChainConfig, encodeReceipts, type Header } from "@rnode/protocol";
 import { orderedTrieRoot, type StateTrieUpdate } from "@rnode/trie";
-import { type BlockFault, blockFault, mismatch } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault, mismatch } from "../faults.ts";
+import type { PreparedBlock } from "../prepared-block.ts";
 import type { SenderSource } from "../senders/senders.ts";
 import { PackedUpdate } from "../state-roots/packed-update.ts";
 import {
@@ -19,7 +21,6 @@ import { type AncestorSource, checkOmmers } from "../validation/ommers.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
-import type { PreparedBlock } from "./prepared-block.ts";
 import { requestsHash } from "./requests.ts";
 
 /** What execution needs besides the block and its parent. */

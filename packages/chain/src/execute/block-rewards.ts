@@ -1,12 +1,11 @@
 import type { BlockExecution } from "@rnode/evm";
 import type { BlockRules, Header } from "@rnode/protocol";
-import type { UnsealedHeader } from "./block-run.ts";
 
 /** Pays the miner, 1/32 more for each ommer, and each ommer's miner (8 − distance)/8. Spec: yellow paper §11.3 */
 export function payBlockRewards(
   execution: BlockExecution,
   rules: BlockRules,
-  header: UnsealedHeader,
+  header: Pick<Header, "number" | "beneficiary">,
   ommers: readonly Header[],
 ): void {
   const reward = rules.blockRewardWei;

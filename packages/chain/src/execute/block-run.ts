@@ -19,7 +19,8 @@ import {
   type Transaction,
   type Withdrawal,
 } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 import { applyDaoFork } from "../validation/dao-fork.ts";
 import { DAO_FORK_ACCOUNTS } from "../validation/dao-fork-accounts.ts";
 import { payBlockRewards } from "./block-rewards.ts";

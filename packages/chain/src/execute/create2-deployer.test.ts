@@ -6,9 +6,9 @@ import { gunzipSync } from "node:zlib";
 import { bytesToHex } from "@rnode/primitives";
 import { CREATE2_DEPLOYER_ADDRESS } from "@rnode/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PreparedBlock } from "../prepared-block.ts";
 import { build, type DevChain, devConfig, openDevChain, produce } from "../testing/dev-chain.ts";
 import { CREATE2_DEPLOYER } from "./create2-deployer.ts";
-import { PreparedBlock } from "./prepared-block.ts";
 
 /** Canyon starts with the second block. */
 function canyonConfig() {

@@ -1,8 +1,8 @@
 import type { AccountChange } from "@rnode/evm";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { BlockCommit } from "@rnode/storage";
-import type { StoredBlock } from "../chain-types.ts";
-import type { PreparedBlock } from "./prepared-block.ts";
+import type { StoredBlock } from "../api.ts";
+import type { PreparedBlock } from "../prepared-block.ts";
 
 /** A block that was executed and found valid: all that a commit needs, kept in memory until fork choice decides. */
 export interface ExecutedBlock extends BlockCommit {

@@ -1,7 +1,8 @@
 import type { BlockExecution } from "@rnode/evm";
 import { bytesToBigint, concatBytes, equalBytes, hexToBytes, sha256 } from "@rnode/primitives";
 import { CONSOLIDATION_REQUESTS_ADDRESS, type Receipt, WITHDRAWAL_REQUESTS_ADDRESS } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 
 /** System contracts that yield requests after the last transaction: EIP-7002 (type 1) and EIP-7251 (type 2). */
 const REQUEST_CONTRACTS = [

@@ -1,9 +1,9 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
-import type { ChainStore } from "@rnode/storage";
-import type { BlockSelector, StoredBlock } from "../chain-types.ts";
+import type { ChainStoreReader } from "@rnode/storage";
+import type { BlockSelector, StoredBlock } from "../api.ts";
 
 /** Whether the block is the canonical one of its number. */
-export function isCanonicalBlock(store: ChainStore, hash: Hex, number: number): boolean {
+export function isCanonicalBlock(store: ChainStoreReader, hash: Hex, number: number): boolean {
   const head = store.head();
   const canonical = head !== undefined && number <= head.number ? store.readCanonicalHash(number) : undefined;
   return canonical !== undefined && bytesToHex(canonical) === hash;
@@ -15,7 +15,7 @@ export function isCanonicalBlock(store: ChainStore, hash: Hex, number: number): 
  * @param numberOf of blocks that may not be stored; undefined: not known
  */
 export function hashOfSelector(
-  store: ChainStore,
+  store: ChainStoreReader,
   genesisHash: Uint8Array,
   selector: BlockSelector,
   numberOf: (hash: Uint8Array) => number | undefined,
@@ -45,7 +45,7 @@ export function hashOfSelector(
 }
 
 /** @returns undefined also for a block whose receipts are pruned */
-export function readStoredBlock(store: ChainStore, hash: Uint8Array): StoredBlock | undefined {
+export function readStoredBlock(store: ChainStoreReader, hash: Uint8Array): StoredBlock | undefined {
   const block = store.readBlock(hash);
   const receipts = store.readReceipts(hash);
   const senders = store.readSenders(hash);

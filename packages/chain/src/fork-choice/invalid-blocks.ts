@@ -1,18 +1,10 @@
 import { type Hex, LruCache } from "@rnode/primitives";
-import type { Block } from "@rnode/protocol";
-import type { BlockFault } from "../faults.ts";
+import type { BadBlock, BlockFault } from "../api.ts";
 
 export interface InvalidBlock {
   readonly fault: BlockFault;
   /** hash of the nearest valid ancestor; null: the header's hash is not what was said */
   readonly latestValidHash: Hex | null;
-}
-
-/** A block that was executed and found invalid. */
-export interface BadBlock {
-  readonly block: Block;
-  readonly hash: Uint8Array;
-  readonly fault: BlockFault;
 }
 
 const CAPACITY = 1024;

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { PreparedBlock } from "../execute/prepared-block.ts";
+import type { PreparedBlock } from "../prepared-block.ts";
 import { roughBodyBytes } from "./block-tree.ts";
 
 const MAX_BLOCKS = 1024;

@@ -21,7 +21,7 @@ import {
   hashHeader,
   PREDEPLOYS,
 } from "@rnode/protocol";
-import type { BlockCommit, ChainStore } from "@rnode/storage";
+import type { BlockCommit, ChainStoreBulk, ChainStoreReader, ChainStoreWriter } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { ChainErrorCode } from "../faults.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
@@ -121,6 +121,11 @@ function genesisChanges({ alloc }: Genesis): StateChanges {
 
 const GENESIS_HASH_KEY = "genesis-hash";
 
+/** As far as a genesis is written into it. */
+export type GenesisStore = Pick<ChainStoreReader, "head" | "readMeta"> &
+  Pick<ChainStoreWriter, "writeMeta"> &
+  Pick<ChainStoreBulk, "writeLargeGenesis">;
+
 /**
  * Writes the genesis into an empty store; a store that has it already is left alone. A large one takes several commits and counts with the
  * last of them: killed before, it is written anew.
@@ -128,7 +133,7 @@ const GENESIS_HASH_KEY = "genesis-hash";
  * @returns "again": rows of a genesis whose writing was interrupted were removed first
  * @throws {CodedError} chain/other-genesis, naming both hashes
  */
-export function initGenesis(store: ChainStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
+export function initGenesis(store: GenesisStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
   const stored = storedGenesisHash(store);
   if (stored === undefined) {
     store.writeMeta(GENESIS_HASH_KEY, hash); // counts only once there is a head
@@ -144,6 +149,6 @@ export function initGenesis(store: ChainStore, { block, hash, state }: SealedGen
 }
 
 /** Hash of the block the store began with; undefined when it is empty. */
-export function storedGenesisHash(store: ChainStore): Uint8Array | undefined {
+export function storedGenesisHash(store: Pick<ChainStoreReader, "head" | "readMeta">): Uint8Array | undefined {
   return store.head() === undefined ? undefined : store.readMeta(GENESIS_HASH_KEY);
 }

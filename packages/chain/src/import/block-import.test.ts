@@ -1,7 +1,7 @@
 import { bytesToHex, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { type Block, encodeBlock, type Header } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import { PreparedBlock } from "../execute/prepared-block.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { rootsHere, type StateRoots } from "../state-roots/root-thread.ts";
 import { type DevChain, forkchoice, openDevChain } from "../testing/dev-chain.ts";

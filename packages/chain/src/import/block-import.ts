@@ -1,11 +1,11 @@
 import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, Header } from "@rnode/protocol";
 import type { ChainDatabase } from "@rnode/storage";
-import type { Chain } from "../chain-types.ts";
+import type { Chain } from "../api.ts";
 import { create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
 import { newEngine } from "../execute/engine-module.ts";
-import type { PreparedBlock } from "../execute/prepared-block.ts";
 import { describeFault } from "../faults.ts";
+import type { PreparedBlock } from "../prepared-block.ts";
 import type { SenderSource } from "../senders/senders.ts";
 import { type StateRoots, startStateRoots } from "../state-roots/root-thread.ts";
 import { fitsGroup, GroupImport, type ImportedBlock } from "./group-import.ts";

@@ -1,10 +1,10 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, type ChainConfig, type Header, PREDEPLOYS } from "@rnode/protocol";
-import { anyClearsStorage, BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
+import { anyClearsStorage, type BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
+import type { BlockFault } from "../api.ts";
 import { checkRoots, type ExecutionContext, runBlock } from "../execute/block-execution.ts";
-import { PreparedBlock } from "../execute/prepared-block.ts";
-import type { BlockFault } from "../faults.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 import type { GroupRoots } from "../state-roots/group-roots.ts";
 import { packChanges } from "../state-roots/packed-changes.ts";
 import type { StateRoots } from "../state-roots/root-thread.ts";
@@ -99,7 +99,7 @@ export class GroupImport<T> {
   }
 
   #newContent(): BlockGroup {
-    const content = this.#unused.pop() ?? new BlockGroup();
+    const content = this.#unused.pop() ?? this.#store.newGroup();
     this.#state.push(content);
     return content;
   }
@@ -156,7 +156,7 @@ export class GroupImport<T> {
     return (
       this.#group.length >= this.#groupBlocks ||
       this.#groupChanges >= MAX_GROUP_CHANGES ||
-      this.#content.blocks.rows.size >= this.#groupBytes ||
+      this.#content.rowBytes >= this.#groupBytes ||
       performance.now() - this.#groupStartMs > MAX_GROUP_MS
     );
   }
@@ -206,7 +206,7 @@ export class GroupImport<T> {
     const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
     return {
       blocks: groups.flatMap(({ blocks, content }) =>
-        blocks.map(({ item }, index) => ({ item, prepared: new PreparedBlock(content.blocks.blockAt(index)) })),
+        blocks.map(({ item }, index) => ({ item, prepared: new PreparedBlock(content.blockAt(index)) })),
       ),
     };
   }

@@ -1,6 +1,6 @@
 import type { AccountRecord, StateReader } from "@rnode/evm";
 import { bigintToBytes, EMPTY_KECCAK, equalBytes, keccak256 } from "@rnode/primitives";
-import { BlockGroup } from "@rnode/storage";
+import { BufferedGroup } from "@rnode/storage/testing";
 import { describe, expect, it } from "vitest";
 import { PendingState } from "./pending-state.ts";
 
@@ -17,7 +17,7 @@ const baseOf = (nonce: number): StateReader => ({
 });
 
 /** A group of one block that sets the nonce of accounts and slot 2 of them. */
-function add(group: BlockGroup, number: number, accounts: readonly number[]): void {
+function add(group: BufferedGroup, number: number, accounts: readonly number[]): void {
   group.state.add(
     number,
     accounts.map((index) => ({
@@ -38,8 +38,8 @@ const slots = (state: PendingState): (Uint8Array | undefined)[] =>
 describe("PendingState", () => {
   it("shows the newest change of what is on the way, and the base where there is none", () => {
     const state = new PendingState(baseOf(100));
-    const first = new BlockGroup();
-    const second = new BlockGroup();
+    const first = new BufferedGroup();
+    const second = new BufferedGroup();
     state.push(first);
     add(first, 1, [0, 1]);
     state.push(second);
@@ -56,7 +56,7 @@ describe("PendingState", () => {
 
   it("shows hashes of blocks until they are stored", () => {
     const state = new PendingState(baseOf(100));
-    state.push(new BlockGroup());
+    state.push(new BufferedGroup());
     state.addHash(7, word(77));
     state.addHash(8, word(88));
     expect([6, 7, 8].map((number) => state.readBlockHash(number))).toEqual([word(6), word(77), word(88)]);

@@ -8,7 +8,7 @@ import {
   recoverSender,
   type Transaction,
 } from "@rnode/protocol";
-import { PreparedBlock } from "../execute/prepared-block.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =

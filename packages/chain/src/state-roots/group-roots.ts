@@ -1,5 +1,5 @@
 import { type Hex, keccak256 } from "@rnode/primitives";
-import type { ChainStore, NodeGroups } from "@rnode/storage";
+import type { ChainStoreBulk, NodeGroups } from "@rnode/storage";
 import { LiveStateTrie } from "@rnode/trie";
 import { unpackChanges } from "./packed-changes.ts";
 import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
@@ -7,7 +7,7 @@ import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
 /** What the state trie tells of a group of blocks. */
 export interface GroupRoots {
   readonly blocks: readonly BlockRoots[];
-  /** for `ChainStore.commitGroup` */
+  /** for `ChainStoreBulk.commitGroup` */
   readonly nodeRows: Uint8Array;
 }
 
@@ -31,7 +31,7 @@ export class GroupRootsBuilder {
    * @param store whose head is the parent of the first block, with `stateRoot`
    * @param maxNodes in memory when a group is committed, those of the groups after it not counted
    */
-  constructor(store: Pick<ChainStore, "nodeGroups">, stateRoot: Uint8Array, maxNodes = MAX_STATE_TRIE_NODES) {
+  constructor(store: Pick<ChainStoreBulk, "nodeGroups">, stateRoot: Uint8Array, maxNodes = MAX_STATE_TRIE_NODES) {
     this.#groups = store.nodeGroups();
     this.#maxNodes = maxNodes;
     this.#stateRoot = stateRoot;

@@ -3,7 +3,7 @@ import { encodeTransaction } from "@rnode/protocol";
 import { createProof } from "@rnode/trie";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { PreparedBlock } from "../execute/prepared-block.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 import { ACCOUNTS, type DevChain, forkchoice, openDevChain } from "../testing/dev-chain.ts";
 import { type ModelBlock, ModelChain } from "../testing/model-chain.ts";
 import { RootAnswersHere } from "../testing/root-answers.ts";

@@ -46,7 +46,7 @@ export interface StateRoots {
 export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
   // Run from sources (tests), there is no file that a thread could load.
   const hasThread = import.meta.url.endsWith(".js") && availableParallelism() > 1;
-  return hasThread ? new RootThread({ folder: store.storageStats().folder, stateRoot }) : rootsHere(store, stateRoot);
+  return hasThread ? new RootThread({ folder: store.folder, stateRoot }) : rootsHere(store, stateRoot);
 }
 
 /** @param maxNodes trie nodes in memory, of blocks that are stored */

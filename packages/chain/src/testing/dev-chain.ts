@@ -20,11 +20,11 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import { type ChainDatabase, openChainStore } from "@rnode/storage";
+import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../api.ts";
 import { type ChainDependencies, type ChainOptions, openChain } from "../chain.ts";
-import type { BuiltPayload, Chain, PendingSource, PendingTransaction } from "../chain-types.ts";
-import { PreparedBlock } from "../execute/prepared-block.ts";
 import { initGenesis, sealGenesis } from "../genesis/genesis.ts";
 import { GenesisState } from "../genesis/genesis-state.ts";
+import { PreparedBlock } from "../prepared-block.ts";
 
 /*
  * A small OP Stack chain for tests: funded accounts, an L1Block predeploy without code (its slots are what the test sets), a

@@ -10,6 +10,7 @@ import {
   padBytesLeft,
   ZERO_HASH,
 } from "@rnode/primitives";
+import { createRandom } from "@rnode/primitives/testing";
 import {
   type Block,
   type ChainConfig,
@@ -74,17 +75,6 @@ export interface ModelBlock {
   readonly state: ModelState;
   readonly receipts: readonly Receipt[];
   readonly senders: readonly Uint8Array[];
-}
-
-/** Seeded (mulberry32). */
-export function createRandom(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % limit;
-  };
 }
 
 /**

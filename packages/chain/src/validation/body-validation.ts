@@ -10,8 +10,9 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
-import type { PreparedBlock } from "../execute/prepared-block.ts";
-import { type BlockFault, blockFault, mismatch } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault, mismatch } from "../faults.ts";
+import type { PreparedBlock } from "../prepared-block.ts";
 
 /**
  * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body

@@ -1,7 +1,8 @@
 import type { BlockExecution } from "@rnode/evm";
 import { asciiToBytes, bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { ChainConfig, Header } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 
 const DAO_EXTRA_DATA = asciiToBytes("dao-hard-fork");
 const EXTRA_DATA_BLOCKS = 10;

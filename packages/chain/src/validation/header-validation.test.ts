@@ -1,7 +1,8 @@
-import { EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, hexToBytes, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
+import { EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, hexToBytes, ZERO_HASH } from "@rnode/primitives";
 import { type ChainConfig, type Header, nextBaseFee, type OpFork } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
-import type { BlockRule } from "../faults.ts";
+import type { BlockRule } from "../api.ts";
 import { checkHeader } from "./header-validation.ts";
 import { rulesOfBlock } from "./rules.ts";
 
@@ -29,21 +30,15 @@ function validPair(fork: OpFork): { config: ChainConfig; parent: Header; child: 
   const config = opConfig(fork);
   const { evm } = rulesOfBlock(config, { number: 1, timestamp: 1, difficulty: 0n });
   const base: Header = {
-    parentHash: filled(1),
-    ommersHash: EMPTY_OMMERS_HASH,
-    beneficiary: ZERO_ADDRESS,
-    stateRoot: filled(2),
-    transactionsRoot: EMPTY_TRIE_ROOT,
-    receiptsRoot: EMPTY_TRIE_ROOT,
-    logsBloom: new Uint8Array(256),
-    difficulty: 0n,
-    number: 100,
-    gasLimit: 30_000_000n,
-    gasUsed: 1_000_000n,
-    timestamp: 1000,
+    ...headerOf({
+      parentHash: filled(1),
+      stateRoot: filled(2),
+      number: 100,
+      gasUsed: 1_000_000n,
+      timestamp: 1000,
+      mixHash: filled(3),
+    }),
     extraData: hexToBytes(EXTRA_DATA[fork] ?? "0x"),
-    mixHash: filled(3),
-    nonce: new Uint8Array(8),
     baseFeePerGas: 1_000_000_000n,
     ...(evm !== "paris" && { withdrawalsRoot: fork === "isthmus" || fork === "jovian" ? filled(5) : EMPTY_TRIE_ROOT }),
     ...((evm === "cancun" || evm === "prague") && { blobGasUsed: 0n, excessBlobGas: 0n, parentBeaconBlockRoot: ZERO_HASH }),

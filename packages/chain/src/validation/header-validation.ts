@@ -16,7 +16,8 @@ import {
   nextBaseFee,
   nextExcessBlobGas,
 } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 import { checkDaoExtraData } from "./dao-fork.ts";
 import { expectedDifficulty } from "./difficulty.ts";
 

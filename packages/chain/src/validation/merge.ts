@@ -1,6 +1,7 @@
 import { bytesToHex, type Hex, LruCache } from "@rnode/primitives";
 import type { BlockRules, ChainConfig, Header } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 
 const MAX_REMEMBERED = 1024;
 

@@ -1,6 +1,7 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type Block, type ChainConfig, type Header, hashHeader } from "@rnode/protocol";
-import { type BlockFault, blockFault } from "../faults.ts";
+import type { BlockFault } from "../api.ts";
+import { blockFault } from "../faults.ts";
 import { checkHeader } from "./header-validation.ts";
 import { rulesOfBlock } from "./rules.ts";
 

@@ -1,5 +1,6 @@
-import { asciiToBytes, bytesToHex, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, type Hex, ZERO_ADDRESS } from "@rnode/primitives";
+import { asciiToBytes, bytesToHex, EMPTY_OMMERS_HASH, type Hex } from "@rnode/primitives";
 import { type Block, type ChainConfig, type Header, hashHeader } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { expectedDifficulty } from "./difficulty.ts";
 import { checkHeader } from "./header-validation.ts";
@@ -15,23 +16,7 @@ const config: ChainConfig = {
 };
 const BLOCK_TIME_SEC = 10;
 
-const GENESIS: Header = {
-  parentHash: new Uint8Array(32),
-  ommersHash: EMPTY_OMMERS_HASH,
-  beneficiary: ZERO_ADDRESS,
-  stateRoot: EMPTY_TRIE_ROOT,
-  transactionsRoot: EMPTY_TRIE_ROOT,
-  receiptsRoot: EMPTY_TRIE_ROOT,
-  logsBloom: new Uint8Array(256),
-  difficulty: 1_000_000n,
-  number: 0,
-  gasLimit: 5_000_000n,
-  gasUsed: 0n,
-  timestamp: 1000,
-  extraData: new Uint8Array(0),
-  mixHash: new Uint8Array(32),
-  nonce: new Uint8Array(8),
-};
+const GENESIS = headerOf({ difficulty: 1_000_000n, gasLimit: 5_000_000n, timestamp: 1000 });
 
 /** A valid child; `mark` tells siblings apart. */
 function childOf(parent: Header, mark = 0, chain: ChainConfig = config): Header {

@@ -3,7 +3,7 @@ import { rulesOfBlock } from "@rnode/chain";
 import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { BlockId, BlockRules, Header } from "@rnode/protocol";
-import type { ChainStore, StateView } from "@rnode/storage";
+import type { ChainStoreReader, StateView } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
 
 /** What reading methods need: no pool, no writing. */
@@ -14,7 +14,7 @@ export interface ReadBackend {
     "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
   >;
   readonly store: Pick<
-    ChainStore,
+    ChainStoreReader,
     "readTransactionLocation" | "readTotalDifficulty" | "blocksWithLogs" | "readCanonicalHash" | "retainedHistory"
   >;
 }

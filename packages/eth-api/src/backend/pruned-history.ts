@@ -1,10 +1,10 @@
 import type { BlockSelector, StoredBlock } from "@rnode/chain";
 import { type Block, type Receipt, recoverSender } from "@rnode/protocol";
-import type { ChainStore } from "@rnode/storage";
+import type { ChainStoreReader } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
 import { type ReadBackend, rpcError } from "./backend.ts";
 
-type Retained = Pick<ChainStore, "retainedHistory">;
+type Retained = Pick<ChainStoreReader, "retainedHistory">;
 
 /**
  * The chain as reading methods see it on a node that prunes: what asks for the receipts of a block that has lost them gets an error instead

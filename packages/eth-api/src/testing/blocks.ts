@@ -1,5 +1,5 @@
 import type { StoredBlock } from "@rnode/chain";
-import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, privateKeyToAddress, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
+import { privateKeyToAddress, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
 import {
   type DepositTransaction,
   encodeL1BlockInfo,
@@ -16,6 +16,7 @@ import {
   signTransaction,
   type Transaction,
 } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 
 /** Of a genesis with all forks active. */
 export const JOVIAN_CONFIG = {
@@ -37,25 +38,15 @@ export const SENDER = privateKeyToAddress(KEY);
 export const RECIPIENT = new Uint8Array(20).fill(0x22);
 export const GWEI = 1_000_000_000n;
 
-export const header = (overrides: Partial<Header> = {}): Header => ({
-  parentHash: ZERO_HASH,
-  ommersHash: EMPTY_OMMERS_HASH,
-  beneficiary: PREDEPLOYS.sequencerFeeVault,
-  stateRoot: EMPTY_TRIE_ROOT,
-  transactionsRoot: EMPTY_TRIE_ROOT,
-  receiptsRoot: EMPTY_TRIE_ROOT,
-  logsBloom: new Uint8Array(256),
-  difficulty: 0n,
-  number: 7,
-  gasLimit: 30_000_000n,
-  gasUsed: 21_000n,
-  timestamp: 1_700_000_000,
-  extraData: new Uint8Array(0),
-  mixHash: ZERO_HASH,
-  nonce: new Uint8Array(8),
-  baseFeePerGas: GWEI,
-  ...overrides,
-});
+export const header = (overrides: Partial<Header> = {}): Header =>
+  headerOf({
+    beneficiary: PREDEPLOYS.sequencerFeeVault,
+    number: 7,
+    gasUsed: 21_000n,
+    timestamp: 1_700_000_000,
+    baseFeePerGas: GWEI,
+    ...overrides,
+  });
 
 export const feeTransaction = (overrides: Partial<FeeMarketTransaction> = {}): FeeMarketTransaction =>
   signTransaction(

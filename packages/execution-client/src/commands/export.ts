@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { optionGroup, optionTable, path, uint } from "@rnode/options";
 import { command, UserError } from "@rnode/program";
 import { encodeBlock } from "@rnode/protocol";
-import type { ChainStore } from "@rnode/storage";
+import type { ChainStoreReader } from "@rnode/storage";
 import { openExistingDatabase } from "../setup/database.ts";
 import { VERSION } from "../version.ts";
 
@@ -41,7 +41,7 @@ export const exportBlocks = command({ table, version: VERSION }, async ({ option
   }
 });
 
-function* encodedBlocks(store: ChainStore, from: number, last: number): Generator<Uint8Array> {
+function* encodedBlocks(store: ChainStoreReader, from: number, last: number): Generator<Uint8Array> {
   for (let number = from; number <= last; number++) {
     const hash = store.readCanonicalHash(number);
     const block = hash && store.readBlock(hash);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import { createRandomFraction } from "@rnode/primitives/testing";
 import type { BlockId } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,14 +28,7 @@ const LEAST_ACKNOWLEDGEMENTS = 5;
 /** of the chain that is built: then a new one begins */
 const MAX_BUILT_BLOCKS = 1000;
 
-let seed = Number(process.env.RNODE_KILL_SEED ?? 1);
-/** Below 1, seeded (mulberry32). */
-function random(): number {
-  seed = (seed + 0x6d2b79f5) | 0;
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-}
+const random = createRandomFraction(Number(process.env.RNODE_KILL_SEED ?? 1));
 
 let folder: string;
 let genesisPath: string;

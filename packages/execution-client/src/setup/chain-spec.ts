@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs";
-import { initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
+import { type GenesisStore, initGenesis, type SealedGenesis, sealGenesis, storedGenesisHash } from "@rnode/chain";
 import { asciiToBytes, bytesToHex, concatBytes, equalBytes } from "@rnode/primitives";
 import { UserError } from "@rnode/program";
 import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Network, networkByName } from "@rnode/protocol";
-import type { ChainStore } from "@rnode/storage";
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
 import { isUrl } from "./read-input.ts";
 
@@ -89,7 +88,7 @@ const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined
  *
  * @throws {UserError} {CodedError} chain/other-genesis: it begins with another one
  */
-export async function prepareGenesis(store: ChainStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
+export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
   if (stored !== undefined) {
     const expected = spec.network?.genesis.l2.hash;
@@ -105,7 +104,7 @@ export async function prepareGenesis(store: ChainStore, spec: ChainSpec): Promis
 }
 
 /** As `prepareGenesis`, with the genesis of `genesisOfSpec`. */
-export function writeGenesis(store: ChainStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
+export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
   const outcome = initGenesis(store, genesis);
   const source = sourceOf(spec);
   if (source !== undefined) store.writeMeta(GENESIS_SOURCE_KEY, source);

@@ -1,18 +1,9 @@
+import { createRandomFraction } from "@rnode/primitives/testing";
+
 /** A method as `rpc.discover` describes it. */
 export interface DescribedMethod {
   readonly name: string;
   readonly params: readonly { readonly name: string; readonly required: boolean; readonly schema: unknown }[];
-}
-
-/** Below 1, seeded (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth);
@@ -101,7 +92,7 @@ const PIECES = [
 
 /** Requests that are wrong in one way or in several; the same for the same seed. */
 export function malformedRequests(methods: readonly DescribedMethod[], seed: number): RequestGenerator {
-  const random = seededRandom(seed);
+  const random = createRandomFraction(seed);
   const below = (limit: number): number => Math.floor(random() * limit);
   const oneOf = <T>(list: readonly T[]): T => list[below(list.length)]!;
   const rarely = (chance: number, rare: () => string, usual: () => string): string => (random() < chance ? rare() : usual());

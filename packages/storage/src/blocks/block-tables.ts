@@ -1,8 +1,8 @@
 import { bigintToBytes, bytesToBigint, keccak256 } from "@rnode/primitives";
 import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
+import type { BlockContent, TransactionLocation } from "../api.ts";
 import { ByteArena } from "../buffers/growable.ts";
 import { sortedKeys } from "../buffers/key-table.ts";
-import type { BlockContent, TransactionLocation } from "../chain-store.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";

@@ -1,6 +1,6 @@
 import { asciiToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
-import type { ForkchoiceLabel } from "../chain-store.ts";
+import type { ForkchoiceLabel } from "../api.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
 import { startsWith, type Table } from "../database/table.ts";
 

@@ -1,11 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase, type TransactionFlags } from "lmdb";
-import type { TableStats } from "../chain-store.ts";
+import type { PageReading, TableStats } from "../api.ts";
 import { DATA_FILE, storageError, toStorageError } from "../errors.ts";
 import { checkDataFile } from "./data-file.ts";
 import { findDamagedPage } from "./page-check.ts";
-import { choosePageReading, memoryBytesOfProcess, type PageReading } from "./page-reading.ts";
+import { choosePageReading, memoryBytesOfProcess } from "./page-reading.ts";
 import { Table } from "./table.ts";
 import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
 

@@ -1,18 +1,5 @@
 import { totalmem } from "node:os";
-
-/**
- * How the system reads pages of the data file that are not in memory. Reading ahead, it brings in what lies around a page, megabytes on some
- * disks. That fills the memory quickly with a file that fits in, and helps whoever goes through the file in its order; with a
- * file that does not fit, it drives out pages that are needed for pages that nobody asked for.
- */
-export interface PageReading {
-  readonly readsAhead: boolean;
-  readonly because: "file is small" | "file fits into memory" | "file is large for the memory" | "file is read in its order";
-  /** of the file, when it was opened */
-  readonly fileBytes: number;
-  /** what there is for everything: the machine's memory or what the process is limited to */
-  readonly memoryBytes: number;
-}
+import type { PageReading } from "../api.ts";
 
 /** A file below it is read in a moment in any way, and may outgrow the memory before it is opened again. */
 const SMALL_FILE_BYTES = 64 * 2 ** 20;

@@ -1,5 +1,5 @@
 import type { Database, RangeOptions } from "lmdb";
-import type { TableStats } from "../chain-store.ts";
+import type { TableStats } from "../api.ts";
 import { toStorageError } from "../errors.ts";
 
 export type LmdbDatabase = Database<Uint8Array, Uint8Array>;

@@ -1,5 +1,5 @@
 import { compareBytes } from "@rnode/primitives";
-import type { StoredAccount } from "../chain-store.ts";
+import type { GenesisRows, StoredAccount } from "../api.ts";
 import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
@@ -9,16 +9,6 @@ const COMMIT_BYTES = 4 << 20;
 
 const STATE_TABLES = ["codes", "accounts", "storage", "nodes"] as const;
 type StateTable = (typeof STATE_TABLES)[number];
-
-/** Takes the state of a genesis. Fastest when the rows of each table come in the order of their keys, and tries from left to right. */
-export interface GenesisRows {
-  code(codeHash: Uint8Array, code: Uint8Array): void;
-  account(address: Uint8Array, account: StoredAccount): void;
-  /** @param value without leading zeros, not empty */
-  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
-  /** @param owner keccak256 of the address, of a storage trie */
-  node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
-}
 
 /**
  * Writes the state of a genesis into an empty database, in as many commits as it takes; what an attempt before has left is removed first.

@@ -1,15 +1,10 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { Log, Receipt } from "@rnode/protocol";
+import type { LogFilter } from "../api.ts";
 import { NumberList } from "../buffers/growable.ts";
 import { KeyTable } from "../buffers/key-table.ts";
 import { BlockListIndex } from "../database/block-list-index.ts";
 import type { Table } from "../database/table.ts";
-
-/** Addresses and topics of which one must match; undefined or empty: any. */
-export interface LogFilter {
-  readonly addresses?: readonly Uint8Array[] | undefined;
-  readonly topics?: readonly (readonly Uint8Array[] | undefined)[] | undefined;
-}
 
 const ADDRESS_KIND = 0;
 

@@ -1,4 +1,4 @@
-import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import type { NodeGroups } from "../api.ts";
 import { readUint32, writeUint32 } from "../database/keys.ts";
 import type { RowTable, Table } from "../database/table.ts";
 import { type NodeTableSet, NodeTables } from "./node-tables.ts";
@@ -12,18 +12,6 @@ import { type NodeTableSet, NodeTables } from "./node-tables.ts";
 const HEADER_SIZE = 6;
 const DELETED = 0xffff_ffff;
 const TABLES = ["nodes", "nodeHistory", "nodeEpochs"] as const satisfies readonly (keyof NodeTableSet)[];
-
-/** Groups of blocks, each on the state after the one before. */
-export interface NodeGroups {
-  /** nodes that no block since the last `committed` has changed, and those of the last committed block */
-  readonly reader: TrieNodeReader;
-  /** The next block of the group. None may clear a storage trie that was there before, unless it is alone in its group. */
-  add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
-  /** Ends the group. @returns its rows, for `ChainStore.commitGroup` */
-  seal(): Uint8Array<ArrayBuffer>;
-  /** Tells that rows were committed by the writer. */
-  committed(): void;
-}
 
 class RowBuffer {
   #bytes = new Uint8Array(1 << 20);

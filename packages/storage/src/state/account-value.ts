@@ -1,6 +1,6 @@
 import type { AccountRecord } from "@rnode/evm";
 import { bigintToBytes, EMPTY_KECCAK, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
-import type { StoredAccount } from "../chain-store.ts";
+import type { StoredAccount } from "../api.ts";
 
 /*
  * Row of a flat account:

@@ -1,6 +1,6 @@
 import type { AccountChange } from "@rnode/evm";
 import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, type Hex, hexToBytes, trimBytesLeft } from "@rnode/primitives";
-import type { StoredAccount } from "../chain-store.ts";
+import type { StoredAccount } from "../api.ts";
 import { BlockListIndex } from "../database/block-list-index.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";

@@ -1,9 +1,9 @@
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
+import type { StateView, StoredAccount } from "../api.ts";
 import type { BlockTables } from "../blocks/block-tables.ts";
 import type { Head } from "../blocks/meta-table.ts";
-import type { StateView, StoredAccount } from "../chain-store.ts";
 import { storageError } from "../errors.ts";
 import type { NodeTables } from "../nodes/node-tables.ts";
 import type { StateTables } from "./state-tables.ts";

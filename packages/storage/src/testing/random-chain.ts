@@ -10,6 +10,7 @@ import {
   isZeroBytes,
   keccak256,
 } from "@rnode/primitives";
+import { createRandom, type Random } from "@rnode/primitives/testing";
 import {
   type Block,
   type DepositTransaction,
@@ -19,6 +20,7 @@ import {
   logsBloom,
   type Receipt,
 } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import {
   createProof,
   decodeAccount,
@@ -30,20 +32,7 @@ import {
   verifyProof,
 } from "@rnode/trie";
 import { open } from "lmdb";
-import type { BlockCommit, ChainDatabase } from "../chain-store.ts";
-import { headerOf } from "./header.ts";
-
-/** Seeded (mulberry32). */
-function createRandom(seed: number): (limit: number) => number {
-  let state = seed;
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % limit;
-  };
-}
-type Random = ReturnType<typeof createRandom>;
+import type { BlockCommit, ChainDatabase } from "../api.ts";
 
 interface ModelAccount extends AccountRecord {
   readonly storage: ReadonlyMap<Hex, Uint8Array>;

@@ -2,10 +2,6 @@ import type { AccountRecord, StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
-import type { BlockGroup } from "./block-group.ts";
-import type { PageReading } from "./database/page-reading.ts";
-import type { GenesisRows } from "./genesis/genesis-writer.ts";
-import type { NodeGroups } from "./nodes/node-groups.ts";
 
 /** Account of the flat state: what execution sees and the root of its storage trie. */
 export interface StoredAccount extends AccountRecord {
@@ -83,14 +79,17 @@ export interface PruneProgress {
 
 export type ForkchoiceLabel = "safe" | "finalized";
 
-/**
- * The chain on disk. The flat state and the trie nodes are those of `head()`; older states come from change sets and their
- * history index. Every write method is one atomic commit: a kill at any moment leaves the state before or after it.
- * Only canonical blocks are kept: a reorganisation removes the blocks it unwinds.
- *
- * All methods throw storage/corrupted, storage/io, and those that write storage/read-only, storage/disk-full.
- */
-export interface ChainStore {
+/** Undefined or empty lists match anything. */
+export interface LogFilter {
+  readonly addresses?: readonly Uint8Array[] | undefined;
+  /** by place in the log; one of the list is enough */
+  readonly topics?: readonly (readonly Uint8Array[] | undefined)[] | undefined;
+}
+
+export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
+
+/** What is stored. The flat state and the trie nodes are those of `head()`; older states come from change sets and their history index. */
+export interface ChainStoreReader {
   /** last canonical block with state; undefined before the genesis is written */
   head(): BlockId | undefined;
   label(label: ForkchoiceLabel): BlockId | undefined;
@@ -112,8 +111,76 @@ export interface ChainStore {
   /** Trie nodes at a canonical block; undefined when out of the proof window or not yet there. */
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined;
 
+  /** Small named values of the client itself (chain config, versions). */
+  readMeta(key: string): Uint8Array | undefined;
+
+  /**
+   * Canonical blocks whose logs may match, ascending; the caller filters exactly. Takes time in proportion to the blocks of the rarest
+   * condition.
+   */
+  blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number>;
+}
+
+/** Blocks as they come. Only canonical ones are kept: a reorganisation removes the blocks it unwinds. */
+export interface ChainStoreWriter {
   /** Genesis: block, flat state and trie of an empty store. @throws CodedError storage/not-empty */
   writeGenesis(commit: BlockCommit): void;
+  /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
+  commitBlock(commit: BlockCommit, labels?: Labels): void;
+  /**
+   * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order; all in one transaction. A label on a block that is
+   * unwound is removed, unless `labels` sets it.
+   *
+   * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
+   */
+  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Labels): void;
+  writeLabels(labels: Labels): void;
+  writeMeta(key: string, value: Uint8Array): void;
+}
+
+/** Takes the state of a genesis. Fastest when the rows of each table come in the order of their keys, and tries from left to right. */
+export interface GenesisRows {
+  code(codeHash: Uint8Array, code: Uint8Array): void;
+  account(address: Uint8Array, account: StoredAccount): void;
+  /** @param value without leading zeros, not empty */
+  slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
+  /** @param owner keccak256 of the address, of a storage trie */
+  node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
+}
+
+/**
+ * Blocks that follow each other, ready to be written as one commit: rows and keys as bytes, nothing else of the blocks is kept. Tells the
+ * state after them, as far as they changed it. To be used again after `clear`.
+ */
+export interface BlockGroup {
+  /** of headers, bodies, receipts and senders */
+  readonly rowBytes: number;
+  /** The `index`-th one, read from its bytes. */
+  blockAt(index: number): Block;
+  /** The next block. One of which `clearsStorage` is true for an account must be alone in its group. */
+  add(content: Omit<BlockContent, "storageRoots">): void;
+  /** undefined: no block has changed it */
+  account(address: Uint8Array): AccountRecord | undefined;
+  /** 32 bytes that are right until the next `add`; undefined: no block has changed it */
+  slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
+  code(codeHash: Uint8Array): Uint8Array | undefined;
+  clear(): void;
+}
+
+/** Trie nodes of groups of blocks, each on the state after the one before. */
+export interface NodeGroups {
+  /** nodes that no block since the last `committed` has changed, and those of the last committed block */
+  readonly reader: TrieNodeReader;
+  /** The next block of the group. None may clear a storage trie that was there before, unless it is alone in its group. */
+  add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
+  /** Ends the group. @returns its rows, for `commitGroup` */
+  seal(): Uint8Array<ArrayBuffer>;
+  /** Tells that rows were committed by the writer. */
+  committed(): void;
+}
+
+/** A state or many blocks at once. */
+export interface ChainStoreBulk {
   /**
    * As `writeGenesis`, for a state of any size: `write` hands its rows over, a few between two steps. They are written in as many commits as it
    * takes and count with the last one; what an attempt before left behind is removed first.
@@ -122,43 +189,25 @@ export interface ChainStore {
    * @throws CodedError storage/not-empty
    */
   writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
-  /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
-  commitBlock(commit: BlockCommit, labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
-  /**
-   * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order; all in one transaction. A label on a block that is
-   * unwound is removed, unless `labels` sets it.
-   *
-   * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
-   */
-  reorganize(toNumber: number, commits: readonly BlockCommit[], labels?: Partial<Record<ForkchoiceLabel, BlockId>>): void;
+  newGroup(): BlockGroup;
   /**
    * Commits children of `head()`, one after the other, whose trie nodes were made ready by `NodeGroups`.
    *
+   * @param group of `newGroup`
    * @param storageRoots of each block, as in `BlockContent`
    * @throws {CodedError} storage/not-child-of-head
    */
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
   /** To make trie nodes of groups ready; in another thread on a store of its own, open for reading. */
   nodeGroups(): NodeGroups;
-  writeLabels(labels: Partial<Record<ForkchoiceLabel, BlockId>>): void;
+}
 
-  /** Small named values of the client itself (chain config, versions). */
-  readMeta(key: string): Uint8Array | undefined;
-  writeMeta(key: string, value: Uint8Array): void;
-
-  /**
-   * Canonical blocks whose logs may match, ascending; the caller filters exactly. Undefined or empty lists match anything. Takes time in
-   * proportion to the blocks of the rarest condition.
-   */
-  blocksWithLogs(
-    filter: {
-      readonly addresses?: readonly Uint8Array[] | undefined;
-      readonly topics?: readonly (readonly Uint8Array[] | undefined)[] | undefined;
-    },
-    fromBlock: number,
-    toBlock: number,
-  ): Iterable<number>;
-
+/**
+ * The chain on disk. Every write method is one atomic commit: a kill at any moment leaves the state before or after it.
+ *
+ * All methods throw storage/corrupted, storage/io, and those that write storage/read-only, storage/disk-full.
+ */
+export interface ChainStore extends ChainStoreReader, ChainStoreWriter, ChainStoreBulk {
   close(): Promise<void>;
 }
 
@@ -198,8 +247,23 @@ export interface StateVerification {
   readonly problems: readonly string[];
 }
 
+/**
+ * How the system reads pages of the data file that are not in memory. Reading ahead, it brings in what lies around a page, megabytes on some
+ * disks. That fills the memory quickly with a file that fits in, and helps whoever goes through the file in its order; with a
+ * file that does not fit, it drives out pages that are needed for pages that nobody asked for.
+ */
+export interface PageReading {
+  readonly readsAhead: boolean;
+  readonly because: "file is small" | "file fits into memory" | "file is large for the memory" | "file is read in its order";
+  /** of the file, when it was opened */
+  readonly fileBytes: number;
+  /** what there is for everything: the machine's memory or what the process is limited to */
+  readonly memoryBytes: number;
+}
+
 /** A `ChainStore` with what its operator needs. */
 export interface ChainDatabase extends ChainStore {
+  readonly folder: string;
   /** decided when the file is opened */
   readonly pageReading: PageReading;
   /** Of a reader: what is read next sees every commit that came before; otherwise it may be those of a millisecond ago. */

@@ -11,12 +11,9 @@ import type {
 } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { BuildChoices } from "./build/payload-builder.ts";
-import type { PreparedBlock } from "./execute/prepared-block.ts";
-import type { BadBlock } from "./fork-choice/invalid-blocks.ts";
+import type { PreparedBlock } from "./prepared-block.ts";
 
 export type { StateView } from "@rnode/storage";
-export type { BadBlock } from "./fork-choice/invalid-blocks.ts";
 
 /** A block that can be asked for by tag, number or hash. */
 export type BlockSelector =
@@ -120,6 +117,71 @@ export interface BestTransactions {
 export interface PendingSource {
   /** @param block the block that is being built */
   best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions;
+}
+
+/**
+ * Rules a block can break. The name goes into `validationError`.
+ * Spec: docs/protocol/01-execution.md#header-and-body-validity, yellow paper, EIPs of each fork
+ */
+export type BlockRule =
+  | "parent-invalid"
+  | "number-not-consecutive"
+  | "timestamp-not-after-parent"
+  | "gas-limit-out-of-bounds"
+  | "gas-used-above-limit"
+  | "base-fee-mismatch"
+  | "base-fee-presence"
+  | "extra-data-too-long"
+  | "extra-data-form"
+  | "dao-extra-data"
+  | "difficulty-mismatch"
+  | "terminal-difficulty-reached"
+  | "terminal-difficulty-not-reached"
+  | "nonce-not-zero"
+  | "ommers-not-empty"
+  | "ommers-hash-mismatch"
+  | "ommer-invalid"
+  | "withdrawals-presence"
+  | "withdrawals-not-empty"
+  | "withdrawals-root-presence"
+  | "withdrawals-root-mismatch"
+  | "blob-gas-presence"
+  | "blob-gas-used-mismatch"
+  | "blob-gas-above-maximum"
+  | "excess-blob-gas-mismatch"
+  | "parent-beacon-root-presence"
+  | "requests-hash-presence"
+  | "requests-hash-mismatch"
+  | "request-invalid"
+  | "transactions-root-mismatch"
+  | "transaction-type-not-allowed"
+  | "transaction-signature-invalid"
+  | "transaction-rejected"
+  | "da-footprint-above-gas-limit"
+  | "block-too-large"
+  | "gas-used-mismatch"
+  | "logs-bloom-mismatch"
+  | "receipts-root-mismatch"
+  | "state-root-mismatch";
+
+/** A broken rule and small plain data that says where. */
+export interface BlockFault {
+  readonly rule: BlockRule;
+  readonly data: Readonly<Record<string, string | number | bigint>>;
+}
+
+/** A block that was executed and found invalid. */
+export interface BadBlock {
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  readonly fault: BlockFault;
+}
+
+/** What Ethereum's attributes leave to the builder. */
+export interface BuildChoices {
+  /** default: the parent's */
+  readonly desiredGasLimit?: bigint | undefined;
+  readonly extraData?: Uint8Array | undefined;
 }
 
 /** The canonical chain of one node: the only writer of the store. All methods are synchronous unless they say otherwise. */

@@ -1,5 +1,5 @@
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
-import type { Header } from "@rnode/protocol";
+import type { Header } from "../index.ts";
 
 /** A header that commits to nothing but what is given. */
 export const headerOf = (fields: Partial<Header>): Header => ({

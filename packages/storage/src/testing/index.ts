@@ -1,0 +1,2 @@
+export { BufferedGroup } from "../block-group.ts";
+export * from "./random-chain.ts";
