@@ -1,6 +1,13 @@
 import { contract, loadContracts } from "@rnode/devnet";
 import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
-import { encodeL1BlockInfo, encodeTransaction, L1_ATTRIBUTES_DEPOSITOR, PREDEPLOYS } from "@rnode/protocol";
+import {
+  encodeL1BlockInfo,
+  encodeTransaction,
+  forksUpTo,
+  genesisForkTimesToJson,
+  L1_ATTRIBUTES_DEPOSITOR,
+  PREDEPLOYS,
+} from "@rnode/protocol";
 
 /** An OP Stack chain that is made for a benchmark. */
 export interface OpChain {
@@ -17,13 +24,12 @@ const BLOCK_TIME_SEC = 2;
 
 /** The genesis file of a Jovian chain, with the contract that the L1 attributes go to. */
 export function opGenesis({ chainId, gasLimit, timestampSec, rich }: OpChain): object {
-  const forks = ["regolith", "canyon", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"];
   const { runtimeCode } = contract(loadContracts(), "L1Block");
   return {
     config: {
       chainId,
       bedrockBlock: 0,
-      ...Object.fromEntries(forks.map((fork) => [`${fork}Time`, 0])),
+      ...genesisForkTimesToJson(forksUpTo("jovian")),
       optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
     },
     timestamp: toQuantity(timestampSec),

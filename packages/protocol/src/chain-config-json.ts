@@ -2,9 +2,9 @@ import { CodedError } from "@rnode/primitives";
 import type { BlobParams } from "./blob-params.ts";
 import { BLOB_SCHEDULE_FORKS, type BlobScheduleFork, knownBlobParams } from "./blob-schedule.ts";
 import type { ChainConfig } from "./chain-config.ts";
-import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmForkFacts } from "./forks/evm-forks.ts";
+import { EVM_FORKS, type EvmFork, evmForkFacts } from "./forks/evm-forks.ts";
 import { evmForkTimesOf, type ForkTimes } from "./forks/fork-times.ts";
-import { FORK_FACTS, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
+import { forkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "./forks/rules.ts";
 import {
   fieldKey,
@@ -26,7 +26,7 @@ type ForkKeys<Fork> = readonly (readonly [Fork, string])[];
 
 const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
   EVM_FORKS.flatMap((fork) => {
-    const { activation }: EvmForkFacts = EVM_FORK_FACTS[fork];
+    const { activation } = evmForkFacts(fork);
     const key = (activation as { block?: string; time?: string } | undefined)?.[by];
     return key === undefined ? [] : [[fork, key] as const];
   });
@@ -34,7 +34,7 @@ const activationKeys = (by: "block" | "time"): ForkKeys<EvmFork> =>
 const BLOCK_KEYS = activationKeys("block");
 const TIME_KEYS = activationKeys("time");
 const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
-  const key = FORK_FACTS[fork].genesisKey;
+  const key = forkFacts(fork).genesisKey;
   return key === undefined ? [] : [[fork, key] as const];
 });
 

@@ -15,7 +15,6 @@ export * from "./deposits.ts";
 export * from "./eip1559-params.ts";
 export * from "./fastlz.ts";
 export * from "./fees.ts";
-export * from "./forks/by-name.ts";
 export * from "./forks/evm-forks.ts";
 export * from "./forks/fork-times.ts";
 export * from "./forks/op-forks.ts";

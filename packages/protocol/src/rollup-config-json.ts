@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, isZeroBytes, ZERO_ADDRESS } from "@rnode/primitives";
 import { derivationFactsAt, type ForkTimes } from "./forks/fork-times.ts";
-import { FORK_FACTS, type ForkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
+import { forkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import {
   fieldKey,
   type JsonObject,
@@ -30,7 +30,7 @@ interface ForkKey {
 
 /** Keys of fork times, in the order of activation. */
 const FORK_KEYS: readonly ForkKey[] = OP_FORKS.flatMap((fork) => {
-  const { rollupKey: key, rollupKeyAlias: alias }: ForkFacts = FORK_FACTS[fork];
+  const { rollupKey: key, rollupKeyAlias: alias } = forkFacts(fork);
   return key === undefined ? [] : [{ fork, key, alias }];
 });
 

@@ -3,6 +3,7 @@ import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
+import { lastDerivationFacts } from "@rnode/protocol";
 import { AdminStateFile } from "./admin-state.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
@@ -37,7 +38,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   if (isNew) log.info("made a new engine secret: give the same file to the execution client", { path: jwtPath });
   if (!options.p2p.disable)
     log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
-  if (derivation.rollup.forkTimes.ecotone !== undefined) assertBeaconIgnored(options, log);
+  if (lastDerivationFacts(derivation.rollup.forkTimes).readsBlobs) assertBeaconIgnored(options, log);
 
   const node = new RollupNode(options, {
     derivation,

@@ -21,7 +21,7 @@ import {
   uint,
 } from "@rnode/options";
 import { logOptions, metricsOptions } from "@rnode/program";
-import { FORK_FACTS, type OpFork } from "@rnode/protocol";
+import { FORK_FACTS } from "@rnode/protocol";
 
 /** The kind in any case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
@@ -131,7 +131,7 @@ export const rollupOptions = optionGroup("rollup", {
 const overrideOf = (what: string) =>
   ({ parse: uint, unit: "seconds since the epoch", help: `Activation time of ${what}, instead of the configuration's.` }) as const;
 
-type OverrideName = NonNullable<(typeof FORK_FACTS)[OpFork]["override"]>;
+type OverrideName = NonNullable<(typeof FORK_FACTS)[keyof typeof FORK_FACTS]["override"]>;
 
 export const overrideOptions = optionGroup("override", {
   ...(Object.fromEntries(

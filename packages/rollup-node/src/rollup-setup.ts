@@ -9,7 +9,6 @@ import {
   L1_INFO_LAYOUTS,
   l1ChainConfig,
   lastDerivationFacts,
-  OP_FORKS,
   type OpFork,
   parseChainConfig,
   type RollupConfig,
@@ -52,7 +51,7 @@ function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): Rollup
 function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]): RollupConfig {
   const forkTimes: Partial<Record<OpFork, number>> = { ...config.forkTimes };
   const given: string[] = [];
-  for (const fork of OP_FORKS) {
+  for (const fork of Object.keys(FORK_FACTS) as (keyof typeof FORK_FACTS)[]) {
     const name = FORK_FACTS[fork].override;
     const time = name && overrides[name];
     if (time === undefined) continue;

@@ -5,6 +5,10 @@ import { EVM_FORKS, type EvmFork } from "@rnode/protocol";
 export const FUZZ_FORKS = EVM_FORKS;
 export type FuzzFork = EvmFork;
 
+/** Cases and the other implementation know forks by their names alone: what each changes must not come from our own table. */
+export const isFuzzForkAtLeast = (fork: FuzzFork, wanted: FuzzFork): boolean =>
+  FUZZ_FORKS.indexOf(fork) >= FUZZ_FORKS.indexOf(wanted);
+
 /** What programs do most. */
 export const FUZZ_FOCUSES = ["precompiles"] as const;
 export type FuzzFocus = (typeof FUZZ_FOCUSES)[number];

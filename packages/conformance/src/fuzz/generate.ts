@@ -1,5 +1,4 @@
 import { concatBytes, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
-import { isEvmForkAtLeast } from "@rnode/protocol";
 import {
   FUZZ_FORKS,
   type FuzzAccount,
@@ -8,6 +7,7 @@ import {
   type FuzzFocus,
   type FuzzFork,
   type FuzzTransaction,
+  isFuzzForkAtLeast,
 } from "./fuzz-case.ts";
 import { generateInitCode, generateNest, generateProgram } from "./program.ts";
 import { address, Random } from "./random.ts";
@@ -22,14 +22,14 @@ const SIGNERS = [0, 1, 2, 3];
 /** by key */
 export const SIGNER_ADDRESSES: readonly Uint8Array[] = SIGNERS.map((index) => privateKeyToAddress(fuzzKey(index)));
 
-const RECENT_FORKS = FUZZ_FORKS.filter((name) => isEvmForkAtLeast(name, "london"));
+const RECENT_FORKS = FUZZ_FORKS.filter((name) => isFuzzForkAtLeast(name, "london"));
 
 /** The case of a seed: the same one everywhere and always (until the generator changes). */
 export function generateCase(seed: number, onlyFork?: FuzzFork, focus?: FuzzFocus): FuzzCase {
   const random = new Random(seed);
-  const drawn = random.pick(random.oneIn(3) ? FUZZ_FORKS.filter((name) => !isEvmForkAtLeast(name, "london")) : RECENT_FORKS);
+  const drawn = random.pick(random.oneIn(3) ? FUZZ_FORKS.filter((name) => !isFuzzForkAtLeast(name, "london")) : RECENT_FORKS);
   const fork = onlyFork ?? drawn;
-  const isPrague = isEvmForkAtLeast(fork, "prague");
+  const isPrague = isFuzzForkAtLeast(fork, "prague");
   const contracts = Array.from({ length: random.between(2, 5) }, (_, index) => address((0xc0de01 + index).toString(16)));
   const plain = [address("e0a1"), ...SIGNER_ADDRESSES];
   const beneficiary = random.pick([address("c01bba5e"), contracts[0]!, SIGNER_ADDRESSES[0]!]);
@@ -55,7 +55,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork, focus?: FuzzFocu
       storage: isDelegated && random.oneIn(2) ? [[0n, 1n]] : [],
     });
   }
-  const baseFeePerGas = random.oneIn(3) || !isEvmForkAtLeast(fork, "london") ? 0n : BigInt(random.between(1, 1000));
+  const baseFeePerGas = random.oneIn(3) || !isFuzzForkAtLeast(fork, "london") ? 0n : BigInt(random.between(1, 1000));
   const blobBaseFee = random.oneIn(3) ? 1n : BigInt(random.between(1, 100_000));
   const transactions = Array.from(
     {
@@ -76,7 +76,7 @@ export function generateCase(seed: number, onlyFork?: FuzzFork, focus?: FuzzFocu
       beneficiary,
       gasLimit: BLOCK_GAS_LIMIT,
       baseFeePerGas,
-      difficulty: isEvmForkAtLeast(fork, "paris") ? 0n : BigInt(random.below(1_000_000)),
+      difficulty: isFuzzForkAtLeast(fork, "paris") ? 0n : BigInt(random.below(1_000_000)),
       prevRandao: random.bytes(32),
       blobBaseFee,
     },
@@ -100,10 +100,10 @@ function generateTransaction(options: TransactionOptions): FuzzTransaction {
   const { random, fork, focus, targets, contracts, baseFeePerGas } = options;
   const isCreation = random.oneIn(8);
   const authorizations =
-    !isCreation && isEvmForkAtLeast(fork, "prague") && random.oneIn(3)
+    !isCreation && isFuzzForkAtLeast(fork, "prague") && random.oneIn(3)
       ? Array.from({ length: random.between(1, 4) }, () => generateAuthorization(random, targets))
       : undefined;
-  const hasBlobs = authorizations === undefined && isEvmForkAtLeast(fork, "cancun") && random.oneIn(isCreation ? 50 : 5);
+  const hasBlobs = authorizations === undefined && isFuzzForkAtLeast(fork, "cancun") && random.oneIn(isCreation ? 50 : 5);
   const to = random.oneIn(5) ? random.pick(targets) : random.pick(contracts);
   const data = isCreation ? generateInitCode({ random, fork, targets, focus, statements: 0, nesting: 2 }) : generateData(random);
   const gasLimit = random.weighted([
@@ -111,10 +111,10 @@ function generateTransaction(options: TransactionOptions): FuzzTransaction {
     [50, random.between(80_000, 400_000)],
     [30, random.between(400_000, 1_500_000)],
     [focus === undefined ? 2 : 100, random.between(5_000_000, 8_000_000)],
-    [isEvmForkAtLeast(fork, "osaka") ? 1 : 0, 2 ** 24 + random.below(2)],
+    [isFuzzForkAtLeast(fork, "osaka") ? 1 : 0, 2 ** 24 + random.below(2)],
   ]);
   const tipCap = BigInt(random.below(50));
-  const isLegacy = !isEvmForkAtLeast(fork, "london");
+  const isLegacy = !isFuzzForkAtLeast(fork, "london");
   const isTooCheap = !isLegacy && random.oneIn(60);
   return {
     to: isCreation ? undefined : to,
@@ -125,7 +125,7 @@ function generateTransaction(options: TransactionOptions): FuzzTransaction {
     maxPriorityFeePerGas: random.oneIn(2) || isLegacy ? tipCap : BigInt(random.below(Number(tipCap) + 1)),
     blobs: hasBlobs ? generateBlobs(options) : undefined,
     accessList:
-      isEvmForkAtLeast(fork, "berlin") && random.oneIn(3)
+      isFuzzForkAtLeast(fork, "berlin") && random.oneIn(3)
         ? Array.from({ length: random.below(4) }, () => ({
             address: random.pick(targets),
             storageKeys: Array.from({ length: random.below(3) }, () => {

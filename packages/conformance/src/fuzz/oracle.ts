@@ -3,7 +3,6 @@ import { createEVM, type EVM, EVMError, getActivePrecompiles, type InterpreterSt
 import { SimpleStateManager } from "@ethereumjs/statemanager";
 import { Account, Address, createAccount, createAddressFromString, bytesToHex as toPrefixedHex } from "@ethereumjs/util";
 import { bigintToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
-import { isEvmForkAtLeast } from "@rnode/protocol";
 import {
   accountText,
   type FuzzCase,
@@ -11,13 +10,14 @@ import {
   type FuzzOutcome,
   type FuzzStep,
   type FuzzTransaction,
+  isFuzzForkAtLeast,
   TRACED_STACK_ITEMS,
   type TransactionEffect,
 } from "./fuzz-case.ts";
 import { FUZZ_CHAIN_ID, SIGNER_ADDRESSES } from "./generate.ts";
 import { fuzzBlockHash } from "./our-engine.ts";
 
-const HARDFORKS = {
+const HARDFORKS: Readonly<Record<FuzzFork, Hardfork>> = {
   frontier: Hardfork.Chainstart,
   homestead: Hardfork.Homestead,
   tangerineWhistle: Hardfork.TangerineWhistle,
@@ -33,7 +33,7 @@ const HARDFORKS = {
   cancun: Hardfork.Cancun,
   prague: Hardfork.Prague,
   osaka: Hardfork.Osaka,
-} as const satisfies Record<FuzzFork, Hardfork>;
+};
 
 const BLOB_GAS = 131_072n;
 const BLS_SCALAR_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
@@ -162,13 +162,13 @@ async function applyTransaction(
   const caller = toAddress(fuzzCase.sender);
   const intrinsic = intrinsicGas(fork, transaction);
   const floor = floorGas(fork, data);
-  const isInitCodeTooLong = to === undefined && isEvmForkAtLeast(fork, "shanghai") && data.length > 49_152;
+  const isInitCodeTooLong = to === undefined && isFuzzForkAtLeast(fork, "shanghai") && data.length > 49_152;
   const before = (await state.getAccount(caller)) ?? new Account();
   if (gasLimit < intrinsic || gasLimit < floor || isInitCodeTooLong) return { kind: "rejected" };
   if (maxFeePerGas < environment.baseFeePerGas || maxPriorityFeePerGas > maxFeePerGas) return { kind: "rejected" };
   if (blobs !== undefined && !isBlobListValid(fuzzCase, transaction, blobs)) return { kind: "rejected" };
   // EIP-7825
-  if (isEvmForkAtLeast(fork, "osaka") && gasLimit > 2n ** 24n) return { kind: "rejected" };
+  if (isFuzzForkAtLeast(fork, "osaka") && gasLimit > 2n ** 24n) return { kind: "rejected" };
   const blobGas = BLOB_GAS * BigInt(blobs?.versionedHashes.length ?? 0);
   if (before.balance < gasLimit * maxFeePerGas + value + blobGas * (blobs?.maxFeePerBlobGas ?? 0n)) return { kind: "rejected" };
   const senderCode = await state.getCode(caller);
@@ -215,7 +215,7 @@ async function applyTransaction(
   refund += exceptionError === undefined ? (gasRefund ?? 0n) : 0n;
   let gasUsed = intrinsic + executionGasUsed;
   // EIP-3529
-  gasUsed -= min(refund, gasUsed / (isEvmForkAtLeast(fork, "london") ? 5n : 2n));
+  gasUsed -= min(refund, gasUsed / (isFuzzForkAtLeast(fork, "london") ? 5n : 2n));
   if (gasUsed < floor) gasUsed = floor;
 
   const after = (await state.getAccount(caller)) ?? new Account();
@@ -227,7 +227,7 @@ async function applyTransaction(
   await evm.journal.putAccount(beneficiary, miner);
   for (const [address] of selfdestruct ?? []) {
     // EIP-6780: only what this transaction created
-    if (isEvmForkAtLeast(fork, "cancun") && createdAddresses?.has(address) !== true) continue;
+    if (isFuzzForkAtLeast(fork, "cancun") && createdAddresses?.has(address) !== true) continue;
     await evm.journal.deleteAccount(createAddressFromString(address));
   }
   await evm.journal.cleanup();
@@ -272,11 +272,11 @@ function isBlobListValid(
 /** Yellow paper §6.2; EIP-2, 2028, 2930, 3860, 7702 */
 function intrinsicGas(fork: FuzzFork, { to, data, accessList, authorizations }: FuzzTransaction): bigint {
   let gas = 21_000n;
-  const nonZero = isEvmForkAtLeast(fork, "istanbul") ? 16n : 68n;
+  const nonZero = isFuzzForkAtLeast(fork, "istanbul") ? 16n : 68n;
   for (const byte of data) gas += byte === 0 ? 4n : nonZero;
   if (to === undefined) {
-    if (isEvmForkAtLeast(fork, "homestead")) gas += 32_000n;
-    if (isEvmForkAtLeast(fork, "shanghai")) gas += 2n * BigInt(Math.ceil(data.length / 32));
+    if (isFuzzForkAtLeast(fork, "homestead")) gas += 32_000n;
+    if (isFuzzForkAtLeast(fork, "shanghai")) gas += 2n * BigInt(Math.ceil(data.length / 32));
   }
   for (const { storageKeys } of accessList) gas += 2400n + 1900n * BigInt(storageKeys.length);
   return gas + 25_000n * BigInt(authorizations?.length ?? 0);
@@ -284,7 +284,7 @@ function intrinsicGas(fork: FuzzFork, { to, data, accessList, authorizations }: 
 
 /** EIP-7623 */
 function floorGas(fork: FuzzFork, data: Uint8Array): bigint {
-  if (!isEvmForkAtLeast(fork, "prague")) return 0n;
+  if (!isFuzzForkAtLeast(fork, "prague")) return 0n;
   let tokens = 0n;
   for (const byte of data) tokens += byte === 0 ? 1n : 4n;
   return 21_000n + 10n * tokens;
@@ -295,11 +295,11 @@ const unprefixed = (bytes: Uint8Array): string => bytesToHex(bytes).slice(2);
 /** EIP-2929, 2930, 3651 */
 function warmUp(evm: EVM, { fork, sender, environment }: FuzzCase, { to, accessList }: FuzzTransaction): void {
   const { journal } = evm;
-  if (!isEvmForkAtLeast(fork, "berlin")) return;
+  if (!isFuzzForkAtLeast(fork, "berlin")) return;
   for (const address of getActivePrecompiles(evm.common).keys()) journal.addAlwaysWarmAddress(address);
   journal.addAlwaysWarmAddress(unprefixed(sender));
   if (to !== undefined) journal.addAlwaysWarmAddress(unprefixed(to));
-  if (isEvmForkAtLeast(fork, "shanghai")) journal.addAlwaysWarmAddress(unprefixed(environment.beneficiary));
+  if (isFuzzForkAtLeast(fork, "shanghai")) journal.addAlwaysWarmAddress(unprefixed(environment.beneficiary));
   for (const { address, storageKeys } of accessList) {
     journal.addAlwaysWarmAddress(unprefixed(address));
     for (const key of storageKeys) journal.addAlwaysWarmSlot(unprefixed(address), unprefixed(key));

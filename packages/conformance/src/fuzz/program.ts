@@ -1,6 +1,5 @@
 import { bigintToBytes, concatBytes } from "@rnode/primitives";
-import { isEvmForkAtLeast } from "@rnode/protocol";
-import type { FuzzFocus, FuzzFork } from "./fuzz-case.ts";
+import { type FuzzFocus, type FuzzFork, isFuzzForkAtLeast } from "./fuzz-case.ts";
 import { CHAIN_AT, CHAIN_LENGTH, pointChain } from "./point-chain.ts";
 import { precompileInput } from "./precompile-inputs.ts";
 import { address, type Random } from "./random.ts";
@@ -37,7 +36,7 @@ const LAST_PRECOMPILE: readonly (readonly [from: FuzzFork, number: number])[] = 
   ["byzantium", 8],
   ["frontier", 4],
 ];
-const lastPrecompile = (fork: FuzzFork): number => LAST_PRECOMPILE.find(([from]) => isEvmForkAtLeast(fork, from))?.[1] ?? 0;
+const lastPrecompile = (fork: FuzzFork): number => LAST_PRECOMPILE.find(([from]) => isFuzzForkAtLeast(fork, from))?.[1] ?? 0;
 
 /** Gas of inner calls on the edge of something: stipends, prices of calls, of storage, of new accounts. */
 const EDGE_GAS: readonly number[] = [0, 1, 100, 699, 700, 2299, 2300, 2301, 2600, 2900, 5000, 9000, 20_000, 25_000, 32_000, 34_000];
@@ -181,7 +180,7 @@ class ProgramWriter {
   }
 
   #isFork(fork: FuzzFork): boolean {
-    return isEvmForkAtLeast(this.#options.fork, fork);
+    return isFuzzForkAtLeast(this.#options.fork, fork);
   }
 
   #op(opcode: number, pops = 0, pushes = 0): void {

@@ -1,10 +1,10 @@
 import { bytesToHex } from "@rnode/primitives";
-import { type ChainConfig, EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmForkFacts, forkRules } from "@rnode/protocol";
+import { type ChainConfig, EVM_FORKS, type EvmFork, evmForkFacts, forkRules } from "@rnode/protocol";
 import type { JsonObject } from "./transaction-json.ts";
 
 /** Fork blocks as a genesis file names them. */
 function blockKeys(fork: EvmFork): readonly string[] {
-  const { activation }: EvmForkFacts = EVM_FORK_FACTS[fork];
+  const { activation } = evmForkFacts(fork);
   if (activation === undefined || !("block" in activation)) return [];
   return [...(activation.alsoWritten ?? []), activation.block];
 }

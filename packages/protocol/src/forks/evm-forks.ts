@@ -138,7 +138,7 @@ const NO_LIMIT = Number.POSITIVE_INFINITY;
 const ETHER = 10n ** 18n;
 
 /** The one place that says what each Ethereum fork changes. Opcodes and their gas: packages/evm/assembly. */
-export const EVM_FORK_FACTS = {
+const EVM_FORK_FACTS: Readonly<Record<EvmFork, EvmForkFacts>> & { readonly frontier: { readonly changes: EvmRules } } = {
   frontier: {
     activation: undefined,
     changes: {
@@ -278,4 +278,7 @@ export const EVM_FORK_FACTS = {
       getPayload: { called: 5, accepted: [5] },
     },
   },
-} as const satisfies Readonly<Record<EvmFork, EvmForkFacts>> & { readonly frontier: { readonly changes: EvmRules } };
+};
+
+/** The row of a fork. */
+export const evmForkFacts = (fork: EvmFork): EvmForkFacts => EVM_FORK_FACTS[fork];

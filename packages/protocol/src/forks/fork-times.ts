@@ -1,5 +1,5 @@
 import type { EvmFork } from "./evm-forks.ts";
-import { type DerivationFacts, type FirstBlockFacts, FORK_FACTS, OP_FORKS, type OpFork } from "./op-forks.ts";
+import { type DerivationFacts, type FirstBlockFacts, forkFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
 import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "./rules.ts";
 
 /** Activation times in seconds; 0: active at genesis, missing: not scheduled. */
@@ -35,7 +35,7 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
 }
 
 /** What happens in the first block of a fork. */
-export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => FORK_FACTS[fork].firstBlock;
+export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => forkFacts(fork).firstBlock;
 
 /** Whether the block is the first of a fork that leaves it without transactions but deposits, and why. */
 export function emptinessAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): FirstBlockFacts["emptiness"] {

@@ -305,3 +305,6 @@ export const FORK_FACTS = {
     derivation: {},
   },
 } as const satisfies Readonly<Record<OpFork, ForkFacts>> & { readonly bedrock: FirstForkFacts };
+
+/** The row of a fork. */
+export const forkFacts = (fork: OpFork): ForkFacts => (FORK_FACTS as Readonly<Record<OpFork, ForkFacts>>)[fork];

@@ -1,13 +1,5 @@
-import { EVM_FORK_FACTS, EVM_FORKS, type EvmFork, type EvmRules } from "./evm-forks.ts";
-import {
-  type DerivationFacts,
-  ETHEREUM_BLOCKS,
-  FORK_FACTS,
-  type ForkFacts,
-  OP_FORKS,
-  type OpFork,
-  type RollupBlockRules,
-} from "./op-forks.ts";
+import { EVM_FORKS, type EvmFork, type EvmRules, evmForkFacts } from "./evm-forks.ts";
+import { type DerivationFacts, ETHEREUM_BLOCKS, forkFacts, OP_FORKS, type OpFork, type RollupBlockRules } from "./op-forks.ts";
 
 /** All that forks decide about a block. `op` is undefined on an Ethereum chain. */
 export interface ForkRules extends EvmRules, RollupBlockRules {
@@ -29,13 +21,11 @@ function accumulate<Fork extends string, Facts extends object>(
   return sums;
 }
 
-const factsOf = (fork: OpFork): ForkFacts => FORK_FACTS[fork];
-
-const EVM_RULES = accumulate<EvmFork, EvmRules>(EVM_FORKS, (fork) => EVM_FORK_FACTS[fork].changes);
-const ROLLUP_RULES = accumulate<OpFork, Partial<RollupBlockRules & EvmRules>>(OP_FORKS, (fork) => factsOf(fork).blocks);
-const DERIVATION_FACTS = accumulate<OpFork, DerivationFacts>(OP_FORKS, (fork) => factsOf(fork).derivation);
+const EVM_RULES = accumulate<EvmFork, EvmRules>(EVM_FORKS, (fork) => evmForkFacts(fork).changes);
+const ROLLUP_RULES = accumulate<OpFork, Partial<RollupBlockRules & EvmRules>>(OP_FORKS, (fork) => forkFacts(fork).blocks);
+const DERIVATION_FACTS = accumulate<OpFork, DerivationFacts>(OP_FORKS, (fork) => forkFacts(fork).derivation);
 const EVM_FORK_OF_OP_FORK = accumulate<OpFork, { evm: EvmFork }>(OP_FORKS, (fork) => {
-  const { evm } = factsOf(fork);
+  const { evm } = forkFacts(fork);
   return evm === undefined ? {} : { evm };
 });
 
@@ -44,7 +34,7 @@ export const evmForkOf = (op: OpFork): EvmFork => EVM_FORK_OF_OP_FORK.get(op)!.e
 
 /** OP forks that bring another Ethereum fork along. */
 export const EVM_FORK_BEARERS: readonly (readonly [OpFork, EvmFork])[] = OP_FORKS.slice(1).flatMap((fork) => {
-  const { evm } = factsOf(fork);
+  const { evm } = forkFacts(fork);
   return evm === undefined ? [] : [[fork, evm] as const];
 });
 
