@@ -34,7 +34,7 @@ export class BatchMux implements Stage<NextBatch> {
   }
 
   /** Holocene begins: waiting batches are dropped, the L1 blocks are kept. */
-  activateHolocene(): void {
+  activateStrictOrder(): void {
     this.#queue.reset();
   }
 

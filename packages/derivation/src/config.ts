@@ -12,5 +12,5 @@ export interface DerivationConfig {
    * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span on a
    * difference (docs/protocol/02-derivation.md#span-batch-checks, rule 15). Before Holocene it is always compared. Default true.
    */
-  readonly checkSpanOverlapInHolocene?: boolean | undefined;
+  readonly checkSpanOverlapInStrictOrder?: boolean | undefined;
 }

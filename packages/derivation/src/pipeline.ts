@@ -24,7 +24,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   if (rollup.altDa !== undefined) throw new CodedError<DerivationErrorCode>("derivation/alt-da-not-supported");
   const { l1, l2, blobs, decompressor } = providers;
   const observer = { ...SILENT_OBSERVER, ...providers.observer };
-  const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInHolocene ?? true };
+  const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInStrictOrder ?? true };
 
   const traversal = new L1Traversal(rollup, l1, observer);
   const retrieval = new L1Retrieval(rollup, traversal, traversal, { l1, blobs }, observer);
@@ -51,7 +51,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     if (outcome.kind === "again" && traversal.rules.hasStrictOrder && !wasStrict) {
       frames.reset();
       channels.reset();
-      batches.activateHolocene();
+      batches.activateStrictOrder();
     }
     return outcome;
   }

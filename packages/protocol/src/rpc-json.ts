@@ -245,15 +245,15 @@ export function logFromRpc(json: unknown): RpcLog {
 export function receiptFromRpc(json: unknown): RpcReceipt {
   const fields = asFields(json, "receipt");
   const logs = arrayOf(fields, "logs", logFromRpc);
-  const isPreByzantium = isMissing(fields, "status") && !isMissing(fields, "root");
-  const status = isPreByzantium ? undefined : numberOf(fields, "status");
+  const hasStateRoot = isMissing(fields, "status") && !isMissing(fields, "root");
+  const status = hasStateRoot ? undefined : numberOf(fields, "status");
   if (status !== undefined && status !== 0 && status !== 1) {
     throw new CodedError<RpcJsonErrorCode>("rpc-json/bad-field", { field: "status", got: status });
   }
   const receipt: Receipt = {
     type: isMissing(fields, "type") ? 0 : numberOf(fields, "type"),
     status,
-    ...(isPreByzantium ? { stateRoot: bytesOf(fields, "root", 32) } : {}),
+    ...(hasStateRoot ? { stateRoot: bytesOf(fields, "root", 32) } : {}),
     cumulativeGasUsed: bigintOf(fields, "cumulativeGasUsed"),
     bloom: bytesOf(fields, "logsBloom", 256),
     logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),

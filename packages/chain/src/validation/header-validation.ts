@@ -54,9 +54,9 @@ function checkGasLimit(rules: BlockRules, parent: Header, header: Header): Block
   const { gasLimit } = header;
   if (gasLimit > MAX_GAS_LIMIT) return blockFault("gas-limit-out-of-bounds", { gasLimit });
   if (rules.op !== undefined) return undefined; // set by the attributes, without a bound
-  // EIP-1559: the London block starts from twice its parent's limit.
-  const isLondonBlock = rules.hasBaseFee && parent.baseFeePerGas === undefined;
-  const reference = isLondonBlock ? parent.gasLimit * 2n : parent.gasLimit;
+  // EIP-1559: the first block with a base fee starts from twice its parent's limit.
+  const isFirstWithBaseFee = rules.hasBaseFee && parent.baseFeePerGas === undefined;
+  const reference = isFirstWithBaseFee ? parent.gasLimit * 2n : parent.gasLimit;
   const difference = gasLimit > reference ? gasLimit - reference : reference - gasLimit;
   if (difference >= reference / GAS_LIMIT_BOUND_DIVISOR || gasLimit < MIN_GAS_LIMIT) {
     return blockFault("gas-limit-out-of-bounds", { parent: reference, got: gasLimit });

@@ -37,7 +37,7 @@ export interface SimOptions {
   readonly seqWindowSize?: number;
   readonly channelTimeoutL1Blocks?: number;
   readonly maxSequencerDriftSec?: number;
-  readonly checkSpanOverlapInHolocene?: boolean;
+  readonly checkSpanOverlapInStrictOrder?: boolean;
   /** an L1 to share; a new one otherwise */
   readonly l1?: SimL1;
 }
@@ -96,9 +96,9 @@ export class Sim {
     this.config = {
       rollup,
       l1BlobSchedule: [],
-      ...(options.checkSpanOverlapInHolocene === undefined
+      ...(options.checkSpanOverlapInStrictOrder === undefined
         ? {}
-        : { checkSpanOverlapInHolocene: options.checkSpanOverlapInHolocene }),
+        : { checkSpanOverlapInStrictOrder: options.checkSpanOverlapInStrictOrder }),
     };
     this.sequencer = new SimL2(rollup);
     this.verifier = new SimL2(rollup);
