@@ -1,4 +1,5 @@
 import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import { type SendVerdict, sendVerdictOf } from "@rnode/l1";
 import { bytesToHex, CodedError, type Hex, parseQuantity, toQuantity } from "@rnode/primitives";
 import {
   hashHeader,
@@ -11,7 +12,6 @@ import {
   requiredField,
 } from "@rnode/protocol";
 import { BatcherError } from "./batcher-error.ts";
-import { type SendVerdict, sendVerdictOf } from "./send-verdict.ts";
 import type { FeeMarket } from "./tx-fees.ts";
 
 export interface Inclusion {

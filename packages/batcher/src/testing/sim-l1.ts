@@ -1,3 +1,4 @@
+import type { SendVerdict } from "@rnode/l1";
 import { bytesToHex, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import {
   type BlobTransaction,
@@ -9,7 +10,6 @@ import {
   recoverSender,
 } from "@rnode/protocol";
 import type { Inclusion, L1Access } from "../l1-access.ts";
-import type { SendVerdict } from "../send-verdict.ts";
 import type { FeeMarket } from "../tx-fees.ts";
 
 type SimTransaction = FeeMarketTransaction | BlobTransaction;
