@@ -1,4 +1,5 @@
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { VerifiedPayload } from "@rnode/engine-client";
+import { bytesToHex, EMPTY_TRIE_ROOT, toQuantity } from "@rnode/primitives";
 import {
   type DepositTransaction,
   decodeTransaction,
@@ -10,13 +11,14 @@ import {
   L1_ATTRIBUTES_DEPOSITOR,
   PREDEPLOYS,
 } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
-import { batcherBlockFromRpc } from "./batcher-block.ts";
+import { batcherBlock } from "./batcher-block.ts";
 import { simRollupConfig, simTransactions } from "./testing/sim-rollup.ts";
 
 const fill = (byte: number, length = 32): Uint8Array => new Uint8Array(length).fill(byte);
 
-const header: Header = {
+const HEADER: Header = {
   parentHash: fill(1),
   ommersHash: fill(2),
   beneficiary: fill(3, 20),
@@ -63,6 +65,9 @@ const deposit: DepositTransaction = {
 };
 const [encodedUser] = simTransactions(1, 1, 50);
 const user = decodeTransaction(encodedUser!) as FeeMarketTransaction;
+const header: Header = { ...HEADER, transactionsRoot: orderedTrieRoot([encodeTransaction(deposit), encodedUser!]) };
+const config = simRollupConfig();
+const read = (json: unknown) => batcherBlock(VerifiedPayload.fromRpc("eth_getBlockByNumber", json, config.forkTimes), config);
 
 function blockJson(): Record<string, unknown> {
   return {
@@ -113,9 +118,9 @@ function blockJson(): Record<string, unknown> {
   };
 }
 
-describe("batcherBlockFromRpc", () => {
+describe("batcherBlock", () => {
   it("keeps what derivation does not know, and nothing else", () => {
-    const block = batcherBlockFromRpc(blockJson(), simRollupConfig());
+    const block = read(blockJson());
     expect(block.ref).toEqual({
       hash: bytesToHex(hashHeader(header)),
       number: 9,
@@ -136,17 +141,29 @@ describe("batcherBlockFromRpc", () => {
   });
 
   it.each<[string, (json: Record<string, unknown>) => void, string]>([
-    [
-      "a hash that is not the header's",
-      (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }),
-      "batcher/bad-answer reason=block-hash",
-    ],
-    ["a header that was changed", (json) => Object.assign(json, { timestamp: "0x1" }), "batcher/bad-answer reason=block-hash"],
+    ["a hash that is not the header's", (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }), "engine/bad-answer"],
+    ["a header that was changed", (json) => Object.assign(json, { timestamp: "0x1" }), "engine/bad-answer"],
     ["transaction hashes", (json) => Object.assign(json, { transactions: [bytesToHex(fill(9))] }), "rpc-json/not-an-object"],
-    ["a block without L1 attributes", (json) => Object.assign(json, { transactions: [] }), "l1-info/missing"],
+    [
+      "a block with a transaction left out",
+      (json) => Object.assign(json, { transactions: (json.transactions as unknown[]).slice(0, 1) }),
+      "mismatch=transactions root",
+    ],
+    [
+      "a block without L1 attributes",
+      (json) => {
+        const empty = { ...header, transactionsRoot: EMPTY_TRIE_ROOT };
+        Object.assign(json, {
+          hash: bytesToHex(hashHeader(empty)),
+          transactionsRoot: bytesToHex(EMPTY_TRIE_ROOT),
+          transactions: [],
+        });
+      },
+      "l1-info/missing",
+    ],
   ])("refuses %s", (_, change, message) => {
     const json = blockJson();
     change(json);
-    expect(() => batcherBlockFromRpc(json, simRollupConfig())).toThrow(message);
+    expect(() => read(json)).toThrow(message);
   });
 });

@@ -1,15 +1,12 @@
-import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { VerifiedPayload } from "@rnode/engine-client";
+import { hexToBytes } from "@rnode/primitives";
 import {
-  blockFromRpc,
-  encodeTransaction,
-  hashHeader,
   isDepositTransaction,
   type L2BlockRef,
   l2BlockRefFromPayload,
   type RollupConfig,
   type SpanBatchInput,
 } from "@rnode/protocol";
-import { BatcherError } from "./batcher-error.ts";
 
 /** An L2 block as the batcher needs it. */
 export interface BatcherBlock {
@@ -19,32 +16,15 @@ export interface BatcherBlock {
   readonly sizeBytes: number;
 }
 
-/**
- * A block of `eth_getBlockByNumber` with full transactions. Its hash and those of its transactions are recomputed.
- *
- * @throws {BatcherError} batcher/bad-answer; {CodedError} rpc-json/*, l1-info/*
- */
-export function batcherBlockFromRpc(json: unknown, rollup: RollupConfig): BatcherBlock {
-  const { header, hash, transactions } = blockFromRpc(json);
-  if (!equalBytes(hashHeader(header), hash)) {
-    throw new BatcherError("batcher/bad-answer", { reason: "block-hash", number: header.number, hash: bytesToHex(hash) });
-  }
-  const encoded = transactions.map(encodeTransaction);
-  const ref = l2BlockRefFromPayload(rollup, {
-    blockHash: hash,
-    parentHash: header.parentHash,
-    blockNumber: header.number,
-    timestamp: header.timestamp,
-    gasLimit: header.gasLimit,
-    extraData: header.extraData,
-    transactions: encoded,
-  });
-  const published = encoded.filter((transaction) => !isDepositTransaction(transaction));
+/** A block of the sequencer, without what derivation knows anyway. @throws {CodedError} l1-info/* */
+export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: RollupConfig): BatcherBlock {
+  const ref = l2BlockRefFromPayload(rollup, executionPayload);
+  const published = executionPayload.transactions.filter((transaction) => !isDepositTransaction(transaction));
   return {
     ref,
     input: {
       timestampSec: ref.timestamp,
-      parentHash: header.parentHash,
+      parentHash: executionPayload.parentHash,
       epochNumber: ref.l1Origin.number,
       epochHash: hexToBytes(ref.l1Origin.hash),
       sequenceNumber: ref.sequenceNumber,

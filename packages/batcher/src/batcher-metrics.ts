@@ -1,3 +1,4 @@
+import { createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { ResetReason } from "./channel-manager.ts";
 import type { ChannelCloseReason } from "./pending-channel.ts";
@@ -5,6 +6,7 @@ import type { ChannelCloseReason } from "./pending-channel.ts";
 export type BatcherMetrics = ReturnType<typeof createBatcherMetrics>;
 
 export const createBatcherMetrics = (m: MetricFactory) => ({
+  l1: createL1Metrics(m),
   up: m.gauge("up", "1 while the batcher publishes, 0 while it is stopped."),
   blocksLoaded: m.counter("blocks_added_total", "L2 blocks taken from the execution client."),
   pendingBlocks: m.gauge("pending_blocks_count", "L2 blocks that are in no transaction yet."),

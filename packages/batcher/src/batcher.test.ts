@@ -1,8 +1,9 @@
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
+import { bytesToHex } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
-import { rollupConfigToJson } from "@rnode/protocol";
+import { hashHeader, headerFromRpc, rollupConfigToJson } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Batcher, startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
@@ -16,7 +17,37 @@ afterEach(async () => {
 
 const ZERO_REF = { hash: `0x${"00".repeat(32)}`, number: 0, parentHash: `0x${"00".repeat(32)}`, timestamp: 0 };
 const ZERO_L2_REF = { ...ZERO_REF, l1origin: { hash: ZERO_REF.hash, number: 0 }, sequenceNumber: 0 };
-const GENESIS = { hash: `0x${"22".repeat(32)}` };
+const ZERO_HASH = `0x${"00".repeat(32)}`;
+/** The genesis block of both chains, as `eth_getBlockByNumber` prints it. */
+const GENESIS_FIELDS = {
+  parentHash: ZERO_HASH,
+  sha3Uncles: ZERO_HASH,
+  miner: `0x${"00".repeat(20)}`,
+  stateRoot: ZERO_HASH,
+  transactionsRoot: ZERO_HASH,
+  receiptsRoot: ZERO_HASH,
+  logsBloom: `0x${"00".repeat(256)}`,
+  difficulty: "0x0",
+  number: "0x0",
+  gasLimit: "0x1c9c380",
+  gasUsed: "0x0",
+  timestamp: "0x6553f100",
+  extraData: "0x",
+  mixHash: ZERO_HASH,
+  nonce: "0x0000000000000000",
+  baseFeePerGas: "0x7",
+  transactions: [],
+};
+const blockOf = (fields: object): Readonly<Record<string, unknown>> => ({
+  ...fields,
+  hash: bytesToHex(hashHeader(headerFromRpc(fields))),
+});
+const GENESIS = blockOf(GENESIS_FIELDS);
+const OTHER_GENESIS = blockOf({ ...GENESIS_FIELDS, timestamp: "0x1" });
+const withGenesis = () => {
+  const config = rollupConfigToJson(simRollupConfig()) as { genesis: { l2: object } };
+  return { ...config, genesis: { ...config.genesis, l2: { hash: GENESIS.hash, number: 0 } } };
+};
 
 /** An endpoint that answers with constants. */
 async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
@@ -40,7 +71,7 @@ async function start(
   endpoints: Endpoints = {},
   args: readonly string[] = [],
 ): Promise<{ batcher: Batcher; url: string; close: () => Promise<void> }> {
-  const config = rollupConfigToJson(simRollupConfig());
+  const config = withGenesis();
   const l1 = await endpoint({ eth_chainId: "0x384", eth_getTransactionCount: "0x0", ...endpoints.l1 });
   const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 });
   const status = { head_l1: ZERO_REF, current_l1: ZERO_REF, unsafe_l2: ZERO_L2_REF, safe_l2: ZERO_L2_REF };
@@ -102,7 +133,7 @@ describe("startBatcher", () => {
   });
 
   it("knows a node with upstream's namespace", async () => {
-    const { batcher } = await start({ node: { optimism_rollupConfig: rollupConfigToJson(simRollupConfig()) } });
+    const { batcher } = await start({ node: { optimism_rollupConfig: withGenesis() } });
     await batcher.ready;
   });
 
@@ -121,9 +152,9 @@ describe("startBatcher", () => {
     ],
     [
       "another genesis",
-      { l2: { eth_getBlockByNumber: { hash: `0x${"33".repeat(32)}` } } },
+      { l2: { eth_getBlockByNumber: OTHER_GENESIS } },
       [],
-      `what=L2 genesis block got=0x${"33".repeat(32)}`,
+      `what=L2 genesis block got=${String(OTHER_GENESIS.hash)}`,
     ],
     ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "what=L2 genesis block got=none"],
     [

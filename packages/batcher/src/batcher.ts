@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
 import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
+import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
@@ -12,7 +13,6 @@ import { BatchSubmitter } from "./batch-submitter.ts";
 import { BatcherError } from "./batcher-error.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
 import { type ChannelConfig, channelConfig } from "./channel-config.ts";
-import { RpcL1Access } from "./l1-access.ts";
 import type { RbatcherOptions } from "./options.ts";
 import { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
 import { TransactionManager } from "./transaction-manager.ts";
@@ -34,6 +34,9 @@ export interface Batcher {
 
 const ENDPOINT_RETRY_MS = 2000;
 
+/** L1 blocks kept: those that own transactions are in, until they are deep enough. */
+const L1_CACHE_SIZE = 64;
+
 /** What the submitter does beyond waiting for its transactions when it stops. */
 const STOP_MARGIN_MS = 5_000;
 
@@ -43,12 +46,18 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   const { rpc, batches } = options;
   const timeoutMs = options.transactions.networkTimeoutMs;
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
-  const clients = {
-    l1: clientOf(options.endpoints.l1EthRpc),
+  const clients: Clients = {
+    l1: options.endpoints.l1EthRpc.map(clientOf),
     l2: clientOf(options.endpoints.l2EthRpc),
     rollup: clientOf(options.endpoints.rollupRpc),
   };
-  scope.onClose("endpoints", () => Promise.all(Object.values(clients).map((client) => client.close())));
+  scope.onClose("endpoints", () =>
+    Promise.all(
+      Object.values(clients)
+        .flat()
+        .map((client) => client.close()),
+    ),
+  );
   let submitter: BatchSubmitter | undefined;
   let ready: Promise<void> | undefined;
   // Closed after the server: nobody starts it again.
@@ -80,19 +89,36 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   return { rpcPort: httpPort ?? rpc.port, ready };
 }
 
+interface Clients {
+  readonly l1: readonly RpcClient[];
+  readonly l2: RpcClient;
+  readonly rollup: RpcClient;
+}
+
 /** @returns undefined when it was closed while it waited for an endpoint */
 async function createSubmitter(
   options: RbatcherOptions,
   { clock, log, metrics }: BatcherDeps,
-  clients: { readonly l1: RpcClient; readonly l2: RpcClient; readonly rollup: RpcClient },
+  clients: Clients,
   signal: AbortSignal,
 ): Promise<BatchSubmitter | undefined> {
-  const l1 = new RpcL1Access(clients.l1);
   const node = new RpcRollupNode(clients.rollup);
   const rollup = await untilAnswered(() => node.rollupConfig(), "rollup node", clients.rollup.endpoint, { clock, log, signal });
   if (rollup === undefined) return undefined;
   const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
-  const l1ChainId = await untilAnswered(() => l1.chainId(), "L1", clients.l1.endpoint, { clock, log, signal });
+  const batcherMetrics = createBatcherMetrics(metrics);
+  // Each endpoint is asked once: whoever asks has patience, and asks again.
+  const l1Endpoints = new L1Endpoints(
+    { chainId: rollup.l1ChainId, maxAttempts: clients.l1.length },
+    {
+      endpoints: clients.l1.map((rpc) => ({ name: rpc.endpoint, rpc })),
+      clock,
+      log: log.child({ part: "l1" }),
+      metrics: batcherMetrics.l1,
+    },
+  );
+  const l1Names = clients.l1.map(({ endpoint }) => endpoint).join(",");
+  const l1ChainIds = await untilAnswered(() => l1Endpoints.chainIds(), "L1", l1Names, { clock, log, signal });
   const blocks = new RpcBlockSource(clients.l2, rollup);
   const l2 = await untilAnswered(
     async () => ({ chainId: await blocks.chainId(), genesis: await blocks.hashOf(rollup.genesis.l2.number) }),
@@ -100,15 +126,19 @@ async function createSubmitter(
     clients.l2.endpoint,
     { clock, log, signal },
   );
-  if (l1ChainId === undefined || l2 === undefined) return undefined;
-  assertChains(rollup, { l1ChainId, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
-  const batcherMetrics = createBatcherMetrics(metrics);
+  if (l1ChainIds === undefined || l2 === undefined) return undefined;
+  assertChains(rollup, { l1: l1ChainIds, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
+  const l1Blocks = new L1Client(
+    { trustRpc: false, rpcKind: "standard", cacheSize: L1_CACHE_SIZE },
+    { endpoints: l1Endpoints, clock },
+  );
+  const l1 = new L1AccountClient({ endpoints: l1Endpoints, l1: l1Blocks });
   const { privateKey, minTipCap, minBasefee, feeLimitMultiplier, feeLimitThreshold, numConfirmations, ...timing } =
     options.transactions;
   const transactions = new TransactionManager(
     {
       ...timing,
-      l1ChainId,
+      l1ChainId: rollup.l1ChainId,
       confirmations: numConfirmations,
       minTipWei: minTipCap,
       minBaseFeeWei: minBasefee,
@@ -139,7 +169,7 @@ async function createSubmitter(
   }
   log.info("rbatcher is ready", {
     version: VERSION,
-    l1ChainId,
+    l1ChainId: rollup.l1ChainId,
     l2ChainId: rollup.l2ChainId,
     address,
     inbox: bytesToHex(rollup.batchInboxAddress),
@@ -176,12 +206,19 @@ function createChannelOut(config: ChannelConfig): ChannelOut {
 
 function assertChains(
   rollup: RollupConfig,
-  found: { readonly l1ChainId: bigint; readonly l2ChainId: bigint; readonly l2Genesis: string | undefined },
+  found: {
+    /** undefined: an endpoint that does not answer now; it is asked again before it is used */
+    readonly l1: readonly { readonly chainId: bigint | undefined }[];
+    readonly l2ChainId: bigint;
+    readonly l2Genesis: string | undefined;
+  },
 ): void {
   const refuse = (option: string, what: string, got: string | bigint, expected: string | bigint): never => {
     throw new BatcherError("batcher/wrong-chain", { option, what, got, expected });
   };
-  if (found.l1ChainId !== rollup.l1ChainId) refuse("--l1-eth-rpc", "L1 chain id", found.l1ChainId, rollup.l1ChainId);
+  for (const { chainId = rollup.l1ChainId } of found.l1) {
+    if (chainId !== rollup.l1ChainId) refuse("--l1-eth-rpc", "L1 chain id", chainId, rollup.l1ChainId);
+  }
   if (found.l2ChainId !== rollup.l2ChainId) refuse("--l2-eth-rpc", "L2 chain id", found.l2ChainId, rollup.l2ChainId);
   const { hash } = rollup.genesis.l2;
   if (found.l2Genesis !== hash) refuse("--l2-eth-rpc", "L2 genesis block", found.l2Genesis ?? "none", hash);

@@ -5,6 +5,7 @@ import {
   hexKey,
   httpUrl,
   integerBetween,
+  listOf,
   type OptionSource,
   type OptionsOf,
   oneOf,
@@ -79,7 +80,11 @@ const privateKey: Parser<Uint8Array> = {
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
 
 export const endpointOptions = optionGroup("", {
-  l1EthRpc: { parse: oneEndpoint, required: true, help: "L1 JSON-RPC endpoint." },
+  l1EthRpc: {
+    parse: listOf(httpUrl),
+    required: true,
+    help: "L1 JSON-RPC endpoint. Further ones, after commas, stand in when it fails.",
+  },
   l2EthRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
   rollupRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
 });

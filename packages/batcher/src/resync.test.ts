@@ -61,6 +61,19 @@ describe("resync", () => {
     expect(result.isDone).toBe(true);
   });
 
+  it("waits for the L1 block after the head of then where L1 has no old states", async () => {
+    const { clock, l1, start, putInPool } = setUp();
+    putInPool(0n);
+    l1.mine();
+    l1.prunedUpTo = Number.POSITIVE_INFINITY;
+    const result = start();
+    await clock.advance(5000);
+    expect(result.isDone).toBe(false);
+    l1.mine();
+    await clock.advance(5000);
+    expect(result.safeHead?.number).toBe(0);
+  });
+
   it("goes on when they are stuck: their nonces will be taken", async () => {
     const { clock, l1, start, putInPool } = setUp();
     l1.includes = false;

@@ -1,4 +1,3 @@
-import { RpcError } from "@rnode/jsonrpc";
 import { errorText, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
@@ -17,7 +16,7 @@ export interface ResyncOptions {
 }
 
 export interface ResyncDeps {
-  readonly l1: Pick<L1Access, "head" | "nonce">;
+  readonly l1: Pick<L1Access, "head" | "nonce" | "nonceAt">;
   readonly node: Pick<RollupNode, "syncStatus">;
   /** the batcher's account */
   readonly address: Uint8Array;
@@ -113,29 +112,21 @@ class NodeSync {
   async #nonceToWaitFor(latest: bigint, headNumber: number): Promise<bigint> {
     const depth = this.#options.checkRecentTxsDepth;
     if (depth === 0) return latest;
-    const before = await this.#deps.l1.nonce(this.#deps.address, Math.max(0, headNumber - depth));
+    const { l1, address } = this.#deps;
+    const before = await l1.nonceAt(address, Math.max(0, headNumber - depth));
     return before === latest ? 0n : latest;
   }
 
   async #hasDerivedOwnTransactions(status: SyncStatus): Promise<boolean> {
+    const { l1, address } = this.#deps;
     const target = this.#targetNonce ?? 0n;
     const currentL1 = status.currentL1.number;
     // Of the block before: only then is nothing of it left to be derived, whatever the node means by its current L1 block.
-    const derived = await this.#nonceAt(Math.max(0, currentL1 - 1));
+    const derived = await l1.nonceAt(address, Math.max(0, currentL1 - 1));
     if (derived === undefined) return currentL1 > this.#targetL1;
     if (derived >= target) return true;
-    if (((await this.#nonceAt(currentL1)) ?? 0n) < target) return false;
+    if (((await l1.nonceAt(address, currentL1)) ?? 0n) < target) return false;
     return this.#standsStill(`${status.currentL1.hash} ${status.headL1.hash} ${status.safeL2.hash}`);
-  }
-
-  /** undefined: L1 does not have the state of that block any more */
-  async #nonceAt(block: number): Promise<bigint | undefined> {
-    try {
-      return await this.#deps.l1.nonce(this.#deps.address, block);
-    } catch (error) {
-      if (error instanceof RpcError) return undefined;
-      throw error;
-    }
   }
 
   #standsStill(key: string): boolean {

@@ -1,9 +1,9 @@
+import { VerifiedPayload, verifiedBlockHash } from "@rnode/engine-client";
 import { type RpcClient, RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToFixedBytes, parseQuantity, toQuantity } from "@rnode/primitives";
+import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
 import { type RollupConfig, rollupConfigFromJson } from "@rnode/protocol";
-import { type BatcherBlock, batcherBlockFromRpc } from "./batcher-block.ts";
+import { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 import { BatcherError } from "./batcher-error.ts";
-import { readAnswer } from "./l1-access.ts";
 import { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
 
 /** What the batcher asks of the rollup node. Every method rejects when there is no answer. */
@@ -71,19 +71,21 @@ export class RpcBlockSource implements BlockSource {
 
   async hashOf(number: number): Promise<Hex | undefined> {
     const method = "eth_getBlockByNumber";
-    const answer = await this.#rpc.call<{ hash?: unknown } | null>(method, [toQuantity(number), false]);
-    if (answer === null) return undefined;
-    return readAnswer(method, () => bytesToHex(hexToFixedBytes(String(answer.hash), 32)));
+    const answer = await this.#rpc.call(method, [toQuantity(number), false]);
+    return answer === null ? undefined : verifiedBlockHash(method, answer, number);
   }
 
   async blocks(first: number, count: number): Promise<BatcherBlock[]> {
     const method = "eth_getBlockByNumber";
     const calls = Array.from({ length: count }, (_, i) => ({ method, params: [toQuantity(first + i), true] }));
+    const { forkTimes } = this.#rollup;
     const blocks: BatcherBlock[] = [];
     for (const outcome of await this.#rpc.batch(calls)) {
       if (outcome.kind === "error") throw outcome.error;
       if (outcome.result === null) break;
-      const block = readAnswer(method, () => batcherBlockFromRpc(outcome.result, this.#rollup));
+      const block = readAnswer(method, () =>
+        batcherBlock(VerifiedPayload.fromRpc(method, outcome.result, forkTimes), this.#rollup),
+      );
       const expected = first + blocks.length;
       if (block.ref.number !== expected) {
         throw new BatcherError("batcher/bad-answer", { method, reason: "another number", expected, got: block.ref.number });
@@ -91,5 +93,15 @@ export class RpcBlockSource implements BlockSource {
       blocks.push(block);
     }
     return blocks;
+  }
+}
+
+/** @throws {BatcherError} batcher/bad-answer: whatever the parsers have against an answer, the endpoint is at fault */
+function readAnswer<T>(method: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isCodedError(cause) || cause instanceof BatcherError) throw cause;
+    throw new BatcherError("batcher/bad-answer", { method, reason: cause.message }, { cause });
   }
 }

@@ -1,11 +1,12 @@
+import type { L1FeeMarket, L1Inclusion } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import { errorText } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import type { Signer } from "@rnode/signer";
-import type { Inclusion, L1Access } from "./l1-access.ts";
+import type { L1Access } from "./l1-access.ts";
 import { allowsFees, carriesBlobs, maxCostWei, rawTransaction, type TxCandidate, unsignedTransaction } from "./tx-candidate.ts";
-import { exceedsFeeLimit, type FeeMarket, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
+import { exceedsFeeLimit, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
 
 export interface TransactionManagerOptions extends FeePolicy {
   readonly l1ChainId: bigint;
@@ -22,7 +23,7 @@ export interface TransactionManagerOptions extends FeePolicy {
 
 /** What became of a transaction. */
 export type SendOutcome =
-  | { readonly kind: "confirmed"; readonly inclusion: Inclusion; readonly hash: Hex; readonly feeCapWei: bigint }
+  | { readonly kind: "confirmed"; readonly inclusion: L1Inclusion; readonly hash: Hex; readonly feeCapWei: bigint }
   /**
    * Given up, its nonce is free: the next transaction takes it and thereby replaces this one, if it is in a pool somewhere
    * (`isPublished`) and not included by then.
@@ -248,7 +249,7 @@ class Sending {
     }
   }
 
-  #nextFees(market: FeeMarket): TxFees | undefined {
+  #nextFees(market: L1FeeMarket): TxFees | undefined {
     const previous = this.#lastFees;
     const hasBlobs = carriesBlobs(this.#candidate);
     const fees =
@@ -273,7 +274,7 @@ class Sending {
     });
   }
 
-  async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: Inclusion; isDeep: boolean } | undefined> {
+  async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: L1Inclusion; isDeep: boolean } | undefined> {
     const { l1 } = this.#deps;
     if (this.#versions.length === 0) return undefined;
     const inclusions = await Promise.all(this.#versions.map(({ hash }) => l1.inclusion(hash)));

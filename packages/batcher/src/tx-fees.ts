@@ -1,19 +1,11 @@
+import type { L1FeeMarket } from "@rnode/l1";
+
 /** Fees of an L1 transaction, wei a gas. */
 export interface TxFees {
   readonly tip: bigint;
   readonly feeCap: bigint;
   /** wei a blob gas; undefined: it carries no blobs */
   readonly blobFeeCap?: bigint | undefined;
-}
-
-/** What L1 asks at the moment. */
-export interface FeeMarket {
-  /** suggested priority fee */
-  readonly tip: bigint;
-  /** of the newest block */
-  readonly baseFee: bigint;
-  /** of the newest block; undefined where it was not asked for */
-  readonly blobBaseFee?: bigint | undefined;
 }
 
 export interface FeePolicy {
@@ -37,7 +29,7 @@ const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 const feeCapOf = (tip: bigint, baseFee: bigint): bigint => tip + BASE_FEE_FACTOR * baseFee;
 
 /** Fees of a new transaction. */
-export function suggestedFees(market: FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
+export function suggestedFees(market: L1FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const tip = max(market.tip, policy.minTipWei);
   const fees = { tip, feeCap: feeCapOf(tip, max(market.baseFee, policy.minBaseFeeWei)) };
   return carriesBlobs ? { ...fees, blobFeeCap: max(BASE_FEE_FACTOR * (market.blobBaseFee ?? 0n), MIN_BLOB_FEE_CAP_WEI) } : fees;
@@ -50,7 +42,7 @@ const bumped = (fee: bigint, percent: bigint): bigint => fee + (fee * percent + 
  * Fees that replace a transaction with the same nonce: each at least 10 % above before (100 % where either carries blobs), and not
  * below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
  */
-export function replacementFees(previous: TxFees, market: FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
+export function replacementFees(previous: TxFees, market: L1FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const suggestion = suggestedFees(market, policy, carriesBlobs);
   const percent = carriesBlobs || previous.blobFeeCap !== undefined ? BLOB_BUMP_PERCENT : BUMP_PERCENT;
   const fees = replacementGasFees(previous, suggestion, percent, max(market.baseFee, policy.minBaseFeeWei));
@@ -67,7 +59,7 @@ function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigin
 }
 
 /** Whether a replacement would cost too much: better to wait with the version that is out. */
-export function exceedsFeeLimit(fees: TxFees, market: FeeMarket, policy: FeePolicy): boolean {
+export function exceedsFeeLimit(fees: TxFees, market: L1FeeMarket, policy: FeePolicy): boolean {
   const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
   const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * policy.feeLimitMultiplier;
   const isAboveThreshold = fees.feeCap > policy.feeLimitThresholdWei;

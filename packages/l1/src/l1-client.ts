@@ -88,6 +88,11 @@ export class L1Client implements L1Provider {
     return (await undefinedWhenGone(this.verifiedTransactions(blockHash)))?.list;
   }
 
+  /** Hashes of the block's transactions, 32 bytes each, in their order. */
+  async transactionHashes(blockHash: Hex): Promise<readonly Uint8Array[] | undefined> {
+    return (await undefinedWhenGone(this.verifiedTransactions(blockHash)))?.hashes;
+  }
+
   async receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined> {
     const loaded = this.receiptLists.get(blockHash, async () => {
       const transactions = await this.verifiedTransactions(blockHash);

@@ -1,5 +1,5 @@
 import type { DerivationObserver } from "@rnode/derivation";
-import type { L1EndpointMetrics } from "@rnode/l1";
+import { createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
@@ -9,14 +9,6 @@ export function createNodeMetrics(factory: MetricFactory) {
   const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
   const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation that were tried again.");
   const publishingErrors = factory.counter("publishing_errors_total", "New blocks that the network did not take.");
-  const faulty = factory.counter<{ endpoint: string }>(
-    "l1_faulty_answers_total",
-    "L1 answers that do not match their hash or root.",
-    ["endpoint"],
-  );
-  const failed = factory.counter<{ endpoint: string }>("l1_failed_requests_total", "L1 requests without a usable answer.", [
-    "endpoint",
-  ]);
   const batches = factory.counter<{ type: string; verdict: string }>("derived_batches_total", "Batches read, by verdict.", [
     "type",
     "verdict",
@@ -28,10 +20,6 @@ export function createNodeMetrics(factory: MetricFactory) {
   const droppedData = factory.counter<{ reason: string }>("dropped_data_total", "Batcher data that held no frames, by reason.", [
     "reason",
   ]);
-  const l1Metrics: L1EndpointMetrics = {
-    faultyAnswer: (endpoint) => faulty.inc({ endpoint }),
-    requestFailed: (endpoint) => failed.inc({ endpoint }),
-  };
   const observer: Partial<DerivationObserver> = {
     onBatch: ({ batch, verdict }) =>
       batches.inc({ type: batch.type, verdict: verdict.kind === "drop" ? verdict.reason : verdict.kind }),
@@ -40,7 +28,7 @@ export function createNodeMetrics(factory: MetricFactory) {
     onDataDropped: ({ reason }) => droppedData.inc({ reason }),
   };
   return {
-    ...l1Metrics,
+    l1: createL1Metrics(factory),
     observer,
     publishingError: () => publishingErrors.inc(),
     reset: () => resets.inc(),

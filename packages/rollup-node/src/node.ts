@@ -109,7 +109,12 @@ export class RollupNode {
     );
     const endpoints = new L1Endpoints(
       { chainId: config.l1ChainId },
-      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+      {
+        endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })),
+        clock,
+        log: log.child({ part: "l1" }),
+        metrics: metrics.l1,
+      },
     );
     this.l1 = new L1Client(
       {

@@ -1,4 +1,4 @@
-import type { SendVerdict } from "@rnode/l1";
+import type { L1FeeMarket, L1Inclusion, SendVerdict } from "@rnode/l1";
 import { bytesToHex, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import {
   type BlobTransaction,
@@ -9,8 +9,7 @@ import {
   type L1BlockRef,
   recoverSender,
 } from "@rnode/protocol";
-import type { Inclusion, L1Access } from "../l1-access.ts";
-import type { FeeMarket } from "../tx-fees.ts";
+import type { L1Access } from "../l1-access.ts";
 
 type SimTransaction = FeeMarketTransaction | BlobTransaction;
 
@@ -34,6 +33,8 @@ export class SimL1 implements L1Access {
   losesAnswers = false;
   /** false: pending transactions stay where they are */
   includes = true;
+  /** the states of blocks up to this one are gone */
+  prunedUpTo = -1;
   readonly pool = new Map<bigint, SimTransaction>();
   #salt = 0;
 
@@ -93,14 +94,13 @@ export class SimL1 implements L1Access {
     return this.isDown ? Promise.reject(new Error("L1 is away")) : Promise.resolve(value);
   }
 
-  chainId(): Promise<bigint> {
-    return this.#answer(900n);
-  }
   head(): Promise<L1BlockRef> {
     return this.#answer(this.blocks.at(-1)!.ref);
   }
-  nonce(_address: Uint8Array, block: "latest" | "pending" | number): Promise<bigint> {
-    if (typeof block === "number") return this.#answer(this.#nonceAt(block));
+  nonceAt(_address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
+    return this.#answer(this.prunedUpTo >= blockNumber ? undefined : this.#nonceAt(blockNumber));
+  }
+  nonce(_address: Uint8Array, block: "latest" | "pending"): Promise<bigint> {
     let nonce = this.#nonceAt(this.headNumber);
     if (block === "pending") while (this.pool.has(nonce)) nonce++;
     return this.#answer(nonce);
@@ -108,7 +108,7 @@ export class SimL1 implements L1Access {
   balance(): Promise<bigint> {
     return this.#answer(this.accountBalance);
   }
-  feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<FeeMarket> {
+  feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<L1FeeMarket> {
     const { tip, baseFee, blobBaseFee } = this;
     return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined });
   }
@@ -138,7 +138,7 @@ export class SimL1 implements L1Access {
     return pays ? "accepted" : "underpriced";
   }
 
-  inclusion(hash: Hex): Promise<Inclusion | undefined> {
+  inclusion(hash: Hex): Promise<L1Inclusion | undefined> {
     const wanted = bytesToHex(hexToBytes(hash));
     const block = this.blocks.find(({ transactions }) => transactions.some((tx) => bytesToHex(hashTransaction(tx)) === wanted));
     return this.#answer(block && { blockNumber: block.ref.number, blockHash: block.ref.hash });

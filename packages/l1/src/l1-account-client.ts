@@ -1,0 +1,150 @@
+import { RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
+import { jsonHash, jsonObject, jsonQuantityNumber, type L1BlockRef, optionalField, requiredField } from "@rnode/protocol";
+import type { L1Endpoints } from "./endpoints.ts";
+import type { L1Client } from "./l1-client.ts";
+import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
+import { isUnsupportedMethodError } from "./receipts-fetcher.ts";
+import { type SendVerdict, sendVerdictOf } from "./send-verdict.ts";
+import type { VerifiedHeader } from "./verified-header.ts";
+
+/** What L1 asks for a transaction at the moment, wei. */
+export interface L1FeeMarket {
+  /** suggested priority fee */
+  readonly tip: bigint;
+  /** of the newest block */
+  readonly baseFee: bigint;
+  /** of the newest block, for a blob gas; undefined where it was not asked for */
+  readonly blobBaseFee?: bigint | undefined;
+}
+
+/** The block of the canonical chain that a transaction is in. */
+export interface L1Inclusion {
+  readonly blockNumber: number;
+  readonly blockHash: Hex;
+}
+
+export interface L1AccountClientDeps {
+  readonly endpoints: L1Endpoints;
+  /** over the same endpoints */
+  readonly l1: Pick<L1Client, "blockByLabel" | "blockByNumber" | "transactionHashes">;
+}
+
+/**
+ * L1 as whoever sends transactions needs it. What a block proves is held against the block: its base fee, and whether a transaction is
+ * in it. Nonces, balances and the tip are the endpoint's word; a lie about them delays, and costs no more than the fee limits allow.
+ */
+export class L1AccountClient {
+  private readonly endpoints: L1Endpoints;
+  private readonly l1: L1AccountClientDeps["l1"];
+
+  constructor({ endpoints, l1 }: L1AccountClientDeps) {
+    this.endpoints = endpoints;
+    this.l1 = l1;
+  }
+
+  /** @throws {L1Error} l1/unavailable, as all methods here */
+  head(): Promise<L1BlockRef> {
+    return this.latestHeader();
+  }
+
+  /** Number of transactions of an account, in the chain or with those in the pool. */
+  nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint> {
+    return this.quantity("eth_getTransactionCount", [bytesToHex(address), block]);
+  }
+
+  /** The nonce after a block; undefined: no endpoint has the state of that block any more. */
+  async nonceAt(address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
+    try {
+      return await this.quantity("eth_getTransactionCount", [bytesToHex(address), toQuantity(blockNumber)]);
+    } catch (error) {
+      if (isCodedError(error, "l1/unavailable") && error.cause instanceof RpcError) return undefined;
+      throw error;
+    }
+  }
+
+  balance(address: Uint8Array): Promise<bigint> {
+    return this.quantity("eth_getBalance", [bytesToHex(address), "latest"]);
+  }
+
+  async feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<L1FeeMarket> {
+    const [{ baseFeePerGas: baseFee }, tip, blobBaseFee] = await Promise.all([
+      this.latestHeader(),
+      this.suggestedTip(),
+      withBlobs ? this.quantity("eth_blobBaseFee", []) : undefined,
+    ]);
+    return { tip, baseFee, blobBaseFee };
+  }
+
+  /** What L1 says of a transaction; what it has against the transaction itself is a verdict. */
+  send(rawTransaction: Uint8Array): Promise<{ readonly verdict: SendVerdict; readonly message: string }> {
+    return this.endpoints.request("acceptance of a transaction", async ({ rpc }) => {
+      try {
+        await rpc.call("eth_sendRawTransaction", [bytesToHex(rawTransaction)]);
+        return { verdict: "accepted", message: "" };
+      } catch (error) {
+        if (!(error instanceof RpcError) || isUnsupportedMethodError(error)) throw error;
+        return { verdict: sendVerdictOf(error.message), message: error.message };
+      }
+    });
+  }
+
+  /** Where a transaction is; undefined: not in the canonical chain. */
+  inclusion(transactionHash: Hex): Promise<L1Inclusion | undefined> {
+    return this.endpoints.request(`inclusion of ${transactionHash}`, async ({ rpc }) => {
+      const place = statedPlace(await rpc.call("eth_getTransactionReceipt", [transactionHash]));
+      if (place === undefined) return undefined;
+      const { blockNumber, blockHash, transactionIndex } = place;
+      const canonical = await this.l1.blockByNumber(blockNumber);
+      if (canonical?.hash !== blockHash) return undefined; // reorganised away
+      const hashes = await this.l1.transactionHashes(blockHash);
+      if (hashes === undefined) return undefined;
+      const found = hashes[transactionIndex];
+      if (found === undefined || !equalBytes(found, hexToBytes(transactionHash))) {
+        throw faultyAnswer("receipt of a transaction that its block does not have", {
+          transactionHash,
+          blockHash,
+          transactionIndex,
+        });
+      }
+      return { blockNumber, blockHash };
+    });
+  }
+
+  private async latestHeader(): Promise<VerifiedHeader> {
+    const header = await this.l1.blockByLabel("latest");
+    if (header === undefined) throw new L1Error("l1/unavailable", { what: "latest block" });
+    return header;
+  }
+
+  /** 0 where the client does not know the method: the sender's own minimum applies then. */
+  private suggestedTip(): Promise<bigint> {
+    return this.quantity("eth_maxPriorityFeePerGas", [], 0n);
+  }
+
+  /** @param ifUnsupported the answer for an endpoint that does not have the method */
+  private quantity(method: string, params: readonly unknown[], ifUnsupported?: bigint): Promise<bigint> {
+    return this.endpoints.request(method, async ({ rpc }) => {
+      const answer = await rpc.call(method, params).catch((error: unknown) => {
+        if (ifUnsupported !== undefined && isUnsupportedMethodError(error)) return toQuantity(ifUnsupported);
+        throw error;
+      });
+      return readAnswer(method, () => parseQuantity(String(answer)));
+    });
+  }
+}
+
+/** Where a receipt says that its transaction is; undefined: nowhere yet. */
+function statedPlace(json: unknown): (L1Inclusion & { readonly transactionIndex: number }) | undefined {
+  if (json === null) return undefined;
+  return readAnswer("receipt", () => {
+    const receipt = jsonObject(json, "receipt");
+    const blockHash = optionalField(receipt, "receipt", "blockHash", jsonHash);
+    if (blockHash === undefined) return undefined; // in the pool
+    return {
+      blockHash: bytesToHex(blockHash),
+      blockNumber: requiredField(receipt, "receipt", "blockNumber", jsonQuantityNumber),
+      transactionIndex: requiredField(receipt, "receipt", "transactionIndex", jsonQuantityNumber),
+    };
+  });
+}
