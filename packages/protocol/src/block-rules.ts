@@ -2,7 +2,7 @@ import type { BlobParams } from "./blob-params.ts";
 import type { BlockRules, ChainConfig } from "./chain-config.ts";
 import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
 import { rollupRulesAt } from "./forks/fork-times.ts";
-import { forkRules } from "./forks/rules.ts";
+import { type ForkRules, forkRules } from "./forks/rules.ts";
 
 export interface BlockPosition {
   readonly number: number;
@@ -20,20 +20,26 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   const { number, timestamp } = position;
   const { optimism } = config;
   if (optimism !== undefined) {
-    return {
-      ...rollupRulesAt(optimism.forkTimes, timestamp),
-      chainId: config.chainId,
-      blobParams: undefined, // no blob transactions: the blob base fee is 1 and the excess 0, whatever the L1's schedule
-      isDaoForkBlock: false,
-    };
+    // No blob transactions: the blob base fee is 1 and the excess 0, whatever the L1's schedule.
+    return rulesWith(config, rollupRulesAt(optimism.forkTimes, timestamp), undefined, false);
   }
   const rules = forkRules(activeEvmFork(config, position));
-  return {
-    ...rules,
-    chainId: config.chainId,
-    blobParams: rules.acceptsBlobs ? blobParamsAt(config, timestamp) : undefined,
-    isDaoForkBlock: config.daoForkSupport === true && number === config.daoForkBlock,
-  };
+  const blobParams = rules.acceptsBlobs ? blobParamsAt(config, timestamp) : undefined;
+  return rulesWith(config, rules, blobParams, config.daoForkSupport === true && number === config.daoForkBlock);
+}
+
+/** PERF: a chain has only a few; a copy of all rules for every block would cost more than the block's own checks. */
+const known = new WeakMap<ChainConfig, BlockRules[]>();
+
+function rulesWith(config: ChainConfig, rules: ForkRules, blobParams: BlobParams | undefined, isDaoForkBlock: boolean): BlockRules {
+  let ofChain = known.get(config);
+  if (ofChain === undefined) known.set(config, (ofChain = []));
+  let found = ofChain.find(
+    (each) =>
+      each.op === rules.op && each.evm === rules.evm && each.blobParams === blobParams && each.isDaoForkBlock === isDaoForkBlock,
+  );
+  if (found === undefined) ofChain.push((found = { ...rules, chainId: config.chainId, blobParams, isDaoForkBlock }));
+  return found;
 }
 
 const MERGE_INDEX = EVM_FORKS.findIndex((fork) => forkRules(fork).isPostMerge);

@@ -54,7 +54,6 @@ function compile(): string[] {
 // CONTRIBUTING.md has these places as the recipe for a new fork.
 it("a fork that is new to the lists is missing in its table, and nowhere else", { timeout: 120_000 }, () => {
   copySources();
-  expect(compile()).toEqual([]);
   addFork("op-forks.ts", "OP_FORKS", "madeUpRollupFork");
   addFork("evm-forks.ts", "EVM_FORKS", "madeUpEthereumFork");
   const gaps = compile().map((error) => {

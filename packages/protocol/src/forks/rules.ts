@@ -40,15 +40,16 @@ export const EVM_FORK_BEARERS: readonly (readonly [OpFork, EvmFork])[] = OP_FORK
 
 export const derivationFacts = (op: OpFork): DerivationFacts => DERIVATION_FACTS.get(op)!;
 
-const resolved = new Map<string, ForkRules>();
+const resolved = new Map<OpFork | undefined, Map<EvmFork, ForkRules>>();
 
 /** @param op undefined: an Ethereum chain */
 export function forkRules(evm: EvmFork, op?: OpFork): ForkRules {
-  const key = `${evm} ${op}`;
-  let rules = resolved.get(key);
+  let byEvmFork = resolved.get(op);
+  if (byEvmFork === undefined) resolved.set(op, (byEvmFork = new Map()));
+  let rules = byEvmFork.get(evm);
   if (rules === undefined) {
     rules = { ...ETHEREUM_BLOCKS, ...EVM_RULES.get(evm)!, ...(op !== undefined && ROLLUP_RULES.get(op)), evm, op };
-    resolved.set(key, rules);
+    byEvmFork.set(evm, rules);
   }
   return rules;
 }
