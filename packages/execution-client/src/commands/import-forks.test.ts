@@ -248,13 +248,14 @@ describe("an OP Stack chain from Canyon to Jovian", () => {
         isSystemTx: false,
         data: new Uint8Array(0),
       };
+      const l1Attributes = { ...deposit, sourceHash: keccak256(deposit.sourceHash), to: PREDEPLOYS.l1Block, mint: 0n, value: 0n };
       const attributes = {
         timestamp,
         prevRandao: ZERO_HASH,
         suggestedFeeRecipient: PREDEPLOYS.sequencerFeeVault,
         withdrawals: [],
         parentBeaconBlockRoot: has("ecotone") ? ZERO_HASH : undefined,
-        transactions: [encodeTransaction(deposit)],
+        transactions: [l1Attributes, deposit].map(encodeTransaction),
         noTxPool: true,
         gasLimit: 30_000_000n,
         eip1559Params: has("holocene") ? hexToBytes("0x000000fa00000006") : undefined,
