@@ -6,9 +6,9 @@ import {
   isCriticalDerivationError,
   joinObservers,
 } from "@rnode/derivation";
-import { EngineClient, L2Blocks } from "@rnode/engine-client";
-import { createRpcClient, createRpcServer, type RpcClient, type RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller, L1Client, L1Endpoints, L1Error, ReadAhead } from "@rnode/l1";
+import type { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { createRpcServer, type RpcServer } from "@rnode/jsonrpc";
+import { HeadPoller, L1Error, ReadAhead } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { type Health, namingPorts, type Scope } from "@rnode/program";
@@ -16,9 +16,11 @@ import type { L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
+import { Connections } from "./connections.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
+import type { EngineSecret } from "./engine-secret.ts";
 import { Finalizer } from "./finalizer.ts";
 import { findHeads } from "./find-heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -26,7 +28,6 @@ import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import type { RnodeOptions } from "./options.ts";
-import { preflight } from "./preflight.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
@@ -39,8 +40,7 @@ import { VERSION } from "./version.ts";
 
 export interface NodeDeps {
   readonly derivation: DerivationConfig;
-  readonly jwtSecret: Uint8Array;
-  readonly jwtPath: string;
+  readonly engineSecret: EngineSecret;
   readonly adminState: AdminStateFile;
   readonly clock: Clock;
   readonly random: () => number;
@@ -49,9 +49,6 @@ export interface NodeDeps {
   /** for `GET /healthz` */
   readonly health: () => Health;
 }
-
-/** Transactions and receipts of an L1 block are some megabytes. */
-const MAX_L1_CACHE_SIZE = 1_000;
 
 /** L1 blocks asked for before derivation wants them, while it is far from the L1 head. */
 const READ_AHEAD_BLOCKS = 8;
@@ -80,11 +77,7 @@ function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
 export class RollupNode {
   private readonly options: RnodeOptions;
   private readonly deps: NodeDeps;
-  private readonly l1Rpcs: readonly RpcClient[];
-  private readonly engineRpc: RpcClient;
-  private readonly l1: L1Client;
-  private readonly l2: L2Blocks;
-  private readonly engine: EngineClient;
+  private readonly connections: Connections;
   private readonly driver: Driver;
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
@@ -98,61 +91,29 @@ export class RollupNode {
     const config = deps.derivation.rollup;
     const metrics = createNodeMetrics(deps.metrics);
 
-    // L1
-    this.l1Rpcs = options.l1.urls.map((url) =>
-      createRpcClient({
-        url,
-        maxBatchSize: options.l1.rpcMaxBatchSize,
-        maxConcurrency: options.l1.maxConcurrency,
-        rateLimitPerSec: options.l1.rpcRateLimit,
-      }),
-    );
-    const endpoints = new L1Endpoints(
-      { chainId: config.l1ChainId },
-      {
-        endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })),
-        clock,
-        log: log.child({ part: "l1" }),
-        metrics: metrics.l1,
-      },
-    );
-    this.l1 = new L1Client(
-      {
-        trustRpc: options.l1.trustrpc,
-        rpcKind: options.l1.rpckind,
-        cacheSize: Math.min(options.l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
-      },
-      { endpoints, clock },
-    );
+    // L1 and the engine
+    this.connections = new Connections(options, { config, engineSecret: deps.engineSecret, clock, log, metrics: metrics.l1 });
+    const { l1, l2, engine } = this.connections;
     const l1View = new L1View();
-
-    // the engine
-    this.engineRpc = createRpcClient({
-      url: options.l2.url,
-      jwtSecret: deps.jwtSecret,
-      timeoutMs: options.l2.engineRpcTimeoutMs,
-    });
-    this.engine = new EngineClient(this.engineRpc, config.forkTimes);
-    this.l2 = new L2Blocks(this.engineRpc, config);
-    const control = new EngineControl(remembering(this.engine, this.l2), config);
+    const control = new EngineControl(remembering(engine, l2), config);
 
     // derivation and what follows from it
     let currentL1: L1BlockRef | undefined;
     const l1Head = (): L1BlockRef | undefined => l1View.head;
     const readAhead = new ReadAhead(
       { depth: Math.min(READ_AHEAD_BLOCKS, options.l1.maxConcurrency), headDistance: READ_AHEAD_HEAD_DISTANCE },
-      { l1: this.l1, l1Head },
+      { l1, l1Head },
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
-    const providers = { l1: derivationL1, blobs: NO_BLOBS, l2: this.l2, decompressor: createDecompressor() };
+    const providers = { l1: derivationL1, blobs: NO_BLOBS, l2, decompressor: createDecompressor() };
     const finalizer = new Finalizer({
-      l1: this.l1,
+      l1,
       finalized: () => control.heads.finalized,
       safe: () => control.heads.safe,
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
     });
-    const safeChain = new SafeChainCheck({ config, l1: this.l1, log });
+    const safeChain = new SafeChainCheck({ config, l1, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
     const observer = joinObservers(metrics.observer, safeChain.observer, safeHeadWatch.observer);
@@ -160,7 +121,7 @@ export class RollupNode {
       config,
       pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
       control,
-      l2: this.l2,
+      l2,
       isCritical: isCriticalDerivationError,
       log,
       safeChain,
@@ -180,12 +141,12 @@ export class RollupNode {
     const unsafe = new UnsafeInserter({ inbox, control, log });
 
     // making blocks
-    const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1: this.l1, l1Head, clock, log });
+    const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1, l1Head, clock, log });
     this.sequencer = new Sequencer(options.sequencer, {
       config,
       control,
       origins,
-      prepareAttributes: attributesPreparer(deps.derivation, { l1: this.l1, l2: this.l2 }),
+      prepareAttributes: attributesPreparer(deps.derivation, { l1, l2 }),
       outlet: new BlockOutlet({ leadership: onlySequencer, gossip: noGossip, control, clock, log, metrics }),
       clock,
       log,
@@ -199,7 +160,7 @@ export class RollupNode {
       finalizer,
       findHeads: () => {
         currentL1 = undefined;
-        return findHeads(deps.derivation, { l1: this.l1, l2: this.l2 }, log, safeChain.doubtedBase);
+        return findHeads(deps.derivation, { l1, l2 }, log, safeChain.doubtedBase);
       },
       clock,
       random: deps.random,
@@ -209,7 +170,7 @@ export class RollupNode {
     this.poller = new HeadPoller(
       { headIntervalMs: options.l1.httpPollIntervalMs, epochIntervalMs: options.l1.epochPollIntervalMs },
       {
-        l1: this.l1,
+        l1,
         clock,
         log,
         onChange: (label, block) => {
@@ -229,7 +190,7 @@ export class RollupNode {
       config,
       version: VERSION,
       fetchWithdrawalRootFromState: options.later.fetchWithdrawalRootFromState,
-      l2: this.l2,
+      l2,
       syncStatus: () => syncStatusToJson(syncFacts()),
     });
     const admin = adminMethods({
@@ -282,25 +243,13 @@ export class RollupNode {
    * @throws {StartError}
    */
   async start(scope: Scope): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
-    const { options, deps } = this;
-    const closeEndpoints = () => Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
-    scope.onClose("endpoints", closeEndpoints);
+    const { options } = this;
+    scope.onClose("endpoints", () => this.connections.close());
     scope.signal.addEventListener("abort", () => {
       this.driver.close();
-      void closeEndpoints(); // requests under way end: nobody waits for them
+      void this.connections.close(); // requests under way end: nobody waits for them
     });
-    await preflight({
-      config: deps.derivation.rollup,
-      l1: this.l1,
-      l2: this.l2,
-      engine: this.engine,
-      clock: deps.clock,
-      log: deps.log,
-      l1Name: options.l1.urls.join(","),
-      l2Name: this.engineRpc.endpoint,
-      jwtPath: deps.jwtPath,
-      signal: scope.signal,
-    });
+    await this.connections.check(scope.signal);
     const { rpc } = options;
     const { httpPort } = await scope.use(
       "RPC server",

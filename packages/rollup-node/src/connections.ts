@@ -1,0 +1,72 @@
+import { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { L1Client, type L1EndpointMetrics, L1Endpoints } from "@rnode/l1";
+import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import type { RollupConfig } from "@rnode/protocol";
+import type { EngineSecret } from "./engine-secret.ts";
+import type { RnodeOptions } from "./options.ts";
+import { preflight } from "./preflight.ts";
+
+export interface ConnectionsDeps {
+  readonly config: RollupConfig;
+  readonly engineSecret: EngineSecret;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: L1EndpointMetrics;
+}
+
+/** Transactions and receipts of an L1 block are some megabytes. */
+const MAX_L1_CACHE_SIZE = 1_000;
+
+/** The L1 endpoints and the engine, as the options name them. Nothing is asked before `check`. */
+export class Connections {
+  readonly l1: L1Client;
+  readonly engine: EngineClient;
+  readonly l2: L2Blocks;
+  private readonly l1Rpcs: readonly RpcClient[];
+  private readonly engineRpc: RpcClient;
+  private readonly deps: ConnectionsDeps;
+
+  constructor({ l1, l2 }: Pick<RnodeOptions, "l1" | "l2">, deps: ConnectionsDeps) {
+    this.deps = deps;
+    const { config, engineSecret, clock, log, metrics } = deps;
+    this.l1Rpcs = l1.urls.map((url) =>
+      createRpcClient({
+        url,
+        maxBatchSize: l1.rpcMaxBatchSize,
+        maxConcurrency: l1.maxConcurrency,
+        rateLimitPerSec: l1.rpcRateLimit,
+      }),
+    );
+    const endpoints = new L1Endpoints(
+      { chainId: config.l1ChainId },
+      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+    );
+    this.l1 = new L1Client(
+      {
+        trustRpc: l1.trustrpc,
+        rpcKind: l1.rpckind,
+        cacheSize: Math.min(l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
+      },
+      { endpoints, clock },
+    );
+    this.engineRpc = createRpcClient({ url: l2.url, jwtSecret: engineSecret.secret, timeoutMs: l2.engineRpcTimeoutMs });
+    this.engine = new EngineClient(this.engineRpc, config.forkTimes);
+    this.l2 = new L2Blocks(this.engineRpc, config);
+  }
+
+  /** Waits until both answer, and checks that they are of this rollup. @throws {StartError} */
+  async check(signal: AbortSignal): Promise<void> {
+    const { config, clock, log, engineSecret } = this.deps;
+    const { l1, l2, engine } = this;
+    const l1Name = this.l1Rpcs.map(({ endpoint }) => endpoint).join(",");
+    const l2Name = this.engineRpc.endpoint;
+    await preflight({ config, l1, l2, engine, clock, log, l1Name, l2Name, jwtPath: engineSecret.path, signal });
+  }
+
+  /** Requests under way end. */
+  async close(): Promise<void> {
+    await Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
+  }
+}
