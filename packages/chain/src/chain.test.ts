@@ -178,6 +178,16 @@ describe("fork choice", () => {
     expect(loggerSlot(dev)).toBe(3n);
   });
 
+  it("goes back below its finalized block when the rollup node takes that back, too", () => {
+    const [one, , three] = [1, 2, 3].map((i) => produce(dev, i, withTransactions(dev, i, loggerWrite(0, i - 1, i))));
+    dev.chain.forkchoiceUpdated(forkchoice(three!.hash, three!.hash, three!.hash), undefined, 3);
+    const back = dev.chain.forkchoiceUpdated(forkchoice(one!.hash, one!.hash, one!.hash), undefined, 3);
+    expect(back).toMatchObject({ kind: "updated", status: { status: "VALID" } });
+    expect(dev.chain.head().number).toBe(1);
+    for (const tag of ["safe", "finalized"] as const) expect(dev.chain.resolve({ kind: "tag", tag })!.hash).toEqual(one!.hash);
+    expect(loggerSlot(dev)).toBe(1n);
+  });
+
   it("answers SYNCING for what it does not know", () => {
     const unknown = new Uint8Array(32).fill(9);
     expect(dev.chain.forkchoiceUpdated(forkchoice(unknown), undefined, 3)).toMatchObject({

@@ -1,46 +1,71 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anyJson, createRpcServer, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
+import { anyJson, createRpcServer, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { hashHeader, rollupConfigToJson } from "@rnode/protocol";
+import { type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { main } from "./main.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const HEADER = headerOf({});
+/** Of an L2 block without transactions. */
+const L2_HEADER = headerOf({ baseFeePerGas: 1n });
 const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
-const BLOCK_JSON = {
-  hash: GENESIS_HASH,
-  parentHash: bytesToHex(HEADER.parentHash),
-  sha3Uncles: bytesToHex(HEADER.ommersHash),
-  miner: bytesToHex(HEADER.beneficiary),
-  stateRoot: bytesToHex(HEADER.stateRoot),
-  transactionsRoot: bytesToHex(HEADER.transactionsRoot),
-  receiptsRoot: bytesToHex(HEADER.receiptsRoot),
-  logsBloom: bytesToHex(HEADER.logsBloom),
+const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
+const blockJson = (header: Header) => ({
+  hash: bytesToHex(hashHeader(header)),
+  parentHash: bytesToHex(header.parentHash),
+  sha3Uncles: bytesToHex(header.ommersHash),
+  miner: bytesToHex(header.beneficiary),
+  stateRoot: bytesToHex(header.stateRoot),
+  transactionsRoot: bytesToHex(header.transactionsRoot),
+  receiptsRoot: bytesToHex(header.receiptsRoot),
+  logsBloom: bytesToHex(header.logsBloom),
   difficulty: "0x0",
   number: "0x0",
-  gasLimit: toQuantity(HEADER.gasLimit),
+  gasLimit: toQuantity(header.gasLimit),
   gasUsed: "0x0",
   timestamp: "0x0",
   extraData: "0x",
-  mixHash: bytesToHex(HEADER.mixHash),
-  nonce: bytesToHex(HEADER.nonce),
+  mixHash: bytesToHex(header.mixHash),
+  nonce: bytesToHex(header.nonce),
   transactions: [],
-};
+  ...(header.baseFeePerGas === undefined ? {} : { baseFeePerGas: toQuantity(header.baseFeePerGas) }),
+});
+
+interface EndpointOptions {
+  readonly jwtSecret?: Uint8Array;
+  readonly header?: Header;
+  /** heads that it was told of */
+  readonly told?: unknown[];
+}
 
 /** An endpoint of a chain with one block. */
-async function endpoint(chainId: number, jwtSecret?: Uint8Array): Promise<{ url: string; server: RpcServer }> {
+async function endpoint(
+  chainId: number,
+  { jwtSecret, header = HEADER, told = [] }: EndpointOptions = {},
+): Promise<{ url: string; server: RpcServer }> {
   const server = createRpcServer({
     http: { host: "127.0.0.1", port: 0 },
     methods: {
       eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
       eth_getBlockByNumber: method({
         params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
-        handler: () => BLOCK_JSON,
+        handler: () => blockJson(header),
+      }),
+      eth_getBlockByHash: method({ params: [param("hash", anyJson), param("full", anyJson)], handler: () => blockJson(header) }),
+      engine_forkchoiceUpdatedV3: method({
+        params: [param("state", anyJson), optionalParam("attributes", anyJson)],
+        handler: ([state]) => {
+          told.push(state);
+          return {
+            payloadStatus: { status: "VALID", latestValidHash: bytesToHex(hashHeader(header)), validationError: null },
+            payloadId: null,
+          };
+        },
       }),
     },
     log: silentLogger,
@@ -56,6 +81,9 @@ describe("rnode as a command", () => {
   let otherL1: string;
   let l2: string;
   let lockedL2: string;
+  /** has the genesis of same.json */
+  let sameL2: string;
+  const told: unknown[] = [];
   const servers: RpcServer[] = [];
   let errors: MockInstance;
 
@@ -69,9 +97,18 @@ describe("rnode as a command", () => {
       path("l1.json"),
       JSON.stringify({ chainId: 900, londonBlock: 0, shanghaiTime: 0, cancunTime: 0, terminalTotalDifficulty: 0 }),
     );
-    const started = await Promise.all([endpoint(900), endpoint(1), endpoint(901), endpoint(901, new Uint8Array(32).fill(1))]);
+    const started = await Promise.all([
+      endpoint(900),
+      endpoint(1),
+      endpoint(901),
+      endpoint(901, { jwtSecret: new Uint8Array(32).fill(1) }),
+      endpoint(901, { header: L2_HEADER, told }),
+    ]);
     servers.push(...started.map(({ server }) => server));
-    [l1, otherL1, l2, lockedL2] = started.map(({ url }) => url) as [string, string, string, string];
+    [l1, otherL1, l2, lockedL2, sameL2] = started.map(({ url }) => url) as [string, string, string, string, string];
+    const genesis = { l2: { hash: L2_GENESIS_HASH, number: 0 }, l1: { hash: GENESIS_HASH, number: 0 } };
+    const same = { ...config, forkTimes: { regolith: 0 }, genesis: { ...config.genesis, ...genesis } };
+    writeFileSync(path("same.json"), JSON.stringify(rollupConfigToJson(same)));
   });
   afterAll(async () => {
     for (const server of servers) await server.close();
@@ -146,6 +183,39 @@ describe("rnode as a command", () => {
     expect(existsSync(path("jwt.txt"))).toBe(true);
     expect(readFileSync(path("jwt.txt"), "utf8")).toMatch(/^0x[0-9a-f]{64}$/);
     expect(statSync(path("jwt.txt")).mode & 0o777).toBe(0o600);
+  });
+
+  it.each<[string, () => string[], RegExp]>([
+    ["without a block", () => common(), /^rnode resync: --from is required: expected a whole number, 0 or more$/],
+    ["to what is no block number", () => ["--from=head", ...common()], /^rnode resync: --from: "head" is not valid/],
+    ["of another chain", () => ["--from=0", ...common()], /^rnode resync: --l2 .* is another chain/],
+    [
+      "to a block that is not there yet",
+      () => ["--from=5", ...common([`--l2=${sameL2}`, `--rollup.config=${path("same.json")}`])],
+      /^rnode resync: the execution client is at block 0, before 5$/,
+    ],
+  ])("refuses a resync %s in one line", async (_, args, message) => {
+    expect(await main(["resync", ...args()], {})).toBe(1);
+    expect(said()).toMatch(message);
+    expect(said()).not.toContain("\n");
+    expect(told).toEqual([]);
+  });
+
+  it("takes the execution client back, with the options of the node", async () => {
+    const lines = vi.spyOn(process.stdout, "write").mockImplementation(() => true);
+    const args = [
+      "resync",
+      "--from=0",
+      ...common([`--l2=${sameL2}`, `--rollup.config=${path("same.json")}`, "--sequencer.enabled"]),
+    ];
+    const code = await main(args, {});
+    expect(said()).toBe("");
+    expect(code).toBe(0);
+    expect(String(lines.mock.calls[0]![0])).toMatch(
+      /^the execution client went back from block 0 to 0 0x[0-9a-f]{64}: start rnode again\n$/,
+    );
+    lines.mockRestore();
+    expect(told).toEqual([{ headBlockHash: L2_GENESIS_HASH, safeBlockHash: L2_GENESIS_HASH, finalizedBlockHash: L2_GENESIS_HASH }]);
   });
 
   it("prints help and version", async () => {

@@ -1,5 +1,5 @@
 import type { Logger } from "@rnode/observe";
-import { type Program, type ProgramContext, runProgram, type Started } from "@rnode/program";
+import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
 import { lastDerivationFacts } from "@rnode/protocol";
 import { AdminStateFile } from "./admin-state.ts";
 import { readEngineSecret } from "./engine-secret.ts";
@@ -21,8 +21,11 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   start,
 };
 
-/** `rnode`. @returns the exit code */
+/** `rnode`: the node itself, or a subcommand. @returns the exit code */
 export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === "resync")
+    return runCommand("rnode resync", async () => (await import("./resync-command.ts")).resyncCommand, rest, env);
   return runProgram(rnode, args, env);
 }
 
