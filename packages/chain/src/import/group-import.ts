@@ -29,7 +29,8 @@ interface RunBlock<T> {
 interface SealedGroup<T> {
   readonly blocks: readonly RunBlock<T>[];
   readonly content: BlockGroup;
-  readonly roots: Promise<GroupRoots>;
+  /** undefined: nobody can tell them */
+  readonly roots: Promise<GroupRoots | undefined>;
 }
 
 /** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
@@ -162,8 +163,7 @@ export class GroupImport<T> {
   }
 
   #seal(): void {
-    const roots = this.#roots.seal();
-    roots.catch(() => undefined); // seen when its turn comes
+    const roots = this.#roots.seal().catch(() => undefined); // whatever it was comes again where the blocks are executed again
     this.#sealed.push({ blocks: this.#group, content: this.#content, roots });
     this.#group = [];
     this.#content = this.#newContent();
@@ -181,7 +181,7 @@ export class GroupImport<T> {
   async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
     while (this.#sealed.length > left) {
       const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
-      const roots = await pendingRoots.catch(() => undefined); // whatever it was comes again where the blocks are executed again
+      const roots = await pendingRoots;
       if (roots === undefined || !this.#areRight(blocks, roots)) return this.#left();
       this.#sealed.shift();
       this.#store.commitGroup(

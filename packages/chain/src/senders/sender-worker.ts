@@ -1,12 +1,12 @@
-import { parentPort } from "node:worker_threads";
 import { writeKeccak256 } from "@rnode/primitives";
 import { recoverEncodedSender } from "@rnode/protocol";
+import { serveWorker } from "../worker-host/serve-worker.ts";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
 // The thread of `SenderWorkers`: encoded transactions in, senders and hashes out. What cannot be recovered stays zero: the
 // caller's thread finds out why.
 
-function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"> {
+function prepare(packed: Uint8Array, ends: Uint32Array): RecoverReply {
   const senders = new Uint8Array(ends.length * SENDER_BYTES);
   const hashes = new Uint8Array(ends.length * 32);
   for (let index = 0, at = 0; index < ends.length; index++) {
@@ -22,8 +22,7 @@ function prepare(packed: Uint8Array, ends: Uint32Array): Omit<RecoverReply, "id"
   return { senders, hashes };
 }
 
-parentPort?.on("message", ({ id, packed, ends }: RecoverRequest) => {
-  const made = prepare(packed, ends);
-  const reply: RecoverReply = { id, ...made };
-  parentPort!.postMessage(reply, [made.senders.buffer as ArrayBuffer, made.hashes.buffer as ArrayBuffer]);
+serveWorker<RecoverRequest, RecoverReply>(({ packed, ends }) => {
+  const answer = prepare(packed, ends);
+  return { answer, transfer: [answer.senders.buffer as ArrayBuffer, answer.hashes.buffer as ArrayBuffer] };
 });

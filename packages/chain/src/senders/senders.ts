@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { PreparedBlock } from "../prepared-block.ts";
+import type { ThreadOverrides } from "../worker-host/worker-host.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =
@@ -41,6 +42,7 @@ export interface SenderOptions {
   readonly capacity?: number;
   /** threads */
   readonly workers?: number;
+  readonly threads?: ThreadOverrides | undefined;
 }
 
 const DEFAULT_CAPACITY = 65_536;
@@ -60,10 +62,10 @@ class SenderCache implements SenderSource {
   readonly #workers: SenderWorkers | undefined;
   readonly #workerCount: number;
 
-  constructor({ capacity = DEFAULT_CAPACITY, workers = 0 }: SenderOptions) {
+  constructor({ capacity = DEFAULT_CAPACITY, workers = 0, threads }: SenderOptions) {
     this.#senders = new LruCache(capacity);
     this.#workerCount = workers;
-    this.#workers = workers > 0 ? new SenderWorkers(workers) : undefined;
+    this.#workers = workers > 0 ? new SenderWorkers(workers, threads) : undefined;
   }
 
   get rememberedBytes(): number {

@@ -1,31 +1,18 @@
-import { availableParallelism } from "node:os";
-import { performance } from "node:perf_hooks";
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import type { StateChanges } from "@rnode/evm";
 import { changeCount } from "@rnode/storage";
+import { type AwaitedAnswer, hasThreads, type ThreadOverrides, WorkerHost } from "../worker-host/worker-host.ts";
 import type { RootQuestion } from "./live-roots-builder.ts";
-import { SIGNAL_COUNT, SIGNAL_NODES, SIGNAL_READY, SIGNAL_REPLIES } from "./live-roots-signals.ts";
 import { packChanges } from "./packed-changes.ts";
 import { PackedUpdate } from "./packed-update.ts";
 
-export interface LiveRootRequest {
-  readonly id: number;
-  readonly question: RootQuestion;
-}
-
-/** To each request, in order. */
-export interface LiveRootReply {
-  readonly id: number;
-  /** undefined: the thread cannot tell */
-  readonly packed: Uint8Array<ArrayBuffer> | undefined;
-}
-
-export interface LiveRootThreadData {
+export interface LiveRootsData {
+  /** of the database */
   readonly folder: string;
   readonly maxNodes: number;
-  readonly port: MessagePort;
-  readonly signals: Int32Array<SharedArrayBuffer>;
 }
+
+/** Of `packUpdate`; undefined: it cannot tell. */
+export type LiveRootsAnswer = Uint8Array<ArrayBuffer> | undefined;
 
 /** Somebody who answers questions while the caller goes on. */
 export interface RootAnswers {
@@ -106,12 +93,20 @@ export class LiveRoots {
   }
 }
 
-/** Where the process has a core for it. @param folder of the database */
-export function startLiveRoots(folder: string, maxNodes: number): LiveRoots | undefined {
-  // Run from sources (tests), there is no file that a thread could load.
-  const isCompiled = import.meta.url.endsWith(".js");
-  if (!isCompiled || availableParallelism() < 2) return undefined;
-  return new LiveRoots(() => new RootsThread(folder, maxNodes));
+/**
+ * Where the process has a core for it.
+ *
+ * @param folder of the database
+ * @param minChanges as of `LiveRoots`
+ */
+export function startLiveRoots(
+  folder: string,
+  maxNodes: number,
+  minChanges?: number,
+  overrides: ThreadOverrides = {},
+): LiveRoots | undefined {
+  if (overrides.program === undefined && !hasThreads(import.meta.url)) return undefined;
+  return new LiveRoots(() => new RootsThread({ folder, maxNodes }, overrides), minChanges);
 }
 
 /** A thread that does not answer in this time is given up. */
@@ -121,65 +116,31 @@ const YOUNG_GENERATION_MB = 32;
 
 /** The caller waits without its event loop: a block is executed in one synchronous run. */
 class RootsThread implements RootAnswers {
-  readonly #worker: Worker;
-  readonly #port: MessagePort;
-  readonly #signals = new Int32Array(new SharedArrayBuffer(4 * SIGNAL_COUNT));
-  #lastId = 0;
-  #isBroken = false;
+  readonly #host: WorkerHost<RootQuestion, LiveRootsAnswer>;
+  #asked: AwaitedAnswer<LiveRootsAnswer> | undefined;
 
-  constructor(folder: string, maxNodes: number) {
-    const { port1, port2 } = new MessageChannel();
-    const data: LiveRootThreadData = { folder, maxNodes, port: port2, signals: this.#signals };
-    this.#port = port1;
-    this.#worker = new Worker(new URL("./live-roots-worker.js", import.meta.url), {
-      workerData: data,
-      transferList: [port2],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-    });
-    this.#worker.on("error", () => this.#giveUp());
-    this.#worker.on("exit", () => this.#giveUp());
-    this.#worker.unref();
+  constructor(data: LiveRootsData, overrides: ThreadOverrides) {
+    const program = new URL("./live-roots-worker.js", import.meta.url);
+    this.#host = new WorkerHost({ program, data, youngGenerationMb: YOUNG_GENERATION_MB, ...overrides });
   }
 
   get isReady(): boolean {
-    return !this.#isBroken && Atomics.load(this.#signals, SIGNAL_READY) === 1;
+    return this.#host.start();
   }
 
   get nodeCount(): number {
-    return this.#isBroken ? 0 : Atomics.load(this.#signals, SIGNAL_NODES);
-  }
-
-  #giveUp(): void {
-    this.#isBroken = true;
+    return this.#host.gauge;
   }
 
   ask(question: RootQuestion): void {
-    const request: LiveRootRequest = { id: ++this.#lastId, question };
-    this.#port.postMessage(request, [question.changes.buffer as ArrayBuffer]);
+    this.#asked = this.#host.askToWait(question, [question.changes.buffer as ArrayBuffer], MAX_WAIT_MS);
   }
 
   answer(): Uint8Array | undefined {
-    const deadlineMs = performance.now() + MAX_WAIT_MS;
-    while (!this.#isBroken) {
-      const replies = Atomics.load(this.#signals, SIGNAL_REPLIES);
-      for (;;) {
-        const received = receiveMessageOnPort(this.#port) as { message: LiveRootReply } | undefined;
-        if (received === undefined) break;
-        if (received.message.id === this.#lastId) return received.message.packed;
-      }
-      const leftMs = deadlineMs - performance.now();
-      if (leftMs <= 0) {
-        this.#giveUp();
-        void this.#worker.terminate();
-      } else {
-        Atomics.wait(this.#signals, SIGNAL_REPLIES, replies, leftMs);
-      }
-    }
-    return undefined;
+    return this.#asked?.wait();
   }
 
   async close(): Promise<void> {
-    this.#giveUp();
-    await this.#worker.terminate();
+    await this.#host.close();
   }
 }

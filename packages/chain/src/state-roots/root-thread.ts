@@ -1,26 +1,21 @@
-import { availableParallelism } from "node:os";
-import { Worker } from "node:worker_threads";
 import type { Hex } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
+import { hasThreads, type ThreadOverrides, WorkerHost } from "../worker-host/worker-host.ts";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
-/** To the thread. */
-export type RootRequest =
+/** Blocks one after the other; after each group of them "seal", which is answered, and "committed" when it is. */
+export type RootQuestion =
   | { readonly kind: "add"; readonly number: number; readonly packed: Uint8Array }
   | { readonly kind: "seal" }
   | { readonly kind: "committed" };
 
-/** To each "seal", in order. */
-export type RootReply =
-  | {
-      readonly kind: "sealed";
-      readonly blocks: readonly {
-        readonly stateRoot: Uint8Array;
-        readonly storageRoots: readonly (readonly [Hex, Uint8Array])[];
-      }[];
-      readonly nodeRows: Uint8Array;
-    }
-  | { readonly kind: "failed"; readonly error: unknown };
+export interface SealedRoots {
+  readonly blocks: readonly {
+    readonly stateRoot: Uint8Array;
+    readonly storageRoots: readonly (readonly [Hex, Uint8Array])[];
+  }[];
+  readonly nodeRows: Uint8Array;
+}
 
 export interface RootThreadData {
   /** folder of the database, whose head is the parent of the first block */
@@ -35,18 +30,21 @@ const YOUNG_GENERATION_MB = 96;
 export interface StateRoots {
   /** @param packed changes of the next block, of `packChanges`; not used by the caller afterwards */
   add(number: number, packed: Uint8Array<ArrayBuffer>): void;
-  /** Ends a group. */
-  seal(): Promise<GroupRoots>;
+  /** Ends a group. @returns undefined: the roots cannot be told, nor those of what follows */
+  seal(): Promise<GroupRoots | undefined>;
   /** Tells that the oldest sealed group is committed. */
   committed(): void;
   close(): Promise<void>;
 }
 
-/** In a thread of its own where there are cores for it, else here. @param store whose head has `stateRoot` */
-export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array): StateRoots {
-  // Run from sources (tests), there is no file that a thread could load.
-  const hasThread = import.meta.url.endsWith(".js") && availableParallelism() > 1;
-  return hasThread ? new RootThread({ folder: store.folder, stateRoot }) : rootsHere(store, stateRoot);
+/**
+ * In a thread of its own where there are cores for it, else here.
+ *
+ * @param store whose head has `stateRoot`
+ */
+export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array, overrides: ThreadOverrides = {}): StateRoots {
+  if (overrides.program === undefined && !hasThreads(import.meta.url)) return rootsHere(store, stateRoot);
+  return new RootThread({ folder: store.folder, stateRoot }, overrides);
 }
 
 /** @param maxNodes trie nodes in memory, of blocks that are stored */
@@ -60,54 +58,36 @@ export function rootsHere(store: ChainDatabase, stateRoot: Uint8Array, maxNodes?
   };
 }
 
+/** A thread knows the blocks since its start: one that comes after it cannot go on. */
 class RootThread implements StateRoots {
-  readonly #worker: Worker;
-  readonly #pending: { readonly resolve: (roots: GroupRoots) => void; readonly reject: (error: unknown) => void }[] = [];
-  #error: Error | undefined;
+  readonly #host: WorkerHost<RootQuestion, SealedRoots>;
 
-  constructor(data: RootThreadData) {
-    this.#worker = new Worker(new URL("./root-worker.js", import.meta.url), {
-      workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-    });
-    this.#worker.on("message", (reply: RootReply) => {
-      const waiting = this.#pending.shift();
-      if (reply.kind === "failed") waiting?.reject(reply.error);
-      else {
-        const blocks = reply.blocks.map(({ stateRoot, storageRoots }) => ({ stateRoot, storageRoots: new Map(storageRoots) }));
-        waiting?.resolve({ blocks, nodeRows: reply.nodeRows });
-      }
-    });
-    this.#worker.on("error", (error: Error) => this.#fail(error));
-    this.#worker.on("exit", () => this.#fail(new Error("the thread of state roots has ended")));
+  constructor(data: RootThreadData, overrides: ThreadOverrides) {
+    const program = new URL("./root-worker.js", import.meta.url);
+    this.#host = new WorkerHost({ program, data, youngGenerationMb: YOUNG_GENERATION_MB, ...overrides });
+    this.#host.start();
   }
 
-  #fail(error: Error): void {
-    this.#error ??= error;
-    for (const { reject } of this.#pending.splice(0)) reject(this.#error);
-  }
-
-  #post(request: RootRequest, transfer: ArrayBuffer[] = []): void {
-    if (this.#error === undefined) this.#worker.postMessage(request, transfer);
+  get #isLost(): boolean {
+    return this.#host.losses > 0;
   }
 
   add(number: number, packed: Uint8Array<ArrayBuffer>): void {
-    this.#post({ kind: "add", number, packed }, [packed.buffer]);
+    if (!this.#isLost) this.#host.tell({ kind: "add", number, packed }, [packed.buffer]);
   }
 
-  seal(): Promise<GroupRoots> {
-    if (this.#error !== undefined) return Promise.reject(this.#error);
-    this.#post({ kind: "seal" });
-    return new Promise((resolve, reject) => {
-      this.#pending.push({ resolve, reject });
-    });
+  async seal(): Promise<GroupRoots | undefined> {
+    const sealed = this.#isLost ? undefined : await this.#host.ask({ kind: "seal" });
+    if (sealed === undefined) return undefined;
+    const blocks = sealed.blocks.map(({ stateRoot, storageRoots }) => ({ stateRoot, storageRoots: new Map(storageRoots) }));
+    return { blocks, nodeRows: sealed.nodeRows };
   }
 
   committed(): void {
-    this.#post({ kind: "committed" });
+    if (!this.#isLost) this.#host.tell({ kind: "committed" });
   }
 
   async close(): Promise<void> {
-    await this.#worker.terminate();
+    await this.#host.close();
   }
 }

@@ -1,0 +1,60 @@
+import { workerData } from "node:worker_threads";
+import {
+  SIGNAL_GAUGE,
+  SIGNAL_REPLIES,
+  SIGNAL_STATE,
+  STATE_ENDED,
+  STATE_SERVES,
+  type WorkerReply,
+  type WorkerRequest,
+  type WorkerStart,
+} from "./protocol.ts";
+
+const { port, signals, data } = workerData as WorkerStart;
+
+/** What the host gave this thread to start with. */
+export const startData = <T>(): T => data as T;
+
+/** An answer, and what of it is handed over instead of copied. */
+export interface Served<A> {
+  readonly answer: A;
+  readonly transfer: readonly ArrayBuffer[];
+}
+
+/**
+ * Answers the questions of the `WorkerHost` that started this thread. When `handle` throws, the asker is told so; where no answer is
+ * wanted, it ends the thread.
+ *
+ * @param handle undefined: nothing to say, to what wants no answer
+ * @param gauge looked at after each question
+ */
+export function serveWorker<Q, A>(handle: (question: Q) => Served<A> | undefined, gauge?: () => number): void {
+  const changed = (): void => {
+    Atomics.add(signals, SIGNAL_REPLIES, 1);
+    Atomics.notify(signals, SIGNAL_REPLIES);
+  };
+  // Also after an error that nobody catches: whoever waits without an event loop sees neither that nor the end of the thread.
+  process.on("exit", () => {
+    Atomics.store(signals, SIGNAL_STATE, STATE_ENDED);
+    changed();
+  });
+  port.on("message", ({ id, question }: WorkerRequest<Q>) => {
+    if (id === 0) {
+      handle(question);
+      return;
+    }
+    let reply: WorkerReply<A | undefined>;
+    let transfer: readonly ArrayBuffer[] = [];
+    try {
+      const served = handle(question);
+      reply = { id, kind: "answer", answer: served?.answer };
+      transfer = served?.transfer ?? [];
+    } catch (error) {
+      reply = { id, kind: "failed", error };
+    }
+    port.postMessage(reply, [...transfer]);
+    if (gauge !== undefined) Atomics.store(signals, SIGNAL_GAUGE, gauge());
+    changed();
+  });
+  Atomics.store(signals, SIGNAL_STATE, STATE_SERVES);
+}
