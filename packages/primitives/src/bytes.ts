@@ -1,6 +1,9 @@
 import { CodedError } from "./errors.ts";
 
-/** A `0x`-prefixed lower-case hex string. Inside the code hashes and addresses are bytes; hex is for JSON, map keys and ids. */
+/**
+ * A `0x`-prefixed lower-case hex string. Hashes and addresses are bytes inside the code; hex is for JSON, map keys and
+ * ids.
+ */
 export type Hex = `0x${string}`;
 
 export type BytesErrorCode = "bytes/not-hex" | "bytes/odd-hex" | "bytes/wrong-length" | "bytes/too-long";
@@ -16,15 +19,18 @@ for (let i = 0; i < 6; i++) {
   NIBBLE_OF_CODE[97 + i] = 10 + i;
 }
 
-/** Part of every JavaScript engine, but not of the language's own library. */
+/** Every JavaScript engine has it, but it is not part of the language's own library (`lib.es*`). */
 declare const TextDecoder: new (encoding: "latin1") => { decode(bytes: Uint8Array): string };
 const latin1 = new TextDecoder("latin1");
 
-/** "0x" and room for the digits of an address and of a hash: what map keys are made of. */
+/** Buffers for "0x" and the digits of an address or a hash, the usual map keys. */
 const addressDigits = Uint8Array.from({ length: 2 + 2 * 20 }, (_, i) => (i === 1 ? 0x78 : 0x30));
 const hashDigits = Uint8Array.from({ length: 2 + 2 * 32 }, (_, i) => (i === 1 ? 0x78 : 0x30));
 
-/** `0x` followed by two lower-case digits a byte. PERF: decoding digits from bytes is four times faster than joining strings. */
+/**
+ * `0x` followed by two lower-case digits per byte. PERF: decoding digits from bytes is four times faster than joining
+ * strings.
+ */
 export function bytesToHex(bytes: Uint8Array): Hex {
   const { length } = bytes;
   let digits: Uint8Array;
@@ -44,7 +50,7 @@ export function bytesToHex(bytes: Uint8Array): Hex {
 }
 
 /**
- * Bytes of a hex string, with or without `0x`, in either case.
+ * The bytes of a hex string, with or without `0x`, in either case.
  *
  * @throws {CodedError} bytes/odd-hex, bytes/not-hex
  */
@@ -62,7 +68,7 @@ export function hexToBytes(hex: string): Uint8Array {
   return bytes;
 }
 
-/** Whether `hexToBytes(hex)` would give these bytes; also false for what is no hex. PERF: makes nothing. */
+/** Whether `hexToBytes(hex)` would give these bytes; false if `hex` is not valid hex. PERF: allocates nothing. */
 export function isHexOf(hex: string, bytes: Uint8Array): boolean {
   const start = hex.startsWith("0x") || hex.startsWith("0X") ? 2 : 0;
   if (hex.length - start !== 2 * bytes.length) return false;
@@ -75,7 +81,7 @@ export function isHexOf(hex: string, bytes: Uint8Array): boolean {
 }
 
 /**
- * Bytes of a hex string that must be exactly `length` bytes long.
+ * The bytes of a hex string that must encode exactly `length` bytes.
  *
  * @throws {CodedError} bytes/wrong-length, bytes/odd-hex, bytes/not-hex
  */
@@ -153,7 +159,7 @@ export function bytesToBigint(bytes: Uint8Array): bigint {
 
 const SIX_BYTES = 1n << 48n;
 
-/** PERF: most integers are small, and as text they cost several times as much. */
+/** PERF: most integers are small, and converting them through text costs several times as much. */
 function smallToBytes(value: number, length: number | undefined): Uint8Array {
   let size = 0;
   for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) size++;
@@ -164,7 +170,8 @@ function smallToBytes(value: number, length: number | undefined): Uint8Array {
 }
 
 /**
- * Big-endian bytes of a non-negative integer: minimal (0 is empty) without `length`, else exactly `length` bytes.
+ * Big-endian bytes of a non-negative integer: the minimal encoding (0 is empty) if `length` is omitted, otherwise
+ * exactly `length` bytes.
  *
  * @throws {CodedError} bytes/too-long
  */
@@ -182,7 +189,7 @@ export function uint64ToBytes(value: bigint | number): Uint8Array {
 
 const UTF8_ENCODE_LIMIT = 0x80;
 
-/** Bytes of a text of ASCII characters (intents of the protocol). @throws RangeError on any other character */
+/** The bytes of an ASCII string (the protocol's domain strings). @throws RangeError on any other character */
 export function asciiToBytes(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) {

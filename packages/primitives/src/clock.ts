@@ -1,4 +1,7 @@
-/** Time as a dependency: tests bring a clock that stands still until it is moved. The programs' own is in `@rnode/program`. */
+/**
+ * Time as a dependency: tests use a clock that stands still until it is moved. The programs use `systemClock` of
+ * `@rnode/program`.
+ */
 export interface Clock {
   /** milliseconds since the epoch */
   nowMs(): number;
@@ -6,7 +9,7 @@ export interface Clock {
   sleep(ms: number, signal?: Abortable): Promise<void>;
 }
 
-/** What of an `AbortSignal` a sleep needs; the platform's own type is unknown in the pure packages. */
+/** The part of `AbortSignal` that a sleep needs; the platform's own type is not available in the pure packages. */
 export interface Abortable {
   readonly aborted: boolean;
   addEventListener(type: "abort", listener: () => void): void;

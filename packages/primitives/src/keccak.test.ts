@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { concatBytes } from "./bytes.ts";
 import { keccak256, writeKeccak256 } from "./keccak.ts";
 
-/** More than the buffer of inputs takes. */
+/** longer than the input buffer */
 const LONG = 115_000;
 const pattern = (length: number, seed = 1): Uint8Array =>
   Uint8Array.from({ length }, (_, i) => Math.imul(i + seed, 0x9e3779b1) >>> 24);

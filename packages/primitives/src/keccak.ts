@@ -1,7 +1,7 @@
 import { hexToBytes } from "./bytes.ts";
 import { KECCAK_WASM } from "./keccak-wasm.ts";
 
-/** The little of the WebAssembly interface that is needed; the global is not in the language's own library. */
+/** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: unknown };
@@ -20,14 +20,14 @@ interface KeccakExports {
 const wasm = new WebAssembly.Instance(new WebAssembly.Module(hexToBytes(KECCAK_WASM)), {}).exports as KeccakExports;
 const memory = new Uint8Array(wasm.memory.buffer);
 const START = wasm.buffer();
-/** Bytes absorbed at a time. */
+/** bytes absorbed per permutation */
 const RATE = 136;
 const CAPACITY = Math.floor((memory.length - START) / RATE) * RATE;
 const DIGEST_SIZE = 32;
-/** PERF: up to so many bytes a loop is faster than `set`. */
+/** PERF: for this many bytes or fewer, a loop is faster than `set`. */
 const SHORT = 32;
 
-/** Leaves the digest of the concatenation of `parts` at START. */
+/** Writes the digest of the concatenation of `parts` to START. */
 function hashParts(parts: readonly Uint8Array[]): void {
   let at = START;
   for (let i = 0; i < parts.length; i++) {
@@ -44,7 +44,7 @@ function hashParts(parts: readonly Uint8Array[]): void {
   wasm.hash(at - START);
 }
 
-/** @param filled bytes of the parts before `first`, which are in the buffer */
+/** @param filled number of bytes already in the buffer, from the parts before `first` */
 function hashLong(parts: readonly Uint8Array[], first: number, filled: number): void {
   wasm.begin();
   let used = filled;
@@ -67,13 +67,13 @@ function hashLong(parts: readonly Uint8Array[], first: number, filled: number): 
   wasm.finish(used - whole);
 }
 
-/** keccak256 of the concatenation of `parts`, 32 bytes. PERF: 0.3 µs for 32 bytes, 1 µs for a trie's branch. */
+/** keccak256 of the concatenation of `parts`, 32 bytes. PERF: 0.3 µs for 32 bytes, 1 µs for a branch node of a trie. */
 export function keccak256(...parts: readonly Uint8Array[]): Uint8Array {
   hashParts(parts);
   return memory.slice(START, START + DIGEST_SIZE);
 }
 
-/** Writes the keccak256 of `data` into `out`, which has 32 bytes of room at `at`. PERF: nothing is allocated. */
+/** Writes the keccak256 of `data` to the 32 bytes of `out` from `at`. PERF: allocates nothing. */
 export function writeKeccak256(out: Uint8Array, at: number, data: Uint8Array): void {
   if (data.length > CAPACITY) hashLong([data], 0, 0);
   else {

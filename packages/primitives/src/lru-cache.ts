@@ -1,4 +1,4 @@
-/** Keeps the `capacity` most recently used values: `get` and `set` use a value, `has` and iterating do not. */
+/** Keeps the `capacity` most recently used values. `get` and `set` count as use, `has` and iteration do not. */
 export class LruCache<K, V> {
   private readonly entries = new Map<K, V>();
   private readonly capacity: number;

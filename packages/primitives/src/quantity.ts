@@ -9,7 +9,8 @@ export function toQuantity(value: bigint | number): Hex {
 }
 
 /**
- * Integer of a JSON-RPC quantity. Leading zeros are accepted (Geth and Reth differ; tools send them), an empty `0x` is not.
+ * The integer of a JSON-RPC quantity. Leading zeros are accepted, because tools send them (Geth and Reth differ here);
+ * a bare `0x` is not.
  *
  * @throws {CodedError} quantity/not-a-quantity
  */

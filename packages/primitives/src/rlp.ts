@@ -18,30 +18,30 @@ export type RlpErrorCode =
   | "rlp/integer-too-large"
   | "rlp/wrong-string-length";
 
-/** Consensus data nests at most five deep (a block's access lists); anything deeper is an attack on the stack. */
+/** Consensus data nests at most five levels deep (a block's access lists); anything deeper is an attack on the stack. */
 const MAX_DEPTH = 64;
 
 const FIRST_SCRATCH_BYTES = 16_384;
-/** A larger buffer than this is not kept for the next item. */
+/** A scratch buffer larger than this is not kept for the next item. */
 const MAX_KEPT_SCRATCH_BYTES = 8_388_608;
-/** Shorter strings are copied byte by byte. PERF: `set` costs as much as forty bytes. */
+/** Shorter strings are copied byte by byte. PERF: calling `set` costs as much as copying forty bytes. */
 const SET_FROM_BYTES = 48;
 const SIX_BYTES = 1n << 48n;
 
 /**
- * Writes RLP from its end to its beginning, so that a list's size is known when its header is due: one pass, and no arrays of items. Fields
- * are written last to first, a list's header after its fields.
+ * Writes RLP back to front, so that the size of a list is known by the time its header is written: one pass, no arrays
+ * of items. Fields are written last to first, and a list's header after its fields.
  */
 export class RlpWriter {
   #bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
   #at = FIRST_SCRATCH_BYTES;
 
-  /** Begins anew. */
+  /** Discards what was written and starts over. */
   start(): void {
     this.#at = this.#bytes.length;
   }
 
-  /** Bytes written so far: what `list` is told of the place where a list ends. */
+  /** Bytes written so far. A caller notes it before writing a list's fields and passes it to `list`. */
   get size(): number {
     return this.#bytes.length - this.#at;
   }
@@ -60,7 +60,7 @@ export class RlpWriter {
     this.#at = larger.length - size;
   }
 
-  /** Bytes as they are: what is encoded already. */
+  /** Bytes that are already encoded, copied as they are. */
   raw(value: Uint8Array): void {
     const { length } = value;
     const at = this.#reserve(length);
@@ -69,7 +69,7 @@ export class RlpWriter {
   }
 
   byte(value: number): void {
-    const at = this.#reserve(1); // may exchange the buffer
+    const at = this.#reserve(1); // may replace the buffer
     this.#bytes[at] = value;
   }
 
@@ -94,7 +94,7 @@ export class RlpWriter {
     if (length !== 1 || this.#bytes[this.#at]! >= 0x80) this.#header(length, 0x80);
   }
 
-  /** The header of a list of all that was written since `size` was `endSize`. */
+  /** The header of the list made of everything written since `size` was `endSize`. */
   list(endSize: number): void {
     this.#header(this.size - endSize, 0xc0);
   }
@@ -119,12 +119,12 @@ export class RlpWriter {
     this.list(size);
   }
 
-  /** What was written; right until more is. */
+  /** A view of what was written, valid until the next write. */
   view(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(this.#at);
   }
 
-  /** A copy of what was written. Begins anew. */
+  /** A copy of what was written; starts over. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.slice(this.#at);
     if (this.#bytes.length > MAX_KEPT_SCRATCH_BYTES) this.#bytes = new Uint8Array(FIRST_SCRATCH_BYTES);
@@ -148,7 +148,7 @@ export function rlpUint(value: bigint | number): Uint8Array {
   return bigintToBytes(BigInt(value));
 }
 
-/** Wraps already encoded items into a list, without decoding them. */
+/** Wraps items that are already encoded into a list, without decoding them. */
 export function encodeRlpListOfEncoded(encodedItems: readonly Uint8Array[]): Uint8Array {
   writer.start();
   for (let i = encodedItems.length - 1; i >= 0; i--) writer.raw(encodedItems[i]!);
@@ -165,7 +165,7 @@ export interface RlpSpan {
 }
 
 /**
- * Reads the header of the item at `start`, refusing what is not canonical.
+ * Reads the header of the item at `start` and rejects non-canonical encodings.
  *
  * @throws {CodedError} rlp/truncated, rlp/non-canonical-length, rlp/non-canonical-byte, rlp/length-too-large
  */
@@ -234,7 +234,7 @@ export function expectRlpList(item: RlpItem | undefined, minItems = 0, maxItems 
   return item;
 }
 
-/** A byte string, of exactly `length` bytes when given. @throws {CodedError} rlp/expected-string, rlp/wrong-string-length */
+/** A byte string, of exactly `length` bytes if given. @throws {CodedError} rlp/expected-string, rlp/wrong-string-length */
 export function expectRlpString(item: RlpItem | undefined, length?: number): Uint8Array {
   if (!(item instanceof Uint8Array)) throw new CodedError<RlpErrorCode>("rlp/expected-string");
   if (length !== undefined && item.length !== length) {

@@ -1,7 +1,14 @@
-/** The three operations that have a native and a pure implementation. Arguments are valid in length; errors are the library's own. */
+/**
+ * The three operations that have a native and a pure implementation. Arguments have the right length; errors are the
+ * library's own.
+ */
 export interface Secp256k1Backend {
   readonly name: "native" | "noble";
-  /** @param signature r ‖ s, 64 bytes @returns 65 bytes, uncompressed, right until the next call. Throws when nothing recovers */
+  /**
+   * @param signature r ‖ s, 64 bytes
+   * @returns 65 bytes, uncompressed, valid until the next call
+   * @throws if no key can be recovered
+   */
   recover(hash: Uint8Array, signature: Uint8Array, yParity: number): Uint8Array;
   /** Deterministic nonce (RFC 6979), low s; `signature` is r ‖ s */
   sign(hash: Uint8Array, privateKey: Uint8Array): { readonly signature: Uint8Array; readonly yParity: number };

@@ -1,7 +1,7 @@
 import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
 import type { Secp256k1Backend } from "./secp256k1-api.ts";
 
-/** Pure JavaScript. PERF: 1.3 ms a recovery, 0.7 ms a signature. */
+/** Pure JavaScript. PERF: 1.3 ms per recovery, 0.7 ms per signature. */
 export const NOBLE_BACKEND: Secp256k1Backend = {
   name: "noble",
   recover: (hash, signature, yParity) =>

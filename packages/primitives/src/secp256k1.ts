@@ -7,7 +7,7 @@ export type Secp256k1ErrorCode = "secp256k1/bad-signature" | "secp256k1/bad-priv
 
 const backend = await loadSecp256k1Backend();
 
-/** "native", or "noble" where no binding could be loaded: recovering senders is then twenty times slower. */
+/** "native", or "noble" if the binding could not be loaded: sender recovery is then twenty times slower. */
 export const SECP256K1_BACKEND: "native" | "noble" = backend.name;
 
 /** Order of the curve. */
@@ -25,7 +25,7 @@ export interface Signature {
 /**
  * The uncompressed public key (64 bytes, without the 0x04 prefix) that signed `hash`. PERF: 60 µs native.
  *
- * @param r, s at most 32 bytes each, left-padded here
+ * @param r, s at most 32 bytes each; they are left-padded here
  * @throws {CodedError} secp256k1/bad-signature
  */
 export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
@@ -33,13 +33,14 @@ export function recoverPublicKey(hash: Uint8Array, r: Uint8Array, s: Uint8Array,
 }
 
 /**
- * PERF: arguments of native code. V8 keeps arrays of up to 64 bytes in its heap and moves each out, with memory and a finalizer of its own,
- * when native code asks for its bytes, which is a tenth of a recovery; an array over an ArrayBuffer is out already.
+ * PERF: these are arguments of native code. V8 keeps arrays of up to 64 bytes inside its heap; when native code asks
+ * for their bytes, it moves each one out, with an allocation and a finalizer, which takes a tenth of a recovery. An
+ * array over an explicit ArrayBuffer is off-heap from the start.
  */
 const hashArgument = new Uint8Array(new ArrayBuffer(32));
 const signatureArgument = new Uint8Array(new ArrayBuffer(64));
 
-/** 65 bytes, right until the next call. */
+/** 65 bytes, valid until the next call. */
 function recover(hash: Uint8Array, r: Uint8Array, s: Uint8Array, yParity: number): Uint8Array {
   try {
     if (hash.length !== 32 || r.length > 32 || s.length > 32) throw new RangeError("too long, or no hash");
@@ -70,7 +71,7 @@ export function signHash(hash: Uint8Array, privateKey: Uint8Array): Signature {
   return { r: signature.slice(0, 32), s: signature.slice(32, 64), yParity: yParity === 0 ? 0 : 1 };
 }
 
-/** 32 bytes that are a number from 1 to n − 1. */
+/** Whether these are 32 bytes that encode a number from 1 to n − 1. */
 export function isPrivateKey(privateKey: Uint8Array): boolean {
   if (privateKey.length !== 32) return false;
   const key = bytesToBigint(privateKey);

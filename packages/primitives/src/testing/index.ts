@@ -1,4 +1,4 @@
-/** Integers from 0 to below `limit`, the same ones for the same seed (mulberry32). */
+/** Integers from 0 to below `limit`; the same seed gives the same sequence (mulberry32). */
 export type Random = (limit: number) => number;
 
 export function createRandom(seed: number): Random {
@@ -11,7 +11,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** As `createRandom`, from 0 to below 1. */
+/** Like `createRandom`, but fractions from 0 to below 1. */
 export function createRandomFraction(seed: number): () => number {
   const random = createRandom(seed);
   return () => random(2 ** 32) / 2 ** 32;
