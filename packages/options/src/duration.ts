@@ -9,7 +9,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration as Go writes it (`6m24s`, `1h0m0s`, `1.5s`, `-1s`, `0`); undefined when it is none. */
+/** The milliseconds of a duration as Go writes it (`6m24s`, `1h0m0s`, `1.5s`, `-1s`, `0`); undefined if the text is not one. */
 export function parseDurationMs(text: string): number | undefined {
   const sign = text.startsWith("-") ? -1 : 1;
   const body = /^[+-]/.test(text) ? text.slice(1) : text;
@@ -22,7 +22,7 @@ export function parseDurationMs(text: string): number | undefined {
   return Number.isFinite(totalMs) ? sign * totalMs : undefined;
 }
 
-/** The form `parseDurationMs` reads, as short as it gets: 384000 is `6m24s`, 500 is `500ms`, 0 is `0s`. */
+/** The shortest form that `parseDurationMs` reads back: 384000 is `6m24s`, 500 is `500ms`, 0 is `0s`. */
 export function formatDurationMs(durationMs: number): string {
   if (durationMs === 0) return "0s";
   const sign = durationMs < 0 ? "-" : "";

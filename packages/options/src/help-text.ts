@@ -47,7 +47,7 @@ function defaultText({ declaration }: ResolvedOption): string {
   return declaration.default === undefined ? "" : declaration.parse.format(declaration.default);
 }
 
-/** The reference of a program as a Markdown table, columns aligned: one row an option, in order of declaration. */
+/** The option reference of a program as an aligned Markdown table: one row per option, in order of declaration. */
 export function referenceTable(table: OptionTable): string {
   const rows = resolveOptions(table)
     .filter(({ declaration }) => !declaration.hidden)
@@ -65,7 +65,7 @@ export function referenceTable(table: OptionTable): string {
   return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line), ""].join("\n");
 }
 
-/** The values in force, one `flag=value` each, secrets hidden: for the log's first lines. */
+/** The values in force, one `flag=value` each, with secrets hidden: for the first lines of the log. */
 export function describeOptions(
   table: OptionTable,
   options: Readonly<Record<string, Readonly<Record<string, unknown>>>>,

@@ -1,4 +1,4 @@
-/** The name closest to `name` by edit distance, when it is close enough to be what was meant. */
+/** The name closest to `name` by edit distance, if it is close enough to be what was meant. */
 export function nearestName(name: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(Math.max(2, Math.floor(name.length / 3)), name.length - 1) + 1;
@@ -12,7 +12,7 @@ export function nearestName(name: string, names: Iterable<string>): string | und
   return best;
 }
 
-/** Levenshtein distance; `limit` when it is that or more. */
+/** Levenshtein distance; `limit` if it is that or more. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

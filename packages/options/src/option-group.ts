@@ -1,28 +1,28 @@
 import type { Parser } from "./parsers.ts";
 
-/** One option: flag, environment variable, default, type, help and reference row all come from here. */
+/** One option: its flag, environment variable, default, type, help and reference row all come from this declaration. */
 export interface OptionDeclaration<T> {
   readonly parse: Parser<T>;
   readonly help: string;
   readonly default?: T;
   /** the program does not start without it */
   readonly required?: boolean;
-  /** what the number counts, for help and reference */
+  /** what the number counts, shown in help and reference */
   readonly unit?: string;
-  /** full flag name without dashes, where it does not follow from group and property */
+  /** full flag name without dashes, if it does not follow from group and property */
   readonly flag?: string;
-  /** environment variable without its prefix, where it does not follow from the flag; false: none */
+  /** environment variable without its prefix, if it does not follow from the flag; false: none */
   readonly env?: string | false;
   /** older names of the flag that still work */
   readonly aliases?: readonly string[];
-  /** never printed: not in errors, not in `describeOptions` */
+  /** never printed, neither in errors nor by `describeOptions` */
   readonly secret?: boolean;
   /** accepted, but left out of `--help` */
   readonly hidden?: boolean;
 }
 
 export interface OptionGroup<D extends Declarations = Declarations> {
-  /** first part of the flags; empty for options without one */
+  /** first part of the flags; empty for a group whose flags have no prefix */
   readonly name: string;
   readonly declarations: D;
 }
@@ -30,7 +30,7 @@ export interface OptionGroup<D extends Declarations = Declarations> {
 export type Declarations = Readonly<Record<string, OptionDeclaration<unknown>>>;
 type ParsedBy<O> = O extends { readonly parse: Parser<infer T> } ? T : never;
 
-/** Values of a group: never undefined where there is a default or the option is required. */
+/** Values of a group: never undefined if the option has a default or is required. */
 export type OptionsOf<G extends OptionGroup> = {
   readonly [K in keyof G["declarations"]]: G["declarations"][K] extends { readonly default: unknown } | { readonly required: true }
     ? ParsedBy<G["declarations"][K]>
@@ -54,14 +54,14 @@ export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = R
   readonly program: string;
   /** one line on what it does */
   readonly summary: string;
-  /** of environment variables, with its underscore: `RNODE_` */
+  /** prefix of the environment variables, with its underscore: `RNODE_` */
   readonly envPrefix: string;
   readonly groups: G;
   /** flags (without dashes) of which at most one may be given */
   readonly exclusive?: readonly (readonly string[])[];
-  /** arguments that are not options; without it there are none. `name` as in the usage line: `BLOCKS.rlp…` */
+  /** arguments that are not options; if absent, the program takes none. `name` as in the usage line: `BLOCKS.rlp…` */
   readonly positionals?: { readonly name: string; readonly min: number; readonly max: number };
-  /** prefixed variables that are not options but must not be warned about */
+  /** variables with the prefix that are not options and must not cause a warning */
   readonly otherEnv?: readonly string[];
 }
 

@@ -25,8 +25,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 class BadOption extends Error {}
 
 /**
- * Reads `args` (without node and script) and `env` against a table. A flag beats its variable, a variable the default; an empty
- * variable is unset. `--name value`, `--name=value`, `-name=value`; booleans `--name` and `--name=false`.
+ * Reads `args` (without node and script) and `env` against a table. A flag takes precedence over its variable, and a variable over
+ * the default; an empty variable counts as unset. Accepted forms are `--name value`, `--name=value` and `-name=value`, and for
+ * booleans `--name` and `--name=false`.
  */
 export function parseOptions<const G extends Readonly<Record<string, OptionGroup>>>(
   table: OptionTable<G>,
@@ -143,7 +144,7 @@ function readArguments(byFlag: ReadonlyMap<string, ResolvedOption>, args: readon
   return { given, positionals, asked };
 }
 
-/** Go's programs take `-name` for `--name`; `-h` and `-v` stay short, and so does a number. */
+/** Go's programs accept `-name` for `--name`; `-h` and `-v` stay short options, and a negative number stays a value. */
 function withDoubleDashes(args: readonly string[]): string[] {
   const end = args.indexOf("--");
   return args.map((arg, index) => {

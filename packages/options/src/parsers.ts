@@ -8,11 +8,11 @@ export interface Parser<T> {
   readonly expects: string;
   /** the placeholder in `--help`: `--rpc.port <port>`; undefined for booleans, which need no value */
   readonly placeholder: string | undefined;
-  /** ending of the property's name that says the unit and is not part of the flag: `timeoutMs` is `--timeout` */
+  /** the ending of the property's name that states the unit and is not part of the flag: `timeoutMs` is `--timeout` */
   readonly keySuffix?: string;
-  /** given several times, the values are joined */
+  /** if the option is given several times, the values are joined */
   readonly isList?: boolean;
-  /** undefined: not such a value */
+  /** undefined: the text is not a valid value */
   parse(text: string): T | undefined;
   /** the text that `parse` reads back */
   format(value: T): string;
@@ -65,10 +65,10 @@ export const bool: Parser<boolean> = {
 
 export const text: Parser<string> = parser("text", "a text", (value) => value);
 
-/** A text that stands for something particular. @param expects completes "expected …" */
+/** A text with a particular meaning. @param expects completes "expected …" */
 export const textOf = (placeholder: string, expects: string): Parser<string> => parser(placeholder, expects, (value) => value);
 
-/** Milliseconds, written as Go writes durations. */
+/** Milliseconds, written in Go's duration syntax. */
 export const duration: Parser<number> = {
   ...parser("duration", 'a duration such as "500ms", "12s" or "6m24s"', parseDurationMs, formatDurationMs),
   keySuffix: "Ms",
@@ -93,7 +93,7 @@ export function oneOf<const Names extends readonly string[]>(...names: Names): P
   return parser(names.join("|"), `one of ${names.join(", ")}`, (value) => names.find((name) => name === value));
 }
 
-/** Comma-separated; an option given several times adds to the list. */
+/** Comma-separated; an option that is given several times adds to the list. */
 export function listOf<T>(item: Parser<T>): Parser<readonly T[]> {
   return {
     placeholder: `${item.placeholder ?? "value"},…`,
