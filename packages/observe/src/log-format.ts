@@ -4,7 +4,7 @@ import type { LogLevel } from "./log-level.ts";
 export const LOG_FORMATS = ["text", "terminal", "logfmt", "json", "json-pretty"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Values beside the constant text. Bytes are printed as hex, an error with its causes. */
+/** Values that accompany the constant text. Bytes are printed as hex, an error with its causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 export interface LogRecord {
@@ -79,7 +79,7 @@ function plainText(value: unknown, withStacks: boolean): string {
   return String(value);
 }
 
-/** The message with those of its causes: `l1 unreachable: connect ECONNREFUSED`. */
+/** The message of an error followed by those of its causes: `l1 unreachable: connect ECONNREFUSED`. */
 export function errorText(error: unknown): string {
   const parts: string[] = [];
   for (let at: unknown = error, depth = 0; at !== undefined && at !== null && depth < 8; depth++) {
@@ -119,7 +119,7 @@ function toJson(value: unknown, withStacks: boolean, indent: number | undefined)
   return JSON.stringify(plain(value), undefined, indent);
 }
 
-/** What a peer or a file put into a value must not start a new line or move the cursor. */
+/** A value that comes from a peer or a file must not start a new line or move the cursor. */
 const UNSAFE = /[\p{Cc}\u2028\u2029]/gu;
 const escapeText = (text: string): string =>
   text.replace(UNSAFE, (character) =>

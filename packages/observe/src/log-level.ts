@@ -1,4 +1,4 @@
-/** In order: each includes those before it. */
+/** In order: each level includes those before it. */
 export const LOG_LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -11,7 +11,7 @@ const OTHER_NAMES: Readonly<Record<string, LogLevel>> = {
   detail: "trace",
 };
 
-/** A level by name in any case (also `crit`, `eror`, `dbug`, `trce`, `detail`) or number 0 to 5; undefined when it is none. */
+/** A level by name in any case (also `crit`, `eror`, `dbug`, `trce`, `detail`) or by number, 0 to 5; undefined if it is neither. */
 export function parseLogLevel(text: string): LogLevel | undefined {
   const name = text.trim().toLowerCase();
   if (/^[0-5]$/.test(name)) return LOG_LEVELS[Number(name)];

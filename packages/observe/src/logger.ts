@@ -33,9 +33,9 @@ export interface Logger {
   trace(text: string, fields?: LogFields): void;
   /** A logger that adds `fields` to each record; it shares the level. */
   child(fields: LogFields): Logger;
-  /** Whether a record of this level would be written: for fields that cost something to make. */
+  /** Whether a record of this level would be written: for fields that are expensive to compute. */
   isEnabled(level: LogLevel): boolean;
-  /** of this logger, its parents and children */
+  /** shared by this logger, its parents and its children */
   level: LogLevel;
 }
 

@@ -2,7 +2,7 @@ import * as prometheus from "prom-client";
 
 export type LabelValues = Readonly<Record<string, string>>;
 type NoLabels = Readonly<Record<never, string>>;
-/** Label names must be listed when there are labels: `m.counter<{ verdict: Verdict }>(name, help, ["verdict"])`. */
+/** If a metric has labels, their names must be listed: `m.counter<{ verdict: Verdict }>(name, help, ["verdict"])`. */
 type LabelNames<L extends LabelValues> = keyof L extends never ? [] : [labels: readonly (keyof L & string)[]];
 type Labels<L extends LabelValues> = keyof L extends never ? [] : [labels: L];
 
@@ -19,7 +19,7 @@ export interface Gauge<L extends LabelValues = NoLabels> {
 /** The name ends in the unit: `_seconds`, `_bytes`. */
 export interface Histogram<L extends LabelValues = NoLabels> {
   observe(value: number, ...labels: Labels<L>): void;
-  /** Starts a timer; the returned function observes the seconds since. */
+  /** Starts a timer; the returned function observes the seconds that have passed. */
   time(...labels: Labels<L>): () => void;
 }
 
@@ -27,7 +27,7 @@ export interface Histogram<L extends LabelValues = NoLabels> {
 export interface MetricFactory {
   counter<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Counter<L>;
   gauge<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Gauge<L>;
-  /** A gauge that is read when it is asked for. */
+  /** A gauge whose value is read when the metrics are collected. */
   gaugeOf(name: string, help: string, read: () => number): void;
   histogram<L extends LabelValues = NoLabels>(
     name: string,
@@ -45,11 +45,11 @@ export interface MetricDescription {
 }
 
 export interface Metrics extends MetricFactory {
-  /** in order of declaration; the process's own metrics are not listed */
+  /** in order of declaration; the default metrics of the process are not listed */
   readonly descriptions: readonly MetricDescription[];
-  /** Prometheus text exposition format. @param others of other processes, told apart by their labels */
+  /** Prometheus text exposition format. @param others metrics of other processes, told apart by their labels */
   expose(others?: readonly CollectedMetrics[]): Promise<{ readonly contentType: string; readonly body: string }>;
-  /** For another process to expose. Plain data. */
+  /** The metrics as plain data, to be exposed by another process. */
   collect(): Promise<CollectedMetrics>;
 }
 
@@ -59,11 +59,11 @@ export type CollectedMetrics = readonly object[];
 export interface MetricsOptions {
   /** of every name, with its underscore: `rnode_` */
   readonly prefix: string;
-  /** on every value: which of several processes it is of */
+  /** added to every value, to tell several processes apart */
   readonly labels?: LabelValues | undefined;
 }
 
-/** @throws Error when two metrics have one name: a mistake in the program */
+/** @throws Error if two metrics have the same name, which is a programming error */
 export function createMetrics({ prefix, labels: ofProcess }: MetricsOptions): Metrics {
   const registry = new prometheus.Registry();
   if (ofProcess !== undefined) registry.setDefaultLabels(ofProcess);
@@ -114,7 +114,7 @@ export function createMetrics({ prefix, labels: ofProcess }: MetricsOptions): Me
   };
 }
 
-/** A metric has one heading, whichever processes its values are of. */
+/** A metric has one heading for the values of all processes. */
 function merged(processes: readonly CollectedMetrics[]): Promise<string> {
   type Collected = prometheus.MetricObjectWithValues<prometheus.MetricValue<string>>;
   const byName = new Map<string, Collected>();
@@ -123,14 +123,14 @@ function merged(processes: readonly CollectedMetrics[]): Promise<string> {
     byName.set(metric.name, known === undefined ? metric : { ...known, values: [...known.values, ...metric.values] });
   }
   const registry = new prometheus.Registry();
-  // The registry prints whatever has a name and gives its values.
+  // The registry prints any object that has a name and returns its values.
   for (const metric of byName.values()) {
     registry.registerMetric({ ...metric, get: async () => metric } as unknown as prometheus.Metric);
   }
   return registry.metrics();
 }
 
-/** Metrics switched off: every call does nothing. */
+/** For metrics that are switched off: every call does nothing. */
 export const noMetrics: MetricFactory = {
   counter: () => ({ inc: () => {}, add: () => {} }),
   gauge: () => ({ set: () => {} }),
