@@ -7,17 +7,17 @@ export interface CommandIo {
   out(line: string): void;
   /** progress and errors, for people */
   err(line: string): void;
-  /** progress that replaces the line before it; nothing where standard error is no terminal */
+  /** progress that replaces the previous line; nothing is written if standard error is not a terminal */
   progress(line: string): void;
 }
 
-/** A subcommand, from its arguments to its exit code. What it throws is told by `runCommand`. */
+/** A subcommand, from its arguments to its exit code. `runCommand` prints what it throws. */
 export type Command = (args: readonly string[], env: NodeJS.ProcessEnv, io: CommandIo) => Promise<number>;
 
 type Groups = Readonly<Record<string, OptionGroup>>;
 type Arguments<G extends Groups> = Pick<Extract<ParsedOptions<G>, { kind: "options" }>, "options" | "positionals">;
 
-/** A subcommand of an option table and what to do. @param run returns the exit code */
+/** A subcommand made of an option table and a function. @param run returns the exit code */
 export function command<const G extends Groups>(
   { table, version }: { readonly table: OptionTable<G>; readonly version: string },
   run: (parsed: Arguments<G>, io: CommandIo) => number | Promise<number>,
@@ -43,8 +43,8 @@ export function command<const G extends Groups>(
 /**
  * Runs a subcommand on the terminal. A signal ends it as it ends any process.
  *
- * @param name as users call it: `rengine import`
- * @param load a subcommand's module is loaded when it is asked for, so that short commands start fast
+ * @param name as users type it: `rengine import`
+ * @param load loads the subcommand's module on demand, so that short commands start fast
  */
 export async function runCommand(
   name: string,

@@ -1,9 +1,9 @@
-/** What is left open after an end, a leaked timer or socket, does not keep the process for longer. */
+/** A leaked timer or socket does not keep the process alive for longer than this. */
 const EXIT_LIMIT_MS = 1_000;
 
-/** All of a program's script: the process ends with the code that `main` returns, once standard output has taken everything. */
+/** The whole of a program's script: the process ends with the code that `main` returns, once standard output has been flushed. */
 export async function exitWith(main: (args: string[], env: NodeJS.ProcessEnv) => Promise<number>): Promise<void> {
-  // `rengine … | head`: what nobody reads any more is not an error.
+  // `rengine … | head`: a reader that closes the pipe early is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });

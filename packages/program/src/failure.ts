@@ -1,7 +1,7 @@
 import { errorText, type Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 
-/** Something that the user or the operator must change: one line that says what and what to do. */
+/** A problem that the user or the operator must solve: one line that says what is wrong and what to do. */
 export class UserError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -11,22 +11,22 @@ export class UserError extends Error {
 
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
-/** Describes what the user, the operator or the system caused; undefined for what can only be a fault of ours. */
+/** Describes an error that the user, the operator or the system caused; undefined for what can only be a bug. */
 export type Describe = (error: unknown) => string | undefined;
 
-/** User errors, coded errors, and the system's own (ENOENT, EADDRINUSE and the like). */
+/** User errors, coded errors, and errors of the system (ENOENT, EADDRINUSE and the like). */
 export const describeFailure: Describe = (error) => {
   if (error instanceof UserError || isCodedError(error)) return oneLine(error.message);
   if (error instanceof Error && "code" in error && typeof error.code === "string") return oneLine(errorText(error));
   return undefined;
 };
 
-/** One line on standard error, for what happens before there is a logger. */
+/** One line on standard error, for errors that happen before there is a logger. */
 export function printFailure(name: string, text: string): void {
   process.stderr.write(`${name}: ${oneLine(text)}\n`);
 }
 
-/** Why the program ends, in one line of the log's format; a fault of ours comes with its stack. Also a silent program says this much. */
+/** Says why the program ends, in one line of the log's format; a bug is logged with its stack. A silent program prints it too. */
 export function logFailure(name: string, log: Logger, what: string, error: unknown, describe: Describe): void {
   const description = describe(error);
   const text = description ?? oneLine(errorText(error));
@@ -36,15 +36,15 @@ export function logFailure(name: string, log: Logger, what: string, error: unkno
 }
 
 export interface Faults {
-  /** Settles with the first error that nobody caught. */
+  /** Settles with the first error that nothing caught. */
   readonly first: Promise<unknown>;
-  /** What to do with those that come from now on. */
+  /** Sets what happens with further ones. */
   onFurther(listener: (error: unknown) => void): void;
-  /** Node.js handles such errors again. */
+  /** Leaves such errors to Node.js again. */
   forget(): void;
 }
 
-/** Listens for errors and rejections that nobody catches. */
+/** Listens for uncaught errors and unhandled rejections. */
 export function listenForFaults(): Faults {
   let listener: (error: unknown) => void = () => {};
   const first = new Promise<unknown>((resolve) => {

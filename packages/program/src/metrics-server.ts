@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Metrics } from "@rnode/observe";
 
-/** What `GET /healthz` says: 200 when healthy, else 503. */
+/** The answer to `GET /healthz`: 200 if healthy, otherwise 503. */
 export interface Health {
   readonly isHealthy: boolean;
   readonly body: { readonly version: string };

@@ -5,15 +5,15 @@ import { type Health, startMetricsServer } from "./metrics-server.ts";
 import type { Scope } from "./scope.ts";
 import type { metricsOptions } from "./standard-options.ts";
 
-/** Where a program's parts declare their metrics. */
+/** Where the parts of a program declare their metrics. */
 export interface ProgramMetrics extends MetricFactory {
-  /** The program's other processes: what they have collected is exposed, too. */
+  /** Also exposes what the program's other processes collect. */
   include(collect: () => Promise<readonly CollectedMetrics[]>): void;
 }
 
 export const noProgramMetrics: ProgramMetrics = { ...noMetrics, include: () => {} };
 
-/** The metrics, served while the scope is open; when they are switched off, they count nothing. @throws {UserError} the port is taken */
+/** Serves the metrics while the scope is open; if they are switched off, they count nothing. @throws {UserError} the port is taken */
 export async function openMetrics(
   options: OptionsOf<typeof metricsOptions>,
   prefix: string,
@@ -34,10 +34,10 @@ export async function openMetrics(
 }
 
 /**
- * Opens what listens.
+ * Opens listeners and turns a taken port into an error that names its option.
  *
  * @param wanted ports by the option that chooses them
- * @throws {UserError} a port is taken: which option chooses another
+ * @throws {UserError} a port is taken; the message names the option that chooses another
  */
 export async function namingPorts<T>(wanted: Readonly<Record<string, number>>, open: () => T | Promise<T>): Promise<T> {
   try {

@@ -18,7 +18,7 @@ afterEach(() => {
   for (const program of running.splice(0)) program.kill();
 });
 
-/** The program in a process of its own, with the real signals and exit codes. */
+/** The program as a separate process, with real signals and exit codes. */
 class SmallProgram {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown[]>;
@@ -55,13 +55,13 @@ class SmallProgram {
     }
   }
 
-  /** what it said on standard output, and its exit code */
+  /** its standard output and its exit code */
   async end(): Promise<{ code: unknown; parts: string[] }> {
     const [code] = await this.#exited;
     return { code, parts: this.out.trimEnd().split("\n") };
   }
 
-  /** the lines of the log of a level, without time and level */
+  /** the log lines of one level, without time and level */
   logged(level: string): string[] {
     return [...this.err.matchAll(/^t=\S+ lvl=(\S+) (.*)$/gm)].filter((line) => line[1] === level).map((line) => line[2]!);
   }

@@ -17,11 +17,11 @@ import type { logOptions, metricsOptions } from "./standard-options.ts";
 import { listenForStop } from "./stop-signal.ts";
 import { systemClock } from "./system-clock.ts";
 
-/** How long a start that was told to stop may take to do so. */
+/** How long a start may take to give up after the program was asked to stop. */
 const START_END_LIMIT_MS = 5_000;
 
 type Groups = Readonly<Record<string, OptionGroup>>;
-/** The groups that the skeleton itself reads, where a program has them. */
+/** The option groups that the skeleton itself reads, if the program has them. */
 interface StandardOptions {
   readonly log?: OptionsOf<typeof logOptions>;
   readonly metrics?: OptionsOf<typeof metricsOptions>;
@@ -29,20 +29,20 @@ interface StandardOptions {
 export type ProgramOptions<G extends Groups> = { readonly [K in keyof G]: OptionsOf<G[K]> };
 
 export interface Program<G extends Groups> {
-  /** as users call it: `rnode` */
+  /** the name of the command: `rnode` */
   readonly name: string;
   /** `v0.1.0` */
   readonly version: string;
   readonly table: OptionTable<G>;
-  /** what is wrong with the options together, beyond what the table says */
+  /** what is wrong with the combination of options, beyond what the table can express */
   readonly check?: (options: ProgramOptions<G>, sources: ReadonlyMap<string, OptionSource>) => string | undefined;
-  /** for a program that says what it does in its own way; default: the logger of the options `log` */
+  /** for a program with its own way of logging; default: the logger that the `log` options describe */
   readonly createLog?: (options: ProgramOptions<G>) => Logger;
-  /** of its metrics, with an underscore; there are none without it and the options `metrics` */
+  /** prefix of its metrics, with the underscore; a program has metrics only with this and the `metrics` options */
   readonly metricsPrefix?: string;
-  /** how errors are told that end the program; default: `describeFailure` */
+  /** how a fatal error is described; default: `describeFailure` */
   readonly describe?: Describe;
-  /** Starts everything through the context's scope. What it throws ends the program. */
+  /** Starts everything through the context's scope. An exception ends the program. */
   start(options: ProgramOptions<G>, context: ProgramContext): Promise<Started>;
 }
 
@@ -53,14 +53,14 @@ export interface ProgramContext {
   readonly metrics: ProgramMetrics;
   /** for `GET /healthz` */
   readonly health: () => Health;
-  /** Ends the program as a signal does. */
+  /** Ends the program in the same way as a signal. */
   readonly stop: (reason: string) => void;
 }
 
 export interface Started {
   /** rejects when the program cannot go on */
   readonly failure?: Promise<unknown>;
-  /** said again and again while the program runs */
+  /** printed repeatedly while the program runs */
   readonly status?: { readonly everyMs: number; readonly print: () => unknown };
 }
 
@@ -68,7 +68,7 @@ type End =
   | { readonly kind: "asked"; readonly by: string }
   | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
 
-/** A program from its arguments to its exit code: 0 when it was asked to stop, 1 when it could not start or go on. */
+/** Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. */
 export async function runProgram<const G extends Groups>(
   program: Program<G>,
   args: readonly string[],
@@ -145,7 +145,7 @@ class ProgramRun<G extends Groups> {
       this.#fail("error while closing", error);
     });
     if (!(await this.#close(starting))) hasFailed = true;
-    if (!hasFailed) this.#log.info("stopped"); // else the last line is the reason
+    if (!hasFailed) this.#log.info("stopped"); // otherwise the last line is the reason
     signal.forget();
     faults.forget();
     return hasFailed ? 1 : 0;
@@ -184,13 +184,13 @@ class ProgramRun<G extends Groups> {
     }
     try {
       await started.failure;
-      return await new Promise(() => {}); // it goes on
+      return await new Promise(() => {}); // the program keeps running
     } catch (error) {
       return { kind: "failed", what: `${name} cannot go on`, error };
     }
   }
 
-  /** What is being started is waited for, so that it is closed like the rest. */
+  /** Waits for the part that is being started, so that it is closed like the rest. */
   async #close(starting: Promise<Started>): Promise<boolean> {
     this.#scope.abort();
     const settled = starting.then(

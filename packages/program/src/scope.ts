@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 
-/** A part that takes longer to close is left behind: nothing that the programs keep is lost by a kill. */
+/** A part that takes longer to close is abandoned: the programs keep nothing that a kill would lose. */
 const CLOSE_LIMIT_MS = 5_000;
 
 export interface ScopeDeps {
@@ -20,7 +20,7 @@ interface Part {
   readonly closeLimitMs: number;
 }
 
-/** What a program has started, in order. It closes in reverse, also when a start fails in the middle. */
+/** Everything that a program has started, in order. It is closed in reverse, also when the start fails half-way. */
 export class Scope {
   readonly #deps: ScopeDeps;
   readonly #parts: Part[] = [];
@@ -31,7 +31,7 @@ export class Scope {
     this.#deps = deps;
   }
 
-  /** Aborted when closing begins: for loops, and for what waits while the program starts. */
+  /** Aborted when closing begins: for loops, and for whatever waits while the program starts. */
   get signal(): AbortSignal {
     return this.#closing.signal;
   }
@@ -39,8 +39,8 @@ export class Scope {
   /**
    * Starts a part and keeps it until the scope closes.
    *
-   * @param close is called once, also when closing began while the part started
-   * @throws what `start` throws; the abort reason, when closing has begun
+   * @param close is called once, even if closing began while the part was starting
+   * @throws what `start` throws; the abort reason if closing has already begun
    */
   async use<T>(name: string, start: () => T | Promise<T>, close: (part: T) => unknown, options: PartOptions = {}): Promise<T> {
     this.signal.throwIfAborted();
@@ -50,17 +50,20 @@ export class Scope {
     return part;
   }
 
-  /** For what is there already: `close` is called in reverse order of these calls. */
+  /** For a part that is already running: `close` is called in reverse order of these calls. */
   onClose(name: string, close: () => unknown, { closeLimitMs = CLOSE_LIMIT_MS }: PartOptions = {}): void {
     this.#parts.push({ name, close, closeLimitMs });
   }
 
-  /** Tells all parts that the end has come, without closing them yet. */
+  /** Signals all parts that the program is ending, without closing them yet. */
   abort(): void {
     if (!this.signal.aborted) this.#closing.abort(new Error("the program stops"));
   }
 
-  /** Closes all parts, the last one first. @returns whether each closed in time and without an error; the log names those that did not */
+  /**
+   * Closes all parts, the last one first. @returns whether each closed in time and without an error; the log names
+   * those that did not
+   */
   close(): Promise<boolean> {
     this.#closed ??= this.#closeParts();
     return this.#closed;

@@ -2,7 +2,10 @@ import { bool, oneOf, optionGroup, type Parser, port, text } from "@rnode/option
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 
-/** A name in any case or its number; `detail` is the documented name of the finest level, `trace` its usual one. */
+/**
+ * A level's name in any case, or its number. `detail` is the documented name of the finest level, `trace` the usual one
+ * elsewhere.
+ */
 const logLevel: Parser<(typeof LEVELS)[number]> = {
   placeholder: "level",
   expects: "one of silent, error, warn, info, debug, detail, or a number from 0 to 5",
@@ -14,7 +17,7 @@ const logLevel: Parser<(typeof LEVELS)[number]> = {
   format: (level) => (level === "trace" ? "detail" : level),
 };
 
-/** The same in every program; `createLogger` of `@rnode/observe` takes the values as they are. */
+/** The same in every program; `createLogger` of `@rnode/observe` takes the values unchanged. */
 export const logOptions = optionGroup("log", {
   level: { parse: logLevel, default: "info", help: "Lowest level that is written." },
   format: { parse: oneOf("text", "terminal", "logfmt", "json", "json-pretty"), default: "text", help: "Format of log lines." },

@@ -1,19 +1,19 @@
-/** How long after the first signal another one of the same name still counts as the same request: a terminal and a supervisor may both send it. */
+/** A repeated signal within this time counts as the same request: a terminal and a supervisor may both send it. */
 const SAME_REQUEST_MS = 500;
 
-/** A closed terminal asks for the same as Ctrl-C and a supervisor do. */
+/** Closing the terminal asks for the same thing as Ctrl-C and a supervisor's SIGTERM. */
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 export interface StopSignal {
   /** Settles with the first signal. */
   readonly asked: Promise<NodeJS.Signals>;
-  /** For a program that has ended: signals have their default effect again. */
+  /** Restores the default effect of the signals, for a program that has ended. */
   forget(): void;
 }
 
 /**
- * Listens for the request to stop. The first signal asks for a clean shutdown. The same again, later, ends the process at once;
- * a terminal's SIGINT and a supervisor's SIGTERM in the same moment are one request.
+ * Listens for the request to stop. The first signal asks for a clean shutdown. A second one, later, ends the process at
+ * once; a terminal's SIGINT and a supervisor's SIGTERM at the same moment are one request.
  *
  * @param endNow ends the process
  */
@@ -40,7 +40,10 @@ export function listenForStop(endNow: (signal: NodeJS.Signals) => void): StopSig
   };
 }
 
-/** For a process that another of our programs starts: a stop reaches the whole group, and the parent says when it is time to end. */
+/**
+ * For a process that another of our programs starts: signals reach the whole process group, but the parent decides when
+ * the child ends.
+ */
 export function leaveStopToParent(): void {
   for (const name of STOP_SIGNALS) process.on(name, () => {});
 }

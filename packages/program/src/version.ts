@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** `v` and the version of a package. @param moduleUrl of a module right below its `src` or `dist`: `import.meta.url` */
+/**
+ * `v` and the version of a package. @param moduleUrl `import.meta.url` of a module directly below the package's `src`
+ * or `dist`
+ */
 export function versionOf(moduleUrl: string): string {
   const manifest = JSON.parse(readFileSync(new URL("../package.json", moduleUrl), "utf8")) as { version: string };
   return `v${manifest.version}`;

@@ -1,5 +1,5 @@
-// A program of two parts, made of the skeleton and nothing else (src/run-program.test.ts): `--behaviour` says what goes wrong.
-// Standard output tells, line by line, what started and closed.
+// A program of two parts, built on the skeleton and nothing else (src/run-program.test.ts). `--behaviour` selects what
+// goes wrong. Standard output says, line by line, what started and what closed.
 
 import { writeSync } from "node:fs";
 import { createServer } from "node:net";
