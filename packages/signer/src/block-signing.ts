@@ -1,16 +1,16 @@
 import { bigintToBytes, keccak256 } from "@rnode/primitives";
 
-/** What the sequencer's signature of a block is about. */
+/** What the sequencer signs of a block. */
 export interface BlockSigningRequest {
   /** 32 bytes: what kind of message this is */
   readonly domain: Uint8Array;
-  /** of the L2 */
+  /** of the L2 chain */
   readonly chainId: bigint;
-  /** 32 bytes: keccak256 of what is sent after the signature */
+  /** 32 bytes: keccak256 of what follows the signature in the message */
   readonly payloadHash: Uint8Array;
 }
 
-/** Domain of blocks sent to peers: all zero. */
+/** Domain of blocks sent to peers: all zeros. */
 export const BLOCK_DOMAIN = new Uint8Array(32);
 
 /**

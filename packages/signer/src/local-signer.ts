@@ -3,7 +3,7 @@ import { encodeTransaction, signTransaction } from "@rnode/protocol";
 import { blockSigningHash } from "./block-signing.ts";
 import { type Signer, SignerError } from "./signer.ts";
 
-/** 32 bytes from 64 hex digits, `0x` or not, if they are a key of the curve. */
+/** The 32 bytes of a private key from 64 hex digits, with or without `0x`; undefined if they are not a valid key. */
 export function parsePrivateKey(text: string): Uint8Array | undefined {
   try {
     const key = hexToFixedBytes(text.startsWith("0x") ? text : `0x${text}`, 32);
@@ -14,7 +14,7 @@ export function parsePrivateKey(text: string): Uint8Array | undefined {
   }
 }
 
-/** A signer that has the key in memory. @throws {SignerError} signer/bad-key */
+/** A signer that holds the key in memory. @throws {SignerError} signer/bad-key */
 export function localSigner(privateKey: Uint8Array): Signer {
   if (!isPrivateKey(privateKey)) throw new SignerError("signer/bad-key");
   const key = privateKey.slice();

@@ -3,31 +3,32 @@ import type { SignedTransaction } from "@rnode/protocol";
 import type { BlockSigningRequest } from "./block-signing.ts";
 
 export type SignerErrorCode =
-  /** 32 bytes that are no key of the curve */
+  /** not a valid private key: wrong length, or outside 1 to n − 1 */
   | "signer/bad-key"
-  /** whoever has the key does not answer: try again later */
+  /** the holder of the key does not answer: try again later */
   | "signer/unavailable"
-  /** whoever has the key will not sign this; `reason` is his word */
+  /** the holder of the key refuses to sign this; `reason` is its explanation */
   | "signer/refused";
 
 export class SignerError extends CodedError<SignerErrorCode> {}
 
 /**
- * Signs for one address. Where the key is, only the signer knows: it may be another machine, so that every signature is waited for and
- * can fail.
+ * Signs for one address. Only the signer knows where the key is. It may be on another machine, so every signature is
+ * awaited and can fail.
  */
 export interface Signer {
   /** 20 bytes */
   readonly address: Uint8Array;
   /**
-   * The EIP-2718 encoding of the transaction with its signature; blobs travel beside it and are not the signer's business.
+   * The EIP-2718 encoding of the transaction with its signature. Blobs travel beside the transaction and do not concern
+   * the signer.
    *
-   * @param transaction a signature that it may have is not looked at
+   * @param transaction a signature it may already have is ignored
    * @throws {SignerError} signer/unavailable, signer/refused
    */
   signTransaction(transaction: SignedTransaction): Promise<Uint8Array>;
   /**
-   * The signature of a block that is sent to peers.
+   * Signs a block that is sent to peers.
    *
    * @throws {SignerError} signer/unavailable, signer/refused
    */
