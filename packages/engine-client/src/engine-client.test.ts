@@ -199,7 +199,7 @@ describe("EngineClient.getPayload", () => {
         refused++;
       }
     }
-    expect(refused).toBeGreaterThan(lies.length - 20); // lies about the value of the block, and about nothing else, change nothing
+    expect(refused).toBeGreaterThan(lies.length - 20); // the others lie about nothing but the block's value, which changes nothing
   });
 
   it("counts every refusal as expired, but not a lost connection", async () => {

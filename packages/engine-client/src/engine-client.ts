@@ -19,7 +19,7 @@ export interface ForkchoiceState {
 }
 
 export type ForkchoiceOutcome =
-  /** the head is set; `payloadId` when attributes were given */
+  /** the head is set; `payloadId` is there if attributes were given */
   | { readonly kind: "valid"; readonly payloadId: Hex | undefined }
   | { readonly kind: "syncing" }
   | { readonly kind: "invalid"; readonly latestValidHash: Hex | undefined; readonly reason: string }
@@ -49,7 +49,10 @@ interface PayloadStatus {
 
 const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 
-/** The Engine API, versions chosen by fork. Failures are `EngineError`s; verdicts of the engine are outcomes. */
+/**
+ * The Engine API, with the method version chosen by fork. Failures are `EngineError`s; the engine's verdicts are
+ * outcomes.
+ */
 export class EngineClient {
   private readonly rpc: EngineRpc;
   private readonly forkTimes: ForkTimes;
@@ -59,7 +62,7 @@ export class EngineClient {
     this.forkTimes = forkTimes;
   }
 
-  /** Sets the heads and, with attributes, starts building on the new head. @throws {EngineError} */
+  /** Sets the heads and, if attributes are given, starts building on the new head. @throws {EngineError} */
   async forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome> {
     const method = `engine_forkchoiceUpdatedV${forkchoiceVersion(this.forkTimes, attributes?.timestamp)}`;
     const stateJson = { headBlockHash: state.head, safeBlockHash: state.safe, finalizedBlockHash: state.finalized };
@@ -87,9 +90,10 @@ export class EngineClient {
   }
 
   /**
-   * What was built. Its hash is recomputed: handed on, a payload that was changed on the way would count as an invalid block.
+   * Fetches the payload that was built and recomputes its hash: if a payload altered on the way were passed on, it
+   * would count as an invalid block.
    *
-   * @param timestampSec of the payload, which decides the version
+   * @param timestampSec of the payload; it decides the method version
    * @throws {EngineError} engine/unavailable, engine/bad-answer
    */
   async getPayload(id: Hex, timestampSec: number): Promise<GetPayloadOutcome> {
@@ -116,7 +120,7 @@ export class EngineClient {
     });
   }
 
-  /** Has the engine execute a payload. @throws {EngineError} */
+  /** Lets the engine execute a payload. @throws {EngineError} */
   async newPayload({ executionPayload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope): Promise<NewPayloadOutcome> {
     const version = newPayloadVersion(this.forkTimes, executionPayload.timestamp);
     const method = `engine_newPayloadV${version}`;
@@ -146,7 +150,7 @@ export class EngineClient {
     }
   }
 
-  /** Method names that the engine lists; empty when it does not answer the question. */
+  /** The method names that the engine lists; empty if it does not answer the question. */
   async capabilities(): Promise<readonly string[]> {
     try {
       const answer = await this.rpc.call("engine_exchangeCapabilities", [[]]);
@@ -184,7 +188,7 @@ function readStatus(method: string, answer: unknown): PayloadStatus {
   };
 }
 
-/** What is valid is valid up to itself. Engines that leave the hash out are believed. */
+/** The latest valid block of a valid payload is the payload itself. An engine that omits the hash is believed. */
 function assertAbout(method: string, { latestValidHash }: PayloadStatus, hash: Hex): void {
   if (latestValidHash === undefined || latestValidHash === hash) return;
   throw new EngineError("engine/bad-answer", { method, asked: hash, latestValidHash });

@@ -1,20 +1,26 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { CodedError } from "@rnode/primitives";
 
-/** What goes wrong in talking to the engine. What the engine says about a payload is not an error but an outcome. */
+/** Ways in which talking to the engine fails. What the engine says about a payload is an outcome, not an error. */
 export type EngineErrorCode =
-  /** no answer: refused, timed out, dropped. Temporary */
+  /** no answer: refused, timed out or dropped. Temporary */
   | "engine/unavailable"
-  /** HTTP 401: the JWT secrets differ, or the clocks do; `reason` is the engine's word. Temporary (somebody may mend it) */
+  /**
+   * HTTP 401: the JWT secrets or the clocks differ; `reason` is the engine's explanation. Temporary, because an
+   * operator may fix it
+   */
   | "engine/unauthorized"
-  /** a JSON-RPC error that is not one of the Engine API's; `rpcCode` says which. Temporary */
+  /** a JSON-RPC error that is not one of the Engine API's; `rpcCode` is its code. Temporary */
   | "engine/rpc-error"
   /** an answer that the Engine API does not allow */
   | "engine/bad-answer";
 
 export class EngineError extends CodedError<EngineErrorCode> {}
 
-/** What this package needs of a JSON-RPC client: one call; a JSON-RPC error rejects with its numeric `code` on the error. */
+/**
+ * What this package needs of a JSON-RPC client: one method. A JSON-RPC error rejects with an error that has the numeric
+ * `code`.
+ */
 export interface EngineRpc {
   call(method: string, params: readonly unknown[]): Promise<unknown>;
 }
@@ -30,7 +36,7 @@ export const ENGINE_CODES = {
 
 export const isEngineCode = (code: number): boolean => code <= -38000 && code > -38100;
 
-/** Turns what a call was rejected with into an `EngineError`; rethrows what is no failure of the call. */
+/** Turns the rejection of a call into an `EngineError`; rethrows anything that is not a failure of the call. */
 export function toEngineError(method: string, error: unknown): EngineError {
   if (error instanceof EngineError) return error;
   if (error instanceof RpcError) {

@@ -11,8 +11,8 @@ import {
 const NEWEST_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /**
- * Which version of an Engine API method a block or its attributes need; without attributes the newest one serves for every fork.
- * Spec: docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
+ * The version of an Engine API method that a block or its attributes need. Without attributes the newest version serves
+ * every fork. Spec: docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
  */
 export function forkchoiceVersion(forkTimes: ForkTimes, attributesTimestampSec: number | undefined): ForkchoiceUpdatedVersion {
   const rules = attributesTimestampSec === undefined ? NEWEST_RULES : rollupRulesAt(forkTimes, attributesTimestampSec);

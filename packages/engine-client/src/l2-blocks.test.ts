@@ -60,7 +60,7 @@ const CONFIG: RollupConfig = {
   chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
 };
 
-/** Trie of one account: its leaf is the root. */
+/** Root of a trie that holds one account only: the hash of its leaf. */
 const STORAGE_ROOT = filled(32, 0x99);
 const ACCOUNT_LEAF = encodeRlp([
   Uint8Array.of(0x20, ...keccak256(PREDEPLOYS.l2ToL1MessagePasser)),

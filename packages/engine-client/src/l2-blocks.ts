@@ -23,14 +23,14 @@ import { decodeAccount, verifyProof } from "@rnode/trie";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
 import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash } from "./verified-payload.ts";
 
-/** A block of the engine, complete. */
+/** A complete block as the engine serves it. */
 export interface L2Block {
   readonly ref: L2BlockRef;
   readonly header: Header;
   readonly envelope: ExecutionPayloadEnvelope;
 }
 
-/** What is kept of a block. */
+/** What the cache keeps of a block. */
 interface VerifiedBlock extends L2Block {
   readonly envelope: VerifiedPayload;
 }
@@ -41,8 +41,8 @@ const CACHED_BLOCKS = 256;
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
 
 /**
- * The L2 chain as the engine serves it in the `eth_` namespace of its auth port. Also derivation's L2 provider.
- * Lookups by hash are cached, lookups by number or label never.
+ * The L2 chain as the engine serves it through the `eth_` namespace of its authenticated port. It is also derivation's
+ * L2 provider. Lookups by hash are cached, lookups by number or label never are.
  */
 export class L2Blocks {
   private readonly rpc: EngineRpc;
@@ -61,7 +61,7 @@ export class L2Blocks {
     return readAnswer(method, () => parseQuantity(String(answer)));
   }
 
-  /** Hash of the canonical block at a height, without its transactions. @throws {EngineError} */
+  /** The hash of the canonical block at a height, without fetching its transactions. @throws {EngineError} */
   async hashByNumber(number: number): Promise<Hex | undefined> {
     const method = "eth_getBlockByNumber";
     const answer = await this.call(method, [toQuantity(number), false]);
@@ -69,12 +69,12 @@ export class L2Blocks {
     return verifiedBlockHash(method, answer, number);
   }
 
-  /** undefined when the label is not set. @throws {EngineError} */
+  /** The block that a label points to; undefined if the label is not set. @throws {EngineError} */
   async blockByLabel(label: L2BlockLabel): Promise<L2Block | undefined> {
     try {
       return await this.fetch("eth_getBlockByNumber", label, {});
     } catch (error) {
-      // before the first safe or finalized block some clients answer null, others an error
+      // before the first safe or finalized block some clients answer null and others with an error
       if (error instanceof EngineError && error.code === "engine/rpc-error" && UNKNOWN_BLOCK.test(error.message)) return undefined;
       throw error;
     }
@@ -108,7 +108,8 @@ export class L2Blocks {
   }
 
   /**
-   * A payload that the engine has just called valid: it is not read back when derivation or the sequencer asks for it next.
+   * Caches a payload that the engine has just called valid, so that it is not fetched when derivation or the sequencer
+   * asks for it next.
    *
    * @throws {EngineError} engine/bad-answer when it does not hash to its block hash
    */
@@ -117,7 +118,7 @@ export class L2Blocks {
   }
 
   /**
-   * Storage root of the message passer at a block, proven against its state root.
+   * The storage root of the message passer at a block, proven against the block's state root.
    *
    * @throws {EngineError} engine/bad-answer when the proof does not hold
    */

@@ -26,11 +26,11 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import { EngineError } from "./engine-error.ts";
 
-/** A payload that hashes to its block hash. Only `check` and `fromRpc` make one. */
+/** A payload that hashes to its block hash. Only `check` and `fromRpc` create one. */
 export class VerifiedPayload implements ExecutionPayloadEnvelope {
   readonly executionPayload: ExecutionPayload;
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
-  /** private to the class, so that no other object passes for one */
+  /** private to the class, so that no other object can pass for one */
   readonly #header: Header;
 
   private constructor({ executionPayload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope, header: Header) {
@@ -44,16 +44,17 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
   }
 
   /**
-   * A payload that came as such. One that was checked before is not checked again.
+   * Checks a payload that came in the Engine API's form. One that was checked before is not checked again.
    *
-   * @param method that gave it, for the error
+   * @param method the method that returned it, for the error
    * @throws {EngineError} engine/bad-answer
    */
   static check(method: string, envelope: ExecutionPayloadEnvelope, forkTimes: ForkTimes): VerifiedPayload {
     if (envelope instanceof VerifiedPayload) return envelope;
     const { blockHash, timestamp, withdrawals, withdrawalsRoot } = envelope.executionPayload;
     const { hasExecutionRequests, hasMessagePasserRoot } = rollupRulesAt(forkTimes, timestamp);
-    // the root of the payload is hashed in place of the list's, which then nothing but its emptiness stands for
+    // since Isthmus the header commits to the message passer's root instead of the list: all that can be checked is
+    // that the list is empty
     const isListCovered = hasMessagePasserRoot ? withdrawals?.length === 0 : withdrawalsRoot === undefined;
     if (!isListCovered) throw new EngineError("engine/bad-answer", { method, mismatch: "withdrawals" });
     const header = payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
@@ -62,7 +63,7 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
   }
 
   /**
-   * A block object of the `eth_` namespace with full transactions.
+   * Checks a block object of the `eth_` namespace with full transactions.
    *
    * @throws {EngineError} engine/bad-answer
    */
@@ -84,7 +85,7 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
   }
 }
 
-/** Hash of a block object, recomputed from its header's fields. @throws {EngineError} engine/bad-answer */
+/** The hash of a block object, recomputed from the fields of its header. @throws {EngineError} engine/bad-answer */
 export function verifiedBlockHash(method: string, json: unknown, number: number): Hex {
   return readAnswer(method, () => {
     const header = headerFromRpc(json);
@@ -102,7 +103,7 @@ export function statedHash(method: string, json: unknown): Hex {
   );
 }
 
-/** A malformed answer is the engine's fault: one error for whatever the parsers found. */
+/** A malformed answer is the engine's fault: whatever the parsers throw becomes one error. */
 export function readAnswer<T>(method: string, read: () => T): T {
   try {
     return read();
@@ -118,7 +119,10 @@ function assertHash(method: string, header: Header, stated: Uint8Array): void {
   throw new EngineError("engine/bad-answer", { method, stated: bytesToHex(stated), computed: bytesToHex(computed) });
 }
 
-/** The list that the header stands for: none before Canyon, the one of the root since; no L2 block has had a withdrawal. */
+/**
+ * The withdrawals that the header commits to: no list before Canyon, and since then the empty list, as no L2 block has
+ * had a withdrawal.
+ */
 function withdrawalsOf(
   method: string,
   { header, withdrawals = [] }: RpcBlock,
