@@ -71,7 +71,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     const to = `0x${"70".repeat(20)}` as const;
     const gasPrice = 10n ** 10n;
     const gas = 200_000n;
-    // blocks are mined by hand, so that it is certain what each holds
+    // blocks are mined by hand, so that the content of each is certain
     await rpc.call("evm_setAutomine", [false]);
     const mine = (): Promise<unknown> => rpc.call("evm_mine");
     await wallet.sendTransaction({ to, value: 1n, type: "legacy", gasPrice, gas, nonce: 0 });
@@ -134,7 +134,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     await rpc.call("evm_mine");
     const replacement = (await l1.blockByNumber(removed.number))!;
     expect(replacement.hash).not.toBe(removed.hash);
-    expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // by hash: from the cache
+    expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // served from the cache, as it is asked for by hash
     expect(await l1.transactions(bytesToHex(concatBytes(new Uint8Array(31), Uint8Array.of(1))))).toBeUndefined();
   });
 });

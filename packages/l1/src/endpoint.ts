@@ -3,7 +3,7 @@ import { L1Error } from "./l1-error.ts";
 
 /** What this package needs of a JSON-RPC client; `RpcClient` has it. */
 export interface L1Rpc {
-  /** how many connections ended so far: after another one somebody else may be behind the address */
+  /** number of connections that have ended: after a reconnection, a different server may be behind the address */
   readonly connectionsLost: number;
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]>;
@@ -15,7 +15,7 @@ export interface L1Endpoint {
   readonly rpc: L1Rpc;
 }
 
-/** What another attempt or another endpoint may not suffer from. Anything else is a mistake of ours, or we are shutting down. */
+/** Whether another attempt or another endpoint may succeed. Any other error is a bug of ours, or we are shutting down. */
 export function isEndpointFailure(error: unknown): error is Error {
   if (error instanceof RpcTransportError) return error.code !== "rpc/closed";
   if (error instanceof L1Error) return error.code === "l1/faulty-answer" || error.code === "l1/not-found";

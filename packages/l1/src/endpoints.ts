@@ -4,9 +4,9 @@ import { isEndpointFailure, type L1Endpoint, type L1Rpc } from "./endpoint.ts";
 import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
 
 export interface L1EndpointsOptions {
-  /** an endpoint of another chain is never used; undefined: any chain */
+  /** an endpoint of another chain is never used; undefined: any chain is accepted */
   readonly chainId?: bigint | undefined;
-  /** attempts of one request, over all endpoints, before it fails with l1/unavailable */
+  /** attempts per request, over all endpoints, before it fails with l1/unavailable */
   readonly maxAttempts?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ const MAX_RETRY_DELAY_MS = 4_000;
 
 interface EndpointState {
   readonly endpoint: L1Endpoint;
-  /** connections that had ended when it last said that it is of our chain; undefined: it has to say so again */
+  /** `connectionsLost` at the time it last confirmed that it is on our chain; undefined: it must confirm again */
   checkedAtLoss: number | undefined;
   checking: Promise<void> | undefined;
 }
@@ -43,8 +43,9 @@ interface EndpointState {
 /**
  * Several ways to one L1: a failed or faulty answer is retried on the next endpoint.
  *
- * Behind an address there may be another chain after every reconnection. So an endpoint states its chain id before its first
- * answer counts, and again after a connection ended, a request failed or another endpoint was left for it.
+ * After every reconnection there may be another chain behind an address. So an endpoint must state its chain id before its first
+ * answer counts, and again after a connection has ended, a request has failed or the client has switched to it from another
+ * endpoint.
  */
 export class L1Endpoints {
   private readonly options: L1EndpointsOptions;
@@ -59,7 +60,7 @@ export class L1Endpoints {
   }
 
   /**
-   * Chain id of each endpoint, undefined where it does not answer.
+   * The chain id of each endpoint; undefined for those that do not answer.
    *
    * @throws {L1Error} l1/unavailable: none answers
    */
@@ -82,11 +83,11 @@ export class L1Endpoints {
   }
 
   /**
-   * What `attempt` makes of an endpoint's answers.
+   * Runs `attempt` against one endpoint after the other until it succeeds.
    *
-   * @param what is asked for, for the log
-   * @param attempt rejects with an endpoint failure to be tried again elsewhere
-   * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found when that is what the last endpoint says
+   * @param what what is asked for, for the log
+   * @param attempt rejects with an endpoint failure if it is worth trying elsewhere
+   * @throws {L1Error} l1/unavailable, which is temporary; l1/not-found if that is the last endpoint's answer
    */
   async request<T>(what: string, attempt: (endpoint: L1Endpoint) => Promise<T>): Promise<T> {
     const maxAttempts = this.options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
@@ -147,7 +148,7 @@ export class L1Endpoints {
     this.moveOnFrom(state);
   }
 
-  /** To the next endpoint, unless another request that failed at the same time has done so already. */
+  /** Moves on to the next endpoint, unless another request that failed at the same time has already done so. */
   private moveOnFrom(failed: EndpointState): void {
     if (this.states[this.current] !== failed || this.states.length === 1) return;
     this.current = (this.current + 1) % this.states.length;

@@ -78,7 +78,7 @@ describe("HeadPoller", () => {
     expect(seen).toEqual(["latest 10", "latest 11", "safe 8", "finalized 6"]);
     isDown = true;
     for (let i = 0; i < 5; i++) await clock.advance(1_000);
-    expect(warnings).toEqual(["latest", "safe", "finalized"]); // once each, not with every round
+    expect(warnings).toEqual(["latest", "safe", "finalized"]); // once each, not in every round
     for (let i = 0; i < 30; i++) await clock.advance(1_000);
     expect(warnings.filter((label) => label === "latest")).toHaveLength(2);
     isDown = false;

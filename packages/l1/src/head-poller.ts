@@ -3,9 +3,9 @@ import type { L1BlockRef } from "@rnode/protocol";
 import type { L1BlockLabel } from "./l1-client.ts";
 
 export interface HeadPollerOptions {
-  /** of the latest block; 0 or less: never */
+  /** for the latest block; 0 or less: never */
   readonly headIntervalMs: number;
-  /** of the safe and finalized blocks; 0 or less: never, and the L2 chain never finalizes */
+  /** for the safe and finalized blocks; 0 or less: never, and then the L2 chain never finalizes */
   readonly epochIntervalMs: number;
 }
 
@@ -16,18 +16,18 @@ export interface HeadPollerDeps {
     info(text: string, fields?: Record<string, unknown>): void;
     warn(text: string, fields?: Record<string, unknown>): void;
   };
-  /** told when the block of a label is another than last time */
+  /** called when the block of a label has changed */
   readonly onChange: (label: L1BlockLabel, block: L1BlockRef) => void;
 }
 
 const COMPLAIN_EVERY_MS = 30_000;
 
-/** Asks L1 for its latest, safe and finalized blocks, each at its interval, one request at a time. */
+/** Polls L1 for its latest, safe and finalized blocks, each at its own interval, one request at a time. */
 export class HeadPoller {
   private readonly options: HeadPollerOptions;
   private readonly deps: HeadPollerDeps;
   private readonly known = new Map<L1BlockLabel, string>();
-  /** when the log last said that a label cannot be read */
+  /** when the log last said that a label could not be read */
   private readonly complainedAtMs = new Map<L1BlockLabel, number>();
   private readonly closing = new AbortController();
   private loops: Promise<unknown> = Promise.resolve();
@@ -44,7 +44,7 @@ export class HeadPoller {
     ]);
   }
 
-  /** Asks for the labels once; a failure is logged and left to the next round. */
+  /** Polls the labels once; a failure is logged, and the next round tries again. */
   async poll(labels: readonly L1BlockLabel[]): Promise<void> {
     for (const label of labels) {
       try {
@@ -66,7 +66,7 @@ export class HeadPoller {
     await this.loops;
   }
 
-  /** The first failure, and then one in a while. */
+  /** Logs the first failure, and afterwards one per interval. */
   private complain(label: L1BlockLabel, error: unknown): void {
     const nowMs = this.deps.clock.nowMs();
     const lastMs = this.complainedAtMs.get(label);

@@ -28,7 +28,7 @@ function setUp(endpointCount = 1) {
   return { fakes, fake: fakes[0]!, account: new L1AccountClient({ endpoints, l1 }) };
 }
 
-/** Answers some methods; an error is thrown. */
+/** Answers some methods; an answer that is an error is thrown. */
 const answering = (answers: Readonly<Record<string, unknown>>) => (method: string) => {
   const answer = answers[method];
   if (answer instanceof Error) throw answer;

@@ -8,17 +8,17 @@ import { isUnsupportedMethodError } from "./receipts-fetcher.ts";
 import { type SendVerdict, sendVerdictOf } from "./send-verdict.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
 
-/** What L1 asks for a transaction at the moment, wei. */
+/** The current fee levels of L1, in wei. */
 export interface L1FeeMarket {
   /** suggested priority fee */
   readonly tip: bigint;
   /** of the newest block */
   readonly baseFee: bigint;
-  /** of the newest block, for a blob gas; undefined where it was not asked for */
+  /** of the newest block, per unit of blob gas; undefined if it was not asked for */
   readonly blobBaseFee?: bigint | undefined;
 }
 
-/** The block of the canonical chain that a transaction is in. */
+/** The block of the canonical chain that includes a transaction. */
 export interface L1Inclusion {
   readonly blockNumber: number;
   readonly blockHash: Hex;
@@ -31,8 +31,9 @@ export interface L1AccountClientDeps {
 }
 
 /**
- * L1 as whoever sends transactions needs it. What a block proves is held against the block: its base fee, and whether a transaction is
- * in it. Nonces, balances and the tip are the endpoint's word; a lie about them delays, and costs no more than the fee limits allow.
+ * L1 for a sender of transactions. What a block can prove is checked against the block: its base fee, and whether a transaction is
+ * in it. For nonces, balances and the tip the endpoint is believed: a lie about them causes delays, and costs no more than the fee
+ * limits allow.
  */
 export class L1AccountClient {
   private readonly endpoints: L1Endpoints;
@@ -43,17 +44,17 @@ export class L1AccountClient {
     this.l1 = l1;
   }
 
-  /** @throws {L1Error} l1/unavailable, as all methods here */
+  /** @throws {L1Error} l1/unavailable, like all methods here */
   head(): Promise<L1BlockRef> {
     return this.latestHeader();
   }
 
-  /** Number of transactions of an account, in the chain or with those in the pool. */
+  /** Number of transactions of an account, without ("latest") or with ("pending") those in the pool. */
   nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint> {
     return this.quantity("eth_getTransactionCount", [bytesToHex(address), block]);
   }
 
-  /** The nonce after a block; undefined: no endpoint has the state of that block any more. */
+  /** The nonce after a block; undefined if no endpoint has the state of that block any more. */
   async nonceAt(address: Uint8Array, blockNumber: number): Promise<bigint | undefined> {
     try {
       return await this.quantity("eth_getTransactionCount", [bytesToHex(address), toQuantity(blockNumber)]);
@@ -76,7 +77,7 @@ export class L1AccountClient {
     return { tip, baseFee, blobBaseFee };
   }
 
-  /** What L1 says of a transaction; what it has against the transaction itself is a verdict. */
+  /** Sends a transaction to L1. A refusal of the transaction itself is a verdict, not an error. */
   send(rawTransaction: Uint8Array): Promise<{ readonly verdict: SendVerdict; readonly message: string }> {
     return this.endpoints.request("acceptance of a transaction", async ({ rpc }) => {
       try {
@@ -89,7 +90,7 @@ export class L1AccountClient {
     });
   }
 
-  /** Where a transaction is; undefined: not in the canonical chain. */
+  /** Where a transaction was included; undefined if it is not in the canonical chain. */
   inclusion(transactionHash: Hex): Promise<L1Inclusion | undefined> {
     return this.endpoints.request(`inclusion of ${transactionHash}`, async ({ rpc }) => {
       const place = statedPlace(await rpc.call("eth_getTransactionReceipt", [transactionHash]));
@@ -117,7 +118,7 @@ export class L1AccountClient {
     return header;
   }
 
-  /** 0 where the client does not know the method: the sender's own minimum applies then. */
+  /** 0 if the client does not know the method: the sender's own minimum applies then. */
   private suggestedTip(): Promise<bigint> {
     return this.quantity("eth_maxPriorityFeePerGas", [], 0n);
   }
@@ -134,13 +135,13 @@ export class L1AccountClient {
   }
 }
 
-/** Where a receipt says that its transaction is; undefined: nowhere yet. */
+/** The place of a transaction according to its receipt; undefined if it has not been included yet. */
 function statedPlace(json: unknown): (L1Inclusion & { readonly transactionIndex: number }) | undefined {
   if (json === null) return undefined;
   return readAnswer("receipt", () => {
     const receipt = jsonObject(json, "receipt");
     const blockHash = optionalField(receipt, "receipt", "blockHash", jsonHash);
-    if (blockHash === undefined) return undefined; // in the pool
+    if (blockHash === undefined) return undefined; // still in the pool
     return {
       blockHash: bytesToHex(blockHash),
       blockNumber: requiredField(receipt, "receipt", "blockNumber", jsonQuantityNumber),

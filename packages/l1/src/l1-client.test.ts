@@ -31,7 +31,7 @@ function client(
   return { l1, clock, endpoint: fakes[0]!, faulty, failed, warnings };
 }
 
-/** Every field that enters the header's hash, with another value. */
+/** For every field of the header hash, a different value. */
 const OTHER_VALUES: Record<string, unknown> = {
   parentHash: `0x${"09".repeat(32)}`,
   sha3Uncles: `0x${"09".repeat(32)}`,
@@ -168,7 +168,7 @@ describe("L1Client receipts", () => {
     ["basic", Array(20).fill("eth_getTransactionReceipt")],
     ["infura", Array(20).fill("eth_getTransactionReceipt")],
     ["quicknode", ["debug_getRawReceipts"]],
-    // methods that the endpoint does not know are left out one after the other
+    // methods that the endpoint does not know are given up one after the other
     ["alchemy", ["alchemy_getTransactionReceipts", ...Array(20).fill("eth_getTransactionReceipt")]],
     ["any", ["alchemy_getTransactionReceipts", "debug_getRawReceipts"]],
     ["erigon", ["erigon_getBlockReceiptsByBlockHash", ...Array(20).fill("eth_getTransactionReceipt")]],

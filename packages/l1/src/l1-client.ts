@@ -11,10 +11,10 @@ import type { VerifiedReceipts } from "./verified-receipts.ts";
 import { VerifiedTransactions } from "./verified-transactions.ts";
 
 export interface L1ClientOptions {
-  /** skip recomputing block hashes and transactions roots; receipts are verified in any case */
+  /** do not recompute block hashes and transactions roots; receipts are verified in any case */
   readonly trustRpc: boolean;
   readonly rpcKind: L1RpcKind;
-  /** headers, transaction lists and receipt lists kept, each, by block hash */
+  /** number of headers, of transaction lists and of receipt lists to keep, by block hash */
   readonly cacheSize: number;
 }
 
@@ -28,10 +28,10 @@ export type L1BlockLabel = "latest" | "safe" | "finalized";
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
 
 /**
- * L1 blocks as they can be trusted: what is answered and what is kept are values of types that only their check makes.
+ * Verified L1 blocks: what is returned and what is cached are values of types that only their check can create.
  *
- * Answers by number or label are never taken from the cache, answers by hash are. Which block has a number or a label is the
- * endpoint's word, which no hash can prove; derivation follows parent hashes from the genesis block it knows.
+ * Answers by hash are cached, answers by number or label never are. Which block has a number or a label is the endpoint's word,
+ * which no hash can prove; derivation follows parent hashes from the genesis block that it knows.
  */
 export class L1Client implements L1Provider {
   private readonly options: L1ClientOptions;
@@ -54,7 +54,7 @@ export class L1Client implements L1Provider {
     return this.deps.endpoints.chainIds();
   }
 
-  /** The block with a label; undefined when the endpoint has none yet. @throws {L1Error} l1/unavailable */
+  /** The block of a label; undefined if the endpoint has none yet. @throws {L1Error} l1/unavailable */
   blockByLabel(label: L1BlockLabel): Promise<VerifiedHeader | undefined> {
     return this.deps.endpoints.request(`${label} block`, async ({ rpc }) => {
       const answer = await rpc.call("eth_getBlockByNumber", [label, false]).catch((error: unknown) => {
@@ -117,7 +117,7 @@ export class L1Client implements L1Provider {
     });
   }
 
-  /** The header of a block object, from now on in the cache. A block that is known by its hash is not read a second time. */
+  /** The header of a block object, which is then cached. A block whose hash is cached is not parsed a second time. */
   private readHeader(json: unknown, expected: ExpectedBlock = {}): VerifiedHeader {
     const block = this.headers.peek(statedHash(json)) ?? VerifiedHeader.check(json, this.options.trustRpc);
     block.assertIs(expected);
@@ -136,7 +136,7 @@ export class L1Client implements L1Provider {
   }
 }
 
-/** A block that every endpoint says it does not have is gone (or was never there). */
+/** A block that every endpoint says it does not have is gone, or never existed. */
 function undefinedWhenGone<T>(loaded: Promise<T>): Promise<T | undefined> {
   return loaded.catch((error: unknown) => {
     if (isCodedError(error, "l1/not-found")) return undefined;

@@ -7,7 +7,7 @@ export type L1ErrorCode =
   | "l1/faulty-answer"
   /** a block that is known by its hash is not there */
   | "l1/not-found"
-  /** a block's blobs cannot be had */
+  /** a block's blobs are not available */
   | "l1/blobs-unavailable";
 
 export class L1Error extends CodedError<L1ErrorCode> {}
@@ -15,7 +15,7 @@ export class L1Error extends CodedError<L1ErrorCode> {}
 export const faultyAnswer = (what: string, data: CodedError["data"] = {}): L1Error =>
   new L1Error("l1/faulty-answer", { what, ...data });
 
-/** Turns whatever a malformed answer makes the parsers throw into one error: the endpoint is at fault, not this program. */
+/** Turns whatever the parsers throw on a malformed answer into one error: the endpoint is at fault, not this program. */
 export function readAnswer<T>(what: string, read: () => T): T {
   try {
     return read();

@@ -13,7 +13,7 @@ const [EMPTY, FULL] = BLOCKS as [BlockFixture, BlockFixture];
 
 type Question = (l1: L1Client) => Promise<unknown>;
 
-/** What derivation asks of a block, in its order. */
+/** What derivation asks about a block, in its order. */
 const wholeBlock =
   (fixture: BlockFixture): Question =>
   async (l1) => {
@@ -46,7 +46,10 @@ function setUp(options: Partial<L1ClientOptions>) {
 
 type Outcome = "the truth" | "no answer" | "not there" | "a wrong answer" | "never well again";
 
-/** What comes of one lie, told as long as the question is asked, and whether the truth comes out once it is not told any more. */
+/**
+ * The outcome of one lie, repeated as long as the question is asked, and whether the truth is returned once the endpoint stops
+ * lying.
+ */
 async function outcomeOf(
   options: Partial<L1ClientOptions>,
   ask: Question,
@@ -72,7 +75,7 @@ async function outcomeOf(
   return isDeepStrictEqual(afterwards, truth) ? outcome : "never well again";
 }
 
-/** Lies about every answer that a question needs, by what came of them. */
+/** Lies about every answer that a question needs, grouped by their outcome. */
 async function lieAbout(options: Partial<L1ClientOptions>, ask: Question): Promise<Readonly<Record<Outcome, readonly string[]>>> {
   const outcomes: Record<Outcome, string[]> = {
     "the truth": [],
@@ -107,7 +110,7 @@ describe("L1Client and an endpoint that lies", () => {
     }
   }
 
-  // what --l1.trustrpc leaves out is two hashes, nothing that can be seen without one
+  // what --l1.trustrpc skips is the recomputation of two hashes; everything that can be seen without them is still checked
   it.each([
     ["a block by its hash", /answer(: |\.hash)/],
     ["transactions alone", /answer(: |\.hash)|\.(hash|blockHash|transactionIndex): |: (an empty list|items? .* (swapped|twice))/],

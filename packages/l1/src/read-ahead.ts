@@ -5,7 +5,7 @@ import type { L1BlockRef, Receipt, Transaction } from "@rnode/protocol";
 export interface ReadAheadOptions {
   /** blocks asked for before derivation wants them */
   readonly depth: number;
-  /** blocks nearer to the head than this are not asked for ahead: they may still be replaced */
+  /** blocks closer to the head than this are not read ahead, as they may still be replaced */
   readonly headDistance: number;
 }
 
@@ -15,9 +15,9 @@ export interface ReadAheadDeps {
 }
 
 /**
- * L1 for a reader that goes from block to block and wants header, receipts and transactions of each: while it works on one block, the
- * next ones are on their way. Each block that was read ahead is handed out once, for the very next question of its number, so that a
- * reader who starts over sees L1 as it is then.
+ * L1 for a reader that goes from block to block and wants header, receipts and transactions of each: while it works on one block,
+ * the next ones are being fetched. Each block that was read ahead is handed out only once, for the next question about its number,
+ * so that a reader that starts over sees L1 as it is then.
  */
 export class ReadAhead implements L1Provider {
   private readonly options: ReadAheadOptions;
@@ -36,7 +36,7 @@ export class ReadAhead implements L1Provider {
     const known = this.ahead.get(number);
     this.ahead.delete(number);
     this.askAhead(number + 1);
-    // a failure ahead of time is not the answer: ask again
+    // a failure of the read-ahead is not the answer: ask again
     const block = (known && (await known)) ?? (await this.deps.l1.blockByNumber(number));
     if (block === undefined) this.expected = number;
     else if (known === undefined) this.warm(block);
@@ -68,14 +68,14 @@ export class ReadAhead implements L1Provider {
     }
   }
 
-  /** Receipts and transactions side by side; the provider keeps them by hash. */
+  /** Fetches receipts and transactions in parallel; the provider caches them by hash. */
   private warm({ hash }: L1BlockHeader): void {
     void this.deps.l1.receipts(hash).catch(undefinedOnFailure);
     void this.deps.l1.transactions(hash).catch(undefinedOnFailure);
   }
 }
 
-/** Whoever asks in earnest gets the error. */
+/** The error is reported when the block is really asked for. */
 function undefinedOnFailure(error: unknown): undefined {
   if (!isCodedError(error)) throw error;
   return undefined;

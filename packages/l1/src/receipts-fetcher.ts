@@ -5,7 +5,7 @@ import type { L1Rpc } from "./endpoint.ts";
 import { VerifiedReceipts } from "./verified-receipts.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
 
-/** `l1.rpckind`: what an endpoint is, to fetch receipts the cheap way. */
+/** `l1.rpckind`: the kind of endpoint, which decides the cheapest way to fetch receipts. */
 export const L1_RPC_KINDS = [
   "alchemy",
   "quicknode",
@@ -31,7 +31,7 @@ const METHOD_NAMES = {
 } as const satisfies Record<BlockMethod, string>;
 
 /**
- * Methods that answer a whole block, cheapest first, each from a number of transactions on.
+ * Methods that answer for a whole block, cheapest first, each with the number of transactions from which it is worth its cost.
  * Spec: docs/protocol/05-services.md#receipt-strategies
  */
 const METHODS_OF_KIND: Readonly<Record<L1RpcKind, readonly { method: BlockMethod; fromTransactions: number }[]>> = {
@@ -63,12 +63,12 @@ const RESTORE_METHODS_AFTER_MS = 60_000;
 const UNSUPPORTED_CODES: readonly number[] = [-32600, -32601, -32602];
 const UNSUPPORTED_TEXT = /unsupported method|unknown method|invalid param|is not available|rpc method is not whitelisted/i;
 
-/** Whether an error says that the endpoint does not have the method (and not that it failed this time). */
+/** Whether an error says that the endpoint does not support the method (and not that it failed this time). */
 export function isUnsupportedMethodError(error: unknown): boolean {
   return error instanceof RpcError && (UNSUPPORTED_CODES.includes(error.code) || UNSUPPORTED_TEXT.test(error.message));
 }
 
-/** Fetches the receipts of blocks from one endpoint by the best method that it has been found to have. */
+/** Fetches the receipts of blocks from one endpoint by the best method that it is known to support. */
 export class ReceiptsFetcher {
   private readonly rpc: L1Rpc;
   private readonly kind: L1RpcKind;
@@ -83,7 +83,7 @@ export class ReceiptsFetcher {
     this.restoredAtMs = clock.nowMs();
   }
 
-  /** @throws what the endpoint answered, or {L1Error} l1/faulty-answer; a retry uses the next method when this one is unknown */
+  /** @throws the endpoint's error, or {L1Error} l1/faulty-answer; if the method was unsupported, a retry uses the next one */
   async fetch(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
     const count = transactions.hashes.length;
     if (count === 0) return VerifiedReceipts.fromJson([], transactions);

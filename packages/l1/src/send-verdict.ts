@@ -2,9 +2,9 @@
 export type SendVerdict =
   /** it has the transaction */
   | "accepted"
-  /** the nonce is used by a transaction in the chain */
+  /** the nonce is already used by a transaction in the chain */
   | "nonce-too-low"
-  /** another transaction with this nonce is in the pool and pays as much, or the pool wants more */
+  /** another transaction with this nonce is in the pool and pays as much, or the pool demands more */
   | "underpriced"
   /** the account cannot pay */
   | "insufficient-funds"

@@ -3,10 +3,13 @@ import type { VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedReceipts } from "./verified-receipts.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
 
-/** Parts of L1 blocks that were held against a hash. Nothing else is kept. */
+/** Parts of L1 blocks that were checked against a hash. Nothing else is cached. */
 export type Verified = VerifiedHeader | VerifiedTransactions | VerifiedReceipts;
 
-/** Verified values by the hash of their block. Misses are loaded once, however many ask at the same time; a failed load is not remembered. */
+/**
+ * Verified values by the hash of their block. A missing value is loaded once, however many callers ask at the same time; a failed
+ * load is not remembered.
+ */
 export class VerifiedCache<V extends Verified> {
   private readonly values: LruCache<Hex, V>;
   private readonly loading = new Map<Hex, Promise<V>>();
@@ -19,7 +22,7 @@ export class VerifiedCache<V extends Verified> {
     return this.values.get(blockHash);
   }
 
-  /** The key is the value's own: nothing can be kept under the hash of another block. */
+  /** The key is taken from the value itself, so nothing can be stored under the hash of another block. */
   add(value: V): void {
     this.values.set("block" in value ? value.block.hash : value.hash, value);
   }

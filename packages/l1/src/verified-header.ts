@@ -9,9 +9,9 @@ export interface ExpectedBlock {
 }
 
 /**
- * A header that hashes to its hash. Only `check` makes one, so whoever holds one need not ask where it came from.
+ * A header that hashes to its hash. Only `check` creates one, so its holder need not ask where it came from.
  *
- * With `trust` (`--l1.trustrpc`) the hash is taken from the answer and not recomputed; everything else holds.
+ * With `trust` (`--l1.trustrpc`) the hash is taken from the answer and not recomputed; everything else is checked.
  */
 export class VerifiedHeader implements L1BlockHeader {
   readonly hash: Hex;
@@ -22,7 +22,7 @@ export class VerifiedHeader implements L1BlockHeader {
   readonly mixHash: Uint8Array;
   readonly parentBeaconBlockRoot: Uint8Array | undefined;
   readonly excessBlobGas: bigint | undefined;
-  /** private to the class, so that no other object passes for one */
+  /** private to the class, so that no other object can pass for one */
   readonly #header: Header;
 
   private constructor(hash: Hex, header: Header) {
@@ -42,7 +42,7 @@ export class VerifiedHeader implements L1BlockHeader {
   }
 
   /**
-   * The header of a block object of `eth_getBlockBy…`.
+   * Checks the header of a block object of `eth_getBlockBy…`.
    *
    * @throws {L1Error} l1/faulty-answer
    */
@@ -56,7 +56,7 @@ export class VerifiedHeader implements L1BlockHeader {
     });
   }
 
-  /** @throws {L1Error} l1/faulty-answer when this is another block than the one asked for */
+  /** @throws {L1Error} l1/faulty-answer if this is not the block that was asked for */
   assertIs(expected: ExpectedBlock): void {
     if (expected.hash !== undefined && this.hash !== expected.hash) {
       throw faultyAnswer("another block than asked for", { asked: expected.hash, got: this.hash });
@@ -67,7 +67,7 @@ export class VerifiedHeader implements L1BlockHeader {
   }
 
   /**
-   * Holds wherever both headers are verified; where an endpoint is trusted, it costs nothing to look.
+   * Always true of two verified headers; for a trusted endpoint it is a check that costs nothing.
    *
    * @throws {L1Error} l1/faulty-answer
    */

@@ -6,8 +6,8 @@ import type { VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
 
 /**
- * The receipts of a block's transactions: the receipts root of a verified header says so, whether the endpoint is trusted or not.
- * Only `fromJson` and `fromRaw` make one.
+ * The receipts of a block's transactions, checked against the receipts root of a verified header, whether or not the endpoint is
+ * trusted. Only `fromJson` and `fromRaw` create one.
  */
 export class VerifiedReceipts {
   readonly block: VerifiedHeader;
@@ -23,8 +23,8 @@ export class VerifiedReceipts {
   }
 
   /**
-   * From receipt objects: every field that a caller may use is checked, too. `contractAddress` is not looked at.
-   * Spec: docs/protocol/05-services.md#receipt-strategies
+   * From receipt objects: every field that a caller may use is checked, too. `contractAddress` is ignored. Spec:
+   * docs/protocol/05-services.md#receipt-strategies
    *
    * @throws {L1Error} l1/faulty-answer
    */
@@ -39,7 +39,7 @@ export class VerifiedReceipts {
     });
   }
 
-  /** From `debug_getRawReceipts`: one EIP-2718 encoding each. @throws {L1Error} l1/faulty-answer */
+  /** From `debug_getRawReceipts`: one EIP-2718 encoding per receipt. @throws {L1Error} l1/faulty-answer */
   static fromRaw(json: unknown, transactions: VerifiedTransactions): VerifiedReceipts {
     return readAnswer("raw receipts", () => {
       const list = listOf("raw receipts", json).map((encoded) => decodeReceipt(hexToBytes(String(encoded))));

@@ -5,10 +5,11 @@ import { faultyAnswer, readAnswer } from "./l1-error.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
 
 /**
- * All transactions of a block, in their order: the transactions root of a verified header says so. Only `check` and `noneOf` make one.
+ * All transactions of a block in order, checked against the transactions root of a verified header. Only `check` and `noneOf`
+ * create one.
  *
- * With `trust` (`--l1.trustrpc`) the root is not recomputed, and hashes are taken from the answer. An empty list needs the empty root
- * in any case.
+ * With `trust` (`--l1.trustrpc`) the root is not recomputed, and hashes are taken from the answer. An empty list requires the empty
+ * root in any case.
  */
 export class VerifiedTransactions {
   readonly block: VerifiedHeader;
@@ -26,7 +27,7 @@ export class VerifiedTransactions {
     return this.#hashes;
   }
 
-  /** The empty list, where the header's root is that of the empty list; undefined: the block has transactions. */
+  /** The empty list if the header's root is that of the empty list; undefined if the block has transactions. */
   static noneOf(block: VerifiedHeader): VerifiedTransactions | undefined {
     return hasNoTransactions(block) ? new VerifiedTransactions(block, [], []) : undefined;
   }
@@ -68,7 +69,7 @@ interface StatedPlace {
   readonly transactionIndex?: unknown;
 }
 
-/** What a transaction says of its place has to be right where it says anything: a list of another block is found without hashing. */
+/** Whatever a transaction says about its place must be right: this finds the list of another block without hashing. */
 function assertPlace(entry: unknown, index: number, block: VerifiedHeader): void {
   const { blockHash, transactionIndex } = (entry ?? {}) as StatedPlace;
   const isMissing = (value: unknown): boolean => value === undefined || value === null;

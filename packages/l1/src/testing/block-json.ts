@@ -27,7 +27,7 @@ export interface BlockFixture {
   readonly rawReceipts: Hex[];
 }
 
-/** A Prague block with signed transactions, each with one log, and every root right. */
+/** A Prague block with signed transactions, one log each, and correct roots. */
 export function blockFixture(number: number, transactionCount: number): BlockFixture {
   const transactions = Array.from({ length: transactionCount }, (_, index) =>
     signTransaction<FeeMarketTransaction>(

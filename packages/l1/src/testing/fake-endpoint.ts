@@ -5,7 +5,7 @@ import { hashTransaction } from "@rnode/protocol";
 import type { L1Rpc } from "../endpoint.ts";
 import type { BlockFixture } from "./block-json.ts";
 
-/** A clock that only sleeping moves. */
+/** A clock that only moves when somebody sleeps. */
 export class FakeClock implements Clock {
   now = 0;
   readonly sleptMs: number[] = [];
@@ -21,12 +21,12 @@ export class FakeClock implements Clock {
   }
 }
 
-/** An L1 endpoint that has `blocks`; `override` answers first where it returns something. */
+/** An L1 endpoint that has `blocks`; `override` is asked first. */
 export class FakeEndpoint implements L1Rpc {
   readonly blocks: BlockFixture[];
   readonly calls: string[] = [];
   connectionsLost = 0;
-  /** a thrown error is answered as it is; undefined: the honest answer */
+  /** a thrown error is the answer; undefined: the honest answer */
   override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
 
   constructor(blocks: BlockFixture[]) {
