@@ -1,11 +1,11 @@
 import { GAS_PER_BLOB, type SignedTransaction } from "@rnode/protocol";
 
-/** Most a transaction pays for a unit of gas, wei. */
+/** The most a transaction pays per unit of gas, wei. */
 export function feeCap(transaction: SignedTransaction): bigint {
   return transaction.type === 0x00 || transaction.type === 0x01 ? transaction.gasPrice : transaction.maxFeePerGas;
 }
 
-/** Most it pays to the block's beneficiary for a unit of gas, wei. */
+/** The most it pays to the block's beneficiary per unit of gas, wei. */
 export function tipCap(transaction: SignedTransaction): bigint {
   return transaction.type === 0x00 || transaction.type === 0x01 ? transaction.gasPrice : transaction.maxPriorityFeePerGas;
 }
@@ -14,14 +14,14 @@ export function tipCap(transaction: SignedTransaction): bigint {
 export const blobFeeCap = (transaction: SignedTransaction): bigint =>
   transaction.type === 0x03 ? BigInt(transaction.blobVersionedHashes.length) * GAS_PER_BLOB * transaction.maxFeePerBlobGas : 0n;
 
-/** What the beneficiary gets at a base fee; negative when the transaction cannot pay the base fee. */
+/** What the beneficiary gets per unit of gas at a base fee; negative if the transaction cannot pay the base fee. */
 export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint): bigint {
   const room = feeCap(transaction) - baseFeeWei;
   const tip = tipCap(transaction);
   return tip < room ? tip : room;
 }
 
-/** Both fees must be higher by `bumpPercent`, of blobs too; a transaction with blobs is replaced by another only. */
+/** All fees must be higher by `bumpPercent`, blob fees included; a blob transaction can only be replaced by another one. */
 export function isReplacementPriced(old: SignedTransaction, replacement: SignedTransaction, bumpPercent: bigint): boolean {
   const bumped = (wei: bigint) => (wei * (100n + bumpPercent)) / 100n;
   if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false;

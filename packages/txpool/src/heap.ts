@@ -1,4 +1,4 @@
-/** A binary heap: `pop` returns the item that `isBefore` puts before all others. */
+/** A binary heap: `pop` returns the item that `isBefore` orders before all others. */
 export class Heap<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;

@@ -1,6 +1,6 @@
 import type { SignedTransaction } from "@rnode/protocol";
 
-/** A transaction in the pool with what is asked of it again and again. */
+/** A transaction in the pool, with the values that are needed again and again. */
 export interface PooledTransaction {
   readonly transaction: SignedTransaction;
   /** 20 bytes */
@@ -9,11 +9,14 @@ export interface PooledTransaction {
   readonly encoded: Uint8Array;
   /** 32 bytes */
   readonly hash: Uint8Array;
-  /** local transactions came in over this node's own RPC: remote ones are evicted before them, and they are not held to the minimum tip */
+  /**
+   * local transactions came in over this node's own RPC: remote ones are evicted first, and local ones are exempt from the minimum
+   * tip
+   */
   readonly isLocal: boolean;
-  /** EIP-7702: the accounts, 20 bytes each, whose authorizations are in the transaction */
+  /** EIP-7702: the accounts, 20 bytes each, that signed the transaction's authorizations */
   readonly authorities?: readonly Uint8Array[] | undefined;
-  /** when it arrived, in the caller's clock */
+  /** when it arrived, by the caller's clock */
   readonly arrivedAtSec: number;
 }
 
@@ -22,40 +25,40 @@ export interface PoolAccount {
   readonly balance: bigint;
   /** has code that is not a delegation (EIP-3607, EIP-7702) */
   readonly isContract: boolean;
-  /** EIP-7702: its code is a delegation, which may spend its balance without its key */
+  /** EIP-7702: its code is a delegation, so its balance can be spent without its key */
   readonly isDelegated: boolean;
 }
 
-/** What the pool needs to know of the chain's head; replaced as a whole by `TxPool.reset`. */
+/** What the pool needs to know about the chain's head; replaced as a whole by `TxPool.reset`. */
 export interface PoolHead {
   readonly chainId: bigint;
   readonly baseFeeWei: bigint;
-  /** what a transaction may use at most: the block's limit less what the L1 attributes deposit needs */
+  /** the most a transaction may use: the block's limit minus what the L1 attributes deposit needs */
   readonly gasLimit: bigint;
   /** EIP-7825, from Karst; undefined: none */
   readonly transactionGasCap: bigint | undefined;
   readonly acceptsSetCode: boolean;
-  /** default: no, an OP Stack chain has none */
+  /** default: no, as an OP Stack chain has none */
   readonly acceptsBlobs?: boolean | undefined;
   /** EIP-3860 */
   readonly maxInitcodeBytes: number;
   readAccount(address: Uint8Array): PoolAccount;
-  /** at the fork of the next block */
+  /** under the rules of the next block */
   intrinsicGas(transaction: SignedTransaction): bigint;
-  /** EIP-7623: what the data costs at least; 0 before */
+  /** EIP-7623: the minimum cost of the data; 0 before */
   floorDataGas(transaction: SignedTransaction): bigint;
-  /** wei beside gas and value: the L1 data fee and the operator fee for the gas limit; 0 on an Ethereum chain */
+  /** wei in addition to gas and value: the L1 data fee, and the operator fee for the gas limit; 0 on an Ethereum chain */
   rollupFee(transaction: SignedTransaction, encoded: Uint8Array): bigint;
 }
 
 export interface PoolLimits {
-  /** slots of 32 KiB all transactions may take together */
+  /** slots of 32 KiB that all transactions together may take */
   readonly maxSlots: number;
   /** executable transactions of one sender */
   readonly maxPendingPerSender: number;
   /** transactions of one sender that wait for a missing nonce or for funds */
   readonly maxQueuedPerSender: number;
-  /** transactions of all senders that wait; beyond, who queues most loses its last one */
+  /** queued transactions of all senders; above the limit, the sender with the most queued loses its last one */
   readonly maxQueued: number;
   readonly maxTransactionBytes: number;
   /** wei; local transactions are exempt */
@@ -78,7 +81,7 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   queuedLifetimeSec: 3 * 3600,
 };
 
-/** Why the pool refused a transaction; the numbers that belong to it are in `data`. Texts: the RPC's error tables. */
+/** Why the pool refused a transaction; the numbers that belong to it are in `data`. The texts are in the RPC's error tables. */
 export type PoolRefusal =
   | "already-known"
   | "type-not-supported"
@@ -104,7 +107,7 @@ export type PoolRefusal =
   | "future-replaces-pending"
   /** the pool is full, and nothing in it is cheaper */
   | "underpriced-when-full"
-  /** cheaper ones are not enough to make room */
+  /** evicting all cheaper ones would not make enough room */
   | "pool-full";
 
 export type AddResult =

@@ -2,16 +2,16 @@ import { blobFeeCap, feeCap } from "./fees.ts";
 import type { PoolAccount, PooledTransaction, PoolHead } from "./pool-types.ts";
 
 /**
- * One sender's transactions by nonce. Pending are those that follow the account's nonce without a gap and that the balance
- * pays for together; the rest is queued.
+ * One sender's transactions by nonce. Those that follow the account's nonce without a gap, and that the balance pays for together,
+ * are pending; the rest is queued.
  */
 export class SenderQueue {
   /** ascending nonces */
   #transactions: PooledTransaction[] = [];
   #pendingCount = 0;
-  /** wei the pending ones cost together */
+  /** wei that the pending ones cost together */
   #pendingCost = 0n;
-  /** PERF: the rollup fee compresses the transaction; asked once a transaction and head */
+  /** PERF: the rollup fee needs to compress the transaction, so it is computed once per transaction and head */
   readonly #costs = new Map<PooledTransaction, bigint>();
   #head: PoolHead;
   #account: PoolAccount;
@@ -42,7 +42,7 @@ export class SenderQueue {
     return index < this.#pendingCount ? this.#transactions[index] : undefined;
   }
 
-  /** The nonce the next transaction should have: after the pending ones. */
+  /** The nonce that the next transaction should have: the one after the pending transactions. */
   get nextNonce(): bigint {
     return this.#account.nonce + BigInt(this.#pendingCount);
   }
@@ -52,7 +52,7 @@ export class SenderQueue {
     return found?.transaction.nonce === nonce ? found : undefined;
   }
 
-  /** Wei this transaction alone may cost: gas at the fee cap, value, L1 data and operator fee. */
+  /** The most wei this transaction may cost: gas at the fee cap, value, L1 data fee and operator fee. */
   costOf(pooled: PooledTransaction): bigint {
     let cost = this.#costs.get(pooled);
     if (cost === undefined) {
@@ -64,14 +64,14 @@ export class SenderQueue {
     return cost;
   }
 
-  /** Wei the pending transactions other than the one with this nonce cost together. */
+  /** The wei that the pending transactions cost together, without the one with this nonce. */
   pendingCostBeside(nonce: bigint): bigint {
     const own = this.withNonce(nonce);
     const isPending = own !== undefined && nonce < this.nextNonce;
     return isPending ? this.#pendingCost - this.costOf(own) : this.#pendingCost;
   }
 
-  /** Puts a transaction in its place, instead of one with the same nonce. Call `promote` afterwards. */
+  /** Inserts a transaction, replacing one with the same nonce. Call `promote` afterwards. */
   put(pooled: PooledTransaction): void {
     const at = this.#position(pooled.transaction.nonce);
     const replaced = this.#transactions[at];
@@ -81,7 +81,7 @@ export class SenderQueue {
     if (replaces) this.#costs.delete(replaced);
   }
 
-  /** Takes a transaction out; those after it wait for its nonce. */
+  /** Removes a transaction; those after it wait for its nonce. */
   remove(pooled: PooledTransaction): void {
     const at = this.#position(pooled.transaction.nonce);
     if (this.#transactions[at] !== pooled) return;
@@ -90,7 +90,7 @@ export class SenderQueue {
     this.#costs.delete(pooled);
   }
 
-  /** Takes over a new head and account; returns what can never be included any more. */
+  /** Applies a new head and account state; returns the transactions that can never be included any more. */
   reset(head: PoolHead, account: PoolAccount): PooledTransaction[] {
     this.#head = head;
     this.#account = account;
@@ -108,7 +108,7 @@ export class SenderQueue {
     return dropped;
   }
 
-  /** Lets as many transactions as possible become pending; returns the new ones. */
+  /** Makes as many transactions as possible pending; returns the new ones. */
   promote(maxPending: number): PooledTransaction[] {
     const first = this.#pendingCount;
     while (this.#pendingCount < maxPending) {

@@ -20,7 +20,7 @@ const slotsOf = (pooled: PooledTransaction): number => Math.ceil(pooled.encoded.
 /** Transactions by descending effective tip, earlier arrivals first; nonces of one sender ascend. */
 export interface BestPooledTransactions {
   next(): PooledTransaction | undefined;
-  /** Leaves out what remains of the sender of the last transaction. */
+  /** Skips the remaining transactions of the last transaction's sender. */
   skipSender(): void;
 }
 
@@ -35,8 +35,8 @@ type NoRoom = Extract<PoolRefusal, "underpriced-when-full" | "pool-full" | "futu
 export type PoolListener = (pending: readonly PooledTransaction[]) => void;
 
 /**
- * Transactions waiting for a block, under Geth's rules. Deterministic: the head, the clock and the accounts come in.
- * Spec: docs/protocol/01-execution.md#transaction-pool, docs/protocol/04-rpc.md#eth_sendrawtransaction
+ * Transactions waiting for a block, under Geth's rules. Deterministic: the head, the clock and the accounts are passed in. Spec:
+ * docs/protocol/01-execution.md#transaction-pool, docs/protocol/04-rpc.md#eth_sendrawtransaction
  */
 export class TransactionPool {
   readonly #limits: PoolLimits;
@@ -52,7 +52,7 @@ export class TransactionPool {
   #pending = 0;
   /** EIP-7702: how many transactions of the pool hold an authorization of an account */
   readonly #authorizations = new Map<Hex, number>();
-  /** remote and local transactions, cheapest first; they hold dead entries, skipped when met */
+  /** remote and local transactions, cheapest first; the heaps may hold removed entries, which are skipped */
   #remote: Heap<PooledTransaction>;
   #local: Heap<PooledTransaction>;
 
@@ -63,7 +63,7 @@ export class TransactionPool {
     this.#local = this.#emptyPriceHeap();
   }
 
-  /** Measured: 3 KB a transaction, and its data in two forms. */
+  /** Measured: 3 KB per transaction, plus its data in two forms. */
   get roughBytes(): number {
     return 3000 * this.size + 2 * this.#encodedBytes;
   }
@@ -80,12 +80,12 @@ export class TransactionPool {
     return this.#byHash.get(bytesToHex(hash));
   }
 
-  /** Nonce for the sender's next transaction, pending ones counted; undefined when the pool holds none of its transactions. */
+  /** The nonce for the sender's next transaction, counting pending ones; undefined if the pool has none of its transactions. */
   nextNonce(sender: Uint8Array): bigint | undefined {
     return this.#senders.get(bytesToHex(sender))?.nextNonce;
   }
 
-  /** Every sender's transactions, or those of one. */
+  /** The transactions of every sender, or of one. */
   *content(sender?: Uint8Array): Iterable<SenderContent> {
     for (const [address, queue] of this.#senders) {
       const first = queue.pendingAt(0) ?? queue.queued[0];
@@ -94,13 +94,13 @@ export class TransactionPool {
     }
   }
 
-  /** Told of transactions when they become executable. */
+  /** The listener is called with transactions that have become executable. */
   onPending(listener: PoolListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Checks a transaction and takes it in. A refusal changes nothing. */
+  /** Checks a transaction and adds it. A refusal changes nothing. */
   add(pooled: PooledTransaction): AddResult {
     const refused = (reason: PoolRefusal, data: Readonly<Record<string, bigint>> = {}): AddResult => ({
       kind: "refused",
@@ -164,10 +164,11 @@ export class TransactionPool {
   }
 
   /**
-   * Moves to a new head: mined and impossible transactions leave, what a reorganisation took out of the chain comes back.
+   * Moves to a new head: transactions that were mined or have become impossible are dropped, and those that a reorganisation
+   * removed from the chain come back.
    *
    * @param reinjected transactions of blocks that left the canonical chain
-   * @param nowSec the caller's clock, for queued transactions that have waited too long
+   * @param nowSec the caller's clock, to drop queued transactions that have waited too long
    */
   reset(head: PoolHead, reinjected: readonly PooledTransaction[], nowSec: number): void {
     this.#head = head;
@@ -195,7 +196,7 @@ export class TransactionPool {
     for (const pooled of reinjected) this.add(pooled);
   }
 
-  /** Executable transactions that pay `baseFeeWei`, best tip first, from the pool as it is now. */
+  /** A snapshot of the executable transactions that pay `baseFeeWei`, best tip first. */
   best(baseFeeWei: bigint): BestPooledTransactions {
     interface Candidate {
       readonly queue: readonly PooledTransaction[];
@@ -224,7 +225,7 @@ export class TransactionPool {
     };
   }
 
-  /** What is wrong with a transaction by itself, whoever sent it. */
+  /** Checks that depend on the transaction alone and not on its sender's account. */
   #checkAlone(
     pooled: PooledTransaction,
   ): { readonly reason: PoolRefusal; readonly data: Readonly<Record<string, bigint>> } | undefined {
@@ -269,8 +270,8 @@ export class TransactionPool {
   }
 
   /**
-   * Whoever holds an authorization of an account can make its balance or nonce change: so that one transaction cannot invalidate many, such
-   * an account has one in flight at most.
+   * The holder of an account's authorization can change its balance or nonce. To keep one transaction from invalidating many, such
+   * an account may have at most one transaction in flight.
    */
   #checkAuthorizations(pooled: PooledTransaction, account: PoolAccount, queue: SenderQueue): PoolRefusal | undefined {
     const { nonce } = pooled.transaction;
@@ -283,7 +284,7 @@ export class TransactionPool {
     return isReserved ? "authority-reserved" : undefined;
   }
 
-  /** Evicts cheaper transactions, remote ones first, until the new one fits; evicts none when it cannot. */
+  /** Evicts cheaper transactions, remote ones first, until the new one fits; evicts nothing if that is not possible. */
   #makeRoom(pooled: PooledTransaction, replaced: PooledTransaction | undefined, isGapped: boolean): "made" | NoRoom {
     const missing = this.#slots + slotsOf(pooled) - (replaced === undefined ? 0 : slotsOf(replaced)) - this.#limits.maxSlots;
     let needed = missing;
@@ -313,7 +314,7 @@ export class TransactionPool {
     return verdict;
   }
 
-  /** While too many wait, the sender with the most of them loses its last. */
+  /** While too many transactions are queued, the sender with the most of them loses its last one. */
   #limitQueued(): void {
     while (this.counts().queued > this.#limits.maxQueued) {
       let most: SenderQueue | undefined;
@@ -385,7 +386,7 @@ export class TransactionPool {
     }
   }
 
-  /** Changes a sender's queue, and the number of pending transactions with it. */
+  /** Changes a sender's queue and updates the number of pending transactions. */
   #counting<T>(queue: SenderQueue, change: () => T): T {
     const before = queue.pendingCount;
     const result = change();
