@@ -9,8 +9,8 @@ import {
 } from "./rpc-error.ts";
 
 /**
- * How a server words what is wrong with a request. The codes are the same but where noted.
- * Spec: docs/protocol/04-rpc.md#rollup-node-server-transport, docs/protocol/04-rpc.md#protocol-level
+ * How a server words what is wrong with a request. The codes are the same unless noted. Spec:
+ * docs/protocol/04-rpc.md#rollup-node-server-transport, docs/protocol/04-rpc.md#protocol-level
  */
 export interface RpcDialect {
   readonly parseError: (detail: string) => RpcErrorBody;
@@ -25,10 +25,10 @@ export interface RpcDialect {
   readonly responseTooLarge: (limitBytes: number) => RpcErrorBody;
   readonly subscriptionOverHttp: (method: string) => RpcErrorBody;
   readonly unknownSubscription: (namespace: string, kind: string, known: readonly string[]) => RpcErrorBody;
-  /** undefined: `false` is the answer */
+  /** undefined: the answer is `false` */
   readonly subscriptionNotFound: RpcErrorBody | undefined;
   readonly tooManySubscriptions: (limit: number) => RpcErrorBody;
-  /** a handler failed in a way nobody foresaw; the log has the reason */
+  /** a handler failed unexpectedly; the log has the reason */
   readonly handlerFailed: RpcErrorBody;
 }
 

@@ -8,7 +8,7 @@ import { ShapeError } from "./shape.ts";
 
 export interface DispatchLimits {
   readonly maxBatchLength: number;
-  /** of one answer, and of all answers of a batch */
+  /** of one answer, and of all answers of a batch together */
   readonly maxResponseBytes: number;
   /** nesting of the request */
   readonly maxDepth: number;
@@ -19,19 +19,19 @@ export interface DispatcherOptions {
   readonly limits: DispatchLimits;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
-  /** turns errors of the application into error objects; undefined: not one it knows */
+  /** turns errors of the application into error objects; undefined: an error that it does not know */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
 
-/** Methods that need the connection: they come before the table. */
+/** Methods that need the connection: they take precedence over the table. */
 export type ConnectionMethods = (method: string) => Method | undefined;
 
-/** What is sent back; undefined: nothing (only notifications). */
+/** The text to send back; undefined: nothing (there were only notifications). */
 type Answer = string | undefined;
 
 /** Turns request texts into response texts. Never throws. */
 export interface Dispatcher {
-  /** PERF: a promise only where a handler gave one: most answers are there at once. */
+  /** PERF: returns a promise only if a handler did; most answers are available at once. */
   handle(
     text: string,
     methods: MethodTable,
@@ -50,14 +50,14 @@ export const createRpcMetrics = (m: MetricFactory) => ({
 
 const metricsOfFactory = new WeakMap<MetricFactory, ReturnType<typeof createRpcMetrics>>();
 
-/** Servers of one program count together. */
+/** The servers of one program share their counters. */
 function sharedMetrics(factory: MetricFactory): ReturnType<typeof createRpcMetrics> {
   let metrics = metricsOfFactory.get(factory);
   if (metrics === undefined) metricsOfFactory.set(factory, (metrics = createRpcMetrics(factory)));
   return metrics;
 }
 
-/** A batch gives other connections their turn after so long. */
+/** After this long, a batch lets other connections have their turn. */
 const SLICE_MS = 20;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
@@ -95,7 +95,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
-  /** @throws {TypeError} the result is no JSON */
+  /** @throws {TypeError} the result cannot be represented in JSON */
   function succeed(name: string, id: unknown, endTimer: (() => void) | undefined, result: unknown): Answer {
     const text = resultText(result);
     if (text.length <= limits.maxResponseBytes) return finish(name, id, endTimer, "result", text);
@@ -126,7 +126,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return dialect.handlerFailed;
   }
 
-  /** One after the other: what a batch sends first has happened before the next is read. */
+  /** One after the other: a call of the batch has taken effect before the next one is read. */
   async function handleBatch(
     requests: readonly unknown[],
     methods: MethodTable,
@@ -173,20 +173,20 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** A result as JSON. @throws {TypeError} it is none */
+/** A result as JSON text. @throws {TypeError} it cannot be represented in JSON */
 function resultText(result: unknown): string {
   if (result === undefined) return "null";
   return result instanceof JsonText ? result.text : JSON.stringify(result);
 }
 
-/** Why a JSON value is not a request; undefined when it is one. */
+/** Why a JSON value is not a request; undefined if it is one. */
 function whatIsInvalid(request: unknown): string | undefined {
   if (typeof request !== "object" || request === null || Array.isArray(request)) return "not an object";
   const { jsonrpc, method, params, id } = request as Record<string, unknown>;
   if (id !== undefined && id !== null && typeof id !== "string" && !(typeof id === "number" && Number.isFinite(id))) {
     return "id must be a string, a number or null";
   }
-  // A number that JavaScript cannot hold would come back changed.
+  // A number that JavaScript cannot represent exactly would be returned changed.
   if (typeof id === "number" && Number.isInteger(id) && !Number.isSafeInteger(id)) return "id is too large a number: send a string";
   if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
   if (typeof method !== "string" || method === "") return "method must be a string";
@@ -196,7 +196,7 @@ function whatIsInvalid(request: unknown): string | undefined {
 
 const hasId = (request: unknown): boolean => typeof request === "object" && request !== null && "id" in request;
 
-/** The id as it is answered: null when there is none that could be read. */
+/** The id to answer with: null if none could be read. */
 function idText(request: unknown): string {
   return hasId(request) ? textOfId((request as { id: unknown }).id) : "null";
 }
@@ -234,7 +234,7 @@ function readArguments(params: Params, given: unknown, dialect: RpcDialect): unk
 
 const asRpcError = ({ code, message, data }: RpcErrorBody): RpcError => new RpcError(code, message, data);
 
-/** Whether brackets nest deeper than `maxDepth`, without parsing: a text that is not JSON may say anything. */
+/** Whether brackets nest deeper than `maxDepth`, found without parsing. Texts that are not JSON may get either answer. */
 export function isDeeperThan(text: string, maxDepth: number): boolean {
   if (!hasMoreOpenings(text, maxDepth)) return false;
   let depth = 0;

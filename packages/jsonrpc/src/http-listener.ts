@@ -51,7 +51,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
     }
     if (path !== "/") return refuse(request, response, 404, "not found");
-    // Load balancers ask this way whether somebody listens.
+    // Load balancers probe this way whether the server listens.
     if (request.method === "GET" || request.method === "HEAD") return sendText(response, 200, "");
     if (request.method !== "POST") return refuse(request, response, 405, "method not allowed");
     if (request.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() !== JSON_TYPE) {
@@ -84,14 +84,14 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {
   if (response.headersSent || response.destroyed) return;
-  // PERF: a string leaves together with the head in one write; a buffer would be a second one.
+  // PERF: a string is sent together with the head in one write; a buffer would need a second one.
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text, "utf8") }).end(text, "utf8");
 }
 
 const sendText = (response: ServerResponse, status: number, text: string): void =>
   send(response, status, "text/plain; charset=utf-8", text === "" ? "" : `${text}\n`);
 
-/** Answers without reading the body, and ends the connection with it. */
+/** Answers without reading the body and ends the connection. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string, type?: string): void {
   response.setHeader("connection", "close");
   response.once("finish", () => request.destroy());

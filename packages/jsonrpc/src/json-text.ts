@@ -1,13 +1,13 @@
-/** A result that is JSON already: a handler that keeps or joins texts spares building them again. */
+/** A result that is already JSON text, for handlers that store or concatenate texts and need not serialise them again. */
 export class JsonText {
   readonly text: string;
 
-  /** @param text must be valid JSON: it is sent as it is */
+  /** @param text must be valid JSON: it is sent unchanged */
   constructor(text: string) {
     this.text = text;
   }
 
-  /** For whoever stringifies it as a part of something else. */
+  /** For serialisation as part of a larger value. */
   toJSON(): unknown {
     return JSON.parse(this.text);
   }

@@ -19,8 +19,8 @@ function parseSecret(path: string, text: string): Uint8Array {
 const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
 
 /**
- * The 32-byte secret of a file of 64 hex digits, `0x` optional. A missing file is created with a random secret, readable by its
- * owner only; two programs that start at the same moment agree on one secret.
+ * Reads the 32-byte secret from a file of 64 hex digits, `0x` optional. A missing file is created with a random secret, readable by
+ * its owner only; two programs that start at the same moment end up with the same secret.
  *
  * @throws {CodedError} jwt/bad-secret-file; the file system's errors
  */
@@ -32,7 +32,8 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
   }
   const secret = randomBytes(32);
   mkdirSync(dirname(path), { recursive: true });
-  // Written whole under another name first: a kill never leaves half a secret. The link then goes to whoever is first.
+  // The file is first written completely under another name, so that a kill never leaves half a secret; the link then decides who
+  // was first.
   const draft = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(draft, bytesToHex(secret), { mode: 0o600 });

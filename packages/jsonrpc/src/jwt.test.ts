@@ -46,7 +46,7 @@ describe("checkJwt", () => {
   });
 
   function textIat(): string {
-    // createJwt writes the number as it is given, which makes any claim text.
+    // createJwt writes the number as it is given, so that any text can be made a claim.
     return createJwt(secret, '"1700000000"' as unknown as number);
   }
 });

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** How far `iat` may be from the server's clock, both ways. Spec: execution-apis src/engine/authentication.md */
+/** How far `iat` may differ from the server's clock in either direction. Spec: execution-apis src/engine/authentication.md */
 export const JWT_MAX_SKEW_SEC = 60;
 
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url");
@@ -31,7 +31,7 @@ function jsonPart(part: string): Record<string, unknown> | undefined {
 /**
  * Checks an `Authorization` header. The reasons are those of the reference client, for a plain-text HTTP 401.
  *
- * @param authorization undefined when the request has none
+ * @param authorization undefined if the request has none
  */
 export function checkJwt(secret: Uint8Array, authorization: string | undefined, nowSec: number): JwtVerdict {
   const token = authorization === undefined ? undefined : /^Bearer +(\S+) *$/.exec(authorization)?.[1];

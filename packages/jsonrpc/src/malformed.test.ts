@@ -6,7 +6,7 @@ import { method, optionalParam, param } from "./method-table.ts";
 import { createRpcServer, type RpcServer } from "./rpc-server.ts";
 import { anyJson, countShape } from "./shape.ts";
 
-// Requests that almost make sense: each gets one proper answer, and the server goes on.
+// Requests that almost make sense: each gets one proper answer, and the server carries on.
 let server: RpcServer;
 let pool: Pool;
 beforeAll(async () => {
@@ -88,7 +88,7 @@ describe("malformed requests", () => {
       fc.asyncProperty(fc.oneof(whole, damaged(whole)), async (body) => {
         const { status, text } = await post(body);
         expect(status).toBe(200);
-        if (text === "") return; // only notifications
+        if (text === "") return; // there were only notifications
         const answer: unknown = JSON.parse(text);
         expect(Array.isArray(answer) ? answer.length > 0 && answer.every(isAnswer) : isAnswer(answer)).toBe(true);
       }),

@@ -1,6 +1,6 @@
 import type { JsonSchema, Shape } from "./shape.ts";
 
-/** A parameter; its name is in errors and in the published description. */
+/** A parameter; its name appears in errors and in the published description. */
 export interface Param<T> {
   readonly name: string;
   readonly shape: Shape<T>;
@@ -9,13 +9,13 @@ export interface Param<T> {
 
 export const param = <T>(name: string, shape: Shape<T>): Param<T> => ({ name, shape, optional: false });
 
-/** undefined when it is missing or null. */
+/** undefined if the argument is missing or null. */
 export const optionalParam = <T>(name: string, shape: Shape<T>): Param<T | undefined> => ({ name, shape, optional: true });
 
 export type Params = readonly Param<unknown>[];
 export type ArgsOf<P extends Params> = { readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never };
 
-/** Who asks. */
+/** Who is asking. */
 export interface RequestContext {
   readonly transport: "http" | "ws";
   readonly remoteAddress: string;
@@ -29,7 +29,7 @@ export interface MethodDocumentation {
 /** A method of the API: the same declaration reads its parameters and describes them. */
 export interface Method extends MethodDocumentation {
   readonly params: Params;
-  /** The result must be plain JSON; undefined is answered as null. An `RpcError` that is thrown is answered as it is. */
+  /** The result must be plain JSON; undefined is answered as null. A thrown `RpcError` is sent as it is. */
   readonly handler: (args: readonly unknown[], context: RequestContext) => unknown;
 }
 
@@ -49,16 +49,19 @@ export function method<const P extends Params>(
 export interface SubscriptionSink {
   /** quantity-like hex, unguessable */
   readonly id: string;
-  /** Sends a notification; plain JSON. */
+  /** Sends a notification; the result must be plain JSON. */
   notify(result: unknown): void;
 }
 
 export interface Subscription {
   readonly params: Params;
   readonly summary?: string;
-  /** Begins to notify; returns what ends it. */
+  /** Starts the notifications; returns the function that ends them. */
   readonly start: (args: readonly unknown[], sink: SubscriptionSink) => () => void;
-  /** Settles when those that were started miss nothing any more; undefined: at once. Who subscribes is answered then. */
+  /**
+   * Settles when the subscriptions that were started cannot miss anything any more; undefined: at once. Only then is the subscriber
+   * answered.
+   */
   readonly isListening?: (() => Promise<void> | undefined) | undefined;
 }
 

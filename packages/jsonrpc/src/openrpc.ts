@@ -9,7 +9,7 @@ export interface OpenRpcInfo {
 const describeParams = (params: Params): Record<string, unknown>[] =>
   params.map(({ name, shape, optional }) => ({ name, required: !optional, schema: shape.schema }));
 
-/** What `eth_subscribe` and its kin take: the kind, and what the kind's own parameter says. */
+/** The parameters of `eth_subscribe` and its kin: the kind, and the kind's own parameter. */
 function describeSubscriptions(subscriptions: SubscriptionTable): Record<string, unknown>[] {
   return Object.entries(subscriptions).flatMap(([namespace, kinds]) => {
     const names = Object.keys(kinds);
@@ -38,7 +38,7 @@ function describeSubscriptions(subscriptions: SubscriptionTable): Record<string,
 }
 
 /**
- * The description of an API (OpenRPC 1.3), made from the declarations that read its parameters. Spec: spec.open-rpc.org
+ * The description of an API (OpenRPC 1.3), generated from the declarations that also parse its parameters. Spec: spec.open-rpc.org
  *
  * @param subscriptions of a WebSocket
  */

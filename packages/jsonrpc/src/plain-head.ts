@@ -1,20 +1,20 @@
-/** What a plain request's head says. */
+/** The content of a plain request's head. */
 export interface PlainHead {
   readonly host: string;
   readonly bodyBytes: number;
 }
 
 const REQUEST_LINE = "POST / HTTP/1.1\r\n";
-/** Names and values without a character that anybody reads differently. */
+/** Names and values without any character that parsers may treat differently. */
 const FIELD = /([\w-]+): ?([\x20-\x7e]*)\r\n/y;
 const JSON_TYPE = /^application\/json *(?:;|$)/i;
 
 /**
- * Reads the head of a JSON-RPC request in the form that nearly every client sends: `POST /`, JSON, of a stated length, with nothing
- * that asks for more than an answer on a connection that stays.
+ * Reads the head of a JSON-RPC request in the form that nearly every client sends: `POST /`, JSON, of a stated length, asking for
+ * nothing but an answer on a connection that stays open.
  *
  * @param head from the request line to the empty line, both line ends included; Latin-1
- * @returns undefined: anything else, and whatever is wrong or only doubtful: it is for a full HTTP parser to judge
+ * @returns undefined for anything else, and for anything wrong or doubtful: a full HTTP parser has to judge that
  */
 export function readPlainHead(head: string): PlainHead | undefined {
   if (!head.startsWith(REQUEST_LINE)) return undefined;
@@ -42,7 +42,7 @@ export function readPlainHead(head: string): PlainHead | undefined {
       case "connection":
         if (value.toLowerCase() !== "keep-alive") return undefined;
         break;
-      // What changes how the message is framed, how the connection goes on, or what the answer must say.
+      // These change how the message is framed, how the connection continues, or what the answer must say.
       case "transfer-encoding":
       case "te":
       case "trailer":

@@ -55,7 +55,7 @@ const HEAD = "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
 const request = (text: string, fields = ""): Buffer =>
   Buffer.from(`${HEAD}${fields}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
 
-/** A connection whose answers are taken apart by their length. */
+/** A connection that splits the answers by their length. */
 class Client {
   readonly socket: Socket;
   #received = Buffer.alloc(0);
@@ -323,7 +323,7 @@ describe("time limits of plain HTTP", () => {
     const startMs = performance.now();
     client.socket.write(bytes);
     if (status === undefined) expect((await client.answer())!.text).toBe("{}");
-    // What drips in does not start the time anew.
+    // Bytes that trickle in do not restart the timeout.
     const drip = setInterval(() => status === 408 && bytes.length > 0 && client.socket.write("x"), 100);
     expect((await client.answer())?.status).toBe(status);
     clearInterval(drip);
@@ -379,7 +379,7 @@ describe("requests of one turn", () => {
       plain.serve(socket);
       return { socket, text };
     });
-    // What the event loop does when several sockets have been sent to: a run for each.
+    // Several sockets had data in one turn of the event loop: their requests are answered in one run.
     for (const { socket, text } of sockets) {
       socket.emit("data", request(text));
       happened.push("read");

@@ -2,12 +2,12 @@ import type { Socket } from "node:net";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
 
 export interface PlainHttpOptions {
-  /** the text of a request's body to that of the answer; undefined: an empty one */
+  /** turns the text of a request's body into that of the answer; undefined: an empty one */
   readonly answer: (text: string, remoteAddress: string) => string | undefined | Promise<string | undefined>;
   readonly isAllowedHost: (host: string) => boolean;
-  /** larger bodies are handed over */
+  /** requests with larger bodies are handed over */
   readonly maxBodyBytes: number;
-  /** Takes a connection over; what it has sent and got no answer to is still to be read from it. */
+  /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
   readonly handOver: (socket: Socket) => void;
   /** for a head, and for a new connection to send one */
   readonly headTimeoutMs: number;
@@ -18,32 +18,32 @@ export interface PlainHttpOptions {
 /** Answers plain requests; connections that send anything else are handed over. */
 export interface PlainHttp {
   serve(socket: Socket): void;
-  /** Ends connections that wait for nothing; the others end with their answer. */
+  /** Ends idle connections; the others end after their answer. */
   closeIdle(): void;
   closeAll(): void;
 }
 
-/** What is wrong with a request is said by a full HTTP server; only those that never arrive whole end here. */
+/** What is wrong with a request is for a full HTTP server to say; only requests that never arrive completely end here. */
 const REFUSALS = {
-  /** the client says no more */
+  /** the client has closed its side */
   cutOff: "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n",
   tooSlow: "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n",
 } as const;
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 8 * 1024;
-/** of the next requests, while one is being answered */
+/** of the requests that follow while one is being answered */
 const MAX_WAITING_BYTES = 64 * 1024;
 const TICK_MS = 1000;
-/** of answering in one go */
+/** how long to answer without a break */
 const RUN_MS = 1;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * JSON-RPC over HTTP/1.1 without node:http, for requests that need no more than an answer.
+ * JSON-RPC over HTTP/1.1 without node:http, for requests that need nothing but an answer.
  *
- * PERF: node:http takes about 50 µs of CPU time for an empty request on a connection that stays, most of it in objects that a
- * JSON-RPC answer has no use for; this takes 20 µs, nearly all of it in the kernel. Only the common form of a request is understood
- * (`plain-head.ts`): at the first other one the connection, with all its unread bytes, goes to node:http for good.
+ * PERF: node:http takes about 50 µs of CPU time for an empty request on a kept-alive connection, most of it in objects that a
+ * JSON-RPC answer does not use; this takes 20 µs, nearly all of it in the kernel. Only the common form of a request is understood
+ * (`plain-head.ts`): on the first request in another form the connection, with all its unread bytes, goes to node:http for good.
  */
 export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
   const { answer, isAllowedHost, maxBodyBytes, handOver } = options;
@@ -63,13 +63,13 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     ticker = undefined;
   }
 
-  /** connections with a request that is read and not yet answered */
+  /** connections with a request that has been read and not yet answered */
   let due: PlainConnection[] = [];
 
   /**
-   * Answers what one turn of the event loop has brought, in one synchronous run, once all of it has been read: what it takes to see the
-   * present state of things is needed once for all of these requests. Work that takes longer is cut into runs, at whose ends answers that
-   * were promised leave.
+   * Answers all requests that one turn of the event loop has brought, in one synchronous run after all of them have been read:
+   * looking up the current state of things is then needed only once. Longer work is cut into runs; answers that are promises are
+   * sent at the end of each.
    */
   function answerDue(): void {
     const now = due;
@@ -90,18 +90,18 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** received and not yet read */
     readonly #parts: Buffer[] = [];
     #size = 0;
-    /** there is nothing to read before so many bytes are there */
+    /** nothing can be read before this many bytes have arrived */
     #needed = 0;
     #state: "new" | "idle" | "head" | "body" | "answering" = "new";
     /** the request that is due */
     #text = "";
-    /** the client sends no more */
+    /** the client has ended its side */
     #hasEnded = false;
     /** an answer waits for the client to read */
     #isFull = false;
-    /** seen in this state by the clock, without a request in between */
+    /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
-    // The requests of a client differ little: nearly always the head is the one before.
+    // The requests of one client differ little: the head is nearly always the same as the one before.
     #lastHeadText = "";
     #lastHead: PlainHead | undefined;
 
@@ -115,7 +115,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       socket.on("close", this.#onClose);
     }
 
-    /** Called once a second: what takes too long ends. */
+    /** Called once a second: ends connections that take too long. */
     tick(): void {
       if (this.#state === "answering") return;
       const { headTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = options;
@@ -126,7 +126,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       else this.#refuse("tooSlow");
     }
 
-    /** @param isForced also when an answer is due */
+    /** @param isForced close even if an answer is due */
     close(isForced: boolean): void {
       if (isForced || this.#state === "new" || this.#state === "idle") this.#socket.destroy();
     }
@@ -145,7 +145,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     /** Reads the next request. */
     #read(bytes: Buffer): void {
-      // PERF: a whole small request in one go; what is more than the head is cheaper to decode than to look for.
+      // PERF: a small request is decoded whole: decoding a few bytes after the head is cheaper than searching for its end first.
       const window = bytes.toString("latin1", 0, MAX_HEAD_BYTES);
       const headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
       const isWhole = headBytes >= HEAD_END.length;
@@ -167,7 +167,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#state = "answering";
       this.#text = bytes.toString("utf8", headBytes, end);
       this.#keep(bytes, end);
-      // PERF: with one client there is nothing to share, and the wait for the end of the turn is a tenth of a request's time.
+      // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.
       if (connections.size === 1 && end === bytes.length) this.answer();
       else if (due.push(this) === 1) setImmediate(answerDue);
     }
@@ -192,7 +192,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return this.#lastHead;
     }
 
-    /** Of the bytes, what begins at `at` is not read yet. */
+    /** Keeps the bytes from `at` on for later. */
     #keep(bytes: Buffer, at: number): void {
       this.#parts.length = 0;
       this.#size = bytes.length - at;
@@ -201,7 +201,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #wait(state: "idle" | "head" | "body", bytes: Buffer, needed: number): void {
-      // From a request's first byte on, its time runs.
+      // The timeout of a request starts with its first byte.
       if (this.#state !== "head" && this.#state !== "body") this.#ticks = 0;
       this.#state = state;
       this.#keep(bytes, 0);
@@ -227,7 +227,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #send(text = ""): boolean {
       const length = Buffer.byteLength(text, "utf8");
       const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${isClosing ? closingHeadEnd : headEnd}`;
-      // PERF: one write of one string; text without other characters than ASCII is copied as it is.
+      // PERF: one write of one string; pure ASCII text is copied without conversion.
       const isFull = !this.#socket.write(head + text, length === text.length ? "latin1" : "utf8");
       if (isClosing) {
         this.#socket.destroySoon();
@@ -244,7 +244,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     #handOver(unread: Buffer): void {
       if (this.#socket.readableEnded) {
-        this.#refuse("cutOff"); // nothing can be put back
+        this.#refuse("cutOff"); // the bytes cannot be put back
         return;
       }
       this.#forget();
@@ -257,7 +257,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     readonly #onEnd = (): void => {
       this.#hasEnded = true;
       if (this.#state === "head" || this.#state === "body") this.#refuse("cutOff");
-      else if (this.#state !== "answering") this.#socket.end(); // else it may wait for its answer
+      else if (this.#state !== "answering") this.#socket.end(); // otherwise it may wait for its answer
     };
 
     readonly #onError = (): void => {

@@ -1,11 +1,11 @@
-/** A token bucket: `take(n)` waits until `n` requests are allowed. A bucket holds one burst. */
+/** A token bucket: `take(n)` waits until `n` requests are allowed. The bucket holds one burst. */
 export interface RateLimiter {
   take(count: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
 /**
  * @param perSec 0: no limit
- * @param burst requests that may go at once; a larger `take` waits for the full bucket and overdraws it
+ * @param burst requests that may be sent at once; a larger `take` waits for the full bucket and overdraws it
  */
 export function createRateLimiter(perSec: number, burst: number, clockMs: () => number = () => performance.now()): RateLimiter {
   if (perSec <= 0) return { take: () => Promise.resolve() };

@@ -10,13 +10,13 @@ export interface RpcClientOptions {
   /** 32 bytes: each HTTP request carries a fresh token */
   readonly jwtSecret?: Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** for the whole request, waiting included; default 10 s */
+  /** for the whole request, including the wait in the queue; default 10 s */
   readonly timeoutMs?: number | undefined;
   /** calls in one HTTP request of `batch`; default 20 */
   readonly maxBatchSize?: number | undefined;
   /** HTTP requests under way at once; default 10 */
   readonly maxConcurrency?: number | undefined;
-  /** calls a second, a batch counting as many; 0 (default): no limit */
+  /** calls per second, each call of a batch counted; 0 (default): no limit */
   readonly rateLimitPerSec?: number | undefined;
   /** default 256 MiB */
   readonly maxResponseBytes?: number | undefined;
@@ -39,19 +39,19 @@ export interface CallOptions {
 export interface RpcClient {
   /** for logs: without credentials and path */
   readonly endpoint: string;
-  /** how many connections ended so far: after another one somebody else may be behind the address */
+  /** number of connections that have ended: after a reconnection, a different server may be behind the address */
   readonly connectionsLost: number;
-  /** The result as it came. @throws {RpcError} what the server answered; {RpcTransportError} no answer reached us */
+  /** The result as it came. @throws {RpcError} the server's error; {RpcTransportError} no answer reached us */
   call<T = unknown>(method: string, params?: readonly unknown[], options?: CallOptions): Promise<T>;
-  /** Answers in the order of the calls, in as few HTTP requests as allowed. @throws {RpcTransportError} when one of them failed */
+  /** Answers in the order of the calls, in as few HTTP requests as allowed. @throws {RpcTransportError} if one of them failed */
   batch(calls: readonly RpcCall[], options?: CallOptions): Promise<RpcOutcome[]>;
-  /** Ends what is under way with rpc/closed. */
+  /** Fails pending requests with rpc/closed. */
   close(): Promise<void>;
 }
 
 const JSON_TYPE = "application/json";
 
-/** A JSON-RPC client over HTTP. It never repeats a request: whether that is safe, only the caller knows. */
+/** A JSON-RPC client over HTTP. It never repeats a request: only the caller knows whether that is safe. */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   const url = new URL(options.url);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError(`not an HTTP URL: ${url.protocol}//${url.host}`);
@@ -62,13 +62,13 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const maxConcurrency = Math.max(1, options.maxConcurrency ?? 10);
   const maxResponseBytes = options.maxResponseBytes ?? 256 * 1024 * 1024;
   const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
-  // The pool queues what exceeds its connections: one request a connection at a time.
+  // The pool queues requests beyond its number of connections: one request per connection at a time.
   const pool = new Pool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   let connectionsLost = 0;
   pool.on("disconnect", () => {
     connectionsLost++;
   });
-  /** stops each request under way; undefined once closed */
+  /** functions that stop the requests under way; undefined once closed */
   let underWay: Set<() => void> | undefined = new Set();
   const baseHeaders: Record<string, string> = { "content-type": JSON_TYPE, accept: JSON_TYPE, ...options.headers };
   if (url.username !== "" || url.password !== "") {
@@ -161,7 +161,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const id = ++lastId;
       const parsed = await post(JSON.stringify(requestOf(id, method, params)), method, 1, callOptions);
       const outcome = outcomeOf(parsed);
-      // Errors that a server finds before it has read the id come with id null.
+      // Errors that a server finds before it has read the id are sent with id null.
       if (outcome === undefined || ((parsed as { id?: unknown }).id !== id && outcome.kind !== "error")) {
         throw new RpcTransportError("rpc/bad-response", { endpoint, method, reason: "not an answer to this request" });
       }
@@ -184,7 +184,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   };
 }
 
-/** A proxy's or balancer's answers, whatever their body says: the server behind it may never have seen the request. */
+/** Statuses of proxies and load balancers: whatever the body says, the server behind may never have seen the request. */
 const GATEWAY_STATUSES = new Set([401, 403, 407, 408, 413, 429, 502, 503, 504]);
 
 const requestOf = (id: number, method: string, params: readonly unknown[] | undefined): object => ({

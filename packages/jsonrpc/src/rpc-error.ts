@@ -6,7 +6,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** What Go's servers answer for every application error without a code of its own. */
+/** What Go servers answer for any application error without a code of its own. */
 export const SERVER_ERROR = -32000;
 
 export interface RpcErrorBody {
@@ -15,7 +15,7 @@ export interface RpcErrorBody {
   readonly data?: unknown;
 }
 
-/** An error object of JSON-RPC: what a server answered, or what a handler wants answered. */
+/** A JSON-RPC error object: what a server answered, or what a handler wants to answer. */
 export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
@@ -35,8 +35,8 @@ export class RpcError extends Error {
 }
 
 /**
- * Why no answer of the server reached us. `data` holds the endpoint (without credentials or path) and the method;
- * for rpc/http-status also `status` and the start of the body.
+ * Why no answer of the server reached us. `data` holds the endpoint (without credentials or path) and the method; for
+ * rpc/http-status also `status` and the start of the body.
  */
 export type RpcTransportCode =
   | "rpc/timeout"

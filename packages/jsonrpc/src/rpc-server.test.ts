@@ -20,7 +20,7 @@ afterEach(async () => {
 
 let calls = 0;
 const sinks: SubscriptionSink[] = [];
-/** lets those who wait for `late` be answered */
+/** releases the subscribers that wait for `late` */
 let listen: () => void = () => {};
 const methods = {
   test_echo: method({ params: [optionalParam("value", anyJson)], handler: ([value]) => value }),
@@ -360,7 +360,7 @@ describe("JSON-RPC over HTTP", () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
       socket.destroy();
     }
-    // Sends its body one byte at a time: cut off after the request timeout.
+    // Sends its body one byte at a time and is cut off after the request timeout.
     const slow = connect(port, "127.0.0.1");
     const closed = once(slow, "close");
     slow.on("error", () => {});

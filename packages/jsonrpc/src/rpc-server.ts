@@ -17,12 +17,12 @@ export interface RpcServerLimits {
   readonly maxResponseBytes: number;
   readonly maxBatchLength: number;
   readonly maxDepth: number;
-  /** of each listener */
+  /** per listener */
   readonly maxConnections: number;
-  /** of each WebSocket */
+  /** per WebSocket */
   readonly maxSubscriptions: number;
   readonly maxBufferedBytes: number;
-  /** to receive a whole request */
+  /** for receiving a whole request */
   readonly requestTimeoutMs: number;
 }
 
@@ -45,15 +45,15 @@ export interface HttpListenerOptions {
   readonly cors?: readonly string[] | undefined;
   /** names accepted in the Host header; default all */
   readonly vhosts?: readonly string[] | undefined;
-  /** default: those of the server */
+  /** default: the methods of the server */
   readonly methods?: MethodTable | undefined;
-  /** an open socket that is bound to host and port already, perhaps shared with other processes */
+  /** a socket that is already bound to host and port, possibly shared with other processes */
   readonly fd?: number | undefined;
 }
 
 export interface WsListenerOptions {
   readonly host: string;
-  /** the same host and port as HTTP: one listener serves both */
+  /** if host and port are those of HTTP, one listener serves both */
   readonly port: number;
   /** origins that browsers may connect from; default: pages of this machine */
   readonly origins?: readonly string[] | undefined;
@@ -76,7 +76,7 @@ export interface RpcServerOptions {
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
   /** serves `GET /healthz`: whether the process works */
   readonly healthz?: (() => HealthReport) | undefined;
-  /** serves `GET /readyz`: whether what it says can be relied on */
+  /** serves `GET /readyz`: whether its answers can be relied on */
   readonly readyz?: (() => HealthReport) | undefined;
 }
 
@@ -85,16 +85,16 @@ export interface RpcServer {
   listen(): Promise<{ readonly httpPort: number | undefined; readonly wsPort: number | undefined }>;
   /** Open connections of each listener. */
   connections(): Promise<number[]>;
-  /** How many each listener may have from now on, in place of `limits.maxConnections`; those that are open stay. */
+  /** The number of connections each listener may have from now on, replacing `limits.maxConnections`; open ones are kept. */
   limitConnections(limits: readonly number[]): void;
-  /** Takes no more requests, answers those it has within a second, then closes every connection. */
+  /** Accepts no more requests, answers pending ones within a second, then closes every connection. */
   close(): Promise<void>;
 }
 
 const CLOSE_GRACE_MS = 1000;
 const PING_INTERVAL_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 120_000;
-/** Beyond, the time that a request takes is not that of its HTTP. */
+/** For larger bodies, the time spent on HTTP itself does not matter. */
 const MAX_PLAIN_BODY_BYTES = 1024 * 1024;
 const GOING_AWAY = 1001;
 
@@ -128,10 +128,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     return server;
   }
 
-  /** Puts the quick way before node:http. */
+  /** Puts the fast path in front of node:http. */
   function addPlainHttp(server: Server, methods: MethodTable, vhosts: readonly string[]): void {
     const [toHttp, ...others] = server.listeners("connection") as ((socket: Socket) => void)[];
-    if (toHttp === undefined || others.length > 0) return; // an unknown node:http: it does all
+    if (toHttp === undefined || others.length > 0) return; // a node:http that we do not know: it serves everything
     const quick = createPlainHttp({
       answer: (text, remoteAddress) => dispatcher.handle(text, methods, { transport: "http", remoteAddress }),
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
@@ -175,7 +175,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     });
   }
 
-  /** Finds connections whose other end is gone. */
+  /** Detects connections whose other end is gone. */
   function startPings(): NodeJS.Timeout {
     const silent = new WeakSet<WebSocket>();
     const timer = setInterval(() => {

@@ -2,14 +2,14 @@ import { hexToBytes, parseQuantity } from "@rnode/primitives";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A JSON value's type: how it is read and, for the published description of the API, its schema. */
+/** The type of a JSON value: how it is parsed and, for the published description of the API, its schema. */
 export interface Shape<T> {
   readonly schema: JsonSchema;
   /** @throws {ShapeError} */
   parse(value: unknown): T;
 }
 
-/** What is wrong with a value, and where in it: `address[2]: expected …`. */
+/** What is wrong with a value and where: `address[2]: expected …`. */
 export class ShapeError extends Error {
   readonly path: string;
   readonly detail: string;
@@ -21,7 +21,7 @@ export class ShapeError extends Error {
     this.detail = detail;
   }
 
-  /** The same error seen from the value around it. */
+  /** The same error, located in the enclosing value. */
   within(step: string): ShapeError {
     const separator = this.path === "" || this.path.startsWith("[") ? "" : ".";
     return new ShapeError(this.detail, `${step}${separator}${this.path}`);
@@ -136,13 +136,13 @@ export function objectShape<R extends Fields, O extends Fields>(
     properties: Object.fromEntries(all.map(([name, { schema }]) => [name, schema])),
   };
   const fields = all.map(([name, field]) => ({ name, field, isRequired: Object.hasOwn(required, name) }));
-  // What every object has by inheritance must not pass for a field; for other names a plain look-up tells the same.
+  // A property inherited from Object.prototype must not pass for a field; for other names a plain look-up is enough.
   if (fields.some(({ name }) => name in Object.prototype))
     throw new TypeError("a field cannot have the name of an Object's property");
   const empty: Readonly<Record<string, unknown>> = Object.fromEntries(all.map(([name]) => [name, undefined]));
   return shape(schema, (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse("an object", value);
-    // PERF: a copy has its final form at once; most fields of most objects are left out.
+    // PERF: copying `empty` gives the object its final shape at once; most fields of most objects are absent.
     const parsed: Record<string, unknown> = { ...empty };
     for (const { name, field, isRequired } of fields) {
       const given = (value as Record<string, unknown>)[name];
@@ -161,7 +161,7 @@ function parseWithin<T>(inner: Shape<T>, value: unknown, step: string): T {
   }
 }
 
-/** Maps what an inner shape read. */
+/** Converts what an inner shape has parsed. */
 export function mapShape<T, U>(inner: Shape<T>, map: (value: T) => U): Shape<U> {
   return shape(inner.schema, (value) => map(inner.parse(value)));
 }

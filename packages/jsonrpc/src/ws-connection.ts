@@ -13,9 +13,9 @@ export interface WsConnectionOptions {
   readonly dispatcher: Dispatcher;
   readonly dialect: RpcDialect;
   readonly maxSubscriptions: number;
-  /** messages of one connection that are worked on at once; more wait in the kernel's buffers */
+  /** messages of one connection that are processed at once; further ones wait in the kernel's buffers */
   readonly maxConcurrency: number;
-  /** bytes that wait for a consumer who does not read; beyond, the connection is dropped */
+  /** bytes that wait for a client that does not read; beyond this, the connection is dropped */
   readonly maxBufferedBytes: number;
   readonly log: Logger;
 }
@@ -45,7 +45,7 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
       log.debug("slow WebSocket consumer dropped", { remoteAddress, bufferedBytes: socket.bufferedAmount });
       endAll();
       socket.close(POLICY_VIOLATION, `slow consumer: ${socket.bufferedAmount} bytes waiting`);
-      // A consumer that does not read does not see the close either.
+      // A client that does not read does not see the close either.
       setTimeout(() => socket.terminate(), 1000).unref();
     }
   };
@@ -133,6 +133,6 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
     if (answer instanceof Promise) void answer.then(finish);
     else finish(answer);
   });
-  socket.on("error", () => socket.terminate()); // oversize or malformed frames: ws has sent the close code
+  socket.on("error", () => socket.terminate()); // oversized or malformed frames: ws has already sent the close code
   socket.on("close", endAll);
 }
