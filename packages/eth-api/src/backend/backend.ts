@@ -6,7 +6,7 @@ import type { BlockId, BlockRules, Header } from "@rnode/protocol";
 import type { ChainStoreReader, StateView } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
 
-/** What reading methods need: no pool, no writing. */
+/** What methods that only read need: no pool, no way to write. */
 export interface ReadBackend {
   readonly profile: Profile;
   readonly chain: Pick<
@@ -48,10 +48,13 @@ function blockNotFound({ chain, profile }: ReadBackend, selector: BlockSelector)
 
 export const blockIdOf = ({ header, hash }: HeaderAt): BlockId => ({ hash: bytesToHex(hash), number: header.number });
 
-/** By what `headerOf` gives for the head, as long as it is the head: the same object, where the chain is seen through the block cache. */
+/**
+ * Keyed by the object that `headerOf` returns for the head. Behind the block cache that object stays the same for as long as the block
+ * is the head.
+ */
 const headStates = new WeakMap<HeaderAt, HeaderAt & { readonly state: StateView }>();
 
-/** State after a block; the same object for the same head. @throws {RpcError} block not found, state not retained */
+/** The state after a block. Calls for the same head return the same object. @throws {RpcError} block not found, state not retained */
 export function requireState(backend: ReadBackend, selector: BlockSelector): HeaderAt & { readonly state: StateView } {
   const at = requireHeader(backend, selector);
   const known = headStates.get(at);

@@ -2,13 +2,16 @@ import type { StoredBlock } from "@rnode/chain";
 import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { ReadBackend } from "./backend.ts";
 
-/** Measured: a block, a transaction with receipt, sender and texts, a log, a byte of data in both forms. */
+/**
+ * Measured memory costs: of a block; of a transaction with its receipt, sender and JSON texts; of a log; of a byte of data in both its
+ * forms.
+ */
 const BYTES_PER_BLOCK = 8000;
 const BYTES_PER_TRANSACTION = 6000;
 const BYTES_PER_LOG = 2500;
 const BYTES_PER_DATA_BYTE = 5;
 
-/** Rough size of a block in memory, with the texts that are kept with it. */
+/** Rough size of a block in memory, including the JSON texts cached with it. */
 export function roughBlockBytes({ block, receipts }: StoredBlock): number {
   let bytes = BYTES_PER_BLOCK + BYTES_PER_TRANSACTION * block.transactions.length;
   for (const { data } of block.transactions) bytes += BYTES_PER_DATA_BYTE * data.length;
@@ -17,24 +20,25 @@ export function roughBlockBytes({ block, receipts }: StoredBlock): number {
 }
 
 export interface BlockCacheOptions {
-  /** of all blocks that are kept, by `roughBlockBytes` */
+  /** of all cached blocks together, as `roughBlockBytes` counts them */
   readonly maxBytes: number;
-  /** told when it changes */
+  /** called with the new total size whenever it changes */
   readonly onSize?: ((bytes: number) => void) | undefined;
 }
 
 const DEFAULT_OPTIONS: BlockCacheOptions = { maxBytes: 64 * 1024 * 1024 };
 
 /**
- * The chain as reading methods see it, with the blocks asked for last kept decoded: most requests are about the newest ones. What is computed
- * from a block can be kept with it (a WeakMap by the block), because it is the same object every time.
+ * The chain as reading methods see it, with the most recently requested blocks cached in decoded form: most requests are about the
+ * newest blocks. Callers may attach computed values to a block (in a WeakMap keyed by it), because a cached block is always the same
+ * object.
  */
 export function withBlockCache(
   chain: ReadBackend["chain"],
   store: Pick<ReadBackend["store"], "readCanonicalHash">,
   { maxBytes, onSize }: BlockCacheOptions = DEFAULT_OPTIONS,
 ): ReadBackend["chain"] {
-  /** by hash; least recently used first */
+  /** by hash, least recently used first */
   const blocks = new Map<string, StoredBlock>();
   let bytes = 0;
   const forget = (key: string): void => {
@@ -54,7 +58,7 @@ export function withBlockCache(
     }
     onSize?.(bytes);
   };
-  // PERF: nearly every call is about the head: its header and state are looked up once a block.
+  // PERF: nearly every call is about the head, so its header and state are looked up only once per block.
   let headHeader: { readonly hash: string; readonly found: ReturnType<typeof chain.headerOf> } | undefined;
   let headState: { readonly hash: string; readonly state: ReturnType<typeof chain.stateAt> } | undefined;
   chain.onHeadChange(({ removed }) => {

@@ -7,8 +7,8 @@ import { type ReadBackend, rpcError } from "./backend.ts";
 type Retained = Pick<ChainStoreReader, "retainedHistory">;
 
 /**
- * The chain as reading methods see it on a node that prunes: what asks for the receipts of a block that has lost them gets an error instead
- * of "not found".
+ * The chain as reading methods see it on a node that prunes. A request that needs the pruned receipts of a block gets an error that
+ * says so, instead of "not found".
  */
 export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, profile: Profile): ReadBackend["chain"] {
   return {
@@ -30,15 +30,15 @@ export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, 
   };
 }
 
-/** @throws {RpcError} receipts and logs of the block were pruned */
+/** @throws {RpcError} the receipts and logs of the block were pruned */
 export function assertRetained(store: Retained, profile: Profile, number: number): void {
   const retained = store.retainedHistory();
   if (retained !== undefined && number < retained.oldestReceipts) throw rpcError(profile.errors.historyPruned);
 }
 
 /**
- * A block for what is shown of its header and body. A pruned one has senders recovered from its signatures, and receipts that say nothing:
- * the nonce of a deposit, which only its receipt had, is not shown.
+ * A block for requests that show only its header and body. For a pruned block, the senders are recovered from the signatures and the
+ * receipts are empty stand-ins; the nonce of a deposit is not shown, because only its receipt had it.
  */
 export function blockWithBody({ chain, store }: ReadBackend, selector: BlockSelector): StoredBlock | undefined {
   const found = chain.bodyOf(selector);
@@ -55,7 +55,7 @@ function prunedBlock(block: Block, hash: Uint8Array): StoredBlock {
     block,
     hash,
     receipts: block.transactions.map(({ type }): Receipt => ({ ...NO_RECEIPT, type })),
-    // PERF: only full transactions have them.
+    // PERF: computed on demand, because only full transaction objects show senders.
     get senders() {
       senders ??= block.transactions.map((tx) => recoverSender(tx));
       return senders;

@@ -6,7 +6,7 @@ const SLOAD = 0x54;
 const SSTORE = 0x55;
 /** opcodes with an account on top of the stack: BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH, SELFDESTRUCT */
 const ACCOUNT_ON_TOP = new Set([0x31, 0x3b, 0x3c, 0x3f, 0xff]);
-/** CALL, CALLCODE, DELEGATECALL, STATICCALL: the account is under the gas */
+/** CALL, CALLCODE, DELEGATECALL and STATICCALL: the account is one below the top of the stack, under the gas */
 const ACCOUNT_BELOW_TOP = new Set([0xf1, 0xf2, 0xf4, 0xfa]);
 const ADDRESS_MASK = (1n << 160n) - 1n;
 const LAST_PRECOMPILE = 0x11n;
@@ -15,7 +15,7 @@ const P256_PRECOMPILE = 0x100n;
 /** Collects the accounts and slots that a call touches. */
 export class AccessListTracer implements EvmTracer {
   readonly #slots = new Map<Hex, Set<Hex>>();
-  /** never listed as accounts: warm anyway */
+  /** accounts that are warm anyway and are therefore not listed */
   readonly #excluded: Set<Hex>;
 
   constructor(given: readonly AccessListEntry[], excluded: readonly Uint8Array[]) {
@@ -38,7 +38,7 @@ export class AccessListTracer implements EvmTracer {
     else if (ACCOUNT_BELOW_TOP.has(opcode) && stackSize >= 5) this.#touch(step.stack(1));
   }
 
-  /** Accounts in order of their first touch; excluded ones only where slots of theirs were touched. */
+  /** Accounts in the order of their first touch. An excluded account is listed only if its slots were touched. */
   list(): AccessListEntry[] {
     const entries: AccessListEntry[] = [];
     for (const [address, slots] of this.#slots) {

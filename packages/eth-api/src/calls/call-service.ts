@@ -14,11 +14,11 @@ import { revertReason } from "./revert-reason.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
 export interface CallLimits {
-  /** gas of a call that names none, and the most one may use */
+  /** the gas of a call that does not specify any, and the most that a call may use */
   readonly gasCap: bigint;
-  /** most time one request may execute; 0: no limit */
+  /** the longest time that one request may execute; 0: no limit */
   readonly timeoutMs: number;
-  /** bytes of decoded code that the engine for the head keeps */
+  /** limit for the decoded code that the engine for the head caches */
   readonly codeCacheBytes?: number | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface CallOverrides {
   readonly block?: BlockOverride | undefined;
 }
 
-/** How a call is run that is not only answered. */
+/** How to run a call that is to be observed, not just answered. */
 export interface CallWatch {
   readonly tracer?: EvmTracer | undefined;
-  /** default: the one that all calls share; it must not be given up between `prepare` and the last message */
+  /** default: the engine that all calls share. Control must not be yielded between `prepare` and the last message. */
   readonly engine?: EvmEngine | undefined;
 }
 
-/** A call ready to run: on the state after the block, with its environment. */
+/** A call ready to run on the state after a block, with its environment. */
 export interface PreparedCall {
   readonly execution: BlockExecution;
   readonly message: CallMessage;
@@ -44,11 +44,11 @@ export interface PreparedCall {
 export interface AccessListResult {
   readonly accessList: readonly AccessListEntry[];
   readonly gasUsed: bigint;
-  /** why the call failed; the list is then what it touched until there */
+  /** why the call failed; the list then holds what the call touched up to that point */
   readonly halt: HaltReason | undefined;
 }
 
-/** Lists only grow between runs: their size tells whether something is new. */
+/** Lists only grow between runs, so comparing sizes shows whether anything was added. */
 const sizeOf = (list: readonly AccessListEntry[]): number =>
   list.reduce((size, { storageKeys }) => size + 1 + storageKeys.length, 0);
 
@@ -57,7 +57,7 @@ const PLAIN_TRANSFER_GAS = 21_000n;
 const CALL_STIPEND = 2300n;
 const REVERT_CODE = 3;
 
-/** A call that cannot begin, in the words of every method that has none of its own. */
+/** A call that cannot start. The message is the generic one, for methods that have no wording of their own. */
 class CallRefusal extends RpcError {
   readonly fault: CallFault;
 
@@ -67,7 +67,7 @@ class CallRefusal extends RpcError {
   }
 }
 
-/** Runs calls that change nothing. One engine, one call at a time. */
+/** Runs calls that leave the chain's state unchanged. There is one engine, and it runs one call at a time. */
 export class CallService {
   readonly #backend: ReadBackend;
   readonly #engine: EvmEngine;
@@ -83,12 +83,12 @@ export class CallService {
     this.#head = new HeadBlock(backend, this.#headEngine, limits.gasCap);
   }
 
-  /** linear memory of the engines */
+  /** linear memory of the engines, bytes */
   get engineBytes(): number {
     return this.#engine.memoryBytes + this.#headEngine.memoryBytes;
   }
 
-  /** `eth_call`: the output. @throws {RpcError} */
+  /** `eth_call`: returns the output. @throws {RpcError} */
   call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
     const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
     if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(request, selector);
@@ -113,7 +113,7 @@ export class CallService {
   }
 
   /**
-   * `eth_estimateGas`: the least gas limit (within 1.5 %) with which the call succeeds, found as Geth finds it.
+   * `eth_estimateGas`: the lowest gas limit (within 1.5 %) with which the call succeeds, searched for as Geth does.
    *
    * @throws {RpcError}
    */
@@ -138,7 +138,7 @@ export class CallService {
       throw this.#failure(first, high);
     }
     let low = first.gasUsed - 1n;
-    // What it used, with what calls hold back (1/64) and a stipend, is usually enough.
+    // The gas that was used, plus the 1/64 that each call holds back and one stipend, is usually enough.
     const optimistic = ((first.gasUsed + CALL_STIPEND) * 64n) / 63n;
     if (optimistic < high) {
       if (run(optimistic).status === 0) low = optimistic;
@@ -147,7 +147,7 @@ export class CallService {
     while (low + 1n < high) {
       if (Number(high - low) / Number(high) < ESTIMATE_ERROR_RATIO) break;
       let middle = (high + low) / 2n;
-      if (middle > low * 2n) middle = low * 2n; // most need little more than they use
+      if (middle > low * 2n) middle = low * 2n; // most calls need little more than they use
       if (run(middle).status === 0) low = middle;
       else high = middle;
     }
@@ -155,8 +155,8 @@ export class CallService {
   }
 
   /**
-   * `eth_createAccessList`: what the call touches. Listing a slot changes the gas, and with it perhaps what is touched: it runs
-   * until nothing new comes.
+   * `eth_createAccessList`: what the call touches. Listing a slot changes the call's gas, and possibly what the call touches, so it is
+   * run again until nothing new appears.
    *
    * @throws {RpcError}
    */
@@ -177,7 +177,7 @@ export class CallService {
     }
   }
 
-  /** @throws {RpcError} unknown block, missing state, fees or funds that do not fit */
+  /** @throws {RpcError} unknown block, missing state, unacceptable fees or insufficient funds */
   prepare(
     request: CallRequest,
     selector: BlockSelector,
@@ -188,7 +188,7 @@ export class CallService {
     const rules = rulesAt(this.#backend, at.header);
     const environment = overriddenEnvironment(blockEnvironment(rules, at.header), overrides.block);
     const gasPrice = this.#gasPrice(request, environment.baseFeePerGas);
-    // A call that offers no fee sees no base fee either.
+    // A call without a fee sees a base fee of zero.
     const seen = gasPrice === 0n ? { ...environment, baseFeePerGas: 0n } : environment;
     engine.setTracer(tracer);
     const execution = engine.beginBlock(rules, { ...seen, gasLimit: maximum(seen.gasLimit, this.#limits.gasCap) }, at.state);
@@ -196,7 +196,7 @@ export class CallService {
     return { execution, message: this.message(execution, request), at };
   }
 
-  /** The message that a call stands for on a block under way. @throws {RpcError} chain, fees or funds that do not fit */
+  /** The message for a call on a block in progress. @throws {RpcError} wrong chain, unacceptable fees or insufficient funds */
   message(execution: BlockExecution, request: CallRequest): CallMessage {
     const { chainId } = this.#backend.chain.config;
     if (request.chainId !== undefined && request.chainId !== chainId)
@@ -208,7 +208,7 @@ export class CallService {
     return { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
   }
 
-  /** Wei a gas; 0 when the request names no fee. */
+  /** Wei per unit of gas; 0 when the request specifies no fee. */
   #gasPrice(request: CallRequest, baseFeeWei: bigint): bigint {
     const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = request;
     const address = bytesToHex(request.from ?? ZERO_ADDRESS);
@@ -226,7 +226,10 @@ export class CallService {
     return gasPrice ?? (offered < cap ? offered : cap);
   }
 
-  /** What the request names, the cap allows and the sender can pay at the highest price that it offers. */
+  /**
+   * The least of three limits: what the request specifies, what the cap allows, and what the sender can pay for at the highest price it
+   * offers.
+   */
   #gasLimit(execution: BlockExecution, request: CallRequest, from: Uint8Array): bigint {
     const highest = request.gasPrice ?? request.maxFeePerGas ?? 0n;
     const wanted = this.#wantedGas(request);
@@ -253,7 +256,7 @@ export class CallService {
     return gas === undefined || gas > gasCap ? gasCap : gas;
   }
 
-  /** What a method refuses a call for, in its own words. */
+  /** Runs `run`; if it refuses the call, the error is worded as this method words it. */
   #worded<T>(method: AskedCall["method"], request: CallRequest, run: () => T): T {
     try {
       return run();
@@ -281,7 +284,7 @@ export class CallService {
 const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): boolean =>
   gasPrice === undefined && maxFeePerGas === undefined && maxPriorityFeePerGas === undefined;
 
-/** Code 3, the reason where there is one, and the data. */
+/** Error code 3, with the reason if there is one, and the revert data. */
 export function revertError(output: Uint8Array): RpcError {
   const reason = revertReason(output);
   return new RpcError(

@@ -3,9 +3,9 @@ import type { BlockExecution, EvmEngine } from "@rnode/evm";
 import type { StateView } from "@rnode/storage";
 import { type HeaderAt, type ReadBackend, rulesAt } from "../backend/backend.ts";
 
-/** Calls between two fresh starts, at most: what they leave behind in the engine (code they deployed) stays small. */
+/** The most calls before a fresh start. It bounds what calls leave behind in the engine (the code they deployed). */
 const MAX_CALLS = 10_000;
-/** What calls may have loaded from the state before it is dropped again. */
+/** The most state that calls may have loaded before it is dropped. */
 const MAX_GROWTH_BYTES = 64 << 20;
 
 interface Kept {
@@ -16,10 +16,10 @@ interface Kept {
 }
 
 /**
- * The state after the head, ready to be called: kept from call to call as long as the head stays, on an engine of its own.
+ * The state after the head, ready for calls. It has an engine of its own and is kept from call to call while the head stays the same.
  *
- * PERF: a call undoes what it did, but what it has read stays in the engine's tables. The next call on the same head finds its block set
- * up, and the accounts and slots that others have read before it: most calls are about the same few contracts.
+ * PERF: the effects of a call are undone, but what it has read stays in the engine's tables. The next call on the same head finds the
+ * block already set up, and the accounts and slots that earlier calls have read: most calls are about the same few contracts.
  */
 export class HeadBlock {
   readonly #backend: ReadBackend;
@@ -27,14 +27,14 @@ export class HeadBlock {
   readonly #gasCap: bigint;
   #kept: Kept | undefined;
 
-  /** @param engine nobody else uses it */
+  /** @param engine must not be used by anything else */
   constructor(backend: ReadBackend, engine: EvmEngine, gasCap: bigint) {
     this.#backend = backend;
     this.#engine = engine;
     this.#gasCap = gasCap;
   }
 
-  /** For one call that offers no fee; it sees no base fee. The block is that of `at`, which is the head. */
+  /** The execution for one call that offers no fee and therefore sees no base fee. The block is `at`, which must be the head. */
   execution(at: HeaderAt & { readonly state: StateView }): BlockExecution {
     let kept = this.#kept;
     const isUsable =
@@ -54,7 +54,7 @@ export class HeadBlock {
     return kept.execution;
   }
 
-  /** After a call that did not end as calls do: what it left behind is unknown. */
+  /** For a call that did not end normally: what it left in the engine is unknown. */
   drop(): void {
     this.#kept = undefined;
   }

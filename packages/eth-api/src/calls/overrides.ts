@@ -3,7 +3,7 @@ import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { checksumAddress, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { AccountOverride, BlockOverride } from "../params/call-request.ts";
 
-/** What a call sees of its block when some of it is overridden. */
+/** The block environment that a call sees, with the overrides applied. */
 export function overriddenEnvironment(environment: BlockEnvironment, override: BlockOverride | undefined): BlockEnvironment {
   if (override === undefined) return environment;
   return {
@@ -19,7 +19,7 @@ export function overriddenEnvironment(environment: BlockEnvironment, override: B
   };
 }
 
-/** @throws {RpcError} what is to be moved is no precompile, or moved to an account that has overrides of its own */
+/** @throws {RpcError} the account to move is not a precompile, or the target has overrides of its own */
 export function applyStateOverrides(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
   movePrecompiles(execution, overrides);
   for (const { address, balance, nonce, code, state, stateDiff } of overrides) {
@@ -31,7 +31,7 @@ export function applyStateOverrides(execution: BlockExecution, overrides: readon
   }
 }
 
-/** A precompile whose account is overridden answers there no more: the account's code runs. */
+/** Once the account of a precompile is overridden, the account's code runs there instead of the precompile. */
 function movePrecompiles(execution: BlockExecution, overrides: readonly AccountOverride[]): void {
   for (const { address, movePrecompileToAddress: target } of overrides) {
     const isPrecompile = execution.movePrecompile(address, target);

@@ -17,7 +17,7 @@ const PANICS: Readonly<Record<number, string>> = {
   81: "uninitialized function",
 };
 
-/** The text in revert data, of `Error(string)` or `Panic(uint256)`; undefined when it is neither or malformed. */
+/** The text in the revert data of `Error(string)` or `Panic(uint256)`; undefined if it is neither, or malformed. */
 export function revertReason(data: Uint8Array): string | undefined {
   if (data.length < 4 + 32) return undefined;
   const selector = bytesToHex(data.subarray(0, 4));

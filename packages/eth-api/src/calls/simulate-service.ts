@@ -48,7 +48,7 @@ import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
 const SECONDS_A_BLOCK = 12;
 const WEI_PER_GWEI = 1_000_000_000n;
 
-/** A block to simulate, its number and time known. */
+/** A block to simulate, with its number and timestamp decided. */
 interface PlannedBlock {
   readonly number: number;
   readonly timestampSec: number;
@@ -59,19 +59,19 @@ interface CallRun {
   readonly tx: SignedTransaction;
   readonly sender: Uint8Array;
   readonly outcome: CallOutcome;
-  /** shown: with transfers of ether, when they are asked for */
+  /** the logs to show, including ether transfers if those were requested */
   readonly logs: readonly IndexedLog[];
 }
 
-/** What the calls before have left in a block. */
+/** What the earlier calls of a block have used so far. */
 interface BlockProgress {
   readonly gasLeft: bigint;
-  /** logs so far */
+  /** number of logs so far */
   readonly logCount: number;
   readonly tracer: TransferTracer | undefined;
 }
 
-/** What the blocks of one simulation share. */
+/** What all blocks of a simulation share. */
 interface Simulation {
   readonly request: SimulateRequest;
   readonly base: HeaderAt & { readonly state: ReturnType<typeof requireState>["state"] };
@@ -81,7 +81,7 @@ interface Simulation {
   gasBudget: bigint;
 }
 
-/** `eth_simulateV1`: blocks that are nowhere, one on the other. Spec: execution-apis */
+/** `eth_simulateV1`: executes hypothetical blocks, one on top of the other. Spec: execution-apis */
 export class SimulateService {
   readonly #backend: ReadBackend;
   readonly #engine: EvmEngine;
@@ -198,13 +198,13 @@ export class SimulateService {
     return { json: this.#blockJson(request, executed, runs), at: block };
   }
 
-  /** What is known of a block's header before it runs. */
+  /** The header fields that are known before the block runs. */
   #openHeader(parent: HeaderAt, { number, timestampSec, asked }: PlannedBlock, validation: boolean): Header {
     const { config } = this.#backend.chain;
     const overrides = asked.blockOverrides;
     const difficulty = overrides?.difficulty ?? parent.header.difficulty;
     const rules: BlockRules = rulesOfBlock(config, { number, timestamp: timestampSec, difficulty });
-    // Without validation nobody has to pay, so that the base fee is 0 unless it is asked for.
+    // Without validation nobody has to pay, so the base fee is 0 unless the request sets one.
     const baseFee = overrides?.baseFeePerGas ?? (validation ? nextBaseFee(config, parent.header, timestampSec) : 0n);
     return {
       parentHash: parent.hash,
@@ -219,7 +219,7 @@ export class SimulateService {
       gasLimit: overrides?.gasLimit ?? parent.header.gasLimit,
       gasUsed: 0n,
       timestamp: timestampSec,
-      // On an OP Stack chain the parameters of the next block's base fee are in it.
+      // On an OP Stack chain, extraData holds the parameters for the base fee of the next block.
       extraData: rules.op === undefined ? new Uint8Array(0) : parent.header.extraData,
       mixHash: overrides?.prevRandao ?? ZERO_HASH,
       nonce: new Uint8Array(8),
@@ -283,7 +283,7 @@ export class SimulateService {
   }
 }
 
-/** Numbers and times of the blocks; gaps in the numbers are filled with empty blocks. @throws {RpcError} */
+/** Decides the numbers and timestamps of the blocks, and fills gaps in the numbers with empty blocks. @throws {RpcError} */
 function planBlocks(asked: readonly SimulatedBlock[], base: Header): PlannedBlock[] {
   if (asked.length === 0) throw simulationError("invalid-params", "empty input: blockStateCalls has no block");
   if (asked.length > MAX_SIMULATED_BLOCKS) throw simulationError("client-limit", `too many blocks: limit ${MAX_SIMULATED_BLOCKS}`);

@@ -7,7 +7,7 @@ import type { CallRequest } from "../params/call-request.ts";
 import { HALT_TEXTS } from "../profile/halt-texts.ts";
 import { revertReason } from "./revert-reason.ts";
 
-/** Why a simulation ends without a result. Spec: execution-apis, eth_simulateV1 */
+/** Codes of the reasons why a simulation ends without a result. Spec: execution-apis, eth_simulateV1 */
 const CODES = {
   "invalid-params": -32602,
   "nonce-max": -32603,
@@ -30,13 +30,13 @@ const VM_ERROR = -32015;
 const MAX_NONCE = 2n ** 64n - 1n;
 const NO_SIGNATURE = { r: ZERO_HASH, s: ZERO_HASH, yParity: 0 } as const;
 
-/** A call as the transaction that it would be: what it leaves out is filled in. */
+/** The transaction that a call amounts to, with missing fields filled in. */
 export interface SimulatedTransaction {
   readonly tx: SignedTransaction;
   readonly sender: Uint8Array;
 }
 
-/** The transaction that a call stands for: like Geth, of the fee market's type unless the call says otherwise. */
+/** Like Geth, creates a fee market (EIP-1559) transaction unless the call says otherwise. */
 export function transactionOfCall(call: CallRequest, chainId: bigint, nonce: bigint, gasLimit: bigint): SimulatedTransaction {
   const { to, value, data, gasPrice, maxFeePerGas = 0n, maxPriorityFeePerGas = 0n, accessList = [] } = call;
   if (gasPrice !== undefined && (call.maxFeePerGas !== undefined || call.maxPriorityFeePerGas !== undefined)) {
@@ -57,10 +57,10 @@ export function transactionOfCall(call: CallRequest, chainId: bigint, nonce: big
 }
 
 /**
- * Checks a transaction as a block would, as far as the simulation validates; contracts may send in any case.
+ * Checks a transaction as a block would, to the extent that the simulation validates. Contracts may always send.
  *
- * @returns wei a gas
- * @throws {RpcError} what makes it impossible: the whole simulation fails
+ * @returns wei per unit of gas
+ * @throws {RpcError} why the transaction is impossible, which fails the whole simulation
  */
 export function checkSimulated(
   execution: BlockExecution,
@@ -132,7 +132,7 @@ export function checkSimulated(
 
 const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** How a call that was executed and failed is shown. */
+/** How a call that was executed but failed is shown. */
 export function failureOf(halt: HaltReason, output: Uint8Array): { code: number; message: string; data?: string } {
   if (halt !== "revert") return { code: VM_ERROR, message: HALT_TEXTS[halt] };
   const reason = revertReason(output);

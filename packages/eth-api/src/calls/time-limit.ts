@@ -3,10 +3,10 @@ import { rpcError } from "../backend/backend.ts";
 import type { Profile } from "../profile/profile.ts";
 
 /**
- * Runs what executes on the engine, for so long at most.
+ * Runs something that executes on the engine, with a time limit.
  *
  * @param timeoutMs 0: no limit
- * @throws {RpcError} the time is over: the execution was cut off
+ * @throws {RpcError} the time ran out and the execution was cut off
  */
 export function withTimeLimit<T>(engine: EvmEngine, timeoutMs: number, profile: Profile, run: () => T): T {
   if (timeoutMs === 0) return run();

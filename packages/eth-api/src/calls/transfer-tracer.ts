@@ -2,24 +2,24 @@ import type { EvmTracer, TraceMessage, TraceResult } from "@rnode/evm";
 import { bigintToBytes, hexToBytes, keccak256, padBytesLeft } from "@rnode/primitives";
 import type { Log } from "@rnode/protocol";
 
-/** Where the logs of ether transfers seem to come from. Spec: execution-apis, eth_simulateV1 */
+/** The address that logs of ether transfers seem to come from. Spec: execution-apis, eth_simulateV1 */
 const TRANSFER_ADDRESS = hexToBytes(`0x${"ee".repeat(20)}`);
 const TRANSFER_TOPIC = keccak256(new TextEncoder().encode("Transfer(address,address,uint256)"));
 
-/** A log and its place among all that the block's transactions made, those of calls that failed counted too. */
+/** A log with its index among all logs that the block's transactions emitted, including those of failed calls. */
 export interface IndexedLog {
   readonly log: Log;
   readonly index: number;
 }
 
-/** Logs of the transactions of a block, with a log like an ERC-20's for every transfer of ether. */
+/** The logs of a block's transactions, with an ERC-20-like log for each transfer of ether. */
 export class TransferTracer implements EvmTracer {
-  /** of messages that are open, with what succeeded inside them */
+  /** for each open message, the logs of what has succeeded inside it */
   readonly #open: IndexedLog[][] = [];
   #done: IndexedLog[] = [];
   #count = 0;
 
-  /** @returns what the last transaction logged, and forgets it */
+  /** Returns what the last transaction logged, and forgets it. */
   take(): readonly IndexedLog[] {
     const logs = this.#done;
     this.#done = [];

@@ -22,24 +22,24 @@ interface Installed {
 
 export interface FilterLimits extends LogLimits {
   readonly maxFilters: number;
-  /** a filter nobody polls is forgotten after this */
+  /** a filter that has not been polled for this long is removed */
   readonly lifetimeMs: number;
-  /** so is one that has more than this to tell */
+  /** a filter with more pending changes than this is removed, too */
   readonly maxPending: number;
-  /** 0 … 127: begins the ids, so that others can tell which of several registries a filter is in */
+  /** 0 … 127: the start of every id, which shows others which of several registries a filter is in */
   readonly idTag?: number | undefined;
 }
 
 export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000, maxPending: 100_000 } as const;
 
-/** Filters that are polled: `eth_newFilter` and its kin. They live in memory only, as everywhere. */
+/** The filters that are polled: `eth_newFilter` and the related methods. They are kept in memory only, as in other clients. */
 export class FilterRegistry {
   readonly #backend: ReadBackend;
   readonly #limits: FilterLimits;
   readonly #nowMs: () => number;
   readonly #installed: LruCache<string, Installed>;
   #feed: PendingFeed | undefined;
-  /** set while a filter waits for pending transactions */
+  /** set while there is a filter for pending transactions */
   #unfollow: (() => void) | undefined;
 
   constructor(backend: ReadBackend, limits: FilterLimits, nowMs: () => number) {
@@ -66,7 +66,7 @@ export class FilterRegistry {
     return isRemoved;
   }
 
-  /** What came since the last poll. @throws {RpcError} filter not found */
+  /** What has changed since the last poll. @throws {RpcError} filter not found */
   changes(id: string): unknown[] {
     const { filter } = this.#polled(id);
     const { pending } = filter;
@@ -74,13 +74,13 @@ export class FilterRegistry {
     return pending;
   }
 
-  /** All logs of a log filter. @throws {RpcError} filter not found */
+  /** All logs that match a log filter. @throws {RpcError} filter not found */
   logs(id: string): JsonText | Promise<JsonText> {
     const { filter } = this.#polled(id);
     if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
     const { filter: criteria } = filter;
     const head = this.#backend.chain.head().number;
-    // A filter may wait for blocks that are to come: unlike a query's, its range may go beyond the head.
+    // A filter may wait for future blocks: unlike that of a query, its range may lie beyond the head.
     if (isAfter(criteria.fromBlock, head)) return new JsonText("[]");
     const known = isAfter(criteria.toBlock, head) ? { ...criteria, toBlock: LATEST } : criteria;
     return queryLogs(this.#backend, known, this.#limits);
@@ -100,13 +100,13 @@ export class FilterRegistry {
     this.#forgetFull();
   }
 
-  /** Where pending transactions come from; listened to while a filter wants them. */
+  /** Sets the source of pending transactions, which is listened to while any filter wants them. */
   followPending(feed: PendingFeed): void {
     this.#feed = feed;
     this.#followIfWanted();
   }
 
-  /** Settles when filters of pending transactions miss none any more; undefined: at once. */
+  /** Settles once filters for pending transactions receive every transaction; undefined: they already do. */
   isFollowing(): Promise<void> | undefined {
     return this.#feed?.isListening?.();
   }
@@ -150,10 +150,10 @@ export class FilterRegistry {
   }
 }
 
-/** Unguessable, 16 bytes: the first is the tag and a bit that keeps it from being zero. */
+/** Unguessable, 16 bytes: the first holds the tag and a bit that keeps it from being zero. */
 const newFilterId = (tag: number): string => `0x${(0x80 + tag).toString(16)}${randomBytes(15).toString("hex")}`;
 
-/** Which registry a filter is in; undefined: in none. */
+/** The tag of the registry that a filter is in; undefined: in none. */
 export function tagOfFilterId(id: string): number | undefined {
   return /^0x[89a-f][0-9a-f]{31}$/.test(id) ? Number.parseInt(id.slice(2, 4), 16) - 0x80 : undefined;
 }

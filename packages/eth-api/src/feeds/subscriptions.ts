@@ -9,7 +9,7 @@ import { logCriteriaShape } from "../params/log-filter.ts";
 
 export interface PendingFeed {
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void;
-  /** Settles when listeners miss nothing any more; undefined: at once. */
+  /** Settles once listeners receive every transaction; undefined: they already do. */
   isListening?(): Promise<void> | undefined;
 }
 

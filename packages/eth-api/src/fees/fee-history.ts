@@ -87,12 +87,12 @@ function blobFeeOf(rules: BlockRules, excessBlobGas: bigint | undefined): bigint
   return rules.blobParams === undefined ? 1n : blobBaseFee(excessBlobGas, rules.blobParams.baseFeeUpdateFraction);
 }
 
-/** The Ethereum blob maximum of the fork, on OP Stack chains too. */
+/** The fork's Ethereum maximum for blob gas, on OP Stack chains too. */
 function maxBlobGas(rules: BlockRules): bigint {
   return BigInt((rules.blobParams ?? rules.defaultBlobParams ?? FIRST_BLOB_PARAMS).max) * GAS_PER_BLOB;
 }
 
-/** Tips at each percentile of the gas used, cheapest transactions first. */
+/** The tips at the given percentiles of gas used, with the cheapest transactions first. */
 function rewardsOf({ block, receipts }: StoredBlock, percentiles: readonly number[]): string[] {
   const { header, transactions } = block;
   if (transactions.length === 0) return percentiles.map(() => "0x0");

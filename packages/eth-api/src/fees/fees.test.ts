@@ -59,7 +59,7 @@ const block = (number: number, tipsWei: readonly bigint[], gas: bigint) =>
 describe("GasPriceOracle", () => {
   it.each<[string, bigint[], bigint, bigint]>([
     ["with room, the minimum", [5n * GWEI, 6n * GWEI], 7_000_000n, 1_000_000n],
-    // 4 × 8 Mgas of 30: no room for another; tips are 0 (deposit), 1, 2, 3 gwei: the median is 2.
+    // 4 × 8 Mgas of 30: no room for another. The tips are 0 (deposit), 1, 2 and 3 gwei, so the median is 2.
     ["full, 110 % of the median tip", [GWEI, 2n * GWEI, 3n * GWEI], 7_500_000n, (2n * GWEI * 11n) / 10n],
     ["full of cheap transactions, the minimum", [1n, 2n, 3n], 7_500_000n, 1_000_000n],
     ["full of dear ones, at most the cap", [90n * GWEI, 95n * GWEI, 99n * GWEI], 7_500_000n, 50n * GWEI],
@@ -88,7 +88,7 @@ describe("feeHistory", () => {
   });
 
   it("ends with the next base fee by the head's own parameters", () => {
-    // 4 Mgas used of a target of 5: down by 1/5 ÷ 250.
+    // 4 Mgas used of a target of 5: the base fee falls by 1/5 ÷ 250.
     const fees = feeHistory(backend, 1, latest, []).baseFeePerGas as string[];
     expect(fees.map(BigInt)).toEqual([GWEI, GWEI - GWEI / 5n / 250n]);
     expect(feeHistory(backend, 1, latest, [])).not.toHaveProperty("reward");

@@ -5,15 +5,15 @@ import type { ReadBackend } from "../backend/backend.ts";
 import { LATEST } from "../params/block-selector.ts";
 
 export interface GasPriceOptions {
-  /** OP Stack: what is suggested while blocks have room, wei */
+  /** OP Stack: the suggestion while blocks have room, wei */
   readonly minSuggestedTipWei: bigint;
-  /** never suggested more, wei */
+  /** the highest price to suggest, wei */
   readonly maxPriceWei: bigint;
 }
 
 export const DEFAULT_GAS_PRICE_OPTIONS: GasPriceOptions = { minSuggestedTipWei: 1_000_000n, maxPriceWei: 500_000_000_000n };
 
-/** Tip a unit of gas in a block; deposits pay none. */
+/** Tip per unit of gas in a block; deposits pay none. */
 export const tipOf = (tx: Transaction, baseFeeWei: bigint): bigint => (tx.type === 0x7e ? 0n : effectiveTip(tx, baseFeeWei));
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -22,7 +22,7 @@ const SAMPLED_BLOCKS = 20;
 const SAMPLES_PER_BLOCK = 3;
 const SAMPLE_PERCENTILE = 60;
 
-/** Suggests tips. Remembers the answer for a head. */
+/** Suggests tips. The answer is cached per head. */
 export class GasPriceOracle {
   readonly #backend: ReadBackend;
   readonly #options: GasPriceOptions;
@@ -45,14 +45,14 @@ export class GasPriceOracle {
     return tipWei;
   }
 
-  /** `eth_gasPrice`: base fee of the head and the suggested tip. */
+  /** `eth_gasPrice`: the base fee of the head plus the suggested tip. */
   gasPriceWei(): bigint {
     return (this.#backend.chain.headerOf(LATEST)?.header.baseFeePerGas ?? 0n) + this.suggestedTipWei();
   }
 
   /**
-   * While the head has room for another transaction as large as its largest, the minimum; else 110 % of the block's median
-   * tip. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees
+   * The minimum while the head has room for another transaction as large as its largest; otherwise 110 % of the block's median tip.
+   * Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees
    */
   #optimismTip({ block, receipts }: StoredBlock): bigint {
     const { minSuggestedTipWei } = this.#options;
@@ -70,7 +70,7 @@ export class GasPriceOracle {
     return raised > minSuggestedTipWei ? raised : minSuggestedTipWei;
   }
 
-  /** Ethereum chains: 60th percentile of the lowest tips of recent blocks. */
+  /** Ethereum chains: the 60th percentile of the lowest tips in recent blocks. */
   #ethereumTip(head: StoredBlock): bigint {
     const tips: bigint[] = [];
     let stored: StoredBlock | undefined = head;

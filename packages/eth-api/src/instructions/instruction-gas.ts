@@ -1,7 +1,10 @@
 import type { TraceStep } from "@rnode/evm";
 import { instructionOf, OP } from "./opcodes.ts";
 
-/** Offset and length on the stack, counted from the top; a number is a length that does not come from the stack. */
+/**
+ * Offset and length of a memory range. A number is a position on the stack, counted from the top; `fixed` is a length that is not on
+ * the stack.
+ */
 type Range = readonly [offset: number, length: number | { readonly fixed: bigint }];
 
 const WORD: Range = [0, { fixed: 32n }];
@@ -48,7 +51,7 @@ function rangesOf(opcode: number): readonly Range[] {
   }
 }
 
-/** Gas a byte or word that the instruction handles, beside memory. */
+/** Gas for each byte or word that the instruction processes, apart from memory expansion. */
 function workGas(opcode: number, length: bigint): bigint {
   const words = (length + 31n) / 32n;
   switch (opcode) {
@@ -70,12 +73,12 @@ function workGas(opcode: number, length: bigint): bigint {
 }
 
 const memoryGas = (words: bigint): bigint => 3n * words + (words * words) / 512n;
-/** Geth counts gas up to here; beyond, the constant part is all it says */
+/** Geth computes memory gas up to this size; beyond it, it reports only the constant part. */
 const MAX_MEMORY_BYTES = 0x1fffffffe0n;
 
 /**
- * What an instruction costs as far as it follows from the stack and the memory: its constant part, memory and bytes handled. Asked only
- * where the gas afterwards does not tell it: for RETURN, and for instructions that fail.
+ * The cost of an instruction as far as it follows from the stack and the memory: its constant part, memory expansion and bytes
+ * processed. Needed only where the remaining gas afterwards does not reveal the cost: for RETURN, and for instructions that fail.
  */
 export function gasFromStack({ opcode, stackSize, stack, memorySize }: TraceStep): bigint {
   const { constantGas, pops } = instructionOf(opcode);

@@ -1,14 +1,14 @@
-/** What traces need to know of an instruction. */
+/** What traces need to know about an instruction. */
 export interface Instruction {
   readonly name: string;
-  /** words taken off the stack */
+  /** words removed from the stack */
   readonly pops: number;
   readonly pushes: number;
-  /** the part of its gas that never changes, as Geth splits it (Berlin and later) */
+  /** the part of its gas cost that never changes, as Geth divides it (Berlin and later) */
   readonly constantGas: number;
 }
 
-/** `opcode name pops pushes gas`; PUSH, DUP and SWAP follow below. Names are Geth's. */
+/** `opcode name pops pushes gas`; PUSH, DUP and SWAP are generated below. Names are Geth's. */
 const TABLE = `
 00 STOP 0 0 0, 01 ADD 2 1 3, 02 MUL 2 1 5, 03 SUB 2 1 3, 04 DIV 2 1 5, 05 SDIV 2 1 5, 06 MOD 2 1 5, 07 SMOD 2 1 5, 08 ADDMOD 3 1 8,
 09 MULMOD 3 1 8, 0a EXP 2 1 0, 0b SIGNEXTEND 2 1 5, 10 LT 2 1 3, 11 GT 2 1 3, 12 SLT 2 1 3, 13 SGT 2 1 3, 14 EQ 2 1 3, 15 ISZERO 1 1 3,
@@ -50,7 +50,7 @@ const INSTRUCTIONS = build();
 /** @param opcode 0 … 255 */
 export const instructionOf = (opcode: number): Instruction => INSTRUCTIONS[opcode]!;
 
-/** Opcodes by name, for assembling. */
+/** Opcodes by name, for the assembler. */
 export const opcodesByName = (): ReadonlyMap<string, number> => new Map(INSTRUCTIONS.map(({ name }, opcode) => [name, opcode]));
 
 export const OP = {

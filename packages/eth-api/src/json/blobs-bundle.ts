@@ -2,20 +2,20 @@ import { bytesToHex } from "@rnode/primitives";
 import { type BlobSidecar, type Block, hashTransaction } from "@rnode/protocol";
 import type { JsonObject } from "./transaction-json.ts";
 
-/** Where the blobs of transactions that are not in a block yet are kept. */
+/** A source of the blobs of transactions that are not in a block yet. */
 export interface SidecarSource {
   sidecarOf?(hash: Uint8Array): BlobSidecar | undefined;
-  /** all that there are */
+  /** all sidecars in the source */
   sidecars?(): Iterable<PooledSidecar>;
 }
 
 export interface PooledSidecar {
-  /** by which the transaction knows the blobs, in their order */
+  /** the hashes by which the transaction refers to its blobs, in the same order */
   readonly versionedHashes: readonly Uint8Array[];
   readonly sidecar: BlobSidecar;
 }
 
-/** The blobs of a block's transactions, in their order, as the consensus client sends them on. Spec: Engine API, BlobsBundleV1 and V2 */
+/** The blobs of a block's transactions, in order, as the consensus client forwards them. Spec: Engine API, BlobsBundleV1 and V2 */
 export function blobsBundle({ transactions }: Block, source: SidecarSource): JsonObject {
   const sidecars = transactions.flatMap((transaction) => {
     const sidecar = transaction.type === 0x03 ? source.sidecarOf?.(hashTransaction(transaction)) : undefined;

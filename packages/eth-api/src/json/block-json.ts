@@ -5,7 +5,7 @@ import type { Profile } from "../profile/profile.ts";
 import { placeOf } from "./receipt-json.ts";
 import { type JsonObject, transactionToJson } from "./transaction-json.ts";
 
-/** A header as `newHeads` sends it, and the head of a block object. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
+/** A header as `newHeads` sends it, which is also the first part of a block object. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function headerToJson(header: Header, hash: Uint8Array): JsonObject {
   return {
     number: toQuantity(header.number),

@@ -1,7 +1,7 @@
-/** Where a transaction or log stands. */
+/** The block that a transaction or log is in. */
 export interface BlockPlace {
   readonly hash: Uint8Array;
-  /** the same, for whoever shows it many times */
+  /** `hash` as hex, for callers that show it many times */
   readonly hashHex?: string | undefined;
   readonly number: number;
   /** seconds */

@@ -2,7 +2,7 @@ import { bytesToHex } from "@rnode/primitives";
 import { type ChainConfig, EVM_FORKS, type EvmFork, evmForkFacts, forkRules } from "@rnode/protocol";
 import type { JsonObject } from "./transaction-json.ts";
 
-/** Fork blocks as a genesis file names them. */
+/** The keys by which a genesis file names a fork's block. */
 function blockKeys(fork: EvmFork): readonly string[] {
   const { activation } = evmForkFacts(fork);
   if (activation === undefined || !("block" in activation)) return [];
@@ -42,7 +42,7 @@ export function chainConfigToJson(config: ChainConfig): JsonObject {
   return json;
 }
 
-/** The eras of forks that have one come first, those of blob limits alone (BPO1…) after them. */
+/** Forks with blob limits come first; after them the schedule changes that are not forks (BPO1…). */
 function blobScheduleJson({ blobSchedule, evmForkTimes }: ChainConfig): JsonObject {
   const named = EVM_FORKS.filter((fork) => forkRules(fork).acceptsBlobs && evmForkTimes[fork] !== undefined);
   const times: JsonObject = {};

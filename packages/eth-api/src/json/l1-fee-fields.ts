@@ -14,13 +14,13 @@ import {
 } from "@rnode/protocol";
 import type { Profile } from "../profile/profile.ts";
 
-/** The L1 side of one block, from its first deposit. */
+/** What a block says of L1, read from its first deposit. */
 export interface BlockL1Info {
   readonly info: L1BlockInfo;
   readonly params: L1FeeParams;
 }
 
-/** undefined where the block has none: the genesis, and Ethereum chains. */
+/** Undefined for a block without L1 information: the genesis, and blocks of Ethereum chains. */
 export function l1InfoOfBlock(block: Block): BlockL1Info | undefined {
   const first = block.transactions[0];
   if (first?.type !== 0x7e) return undefined;
@@ -45,7 +45,7 @@ const feeParamsOf = (info: L1BlockInfo): L1FeeParams => ({
   daFootprintGasScalar: BigInt(info.daFootprintGasScalar),
 });
 
-/** What OP Stack receipts have beside Ethereum's. Spec: docs/protocol/04-rpc.md#receipts */
+/** The fields that OP Stack receipts have in addition to Ethereum's. Spec: docs/protocol/04-rpc.md#receipts */
 export function l1FeeFields(
   profile: Profile,
   rules: BlockRules,
@@ -83,7 +83,7 @@ export function l1FeeFields(
   return fields;
 }
 
-/** The same count over a deposit's encoding, though a deposit pays nothing. */
+/** The same count over a deposit's encoding, although a deposit pays no L1 fee. */
 function depositL1GasUsed(rules: BlockRules, params: L1FeeParams, info: L1BlockInfo, encoded: Uint8Array): bigint {
   const { isPacked } = L1_INFO_LAYOUTS[info.layout];
   if (rules.l1FeeEstimatesCompression && isPacked) return (estimatedDaSize(encoded) * 16n) / 1_000_000n;
@@ -92,7 +92,7 @@ function depositL1GasUsed(rules: BlockRules, params: L1FeeParams, info: L1BlockI
   return BigInt(gas) + (isPacked ? 0n : params.overhead);
 }
 
-/** Six decimals, trailing zeros cut: 684000 is `0.684`. */
+/** Six decimals without trailing zeros: 684000 is `0.684`. */
 export function scalarText(scalar: bigint): string {
   const decimals = String(scalar % 1_000_000n)
     .padStart(6, "0")

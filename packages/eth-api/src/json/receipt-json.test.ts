@@ -97,7 +97,7 @@ describe("receiptsToJson", () => {
     const tx = feeTransaction();
     const stored = storedBlock([l1Info("jovian"), tx]);
     const [first, user] = receiptsToJson(PROFILE_R, rules("jovian"), stored);
-    // A small transaction is worth the least estimate: 100 bytes.
+    // A small transaction is charged the smallest estimate: 100 bytes.
     const feeScaled = 16n * 7_000_000_000n * 1368n + 3n * 810_949n;
     expect(encodeTransaction(tx).length).toBeLessThan(150);
     expect(user).toMatchObject({

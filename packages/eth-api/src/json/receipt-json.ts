@@ -22,7 +22,7 @@ export interface LogPlace {
   readonly logIndex: number;
 }
 
-/** @param removed the block left the canonical chain */
+/** @param removed whether the block has left the canonical chain */
 export function logToJson(log: Log, place: LogPlace, removed = false): JsonObject {
   const { block } = place;
   const json: JsonObject = {
@@ -48,7 +48,7 @@ export const placeOf = ({ hash, block: { header } }: StoredBlock): BlockPlace =>
   baseFeePerGas: header.baseFeePerGas,
 });
 
-/** Index in the block of a transaction's first log. */
+/** Index within the block of a transaction's first log. */
 export function firstLogIndex(receipts: readonly Receipt[], transactionIndex: number): number {
   let count = 0;
   for (let index = 0; index < transactionIndex; index++) count += receipts[index]!.logs.length;
@@ -59,7 +59,7 @@ const createdAddress = (sender: Uint8Array, nonce: bigint): Uint8Array =>
   keccak256(encodeRlp([sender, rlpUint(nonce)])).subarray(12);
 
 /**
- * Receipts of a block's transactions, all or one, as `eth_getTransactionReceipt` shows them.
+ * The receipts of a block's transactions, of all or of one, as `eth_getTransactionReceipt` shows them.
  * Spec: docs/protocol/04-rpc.md#receipts
  */
 export function receiptsToJson(profile: Profile, rules: BlockRules, stored: StoredBlock, only?: number): JsonObject[] {

@@ -27,7 +27,7 @@ export interface MinedAt {
  * @param minedAt undefined: pending
  */
 export function transactionToJson(profile: Profile, tx: Transaction, sender: Uint8Array, minedAt: MinedAt | undefined): JsonObject {
-  // PERF: fields are set one by one; spreading parts into one object took most of the time of a full block.
+  // PERF: fields are assigned one by one; spreading parts into one object took most of the time for a full block.
   const json: JsonObject = {
     blockHash: minedAt === undefined ? null : (minedAt.block.hashHex ?? bytesToHex(minedAt.block.hash)),
     blockNumber: minedAt === undefined ? null : toQuantity(minedAt.block.number),

@@ -5,7 +5,7 @@ import { type LogPlace, logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { LogCriteria } from "../params/log-filter.ts";
 
-/** Whether a block may hold such logs, by its header alone. */
+/** Whether a block may contain such logs, judging by its header alone. */
 export function mayHaveLogs(header: Header, { addresses, topics }: LogCriteria): boolean {
   const bloomHasOne = (values: readonly Uint8Array[] | undefined): boolean =>
     values === undefined || values.some((value) => bloomMayContain(header.logsBloom, value));
@@ -33,7 +33,7 @@ export function logsOfBlock(stored: StoredBlock, criteria: LogCriteria, removed 
   return found;
 }
 
-/** The same as JSON texts. PERF: they are kept with the log, which is most of the work of a query. */
+/** The same as JSON texts. PERF: the texts are cached with the log; making them is most of the work of a query. */
 export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): string[] {
   const found: string[] = [];
   eachMatch(stored, criteria, (log, place) => {
@@ -45,7 +45,7 @@ export function logTextsOfBlock(stored: StoredBlock, criteria: LogCriteria): str
 }
 const texts = new WeakMap<Log, { readonly stored: StoredBlock; readonly text: string }>();
 
-/** @param visit told where the log is when it asks: a transaction has to be hashed for it */
+/** @param visit gets a function for the log's place, because computing the place requires hashing the transaction */
 function eachMatch(stored: StoredBlock, criteria: LogCriteria, visit: (log: Log, place: () => LogPlace) => void): void {
   if (!mayHaveLogs(stored.block.header, criteria)) return;
   let logIndex = 0;

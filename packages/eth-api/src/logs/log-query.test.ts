@@ -21,14 +21,14 @@ const range = (from: number, to: number): LogFilter => ({
   toBlock: number(to),
 });
 
-/** A block with one log, whose data tells the branch that the block is of. */
+/** A block with one log, whose data says which branch the block is on. */
 function blockOf(height: number, branch: number): StoredBlock {
   const logs = [{ address: EMITTER, topics: [], data: Uint8Array.of(branch) }];
   const stored = storedBlock([feeTransaction()], { number: height, logs: [logs] });
   return { ...stored, hash: keccak256(uint64ToBytes(BigInt(height * 16 + branch))) };
 }
 
-/** A chain of so many blocks; each look at one takes `costMs` on its own clock. */
+/** A chain of this many blocks; reading a block takes `costMs` on the chain's own clock. */
 function chainOf(length: number, costMs: number) {
   let blocks = Array.from({ length }, (_, height) => blockOf(height, 1));
   let reads = 0;
@@ -63,7 +63,7 @@ const datas = (answer: JsonText): string[] => (JSON.parse(answer.text) as { data
 
 describe("a log query", () => {
   it("answers at once when it takes little time", () => {
-    const { backend, nowMs } = chainOf(40, 0.5); // 20 ms: a slice
+    const { backend, nowMs } = chainOf(40, 0.5); // 20 ms: one slice
     const answer = queryLogs(backend, range(0, 39), NO_LIMITS, nowMs);
     expect(answer).toBeInstanceOf(JsonText);
     expect(datas(answer as JsonText)).toHaveLength(40);
@@ -89,7 +89,7 @@ describe("a log query", () => {
     expect(answer).toBeInstanceOf(Promise);
     reorganise(2);
     expect(datas(await answer)).toEqual(["0x01", "0x01", ...new Array<string>(28).fill("0x02")]);
-    expect(reads()).toBe(36); // the first slice in vain
+    expect(reads()).toBe(36); // the first slice was wasted
   });
 
   it.each([

@@ -12,18 +12,18 @@ import { logTextsOfBlock } from "./log-match.ts";
 export interface LogLimits {
   readonly maxBlocks: number;
   readonly maxLogs: number;
-  /** of an answer; default: no limit */
+  /** limit for the size of the answer; default: none */
   readonly maxBytes?: number | undefined;
 }
 
-/** How long a query works before it gives way to other requests. */
+/** How long a query works before it yields to other requests. */
 const SLICE_MS = 20;
 
 /**
- * `eth_getLogs`. Reads only blocks that the index names. Answers at once what takes little time; a long query gives way to others now and
- * then, and begins again when a reorganisation comes in between, so that its answer is of one chain.
+ * `eth_getLogs`. Reads only the blocks that the index names. A short query is answered synchronously. A long one yields to other
+ * requests now and then, and starts over if a reorganisation happens in between, so that all logs of the answer are from one chain.
  *
- * @param nowMs a clock that only goes forward
+ * @param nowMs a monotonic clock
  * @throws {RpcError}
  */
 export function queryLogs(
@@ -63,7 +63,7 @@ async function rest(search: LogSearch): Promise<JsonText> {
   return arrayText(search.logs);
 }
 
-/** A query under way. */
+/** A query in progress. */
 class LogSearch {
   readonly #backend: ReadBackend;
   readonly #filter: LogFilter;
@@ -72,7 +72,7 @@ class LogSearch {
   readonly #to: number;
   readonly #nowMs: () => number;
   #blocks: Iterator<number>;
-  /** of the last block of the range */
+  /** hash of the last block of the range */
   #lastHash: Uint8Array | undefined;
   #logs: string[] = [];
   #bytes = 0;
@@ -91,7 +91,7 @@ class LogSearch {
     return this.#logs;
   }
 
-  /** Works for a while. @returns whether it is done. @throws {RpcError} too many logs */
+  /** Works for one slice. @returns whether the query is complete. @throws {RpcError} too many logs */
   step(): boolean {
     const { chain, store } = this.#backend;
     if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();

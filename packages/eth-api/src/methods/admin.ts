@@ -9,7 +9,7 @@ const { arrayOf, HASH, object, TEXT } = results;
 const INTEGER = { type: "integer" };
 const PEER_CHANGES = ["addPeer", "removePeer", "addTrustedPeer", "removeTrustedPeer"] as const;
 
-/** What tools for operators ask. There is no peer-to-peer network on this layer: the rollup node has it. */
+/** Methods that operators' tools call. This layer has no peer-to-peer network: the rollup node has it. */
 export function adminMethods({ backend, version }: ReadServices): ApiMethods {
   const { chain, profile } = backend;
   const refusals = PEER_CHANGES.map((name) => [

@@ -23,7 +23,7 @@ import type { ReadServices } from "./services.ts";
 
 const bundleShape = objectShape({ transactions: arrayShape(callRequestShape) }, { blockOverride: blockOverrideShape });
 
-/** −1: all */
+/** −1: all transactions */
 const transactionCountShape: Shape<number> = shape({ type: "integer", minimum: -1 }, (value) => {
   const count = numberShape.parse(value);
   if (!Number.isSafeInteger(count) || count < -1) throw new ShapeError("expected -1 or the number of transactions to run before");
@@ -38,7 +38,7 @@ const contextOf = (given: StateContext | undefined) => {
   return { selector: blockNumber, transactions: transactionIndex === -1 ? undefined : transactionIndex };
 };
 
-/** `eth_callMany`, as Reth serves it. */
+/** `eth_callMany`, compatible with Reth. */
 export function ethCallManyMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const bundles = new CallBundles(backend, calls, traces);
   const { errors } = backend.profile;
@@ -66,7 +66,7 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
   };
 }
 
-/** `debug_traceCallMany`, as Reth serves it. */
+/** `debug_traceCallMany`, compatible with Reth. */
 export function debugCallManyMethods({ backend, calls, traces }: ReadServices): ApiMethods {
   const bundles = new CallBundles(backend, calls, traces);
   return {
@@ -98,7 +98,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
   };
 }
 
-/** A call that cannot begin is answered in its place. */
+/** A call that cannot start is reported in its place among the results. */
 function messageOrFault(message: BundledCall["message"]): CallMessage | RpcError {
   try {
     return message();

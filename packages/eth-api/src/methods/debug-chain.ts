@@ -26,16 +26,16 @@ import type { TraceableBlock } from "../tracing/trace-service.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** accounts of one answer */
+/** the most accounts in one answer */
 const MAX_ACCOUNTS = 256;
 const MAX_DUMPED_ACCOUNTS = 10_000;
-/** slots of one account */
+/** the most slots of one account */
 const MAX_DUMPED_SLOTS = 10_000;
-/** `c`, before a code's hash: where Geth's database has it */
+/** `c`, the prefix of a code's hash in the keys of Geth's database */
 const CODE_PREFIX = 0x63;
 
 interface DumpOptions {
-  /** accounts whose address is not known are shown by their hashes */
+  /** accounts whose address is not known are shown by the hashes of their addresses */
   readonly hasIncompletes: boolean;
   /** 32 bytes */
   readonly start: Uint8Array;
@@ -44,7 +44,7 @@ interface DumpOptions {
   readonly hasStorage: boolean;
 }
 
-/** The state as a whole, and what the database holds. */
+/** Methods about the state as a whole and about the contents of the database. */
 export function debugChainMethods({ backend, traces, writer }: ReadServices): ApiMethods {
   const { errors } = backend.profile;
 

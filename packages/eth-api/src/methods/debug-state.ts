@@ -27,12 +27,12 @@ import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
 const NO_BLOOM = new Uint8Array(256);
-/** slots of one answer, whatever is asked for */
+/** the most slots in one answer, whatever the request asks for */
 const MAX_STORAGE_RANGE = 1024;
-/** blocks that are run again to find modified accounts */
+/** the most blocks that are executed again to find modified accounts */
 const MAX_MODIFIED_RANGE = 1024;
 
-/** The state behind blocks: witnesses, storage, what changed. */
+/** The state behind blocks: witnesses, storage, and what changed. */
 export function debugStateMethods(services: ReadServices): ApiMethods {
   const { backend, traces } = services;
   const witnesses = new WitnessService(backend, traces);
@@ -93,7 +93,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
 }
 
 function badBlockToJson(profile: Profile, { block, hash, fault }: BadBlock): JsonObject {
-  // It has no receipts; what transactions show of them is that of a failure.
+  // The block has no receipts. What transactions show of their receipts is that of a failed one.
   const receipts = block.transactions.map(({ type }) => ({
     type,
     status: 0 as const,
@@ -110,7 +110,7 @@ function badBlockToJson(profile: Profile, { block, hash, fault }: BadBlock): Jso
   };
 }
 
-/** Zero where the signature is what is wrong. */
+/** The zero address if the signature is what is wrong with the transaction. */
 function senderOf(tx: Transaction): Uint8Array {
   try {
     return recoverSender(tx);
@@ -121,7 +121,7 @@ function senderOf(tx: Transaction): Uint8Array {
 }
 
 interface Slot {
-  /** undefined: only its hash is known */
+  /** undefined: only the slot's hash is known */
   readonly slot: Uint8Array | undefined;
   /** 32 bytes */
   readonly value: Uint8Array;
@@ -175,7 +175,7 @@ async function storageRange(
   };
 }
 
-/** Runs the blocks again and compares what they touched at both ends. */
+/** Executes the blocks again, and compares the accounts they touched at both ends of the range. */
 async function modifiedAccounts({ backend, traces }: ReadServices, start: number, end: number | undefined): Promise<Hex[]> {
   const first = end === undefined ? start - 1 : start;
   const last = end ?? start;

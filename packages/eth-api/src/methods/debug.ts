@@ -7,7 +7,7 @@ import * as results from "../schemas/debug-results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Encodings as they are hashed. */
+/** The raw encodings of headers, blocks, receipts and transactions. */
 export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   const block = param("block", blockSelectorShape);
   return {

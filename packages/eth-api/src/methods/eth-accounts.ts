@@ -4,7 +4,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Methods that need keys: there are none here. */
+/** Methods that need a private key; this client has none. */
 export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
   const refuse = (what: string) => (): never => {
     const reason = `this node holds no keys and does not ${what}; sign in a wallet and use eth_sendRawTransaction`;

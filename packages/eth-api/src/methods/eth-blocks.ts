@@ -12,7 +12,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** In the order a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
+/** In the order in which a staged sync runs them. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 const SYNC_STAGES = [
   "Era",
   "Headers",
@@ -31,7 +31,7 @@ const SYNC_STAGES = [
   "Finish",
 ];
 
-/** Blocks, transactions and receipts. What is not there is null, in both profiles. */
+/** Blocks, transactions and receipts. In both profiles the answer is null for something that does not exist. */
 export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
@@ -74,7 +74,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     const size = encodeBlock({ header, transactions: [], ommers: [], withdrawals: undefined }).length;
     return { ...headerToJson(header, hashHeader(header)), size: toQuantity(size), uncles: [] };
   };
-  /** In the profile that shows the pending block as one that is not there yet. */
+  /** Hides the identity of the pending block, in the profile that shows it as not existing yet. */
   const asPending = (selector: BlockSelector, json: JsonObject): JsonObject =>
     profile.block.pendingHasNoIdentity && selector.kind === "tag" && selector.tag === "pending"
       ? { ...json, hash: null, nonce: null, miner: null }

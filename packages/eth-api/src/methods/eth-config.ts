@@ -17,7 +17,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Names of EIP-7910. */
+/** Names from EIP-7910. */
 const PRECOMPILES: readonly (readonly [name: string, address: number])[] = [
   ["ECREC", 0x01],
   ["SHA256", 0x02],
@@ -40,7 +40,7 @@ const PRECOMPILES: readonly (readonly [name: string, address: number])[] = [
 const P256 = ["P256VERIFY", 0x100] as const;
 const addressOf = (number: number): string => `0x${number.toString(16).padStart(40, "0")}`;
 
-/** `eth_config` and `eth_capabilities`: what this node's chain does, and what it keeps. */
+/** `eth_config` and `eth_capabilities`: the rules of this node's chain, and the history it keeps. */
 export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }: ReadServices): ApiMethods {
   const { chain } = backend;
   return {
@@ -93,7 +93,7 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
 const ascending = (values: Iterable<number | undefined>): number[] =>
   [...new Set([...values].filter((value) => value !== undefined))].sort((a, b) => a - b);
 
-/** All times at which rules change, seconds. */
+/** All timestamps at which rules change, seconds. */
 function forkTimes({ evmForkTimes, blobSchedule, optimism }: ChainConfig): number[] {
   const blobTimes = optimism === undefined ? blobSchedule.map(({ timeSec }) => timeSec) : [];
   return ascending([...Object.values(evmForkTimes), ...blobTimes, ...Object.values(optimism?.forkTimes ?? {})]);
@@ -114,7 +114,7 @@ function forkConfig(
   };
 }
 
-/** What depends on the rules alone. */
+/** The part that depends on the rules alone. */
 function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): JsonObject {
   const { chainId, op, blobParams } = rules;
   const precompiles = PRECOMPILES.filter(([, address]) => address <= rules.lastPrecompile);
@@ -144,7 +144,7 @@ function configOf(rules: BlockRules, depositContract: Uint8Array | undefined): J
   };
 }
 
-/** CRC-32 of the genesis hash and the forks passed. Spec: EIP-2124, EIP-6122 */
+/** CRC-32 of the genesis hash and the forks that have passed. Spec: EIP-2124, EIP-6122 */
 function forkId(
   config: ChainConfig,
   { hash, block }: ReadServices["backend"]["chain"]["genesis"],

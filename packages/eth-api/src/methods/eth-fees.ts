@@ -8,7 +8,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Some libraries send the count as a JSON number. */
+/** Accepts a JSON number as well, because some libraries send one. */
 const blockCountShape: Shape<number> = shape({ oneOf: [countShape.schema, { type: "integer", minimum: 0 }] }, (value) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : countShape.parse(value),
 );

@@ -11,15 +11,15 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Fees as they are after they were filled in: one of the two models. */
+/** The fees after they were filled in, in one of the two fee models. */
 type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas">;
 
-/** What a transaction lacks before it is signed. */
+/** Fills in what a transaction lacks before it can be signed. */
 export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadServices): ApiMethods {
   const { chain, profile } = backend;
   const refuse = (fault: CallFault): RpcError => rpcError(profile.errors.call(fault));
 
-  /** As Geth and Reth fill them: the suggested tip, and room for a base fee twice that of the head. */
+  /** Fills in fees as Geth and Reth do: the suggested tip, and room for twice the base fee of the head. */
   function feesOf(request: CallRequest, baseFeeWei: bigint | undefined): Fees {
     const { gasPrice: price, maxFeePerGas, maxPriorityFeePerGas } = request;
     const isMarket = maxFeePerGas !== undefined || maxPriorityFeePerGas !== undefined;
@@ -51,7 +51,8 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
         const { header } = requireState(backend, LATEST);
         const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
         const sender = request.from ?? ZERO_ADDRESS;
-        // As eth_estimateGas has it, without the fees that were filled in: for a deposit nobody pays them here. Libraries ask so for one.
+        // Estimated as by eth_estimateGas, without the fees that were filled in: libraries also ask this for deposits, whose sender
+        // pays no fees here.
         const gasLimit = given.gas ?? calls.estimateGas(given, LATEST);
         const nonce =
           request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
@@ -59,7 +60,7 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
         const filled = withAccessList(tx, request);
         const shown = transactionToJson(profile, filled, sender, undefined);
         for (const field of results.PLACE_FIELDS) delete shown[field];
-        // Libraries send back what they are given: one of the two fee models.
+        // Libraries send back what they receive, so it has only one of the two fee models.
         if ("maxFeePerGas" in filled) delete shown.gasPrice;
         return { raw: bytesToHex(encodeTransaction(filled)), tx: shown };
       },
@@ -67,7 +68,7 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
   };
 }
 
-/** With a gas price it is of the first type, which has no access list: of the second, when it has one. */
+/** With a gas price, the transaction is of type 0, which has no access list; if the request has one, type 1 is used. */
 const withAccessList = (tx: SignedTransaction, { accessList }: CallRequest): SignedTransaction =>
   tx.type === 0x00 && accessList !== undefined && tx.chainId !== undefined
     ? { ...tx, type: 0x01, chainId: tx.chainId, accessList }

@@ -5,7 +5,7 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** Logs and filters that are polled. */
+/** Logs, and filters that are polled. */
 export function ethLogMethods({ backend, filters, logLimits }: ReadServices): ApiMethods {
   const id = param("filterId", textShape);
   return {

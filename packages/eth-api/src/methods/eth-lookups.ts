@@ -11,7 +11,7 @@ import type { ReadServices } from "./services.ts";
 
 const { arrayOf, DATA, HASH, nullable, object, QUANTITY, TRANSACTION } = results;
 
-/** Accounts as a whole, and transactions by who sent them: as Reth serves them. */
+/** Whole accounts, and transactions by sender: compatible with Reth. */
 export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   const { profile } = backend;
   const address = param("address", addressShape);
@@ -76,13 +76,13 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   };
 }
 
-/** The block that raised the sender's nonce above `nonce`, found by halving, has it. */
+/** Finds, by binary search, the block that raised the sender's nonce above `nonce`; that block has the transaction. */
 function minedTransaction(backend: ReadBackend, sender: Uint8Array, nonce: bigint): JsonObject | null {
   const nonceAfter = (number: number): bigint =>
     requireState(backend, { kind: "number", number }).state.readAccount(sender)?.nonce ?? 0n;
   let after = backend.chain.head().number;
   if (nonceAfter(after) <= nonce) return null;
-  let before = -1; // of the genesis: no transaction made these nonces
+  let before = -1; // the genesis may already hold a higher nonce, which no transaction made
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2);
     if (nonceAfter(middle) > nonce) after = middle;

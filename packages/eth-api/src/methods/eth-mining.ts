@@ -8,10 +8,10 @@ const unimplemented = (): never => {
   throw new RpcError(INTERNAL_ERROR, "unimplemented");
 };
 const SUMMARY = "Of proof of work: not implemented.";
-/** of devp2p, whose messages Reth's answer is about; blocks come from the rollup node */
+/** version of devp2p, whose messages Reth's answer is about; here blocks come from the rollup node */
 const P2P_VERSION = 5;
 
-/** What is left of proof of work, as Reth answers it; Geth knows these methods no more. */
+/** What is left of proof of work, answered as in Reth; Geth no longer has these methods. */
 export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
   if (!backend.profile.servesMining) return {};
   return {

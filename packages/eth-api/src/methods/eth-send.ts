@@ -61,7 +61,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
   return methods;
 }
 
-/** A transaction's receipt, once it is in a block; undefined when that takes too long. */
+/** The receipt of a transaction once it is in a block; undefined if that takes longer than the timeout. */
 function receiptWithin(backend: ReadBackend, hash: Uint8Array, timeoutMs: number): Promise<JsonObject | undefined> {
   const read = (): JsonObject | undefined => {
     const found = findTransaction(backend, hash);

@@ -23,7 +23,7 @@ import type { ReadServices } from "./services.ts";
 const ZERO_WORD = new Uint8Array(32);
 const MAX_PROOF_KEYS = 1024;
 
-/** A slot as proofs show it: 32 bytes as they are, shorter ones as a number. */
+/** A slot as proofs show it: a 32-byte slot is shown as it was sent, a shorter one as a number. */
 const writtenSlotShape: Shape<{ readonly text: string; readonly slot: Uint8Array }> = shape(slotShape.schema, (value) => {
   const slot = slotShape.parse(value);
   return { slot, text: (value as string).length === 66 ? bytesToHex(slot) : toQuantity(bytesToBigint(slot)) };
@@ -55,7 +55,7 @@ const address = param("address", addressShape);
 
 type ProofTarget = readonly [address: Uint8Array, keys: readonly { readonly text: string; readonly slot: Uint8Array }[]];
 
-/** `[address, keys]`, as Reth takes it. */
+/** `[address, keys]`, the form that Reth accepts. */
 const proofTargetShape: Shape<ProofTarget> = shape(
   { type: "array", prefixItems: [addressShape.schema, { type: "array", items: slotShape.schema }], minItems: 2, maxItems: 2 },
   (value) => {

@@ -31,13 +31,13 @@ describe("the methods in the process that owns the chain", () => {
 describe("a declaration", () => {
   it("does not compile where a reader's method wants what only the writer has", () => {
     const inReader = (services: ReadServices): unknown => [
-      // @ts-expect-error the chain that can be changed is not among them
+      // @ts-expect-error the writable chain is not one of the read services
       services.chain,
       // @ts-expect-error the second argument is the request's context
       method({ runs: "reader", params, handler: (_, { setMinimumTip }) => setMinimumTip(1n) }),
       // @ts-expect-error only `reader-first` looks in the writer's memory
       method({ runs: "reader", params, handler: () => null, inWriter: () => null }),
-      // @ts-expect-error somebody has to say where it runs
+      // @ts-expect-error a method has to say where it runs
       method({ params, handler: () => null }),
     ];
     expect(inReader).toBeTypeOf("function");

@@ -2,22 +2,22 @@ import type { ArgsOf, Method, MethodDocumentation, MethodTable, Params, RequestC
 import type { WriteServices } from "./services.ts";
 
 /*
- * Where a method runs. One process owns the chain and the pool (the writer); others may read the same database and serve users (readers).
- * A method that needs what only the writer has gets it as an argument, and nobody but the writer can give it that.
+ * Where a method runs. One process owns the chain and the pool: the writer. Other processes, the readers, may read the same database
+ * and serve users. A method that needs something only the writer has receives it as an argument, which only the writer can supply.
  */
 
 type Handler<Args> = (args: Args, context: RequestContext) => unknown;
 type WriterHandler<Args> = (args: Args, writer: WriteServices) => unknown;
 
-/** In the process that was asked, from the database alone. What costs time belongs here. */
+/** Runs in the process that received the request, from the database alone. Expensive methods belong here. */
 interface InReader<Args> {
   readonly runs: "reader";
   readonly handler: Handler<Args>;
 }
 
 /**
- * Likewise; what is not found there may be in the writer's memory: a block that fork choice has not chosen, which the same handler finds there,
- * or a transaction of the pool, which `inWriter` finds.
+ * Runs first in the process that received the request. What is not found there may be in the writer's memory: a block that fork choice
+ * has not chosen, which the same handler finds there, or a transaction in the pool, which `inWriter` finds.
  */
 interface InReaderFirst<Args> {
   readonly runs: "reader-first";
@@ -25,13 +25,13 @@ interface InReaderFirst<Args> {
   readonly inWriter?: WriterHandler<Args>;
 }
 
-/** In the process that keeps the filter, whose number is in the filter's id: the first parameter. */
+/** Runs in the process that keeps the filter. The first parameter is the filter's id, which contains the number of that process. */
 interface InFilterOwner<Args> {
   readonly runs: "filter-owner";
   readonly handler: Handler<Args>;
 }
 
-/** In the process that owns the chain. */
+/** Runs in the process that owns the chain. */
 interface InWriter<Args> {
   readonly runs: "writer";
   readonly handler: WriterHandler<Args>;
@@ -39,10 +39,10 @@ interface InWriter<Args> {
 
 type Placed<Args> = InReader<Args> | InReaderFirst<Args> | InFilterOwner<Args> | InWriter<Args>;
 
-/** A method of the public namespaces: how its parameters are read, what it answers, and where it runs. */
+/** A method of the public namespaces: how its parameters are parsed, what it returns, and where it runs. */
 export type ApiMethod = MethodDocumentation & { readonly params: Params } & Placed<readonly unknown[]>;
 
-/** By full name: `eth_getBalance`. */
+/** keyed by full name, such as `eth_getBalance` */
 export type ApiMethods = Readonly<Record<string, ApiMethod>>;
 
 export function method<const P extends Params>(
@@ -51,10 +51,10 @@ export function method<const P extends Params>(
   return declaration as unknown as ApiMethod;
 }
 
-/** Nothing found: null, or no bytes where the answer is bytes. */
+/** Whether nothing was found: null, or empty bytes where the answer is bytes. */
 export const isMissing = (result: unknown): boolean => result === null || result === undefined || result === "0x";
 
-/** The methods as the process that owns the chain serves them: all run here. */
+/** The methods as served by the process that owns the chain, where all of them run. */
 export function methodsInWriter(methods: ApiMethods, writer: WriteServices): MethodTable {
   return Object.fromEntries(Object.entries(methods).map(([name, own]) => [name, methodInWriter(own, writer)]));
 }

@@ -10,7 +10,7 @@ const comesWithAttributes = (what: string) => (): never => {
 };
 
 /**
- * What the batch submitter and the operator tell the sequencer's execution client.
+ * What the batch submitter and the operator may set in the sequencer's execution client.
  * Spec: docs/protocol/04-rpc.md#miner-and-da-methods
  */
 export function minerMethods(): ApiMethods {

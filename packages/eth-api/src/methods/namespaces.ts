@@ -25,7 +25,7 @@ import { testingMethods } from "./testing.ts";
 import { traceMethods } from "./trace.ts";
 import { txpoolMethods } from "./txpool.ts";
 
-/** What `--http.api` and `--ws.api` may list. */
+/** The names that `--http.api` and `--ws.api` accept. */
 export const NAMESPACES = ["eth", "net", "web3", "debug", "txpool", "trace", "miner", "admin", "testing", "rpc"] as const;
 export type Namespace = (typeof NAMESPACES)[number];
 
@@ -60,7 +60,7 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices
   testing: testingMethods,
 };
 
-/** The methods of a listener: those of the namespaces it lists; every other method answers −32601. */
+/** The methods of a listener: those of the namespaces it lists. Any other method is answered with −32601. */
 export function methodsOf(namespaces: readonly Namespace[], services: ReadServices): ApiMethods {
   const { profile } = services.backend;
   const listed = namespaces.filter((name) => name !== "rpc" && (name !== "trace" || profile.servesTrace));
@@ -79,7 +79,7 @@ export function methodsOf(namespaces: readonly Namespace[], services: ReadServic
   return methods;
 }
 
-/** The methods of a listener with the one that describes them all. */
+/** The methods of a listener, plus the method that describes them all (`rpc.discover`). */
 export function withDescription(version: string, methods: MethodTable, subscriptions: SubscriptionTable = {}): MethodTable {
   const described: MethodTable = {
     ...methods,

@@ -11,26 +11,26 @@ import type { LogLimits } from "../logs/log-query.ts";
 import type { TransactionConditional } from "../params/conditional.ts";
 import type { TraceService } from "../tracing/trace-service.ts";
 
-/** How transactions may be sent. */
+/** How users may send transactions. */
 export interface SendingOptions {
   readonly acceptsConditionals: boolean;
   readonly defaultSyncTimeoutMs: number;
   readonly maxSyncTimeoutMs: number;
 }
 
-/** What every process may ask of the one that owns the chain and the pool, wherever that is. */
+/** What any process may ask of the writer, the process that owns the chain and the pool. */
 export interface WriterAccess {
-  /** @returns the hash of a transaction that the pool has taken. @throws {RpcError} in the profile's words */
+  /** Submits a transaction to the pool. @returns its hash. @throws {RpcError} in the profile's words */
   submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array>;
-  /** Nonce for the sender's next transaction; undefined: the pool holds none of its transactions. */
+  /** The nonce for the sender's next transaction; undefined: the pool holds none of its transactions. */
   nextNonceOf(sender: Uint8Array): Promise<bigint | undefined>;
-  /** One of the last blocks that were found invalid. */
+  /** One of the most recent blocks that were found invalid. */
   badBlock(hash: Uint8Array): Promise<Block | undefined>;
 }
 
-/** What methods work with in every process that serves them. */
+/** What methods work with, in every process that serves them. */
 export interface ReadServices {
-  /** of the program */
+  /** version of the program */
   readonly version: string;
   readonly backend: ReadBackend;
   readonly writer: WriterAccess;
@@ -41,19 +41,19 @@ export interface ReadServices {
   readonly filters: FilterRegistry;
   readonly logLimits: LogLimits;
   readonly sending: SendingOptions;
-  /** lowest block whose trie nodes can be read; undefined: none */
+  /** the lowest block whose trie nodes can be read; undefined: none */
   readonly oldestProvableBlock: () => number | undefined;
-  /** blocks of history that pruning keeps; undefined: all */
+  /** the number of blocks whose history pruning keeps; undefined: all */
   readonly historyBlocks?: number | undefined;
   /** number of the head when the program started, for `eth_syncing` */
   readonly startingBlock: number;
 }
 
-/** What only the process has that owns the chain and the pool. */
+/** What only the process that owns the chain and the pool has. */
 export interface WriteServices {
   readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
   readonly pool: Pick<TransactionPool, "get" | "content" | "counts">;
   readonly sidecars: SidecarSource;
-  /** Blocks built here leave out transactions that tip less. */
+  /** Sets the lowest tip for transactions in blocks built here. */
   readonly setMinimumTip: (tipWei: bigint) => void;
 }

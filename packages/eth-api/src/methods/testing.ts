@@ -8,10 +8,10 @@ import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** What Ethereum blocks built here move their gas limit towards. */
+/** The gas limit that Ethereum blocks built here move towards. */
 const DESIRED_GAS_LIMIT = 60_000_000n;
 
-/** Methods for those who test clients; nobody else should be able to call them. Spec: execution-apis, testing_ */
+/** Methods for testing clients, which must not be exposed to anyone else. Spec: execution-apis, testing_ */
 export function testingMethods({ backend }: ReadServices): ApiMethods {
   return {
     testing_buildBlockV1: method({

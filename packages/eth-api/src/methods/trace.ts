@@ -29,12 +29,12 @@ import type { TransactionTrace } from "../tracing/trace-service.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** blocks of one `trace_filter` */
+/** the most blocks for one `trace_filter` */
 const MAX_FILTER_BLOCKS = 100;
 
 const typesShape: Shape<ReadonlySet<TraceType>> = mapShape(arrayShape(wordShape(...TRACE_TYPES)), (types) => new Set(types));
 
-/** A pair, as an array: a call and what to trace of it. */
+/** A call and the types of traces wanted of it, as a two-element array. */
 const callPairShape: Shape<{ readonly call: CallRequest; readonly types: ReadonlySet<TraceType> }> = shape(
   { type: "array", prefixItems: [callRequestShape.schema, typesShape.schema], minItems: 2, maxItems: 2 },
   (value) => {
@@ -57,7 +57,7 @@ const filterShape = objectShape(
 );
 type Filter = ReturnType<typeof filterShape.parse>;
 
-/** Parity's traces, as Reth serves them. */
+/** Parity's traces, compatible with Reth. */
 export function traceMethods(services: ReadServices): ApiMethods {
   const { backend, traces } = services;
   const { profile, chain } = backend;
@@ -205,7 +205,7 @@ const opcodeGasToJson = ({ hash, result }: TransactionTrace): JsonObject => ({
   opcodeGas: result,
 });
 
-/** @throws {RpcError} undecodable, a deposit, badly signed: as for `eth_sendRawTransaction` */
+/** @throws {RpcError} undecodable, a deposit or badly signed, as for `eth_sendRawTransaction` */
 function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
   const { submission } = backend.profile.errors;
   let tx: SignedTransaction;
@@ -261,7 +261,7 @@ async function filtered(
   return found.slice(after, end);
 }
 
-/** Addresses that are not given match all; with both, one is enough unless the mode is intersection. */
+/** A list of addresses that is missing matches everything. With both lists, a match in one is enough unless the mode is intersection. */
 function matcher({ fromAddress = [], toAddress = [], mode = "union" }: Filter): (trace: JsonObject) => boolean {
   const senders = new Set<unknown>(fromAddress.map(bytesToHex));
   const targets = new Set<unknown>(toAddress.map(bytesToHex));

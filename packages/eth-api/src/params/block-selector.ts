@@ -15,7 +15,7 @@ function tagOrNumber(value: unknown): BlockSelector | undefined {
   return { kind: "number", number: countShape.parse(value) };
 }
 
-/** A tag or number: what `eth_getBlockByNumber` takes. */
+/** A tag or a number, as `eth_getBlockByNumber` takes it. */
 export const blockNumberShape: Shape<BlockSelector> = shape(
   {
     oneOf: [
@@ -33,7 +33,7 @@ export const blockNumberShape: Shape<BlockSelector> = shape(
 const byHash = objectShape({ blockHash: hashShape }, { requireCanonical: booleanShape });
 const byNumber = objectShape({ blockNumber: blockNumberShape }, {});
 
-/** A tag, number or hash, or an object of EIP-1898. */
+/** A tag, a number, a hash, or an EIP-1898 object. */
 export const blockSelectorShape: Shape<BlockSelector> = shape(
   { oneOf: [...(blockNumberShape.schema.oneOf as object[]), { title: "Block hash", ...hashShape.schema }, byHash.schema] },
   (value) => {

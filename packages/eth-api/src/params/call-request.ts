@@ -15,7 +15,7 @@ import {
 import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { AccessListEntry, Authorization } from "@rnode/protocol";
 
-/** A transaction as `eth_call` and its kin take it; nothing is filled in. */
+/** A transaction object as `eth_call` and similar methods take it, before anything is filled in. */
 export interface CallRequest {
   readonly from: Uint8Array | undefined;
   readonly to: Uint8Array | undefined;
@@ -79,7 +79,7 @@ export const callRequestShape: Shape<CallRequest> = shape(fields.schema, (value)
   if (data !== undefined && input !== undefined && !equalBytes(data, input)) {
     throw new ShapeError('both "data" and "input" are set and not equal. Please use "input" to pass transaction call data');
   }
-  // PERF: field by field; leaving `type` out of a copy takes as long as the rest of the parsing.
+  // PERF: the fields are copied one by one; a copy without `type` takes as long as the rest of the parsing.
   return {
     from: given.from,
     to: given.to,
@@ -103,14 +103,14 @@ export interface AccountOverride {
   readonly balance: bigint | undefined;
   readonly nonce: bigint | undefined;
   readonly code: Uint8Array | undefined;
-  /** all storage is replaced */
+  /** replaces the account's entire storage */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
   readonly stateDiff: ReadonlyMap<string, Uint8Array> | undefined;
-  /** of a precompile: where it answers instead */
+  /** for a precompile: the address to which it moves */
   readonly movePrecompileToAddress: Uint8Array | undefined;
 }
 
-/** A storage slot: 32 bytes, shorter ones padded, as all clients take it. */
+/** A storage slot of 32 bytes. Shorter ones are padded, as in all clients. */
 export const slotShape: Shape<Uint8Array> = shape({ type: "string", pattern: "^0x[0-9a-f]{1,64}$" }, (value) => {
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{0,64}$/.test(value))
     throw new ShapeError("expected a storage slot of at most 32 bytes");

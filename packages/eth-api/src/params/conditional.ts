@@ -4,7 +4,7 @@ import type { StateView } from "@rnode/storage";
 import { slotShape } from "./call-request.ts";
 
 /**
- * When a transaction may be included (ERC-4337's `eth_sendRawTransactionConditional`).
+ * The conditions under which a transaction may be included (ERC-4337's `eth_sendRawTransactionConditional`).
  * Spec: docs/protocol/04-rpc.md#calls-estimation-traces, docs/protocol/04-rpc.md#miner-and-da-methods
  */
 export interface TransactionConditional {
@@ -19,12 +19,12 @@ export interface TransactionConditional {
 
 export interface KnownAccount {
   readonly address: Uint8Array;
-  /** of all storage, or slots and their words */
+  /** the expected storage root, or the expected values of some slots */
   readonly storage: { readonly root: Uint8Array } | { readonly slots: readonly (readonly [Uint8Array, Uint8Array])[] };
 }
 
 const ZERO_WORD = new Uint8Array(32);
-/** Look-ups that one conditional may cost. */
+/** The most look-ups that checking one conditional may take. */
 export const MAX_CONDITIONAL_COST = 1000;
 
 export type ConditionalFault =
@@ -81,7 +81,10 @@ export const conditionalShape: Shape<TransactionConditional> = shape(fields.sche
   return { ...rest, accounts: knownAccounts ?? [] };
 });
 
-/** What it costs to check: a look-up a slot or root, and one for a limit of block or time. */
+/**
+ * The cost of checking a conditional: one look-up per slot or storage root, one for limits on the block number, and one for limits on
+ * the time.
+ */
 export function conditionalCost(conditional: TransactionConditional): number {
   const { accounts, blockNumberMin, blockNumberMax, timestampMin, timestampMax } = conditional;
   const ofAccounts = accounts.reduce((cost, { storage }) => cost + ("root" in storage ? 1 : storage.slots.length), 0);
@@ -90,7 +93,7 @@ export function conditionalCost(conditional: TransactionConditional): number {
   return ofAccounts + ofBlock + ofTime;
 }
 
-/** Whether a block may include the transaction. @param state before the block */
+/** Whether a block may include the transaction. @param state the state before the block */
 export function checkConditional(
   { accounts, blockNumberMin, blockNumberMax, timestampMin, timestampMax }: TransactionConditional,
   block: { readonly number: number; readonly timestampSec: number },
@@ -113,7 +116,7 @@ export function checkConditional(
   return undefined;
 }
 
-/** As it is sent to the sequencer. */
+/** The form in which it is sent to the sequencer. */
 export function conditionalToJson(conditional: TransactionConditional): Record<string, unknown> {
   const { accounts, ...limits } = conditional;
   const knownAccounts = accounts.map(({ address, storage }) => [

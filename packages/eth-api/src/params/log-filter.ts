@@ -2,11 +2,11 @@ import type { BlockSelector } from "@rnode/chain";
 import { addressShape, hashShape, type Shape, ShapeError, shape, shown } from "@rnode/jsonrpc";
 import { blockNumberShape } from "./block-selector.ts";
 
-/** What logs are wanted, wherever they are. */
+/** Which logs are wanted, regardless of block. */
 export interface LogCriteria {
   /** undefined: any */
   readonly addresses: readonly Uint8Array[] | undefined;
-  /** by position; undefined: any */
+  /** by topic position; undefined: any */
   readonly topics: readonly (readonly Uint8Array[] | undefined)[];
 }
 
@@ -55,7 +55,7 @@ function parseCriteria(fields: Readonly<Record<string, unknown>>): LogCriteria {
     if (fields.topics.length > MAX_POSITIONS) throw new ShapeError(`exceed max topics: at most ${MAX_POSITIONS} positions`);
     return fields.topics.map((position: unknown, index) =>
       within(`[${index}]`, () =>
-        // null among several topics stands for any, as Geth reads it
+        // null among several topics matches any topic, as in Geth
         Array.isArray(position) && position.some(isMissing) ? undefined : oneOrMany(hashShape, position, MAX_TOPICS, "topics"),
       ),
     );
@@ -69,12 +69,12 @@ function asFields(value: unknown): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** The filter of a subscription: no blocks. */
+/** The filter of a subscription, which has no block range. */
 export const logCriteriaShape: Shape<LogCriteria> = shape({ type: "object", properties: CRITERIA_SCHEMA }, (value) =>
   parseCriteria(asFields(value)),
 );
 
-/** The filter of `eth_getLogs` and `eth_newFilter`. That hash and range exclude each other is for the caller to say. */
+/** The filter of `eth_getLogs` and `eth_newFilter`. The caller must check that it does not have both a block hash and a range. */
 export const logFilterShape: Shape<LogFilter> = shape(
   {
     type: "object",

@@ -3,7 +3,7 @@ import { isCodedError } from "@rnode/primitives";
 import { attributesFromJson, type PayloadAttributes } from "@rnode/protocol";
 import { ADDRESS, arrayOf, BOOLEAN, DATA, EIGHT_BYTES, HASH, object, QUANTITY, WITHDRAWAL } from "../schemas/results.ts";
 
-/** A shape over one of the protocol's JSON parsers, which name the field that is wrong. */
+/** Makes a shape from one of the protocol's JSON parsers, whose errors name the faulty field. */
 export function protocolShape<T>(schema: JsonSchema, parse: (value: unknown, path: string) => T): Shape<T> {
   return shape(schema, (value) => {
     try {

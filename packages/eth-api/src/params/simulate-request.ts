@@ -42,7 +42,7 @@ const simulatedBlockShape = objectShape(
   { blockOverrides: simulatedBlockOverrideShape, stateOverrides: stateOverrideShape, calls: arrayShape(callRequestShape) },
 );
 
-/** What `eth_simulateV1` is asked. */
+/** The parameter of `eth_simulateV1`. */
 export const simulateRequestShape = objectShape(
   { blockStateCalls: arrayShape(simulatedBlockShape) },
   { traceTransfers: booleanShape, validation: booleanShape, returnFullTransactions: booleanShape },

@@ -25,7 +25,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
-/** Milliseconds of a duration as Go writes it: `5s`, `1m30s`, `100ms`. */
+/** A duration in Go's notation (`5s`, `1m30s`, `100ms`), parsed to milliseconds. */
 export const goDurationShape: Shape<number> = shape({ type: "string", examples: ["5s", "1m30s"] }, (value) => {
   if (typeof value !== "string") throw new ShapeError(`expected a duration like "5s", got ${shown(value)}`);
   let total = 0;
@@ -43,7 +43,7 @@ const fields = {
   tracer: textShape,
   tracerConfig: anyJson,
   timeout: goDurationShape,
-  /** accepted: state of every block is at hand */
+  /** accepted without effect, because the state of every block is available */
   reexec: anyJson,
   disableStack: booleanShape,
   disableStorage: booleanShape,
@@ -55,7 +55,7 @@ const fields = {
   limit: numberShape,
 };
 
-/** Which tracer to use, and how. */
+/** Which tracer to use, with its options. */
 export interface TraceRequest {
   /** undefined: the struct logger */
   readonly tracer: string | undefined;
@@ -92,7 +92,7 @@ export const traceCallOptionsShape = mapShape(
   ({ stateOverrides, blockOverrides, txIndex, ...given }) => ({
     request: requestOf(given),
     overrides: { state: stateOverrides, block: blockOverrides },
-    /** the call runs in the place of this transaction of the block; undefined: after all */
+    /** run the call in place of this transaction of the block; undefined: after all transactions */
     txIndex,
   }),
 );

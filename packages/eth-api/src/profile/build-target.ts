@@ -1,5 +1,5 @@
 const isX64 = process.arch === "x64";
-/** As Rust names the machine: `x86_64-unknown-linux-gnu`. */
+/** The machine by Rust's name for it: `x86_64-unknown-linux-gnu`. */
 const RUST_TARGETS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   linux: "unknown-linux-gnu",
   darwin: "apple-darwin",
@@ -7,5 +7,5 @@ const RUST_TARGETS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
 };
 
 export const RUST_TARGET = `${isX64 ? "x86_64" : process.arch === "arm64" ? "aarch64" : process.arch}-${RUST_TARGETS[process.platform] ?? process.platform}`;
-/** As Go names it: `linux-amd64`. */
+/** The machine by Go's name for it: `linux-amd64`. */
 export const GO_TARGET = `${process.platform}-${isX64 ? "amd64" : process.arch}`;

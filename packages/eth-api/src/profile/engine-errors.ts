@@ -13,7 +13,7 @@ const ENGINE_ERRORS = {
 
 export type EngineErrorName = keyof typeof ENGINE_ERRORS;
 
-/** @param detail what exactly is wrong: in `data.err`, as the clients put it there */
+/** @param detail what exactly is wrong; placed in `data.err`, as other clients do */
 export function engineError(name: EngineErrorName, detail?: string): RpcErrorBody {
   const { code, message } = ENGINE_ERRORS[name];
   return detail === undefined ? { code, message } : { code, message, data: { err: detail } };

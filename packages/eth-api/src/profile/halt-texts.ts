@@ -1,6 +1,6 @@
 import type { HaltReason } from "@rnode/evm";
 
-/** How Geth words why a message ended; traces of both profiles use these. */
+/** Geth's texts for why a message ended; traces of both profiles use them. */
 export const HALT_TEXTS: Readonly<Record<HaltReason, string>> = {
   revert: "execution reverted",
   "out-of-gas": "out of gas",

@@ -14,7 +14,7 @@ const failed = (message: string): RpcErrorBody => ({ code: SERVER_ERROR, message
 
 const checksummed = (address: string): string => checksumAddress(hexToBytes(address));
 
-/** A call that breaks a rule of transactions, as the method says it that was asked. */
+/** A call that breaks a rule for transactions. The wording depends on the method that was called. */
 function notBegun(text: string, asked: AskedCall | undefined): RpcErrorBody {
   if (asked === undefined) return failed(text);
   return failed(asked.method === "call" ? `err: ${text} (supplied gas ${asked.gas})` : `failed with ${asked.gas} gas: ${text}`);
@@ -55,7 +55,7 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   }
 }
 
-/** Wei as ether with two decimals. */
+/** An amount of wei as ether with two decimals. */
 function etherText(wei: bigint): string {
   const hundredths = (wei + 5n * 10n ** 15n) / 10n ** 16n;
   return `${hundredths / 100n}.${String(hundredths % 100n).padStart(2, "0")}`;
@@ -112,7 +112,7 @@ const FORKCHOICE_TEXTS = {
   "finalized-not-canonical": "final block not in canonical chain",
 } as const;
 
-/** Its texts for faults that have one; the others are described by our own. */
+/** Geth's texts, for the faults that have one there; the others get a description of ours. */
 const ATTRIBUTE_TEXTS: Readonly<Partial<Record<AttributesFault, string>>> = {
   "timestamp-not-after-head": "invalid timestamp",
   "missing-withdrawals": "missing withdrawals",
@@ -123,13 +123,13 @@ const ATTRIBUTE_TEXTS: Readonly<Partial<Record<AttributesFault, string>>> = {
   "unexpected-eip1559-params": "eip155Params not supported prior to Holocene upgrade",
 };
 
-/** What a transaction costs beside those of its sender that wait already; `replaced` is the cost of the one that it would replace. */
+/** The cost of a transaction, next to those of the sender's queued transactions; `replaced` is the cost of the one it would replace. */
 function costText(cost: bigint, queued: bigint, replaced: bigint | undefined): string {
   if (replaced !== undefined) return `queued cost ${queued + replaced}, tx bumped ${cost - replaced}`;
   return queued === 0n ? `tx cost ${cost}` : `queued cost ${queued}, tx cost ${cost}`;
 }
 
-/** As Go prints one below an hour, to the millisecond. */
+/** A duration as Go prints it, for less than an hour and to the millisecond. */
 const goDuration = (ms: number): string => {
   const [minutes, rest] = [Math.floor(ms / 60_000), ms % 60_000];
   return minutes > 0 ? `${minutes}m${rest / 1000}s` : ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`;

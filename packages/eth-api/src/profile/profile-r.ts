@@ -19,7 +19,7 @@ const rejected = (message: string): RpcErrorBody => body(TRANSACTION_REJECTED, m
 const invalidInput = (message: string): RpcErrorBody => body(SERVER_ERROR, message);
 const invalidParams = (message: string): RpcErrorBody => body(INVALID_PARAMS, message);
 
-/** Names of the halts as `EVM error: …` shows them. */
+/** Names of the halt reasons as they appear in `EVM error: …`. */
 const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | "invalid-opcode">, string>> = {
   "stack-underflow": "StackUnderflow",
   "stack-overflow": "StackOverflow",
@@ -37,7 +37,7 @@ const HALT_NAMES: Readonly<Record<Exclude<HaltReason, "revert" | "out-of-gas" | 
   "deposit-failed": "FailedDeposit",
 };
 
-/** As Rust shows one, to the millisecond. */
+/** A duration as Rust prints it, to the millisecond. */
 const rustDuration = (ms: number): string => (ms >= 1000 ? `${ms / 1000}s` : `${ms}ms`);
 
 function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
@@ -117,7 +117,7 @@ function feeHistoryError(fault: FeeHistoryFault): RpcErrorBody {
     : invalidParams(`request beyond head block: requested ${fault.requested}, head ${fault.head}`);
 }
 
-/** OP attribute fields: −32602 with the name of the fault; the rest is the Engine API's own −38003. */
+/** Faults in OP attribute fields that are answered with −32602 and the fault's name. The others get the Engine API's own −38003. */
 const OP_ATTRIBUTE_FAULTS: Readonly<Partial<Record<string, string>>> = {
   "missing-gas-limit": "MissingGasLimitInPayloadAttributes",
   "missing-eip1559-params": "MissingEip1559ParamsInPayloadAttributes",

@@ -8,7 +8,7 @@ import type { TraceDialect } from "./trace-dialect.ts";
 
 export type ProfileName = "R" | "G";
 
-/** Why a raw transaction was not even looked at by the pool. */
+/** Why a raw transaction was rejected before the pool looked at it. */
 export type SubmissionFault =
   | { readonly kind: "empty" }
   | { readonly kind: "undecodable"; readonly reason: string }
@@ -17,7 +17,7 @@ export type SubmissionFault =
   | { readonly kind: "unprotected" }
   | { readonly kind: "fee-above-cap"; readonly feeWei: bigint; readonly capWei: bigint };
 
-/** Why a call or an estimate has no result; reverts are the same in both profiles. */
+/** Why a call or an estimate has no result. Reverts are not included: they are the same in both profiles. */
 export type CallFault =
   | { readonly kind: "halt"; readonly halt: Exclude<HaltReason, "revert">; readonly gasLimit: bigint }
   | { readonly kind: "gas-exceeds-allowance"; readonly allowance: bigint }
@@ -27,9 +27,9 @@ export type CallFault =
       readonly address: string;
       readonly haveWei: bigint;
       readonly valueWei: bigint;
-      /** of all its gas; 0 when it offers no fee */
+      /** the cost of all its gas; 0 if it offers no fee */
       readonly gasWei: bigint;
-      /** what is left beside the value is enough for so much gas; undefined: there is not even the value */
+      /** the gas that the balance left after paying the value can buy; undefined: the balance does not even cover the value */
       readonly affordableGas: bigint | undefined;
     }
   | { readonly kind: "fee-below-base-fee"; readonly address: string; readonly maxFeeWei: bigint; readonly baseFeeWei: bigint }
@@ -38,21 +38,21 @@ export type CallFault =
   | { readonly kind: "wrong-chain-id"; readonly have: bigint; readonly want: bigint }
   | { readonly kind: "timeout"; readonly timeoutMs: number };
 
-/** By which method a call was asked for, and with how much gas. */
+/** The method by which a call was requested, and the gas it specified. */
 export interface AskedCall {
   readonly method: "call" | "estimate";
   readonly gas: bigint;
 }
 
-/** Why a log query has no answer. */
+/** Why a log query was refused. */
 export type LogQueryFault =
-  /** there is no block of that hash */
+  /** no block has that hash */
   | { readonly kind: "unknown-block"; readonly hash: Uint8Array }
   | { readonly kind: "bad-range" }
   | { readonly kind: "beyond-head"; readonly head: number }
   | { readonly kind: "too-many-blocks"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "too-many-logs"; readonly limit: number; readonly fromBlock: number; readonly toBlock: number }
-  /** the answer would be */
+  /** the answer would exceed the limit */
   | { readonly kind: "too-large"; readonly limitBytes: number; readonly fromBlock: number; readonly toBlock: number }
   | { readonly kind: "hash-and-range" };
 
@@ -60,38 +60,38 @@ export type FeeHistoryFault =
   | { readonly kind: "bad-percentiles"; readonly detail: string }
   | { readonly kind: "beyond-head"; readonly requested: number; readonly head: number };
 
-/** Why a conditional transaction was not taken. */
+/** Why a conditional transaction was refused. */
 export type ConditionalRefusal =
   | { readonly kind: "too-costly"; readonly cost: number; readonly limit: number }
   | { readonly kind: "not-met"; readonly fault: ConditionalFault };
 
 /**
- * Texts and codes of application errors: one exhaustive row a case.
+ * Texts and codes of application errors, with one exhaustive row per case.
  * Spec: docs/protocol/04-rpc.md#statuses-and-errors, docs/protocol/04-rpc.md#error-catalogue
  */
 export interface ErrorTable {
   readonly submission: (fault: SubmissionFault) => RpcErrorBody;
   readonly poolRefusal: Readonly<Record<PoolRefusal, (data: Readonly<Record<string, bigint>>) => RpcErrorBody>>;
-  /** @param asked undefined: by a method without words of its own */
+  /** @param asked undefined: a method without wording of its own */
   readonly call: (fault: CallFault, asked?: AskedCall) => RpcErrorBody;
-  /** @param isKnown it is there, but not canonical, which is required */
+  /** @param isKnown the block exists but is not canonical, as the request demands */
   readonly blockNotFound: (selector: BlockSelector, isKnown?: boolean) => RpcErrorBody;
-  /** the state of a block that is there is not, at least not any more */
+  /** the block exists, but its state is not available, or no longer */
   readonly stateUnavailable: (selector: BlockSelector, header?: Header) => RpcErrorBody;
-  /** receipts, senders and logs of a block that is there were removed */
+  /** the block exists, but its receipts, senders and logs were pruned */
   readonly historyPruned: RpcErrorBody;
   readonly proofUnavailable: (selector: BlockSelector) => RpcErrorBody;
   readonly transactionNotFound: RpcErrorBody;
-  /** asked to trace what is not there, in `debug_` */
+  /** a `debug_` method was asked to trace a transaction that does not exist */
   readonly tracedTransactionNotFound: RpcErrorBody;
   readonly tracedBlockNotFound: (selector: BlockSelector) => RpcErrorBody;
   readonly logQuery: (fault: LogQueryFault) => RpcErrorBody;
-  /** sent, and not in a block in time (EIP-7966) */
+  /** the transaction was sent, but was not in a block before the timeout (EIP-7966) */
   readonly receiptTimeout: (hash: string, waitMs: number) => RpcErrorBody;
   readonly filterNotFound: RpcErrorBody;
   readonly feeHistory: (fault: FeeHistoryFault) => RpcErrorBody;
   readonly conditional: (refusal: ConditionalRefusal) => RpcErrorBody;
-  /** asked to sign with a key that is not here */
+  /** the request asks for a signature with a key that this client does not have */
   readonly unknownAccount: (reason: string) => RpcErrorBody;
   readonly unsupportedTracer: (name: string, native: readonly string[]) => RpcErrorBody;
   readonly genesisNotTraceable: RpcErrorBody;
@@ -100,61 +100,59 @@ export interface ErrorTable {
   readonly forkchoice: (fault: ForkchoiceFault) => RpcErrorBody;
 }
 
-/**
- * Which client's answers are given (docs/faces.md): this object has all the differences, and nothing else asks which profile is on.
- */
+/** Which client's answers to give (docs/faces.md). This object holds all the differences; nothing else asks which profile is active. */
 export interface Profile {
   readonly name: ProfileName;
   readonly dialect: RpcDialect;
   readonly errors: ErrorTable;
-  /** @param version of the program */
+  /** @param version version of the program */
   readonly clientVersion: (version: string) => string;
-  /** a synced node answers `eth_syncing` with an object of stages instead of false */
+  /** a synced node answers `eth_syncing` with an object that lists stages, instead of false */
   readonly hasSyncStages: boolean;
   readonly servesRpcModules: boolean;
   readonly servesTrace: boolean;
-  /** methods of proof of work still have an answer: zero, false, or that they are not implemented */
+  /** proof-of-work methods still exist and answer with zero, false or "not implemented" */
   readonly servesMining: boolean;
-  /** `engine_exchangeTransitionConfigurationV1`, which the specification lets clients leave out since Cancun */
+  /** `engine_exchangeTransitionConfigurationV1`, which the specification has let clients omit since Cancun */
   readonly servesTransitionConfiguration: boolean;
   readonly traces: TraceDialect;
   readonly block: {
     readonly hasTotalDifficulty: boolean;
-    /** hash, nonce and miner of the block `pending` are null, although it is the latest block */
+    /** hash, nonce and miner of the `pending` block are null, although it is the latest block */
     readonly pendingHasNoIdentity: boolean;
   };
   readonly transaction: {
-    /** of deposits: keys that are there or not */
+    /** keys of deposits that are present or absent */
     readonly deposit: {
-      /** `to: null` of a creation, or no key */
+      /** a creation has `to: null` instead of no key */
       readonly hasNullRecipient: boolean;
-      /** `mint: 0x0`, or no key, when nothing is minted */
+      /** `mint: 0x0` instead of no key when nothing is minted */
       readonly hasZeroMint: boolean;
       readonly hasYParity: boolean;
-      /** nonce `0x0`, or no key, where the receipt has none (before Regolith) */
+      /** nonce `0x0` instead of no key where the receipt has none (before Regolith) */
       readonly hasNonceBeforeRegolith: boolean;
       readonly systemFlag: "0x1" | true;
     };
   };
   readonly receipt: {
     readonly depositsHaveL1Fields: boolean;
-    /** the raw scalar of before Ecotone under `l1BaseFeeScalar` */
+    /** before Ecotone, `l1BaseFeeScalar` holds the raw scalar */
     readonly hasRawScalarBeforeEcotone: boolean;
-    /** decided by the fork of the block, not by the form of its L1 attributes: none in Ecotone's first block */
+    /** the block's fork decides whether it is shown, not the format of the block's L1 attributes: Ecotone's first block has none */
     readonly l1FeeScalarByFork: boolean;
-    /** `blobGasUsed` of deposits from Jovian */
+    /** deposits have `blobGasUsed` from Jovian on */
     readonly depositsHaveBlobGasUsed: boolean;
   };
   readonly txpool: { readonly hasChecksumAddresses: boolean };
   /** `debug_accountRange` and `debug_dumpBlock` */
   readonly dump: {
-    /** `0x` before the root */
+    /** the root has the prefix `0x` */
     readonly hasPrefix: boolean;
-    /** accounts of which only the hash of the address is known, unless they are asked for */
+    /** omit accounts of which only the hash of the address is known, unless the request asks for them */
     readonly leavesOutIncompletes: boolean;
   };
   readonly rpc: {
-    /** transactions without replay protection are taken */
+    /** transactions without replay protection are accepted */
     readonly acceptsUnprotected: boolean;
     readonly maxBlocksPerFilter: number;
     readonly maxLogsPerResponse: number;

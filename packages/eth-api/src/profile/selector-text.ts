@@ -1,7 +1,7 @@
 import type { BlockSelector } from "@rnode/chain";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 
-/** A block as it is named in errors. */
+/** The way errors refer to a block. */
 export function selectorText(selector: BlockSelector): string {
   switch (selector.kind) {
     case "tag":

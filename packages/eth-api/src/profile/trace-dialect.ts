@@ -5,33 +5,33 @@ import { HALT_TEXTS } from "./halt-texts.ts";
 /** The instruction at which a message ended. */
 export type LastStep = { readonly opcode: number; readonly stackSize: number } | undefined;
 
-/** What the two profiles show differently in traces. */
+/** How the two profiles differ in what traces show. */
 export interface TraceDialect {
-  /** why a frame failed, in Geth's tracers */
+  /** why a frame failed, for Geth's tracers */
   readonly frameError: (halt: HaltReason, last: LastStep) => string;
-  /** why a frame failed, in flat traces with Parity's words */
+  /** why a frame failed, for flat traces, in Parity's words */
   readonly parityError: (halt: HaltReason) => string;
-  /** why an instruction failed, in the struct logger; undefined: not said */
+  /** why an instruction failed, for the struct logger; undefined: not shown */
   readonly stepError: (halt: HaltReason, last: LastStep) => string | undefined;
   readonly structLog: {
-    /** `0x` before words of memory and storage */
+    /** words of memory and storage have the prefix `0x` */
     readonly hasPrefix: boolean;
-    /** `refund` and `returnData` also when they are zero or empty */
+    /** show `refund` and `returnData` even if they are zero or empty */
     readonly showsEmpty: boolean;
-    /** the cost of an instruction that failed is what it would have cost, as far as that is known, or only its constant part */
+    /** the cost shown for a failed instruction: what it would have cost, as far as that is known, or only its constant part */
     readonly failedCost: "wanted" | "constant";
-    /** the cost of a creation has the gas that it hands on, as that of a call has in both */
+    /** the cost of a creation includes the gas it forwards, as the cost of a call does in both profiles */
     readonly creationCostHasForwarded: boolean;
   };
-  /** fee vaults that every signed transaction's prestate shows */
+  /** fee vaults shown in the prestate of every signed transaction */
   readonly prestateVaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
-  /** whether an instruction that failed for this reason still touched what it names */
+  /** whether an instruction that failed for this reason still counts as touching the accounts and slots it names */
   readonly failedTouch: (halt: HaltReason, opcode: number) => boolean;
-  /** `4byteTracer` counts calls of precompiles */
+  /** `4byteTracer` counts calls to precompiles */
   readonly countsPrecompiles: boolean;
-  /** the prestate also has accounts that the transaction creates, empty */
+  /** the prestate also contains, as empty, the accounts that the transaction creates */
   readonly prestateHasCreated: boolean;
-  /** `flatCallTracer` is `trace_transaction`'s result, with the gas as the engine ran it */
+  /** `flatCallTracer` gives the result of `trace_transaction`, with gas as the engine ran it */
   readonly flatIsParity: boolean;
 }
 
@@ -84,14 +84,14 @@ export const GETH_TRACES: TraceDialect = {
     halt === "out-of-gas" || halt === "stack-underflow" || halt === "stack-overflow" ? gethError(halt, last) : undefined,
   structLog: { hasPrefix: false, showsEmpty: false, failedCost: "wanted", creationCostHasForwarded: false },
   prestateVaults: ["l1FeeVault", "baseFeeVault"],
-  // its tracer is not asked about instructions that stack or gas do not allow
+  // Geth calls its tracer only for instructions that the stack and the gas allow
   failedTouch: (halt) => halt !== "out-of-gas" && halt !== "stack-underflow" && halt !== "stack-overflow",
   countsPrecompiles: false,
   prestateHasCreated: false,
   flatIsParity: false,
 };
 
-/** The results of revm that have no other text, by their names there. */
+/** The results of revm that have no other text, by revm's names for them. */
 const REVM_NAMES: Readonly<Record<HaltReason, string>> = {
   revert: "Revert",
   "out-of-gas": "OutOfGas",

@@ -1,14 +1,14 @@
 import type { JsonSchema } from "@rnode/jsonrpc";
 import { ADDRESS, arrayOf, BLOCK, BOOLEAN, DATA, HASH, nullable, object, QUANTITY, type ResultDoc, TEXT } from "./results.ts";
 
-// What debug_ and trace_ methods answer; see results.ts.
+// Results of the debug_ and trace_ methods; see results.ts.
 
 const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });
 const mapOf = (values: JsonSchema): JsonSchema => ({ type: "object", additionalProperties: values });
 const INTEGER: JsonSchema = { type: "integer" };
-/** described elsewhere, or the same again one level deeper: OpenRPC has no recursion without references */
+/** an object that is described elsewhere, or one more level of a recursive object: OpenRPC has no recursion without references */
 const OBJECT: JsonSchema = { type: "object" };
-/** hex digits, with or without 0x */
+/** hex digits, with or without the prefix 0x */
 const HEX_WORD: JsonSchema = { type: "string", pattern: "^(0x)?[0-9a-f]{64}$" };
 
 const STRUCT_LOG = object(
@@ -22,7 +22,7 @@ const STRUCT_LOG = object(
     error: TEXT,
   },
 );
-/** Without options, or with those of the struct logger. */
+/** The result without a tracer name: that of the struct logger. */
 export const STRUCT_TRACE = object({ gas: INTEGER, failed: BOOLEAN, returnValue: DATA, structLogs: arrayOf(STRUCT_LOG) });
 const CALL_KINDS = ["CALL", "CALLCODE", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2", "SELFDESTRUCT"];
 /** `callTracer` */
@@ -70,7 +70,7 @@ const PLACED_TRACE = object(FLAT_TRACE_FIELDS, {
   transactionPosition: nullable(INTEGER),
 });
 
-/** One of what the tracers give: by name, else the struct logger's. */
+/** The result of any one of the tracers, named or default. */
 export const TRACE: JsonSchema = {
   title: "Of the struct logger, callTracer, prestateTracer (also with differences), 4byteTracer or flatCallTracer",
   oneOf: [

@@ -1,6 +1,6 @@
 import { addressShape, booleanShape, dataShape, hashShape, type JsonSchema, textShape, uint256Shape } from "@rnode/jsonrpc";
 
-/** What methods answer, as the published description of the API says it; tests hold the answers against it. */
+/** A method's result as the published API description states it; tests check answers against it. */
 export interface ResultDoc {
   readonly name: string;
   readonly schema: JsonSchema;
@@ -22,7 +22,7 @@ export const nullable = (schema: JsonSchema): JsonSchema => ({ oneOf: [{ type: "
 export const arrayOf = (items: JsonSchema): JsonSchema => ({ type: "array", items });
 const mapOf = (values: JsonSchema): JsonSchema => ({ type: "object", additionalProperties: values });
 
-/** @param required fields that are always there; @param optional fields that depend on the fork, the type or the profile */
+/** @param required fields that are always present; @param optional fields that depend on the fork, the type or the profile */
 export const object = (
   required: Readonly<Record<string, JsonSchema>>,
   optional: Readonly<Record<string, JsonSchema>> = {},
@@ -122,7 +122,7 @@ export const RECEIPT = object(
   },
 );
 
-/** null: of a pending block, in the profile that shows it so */
+/** null in a pending block, in the profile that shows it so */
 const HEADER_FIELDS = {
   number: QUANTITY,
   hash: nullable(HASH),
@@ -232,7 +232,7 @@ export const uncle = result(
 export const count = result("count", nullable(QUANTITY));
 export const transaction = result("transaction", nullable(TRANSACTION));
 export const rawTransaction = result("transaction", nullable(DATA));
-/** What a transaction has that is sent, and one that is only filled in has not. */
+/** Fields of a sent transaction that one that was merely filled in does not have. */
 export const PLACE_FIELDS = ["blockHash", "blockNumber", "blockTimestamp", "transactionIndex", "from"] as const;
 const FILLED_FIELDS = Object.fromEntries(
   Object.entries(TRANSACTION.properties as Readonly<Record<string, JsonSchema>>).filter(

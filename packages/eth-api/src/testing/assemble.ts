@@ -1,7 +1,7 @@
 import { concatBytes, hexToBytes } from "@rnode/primitives";
 import { opcodesByName } from "../instructions/opcodes.ts";
 
-/** Assembles mnemonics and numbers (decimal or hex), which are pushed with as few bytes as they need. */
+/** Assembles mnemonics and numbers (decimal or hex). Numbers are pushed with as few bytes as possible. */
 export function assemble(text: string): Uint8Array {
   const opcodes = opcodesByName();
   return concatBytes(

@@ -18,7 +18,7 @@ import {
 } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 
-/** Of a genesis with all forks active. */
+/** The configuration of a genesis with all forks active. */
 export const JOVIAN_CONFIG = {
   chainId: 901,
   bedrockBlock: 0,
@@ -113,7 +113,7 @@ export const log = (topics: number[], address: Uint8Array = RECIPIENT): Log => (
   data: Uint8Array.of(9),
 });
 
-/** A block of these transactions, each of which used `gas` and left `logs`. */
+/** A block of these transactions, each of which uses `gas` and emits `logs`. */
 export function storedBlock(
   transactions: readonly Transaction[],
   { gas = 21_000n, logs = [], ...fields }: Partial<Header> & { gas?: bigint; logs?: readonly (readonly Log[])[] } = {},

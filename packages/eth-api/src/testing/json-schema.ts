@@ -1,8 +1,8 @@
 import type { JsonSchema } from "@rnode/jsonrpc";
 
 /**
- * What of a value is not as its schema says: one line a fault, with the place. Knows the keywords that the method tables use. Stricter than JSON
- * Schema in one thing: fields that the schema does not name are faults, so that nothing is answered that is not described.
+ * Where a value deviates from its schema: one line per fault, with its path. Supports the keywords that the method tables use. Stricter
+ * than JSON Schema in one respect: fields that the schema does not name are faults, so that no answer contains anything undescribed.
  */
 export function schemaFaults(schema: JsonSchema, value: unknown, path = "$"): string[] {
   const {
@@ -35,7 +35,7 @@ export function schemaFaults(schema: JsonSchema, value: unknown, path = "$"): st
   if (oneOf !== undefined) {
     const faults = oneOf.map((one) => schemaFaults(one, value, path));
     if (faults.some((found) => found.length === 0)) return [];
-    // The alternative that fits best says what is wrong.
+    // Report the faults of the alternative that fits best.
     return faults.sort((a, b) => b.join().length - a.join().length)[0]!;
   }
   if (type !== undefined && !isOfType(type, value)) return [`${path}: expected ${type}, got ${shown}`];

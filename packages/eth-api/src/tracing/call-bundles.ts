@@ -12,29 +12,29 @@ import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
 import type { TracerSwitch } from "./tracer-switch.ts";
 
-/** Calls that see the same block. */
+/** Calls that share a block environment. */
 export interface CallBundle {
   readonly transactions: readonly CallRequest[];
   readonly blockOverride: BlockOverride | undefined;
 }
 
-/** Where bundles run. */
+/** Where the bundles run. */
 export interface BundleContext {
   readonly selector: BlockSelector;
-  /** how many of the block's transactions come before; undefined: all */
+  /** how many of the block's transactions to run first; undefined: all */
   readonly transactions: number | undefined;
   readonly stateOverrides: readonly AccountOverride[] | undefined;
 }
 
-/** A call in its turn. */
+/** A call whose turn it is. */
 export interface BundledCall {
   readonly execution: BlockExecution;
   readonly watcher: TracerSwitch;
-  /** @throws {RpcError} fees or funds that do not fit */
+  /** @throws {RpcError} unacceptable fees or insufficient funds */
   readonly message: () => CallMessage;
 }
 
-/** Bundles of calls one after another, each on the state that the one before left. */
+/** Runs bundles of calls one after another; each call sees the state that the one before it left. */
 export class CallBundles {
   readonly #backend: ReadBackend;
   readonly #calls: CallService;
@@ -46,7 +46,7 @@ export class CallBundles {
     this.#traces = traces;
   }
 
-  /** What `each` makes of every call, bundle by bundle. @throws {RpcError} */
+  /** Runs all calls and returns the results of `each`, per bundle. @throws {RpcError} */
   run<T>(bundles: readonly CallBundle[], context: BundleContext, each: (call: BundledCall) => T): Promise<T[][]> {
     return this.#traces.inSlot(async (slot) => {
       const { header, state, layers } = await this.#start(slot, context);
@@ -71,7 +71,7 @@ export class CallBundles {
     });
   }
 
-  /** The state the first bundle runs on; layers: newest first. */
+  /** The state on which the first bundle runs; its layers are newest first. */
   async #start(
     slot: ExecutionSlot,
     { selector, transactions: count }: BundleContext,
@@ -91,7 +91,7 @@ export class CallBundles {
   }
 }
 
-/** Changes to read through; they are in no block. */
+/** State changes that belong to no block, as a layer to read through. */
 function layerOf({ accounts, codes }: StateChanges, { block }: StateView): StateLayer {
   return {
     accounts: new Map(

@@ -7,13 +7,13 @@ import { type Frame, FrameRecorder } from "./frames.ts";
 import type { TraceOutcome, TransactionTracer } from "./transaction-tracer.ts";
 
 export interface CallTracerConfig {
-  /** leaves out inner calls */
+  /** leave out inner calls */
   readonly onlyTopCall: boolean;
-  /** adds each frame's logs; those of frames that failed, or are inside one that did, are dropped */
+  /** add the logs of each frame; logs of failed frames, and of frames inside them, are dropped */
   readonly withLog: boolean;
 }
 
-/** Geth's `callTracer`: one nested object a transaction. */
+/** Geth's `callTracer`: one nested object per transaction. */
 export class CallTracer extends FrameRecorder implements TransactionTracer {
   readonly #config: CallTracerConfig;
   readonly #dialect: TraceDialect;
@@ -60,7 +60,7 @@ export class CallTracer extends FrameRecorder implements TransactionTracer {
   }
 }
 
-/** Geth's `4byteTracer`: how often each selector was called, by `0x<selector>-<bytes of arguments>`. */
+/** Geth's `4byteTracer`: how often each selector was called, keyed by `0x<selector>-<bytes of arguments>`. */
 export class FourByteTracer implements TransactionTracer, EvmTracer {
   readonly #counts = new Map<string, number>();
   readonly #isPrecompile: (address: Uint8Array) => boolean;

@@ -4,7 +4,7 @@ import { ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
 
 const LIMITS: SlotLimits = { maxRunning: 2, timeoutMs: 60_000, maxBytes: 1000 };
 
-/** Engines that only remember whether they are asked to stop. */
+/** Engines that do nothing but remember whether they were asked to stop. */
 function setUp(limits: Partial<SlotLimits> = {}) {
   let nowMs = 0;
   const engines: { interrupt: (() => void) | undefined }[] = [];
@@ -97,7 +97,7 @@ describe("execution slots", () => {
       code: -32005,
       message: "too many tracing requests: 1 run (--rpc.max-tracing-requests) and 64 wait",
     });
-    // The clock of the test stands still, the timer of those that wait does not.
+    // The test's clock stands still, but the timer of the waiting requests runs.
     const outcomes = await Promise.allSettled(waiting);
     expect(new Set(outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.message : "done")))).toEqual(
       new Set(["tracing took longer than 20ms (--rpc.tracetimeout)"]),

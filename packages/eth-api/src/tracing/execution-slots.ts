@@ -4,21 +4,21 @@ import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { formatDurationMs } from "@rnode/options";
 
 export interface SlotLimits {
-  /** requests that execute at once, each on an engine of its own */
+  /** how many requests may execute at once, each on an engine of its own */
   readonly maxRunning: number;
-  /** from a request's arrival to its answer; 0: no limit */
+  /** limit from a request's arrival to its answer; 0: no limit */
   readonly timeoutMs: number;
-  /** what a request may keep for its answer */
+  /** how much a request may hold for its answer */
   readonly maxBytes: number;
 }
 
-/** Of a request that has an engine to itself until it is over. */
+/** What a request holds while it executes: an engine of its own, and its limits. */
 export interface ExecutionSlot {
   readonly engine: EvmEngine;
-  /** what the request may keep, and what it keeps so far */
+  /** how much the request may hold, and how much it holds so far */
   readonly maxBytes: number;
   keptBytes: number;
-  /** Lets others have their turn when this request has worked for a while. @throws {RpcError} its time is over */
+  /** Yields to other requests if this one has worked for a while. @throws {RpcError} its time is over */
   pause(): Promise<void>;
   /** @throws {RpcError} its time is over */
   check(): void;
@@ -26,14 +26,14 @@ export interface ExecutionSlot {
 
 /** EIP-1474: limit exceeded */
 export const LIMIT_EXCEEDED = -32005;
-/** Requests that may wait for each one that executes. */
+/** How many requests may wait for each one that executes. */
 const WAITING_A_SLOT = 64;
-/** How long a request works before it gives way. */
+/** How long a request works before it yields. */
 const SLICE_MS = 20;
 
 /**
- * Long executions, a bounded number at once. Each gives way to the rest of the program between transactions, so it cannot share an engine:
- * an engine executes one block at a time.
+ * Runs long executions, a limited number at once. Each yields to the rest of the program between transactions. Therefore two of them
+ * cannot share an engine, which executes one block at a time.
  */
 export class ExecutionSlots {
   readonly #limits: SlotLimits;
@@ -49,7 +49,7 @@ export class ExecutionSlots {
     this.#nowMs = nowMs;
   }
 
-  /** Works as soon as an engine is free. @throws {RpcError} too many wait, it took too long, and what the work throws */
+  /** Runs `work` as soon as an engine is free. @throws {RpcError} too many requests wait, it took too long, or `work` threw */
   async run<T>(work: (slot: ExecutionSlot) => T | Promise<T>): Promise<T> {
     const { timeoutMs, maxBytes } = this.#limits;
     const endMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.#nowMs() + timeoutMs;
@@ -79,7 +79,7 @@ export class ExecutionSlots {
       this.#idle.push(engine);
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
-      else next(); // takes over the place
+      else next(); // `next` takes over this slot
     }
   }
 

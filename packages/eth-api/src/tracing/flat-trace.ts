@@ -6,11 +6,11 @@ import type { TraceContext, TraceOutcome, TracePlace, TransactionTracer } from "
 
 export interface FlatTraceOptions {
   readonly errorText: (frame: Frame) => string;
-  /** calls of precompiles that are not shown */
+  /** whether a frame is a call to a precompile that is not to be shown */
   readonly isHidden: (frame: Frame) => boolean;
 }
 
-/** A trace in a list; where it is comes from `placed`. */
+/** A trace in a list, without its place, which `placed` adds. */
 export interface FlatTrace {
   readonly action: JsonObject;
   readonly error?: string;
@@ -20,7 +20,7 @@ export interface FlatTrace {
   readonly type: "call" | "create" | "suicide";
 }
 
-/** Parity's list of a transaction's messages, each before those it called. */
+/** Parity's list of a transaction's messages; each precedes those that it called. */
 export function flatTraces(root: Frame, options: FlatTraceOptions): FlatTrace[] {
   const traces: FlatTrace[] = [];
   const add = (frame: Frame, traceAddress: readonly number[]): void => {
@@ -75,7 +75,7 @@ function flat(frame: Frame, subtraces: number, traceAddress: readonly number[], 
 
 const hexOrNull = (bytes: Uint8Array | undefined): string | null => (bytes === undefined ? null : bytesToHex(bytes));
 
-/** With the transaction that it is of. */
+/** Adds the place of the transaction that the trace belongs to. */
 export const placed = (trace: FlatTrace, place: TracePlace | typeof NO_PLACE | undefined): JsonObject => ({
   ...trace,
   ...(place !== undefined && {
@@ -88,16 +88,16 @@ export const placed = (trace: FlatTrace, place: TracePlace | typeof NO_PLACE | u
 
 type IsPrecompile = (address: Uint8Array) => boolean;
 
-/** What Reth leaves out: calls of precompiles that move no value. */
+/** As Reth does, hides calls to precompiles that transfer no value. */
 export const parityOptions = (dialect: TraceDialect, isPrecompile: IsPrecompile): FlatTraceOptions => ({
   errorText: ({ halt }) => dialect.parityError(halt!),
   isHidden: ({ kind, to, value }) => kind !== "selfdestruct" && value === 0n && to !== undefined && isPrecompile(to),
 });
 
-/** What Geth has of a call, which is in no block: nulls for hashes. */
+/** What Geth shows for a call, which is in no block: nulls for the hashes. */
 const NO_PLACE = { blockHash: undefined, blockNumber: 0, transactionHash: undefined, transactionIndex: 0 };
 
-/** Geth leaves out what is not there. */
+/** As Geth does, leaves out fields that have no value. */
 function gethTrace({ result, action, ...rest }: JsonObject): JsonObject {
   const { value, ...others } = action as JsonObject;
   const isStatic = others.callType === "staticcall";
@@ -113,7 +113,7 @@ export interface FlatCallTracerConfig {
   readonly includePrecompiles: boolean;
 }
 
-/** Geth's `flatCallTracer`, and Reth's, which is its `trace_transaction`. */
+/** `flatCallTracer`: either Geth's, or Reth's, which is the same as its `trace_transaction`. */
 export class FlatCallTracer extends FrameRecorder implements TransactionTracer {
   readonly #config: FlatCallTracerConfig;
   readonly #dialect: TraceDialect;

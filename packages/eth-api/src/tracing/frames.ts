@@ -5,17 +5,17 @@ export interface FrameLog {
   readonly address: Uint8Array;
   readonly topics: readonly Uint8Array[];
   readonly data: Uint8Array;
-  /** inner frames before it */
+  /** number of inner frames before it */
   readonly position: number;
-  /** among all logs that were emitted in the transaction, also those undone */
+  /** index among all logs emitted in the transaction, including those that were undone */
   readonly index: number;
 }
 
-/** A message and what it called, copied from the engine. */
+/** A message and the messages it called, copied from the engine. */
 export interface Frame {
   readonly kind: MessageKind | "selfdestruct";
   readonly from: Uint8Array;
-  /** whose code runs; a selfdestruct's beneficiary; undefined for a creation that failed before it had an address */
+  /** the account whose code runs, or the beneficiary of a selfdestruct; undefined for a creation that failed before it had an address */
   readonly to: Uint8Array | undefined;
   readonly gas: bigint;
   readonly gasUsed: bigint;
@@ -23,7 +23,7 @@ export interface Frame {
   readonly input: Uint8Array;
   readonly output: Uint8Array;
   readonly halt: HaltReason | undefined;
-  /** of a frame that failed: the last instruction of the transaction until then */
+  /** for a frame that failed: the last instruction that the transaction had executed by then */
   readonly lastStep: { readonly opcode: number; readonly stackSize: number } | undefined;
   readonly calls: readonly Frame[];
   readonly logs: readonly FrameLog[];
@@ -39,7 +39,7 @@ interface OpenFrame extends Frame {
 }
 
 const NO_BYTES = new Uint8Array(0);
-/** of a frame or log without its data */
+/** size of a frame or log without its data, as JSON */
 const FRAME_BYTES = 300;
 
 /** Builds the tree of a transaction's messages. */
@@ -50,7 +50,7 @@ export class FrameRecorder implements EvmTracer {
   #logCount = 0;
   #heldBytes = 0;
 
-  /** The JSON of all frames, about. */
+  /** Approximate size of all frames as JSON, bytes. */
   heldBytes(): number {
     return this.#heldBytes;
   }
@@ -60,7 +60,7 @@ export class FrameRecorder implements EvmTracer {
   }
 
   onEnter({ kind, from, to, codeAddress, gas, value, input }: TraceMessage): void {
-    // Calls that run foreign code on their own storage are shown with the code's account.
+    // For delegatecall and callcode, which run foreign code on the caller's storage, `to` shows the account that has the code.
     const target = kind === "delegatecall" || kind === "callcode" ? codeAddress : to;
     this.#heldBytes += FRAME_BYTES + 2 * input.length;
     this.#open.push({
@@ -124,10 +124,10 @@ export class FrameRecorder implements EvmTracer {
     });
   }
 
-  /** The transaction's own message, with its gas as the engine ran it (without the intrinsic part). */
+  /** The transaction's own message, with gas as the engine ran it, that is, without the intrinsic part. */
   root(outcome: TraceOutcome): Frame {
     if (this.#root !== undefined) return this.#root;
-    // Nothing ran: a deposit that failed before its message began, or a call without gas for its data.
+    // Nothing ran: a deposit failed before its message began, or a call had too little gas for its data.
     const { from, to, gasLimit, value, input } = this.#message!;
     return {
       kind: to === undefined ? "create" : "call",
@@ -145,7 +145,7 @@ export class FrameRecorder implements EvmTracer {
     };
   }
 
-  /** The same with the transaction's gas limit and the receipt's gas, as Geth shows it. */
+  /** The same with the transaction's gas limit and the gas used from the receipt, as Geth shows it. */
   transactionFrame(outcome: TraceOutcome): Frame {
     const root = this.root(outcome);
     return { ...root, gas: this.#message!.gasLimit, gasUsed: outcome.gasUsed, halt: outcome.halt ?? root.halt };

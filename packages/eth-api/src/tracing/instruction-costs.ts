@@ -3,16 +3,16 @@ import { gasFromStack } from "../instructions/instruction-gas.ts";
 import { instructionOf, OP } from "../instructions/opcodes.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
 
-/** An instruction whose cost is not known before the next one. */
+/** An instruction whose cost is not known before the next one starts. */
 export interface CountedStep<T> {
-  /** what it is to whoever counts; undefined: its cost is not asked for */
+  /** the caller's own record of the instruction; undefined: its cost is not needed */
   item: T | undefined;
   readonly opcode: number;
   readonly stackSize: number;
   readonly gas: bigint;
-  /** as far as the stack tells; only where it may be needed */
+  /** the cost as far as the stack reveals it; set only where it may be needed */
   readonly stackCost: bigint;
-  /** gas that went into the call it made, and what came back */
+  /** gas that went into the call it made, and gas that came back */
   forwarded: bigint;
   returned: bigint;
 }
@@ -24,13 +24,13 @@ interface CountedFrame<T> {
 
 const CODE_DEPOSIT_GAS = 200n;
 
-/** Says of each instruction what it cost, once that is known: calls with the gas that they handed on. */
+/** Determines what each instruction cost, once that is known. The cost of a call includes the gas that it forwarded. */
 export class InstructionCosts<T> {
   readonly #dialect: TraceDialect;
   readonly #onCost: (item: T, cost: bigint, error: string | undefined) => void;
   readonly #frames: CountedFrame<T>[] = [];
 
-  /** @param onCost told of the items; `error` is why the instruction failed, where the dialect says so */
+  /** @param onCost called with each item; `error` says why the instruction failed, where the dialect shows that */
   constructor(dialect: TraceDialect, onCost: (item: T, cost: bigint, error: string | undefined) => void) {
     this.#dialect = dialect;
     this.#onCost = onCost;
@@ -42,7 +42,7 @@ export class InstructionCosts<T> {
     this.#frames.push({ isCreation: kind === "create" || kind === "create2", pending: undefined });
   }
 
-  /** @returns the step, whose item is to be set; undefined outside of all frames */
+  /** @returns the step, whose `item` the caller sets; undefined outside of all frames */
   onStep(step: TraceStep): CountedStep<T> | undefined {
     const frame = this.#frames.at(-1);
     if (frame === undefined) return undefined;
@@ -60,7 +60,7 @@ export class InstructionCosts<T> {
     if (caller !== undefined) caller.returned = gasLeft;
   }
 
-  /** The instruction before is over: its frame goes on with `gasNow`. */
+  /** The previous instruction of this frame is over; `gasNow` is the gas that the frame goes on with. */
   #settle({ pending }: CountedFrame<T>, gasNow: bigint): void {
     if (pending?.item === undefined) return;
     const { item, opcode, gas, forwarded, returned } = pending;
@@ -73,7 +73,7 @@ export class InstructionCosts<T> {
     const { item, opcode, gas, stackCost } = last;
     if (item === undefined) return;
     const deposit = halt === undefined && frame.isCreation ? CODE_DEPOSIT_GAS * BigInt(outputBytes) : 0n;
-    // What fails after RETURN is the deployment of the code, not the instruction.
+    // A failure after RETURN is a failure of the code's deployment, not of the instruction.
     const isDeployment = opcode === OP.return && stackCost <= gas && halt !== "stack-underflow";
     if (halt === undefined || halt === "revert") this.#onCost(item, gas - gasLeft - deposit, undefined);
     else if (isDeployment) this.#onCost(item, stackCost, undefined);

@@ -10,7 +10,7 @@ interface Use {
   gas: bigint;
 }
 
-/** How often each instruction ran, and its gas in all: `trace_transactionOpcodeGas`. Calls count with the gas that they handed on, as Reth's. */
+/** `trace_transactionOpcodeGas`: how often each instruction ran and its total gas. Calls include the gas they forwarded, as in Reth. */
 export class OpcodeGasTracer implements TransactionTracer {
   readonly #uses = new Map<number, Use>();
   readonly #costs: InstructionCosts<Use>;

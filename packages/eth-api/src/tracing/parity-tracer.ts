@@ -13,14 +13,14 @@ import { VmTracer } from "./vm-tracer.ts";
 export const TRACE_TYPES = ["trace", "vmTrace", "stateDiff"] as const;
 export type TraceType = (typeof TRACE_TYPES)[number];
 
-/** What `trace_replay…` and `trace_call` give of one transaction. */
+/** What `trace_replay…` and `trace_call` return for one transaction. */
 export class ReplayTracer extends FrameRecorder implements TransactionTracer {
   readonly #dialect: TraceDialect;
   readonly #rules: BlockRules;
   readonly #hasTrace: boolean;
   readonly #vm: VmTracer | undefined;
   readonly #diff: StateDiffTracer | undefined;
-  /** undefined where nobody wants steps: then the engine's host does not describe them */
+  /** undefined if nobody needs steps, so that the engine's host does not describe them */
   readonly onStep: ((step: TraceStep) => void) | undefined;
 
   constructor(types: ReadonlySet<TraceType>, dialect: TraceDialect, rules: BlockRules) {
@@ -71,7 +71,7 @@ export class ReplayTracer extends FrameRecorder implements TransactionTracer {
     };
   }
 
-  /** The root shows the gas of the whole transaction. */
+  /** The root frame shows the gas of the whole transaction. */
   #traces(outcome: TraceOutcome): FlatTrace[] {
     const options = parityOptions(this.#dialect, precompileTest(this.#rules));
     const [root, ...inner] = flatTraces(this.root(outcome), options);
@@ -80,7 +80,7 @@ export class ReplayTracer extends FrameRecorder implements TransactionTracer {
   }
 }
 
-/** What `trace_transaction` gives: traces with their place, the gas as the engine ran them. */
+/** What `trace_transaction` returns: traces with their place, and gas as the engine ran them. */
 export class PlacedTracer extends FrameRecorder implements TransactionTracer {
   readonly #dialect: TraceDialect;
   #context: TraceContext | undefined;

@@ -3,7 +3,7 @@ import type { BlockRules } from "@rnode/protocol";
 
 const P256_ADDRESS = 0x100n;
 
-/** Whether a precompile is at the address in the block. */
+/** Tells whether an address is that of a precompile under the block's rules. */
 export function precompileTest(rules: BlockRules): (address: Uint8Array) => boolean {
   const last = BigInt(rules.lastPrecompile);
   return (address) => {

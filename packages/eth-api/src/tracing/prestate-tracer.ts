@@ -6,7 +6,7 @@ import { type TouchedAccount, TouchedState } from "./touched-state.ts";
 import type { TraceContext, TransactionTracer } from "./transaction-tracer.ts";
 
 export interface PrestateTracerConfig {
-  /** before and after of what changed, instead of all that was touched */
+  /** report what changed, before and after, instead of everything that was touched */
   readonly diffMode: boolean;
   readonly disableCode: boolean;
   readonly disableStorage: boolean;
@@ -70,7 +70,7 @@ export class PrestateTracer implements TransactionTracer {
     return { post, pre };
   }
 
-  /** What the account has now where it differs; undefined: nothing changed. */
+  /** The new values of whatever changed in the account; undefined: nothing changed. */
   #changesOf(account: TouchedAccount): JsonObject | undefined {
     const { disableCode, disableStorage } = this.#config;
     const now = this.#touched.read(account.address);

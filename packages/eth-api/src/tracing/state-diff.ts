@@ -9,7 +9,7 @@ type Delta = "=" | { "+": string } | { "*": { from: string; to: string } };
 
 const delta = (from: string, to: string): Delta => (from === to ? "=" : { "*": { from, to } });
 
-/** Parity's `stateDiff` of one transaction. */
+/** Parity's `stateDiff` for one transaction. */
 export class StateDiffTracer {
   readonly #touched: TouchedState;
 
@@ -29,7 +29,7 @@ export class StateDiffTracer {
     this.#touched.onExit(result);
   }
 
-  /** Accounts that changed; the transaction's effects stand. */
+  /** The accounts that changed. Must be called while the transaction's effects are still in place. */
   result(): JsonObject {
     const diff: JsonObject = {};
     for (const [key, before] of this.#touched.accounts) {

@@ -11,11 +11,11 @@ export interface StructLoggerConfig {
   readonly disableStorage: boolean;
   readonly enableMemory: boolean;
   readonly enableReturnData: boolean;
-  /** most steps; 0: no limit */
+  /** the most steps to record; 0: no limit */
   readonly limit: number;
 }
 
-/** of a step without its lists, and of a word, as JSON */
+/** size of a step without its lists, and of a word, as JSON */
 const STEP_BYTES = 100;
 const WORD_BYTES = 32;
 
@@ -25,7 +25,7 @@ export class StructLogger implements TransactionTracer {
   readonly #dialect: TraceDialect;
   readonly #logs: JsonObject[] = [];
   readonly #costs: InstructionCosts<JsonObject>;
-  /** slots seen, by account */
+  /** slots seen so far, by account */
   readonly #storage = new Map<string, Record<string, string>>();
   #state: TraceState | undefined;
   #heldBytes = 0;
@@ -81,7 +81,7 @@ export class StructLogger implements TransactionTracer {
       pc: step.pc,
       op: instructionOf(opcode).name,
       gas: Number(step.gas),
-      gasCost: 0, // known later
+      gasCost: 0, // set once it is known
       depth: step.depth + 1,
     };
     this.#heldBytes += STEP_BYTES;
@@ -103,13 +103,13 @@ export class StructLogger implements TransactionTracer {
       if (showsEmpty || data.length > 0) log.returnData = bytesToHex(data);
     }
     if (showsEmpty || refund !== 0n) log.refund = Number(refund);
-    const storage = this.#storageOf(step); // reads the state: last
+    const storage = this.#storageOf(step); // last, because it reads the state
     if (storage !== undefined) log.storage = storage;
     this.#logs.push(log);
     return log;
   }
 
-  /** Slots of the account seen so far, at the two instructions that touch one. */
+  /** For the two instructions that access storage: the slots of the account seen so far. */
   #storageOf({ opcode, stackSize, stack, address }: TraceStep): Readonly<Record<string, string>> | undefined {
     const isLoad = opcode === OP.sload && stackSize >= 1;
     if (this.#config.disableStorage || !(isLoad || (opcode === OP.sstore && stackSize >= 2))) return undefined;

@@ -13,7 +13,7 @@ export interface AccountState {
 
 export interface TouchedAccount extends AccountState {
   readonly address: Uint8Array;
-  /** values before the transaction of the slots it touched */
+  /** the touched slots with their values before the transaction */
   readonly storage: Map<Hex, Uint8Array>;
 }
 
@@ -25,14 +25,14 @@ const addressOf = (word: bigint): Uint8Array => bigintToBytes(word & ADDRESS_MAS
 export const createdAddressOf = (creator: Uint8Array, nonce: bigint): Uint8Array =>
   keccak256(encodeRlp([creator, nonce === 0n ? new Uint8Array(0) : bigintToBytes(nonce)])).subarray(12);
 
-/** Remembers accounts and slots as they were before a transaction touched them. */
+/** Remembers accounts and slots as they were before a transaction first touched them. */
 export class TouchedState implements EvmTracer {
   readonly accounts = new Map<Hex, TouchedAccount>();
-  /** by SELFDESTRUCT, as far as the fork lets it */
+  /** destroyed by SELFDESTRUCT, as far as the fork allows that */
   readonly destroyed = new Set<Hex>();
   readonly created = new Set<Hex>();
   readonly #dialect: TraceDialect;
-  /** takes back what only the last instruction touched */
+  /** undoes the touches that only the last instruction made */
   readonly #ofLastStep: (() => void)[] = [];
   #state!: TraceState;
   #isDestructionLimited = false;
@@ -135,7 +135,7 @@ export class TouchedState implements EvmTracer {
     this.#ofLastStep.push(() => storage.delete(key));
   }
 
-  /** The account as it is now. */
+  /** The account in its current state. */
   read(address: Uint8Array): AccountState {
     return {
       balance: this.#state.getBalance(address),
@@ -157,7 +157,7 @@ export class TouchedState implements EvmTracer {
     const offset = stack(1);
     const length = stack(2);
     const salt = bigintToBytes(stack(3), 32);
-    if (offset + length > 1n << 32n) return; // more than gas can pay for
+    if (offset + length > 1n << 32n) return; // gas could not pay for more
     const data = new Uint8Array(Number(length));
     if (length > 0n) data.set(memory().subarray(Number(offset), Number(offset + length)));
     const seed = new Uint8Array(85);
@@ -168,9 +168,9 @@ export class TouchedState implements EvmTracer {
     this.#create(keccak256(seed).subarray(12));
   }
 
-  /** EIP-7702: the account whose code runs is touched, too. */
+  /** EIP-7702: the account whose code is delegated to is touched, too. */
   #touchDelegate(address: Uint8Array): void {
-    const code = this.#state.getCode(address); // as it is now: the transaction itself may have set it
+    const code = this.#state.getCode(address); // the current code: the transaction itself may have set it
     if (code.length === DELEGATION_BYTES && DELEGATION_PREFIX.every((byte, index) => code[index] === byte)) {
       this.touch(code.subarray(DELEGATION_PREFIX.length));
     }

@@ -23,27 +23,27 @@ import type { TracedMessage, TracePlace, TransactionTracer } from "./transaction
 
 const DEFAULT_TIMEOUT_MS = 5000;
 
-/** What one transaction of a block gave. */
+/** The result for one transaction of a block. */
 export interface TransactionTrace {
   readonly index: number;
   readonly hash: Uint8Array;
   readonly result: unknown;
 }
 
-/** What a call gave. */
+/** The result for a call. */
 export interface CallTrace {
   readonly outcome: CallOutcome;
   readonly result: unknown;
 }
 
-/** A block to be traced: without its receipts, it need not be one of ours. */
+/** A block to trace. It has no receipts, because it need not be a block of our chain. */
 export type TraceableBlock = Pick<StoredBlock, "block" | "hash" | "senders">;
 
 export interface BlockTraceOptions {
   readonly newTracer: TracerFactory;
-  /** of each transaction */
+  /** limit for each transaction */
   readonly timeoutMs?: number | undefined;
-  /** index of the one transaction that is wanted */
+  /** index of the only transaction wanted; undefined: all */
   readonly only?: number | undefined;
 }
 
@@ -57,13 +57,13 @@ export interface TraceServiceOptions {
   readonly limits: SlotLimits;
   readonly create2DeployerCode: () => Uint8Array;
   readonly nowMs?: (() => number) | undefined;
-  /** bytes of decoded code that each engine keeps */
+  /** limit for the decoded code that each engine caches */
   readonly codeCacheBytes?: number | undefined;
 }
 
 /**
- * Executes again what was executed, and watches. Every request has an engine to itself and gives way to others between transactions; how
- * many run at once, and for how long, is limited.
+ * Executes blocks and calls again under tracers. Each request has an engine to itself and yields to others between transactions. The
+ * number of requests that run at once, and the time of each, are limited.
  */
 export class TraceService {
   readonly #backend: ReadBackend;
@@ -71,7 +71,7 @@ export class TraceService {
   readonly #create2DeployerCode: () => Uint8Array;
   readonly #nowMs: () => number;
   readonly #slots: ExecutionSlots;
-  /** remembers no code between blocks, so that every code is read again */
+  /** slots whose engines keep no code between blocks, so that each code is read again */
   readonly #recordingSlots: ExecutionSlots;
 
   constructor(
@@ -109,12 +109,12 @@ export class TraceService {
     return trace!.result;
   }
 
-  /** Results of a block's transactions, or of one. @throws {RpcError} */
+  /** The results for all transactions of a block, or for one. @throws {RpcError} */
   traceBlock(stored: TraceableBlock, options: BlockTraceOptions): Promise<TransactionTrace[]> {
     return this.inSlot((slot) => this.traceBlockIn(slot, stored, options));
   }
 
-  /** The same as a part of a longer request. @throws {RpcError} */
+  /** The same, as part of a longer request. @throws {RpcError} */
   async traceBlockIn(
     slot: ExecutionSlot,
     stored: TraceableBlock,
@@ -151,7 +151,7 @@ export class TraceService {
     return traces;
   }
 
-  /** Calls one after another on the state after a block, each on what the one before left. @throws {RpcError} */
+  /** Runs calls one after another on the state after a block; each sees the effects of those before it. @throws {RpcError} */
   traceCalls(
     calls: readonly TracedCall[],
     selector: BlockSelector,
@@ -173,7 +173,7 @@ export class TraceService {
     });
   }
 
-  /** One message on a block under way, whose engine has the switch as its tracer. */
+  /** Runs one message on a block in progress, whose engine uses `watcher` as its tracer. */
   traceMessage(
     watcher: TracerSwitch,
     execution: BlockExecution,
@@ -189,22 +189,22 @@ export class TraceService {
     return { outcome, result: tracer.result(outcome) };
   }
 
-  /** A block that is not in the database. @throws {CodedError} tx/*: a signature is wrong */
+  /** Prepares a block that is not in the database. @throws {CodedError} tx/*: a signature is wrong */
   traceable(block: Block): TraceableBlock {
     return { block, hash: hashHeader(block.header), senders: block.transactions.map((tx) => recoverSender(tx)) };
   }
 
-  /** A switch for the messages of a longer request. */
+  /** A tracer switch for the messages of a longer request. */
   newSwitch(slot: ExecutionSlot): TracerSwitch {
     return new TracerSwitch(this.#nowMs, slot);
   }
 
-  /** Work with an engine of its own. @throws {RpcError} limits, and that the chain went on without the block that was executed */
+  /** Runs work on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */
   inSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
     return this.#slots.run((slot) => this.#whileThere(() => work(slot)));
   }
 
-  /** The same on an engine that reads every code anew. */
+  /** The same, on an engine that reads every code afresh. */
   inRecordingSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
     return this.#recordingSlots.run((slot) => this.#whileThere(() => work(slot)));
   }
@@ -213,20 +213,20 @@ export class TraceService {
     try {
       return await work();
     } catch (error) {
-      // A reorganisation came in between.
+      // A reorganisation happened in between.
       if (isCodedError(error, "storage/state-gone")) throw rpcError(this.#backend.profile.errors.stateUnavailable(LATEST));
       throw error;
     }
   }
 
-  /** A block on the state of its parent, its system calls done. @throws {RpcError} */
+  /** A block on its parent's state, with its system calls already executed. @throws {RpcError} */
   beginBlock(slot: ExecutionSlot, { block }: Pick<TraceableBlock, "block">, watcher?: TracerSwitch): BlockRun {
     slot.engine.setTracer(watcher);
     const { state } = requireState(this.#backend, parentSelector(block.header));
     return this.beginBlockOn(slot, block.header, state);
   }
 
-  /** The same, with everything that is read of the parent's state read through `reader`. @throws {RpcError} */
+  /** The same, with all of the parent's state read through `reader`. @throws {RpcError} */
   beginBlockOn(slot: ExecutionSlot, header: Header, reader: StateReader): BlockRun {
     return new BlockRun({
       engine: slot.engine,
@@ -239,14 +239,14 @@ export class TraceService {
     });
   }
 
-  /** Executes the first transactions of a block without watching. @param count default: all. @throws {RpcError} */
+  /** Executes the first transactions of a block without tracing. @param count default: all. @throws {RpcError} */
   async replay(slot: ExecutionSlot, stored: TraceableBlock, count = stored.block.transactions.length): Promise<BlockRun> {
     const run = this.beginBlock(slot, stored);
     await this.applyAll(slot, run, stored, 0, count);
     return run;
   }
 
-  /** The transactions of a block from one index to before another. */
+  /** Executes the transactions of a block from index `from` up to, but not including, `to`. */
   async applyAll(slot: ExecutionSlot, run: BlockRun, { block, senders }: TraceableBlock, from: number, to: number): Promise<void> {
     for (let index = from; index < to; index++) {
       await slot.pause();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TracerSwitch } from "./tracer-switch.ts";
 
-const EVENTS = 2000; // more than there are between two looks at the clock
+const EVENTS = 2000; // more than occur between two checks of the clock
 
 describe("the time of a request that traces", () => {
   const setUp = (ownTimeoutMs: number) => {

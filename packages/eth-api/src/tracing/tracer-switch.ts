@@ -3,10 +3,13 @@ import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { type ExecutionSlot, LIMIT_EXCEEDED } from "./execution-slots.ts";
 import type { TransactionTracer } from "./transaction-tracer.ts";
 
-/** events between two looks at the clock and the memory */
+/** events between two checks of time and memory */
 const EVENTS_PER_CHECK = 1024;
 
-/** Hands the hooks to a tracer that is changed between the transactions of a block, and ends what takes too long or holds too much. */
+/**
+ * Forwards the engine's hooks to a tracer that can change between the transactions of a block, and aborts executions that take too long
+ * or whose results grow too large.
+ */
 export class TracerSwitch implements EvmTracer {
   onTick: EvmTracer["onTick"];
   onStep: EvmTracer["onStep"];
@@ -20,14 +23,14 @@ export class TracerSwitch implements EvmTracer {
   #events = 0;
   #target: TransactionTracer | undefined;
 
-  /** @param request whose time runs, and which counts what the results hold */
+  /** @param request its time limit applies, and it counts the bytes that the results hold */
   constructor(nowMs: () => number, request: Pick<ExecutionSlot, "maxBytes" | "keptBytes" | "check">) {
     this.#nowMs = nowMs;
     this.#request = request;
     this.onTick = () => this.#countUnwatched();
   }
 
-  /** PERF: hooks that nobody wants stay undefined, so that the engine's host does not even describe the event. */
+  /** PERF: hooks that the tracer lacks stay undefined, so that the engine's host does not even describe those events. */
   watch(target: TransactionTracer, timeoutMs: number): void {
     this.#target = target;
     this.#endMs = this.#nowMs() + timeoutMs;
@@ -42,7 +45,7 @@ export class TracerSwitch implements EvmTracer {
           };
     this.onEnter = (message) => {
       this.#count();
-      // One message may carry megabytes: those of a tracer that keeps them are looked at at once.
+      // One message may carry megabytes, so the size is checked immediately for a tracer that keeps inputs.
       if (message.input.length > 4096) this.#checkHeld(message.input.length);
       target.onEnter?.(message);
     };
@@ -54,7 +57,7 @@ export class TracerSwitch implements EvmTracer {
     this.onLog = target.onLog === undefined ? undefined : (address, topics, data) => target.onLog!(address, topics, data);
   }
 
-  /** The next transaction is executed without being watched. @throws {RpcError} the results hold too much */
+  /** Stops tracing: the next transaction is executed untraced. @throws {RpcError} the results hold too much */
   rest(): void {
     this.#checkHeld(0);
     this.#request.keptBytes += this.#target?.heldBytes?.() ?? 0;
@@ -67,7 +70,7 @@ export class TracerSwitch implements EvmTracer {
     this.onLog = undefined;
   }
 
-  /** @throws {RpcError} the time is over, or too much is held: ends the execution */
+  /** @throws {RpcError} the time is over, or the results hold too much; this ends the execution */
   #count(): void {
     if (this.#events++ % EVENTS_PER_CHECK !== 0) return;
     if (this.#nowMs() > this.#endMs) throw new RpcError(SERVER_ERROR, "execution timeout");
@@ -75,7 +78,7 @@ export class TracerSwitch implements EvmTracer {
     this.#checkHeld(0);
   }
 
-  /** While it has a tracer, the engine does not look at the clock itself. */
+  /** The engine does not check the clock itself while it has a tracer. */
   #countUnwatched(): void {
     if (this.#events++ % EVENTS_PER_CHECK === 0) this.#request.check();
   }

@@ -12,12 +12,12 @@ import { PrestateTracer } from "./prestate-tracer.ts";
 import { StructLogger } from "./struct-logger.ts";
 import type { TraceContext, TraceOutcome, TransactionTracer } from "./transaction-tracer.ts";
 
-/** Makes the tracer of one transaction. */
+/** Creates the tracer for one transaction. */
 export type TracerFactory = (rules: BlockRules) => TransactionTracer;
 
 export const NATIVE_TRACERS = ["callTracer", "prestateTracer", "flatCallTracer", "4byteTracer", "muxTracer", "noopTracer"] as const;
 const MAX_SHOWN_NAME = 60;
-/** A tracer that is no name may be a whole program. */
+/** Something that is not a tracer's name may be a whole program. */
 const shortened = (name: string): string => (name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME - 1)}…` : name);
 
 const callConfig = objectShape({}, { onlyTopCall: booleanShape, withLog: booleanShape });
@@ -31,9 +31,9 @@ const flags = <T extends Readonly<Record<string, boolean | undefined>>>(given: T
 const NOOP: TransactionTracer = { result: () => ({}) };
 
 /**
- * The tracer that a request names, its configuration read.
+ * Creates the factory for the tracer that a request names, and parses its configuration.
  *
- * @throws {RpcError} unsupported tracer, invalid configuration: in the profile's words
+ * @throws {RpcError} unsupported tracer or invalid configuration, in the profile's words
  */
 export function tracerFactory(profile: Profile, request: TraceRequest): TracerFactory {
   const { tracer, ...options } = request;
@@ -80,7 +80,7 @@ function readConfig<T>(profile: Profile, shape: Shape<T>, config: unknown): T {
   }
 }
 
-/** Geth's `muxTracer`: several tracers in one run, results by name. */
+/** Geth's `muxTracer`: several tracers in one run, with results keyed by name. */
 class MuxTracer implements TransactionTracer, EvmTracer {
   readonly #parts: readonly (readonly [name: string, tracer: TransactionTracer])[];
 

@@ -1,10 +1,10 @@
 import type { BlockExecution, EvmTracer, HaltReason } from "@rnode/evm";
 import type { BlockRules } from "@rnode/protocol";
 
-/** The state while a transaction is traced; may be read in `onStart`, `onStep` and `result`, not in other hooks. */
+/** The state during a traced transaction. It may be read in `onStart`, `onStep` and `result`, but not in the other hooks. */
 export type TraceState = Pick<BlockExecution, "getBalance" | "getNonce" | "getCode" | "getStorage">;
 
-/** A transaction or call about to be traced. */
+/** A transaction or call that is about to be traced. */
 export interface TracedMessage {
   /** 20 bytes */
   readonly from: Uint8Array;
@@ -12,7 +12,7 @@ export interface TracedMessage {
   readonly gasLimit: bigint;
   readonly value: bigint;
   readonly input: Uint8Array;
-  /** EIP-7702: whose code the transaction may change, and to whose */
+  /** EIP-7702: the authorities whose code the transaction may set, and the targets they delegate to */
   readonly delegations: readonly { readonly authority: Uint8Array; readonly target: Uint8Array }[];
   /** a deposit pays no fees */
   readonly isDeposit: boolean;
@@ -34,7 +34,7 @@ export interface TraceContext {
   readonly place: TracePlace | undefined;
 }
 
-/** What came of it: as in the receipt, the intrinsic gas included, refunds taken off. */
+/** The outcome with gas as in the receipt: including the intrinsic gas, with refunds deducted. */
 export interface TraceOutcome {
   readonly gasUsed: bigint;
   readonly output: Uint8Array;
@@ -42,12 +42,12 @@ export interface TraceOutcome {
   readonly createdAddress: Uint8Array | undefined;
 }
 
-/** Watches one transaction. */
+/** Traces one transaction. */
 export interface TransactionTracer extends EvmTracer {
-  /** before the transaction changes anything */
+  /** called before the transaction changes anything */
   onStart?(context: TraceContext): void;
-  /** About as many bytes as its result has as JSON, so far; a tracer without it holds little. */
+  /** Approximate size of the result so far as JSON, bytes. A tracer that lacks this method holds little. */
   heldBytes?(): number;
-  /** Plain JSON; the transaction's effects stand. */
+  /** The result as plain JSON. Called while the transaction's effects are still in place. */
   result(outcome: TraceOutcome): unknown;
 }

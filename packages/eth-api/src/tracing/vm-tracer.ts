@@ -5,9 +5,9 @@ import { instructionOf, OP } from "../instructions/opcodes.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceContext, TraceState } from "./transaction-tracer.ts";
 
-/** Parity's `vmTrace` of one message. */
+/** Parity's `vmTrace` for one message. */
 export interface VmTrace {
-  /** code that ran */
+  /** the code that ran */
   code: Hex;
   readonly ops: JsonObject[];
 }
@@ -24,12 +24,12 @@ interface PendingOp {
 
 interface VmFrame {
   readonly trace: VmTrace;
-  /** read at the first instruction: the state cannot be read before */
+  /** where to read the code from at the first instruction, because the state cannot be read earlier */
   codeAddress: Uint8Array | undefined;
   pending: PendingOp | undefined;
 }
 
-/** of an instruction, as JSON */
+/** size of an instruction as JSON */
 const OP_BYTES = 250;
 
 /** Records what every instruction did. */
@@ -91,7 +91,7 @@ export class VmTracer implements EvmTracer {
     return this.#root ?? { code: "0x", ops: [] };
   }
 
-  /** The instruction before is over: what it pushed and wrote can be seen. */
+  /** The previous instruction is over, so what it pushed and wrote is now visible. */
   #settle({ pending }: VmFrame, { gas, stack, stackSize, memory }: TraceStep): void {
     if (pending === undefined) return;
     const { op, opcode, wrote, store, returned } = pending;
@@ -109,7 +109,7 @@ export class VmTracer implements EvmTracer {
   }
 }
 
-/** Where the instruction will write in memory. */
+/** The range of memory that the instruction will write. */
 function written({ opcode, stack, stackSize }: TraceStep): PendingOp["wrote"] {
   const at = (offset: number, length: number | bigint): PendingOp["wrote"] => {
     const bytes = typeof length === "bigint" ? length : stack(length);

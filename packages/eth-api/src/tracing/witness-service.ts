@@ -8,22 +8,22 @@ import { blockIdOf, type ReadBackend, requireHeader, requireState, rpcError } fr
 import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
 
-/** Everything that executing one block reads, each as hex. */
+/** Everything that the execution of one block reads, as hex. */
 export interface WitnessJson {
-  /** RLP of trie nodes */
+  /** RLP of the trie nodes */
   readonly state: readonly Hex[];
   readonly codes: readonly Hex[];
   /** addresses and storage slots, not hashed */
   readonly keys: readonly Hex[];
-  /** RLP of ancestors, oldest first; the parent is the last */
+  /** RLP of the ancestors, oldest first; the last is the parent */
   readonly headers: readonly Hex[];
 }
 
-/** Remembers what is read of a state. */
+/** Records what is read from a state. */
 class ReadRecorder implements StateReader {
   readonly slots = new Map<Hex, Set<Hex>>();
   readonly codes = new Map<Hex, Uint8Array>();
-  /** lowest block whose hash was asked for */
+  /** the lowest block whose hash was requested */
   lowestBlock: number;
   readonly #state: StateView;
 
@@ -66,7 +66,7 @@ class ReadRecorder implements StateReader {
   }
 }
 
-/** `debug_executionWitness`: what `rengine stateless` needs of the database. */
+/** `debug_executionWitness`: what `rengine stateless` needs from the database. */
 export class WitnessService {
   readonly #backend: ReadBackend;
   readonly #traces: TraceService;
@@ -76,7 +76,7 @@ export class WitnessService {
     this.#traces = traces;
   }
 
-  /** @throws {RpcError} the parent's state or trie is not there any more */
+  /** @throws {RpcError} the parent's state or trie is no longer available */
   witnessOf(stored: StoredBlock): Promise<WitnessJson> {
     return this.#traces.inRecordingSlot((slot) => this.#witnessIn(slot, stored));
   }
@@ -95,7 +95,7 @@ export class WitnessService {
     await this.#traces.applyAll(slot, run, stored, 0, block.transactions.length);
     const finished = run.finish(block.withdrawals, block.ommers);
     if (finished.kind === "invalid") throw new Error(`block ${header.number} is invalid when run again: ${finished.fault.rule}`);
-    // the header has its storage root from Isthmus on
+    // from Isthmus on, the header contains its storage root
     if (run.execution.rules.op !== undefined) reads.slotsOf(PREDEPLOYS.l2ToL1MessagePasser);
 
     const seen = new Map<Hex, Uint8Array>();
@@ -115,7 +115,7 @@ export class WitnessService {
       const root = storageRootOf(address);
       if (root !== undefined) for (const slot of slots) readTrie(recording, owner, root, keccak256(hexToBytes(slot)));
     }
-    // Deletions merge nodes, which reads nodes beside the paths.
+    // Deletions merge nodes, which also reads nodes next to the changed paths.
     stateUpdate({ stateRoot, nodes: recording, storageRootOf }, finished.result.changes);
     return {
       state: [...seen.values()].map(bytesToHex),
