@@ -97,3 +97,19 @@ export function decodeAccount(rlp: Uint8Array): TrieAccount {
     codeHash: expectRlpString(codeHash, 32),
   };
 }
+
+/** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
+const STORAGE_ROOT_FROM_END = 65;
+
+/** Overwrites the storage root in the RLP of an account. */
+export function setStorageRoot(account: Uint8Array, storageRoot: Uint8Array): void {
+  account.set(storageRoot, account.length - STORAGE_ROOT_FROM_END);
+}
+
+/** Gives the account `value` the storage root of the account `present`. PERF: in place. */
+export function adoptStorageRoot(value: Uint8Array, present: Uint8Array): Uint8Array {
+  const from = present.length - STORAGE_ROOT_FROM_END;
+  const to = value.length - STORAGE_ROOT_FROM_END;
+  for (let i = 0; i < 32; i++) value[to + i] = present[from + i]!;
+  return value;
+}

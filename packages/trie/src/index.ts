@@ -1,10 +1,12 @@
 export * from "./account-codec.ts";
 export * from "./iterate.ts";
 export * from "./live-state-trie.ts";
+export * from "./live-trie.ts";
 export * from "./node-reader.ts";
 export * from "./ordered-trie.ts";
 export * from "./proof.ts";
 export * from "./sorted-trie.ts";
+export type { TrieChange, TrieUpdate } from "./trie-change.ts";
 export * from "./update-state-trie.ts";
-export * from "./update-trie.ts";
+export { updateTrie } from "./update-trie.ts";
 export * from "./witness.ts";

@@ -9,9 +9,10 @@ import {
   trimBytesLeft,
   writeKeccak256,
 } from "@rnode/primitives";
-import { decodeAccount, encodeAccount } from "./account-codec.ts";
+import { adoptStorageRoot, decodeAccount, encodeAccount, setStorageRoot } from "./account-codec.ts";
+import { LiveTrie, type TrieMemory } from "./live-trie.ts";
 import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
-import { LiveTrie, type TrieChange, type TrieMemory } from "./update-trie.ts";
+import type { LeafMerge, TrieChange } from "./trie-change.ts";
 
 /** What became of one account; the EVM's `AccountChange` fits. */
 export interface StateTrieChange {
@@ -180,9 +181,6 @@ export class LiveStateTrie {
   }
 }
 
-/** RLP of an account ends with its storage root and its code hash, 33 bytes each. */
-const STORAGE_ROOT_FROM_END = 65;
-
 type AccountAfter = NonNullable<StateTrieChange["after"]>;
 
 /** Makes what tries are told. */
@@ -201,8 +199,8 @@ const NEW_CHANGES: ChangeFactory = {
     const key = keccak256(address);
     if (after === undefined) return { key, value: undefined };
     const value = after instanceof Uint8Array ? after.slice() : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
-    if (storageRoot === undefined) return { key, value, keepsStorageRoot: true };
-    value.set(storageRoot, value.length - STORAGE_ROOT_FROM_END);
+    if (storageRoot === undefined) return { key, value, merge: adoptStorageRoot };
+    setStorageRoot(value, storageRoot);
     return { key, value };
   },
 };
@@ -226,7 +224,7 @@ class ReusedChanges implements ChangeFactory {
     const change = this.#next();
     writeKeccak256(change.key, 0, slot);
     change.setSlotValue(value);
-    change.keepsStorageRoot = false;
+    change.merge = undefined;
     return change;
   }
 
@@ -235,8 +233,8 @@ class ReusedChanges implements ChangeFactory {
     writeKeccak256(change.key, 0, address);
     change.value =
       after === undefined || after instanceof Uint8Array ? after : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT });
-    change.keepsStorageRoot = after !== undefined && storageRoot === undefined;
-    if (storageRoot !== undefined) change.value?.set(storageRoot, change.value.length - STORAGE_ROOT_FROM_END);
+    change.merge = after !== undefined && storageRoot === undefined ? adoptStorageRoot : undefined;
+    if (storageRoot !== undefined && change.value !== undefined) setStorageRoot(change.value, storageRoot);
     return change;
   }
 }
@@ -244,7 +242,7 @@ class ReusedChanges implements ChangeFactory {
 class ReusedChange implements TrieChange {
   readonly key = new Uint8Array(32);
   value: Uint8Array | undefined = undefined;
-  keepsStorageRoot = false;
+  merge: LeafMerge | undefined = undefined;
   /** RLP of a slot's value, and views of it by size */
   readonly #rlp = new Uint8Array(33);
   readonly #views: Uint8Array[] = [];

@@ -2,10 +2,12 @@ import { MerklePatriciaTrie } from "@ethereumjs/mpt";
 import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, equalBytes, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { LiveTrie } from "./live-trie.ts";
 import type { TrieNodeReader } from "./node-reader.ts";
 import { createProof, readTrie, verifyProof } from "./proof.ts";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
-import { LiveTrie, type TrieChange, type TrieUpdate, updateTrie } from "./update-trie.ts";
+import type { TrieChange, TrieUpdate } from "./trie-change.ts";
+import { updateTrie } from "./update-trie.ts";
 import { witnessNodeReader } from "./witness.ts";
 
 /** Rows as a database keeps them, by path; refuses to be read with a wrong hash. */

@@ -1,0 +1,99 @@
+import { BranchNode, ExtensionNode, LeafNode, type TrieNode } from "./node.ts";
+import { commonNibbles, nibbleAt } from "./node-codec.ts";
+import type { TrieChange } from "./trie-change.ts";
+
+/** A leaf to be: nibble i of its key, counted from the trie's root, is nibble `base + i` of `bytes`. */
+export interface NewLeaf {
+  readonly bytes: Uint8Array;
+  readonly base: number;
+  /** nibbles of the key */
+  readonly length: number;
+  readonly value: Uint8Array;
+}
+
+/**
+ * The leaves that come to be below one path: what the changes from `low` up to `high` insert, and `leaf` unless a change replaces or deletes it.
+ *
+ * @param depth nibbles of that path, with which all keys begin
+ * @param copies whether the bytes of the changes are copied; otherwise they belong to the trie from then on
+ * @returns in the order of their keys
+ */
+export function mergeLeaves(
+  changes: readonly TrieChange[],
+  low: number,
+  high: number,
+  leaf: LeafNode | undefined,
+  depth: number,
+  copies: boolean,
+): NewLeaf[] {
+  const items: NewLeaf[] = [];
+  let pending: NewLeaf | undefined;
+  if (leaf !== undefined) {
+    const base = leaf.from - depth;
+    pending = { bytes: leaf.bytes, base, length: leaf.to - base, value: leaf.value };
+  }
+  for (let i = low; i < high; i++) {
+    const { key, value: given, merge } = changes[i]!;
+    let value = given;
+    const length = key.length * 2;
+    if (pending !== undefined) {
+      const end = pending.base + pending.length;
+      const at = depth + commonNibbles(key, depth, length, pending.bytes, pending.base + depth, end);
+      if (at === length && at === pending.length) {
+        if (value !== undefined && merge !== undefined) value = merge(value, pending.value);
+        pending = undefined;
+      } else if (at === pending.length) {
+        items.push(pending); // a prefix of the key comes first
+        pending = undefined;
+      } else if (at < length && nibbleAt(pending.bytes, pending.base + at) < nibbleAt(key, at)) {
+        items.push(pending);
+        pending = undefined;
+      }
+    }
+    if (value === undefined) continue;
+    items.push({ bytes: copies ? key.slice() : key, base: 0, length, value: copies ? value.slice() : value });
+  }
+  if (pending !== undefined) items.push(pending);
+  return items;
+}
+
+/**
+ * The subtree of the leaves from `low` up to `high`.
+ *
+ * @param depth nibbles of the path of its root
+ * @param row what the database has at that path
+ */
+export function buildSubtree(
+  leaves: readonly NewLeaf[],
+  low: number,
+  high: number,
+  depth: number,
+  row: Uint8Array | undefined,
+): TrieNode {
+  const first = leaves[low]!;
+  const last = leaves[high - 1]!;
+  if (high - low === 1) {
+    return new LeafNode(first.bytes, first.base + depth, first.base + first.length, first.value, true, row);
+  }
+  const firstAt = first.base + depth;
+  const shared = commonNibbles(
+    first.bytes,
+    firstAt,
+    first.base + first.length,
+    last.bytes,
+    last.base + depth,
+    last.base + last.length,
+  );
+  const branchDepth = depth + shared;
+  const endsHere = first.length === branchDepth;
+  const branch = BranchNode.empty(endsHere ? first.value : undefined, shared === 0 ? row : undefined);
+  let at = endsHere ? low + 1 : low;
+  while (at < high) {
+    const nibble = nibbleAt(leaves[at]!.bytes, leaves[at]!.base + branchDepth);
+    const groupStart = at;
+    do at++;
+    while (at < high && nibbleAt(leaves[at]!.bytes, leaves[at]!.base + branchDepth) === nibble);
+    branch.set(nibble, buildSubtree(leaves, groupStart, at, branchDepth + 1, undefined));
+  }
+  return shared === 0 ? branch : new ExtensionNode(first.bytes, firstAt, firstAt + shared, branch, true, row);
+}
