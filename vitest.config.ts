@@ -1,15 +1,19 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** Packages without sockets, files and process state: their test files can share one process. */
-const PURE = ["primitives", "protocol", "trie", "evm", "derivation", "txpool", "compression"];
+/** They measure the process they run in: each has one of its own. */
+const ALONE = [
+  "packages/chain/src/memory.test.ts",
+  "packages/evm/src/memory-bound.test.ts",
+  "packages/bench/src/process-usage.test.ts",
+];
 
 // Packages are tested from their sources: the "rnode-source" condition of each package's exports.
 const sources = {
   resolve: { conditions: ["rnode-source"] },
   ssr: { resolve: { conditions: ["rnode-source"] } },
 };
-const limits = { testTimeout: 30_000, hookTimeout: 60_000, pool: "forks" as const };
+const common = { testTimeout: 30_000, hookTimeout: 60_000, pool: "forks" as const };
 
 export default defineConfig({
   test: {
@@ -17,17 +21,10 @@ export default defineConfig({
     projects: [
       {
         ...sources,
-        test: { ...limits, name: "pure", isolate: false, include: PURE.map((name) => `packages/${name}/src/**/*.test.ts`) },
+        // Files share processes, one a core: loading the sources costs more than the tests of most files.
+        test: { ...common, name: "shared", isolate: false, include: ["packages/*/src/**/*.test.ts"], exclude: ALONE },
       },
-      {
-        ...sources,
-        test: {
-          ...limits,
-          name: "services",
-          include: ["packages/*/src/**/*.test.ts"],
-          exclude: PURE.map((name) => `packages/${name}/**`),
-        },
-      },
+      { ...sources, test: { ...common, name: "alone", include: ALONE } },
     ],
   },
 });
