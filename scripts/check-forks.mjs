@@ -19,7 +19,7 @@ const EXEMPT = new Map([
   ["packages/protocol/src/l1-info-layouts.ts", "layouts are named after forks"],
   ["packages/protocol/src/networks.ts", "what the schedules of all public rollups have in common"],
   ["packages/protocol/src/networks-table.ts", "the schedules of public networks"],
-  ["packages/rollup-node/src/unavailable-options.ts", "interop is also a part of the node"],
+  ["packages/rollup-node/src/interop-options.ts", "interop is also a part of the node"],
 ]);
 
 const forksIn = (file, list) => {

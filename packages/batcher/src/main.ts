@@ -1,13 +1,12 @@
 import { type Program, runProgram } from "@rnode/program";
 import { startBatcher } from "./batcher.ts";
-import { rbatcherOptions, unusableOption } from "./options.ts";
+import { rbatcherOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
 const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   name: "rbatcher",
   version: VERSION,
   table: rbatcherOptions,
-  check: unusableOption,
   metricsPrefix: "rbatcher_default_",
   async start(options, context) {
     const { ready } = await startBatcher(context.scope, options, context);

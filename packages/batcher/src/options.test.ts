@@ -1,6 +1,6 @@
 import { parseOptions, referenceTable } from "@rnode/options";
 import { describe, expect, it } from "vitest";
-import { rbatcherOptions, unusableOption } from "./options.ts";
+import { rbatcherOptions } from "./options.ts";
 
 const REQUIRED = [
   "--l1-eth-rpc=http://127.0.0.1:8545",
@@ -11,14 +11,8 @@ const REQUIRED = [
 
 function parse(args: readonly string[], env: Record<string, string> = {}): string | Record<string, unknown> {
   const parsed = parseOptions(rbatcherOptions, [...REQUIRED, ...args], env);
-  if (parsed.kind !== "options") return parsed.kind === "error" ? parsed.message : parsed.kind;
-  return (
-    unusableOption(parsed.options, parsed.sources) ?? {
-      ...parsed.options.batches,
-      ...parsed.options.transactions,
-      ...parsed.options.rpc,
-    }
-  );
+  if (parsed.kind !== "options") return parsed.kind === "error" ? parsed.faults.join("\n") : parsed.kind;
+  return { ...parsed.options.batches, ...parsed.options.transactions, ...parsed.options.rpc };
 }
 
 describe("rbatcher's options", () => {
@@ -64,8 +58,8 @@ describe("rbatcher's options", () => {
   });
 
   it.each<[string, string[], string]>([
-    ["blobs", ["--data-availability-type=blobs"], '--data-availability-type: "blobs" is not available in this build'],
-    ["auto", ["--data-availability-type=auto"], '--data-availability-type: "auto" is not available in this build'],
+    ["blobs", ["--data-availability-type=blobs"], "--data-availability-type: publishing blobs is not available in this build"],
+    ["auto", ["--data-availability-type=auto"], "--data-availability-type: publishing blobs is not available in this build"],
     ["an unknown place for data", ["--data-availability-type=celestia"], "expected one of calldata, blobs, auto"],
     ["batch type 2", ["--batch-type=2"], "expected 0 (singular batches) or 1 (span batches)"],
     ["a ratio of 0", ["--approx-compr-ratio=0"], "expected a ratio above 0 and at most 1"],
@@ -73,13 +67,22 @@ describe("rbatcher's options", () => {
     ["a transaction of one byte", ["--max-l1-tx-size-bytes=1"], "expected a whole number from 2"],
     ["no frames", ["--target-num-frames=0"], "expected a whole number from 1"],
     ["a depth of 129", ["--check-recent-txs-depth=129"], "expected a whole number from 0 to 128"],
-    ["stored brotli", ["--compressor=none", "--compression-algo=brotli"], '--compressor: "none" needs --compression-algo=zlib'],
+    [
+      "stored brotli",
+      ["--compressor=none", "--compression-algo=brotli"],
+      '--compressor: "none" does nothing without --compression-algo=zlib',
+    ],
     [
       "the ratio compressor for span batches",
       ["--compressor=ratio", "--batch-type=1"],
-      '--compressor: "ratio" is for singular batches',
+      "--compressor does nothing without --batch-type=0",
     ],
-    ["a span's length for singular batches", ["--max-blocks-per-span-batch=5"], "needs span batches"],
+    [
+      "a span's length for singular batches",
+      ["--max-blocks-per-span-batch=5"],
+      "--max-blocks-per-span-batch does nothing without --batch-type=1",
+    ],
+    ["a ratio that nobody reads", ["--approx-compr-ratio=0.5"], "--approx-compr-ratio does nothing without --compressor=ratio"],
     ["a send timeout below the pool's", ["--txmgr.send-timeout=1s"], "--txmgr.send-timeout: expected at least"],
     ["a fee of many decimals", ["--txmgr.min-tip-cap=0.0000000001"], "at most nine decimals"],
     [

@@ -6,7 +6,6 @@ import {
   httpUrl,
   integerBetween,
   listOf,
-  type OptionSource,
   type OptionsOf,
   oneOf,
   optionGroup,
@@ -111,11 +110,25 @@ export const batcherOptions = optionGroup("", {
     help: "Largest calldata of an L1 transaction.",
   },
   targetNumFrames: { parse: positive, default: 1, help: "Frames that a full channel has." },
-  maxBlocksPerSpanBatch: { parse: uint, default: 0, unit: "L2 blocks", help: "Blocks in one span batch. 0: all of its channel." },
-  approxComprRatio: { parse: ratio, default: 0.6, help: "What the ratio compressor takes for output divided by input." },
+  maxBlocksPerSpanBatch: {
+    parse: uint,
+    default: 0,
+    unit: "L2 blocks",
+    needs: "batch-type=1",
+    help: "Blocks in one span batch. 0: all of its channel.",
+  },
+  approxComprRatio: {
+    parse: ratio,
+    default: 0.6,
+    needs: "compressor=ratio",
+    help: "What the ratio compressor takes for output divided by input.",
+  },
   compressor: {
     parse: oneOf("shadow", "ratio", "none"),
     default: "shadow",
+    needs: "batch-type=0",
+    check: (value, other) =>
+      value === "none" && other("compression-algo") !== "zlib" ? '"none" does nothing without --compression-algo=zlib' : undefined,
     help: "What tells that a channel of singular batches is full: compressing it, its size, or its size without compression.",
   },
   compressionAlgo: {
@@ -127,6 +140,7 @@ export const batcherOptions = optionGroup("", {
   dataAvailabilityType: {
     parse: oneOf("calldata", "blobs", "auto"),
     default: "calldata",
+    unavailable: "publishing blobs",
     help: "Where batches are published. This build publishes calldata.",
   },
   checkRecentTxsDepth: {
@@ -171,6 +185,11 @@ export const transactionOptions = optionGroup("", {
     parse: duration,
     flag: "txmgr.send-timeout",
     default: 600_000,
+    check: (sendMs: number, other) => {
+      const leastMs = Number(other("txmgr.not-in-mempool-timeout"));
+      if (sendMs === 0 || sendMs >= leastMs) return undefined;
+      return `expected at least --txmgr.not-in-mempool-timeout (${leastMs}ms) or 0, found ${sendMs}ms`;
+    },
     help: "A transaction that is not included after so long is given up. 0: never.",
   },
   notInMempoolTimeoutMs: {
@@ -210,29 +229,3 @@ export const rbatcherOptions = optionTable({
 export type RbatcherOptions = {
   readonly [G in keyof typeof rbatcherOptions.groups]: OptionsOf<(typeof rbatcherOptions.groups)[G]>;
 };
-
-/** One line on the first option that cannot be had, or that does not fit another; undefined when all is well. */
-export function unusableOption(
-  { batches, transactions }: RbatcherOptions,
-  sources: ReadonlyMap<string, OptionSource>,
-): string | undefined {
-  const { dataAvailabilityType, compressor, compressionAlgo, batchType } = batches;
-  if (dataAvailabilityType !== "calldata") {
-    return `--data-availability-type: "${dataAvailabilityType}" is not available in this build, expected calldata: blobs cannot be published yet`;
-  }
-  if (compressor === "none" && compressionAlgo !== "zlib") {
-    return `--compressor: "none" needs --compression-algo=zlib, found ${compressionAlgo}`;
-  }
-  const isGiven = (flag: string): boolean => (sources.get(flag) ?? "default") !== "default";
-  if (batchType === 1 && isGiven("compressor") && compressor !== "shadow") {
-    return `--compressor: "${compressor}" is for singular batches, expected shadow with --batch-type=1`;
-  }
-  if (batchType === 0 && isGiven("max-blocks-per-span-batch") && batches.maxBlocksPerSpanBatch > 0) {
-    return `--max-blocks-per-span-batch: ${batches.maxBlocksPerSpanBatch} needs span batches, expected 0 with --batch-type=0`;
-  }
-  const { sendTimeoutMs, notInMempoolTimeoutMs } = transactions;
-  if (sendTimeoutMs > 0 && sendTimeoutMs < notInMempoolTimeoutMs && isGiven("txmgr.send-timeout")) {
-    return `--txmgr.send-timeout: expected at least --txmgr.not-in-mempool-timeout (${notInMempoolTimeoutMs}ms) or 0, found ${sendTimeoutMs}ms`;
-  }
-  return undefined;
-}

@@ -429,7 +429,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "metrics.enabled"() {
     const port = await freePort();
-    await start([`--metrics.port=${port}`, "--metrics.addr=127.0.0.1"]);
+    await start(["--metrics.enabled=false", `--metrics.port=${port}`, "--metrics.addr=127.0.0.1"]);
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
   },
   async "metrics.port"() {

@@ -45,19 +45,29 @@ const memory = optionGroup("", {
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
-  addr: { parse: text, default: "127.0.0.1", help: "Address to listen on." },
-  port: { parse: port, default: 8545, help: "Port to listen on." },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], help: "Namespaces served." },
-  corsdomain: { parse: listOf(text), default: [], help: "Origins that browsers may call from; * is all." },
-  vhosts: { parse: listOf(text), default: ["*"], help: "Names accepted in the Host header; * is all." },
+  addr: { parse: text, default: "127.0.0.1", needs: "http", help: "Address to listen on." },
+  port: { parse: port, default: 8545, needs: "http", help: "Port to listen on." },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces served." },
+  corsdomain: { parse: listOf(text), default: [], needs: "http", help: "Origins that browsers may call from; * is all." },
+  vhosts: { parse: listOf(text), default: ["*"], needs: "http", help: "Names accepted in the Host header; * is all." },
 });
 
 const ws = optionGroup("ws", {
   enabled: { parse: bool, flag: "ws", default: false, help: "Serve JSON-RPC over WebSocket." },
-  addr: { parse: text, default: "127.0.0.1", help: "Address to listen on." },
-  port: { parse: port, default: 8546, help: "Port to listen on; with the address and port of HTTP, one listener serves both." },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], help: "Namespaces served." },
-  origins: { parse: listOf(text), default: [], help: "Origins that browsers may connect from; * is all. Default: this machine." },
+  addr: { parse: text, default: "127.0.0.1", needs: "ws", help: "Address to listen on." },
+  port: {
+    parse: port,
+    default: 8546,
+    needs: "ws",
+    help: "Port to listen on; with the address and port of HTTP, one listener serves both.",
+  },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "ws", help: "Namespaces served." },
+  origins: {
+    parse: listOf(text),
+    default: [],
+    needs: "ws",
+    help: "Origins that browsers may connect from; * is all. Default: this machine.",
+  },
 });
 
 const authrpc = optionGroup("authrpc", {
@@ -80,21 +90,27 @@ const rollup = optionGroup("rollup", {
   },
 });
 
+/** of options that have an effect where somebody is served */
+const LISTENERS = ["http", "ws"];
+
 const rpc = optionGroup("rpc", {
   workers: {
     parse: integerBetween(0, 64),
     unit: "processes",
+    needs: LISTENERS,
     help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 2.",
   },
   workertimeoutMs: {
     parse: duration,
     default: 90_000,
+    needs: LISTENERS,
     help: "A reader that one request keeps busy for longer is replaced, and its connections close; 0 is no limit.",
   },
   workermemory: {
     parse: integerBetween(64, 65_536),
     default: 1024,
     unit: "MiB",
+    needs: LISTENERS,
     help: "Most memory of a reader's JavaScript objects.",
   },
   gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate; 0 is no limit." },
@@ -163,7 +179,12 @@ const txpool = optionGroup("txpool", {
     default: "transactions.rlp",
     help: "File in the data folder that keeps transactions sent to this node over restarts; none when empty.",
   },
-  rejournalMs: { parse: duration, default: 3_600_000, help: "How often the journal is written anew, without what is gone." },
+  rejournalMs: {
+    parse: duration,
+    default: 3_600_000,
+    needs: "txpool.journal",
+    help: "How often the journal is written anew, without what is gone.",
+  },
   lifetimeMs: { parse: duration, default: 10_800_000, help: "How long a transaction waits for a nonce or for funds." },
   globalSlots: {
     parse: uint,
@@ -199,6 +220,11 @@ export const clientTable = optionTable({
   program: "rengine",
   summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
   envPrefix: "RENGINE_",
+  exclusive: [
+    ["full", "history.blocks"],
+    ["txpool.nolocals", "txpool.journal"],
+    ["txpool.nolocals", "txpool.rejournal"],
+  ],
   groups: { chain, memory, history, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
 });
 

@@ -37,11 +37,18 @@ function notes(option: ResolvedOption): string {
   const parts: string[] = [];
   if (declaration.unit !== undefined) parts.push(declaration.unit);
   if (declaration.required) parts.push("required");
+  if (declaration.needs !== undefined) parts.push(needsText(declaration.needs));
   const standard = defaultText(option);
   if (standard !== "") parts.push(`default ${standard}`);
   if (option.env !== undefined) parts.push(option.env);
   return parts.length === 0 ? "" : `[${parts.join(", ")}]`;
 }
+
+const needsText = (needs: string | readonly string[]): string =>
+  `needs ${[needs]
+    .flat()
+    .map((flag) => `--${flag}`)
+    .join(" or ")}`;
 
 function defaultText({ declaration }: ResolvedOption): string {
   return declaration.default === undefined ? "" : declaration.parse.format(declaration.default);
@@ -57,12 +64,20 @@ export function referenceTable(table: OptionTable): string {
       const unit = declaration.unit === undefined ? "" : ` (${declaration.unit})`;
       const standard = declaration.required ? "required" : defaultText(option) || "none";
       const variable = option.env === undefined ? "" : `\`${option.env}\``;
-      return [`\`--${option.flag}\``, variable, type + unit, standard, declaration.help].map((cell) => cell.replaceAll("|", "\\|"));
+      return [`\`--${option.flag}\``, variable, type + unit, standard, meaningOf(declaration)].map((cell) =>
+        cell.replaceAll("|", "\\|"),
+      );
     });
   const header = ["Flag", "Variable", "Type", "Default", "Meaning"];
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)));
   const line = (cells: readonly string[]): string => `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
   return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line), ""].join("\n");
+}
+
+function meaningOf({ help, needs, unavailable }: ResolvedOption["declaration"]): string {
+  const notes = [needs === undefined ? "" : needsText(needs), unavailable === undefined ? "" : "not available in this build"];
+  const note = notes.filter((part) => part !== "").join("; ");
+  return note === "" ? help : `${help} (${note})`;
 }
 
 /** The values in force, one `flag=value` each, with secrets hidden: for the first lines of the log. */

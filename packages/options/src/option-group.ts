@@ -13,6 +13,15 @@ export interface OptionDeclaration<T> {
   readonly flag?: string;
   /** environment variable without its prefix, if it does not follow from the flag; false: none */
   readonly env?: string | false;
+  /**
+   * Without what this option does nothing: `flag` (it is on, or has a value) or `flag=value`; of several, any is enough. Given without,
+   * the option is refused, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
+   */
+  readonly needs?: string | readonly string[];
+  /** What this build does not have: given, the option is refused. `unless` names the option that goes on without it. */
+  readonly unavailable?: string | { readonly what: string; readonly unless: string };
+  /** What is wrong with a given value beside those of other options, by flag; completes `--flag: `. */
+  check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
   readonly aliases?: readonly string[];
   /** never printed, neither in errors nor by `describeOptions` */
@@ -65,7 +74,16 @@ export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = R
   readonly otherEnv?: readonly string[];
 }
 
+/** @throws Error when an option depends on a flag that is not there: a mistake in the program */
 export function optionTable<const G extends Readonly<Record<string, OptionGroup>>>(table: OptionTable<G>): OptionTable<G> {
+  const options = resolveOptions(table);
+  const flags = new Set(options.map(({ flag }) => flag));
+  for (const { flag, declaration } of options) {
+    const { needs = [], unavailable } = declaration;
+    const others = [...[needs].flat(), ...(typeof unavailable === "object" ? [unavailable.unless] : [])];
+    const unknown = others.find((other) => !flags.has(other.split("=", 1)[0]!));
+    if (unknown !== undefined) throw new Error(`--${flag} depends on --${unknown}, which is not in the table`);
+  }
   return table;
 }
 
@@ -78,6 +96,17 @@ export interface ResolvedOption {
   /** with the prefix; undefined: none */
   readonly env: string | undefined;
   readonly declaration: OptionDeclaration<unknown>;
+}
+
+export type OptionSource = "flag" | "env" | "default";
+
+/** An option with the value that is in effect. */
+export interface OptionInEffect {
+  readonly option: ResolvedOption;
+  readonly value: unknown;
+  readonly source: OptionSource;
+  /** as it was given: the flag with its dashes, or the variable */
+  readonly writtenAs: string;
 }
 
 const kebab = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -115,15 +115,86 @@ describe("parseOptions", () => {
     [[L1, "--datadir"], "--datadir needs a value: expected a path"],
     [[L1, "--http", "false"], 'unexpected argument "false" (a boolean\'s value follows an equals sign: --name=false)'],
     [[L1, "extra"], 'unexpected argument "extra"'],
-    [[L1, "--conf=a", "--inline-config=b"], "--config and --inline-config exclude each other: give one of them"],
+    [[L1, "--conf=a", "--inline-config=b"], "--conf and --inline-config exclude each other: give one of them"],
   ])("refuses %j in one line", (args, message) => {
-    expect(parseOptions(table, args, {})).toEqual({ kind: "error", message });
+    expect(parseOptions(table, args, {})).toEqual({ kind: "error", faults: [message] });
+  });
+
+  it("tells all faults at once, what is wrong before what is missing", () => {
+    const parsed = parseOptions(table, ["--rpc.port=abc", "--zzzzzzzzzzzz", "value", "--poll=5"], {});
+    expect(parsed).toEqual({
+      kind: "error",
+      faults: [
+        "unknown option --zzzzzzzzzzzz (--help lists all)",
+        '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
+        '--poll: "5" is not valid, expected a duration such as "500ms", "12s" or "6m24s"',
+        "--l1 or EX_L1_ETH_RPC is required: expected a URL starting with http://, https://",
+      ],
+    });
+  });
+
+  describe("beside others", () => {
+    const remote = optionGroup("remote", {
+      enabled: { parse: bool, default: false, help: "Use it." },
+      url: { parse: text, help: "Where." },
+      port: { parse: port, default: 80, needs: "remote.enabled", help: "Port." },
+      names: { parse: listOf(text), default: [], help: "Names." },
+      tag: { parse: text, needs: ["remote.url", "remote.names"], help: "Tag." },
+      kind: { parse: oneOf("a", "b"), default: "a", help: "Kind." },
+      level: {
+        parse: uint,
+        needs: "remote.kind=b",
+        check: (value: number, other) => (value > Number(other("remote.port")) ? "above the port" : undefined),
+        help: "Level.",
+      },
+      blobs: { parse: bool, default: false, unavailable: "reading blobs", help: "Blobs." },
+      peers: { parse: text, unavailable: { what: "gossip", unless: "remote.enabled" }, help: "Peers." },
+    });
+    const remoteTable = optionTable({ program: "example", summary: "An example.", envPrefix: "EX_", groups: { remote } });
+    const faults = (args: string[], env: Record<string, string> = {}): readonly string[] => {
+      const parsed = parseOptions(remoteTable, args, env);
+      return parsed.kind === "error" ? parsed.faults : [];
+    };
+
+    it.each<[string[], string[]]>([
+      [["--remote.port=1"], ["--remote.port does nothing without --remote.enabled"]],
+      [["--remote.port=1", "--remote.enabled=false"], []], // off on purpose
+      [["--remote.port=1", "--remote.enabled"], []],
+      [["--remote.port=80"], []], // asks for nothing
+      [["--remote.port=1", "--remote.enabled=maybe"], ['--remote.enabled: "maybe" is not valid, expected true or false']],
+      [["--remote.tag=x"], ["--remote.tag does nothing without --remote.url or --remote.names"]],
+      [["--remote.tag=x", "--remote.names=y"], []],
+      [["--remote.level=1"], ["--remote.level does nothing without --remote.kind=b"]],
+      [["--remote.level=1", "--remote.kind=b"], []],
+      [["--remote.level=81", "--remote.kind=b"], ["--remote.level: above the port"]],
+      [["--remote.blobs"], ["--remote.blobs: reading blobs is not available in this build"]],
+      [["--remote.blobs=false"], []],
+      [["--remote.peers=x"], ["--remote.peers: gossip is not available in this build (--remote.enabled goes on without it)"]],
+      [["--remote.peers=x", "--remote.enabled"], []],
+    ])("%j", (args, expected) => {
+      expect(faults(args)).toEqual(expected);
+    });
+
+    it("names the variable where that was given", () => {
+      expect(faults([], { EX_REMOTE_PORT: "1" })).toEqual(["EX_REMOTE_PORT does nothing without --remote.enabled"]);
+    });
+
+    it("may only depend on what is in the table", () => {
+      const groups = { lonely: optionGroup("", { one: { parse: bool, default: false, needs: "two", help: "One." } }) };
+      expect(() => optionTable({ ...remoteTable, groups })).toThrow("--one depends on --two");
+    });
+
+    it("is in help and reference", () => {
+      expect(helpText(remoteTable)).toContain("Port. [needs --remote.enabled, default 80, EX_REMOTE_PORT]");
+      expect(referenceTable(remoteTable)).toContain("Tag. (needs --remote.url or --remote.names)");
+      expect(referenceTable(remoteTable)).toContain("Blobs. (not available in this build)");
+    });
   });
 
   it("names the variable when its value is bad", () => {
     expect(parseOptions(table, [L1], { EX_RPC_PORT: "x" })).toEqual({
       kind: "error",
-      message: 'EX_RPC_PORT: "x" is not valid, expected a port number from 0 to 65535',
+      faults: ['EX_RPC_PORT: "x" is not valid, expected a port number from 0 to 65535'],
     });
   });
 
@@ -142,8 +213,8 @@ describe("parseOptions", () => {
       kind: "options",
       positionals: ["a", "-b"],
     });
-    expect(parseOptions(files, [], {})).toEqual({ kind: "error", message: "missing argument: expected FILE…" });
-    expect(parseOptions(files, ["a", "b", "c"], {})).toEqual({ kind: "error", message: 'unexpected argument "c"' });
+    expect(parseOptions(files, [], {})).toEqual({ kind: "error", faults: ["missing argument: expected FILE…"] });
+    expect(parseOptions(files, ["a", "b", "c"], {})).toEqual({ kind: "error", faults: ['unexpected argument "c"'] });
   });
 });
 

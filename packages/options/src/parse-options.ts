@@ -1,8 +1,15 @@
-import { parseArgs } from "node:util";
+import { combinationFaults } from "./combination-faults.ts";
 import { nearestName } from "./nearest-name.ts";
-import { type OptionGroup, type OptionsOf, type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
-
-export type OptionSource = "flag" | "env" | "default";
+import {
+  type OptionGroup,
+  type OptionInEffect,
+  type OptionSource,
+  type OptionsOf,
+  type OptionTable,
+  type ResolvedOption,
+  resolveOptions,
+} from "./option-group.ts";
+import { readArguments } from "./read-arguments.ts";
 
 /** What the command line and the environment say. Nothing has been opened yet. */
 export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
@@ -17,12 +24,10 @@ export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
     }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
-  /** one line that names the option, the value and what is expected: print it and exit with 1 */
-  | { readonly kind: "error"; readonly message: string };
+  /** all of them, what is wrong before what is missing; each one line that names the option, the value and what is expected. Exit with 1 */
+  | { readonly kind: "error"; readonly faults: readonly [string, ...string[]] };
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-class BadOption extends Error {}
 
 /**
  * Reads `args` (without node and script) and `env` against a table. A flag takes precedence over its variable, and a variable over
@@ -34,143 +39,64 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   args: readonly string[],
   env: Environment,
 ): ParsedOptions<G> {
-  try {
-    return readOptions(table, args, env);
-  } catch (error) {
-    if (error instanceof BadOption) return { kind: "error", message: error.message };
-    throw error;
-  }
-}
-
-function readOptions<G extends Readonly<Record<string, OptionGroup>>>(
-  table: OptionTable<G>,
-  args: readonly string[],
-  env: Environment,
-): ParsedOptions<G> {
   const resolved = resolveOptions(table);
-  const byFlag = new Map<string, ResolvedOption>();
-  for (const option of resolved) {
-    for (const name of [option.flag, ...(option.declaration.aliases ?? [])]) byFlag.set(name, option);
-  }
-  const { given, positionals, asked } = readArguments(byFlag, args, table);
+  const { given, positionals, asked, wrong, missing } = readArguments(table, resolved, args);
   if (asked !== undefined) return { kind: asked };
 
   const values: Record<string, Record<string, unknown>> = {};
-  const sources = new Map<string, OptionSource>();
   for (const group of Object.keys(table.groups)) values[group] = {};
+  const inEffect = new Map<string, OptionInEffect>();
   for (const option of resolved) {
-    const { declaration, flag } = option;
-    const flagTexts = given.get(flag);
-    const envText = option.env === undefined ? undefined : env[option.env];
-    let value: unknown;
-    if (flagTexts !== undefined) {
-      const raw = declaration.parse.isList ? flagTexts.map(({ text }) => text).join(",") : flagTexts.at(-1)!.text;
-      value = parseValue(option, `--${flagTexts.at(-1)!.name}`, raw);
-      sources.set(flag, "flag");
-    } else if (envText !== undefined && envText !== "") {
-      value = parseValue(option, option.env!, envText);
-      sources.set(flag, "env");
-    } else if (declaration.required) {
-      const orEnv = option.env === undefined ? "" : ` or ${option.env}`;
-      throw new BadOption(`--${flag}${orEnv} is required: expected ${declaration.parse.expects}`);
-    } else {
-      value = declaration.default;
-      sources.set(flag, "default");
+    const found = findValue(option, given.get(option.flag), env);
+    if (found.kind === "wrong") wrong.push(found.fault);
+    else if (found.kind === "missing") missing.push(found.fault);
+    else {
+      values[option.group]![option.key] = found.value;
+      inEffect.set(option.flag, { ...found, option });
     }
-    values[option.group]![option.key] = value;
   }
-  for (const exclusive of table.exclusive ?? []) {
-    const both = exclusive.filter((flag) => (sources.get(flag) ?? "default") !== "default");
-    if (both.length > 1)
-      throw new BadOption(`${both.map((flag) => `--${flag}`).join(" and ")} exclude each other: give one of them`);
-  }
+  wrong.push(...combinationFaults(table, inEffect));
+  const [first, ...others] = [...wrong, ...missing];
+  if (first !== undefined) return { kind: "error", faults: [first, ...others] };
   return {
     kind: "options",
     options: values as { readonly [K in keyof G]: OptionsOf<G[K]> },
     positionals,
     warnings: unknownVariables(table, resolved, env),
-    sources,
+    sources: new Map([...inEffect].map(([flag, { source }]) => [flag, source])),
   };
 }
 
-interface ReadArguments {
-  readonly given: ReadonlyMap<string, { readonly name: string; readonly text: string }[]>;
-  readonly positionals: readonly string[];
-  readonly asked: "help" | "version" | undefined;
-}
+type Found =
+  | ({ readonly kind: "value" } & Omit<OptionInEffect, "option">)
+  | { readonly kind: "wrong"; readonly fault: string }
+  | { readonly kind: "missing"; readonly fault: string };
 
-function readArguments(byFlag: ReadonlyMap<string, ResolvedOption>, args: readonly string[], table: OptionTable): ReadArguments {
-  const types: Record<string, { type: "boolean" | "string"; short?: string }> = {
-    help: { type: "boolean", short: "h" },
-    version: { type: "boolean", short: "v" },
-  };
-  for (const [name, option] of byFlag) {
-    types[name] = { type: option.declaration.parse.placeholder === undefined ? "boolean" : "string" };
+function findValue(
+  option: ResolvedOption,
+  given: readonly { readonly name: string; readonly text: string }[] | undefined,
+  env: Environment,
+): Found {
+  const { declaration, flag } = option;
+  const envText = option.env === undefined ? undefined : env[option.env];
+  if (given !== undefined) {
+    const last = given.at(-1)!;
+    const raw = declaration.parse.isList ? given.map(({ text }) => text).join(",") : last.text;
+    return parsed(option, "flag", `--${last.name}`, raw);
   }
-  const given = new Map<string, { name: string; text: string }[]>();
-  const positionals: string[] = [];
-  let asked: "help" | "version" | undefined;
-  const { tokens } = parseArgs({
-    args: withDoubleDashes(args),
-    options: types,
-    strict: false,
-    allowPositionals: true,
-    tokens: true,
-  });
-  for (const token of tokens) {
-    if (token.kind === "positional") positionals.push(token.value);
-    if (token.kind !== "option") continue;
-    const { name, value, rawName, inlineValue } = token;
-    if (name === "help" || name === "version") {
-      asked ??= name;
-      continue;
-    }
-    const option = byFlag.get(name);
-    if (option === undefined) {
-      const nearest = nearestName(name, byFlag.keys());
-      throw new BadOption(
-        `unknown option ${rawName}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`,
-      );
-    }
-    const { expects, placeholder } = option.declaration.parse;
-    const text = value ?? (placeholder === undefined ? "true" : undefined);
-    if (text === undefined || (!inlineValue && value?.startsWith("--"))) {
-      throw new BadOption(`${rawName} needs a value: expected ${expects}${text === undefined ? "" : `, found the option ${text}`}`);
-    }
-    const key = option.flag;
-    given.set(key, [...(given.get(key) ?? []), { name, text }]);
+  if (envText !== undefined && envText !== "") return parsed(option, "env", option.env!, envText);
+  if (declaration.required) {
+    const orEnv = option.env === undefined ? "" : ` or ${option.env}`;
+    return { kind: "missing", fault: `--${flag}${orEnv} is required: expected ${declaration.parse.expects}` };
   }
-  if (asked === undefined) checkPositionals(positionals, table);
-  return { given, positionals, asked };
+  return { kind: "value", value: declaration.default, source: "default", writtenAs: `--${flag}` };
 }
 
-/** Go's programs accept `-name` for `--name`; `-h` and `-v` stay short options, and a negative number stays a value. */
-function withDoubleDashes(args: readonly string[]): string[] {
-  const end = args.indexOf("--");
-  return args.map((arg, index) => {
-    const isGoStyle = (end === -1 || index < end) && /^-[a-zA-Z][a-zA-Z0-9.-]/.test(arg);
-    return isGoStyle ? `-${arg}` : arg;
-  });
-}
-
-function checkPositionals(positionals: readonly string[], table: OptionTable): void {
-  const { name, min, max } = table.positionals ?? { name: "", min: 0, max: 0 };
-  if (positionals.length > max) {
-    const extra = positionals[max]!;
-    const hint = /^(?:true|false)$/i.test(extra) ? " (a boolean's value follows an equals sign: --name=false)" : "";
-    throw new BadOption(`unexpected argument "${extra}"${hint}`);
-  }
-  if (positionals.length < min) throw new BadOption(`missing argument: expected ${name}`);
-}
-
-function parseValue(option: ResolvedOption, writtenAs: string, raw: string): unknown {
-  const { parse, secret } = option.declaration;
+function parsed({ declaration: { parse, secret } }: ResolvedOption, source: OptionSource, writtenAs: string, raw: string): Found {
   const value = parse.parse(raw);
-  if (value === undefined) {
-    const shown = secret ? "the value" : JSON.stringify(raw.length > 200 ? `${raw.slice(0, 200)}…` : raw);
-    throw new BadOption(`${writtenAs}: ${shown} is not valid, expected ${parse.expects}`);
-  }
-  return value;
+  if (value !== undefined) return { kind: "value", value, source, writtenAs };
+  const shown = secret ? "the value" : JSON.stringify(raw.length > 200 ? `${raw.slice(0, 200)}…` : raw);
+  return { kind: "wrong", fault: `${writtenAs}: ${shown} is not valid, expected ${parse.expects}` };
 }
 
 function unknownVariables(table: OptionTable, resolved: readonly ResolvedOption[], env: Environment): string[] {

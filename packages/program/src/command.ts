@@ -34,7 +34,7 @@ export function command<const G extends Groups>(
         io.out(`${table.program} ${version}`);
         return 0;
       case "error":
-        io.err(`${table.program}: ${parsed.message}`);
+        for (const fault of parsed.faults) io.err(`${table.program}: ${fault}`);
         return 1;
     }
   };

@@ -1,13 +1,5 @@
 import { createLogger, errorText, type Logger } from "@rnode/observe";
-import {
-  describeOptions,
-  helpText,
-  type OptionGroup,
-  type OptionSource,
-  type OptionsOf,
-  type OptionTable,
-  parseOptions,
-} from "@rnode/options";
+import { describeOptions, helpText, type OptionGroup, type OptionsOf, type OptionTable, parseOptions } from "@rnode/options";
 import type { Clock } from "@rnode/primitives";
 import { type Describe, describeFailure, listenForFaults, logFailure, printFailure } from "./failure.ts";
 import type { Health } from "./metrics-server.ts";
@@ -34,8 +26,6 @@ export interface Program<G extends Groups> {
   /** `v0.1.0` */
   readonly version: string;
   readonly table: OptionTable<G>;
-  /** what is wrong with the combination of options, beyond what the table can express */
-  readonly check?: (options: ProgramOptions<G>, sources: ReadonlyMap<string, OptionSource>) => string | undefined;
   /** for a program with its own way of logging; default: the logger that the `log` options describe */
   readonly createLog?: (options: ProgramOptions<G>) => Logger;
   /** prefix of its metrics, with the underscore; a program has metrics only with this and the `metrics` options */
@@ -84,17 +74,12 @@ export async function runProgram<const G extends Groups>(
       process.stdout.write(`${name} ${version}\n`);
       return 0;
     case "error":
-      printFailure(name, parsed.message);
+      for (const fault of parsed.faults) printFailure(name, fault);
       return 1;
     case "options":
       break;
   }
-  const { options, sources, warnings } = parsed;
-  const wrong = program.check?.(options, sources);
-  if (wrong !== undefined) {
-    printFailure(name, wrong);
-    return 1;
-  }
+  const { options, warnings } = parsed;
   const log = (program.createLog ?? standardLog)(options);
   for (const warning of warnings) log.warn(warning);
   log.info(`${name} starts`, { version, node: process.versions.node, pid: process.pid });

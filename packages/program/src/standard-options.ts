@@ -27,6 +27,6 @@ export const logOptions = optionGroup("log", {
 
 export const metricsOptions = optionGroup("metrics", {
   enabled: { parse: bool, default: false, help: "Serve metrics for Prometheus at /metrics." },
-  addr: { parse: text, default: "0.0.0.0", help: "Address the metrics server listens on." },
-  port: { parse: port, default: 7300, help: "Port of the metrics server." },
+  addr: { parse: text, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
+  port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
 });

@@ -141,7 +141,7 @@ describe("rnode as a command", () => {
       .trimEnd();
 
   it.each<[string, () => string[], RegExp]>([
-    ["an unknown option", () => ["--l3=x"], /^rnode: unknown option --l3/],
+    ["an unknown option", () => common(["--l3=x"]), /^rnode: unknown option --l3/],
     ["no engine", () => ["--network=op-sepolia"], /^rnode: --l2 or RNODE_L2_ENGINE_RPC is required/],
     [
       "what this build does not have",

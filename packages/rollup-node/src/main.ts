@@ -7,7 +7,6 @@ import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { loadDerivationConfig } from "./rollup-setup.ts";
 import { StartError } from "./start-error.ts";
-import { unavailableOption } from "./unavailable-options.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
@@ -16,7 +15,6 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   name: "rnode",
   version: VERSION,
   table: rnodeOptions,
-  check: unavailableOption,
   metricsPrefix: "rnode_default_",
   start,
 };

@@ -189,7 +189,7 @@ export class RollupNode {
     const methods = rollupMethods({
       config,
       version: VERSION,
-      fetchWithdrawalRootFromState: options.later.fetchWithdrawalRootFromState,
+      fetchWithdrawalRootFromState: options.rpc.fetchWithdrawalRootFromState,
       l2,
       syncStatus: () => syncStatusToJson(syncFacts()),
     });

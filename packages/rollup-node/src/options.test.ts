@@ -1,7 +1,6 @@
 import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
 import { describe, expect, it } from "vitest";
-import { type RnodeOptions, rnodeOptions } from "./options.ts";
-import { unavailableOption } from "./unavailable-options.ts";
+import { rnodeOptions } from "./options.ts";
 
 const BASE = ["--l2=http://localhost:8551", "--network=op-sepolia"];
 
@@ -134,7 +133,7 @@ describe("the options of rnode", () => {
   it("refuses a network and a configuration at once", () => {
     expect(parseOptions(rnodeOptions, [...BASE, "--rollup.config=x.json"], {})).toMatchObject({
       kind: "error",
-      message: /exclude each other/,
+      faults: [expect.stringMatching(/exclude each other/)],
     });
   });
 
@@ -154,15 +153,15 @@ describe("the options of rnode", () => {
   ])("refuses %s", (arg, message) => {
     expect(parseOptions(rnodeOptions, [...BASE, arg], {})).toMatchObject({
       kind: "error",
-      message: expect.stringMatching(message),
+      faults: [expect.stringMatching(message)],
     });
   });
 });
 
-describe("options that this build cannot serve", () => {
-  const refusal = (args: string[]): string | undefined => {
-    const { options, sources } = parse(args);
-    return unavailableOption(options as RnodeOptions, sources);
+describe("options that this build cannot serve, or that do nothing alone", () => {
+  const faults = (args: string[]): readonly string[] => {
+    const parsed = parseOptions(rnodeOptions, [...BASE, ...args], {});
+    return parsed.kind === "error" ? parsed.faults : [];
   };
 
   it.each([
@@ -171,33 +170,74 @@ describe("options that this build cannot serve", () => {
     ["--rollup.halt=major"],
     ["--syncmode=execution-layer"],
     ["--pprof.enabled"],
+    ["--pprof.type=cpu"],
     ["--conductor.enabled"],
     ["--safedb.path=x"],
     ["--signer.endpoint=http://localhost:1"],
     [`--signer.address=0x${"11".repeat(20)}`],
     ["--altda.enabled"],
+    ["--altda.da-server=http://localhost:1"],
+    ["--interop.dependency-set=x"],
     ["--interop.rpc.addr=0.0.0.0"],
     ["--experimental.sequencer-api"],
     ["--p2p.static=/ip4/1.2.3.4/tcp/9222"],
     [`--p2p.sequencer.key=${"11".repeat(32)}`],
     ["--p2p.bootnodes=enr:x"],
+    ["--p2p.advertise.ip=1.2.3.4"],
+    ["--p2p.priv.path=x"],
+    ["--p2p.netrestrict=10.0.0.0/8"],
+    ["--p2p.sync.onlyreqtostatic"],
   ])("%s is refused by name", (arg) => {
-    expect(refusal([arg])).toContain(`${arg.split("=")[0]}: `);
-    expect(refusal([arg])).toMatch(/not available in this build/);
+    expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
+    expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);
   });
 
-  it("leaves alone what merely tunes, what is switched off, and peer options without a network", () => {
-    expect(refusal([])).toBeUndefined();
+  it.each([
+    ["--interop.jwt-secret=x", "--interop.rpc.addr"],
+    ["--interop.rpc.port=1", "--interop.rpc.addr"],
+    ["--signer.header=a=b", "--signer.endpoint"],
+    ["--signer.tls.enabled=false", "--signer.endpoint"],
+    ["--signer.tls.key=x", "--signer.endpoint"],
+    ["--altda.get-timeout=1s", "--altda.enabled"],
+    ["--altda.put-timeout=1s", "--altda.enabled"],
+    ["--altda.da-service", "--altda.enabled"],
+    ["--conductor.rpc=http://x", "--conductor.enabled"],
+    ["--pprof.port=1", "--pprof.enabled"],
+    ["--pprof.path=x", "--pprof.type"],
+    ["--l1.beacon-header=a: b", "--l1.beacon"],
+    ["--sequencer.l1-confs=1", "--sequencer.enabled"],
+    ["--sequencer.stopped", "--sequencer.enabled"],
+    ["--rpc.admin-state=x", "--sequencer.enabled"],
+    ["--metrics.port=1", "--metrics.enabled"],
+  ])("%s does nothing without %s, and is refused", (arg, needed) => {
+    expect(faults([arg])).toEqual([`${arg.split("=")[0]} does nothing without ${needed}`]);
+  });
+
+  it("are all told at once, what is wrong before what is missing", () => {
+    const parsed = parseOptions(rnodeOptions, ["--rpc.port=abc", "--conductor.enabled", "--rpc.prot=1"], {
+      RNODE_L1_CACHE_SIZE: "x",
+    });
+    expect(parsed.kind === "error" ? parsed.faults : []).toEqual([
+      "unknown option --rpc.prot: did you mean --rpc.port? (--help lists all)",
+      'RNODE_L1_CACHE_SIZE: "x" is not valid, expected a whole number, 0 or more',
+      '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
+      "--conductor.enabled: the conductor is not available in this build",
+      "--l2 or RNODE_L2_ENGINE_RPC is required: expected a URL starting with http://, https://",
+    ]);
+  });
+
+  it("leaves alone what merely tunes, what is switched off, defaults, and peer options without a network", () => {
     expect(
-      refusal([
+      faults([
         "--p2p.listen.tcp=1",
         "--altda.enabled=false",
-        "--conductor.rpc=http://x",
+        "--interop.rpc.port=9645",
         "--snapshotlog.file=x",
         "--l2.enginekind=reth",
       ]),
-    ).toBeUndefined();
-    expect(refusal(["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"])).toBeUndefined();
+    ).toEqual([]);
+    expect(faults(["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"])).toEqual([]);
+    expect(faults(["--sequencer.enabled", "--sequencer.l1-confs=1"])).toEqual([]);
   });
 });
 

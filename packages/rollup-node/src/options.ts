@@ -4,7 +4,6 @@ import {
   bool,
   decimal,
   duration,
-  hexKey,
   httpHeader,
   httpUrl,
   integerBetween,
@@ -22,6 +21,8 @@ import {
 } from "@rnode/options";
 import { logOptions, metricsOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
+import { interopOptions } from "./interop-options.ts";
+import { p2pOptions } from "./p2p-options.ts";
 
 /** The kind in any case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
@@ -46,13 +47,20 @@ export const l1Options = optionGroup("l1", {
     default: ["http://127.0.0.1:8545"],
     help: "L1 JSON-RPC endpoint (eth namespace). Further ones, after commas, stand in when it fails.",
   },
-  beacon: { parse: httpUrl, help: "L1 beacon node." },
-  beaconFallbacks: { parse: listOf(httpUrl), default: [], help: "Further beacon nodes, for blobs that the first does not have." },
-  beaconHeader: { parse: httpHeader, help: 'Header added to beacon requests: "X-Key: value".' },
+  beacon: { parse: httpUrl, unavailable: "reading blobs", help: "L1 beacon node." },
+  beaconFallbacks: {
+    parse: listOf(httpUrl),
+    default: [],
+    needs: "l1.beacon",
+    unavailable: "reading blobs",
+    help: "Further beacon nodes, for blobs that the first does not have.",
+  },
+  beaconHeader: { parse: httpHeader, needs: "l1.beacon", help: 'Header added to beacon requests: "X-Key: value".' },
   beaconFetchAllSidecars: {
     parse: bool,
     flag: "l1.beacon.fetch-all-sidecars",
     default: false,
+    needs: "l1.beacon",
     help: "Fetch all blob sidecars of a block and filter them here.",
   },
   beaconIgnore: {
@@ -112,6 +120,7 @@ export const rollupOptions = optionGroup("rollup", {
   halt: {
     parse: oneOf("none", "major", "minor", "patch"),
     default: "none",
+    unavailable: "reading protocol versions from L1",
     help: "Stop when L1 announces a protocol version that differs this much.",
   },
   l1ChainConfig: {
@@ -124,6 +133,7 @@ export const rollupOptions = optionGroup("rollup", {
     parse: oneOf("consensus-layer", "execution-layer"),
     flag: "syncmode",
     default: "consensus-layer",
+    unavailable: "execution-layer sync",
     help: "Where the first sync comes from.",
   },
 });
@@ -144,7 +154,20 @@ export const rpcOptions = optionGroup("rpc", {
   addr: { parse: text, default: "0.0.0.0", help: "Address the RPC server listens on." },
   port: { parse: port, default: 9545, help: "Port of the RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
-  adminState: { parse: path, help: "File that keeps what the admin namespace changes." },
+  adminState: { parse: path, needs: "sequencer.enabled", help: "File that keeps what the admin namespace changes." },
+  fetchWithdrawalRootFromState: {
+    parse: bool,
+    flag: "fetch-withdrawal-root-from-state",
+    default: false,
+    help: "Prove the message passer's storage root from the state even where the header has it. Needs an archive for old blocks.",
+  },
+  experimentalSequencerApi: {
+    parse: bool,
+    flag: "experimental.sequencer-api",
+    default: false,
+    unavailable: "the test sequencer's namespace",
+    help: "Serve the test sequencer's namespace.",
+  },
 });
 
 export const sequencerOptions = optionGroup("sequencer", {
@@ -153,12 +176,29 @@ export const sequencerOptions = optionGroup("sequencer", {
     parse: uint,
     flag: "sequencer.l1-confs",
     default: 4,
+    needs: "sequencer.enabled",
     unit: "L1 blocks",
     help: "Distance kept from the L1 head when choosing an L1 origin.",
   },
-  maxSafeLag: { parse: uint, default: 0, unit: "L2 blocks", help: "Pause when the safe head is this far behind. 0: never." },
-  recover: { parse: bool, default: false, help: "Take L1 origins as fast as allowed, and make blocks without pool transactions." },
-  stopped: { parse: bool, default: false, help: "Start without making blocks; admin_startSequencer starts it." },
+  maxSafeLag: {
+    parse: uint,
+    default: 0,
+    unit: "L2 blocks",
+    needs: "sequencer.enabled",
+    help: "Pause when the safe head is this far behind. 0: never.",
+  },
+  recover: {
+    parse: bool,
+    default: false,
+    needs: "sequencer.enabled",
+    help: "Take L1 origins as fast as allowed, and make blocks without pool transactions.",
+  },
+  stopped: {
+    parse: bool,
+    default: false,
+    needs: "sequencer.enabled",
+    help: "Start without making blocks; admin_startSequencer starts it.",
+  },
 });
 
 export const verifierOptions = optionGroup("verifier", {
@@ -172,146 +212,77 @@ export const verifierOptions = optionGroup("verifier", {
 });
 
 export const pprofOptions = optionGroup("pprof", {
-  enabled: { parse: bool, default: false, help: "Serve profiles." },
-  addr: { parse: text, default: "0.0.0.0", help: "Address of the profile server." },
-  port: { parse: port, default: 6060, help: "Port of the profile server." },
-  path: { parse: path, help: "File or folder to write a profile to." },
-  type: { parse: oneOf("cpu", "heap", "goroutine", "threadcreate", "block", "mutex", "allocs"), help: "Kind of profile." },
+  enabled: { parse: bool, default: false, unavailable: "the profile server", help: "Serve profiles." },
+  addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address of the profile server." },
+  port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
+  path: { parse: path, needs: "pprof.type", help: "File or folder to write a profile to." },
+  type: {
+    parse: oneOf("cpu", "heap", "goroutine", "threadcreate", "block", "mutex", "allocs"),
+    unavailable: "writing profiles",
+    help: "Kind of profile.",
+  },
 });
 
-export const p2pOptions = optionGroup("p2p", {
-  disable: { parse: bool, default: false, help: "No peer-to-peer networking." },
-  advertiseIp: { parse: text, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
-  advertiseTcp: {
-    parse: port,
-    flag: "p2p.advertise.tcp",
-    default: 0,
-    help: "TCP port in the discovery record. 0: the one listened on.",
-  },
-  advertiseUdp: {
-    parse: port,
-    flag: "p2p.advertise.udp",
-    default: 0,
-    help: "UDP port in the discovery record. 0: the one listened on.",
-  },
-  banDurationMs: {
-    parse: duration,
-    flag: "p2p.ban.duration",
-    env: "P2P_PEER_BANNING_DURATION",
-    default: 3_600_000,
-    help: "How long a ban lasts.",
-  },
-  banPeers: { parse: bool, flag: "p2p.ban.peers", env: "P2P_PEER_BANNING", default: true, help: "Ban peers with low scores." },
-  banThreshold: {
-    parse: decimal,
-    flag: "p2p.ban.threshold",
-    env: "P2P_PEER_BANNING_THRESHOLD",
-    default: -100,
-    help: "Score below which a peer is banned.",
-  },
-  bootnodes: { parse: listOf(text), default: [], help: "Node records to start discovery from." },
-  discoveryPath: {
-    parse: text,
-    flag: "p2p.discovery.path",
-    default: "rnode_discovery_db",
-    help: "Where discovered records are kept, or memory.",
-  },
-  gossipTimestampThresholdMs: {
-    parse: duration,
-    flag: "p2p.gossip.timestamp.threshold",
-    default: 60_000,
-    help: "Age at which gossiped blocks are refused.",
-  },
-  listenIp: { parse: text, flag: "p2p.listen.ip", default: "0.0.0.0", help: "Address to listen on." },
-  listenTcp: { parse: port, flag: "p2p.listen.tcp", env: "P2P_LISTEN_TCP_PORT", default: 9222, help: "TCP port to listen on." },
-  listenUdp: {
-    parse: port,
-    flag: "p2p.listen.udp",
-    env: "P2P_LISTEN_UDP_PORT",
-    default: 0,
-    help: "UDP port to listen on. 0: as TCP.",
-  },
-  nat: { parse: bool, default: false, help: "Ask the router to map the ports." },
-  netrestrict: { parse: listOf(text), default: [], help: "Only connect to these networks (CIDR)." },
-  noDiscovery: { parse: bool, default: false, help: "Do not look for peers." },
-  peersGraceMs: { parse: duration, flag: "p2p.peers.grace", default: 30_000, help: "Time a new peer is not pruned." },
-  peersHi: { parse: uint, flag: "p2p.peers.hi", default: 30, help: "Peers from which on some are pruned." },
-  peersLo: { parse: uint, flag: "p2p.peers.lo", default: 20, help: "Peers below which more are looked for." },
-  peerstorePath: {
-    parse: text,
-    flag: "p2p.peerstore.path",
-    default: "rnode_peerstore_db",
-    help: "Where peers are kept, or memory.",
-  },
-  privPath: { parse: path, flag: "p2p.priv.path", help: "File of the network key. Default: rnode_p2p_priv.txt here." },
-  scoring: { parse: oneOf("none", "light"), env: "P2P_PEER_SCORING", default: "light", help: "How peers are scored." },
-  sequencerKey: { parse: hexKey, flag: "p2p.sequencer.key", secret: true, help: "Key that signs the sequencer's blocks." },
-  static: { parse: listOf(text), default: [], help: "Peers to stay connected with." },
-  syncOnlyreqtostatic: { parse: bool, flag: "p2p.sync.onlyreqtostatic", default: false, help: "Ask only static peers for blocks." },
-  syncReqResp: { parse: bool, flag: "p2p.sync.req-resp", default: true, help: "Ask peers for missing blocks, and answer them." },
+export const safedbOptions = optionGroup("safedb", {
+  path: { parse: path, unavailable: "the safe head database", help: "Folder of the safe head database." },
 });
 
-export const laterOptions = optionGroup("", {
-  conductorEnabled: { parse: bool, flag: "conductor.enabled", default: false, help: "Let a conductor decide who makes blocks." },
-  conductorRpc: { parse: httpUrl, flag: "conductor.rpc", default: "http://127.0.0.1:8547", help: "The conductor." },
-  conductorRpcTimeoutMs: {
-    parse: duration,
-    flag: "conductor.rpc-timeout",
-    default: 1_000,
-    help: "Limit of one conductor request.",
+export const snapshotlogOptions = optionGroup("snapshotlog", {
+  file: { parse: path, env: "SNAPSHOT_LOG", help: "Accepted without effect." },
+});
+
+export const conductorOptions = optionGroup("conductor", {
+  enabled: { parse: bool, default: false, unavailable: "the conductor", help: "Let a conductor decide who makes blocks." },
+  rpc: { parse: httpUrl, default: "http://127.0.0.1:8547", needs: "conductor.enabled", help: "The conductor." },
+  rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Limit of one conductor request." },
+});
+
+/** of an option without which the remote signer is not used */
+const signer = { needs: "signer.endpoint" } as const;
+
+export const signerOptions = optionGroup("signer", {
+  endpoint: { parse: httpUrl, needs: "signer.address", unavailable: "the remote signer", help: "Remote signer." },
+  address: { ...signer, parse: address, unavailable: "the remote signer", help: "Address that the remote signer signs for." },
+  header: { ...signer, parse: listOf(keyValue), default: [], help: "Headers for the remote signer, key=value." },
+  tlsCa: {
+    ...signer,
+    parse: text,
+    flag: "signer.tls.ca",
+    default: "tls/ca.crt",
+    help: "Certificate authority of the remote signer.",
   },
-  safedbPath: { parse: path, flag: "safedb.path", help: "Folder of the safe head database." },
-  snapshotlogFile: { parse: path, flag: "snapshotlog.file", env: "SNAPSHOT_LOG", help: "Accepted without effect." },
-  signerAddress: { parse: address, flag: "signer.address", help: "Address that the remote signer signs for." },
-  signerEndpoint: { parse: httpUrl, flag: "signer.endpoint", help: "Remote signer." },
-  signerHeader: { parse: listOf(keyValue), flag: "signer.header", default: [], help: "Headers for the remote signer, key=value." },
-  signerTlsCa: { parse: text, flag: "signer.tls.ca", default: "tls/ca.crt", help: "Certificate authority of the remote signer." },
-  signerTlsCert: { parse: text, flag: "signer.tls.cert", default: "tls/tls.crt", help: "Our certificate for the remote signer." },
-  signerTlsEnabled: {
+  tlsCert: {
+    ...signer,
+    parse: text,
+    flag: "signer.tls.cert",
+    default: "tls/tls.crt",
+    help: "Our certificate for the remote signer.",
+  },
+  tlsEnabled: {
+    ...signer,
     parse: bool,
     flag: "signer.tls.enabled",
     default: true,
     help: "Authenticate to the remote signer by certificate.",
   },
-  signerTlsKey: { parse: text, flag: "signer.tls.key", default: "tls/tls.key", help: "Key of our certificate." },
-  altdaEnabled: {
+  tlsKey: { ...signer, parse: text, flag: "signer.tls.key", default: "tls/tls.key", help: "Key of our certificate." },
+});
+
+const altda = { needs: "altda.enabled" } as const;
+
+export const altdaOptions = optionGroup("altda", {
+  enabled: {
     parse: bool,
-    flag: "altda.enabled",
     default: false,
+    unavailable: "alternative data availability",
     help: "Read batches through an alternative data availability server.",
   },
-  altdaDaServer: { parse: httpUrl, flag: "altda.da-server", help: "The data availability server." },
-  altdaDaService: { parse: bool, flag: "altda.da-service", default: false, help: "The server makes the commitments." },
-  altdaGetTimeoutMs: { parse: duration, flag: "altda.get-timeout", default: 0, help: "Limit of reading from the server. 0: none." },
-  altdaPutTimeoutMs: { parse: duration, flag: "altda.put-timeout", default: 0, help: "Limit of writing to the server. 0: none." },
-  altdaMaxConcurrentDaRequests: {
-    parse: uint,
-    flag: "altda.max-concurrent-da-requests",
-    default: 1,
-    help: "Requests to the server at once.",
-  },
-  altdaVerifyOnRead: {
-    parse: bool,
-    flag: "altda.verify-on-read",
-    default: true,
-    help: "Check what the server gives against its commitment.",
-  },
-  interopDependencySet: { parse: path, flag: "interop.dependency-set", help: "Chains of the interop cluster: JSON file." },
-  interopJwtSecret: { parse: path, flag: "interop.jwt-secret", help: "Secret of the interop server." },
-  interopRpcAddr: { parse: text, flag: "interop.rpc.addr", help: "Address of the interop server." },
-  interopRpcPort: { parse: port, flag: "interop.rpc.port", default: 9645, help: "Port of the interop server." },
-  experimentalSequencerApi: {
-    parse: bool,
-    flag: "experimental.sequencer-api",
-    default: false,
-    help: "Serve the test sequencer's namespace.",
-  },
-  fetchWithdrawalRootFromState: {
-    parse: bool,
-    flag: "fetch-withdrawal-root-from-state",
-    default: false,
-    help: "Prove the message passer's storage root from the state even where the header has it. Needs an archive for old blocks.",
-  },
+  daServer: { ...altda, parse: httpUrl, unavailable: "alternative data availability", help: "The data availability server." },
+  daService: { ...altda, parse: bool, default: false, help: "The server makes the commitments." },
+  getTimeoutMs: { ...altda, parse: duration, default: 0, help: "Limit of reading from the server. 0: none." },
+  putTimeoutMs: { ...altda, parse: duration, default: 0, help: "Limit of writing to the server. 0: none." },
+  maxConcurrentDaRequests: { ...altda, parse: uint, default: 1, help: "Requests to the server at once." },
+  verifyOnRead: { ...altda, parse: bool, default: true, help: "Check what the server gives against its commitment." },
 });
 
 export const rnodeOptions = optionTable({
@@ -325,12 +296,17 @@ export const rnodeOptions = optionTable({
     override: overrideOptions,
     sequencer: sequencerOptions,
     verifier: verifierOptions,
+    conductor: conductorOptions,
+    signer: signerOptions,
+    safedb: safedbOptions,
+    altda: altdaOptions,
+    interopServer: interopOptions,
     rpc: rpcOptions,
     log: logOptions,
     metrics: metricsOptions,
     pprof: pprofOptions,
     p2p: p2pOptions,
-    later: laterOptions,
+    snapshotlog: snapshotlogOptions,
   },
   exclusive: [["network", "rollup.config"]],
 });

@@ -161,7 +161,11 @@ describe("init", () => {
     ],
     ["a file that is not JSON", ["--chain=DIR/text.json", "--datadir=DIR/data"], /text\.json: not JSON/],
     ["a file that is no genesis", ["--chain=DIR/list.json", "--datadir=DIR/data"], /list\.json: json\/invalid key=genesis/],
-    ["an unknown option", ["--chian=x"], /^rengine init: unknown option --chian: did you mean --chain\?/],
+    [
+      "an unknown option",
+      ["--chian=x", "--chain=x", "--datadir=DIR/data"],
+      /^rengine init: unknown option --chian: did you mean --chain\?/,
+    ],
   ])("refuses %s in one line, before anything is opened", async (_, args, message) => {
     writeFileSync(at("null.json"), JSON.stringify({ ...GENESIS, config: null }));
     writeFileSync(at("text.json"), "hello");

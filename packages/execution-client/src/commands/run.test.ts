@@ -61,11 +61,21 @@ describe("rengine's options", () => {
 
   it.each([
     [["--datadir=d"], "rengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\n"],
+    [
+      ["--http.port=abc"],
+      'rengine: --http.port: "abc" is not valid, expected a port number from 0 to 65535\nrengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\nrengine: --datadir or RENGINE_DATADIR is required: expected a path\n',
+    ],
+    [["--chain=x", "--datadir=d", "--http.port=1"], "rengine: --http.port does nothing without --http\n"],
+    [["--chain=x", "--datadir=d", "--rpc.workers=1"], "rengine: --rpc.workers does nothing without --http or --ws\n"],
+    [
+      ["--chain=x", "--datadir=d", "--full", "--history.blocks=200"],
+      "rengine: --full and --history.blocks exclude each other: give one of them\n",
+    ],
     [["--chain=x"], "rengine: --datadir or RENGINE_DATADIR is required: expected a path\n"],
     [["--chain=x", "--datadir=d", "--http.api=eth,ens"], /^rengine: --http\.api: "eth,ens" is not valid, expected [^\n]*\n$/],
     [["--chain=x", "--datadir=d", "--profile=Q"], 'rengine: --profile: "Q" is not valid, expected one of R, G\n'],
     [["--chain=x", "--datadir=d", "--htpp"], "rengine: unknown option --htpp: did you mean --http? (--help lists all)\n"],
-  ])("%j ends with one line and 1", async (args, expected) => {
+  ])("%j ends with a line a fault and 1", async (args, expected) => {
     const { code, err } = await run(...args);
     expect(code).toBe(1);
     if (typeof expected === "string") expect(err).toBe(expected);

@@ -1,0 +1,60 @@
+import type { OptionInEffect, OptionTable } from "./option-group.ts";
+
+/**
+ * What is wrong with options beside others, one line each: options that exclude each other, that do nothing without another, or
+ * that ask for what this build does not have. An option that is given its default asks for nothing.
+ *
+ * @param inEffect by flag; options whose value is wrong or missing are not there, and nothing is said of what depends on them
+ */
+export function combinationFaults(table: OptionTable, inEffect: ReadonlyMap<string, OptionInEffect>): string[] {
+  const asking = [...inEffect.values()].filter(asks);
+  const faults: string[] = [];
+  for (const exclusive of table.exclusive ?? []) {
+    const both = asking.filter(({ option }) => exclusive.includes(option.flag));
+    if (both.length > 1) {
+      faults.push(`${both.map(({ writtenAs }) => writtenAs).join(" and ")} exclude each other: give one of them`);
+    }
+  }
+  const other = (flag: string): unknown => inEffect.get(flag)?.value;
+  for (const given of asking) {
+    const { option, value, writtenAs } = given;
+    const { declaration } = option;
+    const { unavailable, needs } = declaration;
+    const lacks = unavailable === undefined ? undefined : lackOf(unavailable, inEffect);
+    const wanted = needs === undefined ? [] : [needs].flat();
+    if (lacks !== undefined) faults.push(`${writtenAs}: ${lacks}`);
+    else if (wanted.length > 0 && !wanted.some((need) => isMet(need, inEffect))) {
+      faults.push(`${writtenAs} does nothing without ${wanted.map((need) => `--${need}`).join(" or ")}`);
+    } else {
+      const fault = declaration.check?.(value, other);
+      if (fault !== undefined) faults.push(`${writtenAs}: ${fault}`);
+    }
+  }
+  return faults;
+}
+
+function asks({ option: { declaration }, value, source }: OptionInEffect): boolean {
+  if (source === "default") return false;
+  return declaration.default === undefined || declaration.parse.format(value) !== declaration.parse.format(declaration.default);
+}
+
+function lackOf(
+  unavailable: string | { readonly what: string; readonly unless: string },
+  inEffect: ReadonlyMap<string, OptionInEffect>,
+): string | undefined {
+  if (typeof unavailable === "string") return `${unavailable} is not available in this build`;
+  const { what, unless } = unavailable;
+  return isMet(unless, inEffect) ? undefined : `${what} is not available in this build (--${unless} goes on without it)`;
+}
+
+/** What was switched off on purpose may be switched on again: it is in nobody's way. @param need `flag`, or `flag=value` */
+function isMet(need: string, inEffect: ReadonlyMap<string, OptionInEffect>): boolean {
+  const [flag = "", wanted] = need.split("=", 2);
+  const found = inEffect.get(flag);
+  if (found === undefined) return true; // it is there, but wrong
+  const { value, option, source } = found;
+  if (wanted !== undefined) return value !== undefined && option.declaration.parse.format(value) === wanted;
+  if (value === false) return source !== "default";
+  if (value === undefined || value === "") return false;
+  return !Array.isArray(value) || value.length > 0;
+}

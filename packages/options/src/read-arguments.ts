@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import { nearestName } from "./nearest-name.ts";
+import type { OptionTable, ResolvedOption } from "./option-group.ts";
+
+/** What stands on the command line. */
+export interface ReadArguments {
+  /** by flag, in order; the name may be an alias */
+  readonly given: ReadonlyMap<string, { readonly name: string; readonly text: string }[]>;
+  readonly positionals: readonly string[];
+  readonly asked: "help" | "version" | undefined;
+  /** faults, one line each */
+  readonly wrong: string[];
+  readonly missing: string[];
+}
+
+export function readArguments(table: OptionTable, resolved: readonly ResolvedOption[], args: readonly string[]): ReadArguments {
+  const byFlag = new Map<string, ResolvedOption>();
+  for (const option of resolved) {
+    for (const name of [option.flag, ...(option.declaration.aliases ?? [])]) byFlag.set(name, option);
+  }
+  const types: Record<string, { type: "boolean" | "string"; short?: string }> = {
+    help: { type: "boolean", short: "h" },
+    version: { type: "boolean", short: "v" },
+  };
+  for (const [name, option] of byFlag) {
+    types[name] = { type: option.declaration.parse.placeholder === undefined ? "boolean" : "string" };
+  }
+  const given = new Map<string, { name: string; text: string }[]>();
+  const positionals: string[] = [];
+  const wrong: string[] = [];
+  let asked: "help" | "version" | undefined;
+  let hasUnknown = false;
+  const { tokens } = parseArgs({
+    args: withDoubleDashes(args),
+    options: types,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind === "positional") positionals.push(token.value);
+    if (token.kind !== "option") continue;
+    const { name, value, rawName, inlineValue } = token;
+    if (name === "help" || name === "version") {
+      asked ??= name;
+      continue;
+    }
+    const option = byFlag.get(name);
+    if (option === undefined) {
+      const nearest = nearestName(name, byFlag.keys());
+      wrong.push(`unknown option ${rawName}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`);
+      hasUnknown = true;
+      continue;
+    }
+    const { expects, placeholder } = option.declaration.parse;
+    const text = value ?? (placeholder === undefined ? "true" : undefined);
+    if (text === undefined || (!inlineValue && value?.startsWith("--"))) {
+      wrong.push(`${rawName} needs a value: expected ${expects}${text === undefined ? "" : `, found the option ${text}`}`);
+      continue;
+    }
+    const key = option.flag;
+    given.set(key, [...(given.get(key) ?? []), { name, text }]);
+  }
+  const { name, min, max } = table.positionals ?? { name: "", min: 0, max: 0 };
+  const extra = positionals[max];
+  // What follows an unknown option may be its value.
+  if (extra !== undefined && !hasUnknown) {
+    const hint = /^(?:true|false)$/i.test(extra) ? " (a boolean's value follows an equals sign: --name=false)" : "";
+    wrong.push(`unexpected argument "${extra}"${hint}`);
+  }
+  const missing = positionals.length < min ? [`missing argument: expected ${name}`] : [];
+  return { given, positionals, asked, wrong, missing };
+}
+
+/** Go's programs accept `-name` for `--name`; `-h` and `-v` stay short options, and a negative number stays a value. */
+function withDoubleDashes(args: readonly string[]): string[] {
+  const end = args.indexOf("--");
+  return args.map((arg, index) => {
+    const isGoStyle = (end === -1 || index < end) && /^-[a-zA-Z][a-zA-Z0-9.-]/.test(arg);
+    return isGoStyle ? `-${arg}` : arg;
+  });
+}

@@ -1,0 +1,96 @@
+import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, path, port, text, uint } from "@rnode/options";
+
+/** What only makes sense with peers is refused; what merely tunes the network is harmless without it. */
+const PEERS = { what: "peer-to-peer networking", unless: "p2p.disable" } as const;
+
+export const p2pOptions = optionGroup("p2p", {
+  disable: { parse: bool, default: false, help: "No peer-to-peer networking." },
+  advertiseIp: { parse: text, unavailable: PEERS, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
+  advertiseTcp: {
+    parse: port,
+    flag: "p2p.advertise.tcp",
+    default: 0,
+    help: "TCP port in the discovery record. 0: the one listened on.",
+  },
+  advertiseUdp: {
+    parse: port,
+    flag: "p2p.advertise.udp",
+    default: 0,
+    help: "UDP port in the discovery record. 0: the one listened on.",
+  },
+  banDurationMs: {
+    parse: duration,
+    flag: "p2p.ban.duration",
+    env: "P2P_PEER_BANNING_DURATION",
+    default: 3_600_000,
+    needs: "p2p.ban.peers",
+    help: "How long a ban lasts.",
+  },
+  banPeers: { parse: bool, flag: "p2p.ban.peers", env: "P2P_PEER_BANNING", default: true, help: "Ban peers with low scores." },
+  banThreshold: {
+    parse: decimal,
+    flag: "p2p.ban.threshold",
+    env: "P2P_PEER_BANNING_THRESHOLD",
+    default: -100,
+    needs: "p2p.ban.peers",
+    help: "Score below which a peer is banned.",
+  },
+  bootnodes: { parse: listOf(text), default: [], unavailable: PEERS, help: "Node records to start discovery from." },
+  discoveryPath: {
+    parse: text,
+    flag: "p2p.discovery.path",
+    default: "rnode_discovery_db",
+    help: "Where discovered records are kept, or memory.",
+  },
+  gossipTimestampThresholdMs: {
+    parse: duration,
+    flag: "p2p.gossip.timestamp.threshold",
+    default: 60_000,
+    help: "Age at which gossiped blocks are refused.",
+  },
+  listenIp: { parse: text, flag: "p2p.listen.ip", default: "0.0.0.0", help: "Address to listen on." },
+  listenTcp: { parse: port, flag: "p2p.listen.tcp", env: "P2P_LISTEN_TCP_PORT", default: 9222, help: "TCP port to listen on." },
+  listenUdp: {
+    parse: port,
+    flag: "p2p.listen.udp",
+    env: "P2P_LISTEN_UDP_PORT",
+    default: 0,
+    help: "UDP port to listen on. 0: as TCP.",
+  },
+  nat: { parse: bool, default: false, help: "Ask the router to map the ports." },
+  netrestrict: { parse: listOf(text), default: [], unavailable: PEERS, help: "Only connect to these networks (CIDR)." },
+  noDiscovery: { parse: bool, default: false, help: "Do not look for peers." },
+  peersGraceMs: { parse: duration, flag: "p2p.peers.grace", default: 30_000, help: "Time a new peer is not pruned." },
+  peersHi: { parse: uint, flag: "p2p.peers.hi", default: 30, help: "Peers from which on some are pruned." },
+  peersLo: { parse: uint, flag: "p2p.peers.lo", default: 20, help: "Peers below which more are looked for." },
+  peerstorePath: {
+    parse: text,
+    flag: "p2p.peerstore.path",
+    default: "rnode_peerstore_db",
+    help: "Where peers are kept, or memory.",
+  },
+  privPath: {
+    parse: path,
+    flag: "p2p.priv.path",
+    unavailable: PEERS,
+    help: "File of the network key. Default: rnode_p2p_priv.txt here.",
+  },
+  scoring: { parse: oneOf("none", "light"), env: "P2P_PEER_SCORING", default: "light", help: "How peers are scored." },
+  sequencerKey: {
+    parse: hexKey,
+    flag: "p2p.sequencer.key",
+    secret: true,
+    unavailable: PEERS,
+    help: "Key that signs the sequencer's blocks.",
+  },
+  static: { parse: listOf(text), default: [], unavailable: PEERS, help: "Peers to stay connected with." },
+  syncOnlyreqtostatic: {
+    parse: bool,
+    flag: "p2p.sync.onlyreqtostatic",
+    default: false,
+    needs: "p2p.static",
+    unavailable: PEERS,
+    help: "Ask only static peers for blocks.",
+  },
+  syncReqResp: { parse: bool, flag: "p2p.sync.req-resp", default: true, help: "Ask peers for missing blocks, and answer them." },
+});
