@@ -21,7 +21,6 @@ import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-se
 import { numberOrQuantityShape } from "../params/number-or-quantity.ts";
 import { traceOptionsShape } from "../params/trace-options.ts";
 import * as results from "../schemas/debug-results.ts";
-import { refusal } from "../schemas/results.ts";
 import type { TraceableBlock } from "../tracing/trace-service.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -177,18 +176,6 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
         const block = await writer.badBlock(hash);
         if (block === undefined) throw new RpcError(SERVER_ERROR, `bad block ${bytesToHex(hash)} not found`);
         return traces.debugBlock(traces.traceable(block), request ?? traceOptionsShape.parse({}));
-      },
-    }),
-    debug_setHead: method({
-      runs: "reader",
-      result: refusal,
-      params: [param("number", numberOrQuantityShape)],
-      summary: "Refused: the rollup node chooses the head.",
-      handler: () => {
-        throw new RpcError(
-          SERVER_ERROR,
-          "the head is chosen by the rollup node (engine_forkchoiceUpdated): let it go back there, or stop it first",
-        );
       },
     }),
   };
