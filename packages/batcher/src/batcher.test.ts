@@ -1,3 +1,4 @@
+import { get } from "node:http";
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
@@ -18,7 +19,7 @@ afterEach(async () => {
 const ZERO_REF = { hash: `0x${"00".repeat(32)}`, number: 0, parentHash: `0x${"00".repeat(32)}`, timestamp: 0 };
 const ZERO_L2_REF = { ...ZERO_REF, l1origin: { hash: ZERO_REF.hash, number: 0 }, sequenceNumber: 0 };
 const ZERO_HASH = `0x${"00".repeat(32)}`;
-/** The genesis block of both chains, in the form of `eth_getBlockByNumber`. */
+/** The genesis block of both chains, as `eth_getBlockByNumber` prints it. */
 const GENESIS_FIELDS = {
   parentHash: ZERO_HASH,
   sha3Uncles: ZERO_HASH,
@@ -49,7 +50,7 @@ const withGenesis = () => {
   return { ...config, genesis: { ...config.genesis, l2: { hash: GENESIS.hash, number: 0 } } };
 };
 
-/** An endpoint with constant answers. */
+/** An endpoint that answers with constants. */
 async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
   const anything = [optionalParam("a", anyJson), optionalParam("b", anyJson)] as const;
   const methods: MethodTable = Object.fromEntries(
@@ -124,6 +125,19 @@ describe("startBatcher", () => {
     expect(await rpc.call("admin_stopBatcher")).toBeNull();
     expect(await rpc.call("admin_setLogLevel", ["error"])).toBeNull();
     await expect(rpc.call("admin_setLogLevel", ["loud"])).rejects.toThrow("unknown level: loud");
+  });
+
+  it("answers no browser's page and no name it was not told of", async () => {
+    const status = async (args: string[], headers: Record<string, string>): Promise<number> => {
+      const { url } = await start({}, args);
+      return new Promise((resolve, reject) => {
+        get(`${url}/healthz`, { headers }, (response) => resolve(response.resume().statusCode!)).on("error", reject);
+      });
+    };
+    expect(await status([], { origin: "https://evil.example" })).toBe(403);
+    expect(await status(["--rpc.corsdomain=https://app.example"], { origin: "https://app.example" })).toBe(200);
+    expect(await status([], { host: "evil.example" })).toBe(403);
+    expect(await status(["--rpc.vhosts=batcher.example"], { host: "batcher.example" })).toBe(200);
   });
 
   it("keeps the administration to itself by default", async () => {

@@ -15,10 +15,10 @@ import {
   text,
   uint,
 } from "@rnode/options";
-import { logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { parsePrivateKey } from "@rnode/signer";
 
-/** An amount in gwei with up to nine decimals, parsed into wei. */
+/** Gwei, with up to nine decimals, as wei. */
 const gwei: Parser<bigint> = {
   placeholder: "gwei",
   expects: "an amount of gwei, 0 or more, with at most nine decimals",
@@ -34,7 +34,7 @@ const gwei: Parser<bigint> = {
   },
 };
 
-/** 1: span batches, 0: singular batches. */
+/** A span batch is 1, a singular one 0. */
 const batchType: Parser<0 | 1> = {
   placeholder: "0|1",
   expects: "0 (singular batches) or 1 (span batches)",
@@ -42,7 +42,7 @@ const batchType: Parser<0 | 1> = {
   format: String,
 };
 
-/** A number in (0, 1]. */
+/** In (0, 1]. */
 const ratio: Parser<number> = {
   ...decimal,
   placeholder: "ratio",
@@ -63,7 +63,7 @@ const positiveDuration: Parser<number> = {
   },
 };
 
-/** Following the active sequencer through several endpoints is not supported yet. */
+/** Several, to follow the active sequencer, are not available yet. */
 const oneEndpoint: Parser<string> = {
   ...httpUrl,
   expects: "one URL starting with http:// or https://",
@@ -210,6 +210,7 @@ export const rpcOptions = optionGroup("rpc", {
   addr: { parse: text, default: "0.0.0.0", help: "Address of the batcher's own JSON-RPC server." },
   port: { parse: port, default: 8545, help: "Its port." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace there." },
+  ...browserOptions,
 });
 
 export const rbatcherOptions = optionTable({

@@ -9,7 +9,7 @@ import {
 } from "@rnode/protocol";
 import type { CompressionAlgorithm } from "./stream-compressor.ts";
 
-/** Why a channel accepts no more blocks. */
+/** Why a channel takes no more blocks. */
 export type ChannelFullReason = "compressor-full" | "too-many-rlp-bytes" | "max-frame-index";
 
 export type ChannelOutErrorCode = "channel-out/closed" | "channel-out/not-closed" | "channel-out/frame-too-small";
@@ -28,40 +28,42 @@ export interface ChannelOutOptions {
   };
 }
 
-/** A channel that a batcher fills with blocks and sends as frames. Calls must not overlap: await each. */
+/**
+ * A channel that a batcher fills with blocks and sends as frames. Calls must not overlap: await each.
+ */
 export interface ChannelOut {
   readonly id: Uint8Array;
   /** bytes of batches in the channel, before compression */
   readonly inputBytes: number;
   /** compressed bytes that can be put into frames now */
   readonly readyBytes: number;
-  /** set once no more blocks are accepted; close the channel then */
+  /** set once no more blocks are taken; close the channel then */
   readonly full: ChannelFullReason | undefined;
   /**
    * Adds the next block.
    *
-   * @returns false if the block was not added because the channel is full (see `full`). The channel may also be full after a block
-   * that was added
-   * @throws {CodedError} channel-out/closed; span-batch/block-mismatch, span-batch/unsupported-transaction: the block cannot
-   * follow, and the channel is unchanged
+   * @returns false when the block is not part of the channel because the channel is full (see `full`); it may also be full after a
+   * block that it took
+   * @throws {CodedError} channel-out/closed; span-batch/block-mismatch, span-batch/unsupported-transaction: the block cannot follow,
+   * nothing is changed
    */
   addBlock(block: SpanBatchInput): Promise<boolean>;
-  /** Makes everything added so far ready, at the cost of compression. */
+  /** Makes what was added ready, at the cost of compression. */
   flush(): Promise<void>;
-  /** Ends the channel: everything becomes ready, and no more blocks are accepted. */
+  /** No more blocks; everything becomes ready. */
   close(): Promise<void>;
   /**
-   * The next frame, of at most `maxFrameBytes` bytes including its overhead. The last frame of a closed channel is marked as such;
-   * there are no frames after it.
+   * The next frame, of at most `maxFrameBytes` bytes with its overhead. The last frame of a closed channel is marked so; there are
+   * no frames after it.
    *
    * @throws {CodedError} channel-out/frame-too-small
    */
   nextFrame(maxFrameBytes: number): Frame;
-  /** Frees the compressor's resources; needed for a channel that is abandoned before it is closed. */
+  /** Frees what compression holds; needed for a channel that is given up before it is closed. */
   destroy(): void;
 }
 
-/** The most bytes of batches in a channel that derivation reads, at the time of the block that is added. */
+/** Most bytes of batches in a channel that derivation reads, by the time of the block that is added. */
 export function maxRlpBytesPerChannel(forkTimes: ForkTimes, timestampSec: number): number {
   return derivationFactsAt(forkTimes, timestampSec).maxRlpBytesPerChannel;
 }
@@ -75,7 +77,7 @@ export class FrameCutter {
     this.#id = id;
   }
 
-  /** After frame number 65,534 only the last frame can follow. */
+  /** After the frame with the number 65,534 only the last one can follow. */
   get isExhausted(): boolean {
     return this.#number >= MAX_FRAME_NUMBER;
   }

@@ -1,4 +1,4 @@
-/** Scrolling lines, and below them one line that is updated in place. */
+/** Lines that scroll, and below them one line that changes. */
 export class Screen {
   readonly isTty: boolean;
   #status = "";

@@ -1,21 +1,18 @@
-/** Memory limits in bytes for the caches of one process. Each user of a limit documents what it counts. */
+/** Bytes that the parts of one process may keep; what each of them counts is said there. */
 export interface CacheSizes {
-  /** executed blocks that are already in the database: a reorganisation back to one of them does not execute it again */
+  /** executed blocks that are in the database already: reorganisations go back to them without executing again */
   readonly executedBlocks: number;
-  /** decoded code in each engine that executes and builds blocks */
+  /** decoded code of each engine that executes and builds blocks */
   readonly chainCode: number;
-  /** decoded code in each engine that serves calls and traces */
+  /** decoded code of each engine that serves calls and traces */
   readonly callCode: number;
-  /** most recently requested blocks, with their JSON texts */
+  /** blocks that were asked for last, with their texts */
   readonly decodedBlocks: number;
 }
 
 const MIB = 1024 * 1024;
 
-/**
- * Divides up `--cache`. Two engines use `chainCode` and about four use `callCode`; together with the other caches that is three
- * quarters of it.
- */
+/** How `--cache` is shared out. Two engines have `chainCode`, about four `callCode`: with these, three quarters of it are taken. */
 export const cacheSizesOf = (cacheMib: number): CacheSizes => ({
   executedBlocks: (cacheMib * MIB) / 8,
   chainCode: (cacheMib * MIB) / 8,

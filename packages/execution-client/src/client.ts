@@ -24,18 +24,18 @@ import { historyBlocksOf } from "./setup/history-option.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
-/** Requests from the rollup node contain whole blocks. */
+/** Requests of the rollup node hold whole blocks. */
 const ENGINE_MAX_REQUEST_BYTES = 128 * MIB;
 
-/** A running client. */
+/** A client that runs. */
 export interface RunningClient {
   readonly httpPort: number | undefined;
   readonly wsPort: number | undefined;
   readonly enginePort: number;
   readonly jwtSecretPath: string;
-  /** pids of the reader processes that are currently serving */
+  /** of the reader processes that serve now */
   readerPids(): number[];
-  /** rejects with the reason when the client cannot go on */
+  /** rejects when the client cannot go on, with the reason */
   readonly failure: Promise<never>;
 }
 
@@ -46,10 +46,9 @@ export interface ClientDependencies {
 }
 
 /**
- * Builds and starts the client. All parts are created here, once, in the order of their dependencies. The client stops when the scope
- * closes.
+ * Builds the client and starts it: every part is made here, once, in the order of what it needs. It stops when the scope closes.
  *
- * @throws {UserError} something that the operator must change; CodedError from the parts; errors from listening
+ * @throws {UserError} what the operator must change; CodedError of the parts; listen errors
  */
 export async function startClient(
   scope: Scope,
@@ -60,7 +59,7 @@ export async function startClient(
   const profile = profileOf(options);
 
   const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
-  let isStoreOwned = true; // until the chain takes it over, and closes it
+  let isStoreOwned = true; // until the chain closes it
   const store = await scope.use(
     "database",
     () => openDatabase(chainOptions.datadir),
@@ -168,7 +167,7 @@ export async function startClient(
   const failure = new Promise<never>((_, reject) => {
     onFatal = (reason) => reject(new UserError(reason));
   });
-  failure.catch(() => {}); // reported to whoever awaits it
+  failure.catch(() => {}); // told to whoever awaits it
   let readers: Readers | undefined;
   if (count === 0) {
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
@@ -204,7 +203,7 @@ export async function startClient(
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
   const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
-  const engineAddress = { host: authrpc.addr, port: authrpc.port };
+  const engineAddress = { host: authrpc.addr, port: authrpc.port, vhosts: authrpc.vhosts };
   const engineServer = createRpcServer({
     http: engineAddress,
     ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
@@ -253,7 +252,7 @@ function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, lo
   };
 }
 
-/** @throws {UserError} the file can be neither read nor created; CodedError: its content is not a secret */
+/** @throws {UserError} the file can neither be read nor made; CodedError: what is in it is no secret */
 function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
   try {
     return readOrCreateJwtSecret(path);

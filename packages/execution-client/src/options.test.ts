@@ -9,14 +9,14 @@ import { parseOptions, resolveOptions } from "@rnode/options";
 import { bytesToHex, type Hex, hexToBytes, toQuantity } from "@rnode/primitives";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { clientTable } from "./options.ts";
 import { buildPackage } from "./testing/built-package.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
 
-// The effect of each option on a running client.
+// What each option changes, on a running client.
 
 const account = privateKeyToAccount(RICH_KEY);
 const OTHER = `0x${"00".repeat(19)}aa` as const;
@@ -58,7 +58,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Requests `eth_chainId` over HTTP. @returns status, headers and text of the answer, or the code of the error */
+/** `eth_chainId` over HTTP: status, headers and text of the answer; or the code of the error. */
 function post(
   port: number,
   options: { readonly host?: string; readonly headers?: Readonly<Record<string, string>> } = {},
@@ -83,10 +83,10 @@ function post(
   });
 }
 
-/** Whether a WebSocket connection can be opened. */
-const opens = (url: string, origin?: string): Promise<boolean> =>
+/** Whether a WebSocket opens. */
+const opens = (url: string, options: ClientOptions = {}): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = new WebSocket(url, origin === undefined ? {} : { origin });
+    const socket = new WebSocket(url, options);
     socket.once("open", () => {
       socket.terminate();
       resolve(true);
@@ -107,7 +107,7 @@ const sign = (nonce: number, fields: object = {}) =>
 const send = async (node: TestClient, nonce: number, fields?: object) =>
   node.rpc.call<Hex>("eth_sendRawTransaction", [await sign(nonce, fields)]);
 
-/** The result of a call that runs some code. */
+/** What a call of some code returns. */
 const run = (node: TestClient, code: string, fields: object = {}) =>
   node.rpc.call<Hex>("eth_call", [{ to: OTHER, ...fields }, "latest", { [OTHER]: { code: bytesToHex(assemble(code)) } }]);
 const ENDLESS = {
@@ -116,7 +116,7 @@ const ENDLESS = {
   timeout: "60s",
 };
 
-/** Builds blocks with the given number of logs each. */
+/** A chain of blocks with so many logs each. */
 async function withLogs(node: TestClient, blocks: number, logsEach: number): Promise<Hex> {
   const creation = await send(node, 0, { to: undefined, gas: 200_000n, data: COUNTER_CREATION });
   await node.buildBlock();
@@ -155,21 +155,26 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
       expect(await failureOf(node.rpc.call(method))).toMatchObject({ code: -32601 });
   },
   async "http.corsdomain"() {
-    const allowed = async (args: string[], origin: string) => {
-      const { client } = await start(args);
-      return (await post(client.httpPort!, { headers: { origin } })).headers["access-control-allow-origin"];
+    const answered = async (args: string[], origin: string) => {
+      const { status, headers } = await post((await start(args)).client.httpPort!, { headers: { origin } });
+      return [status, headers["access-control-allow-origin"]];
     };
-    expect(await allowed([], "https://a.example")).toBeUndefined();
-    expect(await allowed(["--http.corsdomain=https://a.example,https://b.example"], "https://b.example")).toBe("https://b.example");
-    expect(await allowed(["--http.corsdomain=https://a.example"], "https://c.example")).toBeUndefined();
-    expect(await allowed(["--http.corsdomain=*"], "https://c.example")).toBe("*");
+    expect(await answered([], "https://a.example")).toEqual([403, undefined]);
+    const two = "--http.corsdomain=https://a.example,https://b.example";
+    expect(await answered([two], "https://b.example")).toEqual([200, "https://b.example"]);
+    expect(await answered(["--http.corsdomain=https://a.example"], "https://c.example")).toEqual([403, undefined]);
+    expect(await answered(["--http.corsdomain=*"], "https://c.example")).toEqual([200, "*"]);
   },
   async "http.vhosts"() {
-    const status = async (args: string[], host: string) =>
-      (await post((await start(args)).client.httpPort!, { headers: { host } })).status;
-    expect(await status([], "other.example")).toBe(200);
-    expect(await status(["--http.vhosts=node.example"], "node.example")).toBe(200);
-    expect(await status(["--http.vhosts=node.example"], "other.example")).toBe(403);
+    const answered = async (args: string[], host: string) => {
+      const { client, wsUrl } = await start(args);
+      return [(await post(client.httpPort!, { headers: { host } })).status, await opens(wsUrl, { headers: { host } })];
+    };
+    expect(await answered([], "other.example")).toEqual([403, false]);
+    expect(await answered([], "localhost:8545")).toEqual([200, true]);
+    expect(await answered(["--http.vhosts=a.example,node.example"], "node.example")).toEqual([200, true]);
+    expect(await answered(["--http.vhosts=node.example"], "other.example")).toEqual([403, false]);
+    expect(await answered(["--http.vhosts=*"], "other.example")).toEqual([200, true]);
   },
   async ws() {
     expect((await start(["--ws=false"])).client).toMatchObject({ wsPort: undefined, httpPort: expect.any(Number) });
@@ -201,13 +206,16 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   async "ws.origins"() {
     const plain = await start();
-    expect([await opens(plain.wsUrl, "http://localhost:3000"), await opens(plain.wsUrl, "https://a.example")]).toEqual([
-      true,
-      false,
-    ]);
+    expect([
+      await opens(plain.wsUrl, { origin: "http://localhost:3000" }),
+      await opens(plain.wsUrl, { origin: "https://a.example" }),
+    ]).toEqual([true, false]);
     const named = await start(["--ws.origins=https://a.example"]);
-    expect([await opens(named.wsUrl, "https://a.example"), await opens(named.wsUrl, "https://b.example")]).toEqual([true, false]);
-    expect(await opens((await start(["--ws.origins=*"])).wsUrl, "https://b.example")).toBe(true);
+    expect([
+      await opens(named.wsUrl, { origin: "https://a.example" }),
+      await opens(named.wsUrl, { origin: "https://b.example" }),
+    ]).toEqual([true, false]);
+    expect(await opens((await start(["--ws.origins=*"])).wsUrl, { origin: "https://b.example" })).toBe(true);
   },
   async "authrpc.addr"() {
     const { client } = await start(["--authrpc.addr=127.0.0.2"]);
@@ -220,8 +228,16 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(node.client.enginePort).toBe(port);
     expect(await node.engine.call("eth_chainId")).toBe("0x385");
   },
+  async "authrpc.vhosts"() {
+    const status = async (args: string[], host: string) =>
+      (await post((await start(args)).client.enginePort, { headers: { host } })).status;
+    expect(await status([], "engine.example")).toBe(403);
+    expect(await status([], "localhost")).toBe(401);
+    expect(await status(["--authrpc.vhosts=engine.example"], "engine.example")).toBe(401);
+    expect(await status(["--authrpc.vhosts=*"], "other.example")).toBe(401);
+  },
   async "authrpc.jwtsecret"() {
-    const first = await start(); // without the option: created in the data folder
+    const first = await start(); // without it: made in the data folder
     expect(first.client.jwtSecretPath).toBe(join(first.folder, "data", "jwt.hex"));
     const path = join(first.folder, "secret.hex");
     writeFileSync(path, "ab".repeat(32));
@@ -260,7 +276,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await failureOf(node.rpc.call("debug_traceCall", [{ to: OTHER }, "latest", ENDLESS]))).toMatchObject(late);
   },
   async "rpc.max-tracing-requests"() {
-    // Each running request lets 64 wait: 100 at once are too many for one slot, but not for two.
+    // Each that runs lets 64 wait: 100 at once are too many beside one, not beside two.
     const refused = async (running: number): Promise<number> => {
       const node = await start([`--rpc.max-tracing-requests=${running}`, "--rpc.tracetimeout=1s"]);
       const loop = bytesToHex(assemble("10000 JUMPDEST 1 SWAP1 SUB DUP1 3 JUMPI STOP"));
@@ -306,7 +322,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     const ask = (fromBlock: string, toBlock: string) => node.rpc.call<unknown[]>("eth_getLogs", [{ fromBlock, toBlock }]);
     const { code, message } = await failureOf(ask("0x1", "0x4"));
     expect([code, message]).toEqual([-32602, "query exceeds max block range 2, retry with the range 1-2"]);
-    expect(await ask("0x1", "0x2")).toHaveLength(1); // the range that the error suggested
+    expect(await ask("0x1", "0x2")).toHaveLength(1); // the range that it named
     const unlimited = await start(["--rpc.max-blocks-per-filter=0"]);
     await withLogs(unlimited, 3, 1);
     expect(await unlimited.rpc.call("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x4" }])).toHaveLength(3);
@@ -379,7 +395,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     await send(node, 0);
     await expect.poll(size).toBeGreaterThan(0);
     await node.buildBlock();
-    await expect.poll(size, { timeout: 10_000 }).toBe(0); // rewritten without the mined transactions
+    await expect.poll(size, { timeout: 10_000 }).toBe(0); // written anew, without what was mined
   },
   async "txpool.lifetime"() {
     const waitedFor = async (args: string[]) => {
@@ -446,7 +462,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** What the program logs with these options. */
+/** What the program writes with these options. */
 function logged(...args: string[]): string {
   const parsed = parseOptions(clientTable, ["--chain=x", "--datadir=x", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
@@ -456,7 +472,7 @@ function logged(...args: string[]): string {
   return lines.join("");
 }
 
-/** Options tested elsewhere, with the path of the test relative to the packages folder. */
+/** What others are tested by, from the folder of the packages. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   chain: "execution-client/src/commands/commands.test.ts",
   genesis: "execution-client/src/commands/commands.test.ts",

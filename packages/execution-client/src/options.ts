@@ -17,7 +17,7 @@ import {
   textOf,
   uint,
 } from "@rnode/options";
-import { logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { history } from "./setup/history-option.ts";
 
 const namespaces = listOf(oneOf(...NAMESPACES));
@@ -48,8 +48,12 @@ const http = optionGroup("http", {
   addr: { parse: text, default: "127.0.0.1", needs: "http", help: "Address to listen on." },
   port: { parse: port, default: 8545, needs: "http", help: "Port to listen on." },
   api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces served." },
-  corsdomain: { parse: listOf(text), default: [], needs: "http", help: "Origins that browsers may call from; * is all." },
-  vhosts: { parse: listOf(text), default: ["*"], needs: "http", help: "Names accepted in the Host header; * is all." },
+  corsdomain: { ...browserOptions.corsdomain, needs: "http" },
+  vhosts: {
+    ...browserOptions.vhosts,
+    needs: ["http", "ws"],
+    help: "Names accepted in the Host header, of WebSockets too, besides addresses; * is all.",
+  },
 });
 
 const ws = optionGroup("ws", {
@@ -73,6 +77,7 @@ const ws = optionGroup("ws", {
 const authrpc = optionGroup("authrpc", {
   addr: { parse: text, default: "127.0.0.1", help: "Address of the Engine API." },
   port: { parse: port, default: 8551, help: "Port of the Engine API." },
+  vhosts: browserOptions.vhosts,
   jwtsecret: { parse: path, help: "File of the 32-byte hex secret; made when missing. Default: jwt.hex in the data folder." },
 });
 

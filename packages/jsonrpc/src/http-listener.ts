@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isIP } from "node:net";
+import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { checkJwt } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
-import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface HealthReport {
   readonly isHealthy: boolean;
@@ -17,13 +16,11 @@ export interface HttpHandlerOptions {
   readonly dispatcher: Dispatcher;
   readonly dialect: RpcDialect;
   readonly maxRequestBytes: number;
-  /** origins that browsers may call from; `*`: all; empty: none */
+  /** origins that browsers may call from, besides the server's own; `*`: all */
   readonly cors: readonly string[];
   /** names accepted in the Host header, besides addresses; `*`: all */
   readonly vhosts: readonly string[];
   readonly jwtSecret: Uint8Array | undefined;
-  /** bounds the answers that wait for clients to read them */
-  readonly unsent: Pick<UnsentBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
   readonly readyz: (() => HealthReport) | undefined;
 }
@@ -41,7 +38,8 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
 
   return (request, response) => {
     const path = request.url?.split("?", 1)[0] ?? "/";
-    if (!isAllowedHost(request.headers.host, vhosts)) return sendText(response, 403, "invalid host specified");
+    if (!isAllowedHost(request.headers.host, vhosts)) return refuse(request, response, 403, INVALID_HOST);
+    if (!isAllowedOrigin(request.headers, cors)) return refuse(request, response, 403, ORIGIN_NOT_ALLOWED);
     allowOrigin(request, response, cors);
     if (request.method === "OPTIONS") return preflight(request, response);
     const probe = request.method === "GET" || request.method === "HEAD" ? probes.get(path) : undefined;
@@ -79,36 +77,10 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
       const answer = dispatcher.handle(text, methods, context);
-      const reply = (given = ""): void => {
-        if (response.headersSent || response.destroyed) return;
-        const unsent = options.unsent.open(context.remoteAddress, () => response.destroy());
-        response.once("close", () => unsent.close());
-        sendAnswer(response, given, unsent);
-      };
-      if (answer instanceof Promise) void answer.then(reply);
-      else reply(answer);
+      if (answer instanceof Promise) void answer.then((later) => send(response, 200, JSON_TYPE, later ?? ""));
+      else send(response, 200, JSON_TYPE, answer ?? "");
     });
   };
-}
-
-function sendAnswer(response: ServerResponse, text: string, unsent: Unsent): void {
-  if (text.length <= SLICE_BYTES) {
-    unsent.add(text.length);
-    send(response, 200, JSON_TYPE, text);
-    return;
-  }
-  const bytes = Buffer.from(text, "utf8");
-  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": bytes.length });
-  unsent.add(bytes.length);
-  writeInSlices(bytes, (slice, isLast, onTaken) => {
-    const onWritten = (error?: Error | null): void => {
-      if (error) return;
-      unsent.sent(slice.length);
-      onTaken();
-    };
-    if (isLast) response.end(slice, onWritten);
-    else response.write(slice, onWritten);
-  });
 }
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {
@@ -126,12 +98,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, status: numb
   response.once("finish", () => request.destroy());
   if (type === undefined) sendText(response, status, text);
   else send(response, status, type, text);
-}
-
-export function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
-  if (header === undefined || vhosts.includes("*")) return true;
-  const host = (/^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "")).toLowerCase();
-  return isIP(host) !== 0 || vhosts.some((name) => name.toLowerCase() === host);
 }
 
 function allowOrigin(request: IncomingMessage, response: ServerResponse, cors: readonly string[]): void {

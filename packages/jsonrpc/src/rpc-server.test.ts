@@ -313,16 +313,19 @@ describe("JSON-RPC over HTTP", () => {
     for (const path of ["healthz", "readyz"]) expect((await fetch(`${url}/${path}`)).status).toBe(404);
   });
 
-  it("lets in the origins and hosts it was told to", async () => {
+  it("lets in the origins and hosts it was told to, and refuses the others before it looks at the request", async () => {
     const { url, port } = await startServer({
       http: { host: "127.0.0.1", port: 0, cors: ["https://app.example"], vhosts: ["node.example"] },
     });
     const preflight = await fetch(url, { method: "OPTIONS", headers: { origin: "https://app.example" } });
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-origin")).toBe("https://app.example");
-    expect(
-      (await fetch(url, { headers: { origin: "https://evil.example" } })).headers.get("access-control-allow-origin"),
-    ).toBeNull();
+    const foreign = { origin: "https://evil.example" };
+    expect(await post(url, rpc("test_count"), foreign)).toEqual({ status: 403, json: "origin not allowed\n" });
+    for (const request of ["OPTIONS", "GET"]) expect((await fetch(url, { method: request, headers: foreign })).status).toBe(403);
+    const refused = await fetch(url, { headers: foreign });
+    expect(refused.headers.get("access-control-allow-origin")).toBeNull();
+    expect(calls).toBe(0);
     const statusFor = (host: string) =>
       new Promise((resolve) => {
         httpRequest({ port, method: "GET", headers: { host } }, (response) => resolve(response.resume().statusCode)).end();
@@ -364,7 +367,7 @@ describe("JSON-RPC over HTTP", () => {
     const slow = connect(port, "127.0.0.1");
     const closed = once(slow, "close");
     slow.on("error", () => {});
-    slow.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{");
+    slow.write("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{");
     const drip = setInterval(() => slow.write(" "), 50);
     slow.resume();
     await closed;
@@ -526,12 +529,18 @@ describe("JSON-RPC over WebSocket", () => {
     expect(await ask(await openSocket(wsUrl), rpc("test_echo", [1]))).toEqual(result(1));
   });
 
-  it("checks the origin of browsers", async () => {
+  it("checks the origin of browsers, and the name they were led to", async () => {
+    const refusal = async (url: string, options: object) => {
+      const socket = new WebSocket(url, options);
+      const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
+      return response.statusCode;
+    };
     const { wsUrl } = await startServer({ ws: { host: "127.0.0.1", port: 0, origins: ["https://app.example"] } });
     await openSocket(wsUrl, { origin: "https://app.example" });
-    const socket = new WebSocket(wsUrl, { origin: "https://evil.example" });
-    const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
-    expect(response.statusCode).toBe(403);
+    expect(await refusal(wsUrl, { origin: "https://evil.example" })).toBe(403);
+    expect(await refusal(wsUrl, { headers: { host: "evil.example" } })).toBe(403);
+    const named = await startServer({ ws: { host: "127.0.0.1", port: 0, vhosts: ["node.example"] } });
+    await openSocket(named.wsUrl, { host: "node.example" });
   });
 });
 

@@ -3,18 +3,17 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { type WebSocket, WebSocketServer } from "ws";
+import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
-import { createHttpHandler, type HealthReport, isAllowedHost } from "./http-listener.ts";
+import { createHttpHandler, type HealthReport } from "./http-listener.ts";
 import { checkJwt } from "./jwt.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
-import { rpcMetricsOf } from "./rpc-metrics.ts";
-import { UnsentBudget, type UnsentLimits } from "./unsent.ts";
 import { serveWsConnection } from "./ws-connection.ts";
 
-export interface RpcServerLimits extends UnsentLimits {
+export interface RpcServerLimits {
   readonly maxRequestBytes: number;
   readonly maxResponseBytes: number;
   readonly maxBatchLength: number;
@@ -23,7 +22,6 @@ export interface RpcServerLimits extends UnsentLimits {
   readonly maxConnections: number;
   /** per WebSocket */
   readonly maxSubscriptions: number;
-  /** notifications of a WebSocket that wait for its client to read */
   readonly maxBufferedBytes: number;
   /** for receiving a whole request */
   readonly requestTimeoutMs: number;
@@ -38,17 +36,15 @@ export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
   maxSubscriptions: 1024,
   maxBufferedBytes: 16 * 1024 * 1024,
   requestTimeoutMs: 30_000,
-  maxUnsentBytes: 256 * 1024 * 1024,
-  writeTimeoutMs: 30_000,
 };
 
 export interface HttpListenerOptions {
   readonly host: string;
   /** 0: any free one */
   readonly port: number;
-  /** origins that browsers may call from; default none */
+  /** origins that browsers may call from, besides the server's own; requests from others are refused. Default: none */
   readonly cors?: readonly string[] | undefined;
-  /** names accepted in the Host header; default all */
+  /** names accepted in the Host header, besides addresses; `*`: all. Default: localhost */
   readonly vhosts?: readonly string[] | undefined;
   /** default: the methods of the server */
   readonly methods?: MethodTable | undefined;
@@ -62,6 +58,8 @@ export interface WsListenerOptions {
   readonly port: number;
   /** origins that browsers may connect from; default: pages of this machine */
   readonly origins?: readonly string[] | undefined;
+  /** as for HTTP */
+  readonly vhosts?: readonly string[] | undefined;
   readonly methods?: MethodTable | undefined;
   readonly subscriptions?: SubscriptionTable | undefined;
   readonly fd?: number | undefined;
@@ -108,14 +106,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
   const dialect = options.dialect ?? GO_DIALECT;
   const { log, jwtSecret, http, ws } = options;
-  const metrics = rpcMetricsOf(options.metrics);
-  const unsent = new UnsentBudget(limits, {
-    log,
-    onDrop: (reason) => metrics?.dropped.inc({ reason }),
-    nowMs: () => performance.now(),
-  });
-  metrics?.addServer(() => unsent.bytes);
-  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, unsent, mapError: options.mapError });
+  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, mapError: options.mapError });
   const servers: Server[] = [];
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
@@ -149,7 +140,6 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
-      unsent,
       headTimeoutMs,
       requestTimeoutMs: limits.requestTimeoutMs,
       keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
@@ -162,7 +152,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const upgrader = new WebSocketServer({ noServer: true, maxPayload: limits.maxRequestBytes, perMessageDeflate: false });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", () => socket.destroy());
-      const refusal = refusalOfUpgrade(request, listener.origins, jwtSecret);
+      const refusal = refusalOfUpgrade(request, listener, jwtSecret);
       if (refusal !== undefined) {
         const { status, reason } = refusal;
         socket.end(
@@ -182,7 +172,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           maxSubscriptions: limits.maxSubscriptions,
           maxConcurrency: 64,
           maxBufferedBytes: limits.maxBufferedBytes,
-          unsent,
+          log,
         });
       });
     });
@@ -193,7 +183,6 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const silent = new WeakSet<WebSocket>();
     const timer = setInterval(() => {
       for (const socket of sockets) {
-        if (socket.isPaused) continue; // its pong would not be read; the time for reading an answer is limited
         if (silent.has(socket)) {
           socket.terminate();
           continue;
@@ -217,9 +206,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           dialect,
           maxRequestBytes: limits.maxRequestBytes,
           cors: http.cors ?? [],
-          vhosts: http.vhosts ?? ["*"],
+          vhosts: http.vhosts ?? DEFAULT_VHOSTS,
           jwtSecret,
-          unsent,
           healthz: options.healthz,
           readyz: options.readyz,
         });
@@ -227,7 +215,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       let wsServer: Server | undefined;
       if (http !== undefined) {
         httpServer = newServer(onRequest);
-        if (jwtSecret === undefined) addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? ["*"]);
+        if (jwtSecret === undefined) addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? DEFAULT_VHOSTS);
       }
       if (ws !== undefined) {
         const isShared = http !== undefined && http.host === ws.host && http.port === ws.port;
@@ -273,27 +261,20 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       }, CLOSE_GRACE_MS);
       await Promise.all(closed);
       clearTimeout(grace);
-      unsent.close();
     },
   };
 }
 
 function refusalOfUpgrade(
-  request: IncomingMessage,
-  origins: readonly string[] | undefined,
+  { headers }: IncomingMessage,
+  { origins = [], vhosts = DEFAULT_VHOSTS }: WsListenerOptions,
   jwtSecret: Uint8Array | undefined,
 ): { readonly status: string; readonly reason: string } | undefined {
-  if (jwtSecret !== undefined) {
-    const verdict = checkJwt(jwtSecret, request.headers.authorization, Date.now() / 1000);
-    return verdict.kind === "refused" ? { status: "401 Unauthorized", reason: verdict.reason } : undefined;
-  }
-  const { origin } = request.headers;
-  if (origin === undefined || origins?.includes("*")) return undefined;
-  const isAllowed =
-    origins === undefined || origins.length === 0
-      ? /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(origin)
-      : origins.some((allowed) => allowed.toLowerCase() === origin.toLowerCase());
-  return isAllowed ? undefined : { status: "403 Forbidden", reason: "origin not allowed" };
+  if (!isAllowedHost(headers.host, vhosts)) return { status: "403 Forbidden", reason: INVALID_HOST };
+  if (jwtSecret === undefined)
+    return isAllowedWsOrigin(headers, origins) ? undefined : { status: "403 Forbidden", reason: ORIGIN_NOT_ALLOWED };
+  const verdict = checkJwt(jwtSecret, headers.authorization, Date.now() / 1000);
+  return verdict.kind === "refused" ? { status: "401 Unauthorized", reason: verdict.reason } : undefined;
 }
 
 const connectionsOf = (server: Server): Promise<number> =>

@@ -1,4 +1,4 @@
-import { bool, oneOf, optionGroup, type Parser, port, text } from "@rnode/options";
+import { bool, listOf, oneOf, optionGroup, type Parser, port, text } from "@rnode/options";
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 
@@ -30,3 +30,17 @@ export const metricsOptions = optionGroup("metrics", {
   addr: { parse: text, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
   port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
 });
+
+/** For the group of a JSON-RPC server: which pages, and which names of its own, browsers may reach it with. */
+export const browserOptions = {
+  corsdomain: {
+    parse: listOf(text),
+    default: [],
+    help: "Origins that browsers may call from; * is all. Requests from others are refused.",
+  },
+  vhosts: {
+    parse: listOf(text),
+    default: ["localhost"],
+    help: "Names accepted in the Host header, besides addresses; * is all.",
+  },
+} as const;

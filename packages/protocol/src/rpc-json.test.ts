@@ -40,7 +40,7 @@ const SIGNED: Record<string, SignedTransaction> = {
   ),
 };
 
-/** A transaction as Geth and Reth print it. */
+/** As Geth and Reth print a transaction. */
 function jsonOf(transaction: Transaction): Record<string, unknown> {
   const json: Record<string, unknown> = {
     type: quantity(transaction.type),

@@ -3,7 +3,7 @@ import type { ForkRules } from "./forks/rules.ts";
 import { floorDataGas, intrinsicGas } from "./intrinsic-gas.ts";
 import type { BlobTransaction, Transaction, TransactionType } from "./transaction.ts";
 
-/** Why no block under these rules can contain a transaction, whatever the state. */
+/** Why a transaction can be in no block of these rules, whatever the state. */
 export type TransactionFault =
   | "type-not-supported"
   | "wrong-chain-id"
@@ -23,7 +23,7 @@ export type TransactionFault =
 const MAX_UINT64 = 2n ** 64n - 1n;
 const BLOB_HASH_VERSION = 0x01;
 
-/** Whether a block under these rules may contain transactions of this type. */
+/** Whether a block of these rules may hold the type at all. */
 export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType): boolean {
   switch (type) {
     case 0x00:
@@ -42,9 +42,9 @@ export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType
 }
 
 /**
- * Checks the rules that depend only on the transaction and the fork. Signature and sender are checked by `recoverSender`.
+ * The rules that depend on nothing but the transaction and the fork. Signature and sender are checked by `recoverSender`.
  *
- * Only one such rule concerns deposits: anything else that is wrong with them is a failed execution, not an invalid block.
+ * Deposits have no such rule but one (everything else that is wrong with them is a failed execution, not an invalid block).
  */
 export function checkTransaction(rules: BlockRules, tx: Transaction): TransactionFault | undefined {
   if (!isTransactionTypeAllowed(rules, tx.type)) return "type-not-supported";

@@ -2,14 +2,14 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 
 export type Published =
   | { readonly kind: "published" }
-  /** under the gossip rules this cannot be a block of the chain, so no peer would accept it */
+  /** by its rules this cannot be a block of the chain: nobody would take it */
   | { readonly kind: "refused"; readonly reason: string };
 
-/** Distributes the sequencer's blocks to other nodes before they are on L1. */
+/** How others get the sequencer's blocks before they are on L1. */
 export interface BlockGossip {
-  /** @param signal once it is aborted, the block must not be published any more */
+  /** @param signal once it is aborted the block must not go out any more */
   publish(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<Published>;
 }
 
-/** Without a network, other nodes get the blocks from L1. */
+/** There is no network: others get the blocks from L1. */
 export const noGossip: BlockGossip = { publish: () => Promise.resolve({ kind: "published" }) };

@@ -1,14 +1,14 @@
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 
-/** Decides which of several sequencers may release blocks. */
+/** Which of several sequencers may let blocks out. */
 export interface Leadership {
   /**
-   * Asks for permission to release a sealed block, before anybody else sees it. May be called again for the same block.
+   * Asks for a block that was sealed, before anybody else sees it. It may be asked again for the same block.
    *
-   * @param signal aborted when nobody waits for the answer any more
+   * @param signal nobody waits for the answer any more
    */
   consent(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<"leader" | "notLeader">;
 }
 
-/** For a network with a single sequencer: this node. */
+/** There is one sequencer, and this node is it. */
 export const onlySequencer: Leadership = { consent: () => Promise.resolve("leader") };

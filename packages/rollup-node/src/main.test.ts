@@ -1,4 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { anyJson, createRpcServer, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
@@ -11,7 +13,7 @@ import { main } from "./main.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const HEADER = headerOf({});
-/** The header of an L2 block without transactions. */
+/** Of an L2 block without transactions. */
 const L2_HEADER = headerOf({ baseFeePerGas: 1n });
 const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
 const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
@@ -39,11 +41,11 @@ const blockJson = (header: Header) => ({
 interface EndpointOptions {
   readonly jwtSecret?: Uint8Array;
   readonly header?: Header;
-  /** collects the fork choices it receives */
+  /** heads that it was told of */
   readonly told?: unknown[];
 }
 
-/** An endpoint for a chain with one block. */
+/** An endpoint of a chain with one block. */
 async function endpoint(
   chainId: number,
   { jwtSecret, header = HEADER, told = [] }: EndpointOptions = {},
@@ -75,13 +77,21 @@ async function endpoint(
   return { url: `http://127.0.0.1:${httpPort}`, server };
 }
 
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
 describe("rnode as a command", () => {
   let folder: string;
   let l1: string;
   let otherL1: string;
   let l2: string;
   let lockedL2: string;
-  /** the endpoint with the genesis of same.json */
+  /** has the genesis of same.json */
   let sameL2: string;
   const told: unknown[] = [];
   const servers: RpcServer[] = [];
@@ -119,6 +129,7 @@ describe("rnode as a command", () => {
   });
   afterEach(() => {
     errors.mockRestore();
+    told.length = 0;
   });
 
   const common = (over: string[] = []): string[] => [
@@ -175,6 +186,28 @@ describe("rnode as a command", () => {
     expect(await main(args(), {})).toBe(1);
     expect(said()).toMatch(message);
     expect(said()).not.toContain("\n");
+  });
+
+  it("answers no browser's page and no name it was not told of", async () => {
+    const port = await freePort();
+    const ask = (headers: Record<string, string>): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "admin_stopSequencer", params: [] });
+        const options = { port, method: "POST", headers: { "content-type": "application/json", ...headers } };
+        request(options, (response) => resolve(response.resume().statusCode!))
+          .on("error", reject)
+          .end(body);
+      });
+    const own = ["--rpc.enable-admin", "--rpc.corsdomain=https://app.example", "--rpc.vhosts=localhost,node.example"];
+    const same = [`--l2=${sameL2}`, `--rollup.config=${path("same.json")}`];
+    const ended = main(common([...same, `--rpc.port=${port}`, ...own]), {});
+    await expect.poll(() => ask({}).catch(() => 0), { timeout: 10_000 }).toBe(200);
+    expect(await ask({ origin: "https://evil.example" })).toBe(403);
+    expect(await ask({ origin: "https://app.example" })).toBe(200);
+    expect(await ask({ host: "evil.example" })).toBe(403);
+    expect(await ask({ host: "node.example" })).toBe(200);
+    process.emit("SIGTERM");
+    expect(await ended).toBe(0);
   });
 
   it("makes the secret file when it is missing, for its owner only", async () => {

@@ -19,12 +19,12 @@ import {
   text,
   uint,
 } from "@rnode/options";
-import { logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { interopOptions } from "./interop-options.ts";
 import { p2pOptions } from "./p2p-options.ts";
 
-/** The kind of endpoint, in upper or lower case. */
+/** The kind in any case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
   ...oneOf(...L1_RPC_KINDS),
   parse: (value) => L1_RPC_KINDS.find((kind) => kind === value.toLowerCase()),
@@ -168,6 +168,7 @@ export const rpcOptions = optionGroup("rpc", {
     unavailable: "the test sequencer's namespace",
     help: "Serve the test sequencer's namespace.",
   },
+  ...browserOptions,
 });
 
 export const sequencerOptions = optionGroup("sequencer", {
@@ -237,7 +238,7 @@ export const conductorOptions = optionGroup("conductor", {
   rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Limit of one conductor request." },
 });
 
-/** for options that have an effect only with the remote signer */
+/** of an option without which the remote signer is not used */
 const signer = { needs: "signer.endpoint" } as const;
 
 export const signerOptions = optionGroup("signer", {

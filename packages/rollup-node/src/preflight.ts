@@ -13,11 +13,11 @@ export interface PreflightDeps {
   readonly engine: Pick<EngineClient, "capabilities">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** how error messages refer to the endpoints and files */
+  /** what errors call the endpoints and files */
   readonly l1Name: string;
   readonly l2Name: string;
   readonly jwtPath: string;
-  /** aborts the waiting */
+  /** stops waiting */
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Checks that L1 and the engine belong to this rollup. Waits for endpoints that are not up yet, and logs that it does.
+ * Are these the L1 and the engine of this rollup? Waits for endpoints that are not up yet, saying so.
  * Spec: docs/protocol/05-services.md#l1-execution-client-access
  *
  * @throws {StartError} start/wrong-chain, start/unauthorized, start/unreachable

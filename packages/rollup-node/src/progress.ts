@@ -1,16 +1,16 @@
-/** What a part of the driver reports after its turn. */
+/** What a part of the driver says after its turn. */
 export type Progress =
-  /** something was done, and there may be more to do at once */
+  /** something was done: there may be more to do at once */
   | { readonly kind: "progress" }
   /** nothing to do until something new arrives */
   | { readonly kind: "idle" }
   | Trouble;
 
-/** The kind of trouble follows from its cause, and decides what the driver does next. */
+/** How bad it is, which says what the driver does next. It follows from the cause. */
 export type Trouble =
-  /** try again, with growing pauses */
+  /** try again, after a pause that grows */
   | { readonly kind: "temporary"; readonly reason: string; readonly retryAfterMs?: number | undefined }
-  /** what we believe about the chain is wrong: determine the heads again */
+  /** what we believe of the chain does not hold: find the heads again */
   | { readonly kind: "reset"; readonly reason: string }
   /** stop the node: an operator has to act */
   | { readonly kind: "critical"; readonly reason: string };

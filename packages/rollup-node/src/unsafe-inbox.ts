@@ -11,29 +11,26 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import { payloadSizeBytes, type QueuedPayload, UnsafeQueue, type UnsafeQueueLimits } from "./unsafe-queue.ts";
 
-/** What happened to a payload that was offered. */
+/** What became of a payload that somebody offered. */
 export type Offered =
   | { readonly kind: "queued" | "duplicate" }
   | { readonly kind: "bad-hash"; readonly stated: Hex; readonly actual: Hex }
-  /** a block of this chain cannot have this form */
+  /** no block of this chain has this form */
   | { readonly kind: "malformed"; readonly reason: string }
   | { readonly kind: "too-large"; readonly sizeBytes: number; readonly maxBytes: number }
-  /** the queue is full of payloads with higher numbers */
+  /** so many wait, all of them with higher numbers */
   | { readonly kind: "full"; readonly waiting: number };
 
 export interface UnsafeInboxDeps {
   readonly config: RollupConfig;
-  /** a payload was added to the queue */
+  /** a payload waits that did not before */
   readonly onQueued: () => void;
-  /** computes the hash of a payload's content */
+  /** the hash that a payload's content has */
   readonly hashOf?: (config: RollupConfig, envelope: ExecutionPayloadEnvelope) => Uint8Array;
   readonly limits?: UnsafeQueueLimits;
 }
 
-/**
- * The only entrance for blocks made by others, whether from the network or from `admin_postUnsafePayload`. Everything in the queue was
- * checked, and the queue is bounded.
- */
+/** The one door for blocks that others made, from the network and from `admin_postUnsafePayload`. Nothing waits unchecked, or without a bound. */
 export class UnsafeInbox {
   private readonly deps: UnsafeInboxDeps;
   private readonly queue: UnsafeQueue;
@@ -51,7 +48,7 @@ export class UnsafeInbox {
     return this.queue.sizeBytes;
   }
 
-  /** May be called at any time, even in the middle of a turn of the driver. */
+  /** At any time, also in the middle of a turn of the driver. */
   offer(envelope: ExecutionPayloadEnvelope): Offered {
     const { maxBytes } = this.queue.limits;
     const sizeBytes = payloadSizeBytes(envelope);
@@ -66,7 +63,7 @@ export class UnsafeInbox {
     return { kind: enqueued };
   }
 
-  /** The payload with the lowest number. */
+  /** The lowest payload that waits. */
   peek(): QueuedPayload | undefined {
     return this.queue.peek();
   }
@@ -78,7 +75,7 @@ export class UnsafeInbox {
 
 type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
 
-/** Checks what can be checked without the parent: the payload's hash covers its content, and the payload names its L1 origin. */
+/** What can be said of a payload without its parent: its hash covers its content, and it names its L1 origin. */
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,

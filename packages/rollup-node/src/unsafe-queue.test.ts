@@ -10,7 +10,7 @@ const payload = (number: number, seed = 0, transactionBytes = 0): QueuedPayload 
 });
 const limits = { maxPayloads: 100, maxBytes: 100_000 };
 
-/** The hashes in the order in which they leave the queue. */
+/** Hashes in the order in which they come out. */
 function drain(queue: UnsafeQueue): string[] {
   const hashes: string[] = [];
   for (let lowest = queue.peek(); lowest !== undefined; lowest = queue.peek()) {

@@ -30,7 +30,7 @@ async function run(...args: string[]) {
   return { code, err: err.join("") };
 }
 
-/** The error with which the client refuses to start with these options. */
+/** Why the client does not start with these options. */
 async function refusal(...args: string[]): Promise<string | undefined> {
   const parsed = parseOptions(clientTable, ["--authrpc.port=0", `--datadir=${join(folder, "data")}`, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
@@ -50,7 +50,7 @@ describe("rengine's options", () => {
     ["chain", "datadir", "profile", "genesis"],
     ["http", "http.addr", "http.port", "http.api", "http.corsdomain", "http.vhosts"],
     ["ws", "ws.addr", "ws.port", "ws.api", "ws.origins"],
-    ["authrpc.addr", "authrpc.port", "authrpc.jwtsecret"],
+    ["authrpc.addr", "authrpc.port", "authrpc.vhosts", "authrpc.jwtsecret"],
     ["rollup.sequencer-http", "rollup.disable-tx-pool-gossip"],
     ["log.level", "log.format", "log.color", "log.pid", "metrics.enabled", "metrics.addr", "metrics.port"],
   ])("has %s …", (...flags) => {

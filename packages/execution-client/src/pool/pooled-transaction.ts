@@ -1,10 +1,7 @@
 import { encodeTransaction, hashTransaction, recoverAuthority, type SignedTransaction } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 
-/**
- * A transaction as the pool holds it. Its authorities are determined only when they are needed, because each takes a signature
- * recovery.
- */
+/** A transaction as the pool holds it. Whose authorizations it holds is found out (a signature recovery each) when it is first asked for. */
 export function pooledTransaction(
   transaction: SignedTransaction,
   sender: Uint8Array,
@@ -20,7 +17,7 @@ export function pooledTransaction(
     arrivedAtSec,
     get authorities() {
       if (transaction.type !== 0x04) return undefined;
-      // An authorization with an invalid signature has no effect.
+      // A signature that is not valid authorizes nothing.
       authorities ??= transaction.authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []);
       return authorities;
     },

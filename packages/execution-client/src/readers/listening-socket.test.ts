@@ -23,7 +23,7 @@ const serve = async ({ fd, port }: ListeningSocket, name: string): Promise<RpcSe
 };
 
 const BODY = '{"jsonrpc":"2.0","id":1,"method":"name"}';
-/** Sends a request on a new connection, which stays open. @returns the result, or that the connection was refused */
+/** On a new connection, which stays. @returns the result, or that the connection was not taken */
 const ask = (port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, HOST);
@@ -31,7 +31,9 @@ const ask = (port: number): Promise<string> =>
     socket.on("data", (data) => resolve(/"result":"(.*?)"/.exec(data.toString())?.[1] ?? "?"));
     socket.on("error", () => {});
     socket.on("close", () => resolve("closed"));
-    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`);
+    socket.write(
+      `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
   });
 
 describe("a listening socket", () => {
@@ -58,7 +60,7 @@ describe("a listening socket", () => {
     expect(await server.connections()).toEqual([2]);
     server.limitConnections([2]);
     expect(await ask(socket.port)).toBe("closed");
-    server.limitConnections([0]); // other processes already have all the connections allowed
+    server.limitConnections([0]); // others have all that there may be
     expect(await ask(socket.port)).toBe("closed");
     server.limitConnections([3]);
     expect(await ask(socket.port)).toBe("one");

@@ -1,5 +1,5 @@
 import type { PendingFeed, Profile, TransactionConditional, WriterAccess } from "@rnode/eth-api";
-import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
+import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
@@ -7,21 +7,23 @@ import { readSubmission } from "../pool/submission.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
 import { type Elsewhere, requestText, resultOf } from "./routing.ts";
 
-/** The most requests of a reader that may wait for other processes. */
+/** Requests of a reader that wait for other processes. */
 const MAX_WAITING = 4096;
+/** EIP-1474: limit exceeded */
+const LIMIT_EXCEEDED = -32005;
 
-/** A reader's connection to the writer and, through it, to other readers. */
+/** A reader's way to the writing process, and over it to other readers. */
 export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
   readonly #outbox: Pick<Outbox<MessageToWriter>, "push">;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;
   readonly #waiting = new Map<number, (answer: string | Uint8Array) => void>();
   readonly #listeners = new Set<(transactions: readonly PooledTransaction[]) => void>();
-  /** settles when the writer has acted on the last instruction */
+  /** settles when the writer does what it was told last */
   #watching: Promise<void> | undefined;
   #nextId = 0;
 
-  /** @param feeCapWei the most that a transaction's gas may cost; 0: no cap */
+  /** @param feeCapWei most that the gas of a transaction may cost; 0: no cap */
   constructor(outbox: Pick<Outbox<MessageToWriter>, "push">, profile: Profile, feeCapWei: bigint) {
     this.#outbox = outbox;
     this.#profile = profile;
@@ -32,13 +34,13 @@ export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
     return (await this.#request((id) => ({ kind: "call", id, text, reader }))) as string;
   }
 
-  /** @param answer the answer to a call, or the hash of a transaction that is now in the pool */
+  /** @param answer to a call, or the hash of a transaction that the pool has taken */
   onAnswer(id: number, answer: string | Uint8Array): void {
     this.#waiting.get(id)?.(answer);
     this.#waiting.delete(id);
   }
 
-  /** The writer sends pending transactions while there are listeners here. */
+  /** The writer sends pending transactions while somebody listens. */
   onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) this.#watch(true);
@@ -64,8 +66,7 @@ export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
 
   /** @throws {RpcError} */
   async submit(raw: Uint8Array, conditional?: TransactionConditional): Promise<Uint8Array> {
-    // Faulty transactions are rejected here, without asking the writer. Blob transactions are left to the writer, which knows whether
-    // its chain has blobs.
+    // What is wrong with it the writer need not know. It alone takes blobs, if its chain has any.
     const sender = raw[0] === 0x03 ? undefined : readSubmission(raw, this.#profile, this.#feeCapWei).sender;
     const answer = await this.#request((id) => ({ kind: "submit", id, raw, sender, conditional }));
     if (typeof answer === "string") resultOf(answer); // an error
@@ -86,7 +87,7 @@ export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
     return JSON.parse(resultOf(await this.ask(requestText(method, params))).text);
   }
 
-  /** @throws {RpcError} too many requests are already waiting */
+  /** @throws {RpcError} too many wait already */
   #request(message: (id: number) => MessageToWriter): Promise<string | Uint8Array> {
     if (this.#waiting.size >= MAX_WAITING) {
       return Promise.reject(new RpcError(LIMIT_EXCEEDED, `${MAX_WAITING} requests wait for the pool already: try again`));

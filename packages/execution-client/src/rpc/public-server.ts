@@ -10,9 +10,9 @@ export interface PublicServerDependencies {
   readonly pending: PendingFeed;
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** sockets that are already bound */
+  /** sockets that are bound already */
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
-  /** Makes each method run in the process where it belongs, seen from this process. */
+  /** Has each method run where it belongs, seen from this process. */
   readonly bind: (methods: ApiMethods) => MethodTable;
 }
 
@@ -36,6 +36,7 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
         host: ws.addr,
         port: ws.port,
         origins: ws.origins,
+        vhosts: http.vhosts,
         methods: withDescription(services.version, bind(methodsOf(ws.api, services)), subscriptions),
         subscriptions,
         fd: fds?.ws,
@@ -49,10 +50,10 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
   });
 }
 
-/** A limit as operators write it: 0 means none. */
+/** As operators mean it: 0 is no limit. */
 export const limitOf = (limit: number): number => (limit === 0 ? Number.POSITIVE_INFINITY : limit);
 
-/** The limits of every listener. */
+/** Of every listener. */
 export const rpcLimits = (rpc: ClientOptions["rpc"]): Partial<RpcServerLimits> => ({
   maxRequestBytes: limitOf(rpc.maxRequestSize) * MIB,
   maxResponseBytes: limitOf(rpc.maxResponseSize) * MIB,

@@ -4,7 +4,7 @@ import type { BlockId } from "@rnode/protocol";
 import { attributesJson } from "./generated-blocks.ts";
 import { GENESIS_TIME_SEC } from "./test-client.ts";
 
-/** The chain that results from a fork choice. */
+/** What a fork choice makes of the chain. */
 export interface Choice {
   /** canonical hashes by number; the last is the head */
   readonly chain: readonly Hex[];
@@ -13,27 +13,27 @@ export interface Choice {
 }
 
 const ZERO = bytesToHex(ZERO_HASH);
-const SAFE_DISTANCE = 4; // more than the number of blocks that are replaced
+const SAFE_DISTANCE = 4; // beyond what is replaced
 const FINALIZED_DISTANCE = 6;
-/** How often some blocks are replaced, in blocks. */
+/** Every so many blocks, some are replaced. */
 const REORGANISATION_INTERVAL = 5;
 const MAX_REORGANISATION_DEPTH = 3;
 
 /**
- * Builds blocks over the Engine API as a rollup node does, now and then on an ancestor of the head, and remembers what the client
- * promised: `acknowledged` is the last fork choice that was answered with VALID, `asked` a later one that was sent but not answered.
+ * Builds blocks over the Engine API as a rollup node does, now and then on an ancestor of the head, and remembers what it was promised:
+ * `acknowledged` is the last fork choice that was answered VALID, `asked` one that was sent afterwards and has no answer.
  */
 export class EngineDriver {
   readonly #engine: RpcClient;
   #seed: number;
   acknowledged: Choice;
   asked: Choice | undefined;
-  /** number of acknowledged fork choices */
+  /** fork choices that were acknowledged */
   acknowledgements = 0;
-  /** number of times it started to build on an ancestor of the head */
+  /** times it began to build on an ancestor of the head */
   reorganisations = 0;
 
-  /** @param seed seed of the first block; a driver that continues the chain must start at `nextSeed` */
+  /** @param seed of its first block; a driver after it must begin at `nextSeed` */
   constructor(engine: RpcClient, start: Choice, seed: number) {
     this.#engine = engine;
     this.#seed = seed;
@@ -44,7 +44,7 @@ export class EngineDriver {
     return this.#seed;
   }
 
-  /** Makes one block: build, get, import, and make it the head. @throws on a wrong answer, or when the client is gone */
+  /** One block: build, get, import, make it the head. @throws what the client answers wrongly, or that it is gone */
   async buildBlock(): Promise<void> {
     const parent = this.#chooseParent();
     const number = parent.chain.length - 1;

@@ -20,14 +20,11 @@ export const EVM_FORKS = [
 ] as const;
 export type EvmFork = (typeof EVM_FORKS)[number];
 
-/**
- * Versions of an Engine API method for the blocks of a fork. Spec: execution-apis src/engine;
- * docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
- */
+/** Versions of an Engine API method for blocks of a fork. Spec: execution-apis src/engine; docs/protocol/04-rpc.md#version-selection-by-l2-timestamp */
 export interface EngineMethodVersions<Version extends number> {
-  /** the version that a rollup node calls */
+  /** what a rollup node calls */
   readonly called: Version;
-  /** the versions that an execution client accepts */
+  /** what an execution client takes */
   readonly accepted: readonly Version[];
 }
 
@@ -35,7 +32,7 @@ export type ForkchoiceUpdatedVersion = 1 | 2 | 3;
 export type NewPayloadVersion = 1 | 2 | 3 | 4;
 export type GetPayloadVersion = 1 | 2 | 3 | 4 | 5;
 
-/** What Ethereum forks change outside the interpreter, which knows its opcodes by the fork's number. Infinity means no limit. */
+/** What Ethereum's forks change outside the interpreter, which knows its opcodes by the fork's number. No limit is Infinity. */
 export interface EvmRules {
   /** proof of stake: `mixHash` is prevRandao, difficulty is 0 */
   readonly isPostMerge: boolean;
@@ -44,9 +41,9 @@ export interface EvmRules {
   readonly acceptsAccessLists: boolean;
   readonly acceptsDynamicFees: boolean;
   readonly acceptsBlobs: boolean;
-  /** EIP-7702; accounts with a delegation may also send transactions */
+  /** EIP-7702: also lets accounts with a delegation send transactions */
   readonly acceptsSetCode: boolean;
-  /** whether s may be in the upper half of the curve's order */
+  /** signatures in the upper half of the curve's order */
   readonly allowsHighS: boolean;
   /** EIP-155 */
   readonly allowsChainIdInSignature: boolean;
@@ -55,7 +52,7 @@ export interface EvmRules {
   /** EIP-3860 */
   readonly initcodeWordGas: number;
   readonly maxInitcodeBytes: number;
-  /** EIP-7623; 0: data has no minimum price */
+  /** EIP-7623; 0: a transaction pays nothing for its data but what it executes */
   readonly floorGasPerToken: number;
   /** EIP-7825 */
   readonly maxTransactionGas: bigint | undefined;
@@ -67,57 +64,54 @@ export interface EvmRules {
   readonly chargesColdAccess: boolean;
   /** EIP-3651 */
   readonly startsWithWarmBeneficiary: boolean;
-  /** the refund is at most the gas used divided by this; EIP-3529 */
+  /** the refund is at most this part of the gas used; EIP-3529 */
   readonly maxRefundQuotient: bigint;
-  /** EIP-6780: SELFDESTRUCT deletes an account only if the same transaction created it */
+  /** EIP-6780: SELFDESTRUCT deletes only what its own transaction created */
   readonly keepsDestructedAccounts: boolean;
-  /** EIP-161: an empty account that is touched is deleted */
+  /** EIP-161: an empty account that is touched goes */
   readonly clearsEmptyAccounts: boolean;
-  /** precompiles exist from 0x01 to this address */
+  /** 0x01 to this one exist */
   readonly lastPrecompile: number;
   readonly modexpPricing: "eip198" | "eip2565" | "eip7883";
   /** EIP-1108 */
   readonly hasCheapBn254: boolean;
   readonly hasP256Precompile: boolean;
   readonly p256Gas: bigint;
-  /** input sizes that the OP Stack limits */
+  /** input sizes that the OP Stack bounds */
   readonly maxBn254PairingBytes: number;
   readonly maxBlsG1MsmBytes: number;
   readonly maxBlsG2MsmBytes: number;
   readonly maxBlsPairingBytes: number;
 
   // blocks
-  /** receipts have a status instead of a state root; EIP-658 */
+  /** status instead of a state root; EIP-658 */
   readonly receiptsHaveStatus: boolean;
   /** EIP-1559 */
   readonly hasBaseFee: boolean;
   readonly hasWithdrawals: boolean;
   /** `blobGasUsed` and `excessBlobGas` in headers */
   readonly hasBlobGas: boolean;
-  /** EIP-4788: the header has a parent beacon block root, which a contract stores */
+  /** EIP-4788: a parent beacon block root in the header, kept by a contract */
   readonly hasBeaconRoot: boolean;
-  /** EIP-2935: a contract stores block hashes */
+  /** EIP-2935: a contract keeps block hashes */
   readonly storesParentHash: boolean;
   /** EIP-7685: `requestsHash` in headers */
   readonly hasExecutionRequests: boolean;
-  /** EIP-7918: a blob costs at least as much as its execution would */
+  /** EIP-7918: a blob costs at least what its execution would */
   readonly bindsBlobFeeToBaseFee: boolean;
-  /** EIP-7594: the pool expects cell proofs */
+  /** EIP-7594: proofs of cells in the pool */
   readonly provesBlobCells: boolean;
   /** EIP-7934 */
   readonly maxBlockRlpBytes: number;
-  /** blob limits if the configuration has none */
+  /** blob limits where a configuration gives none */
   readonly defaultBlobParams: BlobParams | undefined;
 
   // proof of work
   /** EIP-649, EIP-1234 */
   readonly blockRewardWei: bigint;
-  /**
-   * how a block's time changes the difficulty: by a threshold, in steps (EIP-2), or in steps that depend on the parent's ommers
-   * (EIP-100)
-   */
+  /** how far a block's time moves the difficulty: by a threshold, by steps (EIP-2), by steps and the parent's ommers (EIP-100) */
   readonly difficultyAdjustment: "threshold" | "steps" | "steps-and-ommers";
-  /** total number of blocks by which the difficulty bomb is delayed; EIP-649, 1234, 3554 */
+  /** blocks by which the difficulty bomb is put off, all in all; EIP-649, 1234, 3554 */
   readonly bombDelayBlocks: number;
 
   // Engine API
@@ -131,12 +125,12 @@ export interface EvmForkFacts {
   readonly activation:
     | {
         readonly block: string;
-        /** keys that genesis files write in addition, for the same block */
+        /** keys that files have beside it for the same block */
         readonly alsoWritten?: readonly string[];
       }
     | { readonly time: string }
     | undefined;
-  /** anything not listed is as in the previous fork */
+  /** what is not named here is as in the fork before */
   readonly changes: Partial<EvmRules>;
 }
 
@@ -280,7 +274,7 @@ const EVM_FORK_FACTS: Readonly<Record<EvmFork, EvmForkFacts>> & { readonly front
       p256Gas: 6900n,
       bindsBlobFeeToBaseFee: true,
       provesBlobCells: true,
-      maxBlockRlpBytes: 10_485_760 - 2_097_152, // minus a margin for the consensus block around it
+      maxBlockRlpBytes: 10_485_760 - 2_097_152, // a margin for the consensus block around it
       getPayload: { called: 5, accepted: [5] },
     },
   },

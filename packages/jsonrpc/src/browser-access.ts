@@ -1,0 +1,36 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
+
+// A page of any site can have its visitor's browser send requests to a server on the visitor's machine or network. Whom such requests
+// come from shows in `Origin`; a page whose own name was made to resolve to the server (DNS rebinding) shows in `Host`.
+
+/** Names accepted in the Host header when nothing else is said. */
+export const DEFAULT_VHOSTS: readonly string[] = ["localhost"];
+
+const LOCAL_PAGE = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
+
+/** Addresses always pass, for no name was resolved to reach them; so does a request without the header, which browsers do not send. */
+export function isAllowedHost(header: string | undefined, vhosts: readonly string[]): boolean {
+  if (header === undefined || vhosts.includes("*")) return true;
+  const host = (/^\[([^\]]*)\]/.exec(header)?.[1] ?? header.replace(/:\d*$/, "")).toLowerCase();
+  return isIP(host) !== 0 || vhosts.some((name) => name.toLowerCase() === host);
+}
+
+/** Whether a page may send requests: one of the origins listed, or one that this server is the host of. */
+export function isAllowedOrigin({ origin, host }: IncomingHttpHeaders, allowed: readonly string[]): boolean {
+  if (origin === undefined) return true;
+  return isListed(origin, allowed) || origin.toLowerCase().replace(/^https?:\/\//, "") === host?.toLowerCase();
+}
+
+/** The same for WebSockets, which browsers open to any server without asking it first. Nothing listed: pages of this machine. */
+export function isAllowedWsOrigin(headers: IncomingHttpHeaders, allowed: readonly string[]): boolean {
+  if (isAllowedOrigin(headers, allowed)) return true;
+  return allowed.length === 0 && LOCAL_PAGE.test(headers.origin ?? "");
+}
+
+const isListed = (origin: string, allowed: readonly string[]): boolean =>
+  allowed.includes("*") || allowed.some((one) => one.toLowerCase() === origin.toLowerCase());
+
+/** Texts of the two refusals, status 403. */
+export const INVALID_HOST = "invalid host specified";
+export const ORIGIN_NOT_ALLOWED = "origin not allowed";
