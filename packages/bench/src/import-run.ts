@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { createSenderCache, describeImportRefusal, importBlocks, openChain } from "@rnode/chain";
+import { createSenderCache, describeImportRefusal, openChain } from "@rnode/chain";
 import { type Block, decodeBlockPrefix, parseChainConfig } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { CHAIN_CONFIG } from "./import-generate.ts";
@@ -64,7 +64,7 @@ export async function runImport(database: string, file: string, batch: number): 
   }, LOOK_INTERVAL_MS);
   const cpuBefore = process.cpuUsage();
   const startMs = performance.now();
-  const refusal = await importBlocks({ chain, store, senders }, blocksOf(file), {
+  const refusal = await chain.import(blocksOf(file), {
     groupBlocks: batch,
     onStored({ header, transactionCount }) {
       blocks++;

@@ -38,6 +38,7 @@ export interface BuiltPayload {
   readonly requests: readonly Uint8Array[];
 }
 
+/** To be read before the listener returns: blocks that have left meanwhile are not in it. */
 export interface HeadChange {
   readonly head: StoredBlock;
   /** blocks that left the canonical chain, newest first; empty when the chain only grew */
@@ -184,6 +185,37 @@ export interface BuildChoices {
   readonly extraData?: Uint8Array | undefined;
 }
 
+/** What is told of an item whose block is stored. PERF: the block's transactions are not kept in memory until then. */
+export type StoredItem<T extends { readonly block: Block }> = Omit<T, "block"> & {
+  readonly header: Header;
+  readonly transactionCount: number;
+};
+
+export interface ImportOptions<S> {
+  /** written in one durable commit */
+  readonly groupBlocks: number;
+  /** for every block that is stored, or already was */
+  readonly onStored?: ((item: S) => void) | undefined;
+  /** default: `IMPORT_LIMITS` */
+  readonly limits?: ImportLimits | undefined;
+}
+
+/** Bytes of blocks that wait in memory; the last block of each may be beyond them, however large it is. */
+export interface ImportLimits {
+  /** of a group's headers, bodies, receipts and senders; up to three groups are in memory */
+  readonly groupBytes: number;
+  /** of what is prepared before its turn */
+  readonly aheadBytes: number;
+}
+
+/** A block that was not imported, and everything after it. */
+export interface ImportRefusal {
+  readonly block: Block;
+  readonly hash: Uint8Array;
+  /** undefined: its parent is not in the database */
+  readonly validationError: string | undefined;
+}
+
 /** The canonical chain of one node: the only writer of the store. All methods are synchronous unless they say otherwise. */
 export interface Chain {
   readonly config: ChainConfig;
@@ -200,6 +232,20 @@ export interface Chain {
   trieNodesAt(block: BlockId): TrieNodeReader | undefined;
   /** Executes and checks a block; VALID blocks are kept in memory until fork choice makes them canonical. */
   newPayload(block: PreparedBlock): PayloadStatusV1;
+  /**
+   * Executes blocks that follow each other and commits them in groups; each group's last block becomes the head, and listeners are told. Blocks
+   * that are canonical already are passed over. What was executed before an invalid block, or before `blocks` throws, is stored.
+   *
+   * Until it has ended, only the import moves the head: `forkchoiceUpdated` answers SYNCING and changes nothing, `newPayload` answers SYNCING
+   * for a block that it would have to execute. `close` ends it after the block that it is at.
+   *
+   * @returns undefined when all blocks were imported
+   * @throws {CodedError} chain/importing: one at a time; chain/closed
+   */
+  import<T extends { readonly block: Block }>(
+    blocks: AsyncIterable<T> | Iterable<T>,
+    options: ImportOptions<StoredItem<T>>,
+  ): Promise<ImportRefusal | undefined>;
   /** A block that was built or executed here, chosen or not, as long as it is in memory. */
   executedBlock(hash: Uint8Array): PreparedBlock | undefined;
   /** Moves the labels, reorganising or rewinding where needed, and starts a build when attributes are given. */

@@ -1,7 +1,8 @@
+import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
-import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes } from "@rnode/primitives";
+import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
-import type { ChainDatabase, ChainStore, ForkchoiceLabel, StateView } from "@rnode/storage";
+import type { BlockGroup, ChainDatabase, ChainStore, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import type {
   BadBlock,
@@ -10,17 +11,19 @@ import type {
   BuildResult,
   BuiltPayload,
   Chain,
-  ForkchoiceFault,
   ForkchoiceResult,
   ForkchoiceState,
   HeadChange,
+  ImportOptions,
+  ImportRefusal,
   PendingSource,
   StoredBlock,
+  StoredItem,
 } from "./api.ts";
 import { startBuild } from "./build/payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
-import { type ExecutionContext, executeBlock, type ParentState } from "./execute/block-execution.ts";
+import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./execute/executed-block.ts";
@@ -29,11 +32,16 @@ import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
 import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
 import { InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
+import { type Branch, changedLabels, checkLabels, type Labels } from "./fork-choice/labels.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
+import { LazyHeadChange } from "./head-change.ts";
+import { type ImportingChain, importBlocks } from "./import/block-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import { createSenderCache, type SenderSource } from "./senders/senders.ts";
+import type { GroupRoots } from "./state-roots/group-roots.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
+import { type RootStore, type StateRoots, startStateRoots } from "./state-roots/root-thread.ts";
 import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
 import { checkBodyBelongs } from "./validation/body-validation.ts";
 import { TotalDifficulties } from "./validation/merge.ts";
@@ -49,6 +57,8 @@ export interface ChainDependencies {
   readonly nowMs: () => number;
   /** who makes state roots beside execution; default: a thread, where there are cores for it */
   readonly liveRoots?: LiveRoots | undefined;
+  /** the same for the groups of an import */
+  readonly startGroupRoots?: ((store: RootStore, stateRoot: Uint8Array) => StateRoots) | undefined;
 }
 
 export interface ChainOptions {
@@ -69,16 +79,6 @@ export function openChain(dependencies: ChainDependencies, options: ChainOptions
   return new StoredChain(dependencies, options);
 }
 
-type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
-
-/** How a block hangs on the canonical chain. */
-interface Branch {
-  /** last canonical block below it, or itself */
-  readonly forkPoint: BlockId;
-  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
-  readonly blocks: readonly ExecutedBlock[];
-}
-
 class StoredChain implements Chain {
   readonly config: ChainConfig;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.#header(hash));
@@ -93,11 +93,16 @@ class StoredChain implements Chain {
   readonly #metrics: ChainMetrics;
   readonly #nowMs: () => number;
   readonly #liveRoots: LiveRoots | undefined;
+  readonly #startGroupRoots: (stateRoot: Uint8Array) => StateRoots;
+  readonly #codeCacheBytes: number | undefined;
+  /** of the blocks of an import */
+  #importEngine: EvmEngine | undefined;
+  /** ends with the import that is under way */
+  #importing: Promise<unknown> | undefined;
+  #isClosing = false;
 
-  constructor(
-    { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs, liveRoots }: ChainDependencies,
-    options: ChainOptions,
-  ) {
+  constructor(dependencies: ChainDependencies, options: ChainOptions) {
+    const { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs, liveRoots } = dependencies;
     const genesisHash = storedGenesisHash(store);
     if (genesisHash === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
     this.config = config;
@@ -105,13 +110,16 @@ class StoredChain implements Chain {
     this.#metrics = createChainMetrics(metrics, {
       executed: () => this.#tree.bytes,
       left: () => this.#left.bytes,
-      engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes,
+      engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes + (this.#importEngine?.memoryBytes ?? 0),
       stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
     this.#nowMs = nowMs;
     const create2DeployerCode = create2DeployerCodeFrom(options.upgradesDir);
     const { codeCacheBytes } = options;
+    this.#codeCacheBytes = codeCacheBytes;
     this.#liveRoots = liveRoots ?? startedRoots(store, options.maxStateTrieNodes);
+    const { startGroupRoots = startStateRoots } = dependencies;
+    this.#startGroupRoots = (stateRoot) => startGroupRoots(store, stateRoot);
     const stateTrie = new LiveStateTrie(); // one for building and executing: what was built is mostly what comes next
     const buildContext: ExecutionContext = {
       config,
@@ -165,10 +173,17 @@ class StoredChain implements Chain {
   }
 
   newPayload(block: PreparedBlock): PayloadStatusV1 {
+    const known = this.#knownVerdict(block);
+    if (known !== undefined) return known;
+    return this.#importing === undefined ? this.#execute(block) : SYNCING;
+  }
+
+  /** undefined: the block has to be executed */
+  #knownVerdict(block: PreparedBlock): PayloadStatusV1 | undefined {
     const { header, hash, hashHex } = block;
     const known = this.#invalid.get(hashHex);
     if (known !== undefined) return invalidStatus(known.latestValidHash, describeFault(known.fault));
-    if (!this.#isExecuted(hashHex, hash)) return this.#execute(block);
+    if (!this.#isExecuted(hashHex, hash)) return undefined;
     const foreignBody = checkBodyBelongs(rulesOfBlock(this.config, header), block);
     if (foreignBody !== undefined) return invalidStatus(bytesToHex(header.parentHash), describeFault(foreignBody));
     return { status: "VALID", latestValidHash: hashHex };
@@ -179,15 +194,33 @@ class StoredChain implements Chain {
   }
 
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult {
+    if (this.#importing !== undefined) return updated(SYNCING);
+    const chosen = this.#choose(state);
+    const headHash = state.headBlockHash;
+    const headHex = bytesToHex(headHash);
+    const isHead = chosen.kind === "updated" && chosen.status.status === "VALID" && this.head().hash === headHex;
+    if (attributes === undefined || !isHead) return chosen;
+
+    const parent = this.#parentState(headHex, headHash);
+    if (parent === undefined) throw new Error(`no state at the head ${headHex}`); // the head's state is always there
+    const stopTimer = this.#metrics.start.time();
+    const started = this.#jobs.start(parent, attributes, version);
+    stopTimer();
+    if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
+    return { kind: "updated", status: chosen.status, payloadId: started.id };
+  }
+
+  /** Moves the head and the labels. */
+  #choose(state: ForkchoiceState): Exclude<ForkchoiceResult, { kind: "invalid-attributes" }> {
     const headHash = state.headBlockHash;
     const headHex = bytesToHex(headHash);
     if (isZeroBytes(headHash)) return updated(invalidStatus(null, "head block hash is zero"));
     const known = this.#invalid.get(headHex);
     if (known !== undefined) return updated(invalidStatus(known.latestValidHash, describeFault(known.fault)));
     const branch = this.#branchOf(headHex) ?? this.#reexecuted(headHash);
-    if (branch === undefined) return updated({ status: "SYNCING", latestValidHash: null });
+    if (branch === undefined) return updated(SYNCING);
 
-    const labels = this.#checkLabels(state, branch);
+    const labels = checkLabels(this.#store, state, branch, (hash) => this.#header(hash)?.number);
     if (labels.kind === "invalid-state") return labels;
     const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: headHex };
     const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
@@ -196,15 +229,75 @@ class StoredChain implements Chain {
     if (isRewind && this.config.optimism === undefined) return updated(valid);
     if (this.#isTooDeep(branch.forkPoint)) return { kind: "invalid-state", reason: "reorganisation-too-deep" };
     this.#moveHead(branch, labels.labels);
-    if (attributes === undefined) return updated(valid);
+    return updated(valid);
+  }
 
-    const parent = this.#parentState(headHex, headHash);
-    if (parent === undefined) throw new Error(`no state at the head ${headHex}`); // the head's state is always there
-    const stopTimer = this.#metrics.start.time();
-    const started = this.#jobs.start(parent, attributes, version);
+  async import<T extends { readonly block: Block }>(
+    blocks: AsyncIterable<T> | Iterable<T>,
+    options: ImportOptions<StoredItem<T>>,
+  ): Promise<ImportRefusal | undefined> {
+    if (this.#importing !== undefined) throw new CodedError<ChainErrorCode>("chain/importing");
+    const importing = importBlocks(this.#importingChain(), blocks, options);
+    this.#importing = importing;
+    try {
+      return await importing;
+    } finally {
+      this.#importing = undefined;
+      this.#importEngine = undefined;
+    }
+  }
+
+  #importingChain(): ImportingChain {
+    return {
+      config: this.config,
+      store: this.#store,
+      genesisNumber: this.genesis.block.header.number,
+      isClosing: () => this.#isClosing,
+      prepare: (block) => this.#context.senders.prepare(block),
+      headerOf: (hash) => this.#header(hash),
+      newPayload: (block) => this.#knownVerdict(block) ?? this.#execute(block),
+      choose: (headBlockHash) => {
+        const chosen = this.#choose({ headBlockHash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH });
+        if (chosen.kind === "invalid-state") return chosen.reason;
+        return chosen.status.status === "VALID" ? undefined : chosen.status.status;
+      },
+      runBlock: this.#runImported,
+      startRoots: this.#startGroupRoots,
+      commitGroup: (group, roots) => this.#commitGroup(group, roots),
+      tellGroup: (hashes) => this.#tellGroup(hashes),
+    };
+  }
+
+  /** What was executed is used after other methods may have been called: an import has an engine of its own. */
+  readonly #runImported: ImportingChain["runBlock"] = (parent, block) => {
+    const startMs = this.#nowMs();
+    const engine = (this.#importEngine ??= newEngine({ codeCacheBytes: this.#codeCacheBytes }));
+    const outcome = runBlock({ ...this.#context, engine }, parent, block);
+    if (outcome.kind === "run") this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: "valid" });
+    return outcome; // an invalid one comes again, by itself
+  };
+
+  #commitGroup(group: BlockGroup, { blocks, nodeRows }: GroupRoots): void {
+    this.#jobs.suspend();
+    const stopTimer = this.#metrics.commit.time();
+    this.#store.commitGroup(
+      group,
+      blocks.map(({ storageRoots }) => storageRoots),
+      nodeRows,
+    );
     stopTimer();
-    if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
-    return { kind: "updated", status: valid, payloadId: started.id };
+    this.#context.stateTrie?.clear(); // its nodes are those of a head that is long gone
+    this.#tree.trim(this.head().number, this.head().hash);
+  }
+
+  #tellGroup(hashes: readonly Uint8Array[]): void {
+    if (this.#listeners.size === 0) return;
+    const change = new LazyHeadChange([], hashes, {
+      head: () => this.#storedBlock(hexToBytes(this.head().hash))!,
+      block: (hash) => this.#storedBlock(hash),
+      miss: () => undefined,
+    });
+    for (const listener of this.#listeners) listener(change);
   }
 
   getPayload(id: Hex): BuiltPayload | undefined {
@@ -247,6 +340,8 @@ class StoredChain implements Chain {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#importing?.catch(() => undefined); // its caller is told
     this.#listeners.clear();
     await this.#liveRoots?.close();
     await this.#store.close();
@@ -263,7 +358,7 @@ class StoredChain implements Chain {
       return invalidStatus(badParent.latestValidHash, describeFault(fault));
     }
     const parent = this.#parentState(parentHex, parentHash);
-    if (parent === undefined) return { status: "SYNCING", latestValidHash: null };
+    if (parent === undefined) return SYNCING;
     const startMs = this.#nowMs();
     const verdict = executeBlock(this.#context, parent, prepared);
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
@@ -351,36 +446,6 @@ class StoredChain implements Chain {
     return header !== undefined && isCanonicalBlock(this.#store, hashHex, header.number);
   }
 
-  /** Safe and finalized must lie on the chain of the new head. */
-  #checkLabels(
-    state: ForkchoiceState,
-    branch: Branch,
-  ): { kind: "labels"; labels: Labels } | { kind: "invalid-state"; reason: ForkchoiceFault } {
-    const headNumber = branch.forkPoint.number + branch.blocks.length;
-    const labels: Labels = {};
-    const wanted = [
-      ["finalized", state.finalizedBlockHash],
-      ["safe", state.safeBlockHash],
-    ] as const;
-    for (const [label, hash] of wanted) {
-      if (isZeroBytes(hash)) {
-        const current = this.#store.label(label);
-        // A label must not stay above a head that goes back, nor on a chain that is left.
-        if (current !== undefined && current.number > branch.forkPoint.number) labels[label] = branch.forkPoint;
-        continue;
-      }
-      const hashHex = bytesToHex(hash);
-      const onBranch = branch.blocks.find((executed) => executed.hashHex === hashHex);
-      const number = onBranch?.block.header.number ?? this.#header(hash)?.number;
-      if (number === undefined) return { kind: "invalid-state", reason: `${label}-not-available` };
-      const isAncestor =
-        onBranch !== undefined || (number <= branch.forkPoint.number && isCanonicalBlock(this.#store, hashHex, number));
-      if (!isAncestor || number > headNumber) return { kind: "invalid-state", reason: `${label}-not-canonical` };
-      labels[label] = { hash: hashHex, number };
-    }
-    return { kind: "labels", labels };
-  }
-
   /** What the blocks above it replaced is not stored any more, or what a head must have. */
   #isTooDeep({ number, hash }: BlockId): boolean {
     if (hash === this.head().hash) return false;
@@ -390,7 +455,7 @@ class StoredChain implements Chain {
 
   #moveHead({ forkPoint, blocks }: Branch, labels: Labels): void {
     const before = this.head();
-    const changed = this.#changedLabels(labels);
+    const changed = changedLabels(this.#store, labels);
     if (blocks.length === 0 && forkPoint.hash === before.hash) {
       if (Object.keys(changed).length > 0) this.#store.writeLabels(changed);
       return;
@@ -412,15 +477,6 @@ class StoredChain implements Chain {
     for (const listener of this.#listeners) listener({ head, removed, added });
   }
 
-  #changedLabels(labels: Labels): Labels {
-    const changed: Labels = {};
-    for (const label of ["safe", "finalized"] as const) {
-      const wanted = labels[label];
-      if (wanted !== undefined && wanted.hash !== this.#store.label(label)?.hash) changed[label] = wanted;
-    }
-    return changed;
-  }
-
   #hashOf(selector: BlockSelector): Uint8Array | undefined {
     return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#header(hash)?.number);
   }
@@ -439,7 +495,9 @@ function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TR
   return store.folder === undefined ? undefined : startLiveRoots(store.folder, maxNodes);
 }
 
-const updated = (status: PayloadStatusV1): ForkchoiceResult => ({ kind: "updated", status, payloadId: undefined });
+const SYNCING: PayloadStatusV1 = { status: "SYNCING", latestValidHash: null };
+
+const updated = (status: PayloadStatusV1) => ({ kind: "updated", status, payloadId: undefined }) as const;
 
 const invalidStatus = (latestValidHash: Hex | null, validationError: string): PayloadStatusV1 => ({
   status: "INVALID",

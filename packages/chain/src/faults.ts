@@ -25,4 +25,8 @@ export type ChainErrorCode =
   /** a witness lacks bytecode that execution reads */
   | "chain/missing-code"
   /** the block that the attributes ask for fails in its post-processing (a system contract is missing) */
-  | "chain/unbuildable";
+  | "chain/unbuildable"
+  /** blocks are being imported already */
+  | "chain/importing"
+  /** the chain was closed before all blocks were imported */
+  | "chain/closed";

@@ -4,12 +4,13 @@ import { createMetrics, type Metrics } from "@rnode/observe";
 import { bytesToHex, concatBytes, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { ChainDependencies } from "./chain.ts";
 import type { BlockTreeLimits } from "./fork-choice/block-tree.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
-import { IMPORT_LIMITS, importBlocks } from "./import/block-import.ts";
+import { IMPORT_LIMITS } from "./import/block-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
-import { createSenderCache } from "./senders/senders.ts";
 import { GroupRootsBuilder } from "./state-roots/group-roots.ts";
+import type { RootStore } from "./state-roots/root-thread.ts";
 import { MAX_STATE_TRIE_NODES } from "./state-roots/state-root.ts";
 import { attributesDeposit, build, type DevChain, forkchoice, openDevChain, produce } from "./testing/dev-chain.ts";
 
@@ -31,9 +32,13 @@ afterEach(async () => {
   opened = undefined;
 });
 
-function open(tree: Partial<BlockTreeLimits>): { dev: DevChain; metrics: Metrics } {
+function open(
+  tree: Partial<BlockTreeLimits>,
+  startGroupRoots?: ChainDependencies["startGroupRoots"],
+): { dev: DevChain; metrics: Metrics } {
   const metrics = createMetrics({ prefix: "test_" });
-  opened = openDevChain("jovian", { options: { tree, codeCacheBytes: 4 * MIB, maxStateTrieNodes: 2000 }, metrics });
+  const options = { tree, codeCacheBytes: 4 * MIB, maxStateTrieNodes: 2000 };
+  opened = openDevChain("jovian", { options, metrics, startGroupRoots });
   return { dev: opened, metrics };
 }
 
@@ -137,9 +142,8 @@ describe("memory of an import", () => {
       }
     })();
     const clock = vi.spyOn(performance, "now").mockReturnValue(0); // a group ends after some time, too
-    const parts = { chain, store, senders: createSenderCache() };
     const options = { groupBlocks: 1000, limits: LIMITS, onStored: () => stored++ };
-    expect(await importBlocks(parts, source, options)).toBeUndefined();
+    expect(await chain.import(source, options)).toBeUndefined();
     clock.mockRestore();
     expect([stored, chain.head().number]).toEqual([COUNT, COUNT]);
     expect(Math.max(...groups)).toBeGreaterThanOrEqual(LIMITS.groupBytes);
@@ -153,13 +157,9 @@ describe("memory of an import", () => {
     const maker = openDevChain("jovian");
     const blocks = Array.from({ length: 16 }, () => produceFresh(maker));
     await maker.remove();
-    const { store, chain } = open({}).dev;
     const counts: number[] = [];
-    const source = (async function* () {
-      for (const block of blocks) yield await Promise.resolve({ block });
-    })();
     const maxNodes = 2000; // all blocks make 6000, those of two groups 1500
-    const startRoots = (_: typeof store, stateRoot: Uint8Array) => {
+    const startRoots = (store: RootStore, stateRoot: Uint8Array) => {
       const roots = new GroupRootsBuilder(store, stateRoot, maxNodes);
       return {
         add: (number: number, packed: Uint8Array) => roots.add(number, packed),
@@ -171,8 +171,9 @@ describe("memory of an import", () => {
         close: () => Promise.resolve(),
       };
     };
-    const parts = { chain, store, senders: createSenderCache(), startRoots };
-    expect(await importBlocks(parts, source, { groupBlocks: 2, onStored: () => undefined })).toBeUndefined();
+    const { chain } = open({}, startRoots).dev;
+    const source = blocks.map((block) => ({ block }));
+    expect(await chain.import(source, { groupBlocks: 2 })).toBeUndefined();
     expect(chain.head().number).toBe(16);
     expect(Math.max(...counts)).toBeGreaterThan(1000);
     expect(Math.max(...counts)).toBeLessThanOrEqual(maxNodes);

@@ -14,7 +14,7 @@ import { newEngine } from "./execute/engine-module.ts";
 import { initGenesis, sealGenesis } from "./genesis/genesis.ts";
 import { GenesisState } from "./genesis/genesis-state.ts";
 import { ImportPruning } from "./history/history-pruning.ts";
-import { describeImportRefusal, importBlocks } from "./import/block-import.ts";
+import { describeImportRefusal } from "./import/block-import.ts";
 import { fitsGroup } from "./import/group-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import { createSenderCache } from "./senders/senders.ts";
@@ -54,26 +54,28 @@ interface Given {
   readonly maxTreeBlocks?: number;
   readonly maxStateTrieNodes?: number;
   readonly importedBlocks?: number;
+  /** that an import keeps in memory when they are stored */
+  readonly maxGroupNodes?: number;
 }
 
 function open(
   model: ModelChain,
   folder: string,
-  { storage, hasLiveRoots = false, maxTreeBlocks, maxStateTrieNodes }: Given = {},
+  { storage, hasLiveRoots = false, maxTreeBlocks, maxStateTrieNodes, maxGroupNodes }: Given = {},
 ): Opened {
   const { config, genesis } = model;
   const store = openChainStore(folder, { sync: "interval", ...storage });
   initGenesis(store, sealGenesis(genesis.header, config, GenesisState.of(genesis.alloc)));
   const liveRoots = hasLiveRoots ? new LiveRoots(() => new RootAnswersHere(store, maxStateTrieNodes ?? 1e5), 1) : undefined;
   const chain = openChain(
-    { store, config, nowMs: () => 0, liveRoots },
+    { store, config, nowMs: () => 0, liveRoots, startGroupRoots: (...of) => rootsHere(...of, maxGroupNodes) },
     { ...(maxTreeBlocks !== undefined && { tree: { maxBlocks: maxTreeBlocks } }), maxStateTrieNodes },
   );
   return { store, chain };
 }
 
 async function feed(
-  { store, chain }: Opened,
+  { chain }: Opened,
   blocks: readonly Block[],
   groupBlocks: number,
   pruning?: ImportPruning,
@@ -84,11 +86,7 @@ async function feed(
       pruning?.step();
     }
   })();
-  const senders = createSenderCache();
-  // Hardly any nodes stay in memory when they are stored.
-  const startRoots = (of: ChainDatabase, stateRoot: Uint8Array) => rootsHere(of, stateRoot, groupBlocks < 10 ? 20 : undefined);
-  const parts = { chain, store, senders, startRoots };
-  const refusal = await importBlocks(parts, source, { groupBlocks, onStored: () => undefined });
+  const refusal = await chain.import(source, { groupBlocks });
   return refusal && describeImportRefusal(refusal);
 }
 
@@ -291,7 +289,7 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
 
   it.each([7, 1000])("leaves the same rows when it is imported in groups of %i", async (groupBlocks) => {
     const folder = newFolder();
-    const opened = open(model, folder);
+    const opened = open(model, folder, groupBlocks === 7 ? { maxGroupNodes: 20 } : {});
     expect(await feed(opened, blocks, groupBlocks)).toBeUndefined();
     if (groupBlocks === 7) check(opened, model, main);
     await opened.store.close();
@@ -302,7 +300,7 @@ describe.each(cases)("a chain of the kind %s, seed %i", { timeout: TIMEOUT_MS },
     const folder = newFolder();
     for (let to = 0, opened: Opened; to < blocks.length; ) {
       to += 1 + model.random(20);
-      opened = open(model, folder);
+      opened = open(model, folder, { maxGroupNodes: 20 });
       expect(await feed(opened, blocks.slice(0, to), 1 + model.random(9))).toBeUndefined();
       await opened.store.close();
     }

@@ -1,60 +1,27 @@
-import { bytesToHex, equalBytes, hexToBytes, ZERO_HASH } from "@rnode/primitives";
-import type { Block, Header } from "@rnode/protocol";
-import type { ChainDatabase } from "@rnode/storage";
-import type { Chain } from "../api.ts";
-import { create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
-import { newEngine } from "../execute/engine-module.ts";
-import { describeFault } from "../faults.ts";
+import { bytesToHex, CodedError, equalBytes, hexToBytes } from "@rnode/primitives";
+import type { Block, ChainConfig, Header, PayloadStatusV1 } from "@rnode/protocol";
+import type { ImportLimits, ImportOptions, ImportRefusal, StoredItem } from "../api.ts";
+import type { ChainErrorCode } from "../faults.ts";
+import { isCanonicalBlock } from "../fork-choice/canonical-blocks.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
-import type { SenderSource } from "../senders/senders.ts";
-import { type StateRoots, startStateRoots } from "../state-roots/root-thread.ts";
-import { fitsGroup, GroupImport, type ImportedBlock } from "./group-import.ts";
+import { fitsGroup, type GroupChain, GroupImport, type ImportedBlock } from "./group-import.ts";
 
-export interface BlockImportDependencies {
-  readonly chain: Chain;
-  /** of `chain` */
-  readonly store: ChainDatabase;
-  /** of `chain` */
-  readonly senders: SenderSource;
-  /** folder of the Canyon bytecode bundle */
-  readonly upgradesDir?: string | undefined;
-  /** who makes state roots of groups; default: a thread, where there are cores for it */
-  readonly startRoots?: ((store: ChainDatabase, stateRoot: Uint8Array) => StateRoots) | undefined;
-}
-
-/** What is told of an item whose block is stored. PERF: the block's transactions are not kept in memory until then. */
-export type StoredItem<T extends { readonly block: Block }> = Omit<T, "block"> & {
-  readonly header: Header;
-  readonly transactionCount: number;
-};
-
-export interface BlockImportOptions<S> {
-  /** written in one durable commit */
-  readonly groupBlocks: number;
-  /** for every block that is stored, or already was */
-  readonly onStored: (item: S) => void;
-  /** default: `IMPORT_LIMITS` */
-  readonly limits?: ImportLimits | undefined;
-}
-
-/** Bytes of blocks that wait in memory; the last block of each may be beyond them, however large it is. */
-export interface ImportLimits {
-  /** of a group's headers, bodies, receipts and senders; up to three groups are in memory */
-  readonly groupBytes: number;
-  /** of what is prepared before its turn */
-  readonly aheadBytes: number;
+/** What an import asks of the chain that it extends. */
+export interface ImportingChain extends GroupChain {
+  readonly config: ChainConfig;
+  readonly genesisNumber: number;
+  /** Whether no more blocks are to be taken. */
+  isClosing(): boolean;
+  /** The block with what takes long to make of it. */
+  prepare(block: Block): Promise<PreparedBlock>;
+  headerOf(hash: Uint8Array): Header | undefined;
+  newPayload(block: PreparedBlock): PayloadStatusV1;
+  /** Makes an executed block the head; labels stay. @returns why it cannot be */
+  choose(hash: Uint8Array): string | undefined;
 }
 
 /** PERF: a group of common blocks has some 5 MiB. */
 export const IMPORT_LIMITS: ImportLimits = { groupBytes: 16 << 20, aheadBytes: 8 << 20 };
-
-/** A block that was not imported, and everything after it. */
-export interface ImportRefusal {
-  readonly block: Block;
-  readonly hash: Uint8Array;
-  /** undefined: its parent is not in the database */
-  readonly validationError: string | undefined;
-}
 
 const BLOCKS_AHEAD = 12;
 /** Of a transaction, its data left out: signature, fees, addresses. */
@@ -63,22 +30,17 @@ const ROUGH_TRANSACTION_BYTES = 250;
 const MAX_SINGLE_BLOCKS = 128;
 const MAX_SINGLE_GAS = 60_000_000n;
 
-/**
- * Executes and stores blocks that follow each other. Blocks that are canonical already are passed over. What was executed before an
- * invalid block, or before `blocks` throws, is stored.
- *
- * @returns undefined when all blocks were imported
- */
+/** `Chain.import`. */
 export async function importBlocks<T extends { readonly block: Block }>(
-  dependencies: BlockImportDependencies,
-  blocks: AsyncIterable<T>,
-  options: BlockImportOptions<StoredItem<T>>,
+  chain: ImportingChain,
+  blocks: AsyncIterable<T> | Iterable<T>,
+  options: ImportOptions<StoredItem<T>>,
 ): Promise<ImportRefusal | undefined> {
-  const { chain, senders } = dependencies;
-  const importer = new Importer(dependencies, options);
+  const importer = new Importer(chain, options);
   try {
-    for await (const next of prepared(blocks, senders, options.limits ?? IMPORT_LIMITS)) {
-      if (next.prepared.header.number <= chain.genesis.block.header.number) continue; // exports begin with the genesis
+    for await (const next of prepared(blocks, chain, options.limits ?? IMPORT_LIMITS)) {
+      if (chain.isClosing()) throw new CodedError<ChainErrorCode>("chain/closed");
+      if (next.prepared.header.number <= chain.genesisNumber) continue; // exports begin with the genesis
       const refusal = await importer.add(next);
       if (refusal !== undefined) return refusal;
     }
@@ -93,25 +55,24 @@ export async function importBlocks<T extends { readonly block: Block }>(
 
 /** Groups where blocks follow the head, one by one where they do not (another branch, receipts with state roots). */
 class Importer<S> {
-  readonly #dependencies: BlockImportDependencies;
-  readonly #options: BlockImportOptions<S>;
+  readonly #chain: ImportingChain;
+  readonly #options: ImportOptions<S>;
   #groups: GroupImport<S> | undefined;
   /** executed one by one, not stored yet */
   #single: ImportedBlock<S>[] = [];
   #singleGas = 0n;
 
-  constructor(dependencies: BlockImportDependencies, options: BlockImportOptions<S>) {
-    this.#dependencies = dependencies;
+  constructor(chain: ImportingChain, options: ImportOptions<S>) {
+    this.#chain = chain;
     this.#options = options;
   }
 
   async add(next: ImportedBlock<S>): Promise<ImportRefusal | undefined> {
-    const { chain, store } = this.#dependencies;
+    const { config, store } = this.#chain;
     if (this.#isKnown(next)) return undefined;
     if (this.#single.length === 0) {
       const tip = this.#groups?.tip ?? hexToBytes(store.head()!.hash);
-      if (fitsGroup(chain.config, tip, next.prepared.block))
-        return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
+      if (fitsGroup(config, tip, next.prepared.block)) return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
       const refusal = await this.#endGroups();
       if (refusal !== undefined) return refusal;
       if (this.#isKnown(next)) return undefined; // it was on its way
@@ -120,32 +81,24 @@ class Importer<S> {
   }
 
   /** Of canonical blocks tells that they are stored. Neither they nor those on their way are chosen again: an OP Stack chain would go back. */
-  #isKnown({ item, prepared: { hash, header } }: ImportedBlock<S>): boolean {
+  #isKnown({ item, prepared: { hash, hashHex, header } }: ImportedBlock<S>): boolean {
     if (this.#single.some(({ prepared }) => equalBytes(prepared.hash, hash))) return true;
-    const isStored = isCanonical(this.#dependencies.store, hash, header.number);
-    if (isStored) this.#options.onStored(item);
+    const isStored = isCanonicalBlock(this.#chain.store, hashHex, header.number);
+    if (isStored) this.#options.onStored?.(item);
     return isStored;
   }
 
   #startGroups(): GroupImport<S> {
-    const { chain, store, senders, upgradesDir, startRoots } = this.#dependencies;
-    const context = {
-      config: chain.config,
-      engine: newEngine(),
-      senders,
-      create2DeployerCode: create2DeployerCodeFrom(upgradesDir),
-    };
     const { groupBlocks, onStored, limits = IMPORT_LIMITS } = this.#options;
-    const { groupBytes } = limits;
-    return new GroupImport(context, store, { groupBlocks, groupBytes, onStored, startRoots: startRoots ?? startStateRoots });
+    return new GroupImport(this.#chain, { groupBlocks, groupBytes: limits.groupBytes, onStored });
   }
 
   async #addToGroup(groups: GroupImport<S>, next: ImportedBlock<S>): Promise<ImportRefusal | undefined> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
-    if ("wrong" in problem) return await this.#addAgain(problem.wrong.blocks);
-    const refusal = await this.#endGroups();
-    return refusal ?? refusalOf(next.prepared, describeFault(problem.fault));
+    if (problem.kind === "wrong") return await this.#addAgain(problem.blocks);
+    // Those before it are stored; then the chain judges the block, and remembers what is wrong with it.
+    return (await this.#endGroups()) ?? this.#addSingle(next);
   }
 
   /** A group with a wrong root somewhere is imported block by block, which names the block and keeps those before it. */
@@ -161,7 +114,7 @@ class Importer<S> {
 
   #addSingle(next: ImportedBlock<S>): ImportRefusal | undefined {
     const { prepared } = next;
-    const { status, validationError } = this.#dependencies.chain.newPayload(prepared);
+    const { status, validationError } = this.#chain.newPayload(prepared);
     if (status !== "VALID") {
       return this.#storeSingle() ?? refusalOf(prepared, status === "INVALID" ? (validationError ?? "") : undefined);
     }
@@ -178,29 +131,25 @@ class Importer<S> {
     this.#singleGas = 0n;
     const last = stored.at(-1);
     if (last === undefined || !this.#isHeavier(last.prepared)) return undefined;
-    const { chain } = this.#dependencies;
-    const choice = { headBlockHash: last.prepared.hash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
-    const chosen = chain.forkchoiceUpdated(choice, undefined, 3);
-    const isChosen = chosen.kind === "updated" && chosen.status.status === "VALID";
-    if (!isChosen) {
-      const reason = chosen.kind === "invalid-state" ? chosen.reason : chosen.kind;
-      return refusalOf(stored[0]!.prepared, `its branch cannot be chosen: ${reason}`);
-    }
-    for (const { item } of stored) this.#options.onStored(item);
+    const reason = this.#chain.choose(last.prepared.hash);
+    if (reason !== undefined) return refusalOf(stored[0]!.prepared, `its branch cannot be chosen: ${reason}`);
+    for (const { item } of stored) this.#options.onStored?.(item);
     return undefined;
   }
 
   /** Of proof of work the heaviest branch is the chain, and the first one of two that weigh the same; of proof of stake what comes last. */
   #isHeavier({ header, hash }: PreparedBlock): boolean {
-    const { chain, store } = this.#dependencies;
+    const { store } = this.#chain;
     if (header.difficulty === 0n) return true;
     let branch = 0n;
-    let at: { readonly header: Header; readonly hash: Uint8Array } | undefined = { header, hash };
-    while (at !== undefined && !isCanonical(store, at.hash, at.header.number)) {
-      branch += at.header.difficulty;
-      at = chain.headerOf({ kind: "hash", hash: at.header.parentHash, requireCanonical: false });
+    let at: Header | undefined = header;
+    let atHash = hash;
+    while (at !== undefined && !isCanonicalBlock(store, bytesToHex(atHash), at.number)) {
+      branch += at.difficulty;
+      atHash = at.parentHash;
+      at = this.#chain.headerOf(atHash);
     }
-    const below = at && store.readTotalDifficulty(at.hash);
+    const below = at && store.readTotalDifficulty(atHash);
     const head = store.readTotalDifficulty(hexToBytes(store.head()!.hash));
     return below === undefined || head === undefined || below + branch > head;
   }
@@ -228,15 +177,15 @@ class Importer<S> {
 
 /** The same blocks, what takes long of the next ones being made meanwhile. */
 async function* prepared<T extends { readonly block: Block }>(
-  blocks: AsyncIterable<T>,
-  senders: SenderSource,
+  blocks: AsyncIterable<T> | Iterable<T>,
+  chain: Pick<ImportingChain, "prepare">,
   { aheadBytes }: ImportLimits,
 ): AsyncGenerator<ImportedBlock<StoredItem<T>>> {
   const ahead: { readonly bytes: number; readonly pending: Promise<ImportedBlock<StoredItem<T>>> }[] = [];
   let bytesAhead = 0;
   const prepare = async ({ block, ...rest }: T): Promise<ImportedBlock<StoredItem<T>>> => {
     const item = { ...rest, header: block.header, transactionCount: block.transactions.length };
-    return { item, prepared: await senders.prepare(block) };
+    return { item, prepared: await chain.prepare(block) };
   };
   const shift = (): Promise<ImportedBlock<StoredItem<T>>> => {
     const { bytes, pending } = ahead.shift()!;
@@ -266,11 +215,6 @@ const refusalOf = ({ block, hash }: PreparedBlock, validationError: string | und
 
 const roughBytes = ({ transactions }: Block): number =>
   transactions.reduce((sum, { data }) => sum + ROUGH_TRANSACTION_BYTES + data.length, 0);
-
-function isCanonical(store: ChainDatabase, hash: Uint8Array, number: number): boolean {
-  const stored = store.readCanonicalHash(number);
-  return stored !== undefined && equalBytes(stored, hash);
-}
 
 export const describeImportRefusal = ({ block, hash, validationError }: ImportRefusal): string => {
   const which = `block ${block.header.number} ${bytesToHex(hash)}`;

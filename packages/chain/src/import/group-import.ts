@@ -1,9 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { bytesToHex, EMPTY_TRIE_ROOT, equalBytes, type Hex } from "@rnode/primitives";
 import { type Block, type BlockRules, type ChainConfig, type Header, PREDEPLOYS } from "@rnode/protocol";
-import { anyClearsStorage, type BlockGroup, type ChainDatabase, changeCount } from "@rnode/storage";
-import type { BlockFault } from "../api.ts";
-import { checkRoots, type ExecutionContext, runBlock } from "../execute/block-execution.ts";
+import { anyClearsStorage, type BlockGroup, type ChainStoreBulk, type ChainStoreReader, changeCount } from "@rnode/storage";
+import { checkRoots, type runBlock } from "../execute/block-execution.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import type { GroupRoots } from "../state-roots/group-roots.ts";
 import { packChanges } from "../state-roots/packed-changes.ts";
@@ -35,7 +34,21 @@ interface SealedGroup<T> {
 
 /** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
 export interface WrongGroup<T> {
+  readonly kind: "wrong";
   readonly blocks: readonly ImportedBlock<T>[];
+}
+
+/** What a group asks of the chain that it extends. */
+export interface GroupChain {
+  readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup">;
+  /** Executes a block on a state that is not in the chain yet, with an engine that nobody else uses. */
+  readonly runBlock: (parent: Parameters<typeof runBlock>[1], block: PreparedBlock) => ReturnType<typeof runBlock>;
+  /** Who makes state roots of what follows the head. */
+  startRoots(stateRoot: Uint8Array): StateRoots;
+  /** Commits a group on the head. */
+  commitGroup(group: BlockGroup, roots: GroupRoots): void;
+  /** Tells those who follow the head of the committed group. */
+  tellGroup(hashes: readonly Uint8Array[]): void;
 }
 
 /** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
@@ -55,12 +68,12 @@ const MAX_GROUP_MS = 4000;
  * state roots works on them; a group is committed as one when all of its roots are right. The root may lag by up to two groups.
  */
 export class GroupImport<T> {
-  readonly #context: ExecutionContext;
-  readonly #store: ChainDatabase;
+  readonly #chain: GroupChain;
+  readonly #store: GroupChain["store"];
   readonly #roots: StateRoots;
   readonly #groupBlocks: number;
   readonly #groupBytes: number;
-  readonly #onStored: (item: T) => void;
+  readonly #onStored: ((item: T) => void) | undefined;
   readonly #state: PendingState;
   readonly #totalDifficulties = new TotalDifficulties((hash) => this.#blockOf(hash)?.header ?? this.#store.readHeader(hash));
   /** blocks that are not stored yet */
@@ -75,20 +88,19 @@ export class GroupImport<T> {
   readonly #sealed: SealedGroup<T>[] = [];
 
   constructor(
-    context: ExecutionContext,
-    store: ChainDatabase,
+    chain: GroupChain,
     options: {
       readonly groupBlocks: number;
       /** of the rows of a group's blocks (headers, bodies, receipts, senders), the last block left out */
       readonly groupBytes: number;
-      readonly onStored: (item: T) => void;
-      readonly startRoots: (store: ChainDatabase, stateRoot: Uint8Array) => StateRoots;
+      readonly onStored?: ((item: T) => void) | undefined;
     },
   ) {
+    const { store } = chain;
     const { number } = store.head()!;
     const hash = store.readCanonicalHash(number)!;
     const header = store.readHeader(hash)!;
-    this.#context = context;
+    this.#chain = chain;
     this.#store = store;
     this.#tip = { hash, header };
     this.#groupBlocks = options.groupBlocks;
@@ -96,7 +108,7 @@ export class GroupImport<T> {
     this.#onStored = options.onStored;
     this.#state = new PendingState(store.stateAt(number)!);
     this.#content = this.#newContent();
-    this.#roots = options.startRoots(store, header.stateRoot);
+    this.#roots = chain.startRoots(header.stateRoot);
   }
 
   #newContent(): BlockGroup {
@@ -114,8 +126,8 @@ export class GroupImport<T> {
     return this.#tip.hash;
   }
 
-  /** Executes the next block. @returns why it is invalid, or the group that is */
-  async add(next: ImportedBlock<T>): Promise<{ fault: BlockFault } | { wrong: WrongGroup<T> } | undefined> {
+  /** Executes the next block. @returns that it is invalid, or what is not stored because a group is */
+  async add(next: ImportedBlock<T>): Promise<{ readonly kind: "invalid" } | WrongGroup<T> | undefined> {
     const { prepared } = next;
     const { block, hash, encodedHeader, encodedTransactions, transactionHashes } = prepared;
     const parent = {
@@ -125,15 +137,15 @@ export class GroupImport<T> {
       ancestorOf: (ancestor: Uint8Array) => this.#blockOf(ancestor) ?? this.#store.readBlock(ancestor),
       totalDifficulty: () => this.#totalDifficulties.of(block.header.parentHash),
     };
-    const outcome = runBlock(this.#context, parent, prepared);
-    if (outcome.kind === "invalid") return { fault: outcome.fault };
+    const outcome = this.#chain.runBlock(parent, prepared);
+    if (outcome.kind === "invalid") return { kind: "invalid" };
     const { rules, senders, result, encodedReceipts } = outcome;
     const { changes, receipts } = result;
     const isClearing = anyClearsStorage(changes);
     if (isClearing) {
       // The rows of the storage that goes must be in the database.
       const wrong = await this.finish();
-      if (wrong !== undefined) return { wrong: { blocks: [...wrong.blocks, next] } };
+      if (wrong !== undefined) return { kind: "wrong", blocks: [...wrong.blocks, next] };
     }
     const { header, ommers } = block;
     const { number } = header;
@@ -148,7 +160,7 @@ export class GroupImport<T> {
     if (isClearing || this.#isGroupFull()) {
       this.#seal();
       const wrong = await this.#commitUntil(isClearing ? 0 : 1);
-      if (wrong !== undefined) return { wrong };
+      if (wrong !== undefined) return wrong;
     }
     return undefined;
   }
@@ -184,20 +196,15 @@ export class GroupImport<T> {
       const roots = await pendingRoots;
       if (roots === undefined || !this.#areRight(blocks, roots)) return this.#left();
       this.#sealed.shift();
-      this.#store.commitGroup(
-        content,
-        roots.blocks.map(({ storageRoots }) => storageRoots),
-        roots.nodeRows,
-      );
+      this.#chain.commitGroup(content, roots);
       const { number } = blocks.at(-1)!.header;
       this.#state.rebase(this.#store.stateAt(number)!, number);
       content.clear();
       this.#unused.push(content);
       this.#roots.committed();
-      for (const { hash, item } of blocks) {
-        this.#pending.delete(bytesToHex(hash));
-        this.#onStored(item);
-      }
+      for (const { hash } of blocks) this.#pending.delete(bytesToHex(hash));
+      for (const { item } of blocks) this.#onStored?.(item);
+      this.#chain.tellGroup(blocks.map(({ hash }) => hash));
     }
     return undefined;
   }
@@ -205,6 +212,7 @@ export class GroupImport<T> {
   #left(): WrongGroup<T> {
     const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
     return {
+      kind: "wrong",
       blocks: groups.flatMap(({ blocks, content }) =>
         blocks.map(({ item }, index) => ({ item, prepared: new PreparedBlock(content.blockAt(index)) })),
       ),

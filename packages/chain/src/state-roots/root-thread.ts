@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { ChainDatabase } from "@rnode/storage";
+import type { ChainDatabase, ChainStoreBulk } from "@rnode/storage";
 import { hasThreads, type ThreadOverrides, WorkerHost } from "../worker-host/worker-host.ts";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
@@ -26,6 +26,9 @@ export interface RootThreadData {
 /** PERF: most of what a block makes is garbage when the next one comes; a small young generation copies it before. */
 const YOUNG_GENERATION_MB = 96;
 
+/** A database has a folder, which a thread can open too. */
+export type RootStore = Pick<ChainStoreBulk, "nodeGroups"> & Partial<Pick<ChainDatabase, "folder">>;
+
 /** State roots of groups of blocks, beside the execution of what follows. */
 export interface StateRoots {
   /** @param packed changes of the next block, of `packChanges`; not used by the caller afterwards */
@@ -42,13 +45,14 @@ export interface StateRoots {
  *
  * @param store whose head has `stateRoot`
  */
-export function startStateRoots(store: ChainDatabase, stateRoot: Uint8Array, overrides: ThreadOverrides = {}): StateRoots {
-  if (overrides.program === undefined && !hasThreads(import.meta.url)) return rootsHere(store, stateRoot);
-  return new RootThread({ folder: store.folder, stateRoot }, overrides);
+export function startStateRoots(store: RootStore, stateRoot: Uint8Array, overrides: ThreadOverrides = {}): StateRoots {
+  const { folder } = store;
+  if (folder === undefined || (overrides.program === undefined && !hasThreads(import.meta.url))) return rootsHere(store, stateRoot);
+  return new RootThread({ folder, stateRoot }, overrides);
 }
 
 /** @param maxNodes trie nodes in memory, of blocks that are stored */
-export function rootsHere(store: ChainDatabase, stateRoot: Uint8Array, maxNodes?: number): StateRoots {
+export function rootsHere(store: RootStore, stateRoot: Uint8Array, maxNodes?: number): StateRoots {
   const builder = new GroupRootsBuilder(store, stateRoot, maxNodes);
   return {
     add: (number, packed) => builder.add(number, packed),

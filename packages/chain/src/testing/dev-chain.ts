@@ -101,6 +101,7 @@ export function openDevChain(
     config?: ChainConfig;
     metrics?: MetricFactory;
     liveRoots?: (store: ChainDatabase) => ChainDependencies["liveRoots"];
+    startGroupRoots?: ChainDependencies["startGroupRoots"];
   } = {},
 ): DevChain {
   const folder = given.folder ?? mkdtempSync(join(tmpdir(), "rnode-chain-"));
@@ -108,8 +109,9 @@ export function openDevChain(
   const config = given.config ?? devConfig(fork);
   const { header, alloc } = given.genesis ?? devGenesis(fork);
   initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
-  const { metrics } = given;
-  const dependencies = { store, config, nowMs: () => 0, ...(metrics && { metrics }), liveRoots: given.liveRoots?.(store) };
+  const { metrics, startGroupRoots } = given;
+  const liveRoots = given.liveRoots?.(store);
+  const dependencies = { store, config, nowMs: () => 0, ...(metrics && { metrics }), liveRoots, startGroupRoots };
   const chain = openChain(dependencies, given.options);
   const remove = async (): Promise<void> => {
     await chain.close();

@@ -6,13 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bytesToHex } from "@rnode/primitives";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { importBlocks } from "../import/block-import.ts";
 import { PreparedBlock } from "../prepared-block.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { type LiveRoots, startLiveRoots } from "../state-roots/live-roots.ts";
 import { startStateRoots } from "../state-roots/root-thread.ts";
 import { ACCOUNTS, type DevChain, forkchoice, openDevChain, transaction } from "../testing/dev-chain.ts";
-import { type ModelBlock, ModelChain } from "../testing/model-chain.ts";
+import { ModelChain } from "../testing/model-chain.ts";
 
 /*
  * The threads as they are shipped, each of which ends, throws outside of every answer, or never answers again, in the middle of its work. What
@@ -94,12 +93,11 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
       useProgram("state-roots/root-worker.js");
       const model = new ModelChain("canyon", 6);
       const { genesis, config } = model;
-      const { chain, store } = open({ genesis, config });
       const blocks = model.extend(model.first, 40);
       writeFileSync(faultFile, fault);
       let starts = 0;
       let sealed = 0;
-      const startRoots: typeof startStateRoots = (...of) => {
+      const startGroupRoots: typeof startStateRoots = (...of) => {
         starts++;
         const started = startStateRoots(of[0], of[1], THREADS);
         const seal = async () => {
@@ -109,10 +107,10 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
         };
         return { ...bound(started), seal };
       };
-      const parts = { chain, store, senders: createSenderCache(), startRoots };
+      const { chain, store } = open({ genesis, config, startGroupRoots });
       const stored: number[] = [];
       const onStored = ({ header }: { header: { number: number } }) => stored.push(header.number);
-      expect(await importBlocks(parts, sourceOf(blocks), { groupBlocks: 4, onStored })).toBeUndefined();
+      expect(await chain.import(blocks, { groupBlocks: 4, onStored })).toBeUndefined();
       expect(hasHappened()).toBe(true);
       expect(starts).toBe(2);
       expect(sealed).toBeGreaterThan(0);
@@ -146,10 +144,6 @@ function open(given: Parameters<typeof openDevChain>[1]): DevChain {
   const dev = openDevChain("canyon", given);
   opened.push(dev);
   return dev;
-}
-
-async function* sourceOf(blocks: readonly ModelBlock[]) {
-  for (const { block } of blocks) yield await Promise.resolve({ block });
 }
 
 function bound(roots: ReturnType<typeof startStateRoots>): Omit<ReturnType<typeof startStateRoots>, "seal"> {

@@ -1,14 +1,7 @@
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { performance } from "node:perf_hooks";
-import {
-  type BlockImportDependencies,
-  createSenderCache,
-  describeImportRefusal,
-  ImportPruning,
-  importBlocks as importIntoChain,
-  openChain,
-} from "@rnode/chain";
+import { type Chain, createSenderCache, describeImportRefusal, ImportPruning, openChain } from "@rnode/chain";
 import { optionGroup, optionTable, path, text, uint } from "@rnode/options";
 import { type CommandIo, command, UserError } from "@rnode/program";
 import type { Header } from "@rnode/protocol";
@@ -52,8 +45,7 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
     );
     const keepBlocks = historyBlocksOf(options.history);
     const pruning = keepBlocks === undefined ? undefined : new ImportPruning(keepBlocks, store);
-    const parts = { chain, store, senders, upgradesDir: options.rollup.upgradesDir };
-    for (const file of positionals) await importFile(parts, file, Math.max(1, batch), pruning, io);
+    for (const file of positionals) await importFile(chain, file, Math.max(1, batch), pruning, io);
     pruning?.finish((remaining) => io.progress(`removing old history, ${remaining} blocks to go`));
     const head = chain.head();
     io.out(`head ${head.number} ${head.hash}`);
@@ -65,7 +57,7 @@ export const importBlocks = command({ table, version: VERSION }, async ({ option
 });
 
 async function importFile(
-  parts: BlockImportDependencies,
+  chain: Chain,
   file: string,
   batchSize: number,
   pruning: ImportPruning | undefined,
@@ -73,7 +65,7 @@ async function importFile(
 ): Promise<void> {
   const progress = new ImportProgress(file, (await stat(file)).size, io);
   const blocks = readBlocks(file);
-  const refusal = await importIntoChain(parts, pruning === undefined ? blocks : withSteps(blocks, pruning), {
+  const refusal = await chain.import(pruning === undefined ? blocks : withSteps(blocks, pruning), {
     groupBlocks: batchSize,
     onStored: ({ header, fileOffset }) => progress.advance(header, fileOffset),
   });

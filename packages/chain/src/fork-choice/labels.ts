@@ -1,0 +1,61 @@
+import { bytesToHex, isZeroBytes } from "@rnode/primitives";
+import type { BlockId } from "@rnode/protocol";
+import type { ChainStoreReader, ForkchoiceLabel } from "@rnode/storage";
+import type { ForkchoiceFault, ForkchoiceState } from "../api.ts";
+import type { ExecutedBlock } from "../execute/executed-block.ts";
+import { isCanonicalBlock } from "./canonical-blocks.ts";
+
+export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
+
+/** How a block hangs on the canonical chain. */
+export interface Branch {
+  /** last canonical block below it, or itself */
+  readonly forkPoint: BlockId;
+  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
+  readonly blocks: readonly ExecutedBlock[];
+}
+
+/**
+ * Safe and finalized must lie on the chain of the new head, the last block of `branch`.
+ *
+ * @param numberOf undefined: the block is not known
+ */
+export function checkLabels(
+  store: ChainStoreReader,
+  state: ForkchoiceState,
+  { forkPoint, blocks }: Branch,
+  numberOf: (hash: Uint8Array) => number | undefined,
+): { readonly kind: "labels"; readonly labels: Labels } | { readonly kind: "invalid-state"; readonly reason: ForkchoiceFault } {
+  const headNumber = forkPoint.number + blocks.length;
+  const labels: Labels = {};
+  const wanted = [
+    ["finalized", state.finalizedBlockHash],
+    ["safe", state.safeBlockHash],
+  ] as const;
+  for (const [label, hash] of wanted) {
+    if (isZeroBytes(hash)) {
+      const current = store.label(label);
+      // A label must not stay above a head that goes back, nor on a chain that is left.
+      if (current !== undefined && current.number > forkPoint.number) labels[label] = forkPoint;
+      continue;
+    }
+    const hashHex = bytesToHex(hash);
+    const onBranch = blocks.find((executed) => executed.hashHex === hashHex);
+    const number = onBranch?.block.header.number ?? numberOf(hash);
+    if (number === undefined) return { kind: "invalid-state", reason: `${label}-not-available` };
+    const isAncestor = onBranch !== undefined || (number <= forkPoint.number && isCanonicalBlock(store, hashHex, number));
+    if (!isAncestor || number > headNumber) return { kind: "invalid-state", reason: `${label}-not-canonical` };
+    labels[label] = { hash: hashHex, number };
+  }
+  return { kind: "labels", labels };
+}
+
+/** Those that are not in the store yet. */
+export function changedLabels(store: ChainStoreReader, labels: Labels): Labels {
+  const changed: Labels = {};
+  for (const label of ["safe", "finalized"] as const) {
+    const wanted = labels[label];
+    if (wanted !== undefined && wanted.hash !== store.label(label)?.hash) changed[label] = wanted;
+  }
+  return changed;
+}
