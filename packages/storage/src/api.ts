@@ -3,32 +3,32 @@ import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
 
-/** Account of the flat state: what execution sees and the root of its storage trie. */
+/** An account in the flat state: what execution sees, plus the root of its storage trie. */
 export interface StoredAccount extends AccountRecord {
   readonly storageRoot: Uint8Array;
 }
 
-/** What a block leaves behind, other than trie nodes. */
+/** What a block leaves behind, apart from trie nodes. */
 export interface BlockContent {
   readonly block: Block;
   readonly hash: Uint8Array;
   readonly receipts: readonly Receipt[];
-  /** as they enter the receipts root, where they are known already */
+  /** receipts as encoded for the receipts root, if already known */
   readonly encodedReceipts?: readonly Uint8Array[] | undefined;
   /** sender of each transaction, 20 bytes */
   readonly senders: readonly Uint8Array[];
-  /** of the transactions, where they are known already */
+  /** hashes of the transactions, if already known */
   readonly transactionHashes?: readonly Uint8Array[] | undefined;
-  /** likewise */
+  /** encoding of the header, if already known */
   readonly encodedHeader?: Uint8Array | undefined;
-  /** likewise */
+  /** encodings of the transactions, if already known */
   readonly encodedTransactions?: readonly Uint8Array[] | undefined;
   readonly changes: StateChanges;
-  /** new storage roots of the accounts whose storage changed, by lower-case hex address */
+  /** new storage roots of the accounts whose storage changed, keyed by lower-case hex address */
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
 }
 
-/** All a block leaves behind; written in one atomic commit. */
+/** Everything a block leaves behind. It is written in one atomic commit. */
 export interface BlockCommit extends BlockContent {
   readonly nodes: readonly TrieNodeChange[];
 }
@@ -40,40 +40,40 @@ export interface TransactionLocation {
 }
 
 /**
- * State as of one canonical block; stays right while later blocks are committed. Reads are synchronous.
- * When the block leaves the canonical chain they throw storage/state-gone.
+ * The state as of one canonical block. It stays valid while later blocks are committed. Reads are synchronous. Once the block has left
+ * the canonical chain, they throw storage/state-gone.
  */
 export interface StateView {
   readonly block: BlockId;
   readAccount(address: Uint8Array): StoredAccount | undefined;
-  /** 32 bytes; undefined is zero */
+  /** 32 bytes; undefined means zero */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
   /** whether the account has any storage */
   hasStorage(address: Uint8Array): boolean;
   /** @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array;
-  /** of this block or an ancestor */
+  /** hash of this block or an ancestor */
   readBlockHash(number: number): Uint8Array | undefined;
 }
 
-/** What can be asked for: every block has its header and body, the rest from these blocks on. */
+/** What can be read: headers and bodies of all blocks, and the rest from the blocks given here on. */
 export interface RetainedHistory {
-  /** of the chain, usually 0 */
+  /** the first block of the chain, usually 0 */
   readonly firstBlock: number;
-  /** the state after this block can be read */
+  /** the oldest block after which the state can be read */
   readonly oldestState: number;
-  /** and proven */
+  /** the oldest block after which the state can be proven */
   readonly oldestProof: number;
-  /** receipts, senders, logs by filter, transactions by hash; of the first block always */
+  /** the oldest block with receipts, senders, logs by filter and transactions by hash. The chain's first block always has them. */
   readonly oldestReceipts: number;
 }
 
 export interface PruneProgress {
-  /** rows and index places that this commit removed */
+  /** number of rows and index entries that this commit removed */
   readonly removedRows: number;
-  /** blocks whose history is not shown any more but still takes room: call again */
+  /** number of blocks whose history is hidden but still takes space; call again to remove it */
   readonly remainingBlocks: number;
-  /** blocks that are old enough to go but are not final yet */
+  /** number of blocks that are old enough to be pruned but are not finalized yet */
   readonly heldBack: number;
 }
 
@@ -82,21 +82,24 @@ export type ForkchoiceLabel = "safe" | "finalized";
 /** Undefined or empty lists match anything. */
 export interface LogFilter {
   readonly addresses?: readonly Uint8Array[] | undefined;
-  /** by place in the log; one of the list is enough */
+  /** by position in the log; matching any topic of a list is enough */
   readonly topics?: readonly (readonly Uint8Array[] | undefined)[] | undefined;
 }
 
 export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
 
-/** What is stored. The flat state and the trie nodes are those of `head()`; older states come from change sets and their history index. */
+/**
+ * Reads what is stored. The flat state and the trie nodes are those of `head()`; older states come from change sets and their history
+ * index.
+ */
 export interface ChainStoreReader {
-  /** last canonical block with state; undefined before the genesis is written */
+  /** the last canonical block with state; undefined before the genesis is written */
   head(): BlockId | undefined;
   label(label: ForkchoiceLabel): BlockId | undefined;
 
   readHeader(hash: Uint8Array): Header | undefined;
   readBlock(hash: Uint8Array): Block | undefined;
-  /** undefined also when pruned, as senders and transaction locations */
+  /** also undefined if pruned, as are senders and transaction locations */
   readReceipts(hash: Uint8Array): readonly Receipt[] | undefined;
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined;
   readCanonicalHash(number: number): Uint8Array | undefined;
@@ -106,30 +109,30 @@ export interface ChainStoreReader {
 
   /** undefined before the genesis is written */
   retainedHistory(): RetainedHistory | undefined;
-  /** State at a canonical block, by number; undefined when pruned or not yet there. */
+  /** The state after a canonical block, by number; undefined if it was pruned or does not exist yet. */
   stateAt(blockNumber: number): StateView | undefined;
-  /** Trie nodes at a canonical block; undefined when out of the proof window or not yet there. */
+  /** The trie nodes at a canonical block; undefined if it is outside the proof window or does not exist yet. */
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined;
 
-  /** Small named values of the client itself (chain config, versions). */
+  /** Small named values of the client itself (chain configuration, versions). */
   readMeta(key: string): Uint8Array | undefined;
 
   /**
-   * Canonical blocks whose logs may match, ascending; the caller filters exactly. Takes time in proportion to the blocks of the rarest
-   * condition.
+   * Canonical blocks that may have matching logs, in ascending order; the caller has to filter exactly. The time it takes is
+   * proportional to the number of blocks that match the rarest condition.
    */
   blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number>;
 }
 
-/** Blocks as they come. Only canonical ones are kept: a reorganisation removes the blocks it unwinds. */
+/** Writes blocks as they arrive. Only canonical blocks are stored: a reorganisation removes the blocks that it unwinds. */
 export interface ChainStoreWriter {
-  /** Genesis: block, flat state and trie of an empty store. @throws CodedError storage/not-empty */
+  /** Writes the genesis (block, flat state and trie) into an empty store. @throws CodedError storage/not-empty */
   writeGenesis(commit: BlockCommit): void;
   /** Commits the child of `head()`. @throws CodedError storage/not-child-of-head */
   commitBlock(commit: BlockCommit, labels?: Labels): void;
   /**
-   * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order; all in one transaction. A label on a block that is
-   * unwound is removed, unless `labels` sets it.
+   * Unwinds to the canonical ancestor `toNumber`, then commits `commits` in order, all in one transaction. A label on an unwound block
+   * is removed unless `labels` sets it.
    *
    * @throws {CodedError} storage/unknown-ancestor, storage/unwind-too-deep, storage/not-child-of-head
    */
@@ -138,80 +141,83 @@ export interface ChainStoreWriter {
   writeMeta(key: string, value: Uint8Array): void;
 }
 
-/** Takes the state of a genesis. Fastest when the rows of each table come in the order of their keys, and tries from left to right. */
+/**
+ * Receives the state of a genesis. It is fastest if the rows of each table come in key order, and the nodes of tries from left to
+ * right.
+ */
 export interface GenesisRows {
   code(codeHash: Uint8Array, code: Uint8Array): void;
   account(address: Uint8Array, account: StoredAccount): void;
-  /** @param value without leading zeros, not empty */
+  /** @param value not empty, without leading zeros */
   slot(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
-  /** @param owner keccak256 of the address, of a storage trie */
+  /** @param owner keccak256 of the address, for a node of a storage trie */
   node(owner: Uint8Array | undefined, path: Uint8Array, rlp: Uint8Array): void;
 }
 
 /**
- * Blocks that follow each other, ready to be written as one commit: rows and keys as bytes, nothing else of the blocks is kept. Tells the
- * state after them, as far as they changed it. To be used again after `clear`.
+ * Consecutive blocks, ready to be written in one commit. Only rows and keys are kept of them, as bytes. The group can also tell the
+ * state after its blocks, as far as they changed it. It can be reused after `clear`.
  */
 export interface BlockGroup {
-  /** of headers, bodies, receipts and senders */
+  /** size of the headers, bodies, receipts and senders */
   readonly rowBytes: number;
-  /** The `index`-th one, read from its bytes. */
+  /** The block at `index`, decoded from its bytes. */
   blockAt(index: number): Block;
-  /** The next block. One of which `clearsStorage` is true for an account must be alone in its group. */
+  /** Adds the next block. A block for which `clearsStorage` is true for any account must be alone in its group. */
   add(content: Omit<BlockContent, "storageRoots">): void;
-  /** undefined: no block has changed it */
+  /** @returns undefined if no block of the group has changed it */
   account(address: Uint8Array): AccountRecord | undefined;
-  /** 32 bytes that are right until the next `add`; undefined: no block has changed it */
+  /** @returns 32 bytes, valid until the next `add`; undefined if no block of the group has changed it */
   slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
   code(codeHash: Uint8Array): Uint8Array | undefined;
   clear(): void;
 }
 
-/** Trie nodes of groups of blocks, each on the state after the one before. */
+/** Trie nodes of groups of blocks. Each group builds on the state after the one before. */
 export interface NodeGroups {
-  /** nodes that no block since the last `committed` has changed, and those of the last committed block */
+  /** reads the nodes as they were after the last committed block, which is right for every node that no later block has changed */
   readonly reader: TrieNodeReader;
-  /** The next block of the group. None may clear a storage trie that was there before, unless it is alone in its group. */
+  /** Adds the next block of the group. A block that clears a storage trie that existed before must be alone in its group. */
   add(number: number, nodes: readonly TrieNodeChange[], clearedOwners: readonly Uint8Array[]): void;
   /** Ends the group. @returns its rows, for `commitGroup` */
   seal(): Uint8Array<ArrayBuffer>;
-  /** Tells that rows were committed by the writer. */
+  /** To be called when the writer has committed a group's rows. */
   committed(): void;
 }
 
-/** A state or many blocks at once. */
+/** Writes a whole state, or many blocks at once. */
 export interface ChainStoreBulk {
   /**
-   * As `writeGenesis`, for a state of any size: `write` hands its rows over, a few between two steps. They are written in as many commits as it
-   * takes and count with the last one; what an attempt before left behind is removed first.
+   * Like `writeGenesis`, for a state of any size. `write` hands over its rows, a few between two steps. They are written in as many
+   * commits as necessary, and only the last one makes the genesis valid. Rows left behind by an earlier attempt are removed first.
    *
-   * @returns whether there was something left behind
+   * @returns whether an earlier attempt had left rows behind
    * @throws CodedError storage/not-empty
    */
   writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean;
   newGroup(): BlockGroup;
   /**
-   * Commits children of `head()`, one after the other, whose trie nodes were made ready by `NodeGroups`.
+   * Commits consecutive children of `head()` whose trie nodes were prepared by `NodeGroups`.
    *
-   * @param group of `newGroup`
-   * @param storageRoots of each block, as in `BlockContent`
+   * @param group made by `newGroup`
+   * @param storageRoots for each block, as in `BlockContent`
    * @throws {CodedError} storage/not-child-of-head
    */
   commitGroup(group: BlockGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[], nodeRows: Uint8Array): void;
-  /** To make trie nodes of groups ready; in another thread on a store of its own, open for reading. */
+  /** Prepares the trie nodes of groups. It is meant for another thread, which opens the store for reading. */
   nodeGroups(): NodeGroups;
 }
 
 /**
- * The chain on disk. Every write method is one atomic commit: a kill at any moment leaves the state before or after it.
+ * The chain on disk. Every writing method is one atomic commit: a kill at any moment leaves the state before it or after it.
  *
- * All methods throw storage/corrupted, storage/io, and those that write storage/read-only, storage/disk-full.
+ * All methods throw storage/corrupted and storage/io; those that write also throw storage/read-only and storage/disk-full.
  */
 export interface ChainStore extends ChainStoreReader, ChainStoreWriter, ChainStoreBulk {
   close(): Promise<void>;
 }
 
-/** Rows and bytes of one table. */
+/** Number of rows and bytes of one table. */
 export interface TableStats {
   readonly entries: number;
   readonly sizeBytes: number;
@@ -221,20 +227,20 @@ export interface StorageStats {
   readonly folder: string;
   readonly format: number;
   readonly head: BlockId | undefined;
-  /** first block of the chain, usually 0 */
+  /** the first block of the chain, usually 0 */
   readonly firstBlock: number | undefined;
-  /** lowest block whose trie nodes can be read */
+  /** the lowest block whose trie nodes can be read */
   readonly oldestProvableBlock: number | undefined;
   readonly retained: RetainedHistory | undefined;
-  /** history of the blocks up to this one takes no room any more; the first block: nothing was removed */
+  /** the history of blocks up to this one has been removed completely; the first block means that nothing was removed */
   readonly prunedRowsUpTo: number;
   readonly fileBytes: number;
-  /** inside the file, used again by later commits */
+  /** free space inside the file, which later commits reuse */
   readonly freeBytes: number;
   readonly tables: Readonly<Record<string, TableStats>>;
 }
 
-/** Result of recomputing everything that the head's state root commits to. */
+/** The result of recomputing everything that the head's state root commits to. */
 export interface StateVerification {
   readonly block: BlockId;
   readonly expectedStateRoot: Uint8Array;
@@ -243,43 +249,43 @@ export interface StateVerification {
   readonly slots: number;
   readonly codes: number;
   readonly nodes: number;
-  /** what is wrong, in words, at most a hundred; empty: all is right */
+  /** at most a hundred descriptions of what is wrong; empty: nothing is */
   readonly problems: readonly string[];
 }
 
 /**
- * How the system reads pages of the data file that are not in memory. Reading ahead, it brings in what lies around a page, megabytes on some
- * disks. That fills the memory quickly with a file that fits in, and helps whoever goes through the file in its order; with a
- * file that does not fit, it drives out pages that are needed for pages that nobody asked for.
+ * How the system reads pages of the data file that are not in memory. With read-ahead it also reads what lies around a page, megabytes
+ * on some disks. That fills the memory quickly if the file fits in, and helps anyone who reads the file in order. If the file does not
+ * fit, pages that nobody asked for displace pages that are needed.
  */
 export interface PageReading {
   readonly readsAhead: boolean;
   readonly because: "file is small" | "file fits into memory" | "file is large for the memory" | "file is read in its order";
-  /** of the file, when it was opened */
+  /** size of the file when it was opened */
   readonly fileBytes: number;
-  /** what there is for everything: the machine's memory or what the process is limited to */
+  /** total memory available: that of the machine, or the limit of the process */
   readonly memoryBytes: number;
 }
 
-/** A `ChainStore` with what its operator needs. */
+/** A `ChainStore` with the operations that the operator of a node needs. */
 export interface ChainDatabase extends ChainStore {
   readonly folder: string;
   /** decided when the file is opened */
   readonly pageReading: PageReading;
-  /** Of a reader: what is read next sees every commit that came before; otherwise it may be those of a millisecond ago. */
+  /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */
   refresh(): void;
-  /** Lets go of what processes that were killed while they read still hold back. */
+  /** Releases what processes that were killed while reading still hold. */
   forgetDeadReaders(): void;
   storageStats(): StorageStats;
   /**
-   * Stops showing the history of all but the last `keepBlocks` blocks, and removes about `maxRows` rows of it, in one commit. Blocks that
-   * are not finalized keep theirs (not safe, where there is no finalized block). History once removed does not come back.
+   * Hides the history of all but the last `keepBlocks` blocks, and removes about `maxRows` rows of it, in one commit. Blocks that are
+   * not finalized keep their history (blocks that are not safe, if there is no finalized block). Removed history does not come back.
    *
    * @throws {CodedError} storage/history-too-short, storage/empty
    */
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
   /**
-   * Recomputes all storage roots and the state root from the flat state and compares them, every trie node and every code with what is
+   * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
    * stored. Reads everything, once for each `maxEntriesInMemory` accounts.
    *
    * @throws {CodedError} storage/empty

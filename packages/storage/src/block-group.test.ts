@@ -24,7 +24,7 @@ afterAll(() => {
 
 const word = (value: bigint): Uint8Array => bigintToBytes(value, 32);
 const ADDRESSES = Array.from({ length: 5 }, (_, i) => keccak256(Uint8Array.of(i)).subarray(12));
-/** of which some begin alike */
+/** some with common prefixes */
 const SLOTS = [0n, 1n, 256n, 2n ** 255n, 2n ** 255n + 1n, 2n ** 200n].map(word);
 
 interface Write {
@@ -33,7 +33,7 @@ interface Write {
   readonly slots: readonly { readonly slot: number; readonly value: number }[];
 }
 
-/** Few values, so that a slot often gets one that it had. */
+/** A small set of values, so that a slot is often set to a value that it already had. */
 const blocksOf = fc.array(
   fc.uniqueArray(
     fc.record<Write>({
@@ -48,7 +48,7 @@ const blocksOf = fc.array(
 
 type Model = Map<number, { readonly record: AccountRecord; readonly slots: Map<number, number> }>;
 
-/** The changes of a block as execution gives them, after which `model` is the state. */
+/** The changes of a block as execution reports them. Afterwards, `model` is the state. */
 function changesOf(writes: readonly Write[], model: Model): { accounts: AccountChange[]; roots: Map<Hex, Uint8Array> } {
   const roots = new Map<Hex, Uint8Array>();
   const accounts = writes.map(({ account, nonce, slots }): AccountChange => {
@@ -108,7 +108,7 @@ describe("a group of blocks", () => {
           commits.push(commit);
           one.store.commitBlock(commit);
         }
-        // The first ones alone, the rest as two groups that are made in the same buffers.
+        // The first blocks one by one, the rest as two groups that use the same buffers.
         for (const commit of commits.slice(0, single)) grouped.store.commitBlock(commit);
         const half = single + ((commits.length - single) >> 1);
         for (const part of [commits.slice(single, half), commits.slice(half)]) {
@@ -122,7 +122,7 @@ describe("a group of blocks", () => {
             );
           }
         }
-        // What the last group did not change it does not know.
+        // The last group does not know what it did not change.
         const view = grouped.store.stateAt(commits.length)!;
         for (const [account, { record, slots }] of model) {
           const address = ADDRESSES[account]!;

@@ -6,7 +6,7 @@ import { BlockBatch } from "./blocks/block-tables.ts";
 import { LogBatch } from "./logs/log-index.ts";
 import { anyClearsStorage, StateBatch } from "./state/state-batch.ts";
 
-/** PERF: tables of keys and buffers that the next group uses again. */
+/** PERF: the key tables and buffers are reused for the next group. */
 export class BufferedGroup implements BlockGroup {
   readonly blocks = new BlockBatch();
   readonly state = new StateBatch();
@@ -48,7 +48,7 @@ export class BufferedGroup implements BlockGroup {
   }
 }
 
-/** @throws {TypeError} of another making */
+/** @throws {TypeError} the group was not made by a store's `newGroup` */
 export function bufferedGroupOf(group: BlockGroup): BufferedGroup {
   if (!(group instanceof BufferedGroup)) throw new TypeError("a group of blocks is made by newGroup of a store");
   return group;

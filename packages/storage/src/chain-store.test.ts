@@ -34,12 +34,13 @@ describe("a random chain with reorganisations", () => {
     }
     await chain.store.close();
 
-    // The same canonical chain without any reorganisation leaves the same rows, but for what never goes: code, the count of reorganisations.
+    // The same canonical chain without any reorganisation leaves the same rows, except for those that are never removed: codes, and the
+    // number of reorganisations.
     const straightFolder = newFolder();
     const straight = openChainStore(straightFolder, { sync: "interval" });
     const [genesis, ...later] = chain.blocks;
     straight.writeGenesis(genesis!.commit);
-    // Groups are written as one, and leave what blocks one by one do.
+    // Groups are written in one commit, and leave the same rows as single blocks.
     for (let from = 0; from < later.length; from += 9) {
       straight.reorganize(
         straight.head()!.number,

@@ -14,7 +14,7 @@ const children: ChildProcess[] = [];
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "rnode-durability-"));
-  // The child process runs what is built.
+  // The child process runs the build.
   const built = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
   if (built.error !== undefined) throw built.error;
 });
@@ -23,7 +23,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs the program until it has committed `commits` blocks, kills it `delayMs` later; returns the lines it printed. */
+/** Runs the program until it has committed `commits` blocks, and kills it `delayMs` later. @returns the lines it printed */
 async function runAndKill(sync: string, seed: number, commits: number, delayMs: number): Promise<string[]> {
   const started = spawn(
     process.execPath,
@@ -47,7 +47,7 @@ async function runAndKill(sync: string, seed: number, commits: number, delayMs: 
   });
   const [, signal] = (await once(started, "close")) as [number | null, string | null];
   expect({ signal, errors }).toEqual({ signal: "SIGKILL", errors: "" });
-  return output.split("\n").filter((line) => line.length === "will 0x".length + 64); // the last line may be cut
+  return output.split("\n").filter((line) => line.length === "will 0x".length + 64); // the last line may be incomplete
 }
 
 describe("kill -9", () => {

@@ -5,23 +5,26 @@ import { CodedError, isCodedError } from "@rnode/primitives";
 export type StorageErrorCode =
   /** another process (or this one) has the folder open for writing: `folder`, `pid` */
   | "storage/locked"
-  /** the folder holds no database, and it is opened read-only: `folder` */
+  /** the folder contains no database, and is opened read-only: `folder` */
   | "storage/no-database"
-  /** an LMDB database that is not ours: `folder` */
+  /** an LMDB database that is not of this program: `folder` */
   | "storage/foreign-database"
   /** written by a later version of this program: `folder`, `format`, `supported` */
   | "storage/newer-format"
-  /** written by an earlier version, in a form this one does not read; the chain must be imported anew: `folder`, `format`, `supported` */
+  /**
+   * written by an earlier version, in a format that this one does not read; the chain must be imported again: `folder`, `format`,
+   * `supported`
+   */
   | "storage/older-format"
-  /** the file is no database, is damaged, or a row cannot be read: `folder` or `row`, `reason` */
+  /** the file is not a database or is damaged, or a row cannot be decoded: `folder` or `row`, `reason` */
   | "storage/corrupted"
-  /** the disk is full, or the file may not grow; nothing of the commit was written: `folder`, `reason` */
+  /** the disk is full, or the file must not grow; nothing of the commit was written: `folder`, `reason` */
   | "storage/disk-full"
   /** any other error of the database or the file system: `folder`, `reason` */
   | "storage/io"
   /** a write to a store that is open read-only */
   | "storage/read-only"
-  /** a genesis is written already */
+  /** a genesis has already been written */
   | "storage/not-empty"
   /** no genesis has been written */
   | "storage/empty"
@@ -29,11 +32,11 @@ export type StorageErrorCode =
   | "storage/not-child-of-head"
   /** a reorganisation to a block that is not canonical: `number`, `head` */
   | "storage/unknown-ancestor"
-  /** a reorganisation beyond the kept trie nodes: `number`, `oldest` */
+  /** a reorganisation beyond the retained trie nodes: `number`, `oldest` */
   | "storage/unwind-too-deep"
   /** the block of a state view has left the canonical chain, or its history was removed: `number`, `hash` */
   | "storage/state-gone"
-  /** fewer blocks of history than a chain needs to reorganise: `blocks`, `minimum` */
+  /** fewer blocks of history than a chain needs for reorganisations: `blocks`, `minimum` */
   | "storage/history-too-short"
   /** code that no account should have: `codeHash` */
   | "storage/missing-code";
@@ -56,7 +59,7 @@ const fullBecause = (why: string): string => `${why}; all commits before this on
 const NO_SPACE = fullBecause("no space left on the disk");
 const NO_QUOTA = fullBecause("the disk quota is used up");
 const NOT_LARGER = fullBecause("the system does not let the file grow (ulimit -f, or the largest file of this file system)");
-/** By number, as LMDB has them (Linux), and by name. */
+/** By error number, as LMDB reports them (Linux), and by name. */
 const FULL_REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [28, NO_SPACE],
   ["ENOSPC", NO_SPACE],
@@ -70,7 +73,7 @@ const FULL_REASONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
 const FULL_BELOW_BYTES = 8 << 20;
 const PROBE_BYTES = 4096;
 
-/** Why the database cannot grow; undefined: it can. */
+/** Why the database cannot grow; undefined if it can. */
 function growthProblem(folder: string): string | undefined {
   const probe = join(folder, `probe.${process.pid}`);
   try {
@@ -91,7 +94,7 @@ function growthProblem(folder: string): string | undefined {
   }
 }
 
-/** What a caught error of LMDB or the file system means; errors with a code of their own pass. */
+/** Translates a caught error of LMDB or the file system; errors that already have a code are passed on. */
 export function toStorageError(error: unknown, folder: string): Error {
   if (isCodedError(error)) return error;
   if (!(error instanceof Error)) return storageError("storage/io", { folder, reason: String(error) });
@@ -102,8 +105,8 @@ export function toStorageError(error: unknown, folder: string): Error {
   if (isDamaged || /MDB_(CORRUPTED|VERSION_MISMATCH|INVALID|PAGE_NOTFOUND)/.test(message)) {
     return storageError("storage/corrupted", { folder, reason: message }, { cause: error });
   }
-  if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) return error; // ours, a bug
-  // LMDB reports a write cut short as EIO, and a commit after it as a transaction that must be undone.
+  if (error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) return error; // a bug of ours
+  // LMDB reports a truncated write as EIO, and a commit after it as a transaction that must be aborted.
   const reason = growthProblem(folder);
   if (reason !== undefined) return storageError("storage/disk-full", { folder, reason }, { cause: error });
   return storageError("storage/io", { folder, reason: message }, { cause: error });
@@ -118,6 +121,6 @@ const ADVICE: Partial<Record<StorageErrorCode, string>> = {
   "storage/older-format": "import the chain anew into another --datadir",
 };
 
-/** What an operator does about the error; undefined where it is not theirs. */
+/** What the operator can do about the error; undefined if nothing. */
 export const storageAdvice = (error: unknown): string | undefined =>
   isCodedError(error) ? (ADVICE as Readonly<Record<string, string>>)[error.code] : undefined;

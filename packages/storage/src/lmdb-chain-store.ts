@@ -37,36 +37,36 @@ import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-
 import { verifyTables } from "./verify-state.ts";
 
 export interface ChainStoreOptions {
-  /** a reader beside the process that writes; sees each commit from the next turn of the event loop on */
+  /** a reader next to the writing process; sees each commit from the next turn of the event loop on */
   readonly readOnly?: boolean | undefined;
-  /** address space to begin with, bytes; grows with the database */
+  /** initial address space in bytes; grows with the database */
   readonly mapSize?: number | undefined;
-  /** how far back tries can be read and blocks unwound; default a week of two-second blocks */
+  /** how far back tries can be read and blocks unwound; default: a week of two-second blocks */
   readonly proofWindowBlocks?: number | undefined;
   /**
-   * "each" (default): a commit is on the disk when it returns. "interval": at most `syncIntervalMs` later; a killed process still loses
-   * nothing, but a power cut can damage the database, which must then be made anew.
+   * "each" (default): a commit is on the disk when it returns. "interval": it is on the disk at most `syncIntervalMs` later. A killed
+   * process still loses nothing, but a power cut can damage the database, which must then be created again.
    */
   readonly sync?: "each" | "interval" | undefined;
   readonly syncIntervalMs?: number | undefined;
-  /** the database is opened to go through all of it in its order */
+  /** the database is opened to be read completely, in file order */
   readonly inOrder?: boolean | undefined;
-  /** default: of the machine, or what the process is limited to; decides how pages are read (`pageReading`) */
+  /** default: the machine's memory, or the limit of the process; determines how pages are read (`pageReading`) */
   readonly memoryBytes?: number | undefined;
 }
 
 const DEFAULT_PROOF_WINDOW_BLOCKS = 302_400;
 /** Reorganisations of this depth must always be possible. */
 const MIN_PROOF_WINDOW_BLOCKS = 128;
-/** Less history than this is never kept: a chain must be able to reorganise. */
+/** The least history that is always kept, because a chain must be able to reorganise. */
 export const MIN_HISTORY_BLOCKS = MIN_PROOF_WINDOW_BLOCKS;
 const DEFAULT_SYNC_INTERVAL_MS = 1000;
-/** A window made smaller is caught up with over many commits. */
+/** After the window was made smaller, it takes many commits to catch up. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
 const DEFAULT_VERIFY_ENTRIES = 500_000;
 
 /**
- * Opens the chain database in a folder, making it if it is new.
+ * Opens the chain database in a folder, and creates it if it does not exist.
  *
  * @throws {CodedError} storage/locked (folder, pid), storage/no-database, storage/foreign-database, storage/newer-format,
  * storage/corrupted, storage/disk-full, storage/io
@@ -94,13 +94,13 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   readonly state: StateTables;
   readonly nodes: NodeTables;
   readonly #pruner: HistoryPruner;
-  /** what commits of blocks are made in */
+  /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
-  /** of the writer, who alone moves it; a reader asks the database */
+  /** used by the writer only, which alone moves the floor; a reader asks the database */
   #floor: number;
-  /** of the writer, who alone moves it; a reader asks the database */
+  /** used by the writer only, which alone moves the head; a reader asks the database */
   #head: Head | undefined;
-  /** of a reader, as long as the synchronous run lasts in which it was read: all reads in it see one state of the database */
+  /** used by a reader only: valid for the synchronous run in which it was read, in which all reads see one state of the database */
   #headOfRun: Head | undefined;
 
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
@@ -129,7 +129,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#environment.readOnly ? this.#meta.readPrunedHistory().floor : this.#floor;
   }
 
-  /** Of the block and the genesis, whose rows are nearly empty, there are receipts and senders. */
+  /** Whether the receipts and senders of a block are stored. They always are for the first block, whose rows are nearly empty. */
   #hasHistory(number: number): boolean {
     return number > this.historyFloor() || number === this.#meta.readFirstBlock();
   }
@@ -138,7 +138,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#environment.readOnly ? this.#readerHead() : this.#head;
   }
 
-  // PERF: every read of a state asks for the head; a batch does so hundreds of times.
+  // PERF: every read of a state asks for the head, and a batch of requests does so hundreds of times.
   #readerHead(): Head | undefined {
     if (this.#headOfRun === undefined) {
       this.#headOfRun = this.#meta.readHead();
@@ -166,7 +166,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return this.#meta.readLabel(label);
   }
 
-  /** Runs `read` with the number of a block that is stored. @throws {CodedError} storage/corrupted: its rows are not what was written */
+  /** Runs `read` with the number of a stored block. @throws {CodedError} storage/corrupted: the rows are not what was written */
   #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
     const number = this.blocks.numberOf(hash);
     if (number === undefined) return undefined;
@@ -279,7 +279,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     this.#write(undefined, () => {
       const head = this.#appendGroup(this.currentHead(), bufferedGroupOf(group), storageRoots);
       writeNodeRows(this.#tables, nodeRows);
-      this.nodes.forget(); // their epoch's notes are elsewhere
+      this.nodes.forget(); // the thread that made the rows has the notes of their epoch
       this.#pruneNodes(head.number, storageRoots.length);
       return head;
     });
@@ -330,7 +330,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       : this.#logs.blocks(filter, Math.max(fromBlock, this.retainedHistory()?.oldestReceipts ?? 0), Math.min(toBlock, head.number));
   }
 
-  /** One transaction; the head in memory moves only when it is committed. */
+  /** Runs one transaction. The head in memory moves only once it is committed. */
   #write(labels: Labels | undefined, action: () => Head): void {
     try {
       this.#head = this.#environment.atomically(() => {
@@ -353,7 +353,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   #append(base: Head, commits: readonly BlockCommit[]): Head {
     let head = base;
     for (let from = 0; from < commits.length; ) {
-      // What a block clears must be in the database.
+      // Storage that a block clears must already be in the database.
       let to = from + 1;
       if (!anyClearsStorage(commits[from]!.changes)) {
         while (to < commits.length && !anyClearsStorage(commits[to]!.changes)) to++;
@@ -378,7 +378,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     return head;
   }
 
-  /** All but trie nodes. PERF: what several of the blocks change is written once. */
+  /** Writes everything but trie nodes. PERF: what several of the blocks change is written once. */
   #appendGroup(base: Head, group: BufferedGroup, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): Head {
     let head = base;
     for (const { number, parentHash, hash } of group.blocks.blocks) {
@@ -433,7 +433,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     if (keepBlocks < MIN_HISTORY_BLOCKS)
       throw storageError("storage/history-too-short", { blocks: keepBlocks, minimum: MIN_HISTORY_BLOCKS });
     const head = this.currentHead().number;
-    // What is not final may still be left: neither it nor the state below it goes.
+    // Blocks that are not final may still be left, so neither they nor the state before them is pruned.
     const settled = (this.#meta.readLabel("finalized") ?? this.#meta.readLabel("safe"))?.number ?? head;
     const wanted = Math.min(head - keepBlocks, settled);
     try {
@@ -490,6 +490,6 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 }
 
-/** PERF: seldom any, and then objects are made of all changes. */
+/** PERF: there are rarely any; only then are all changes turned into objects. */
 const clearedAddresses = (changes: StateChanges): Uint8Array[] =>
   anyClearsStorage(changes) ? changes.accounts.filter(clearsStorage).map(({ address }) => address) : [];

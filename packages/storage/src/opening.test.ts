@@ -109,7 +109,7 @@ describe("a second writer", () => {
     expect(readFileSync(file, "utf8")).toBe(own);
     takeAway(file, own);
     expect(readdirSync(folder)).toEqual([]);
-    takeAway(file, own); // another one was faster
+    takeAway(file, own); // another process was faster
   });
 });
 
@@ -222,7 +222,7 @@ describe("what does not fit the chain", () => {
       const second = makeBlock(store, 3n);
       const wrong = { ...second, block: { ...second.block, header: { ...second.block.header, parentHash: genesis.hash } } };
       expect(errorOf(() => store.commitBlock(wrong)).code).toBe("storage/not-child-of-head");
-      // The unwinding before the faulty commit is undone with it.
+      // The unwinding before the faulty commit is undone together with it.
       expect(errorOf(() => store.reorganize(0, [first, wrong])).code).toBe("storage/not-child-of-head");
       expect(errorOf(() => store.reorganize(5, [])).code).toBe("storage/unknown-ancestor");
       expect(store.head()?.number).toBe(1);
@@ -306,6 +306,6 @@ describe("the proof window", () => {
       { proofWindowBlocks: 0 },
     );
     expect(oldest).toBe(299 - 128);
-    expect(nodeRows).toBe(128); // one account: one node a block
+    expect(nodeRows).toBe(128); // one account: one node per block
   });
 });

@@ -6,7 +6,7 @@ import { storageError } from "./errors.ts";
 import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
-/** Changes with every change of a table's meaning that older programs would misread. */
+/** Changes whenever the meaning of a table changes in a way that older programs would misread. */
 export const FORMAT = 2;
 
 const TABLE_NAMES = [
@@ -37,13 +37,14 @@ export interface Tables extends BlockTableSet, StateTableSet, Record<keyof NodeT
 }
 
 const FORMAT_KEY = asciiToBytes("format");
-/** Tells our databases from others: the format row begins with it. */
+/** Distinguishes our databases from others: the format row starts with it. */
 const FORMAT_MARK = asciiToBytes("rnode");
 
 /**
- * Opens the database of the folder, making it if it is new.
+ * Opens the database in the folder, and creates it if it does not exist.
  *
- * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/older-format, storage/corrupted, storage/io
+ * @throws {CodedError} storage/locked, storage/no-database, storage/foreign-database, storage/newer-format, storage/older-format,
+ * storage/corrupted, storage/io
  */
 export function openTables(folder: string, options: EnvironmentOptions): { environment: Environment; tables: Tables } {
   const environment = new Environment(folder, options);
@@ -54,7 +55,7 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     const meta = environment.openTable("meta");
     if (meta === undefined) throw storageError("storage/foreign-database", { folder });
     const row = meta.read(FORMAT_KEY);
-    // Without a row, but with the table: killed between making the table and writing the row, before anything else was written.
+    // The table exists without the row: the process was killed between the two, before anything else was written.
     if (row === undefined && names.length > 1) throw storageError("storage/foreign-database", { folder });
     if (row !== undefined) assertFormat(folder, row);
     if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
@@ -63,13 +64,13 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
       if (row === undefined) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
       for (const name of TABLE_NAMES) {
         const table = environment.openTable(name);
-        // A reader that comes while the writer makes the tables for the first time.
+        // A reader that starts while the writer creates the tables for the first time.
         if (table === undefined) throw storageError("storage/no-database", { folder });
         opened[name] = table;
       }
     };
     if (options.readOnly) openAll();
-    else environment.atomically(openAll); // one commit, not one a table
+    else environment.atomically(openAll); // one commit, rather than one per table
     return { environment, tables: opened as Record<(typeof TABLE_NAMES)[number], Table> };
   } catch (error) {
     environment.abandon();

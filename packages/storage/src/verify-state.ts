@@ -17,7 +17,7 @@ const ADDRESS_SIZE = 20;
 const MAX_PROBLEMS = 100;
 const ALL_KEYS = new Uint8Array(1);
 
-/** Recomputes what the state root commits to, from the flat state, and compares all that is stored beside it. */
+/** Recomputes what the state root commits to from the flat state, and compares everything that is stored in addition. */
 export function verifyTables(tables: Tables, maxEntriesInMemory: number): VerifiedTables {
   return new Verifier(tables, maxEntriesInMemory).run();
 }
@@ -97,9 +97,9 @@ class Verifier {
   }
 
   /**
-   * Root of the leaves, whose order is any. Sorted by the first byte of their key into as many passes as memory asks for.
+   * The root of leaves in any order. They are sorted by the first byte of their key into as many passes as the memory limit requires.
    *
-   * @param count of the leaves
+   * @param count the number of leaves
    */
   #root(owner: Uint8Array | undefined, count: number, leaves: () => Iterable<Leaf>): Uint8Array {
     const builder = new SortedTrieBuilder((path, rlp) => {

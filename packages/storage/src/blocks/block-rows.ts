@@ -53,16 +53,16 @@ export function decodeBody(row: Uint8Array): Body {
   };
 }
 
-/** EIP-2718 transactions of a body row, without decoding them; views into the row. */
+/** The EIP-2718 encodings of the transactions in a body row, as views into the row; nothing is decoded. */
 export function encodedTransactionsOf(row: Uint8Array): Uint8Array[] {
   return expectRlpList(expectRlpList(decodeRlp(row), 2, 3)[0]).map((item) => expectRlpString(item));
 }
 
 /**
- * Of each receipt [type, status or state root, gas used so far, logs, deposit nonce?, deposit receipt version?]. The bloom is left out:
- * a quarter kilobyte that the logs give.
+ * For each receipt: [type, status or state root, cumulative gas used, logs, deposit nonce?, deposit receipt version?]. The bloom filter
+ * (256 bytes) is left out, because the logs determine it.
  *
- * @param encoded as they enter the receipts root, where they are known
+ * @param encoded the receipts as encoded for the receipts root, if known
  * @returns a view that the next row overwrites
  */
 export function encodeReceiptsRow(receipts: readonly Receipt[], encoded?: readonly Uint8Array[]): Uint8Array {
@@ -89,7 +89,10 @@ export function encodeReceiptsRow(receipts: readonly Receipt[], encoded?: readon
   return writer.view();
 }
 
-/** The fields of an encoded receipt: status, gas used, bloom, the rest. PERF: logs are not written once more. */
+/**
+ * Writes the fields of an encoded receipt (status, gas used, bloom, the rest) without the bloom. PERF: logs are copied, not encoded
+ * again.
+ */
 function writeWithoutBloom(encoded: Uint8Array, type: number): void {
   const { dataStart, end } = readRlpSpan(encoded, type === 0 ? 0 : 1);
   const bloom = readRlpSpan(encoded, readRlpSpan(encoded, readRlpSpan(encoded, dataStart).end).end);
@@ -111,7 +114,7 @@ function receiptFromRlp(item: RlpItem): Receipt {
     status: statusOrRoot.length === 32 ? undefined : statusOrRoot.length === 0 ? 0 : 1,
     ...(statusOrRoot.length === 32 && { stateRoot: statusOrRoot }),
     cumulativeGasUsed: expectRlpUint(cumulativeGasUsed, 8),
-    // PERF: several hashes a log, which readers of logs never need.
+    // PERF: computed on demand, because it takes several hashes per log and readers of logs never need it.
     get bloom() {
       bloom ??= logsBloom(logs);
       return bloom;

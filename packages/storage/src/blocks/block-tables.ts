@@ -8,7 +8,7 @@ import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
 import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceiptsRow } from "./block-rows.ts";
 
-/** Only canonical blocks are stored, so the number alone names a row. */
+/** Only canonical blocks are stored, so the number alone identifies a row. */
 export interface BlockTableSet {
   /** block → RLP of the header */
   readonly headers: Table;
@@ -23,14 +23,14 @@ export interface BlockTableSet {
   readonly numbers: Table;
   /** transaction hash → block 6 ‖ index 4 */
   readonly transactions: Table;
-  /** block → total difficulty; only blocks that add to it */
+  /** block → total difficulty; only for blocks with difficulty */
   readonly totalDifficulty: Table;
 }
 
 const ADDRESS_SIZE = 20;
 const HASH_SIZE = 32;
 
-/** Canonical blocks and the ways to find them. */
+/** Stores canonical blocks and the indices to find them. */
 export class BlockTables {
   readonly #tables: BlockTableSet;
 
@@ -80,7 +80,7 @@ export class BlockTables {
     return { blockNumber, blockHash, index };
   }
 
-  /** Of the block and all before it; undefined when no block of the chain has any difficulty. */
+  /** The total difficulty up to and including the block; undefined if no block of the chain has any difficulty. */
   totalDifficulty(number: number): bigint | undefined {
     const row = this.#tables.totalDifficulty.lastUpTo(blockNumberKey(number));
     return row === undefined ? undefined : bytesToBigint(row.value);
@@ -92,7 +92,7 @@ export class BlockTables {
     const hash = new Uint8Array(HASH_SIZE);
     const location = new Uint8Array(BLOCK_NUMBER_SIZE + 4);
     const { hashes, locations } = batch;
-    // PERF: neighbours lie on the same page
+    // PERF: neighbouring keys are on the same page
     for (const place of sortedKeys(hashes.bytes, HASH_SIZE, hashes.size / HASH_SIZE)) {
       for (let i = 0; i < HASH_SIZE; i++) hash[i] = hashes.bytes[place * HASH_SIZE + i]!;
       for (let i = 0; i < location.length; i++) location[i] = locations.bytes[place * location.length + i]!;
@@ -117,7 +117,7 @@ export class BlockTables {
     }
   }
 
-  /** If it is one of this block. */
+  /** Removes the location if it is in this block. */
   removeTransactionLocation(hash: Uint8Array, number: number): void {
     const row = this.#tables.transactions.peek(hash);
     if (row !== undefined && readBlockNumber(row, 0) === number) this.#tables.transactions.delete(hash);
@@ -150,18 +150,18 @@ interface BatchedBlock {
   readonly parentHash: Uint8Array;
   readonly hash: Uint8Array;
   readonly difficulty: bigint;
-  /** where the header begins in the rows, and where header, body, receipts and senders end */
+  /** the offset of the header in the rows, and the end offsets of header, body, receipts and senders */
   readonly at: number;
   readonly ends: readonly number[];
 }
 
-/** Rows of blocks that follow each other. PERF: bytes in a few buffers, which are used again for the next group. */
+/** Rows of consecutive blocks. PERF: the bytes are kept in a few buffers, which are reused for the next group. */
 export class BlockBatch {
   readonly blocks: BatchedBlock[] = [];
   readonly rows = new ByteArena();
-  /** of all transactions, 32 bytes each */
+  /** hashes of all transactions, 32 bytes each */
   readonly hashes = new ByteArena();
-  /** block 6 ‖ index 4 of each */
+  /** block 6 ‖ index 4 for each transaction */
   readonly locations = new ByteArena();
 
   add(content: Omit<BlockContent, "storageRoots">): void {
@@ -185,7 +185,7 @@ export class BlockBatch {
     }
   }
 
-  /** The block as it was added. */
+  /** Decodes the block that was added. */
   blockAt(index: number): Block {
     const { at, ends } = this.blocks[index]!;
     const row = (start: number, end: number): Uint8Array => this.rows.bytes.slice(start, end);

@@ -4,7 +4,7 @@ import type { ForkchoiceLabel } from "../api.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
 import { startsWith, type Table } from "../database/table.ts";
 
-/** The head, and how many reorganisations there were: while that number stays, every canonical block stays canonical. */
+/** The head, and the number of reorganisations so far: as long as that number stays the same, every canonical block stays canonical. */
 export interface Head {
   readonly number: number;
   readonly hash: Uint8Array;
@@ -12,13 +12,13 @@ export interface Head {
   readonly reorganisations: number;
 }
 
-/** How far history is removed; blocks count up from the first one of the chain. */
+/** How much history has been removed. Blocks are pruned upwards from the first block of the chain. */
 export interface PrunedHistory {
-  /** the last block whose own history is gone: its state is the oldest that can be read */
+  /** the last block whose own history is gone; the state after it is the oldest that can be read */
   readonly floor: number;
-  /** the last block of whose history no row is left; at most `floor` */
+  /** the last block whose history rows have all been removed; at most `floor` */
   readonly removed: number;
-  /** how much of block `removed + 1` is gone (pruning.ts) */
+  /** how much of block `removed + 1` has been removed (pruning.ts) */
   readonly cursor: number;
 }
 
@@ -30,11 +30,11 @@ const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
 };
-/** Keys of the client, apart from ours. */
+/** Keeps the client's keys apart from our own. */
 const clientKey = (key: string): Uint8Array => asciiToBytes(`client/${key}`);
 const HASH_SIZE = 32;
 
-/** Small rows: head, labels, values of the client. */
+/** Small rows: the head, the labels, and values of the client. */
 export class MetaTable {
   readonly #table: Table;
   #lastHead: { readonly row: Uint8Array; readonly head: Head } | undefined;
@@ -43,7 +43,7 @@ export class MetaTable {
     this.#table = table;
   }
 
-  /** PERF: a reader asks with every read of the state, and nearly always the head is still the same. */
+  /** PERF: a reader asks with every read of the state, and nearly always the head is unchanged. */
   readHead(): Head | undefined {
     const shared = this.#table.peek(HEAD_KEY);
     if (shared === undefined) return undefined;
@@ -70,7 +70,7 @@ export class MetaTable {
     this.#table.write(FIRST_BLOCK_KEY, blockNumberKey(number));
   }
 
-  /** The last block whose trie node changes are forgotten; the first block changes nothing. */
+  /** The last block whose trie node changes were removed; the first block of the chain has none. */
   readPrunedNodes(): number | undefined {
     const row = this.#table.peek(PRUNED_NODES_KEY);
     return row === undefined ? this.readFirstBlock() : readBlockNumber(row, 0);

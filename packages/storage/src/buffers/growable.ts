@@ -1,10 +1,10 @@
-/** Bytes one after the other. PERF: kept from group to group, so that what a block leaves behind is nothing for the garbage collector. */
+/** An append-only byte buffer. PERF: it is kept from group to group, so that blocks leave nothing behind for the garbage collector. */
 export class ByteArena {
-  /** views of it are right until it grows */
+  /** views of it are valid until it grows */
   bytes = new Uint8Array(4096);
   size = 0;
 
-  /** Room for `count` bytes, whatever is in them. @returns where it begins */
+  /** Reserves room for `count` bytes with arbitrary content. @returns its offset */
   reserve(count: number): number {
     const at = this.size;
     if (at + count > this.bytes.length) {
@@ -16,7 +16,7 @@ export class ByteArena {
     return at;
   }
 
-  /** @returns where they begin */
+  /** @returns the offset of the bytes */
   append(bytes: Uint8Array): number {
     const at = this.reserve(bytes.length);
     this.bytes.set(bytes, at);
@@ -28,12 +28,12 @@ export class ByteArena {
   }
 }
 
-/** Whole numbers of 32 bits, one after the other; PERF: as above. */
+/** An append-only list of 32-bit integers, kept from group to group for the same reason. */
 export class NumberList {
   values = new Int32Array(256);
   length = 0;
 
-  /** @returns its place */
+  /** @returns its index */
   push(value: number): number {
     if (this.length === this.values.length) {
       const larger = new Int32Array(2 * this.length);

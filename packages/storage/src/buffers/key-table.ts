@@ -1,19 +1,22 @@
 import { randomFillSync } from "node:crypto";
 import { ByteArena } from "./growable.ts";
 
-/** Bytes of the longest key. */
+/** Size of the longest possible key. */
 const MAX_KEY_BYTES = 64;
-/** Of the hash: a sum of products with halves of words. Secret, so that nobody can choose keys that fall together. */
+/**
+ * Factors of the hash, which is a sum of products with the halves of words. They are secret, so that nobody can choose keys that
+ * collide.
+ */
 const FACTORS = randomFillSync(new Int32Array(MAX_KEY_BYTES / 2));
 
 /**
- * Keys of one size, numbered in the order in which they came first. PERF: a group of blocks has tens of thousands; as strings in a map they
- * cost more than all that is done with them.
+ * Keys of one size, numbered in the order in which they were first added. PERF: a group of blocks has tens of thousands of keys; as
+ * strings in a map they would cost more than everything that is done with them.
  */
 export class KeyTable {
   readonly keySize: number;
   readonly #keys = new ByteArena();
-  /** open addressing: number of the key + 1, 0 is free */
+  /** open addressing: number of the key + 1; 0 is free */
   #places = new Int32Array(1024);
   #hashes = new Int32Array(512);
   #count = 0;
@@ -27,7 +30,7 @@ export class KeyTable {
     return this.#count;
   }
 
-  /** All keys, one after the other; right until the next `add`. */
+  /** All keys, one after the other; valid until the next `add`. */
   get bytes(): Uint8Array {
     return this.#keys.bytes;
   }
@@ -35,10 +38,10 @@ export class KeyTable {
   #hash(key: Uint8Array): number {
     let sum = 0;
     for (let i = 0; i < this.keySize; i += 2) sum = (sum + Math.imul(FACTORS[i >> 1]!, key[i]! | (key[i + 1]! << 8))) | 0;
-    return sum ^ (sum >>> 16); // the upper bits are the good ones
+    return sum ^ (sum >>> 16); // the upper bits are the well-mixed ones
   }
 
-  /** The place of the key, or the free one where it would be. */
+  /** The key's slot in the table, or the free slot where it would be stored. */
   #placeOf(key: Uint8Array, hash: number): number {
     const mask = this.#places.length - 1;
     for (let place = hash & mask; ; place = (place + 1) & mask) {
@@ -55,12 +58,12 @@ export class KeyTable {
     return true;
   }
 
-  /** Number of the key, −1 when it is not there. @param key its first `keySize` bytes count */
+  /** The number of the key, or −1 if it is not in the table. @param key only its first `keySize` bytes matter */
   find(key: Uint8Array): number {
     return this.#places[this.#placeOf(key, this.#hash(key))]! - 1;
   }
 
-  /** Number of the key; it equals the `count` of before when the key is new. @param key its first `keySize` bytes are copied */
+  /** The number of the key. If the key is new, its number is the previous `count`. @param key its first `keySize` bytes are copied */
   add(key: Uint8Array): number {
     const hash = this.#hash(key);
     const place = this.#placeOf(key, hash);
@@ -75,7 +78,7 @@ export class KeyTable {
     return number;
   }
 
-  /** At most half of the places are taken. */
+  /** Keeps the table at most half full. */
   #grow(): void {
     const hashes = new Int32Array(2 * this.#hashes.length);
     hashes.set(this.#hashes);
@@ -83,7 +86,7 @@ export class KeyTable {
     const mask = places.length - 1;
     for (const found of this.#places) {
       if (found === 0) continue;
-      // The newest key has no hash yet: its place is found from the key.
+      // The newest key has no stored hash yet, so it is computed from the key.
       const hash = found === this.#count ? this.#hash(this.#keys.bytes.subarray((found - 1) * this.keySize)) : hashes[found - 1]!;
       let place = hash & mask;
       while (places[place] !== 0) place = (place + 1) & mask;
@@ -93,7 +96,7 @@ export class KeyTable {
     this.#places = places;
   }
 
-  /** Numbers of the keys, ascending by key. */
+  /** The numbers of the keys, in ascending order of the keys. */
   sorted(): Uint32Array {
     return sortedKeys(this.#keys.bytes, this.keySize, this.#count);
   }
@@ -105,7 +108,7 @@ export class KeyTable {
   }
 }
 
-/** Numbers of `count` keys that lie one after the other, ascending by key; equal ones in the order in which they lie. */
+/** The numbers of `count` consecutive keys, in ascending order of the keys; equal keys keep their order. */
 export function sortedKeys(keys: Uint8Array, keySize: number, count: number): Uint32Array {
   const order = new Uint32Array(count);
   for (let i = 0; i < count; i++) order[i] = i;
@@ -113,18 +116,18 @@ export function sortedKeys(keys: Uint8Array, keySize: number, count: number): Ui
   return order;
 }
 
-/** Three bytes of a key and a place in the order. */
+/** Combines three bytes of a key with an index into the order. */
 const PLACES = 2 ** 29;
-/** Fewer are sorted by comparison. */
+/** Fewer keys than this are sorted by comparison. */
 const FEW = 12;
 
-/** Sorts numbers of keys, by key. @param from bytes that all of the keys have in common */
+/** Sorts the numbers of keys by key. @param from how many leading bytes all keys have in common */
 export function sortKeys(order: Uint32Array, keys: Uint8Array, keySize: number, from = 0): void {
   if (order.length > FEW) sortByDigit(order, keys, keySize, from);
   else sortFew(order, keys, keySize, from);
 }
 
-// PERF: numbers are sorted by the machine, keys by calls of a function.
+// PERF: sorting a typed array of numbers is native, whereas comparing keys calls a function each time.
 function sortByDigit(order: Uint32Array, keys: Uint8Array, keySize: number, from: number): void {
   if (from >= keySize) return;
   const digits = new Float64Array(order.length);

@@ -6,13 +6,13 @@ import { startsWith, type Table } from "./table.ts";
  * Sorted lists of block numbers, one for each key (an address, a slot, a topic), in chunks:
  *   row key: key ‖ highest block number of the chunk 6; of the last chunk, which grows: MAX_BLOCK_NUMBER
  *   row:     1 if there are earlier chunks (or were, before they were pruned), else 0, 1 byte ‖ first number 6 ‖ distance of each further number from the first 4
- * The chunk with the first number above N is found by one seek to key ‖ N + 1. Most keys have one chunk, which is one read.
+ * One seek to key ‖ N + 1 finds the chunk with the first number above N. Most keys have a single chunk, which takes a single read.
  */
 
 const FIRST_AT = 1;
 const REST_AT = FIRST_AT + BLOCK_NUMBER_SIZE;
 const DISTANCE_SIZE = 4;
-/** Of full chunks; four fit into a page of 4 KiB with their keys. */
+/** Numbers in a full chunk; four chunks with their keys fit into a page of 4 KiB. */
 const MAX_NUMBERS = 220;
 
 const countOf = (length: number): number => (length - REST_AT) / DISTANCE_SIZE + 1;
@@ -22,7 +22,7 @@ function numberAt(chunk: Uint8Array, index: number): number {
   return index === 0 ? first : first + readUint32(chunk, REST_AT + (index - 1) * DISTANCE_SIZE);
 }
 
-/** Index of the first number of the chunk that is at least `number`; the count when there is none. */
+/** Index of the chunk's first number that is at least `number`; the count if there is none. */
 function lowerBound(chunk: Uint8Array, number: number): number {
   let low = 0;
   let high = countOf(chunk.length);
@@ -36,9 +36,9 @@ function lowerBound(chunk: Uint8Array, number: number): number {
 
 export class BlockListIndex {
   readonly #table: Table;
-  /** by size of the keys: a row key to build in */
+  /** buffers in which row keys are built, by key size */
   readonly #rowKeys = new Map<number, Uint8Array>();
-  /** a chunk to build in */
+  /** a buffer in which a chunk is built */
   readonly #chunk = new Uint8Array(REST_AT + MAX_NUMBERS * DISTANCE_SIZE);
 
   constructor(table: Table) {
@@ -57,12 +57,15 @@ export class BlockListIndex {
     return rowKey;
   }
 
-  /** Adds a number above all others of the key; one that is there already is ignored. */
+  /** Adds a number that is greater than all others of the key; a number that is already there is ignored. */
   append(key: Uint8Array, number: number): void {
     this.appendAll(key, [number]);
   }
 
-  /** Adds ascending numbers above all others of the key; one that is there already is ignored. @param count how many of `numbers` */
+  /**
+   * Adds ascending numbers that are greater than all others of the key; a number that is already there is ignored. @param count how
+   * many of `numbers`
+   */
   appendAll(key: Uint8Array, numbers: readonly number[], count: number = numbers.length): void {
     const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
     const chunk = this.#chunk;
@@ -108,8 +111,8 @@ export class BlockListIndex {
       this.#table.delete(this.#rowKey(key, MAX_BLOCK_NUMBER));
       if (!hasEarlier) return;
       const earlier = this.#table.lastUpTo(this.#rowKey(key, MAX_BLOCK_NUMBER));
-      if (earlier === undefined || !this.#isOf(earlier.key, key)) return; // pruned
-      // The chunk before becomes the last one.
+      if (earlier === undefined || !this.#isOf(earlier.key, key)) return; // it was pruned
+      // The previous chunk becomes the last one.
       this.#table.delete(earlier.key);
       this.#table.write(this.#rowKey(key, MAX_BLOCK_NUMBER), earlier.value);
       last = earlier.value;
@@ -117,8 +120,9 @@ export class BlockListIndex {
   }
 
   /**
-   * Pruning: drops the chunk whose last number is `number`, if there is one. Called for each number of a list from its first upwards, this
-   * removes a chunk when all of it is below what is still asked for; what remains of a list begins with at most a chunk of old numbers.
+   * For pruning: drops the chunk whose last number is `number`, if there is one. Called for every number of a list, starting from the
+   * first, this removes each chunk once all of its numbers are obsolete. The rest of the list then starts with at most one chunk that
+   * has obsolete numbers.
    */
   dropChunkEndingAt(key: Uint8Array, number: number): void {
     const last = this.#table.peek(this.#rowKey(key, MAX_BLOCK_NUMBER));
@@ -148,7 +152,7 @@ export class BlockListIndex {
     return index < countOf(last.length) ? numberAt(last, index) : undefined;
   }
 
-  /** The chunk that holds `firstFrom(key, number)`, as numbers. */
+  /** The chunk that contains `firstFrom(key, number)`, as numbers. */
   chunkFrom(key: Uint8Array, number: number): number[] | undefined {
     const entry = this.#table.firstFrom(this.#rowKey(key, number));
     if (entry === undefined || !this.#isOf(entry.key, key)) return undefined;

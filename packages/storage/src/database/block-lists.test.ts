@@ -40,7 +40,7 @@ describe("BlockListIndex", () => {
     let run = 0;
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 12 }), fc.array(fc.nat(5000), { maxLength: 20 }), (operations, queries) => {
-        // Keys that are neighbours of other lists, and prefixes of none.
+        // Keys that neighbour those of other lists but are prefixes of none.
         const key = Uint8Array.of(1, 2, 3, run >> 8, run++);
         let model: number[] = [];
         environment.atomically(() => {
@@ -155,7 +155,7 @@ describe("LogIndex", () => {
             const batch = new LogBatch();
             blocks.forEach((logs, number) => {
               batch.add(number, [{ logs }, { logs: logs.slice(1) }]);
-              if (number % 3 < 2) return; // several blocks in a batch, which is used again
+              if (number % 3 < 2) return; // several blocks in one batch, which is then reused
               index.append(batch);
               batch.clear();
             });

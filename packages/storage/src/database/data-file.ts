@@ -3,8 +3,8 @@ import { endianness } from "node:os";
 import { storageError } from "../errors.ts";
 
 /*
- * LMDB maps its file into memory and trusts it: garbage or a file cut short end the process with a signal, not with an error. So the two
- * meta pages are looked at before LMDB gets the file. Layout of a meta page on 64-bit little-endian machines (lmdb 0.9.90 and later):
+ * LMDB maps its file into memory and trusts it: garbage, or a truncated file, ends the process with a signal instead of an error. Therefore
+ * the two meta pages are checked before LMDB opens the file. Layout of a meta page on 64-bit little-endian machines (lmdb 0.9.90 and later):
  *   page header 24 ‖ magic 4 ‖ version 4 ‖ address 8 ‖ map size 8 ‖ page size 4 ‖ … ‖ last page 8, at 144 ‖ transaction 8
  */
 
@@ -16,15 +16,15 @@ const TRANSACTION_AT = 152;
 const META_SIZE = 160;
 const MAGIC = 0xbeefc0de;
 const VERSION = 2;
-/** LMDB does not write the last pages when they were freed in the transaction that took them. */
+/** LMDB does not write the last pages if they were freed in the transaction that allocated them. */
 const MAX_UNWRITTEN_BYTES = 1 << 20;
 
-/** What a meta page says. */
+/** The content of a meta page. */
 export interface DataFileMeta {
   readonly pageSize: number;
   readonly lastPage: number;
   readonly transaction: number;
-  /** its beginning */
+  /** the start of the page */
   readonly page: Buffer;
 }
 
@@ -39,23 +39,23 @@ export function checkDataFile(folder: string, file: string, isWriter: boolean): 
   if (!hasKnownLayout) return;
   const descriptor = openSync(file, isWriter ? "r+" : "r");
   try {
-    if (fstatSync(descriptor).size === 0) return; // as good as no file
+    if (fstatSync(descriptor).size === 0) return; // equivalent to no file
     const corrupted = (reason: string): Error => storageError("storage/corrupted", { folder, reason });
     const first = readMeta(descriptor, 0);
     if (first === undefined) throw corrupted("data.mdb is not an LMDB file of this version");
     const second = readMeta(descriptor, first.pageSize);
     if (second === undefined || second.pageSize !== first.pageSize) throw corrupted("data.mdb has a damaged header");
     const { lastPage } = first.transaction > second.transaction ? first : second;
-    const { size } = fstatSync(descriptor); // after the header: a writer beside us lets the file grow first
+    const { size } = fstatSync(descriptor); // after the header: a concurrent writer extends the file first
     const expected = (lastPage + 1) * first.pageSize;
     if (expected - size > MAX_UNWRITTEN_BYTES) throw corrupted(`data.mdb has ${size} bytes and should have ${expected}`);
-    if (expected > size && isWriter) ftruncateSync(descriptor, expected); // missing pages read as errors instead of a signal
+    if (expected > size && isWriter) ftruncateSync(descriptor, expected); // reading the missing pages then gives an error instead of a signal
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** The meta page of the last commit; undefined where there is none, or its layout is not known. */
+/** The meta page of the last commit; undefined if there is none, or if its layout is unknown. */
 export function readCurrentMeta(descriptor: number): DataFileMeta | undefined {
   const first = hasKnownLayout ? readMeta(descriptor, 0) : undefined;
   const second = first && readMeta(descriptor, first.pageSize);

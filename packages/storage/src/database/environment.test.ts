@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-// Closed under the feet of the thread that flushes, the library ends the process.
+// If the environment is closed while the flushing thread uses it, the library ends the process.
 it("waits at closing for a flush that is on its way", async () => {
   const rowsRead: number[] = [];
   for (let round = 0; round < 40; round++) {
@@ -21,7 +21,7 @@ it("waits at closing for a flush that is on its way", async () => {
     environment.atomically(() => {
       for (let i = 0; i < 1000; i++) table.write(Uint8Array.of(i >> 8, i), new Uint8Array(1900));
     });
-    await sleep(1); // the flush begins
+    await sleep(1); // the flush starts
     rowsRead.push(table.read(Uint8Array.of(3, 231))?.length ?? 0);
     await environment.close();
   }

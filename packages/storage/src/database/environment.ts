@@ -11,42 +11,42 @@ import { acquireWriterLock, type WriterLock } from "./writer-lock.ts";
 
 export interface EnvironmentOptions {
   readonly readOnly: boolean;
-  /** bytes of address space to begin with; it grows with the database */
+  /** initial size of the address space; it grows with the database */
   readonly mapSizeBytes: number | undefined;
   /**
-   * "each": a commit is on the disk when it returns. "interval": it is in the operating system's hands, and on the disk after at most
-   * `syncIntervalMs`. A killed process loses nothing in either; with "interval" a power cut or a crash of the machine can damage the
-   * database, because pages may reach the disk in any order. PERF: half the time of a commit.
+   * "each": a commit is on the disk when it returns. "interval": the operating system has it, and it is on the disk after at most
+   * `syncIntervalMs`. A killed process loses nothing in either mode. With "interval", a power cut or a crash of the machine can damage
+   * the database, because pages may reach the disk in any order. PERF: "interval" halves the time of a commit.
    */
   readonly sync: "each" | "interval";
   readonly syncIntervalMs: number;
-  /** the file is read from one end to the other; default false */
+  /** the file is read from one end to the other; default: false */
   readonly inOrder?: boolean | undefined;
-  /** default: of the machine, or what the process is limited to */
+  /** default: the machine's memory, or the limit of the process */
   readonly memoryBytes?: number | undefined;
 }
 
-/** Bytes of `data.mdb`, its free pages, and every table. */
+/** Size of `data.mdb`, its free pages, and every table. */
 export interface EnvironmentStats {
   readonly fileBytes: number;
   readonly freeBytes: number;
   readonly tables: Readonly<Record<string, TableStats>>;
 }
 
-/** Some hundredths of a second: what leads to the rows. */
+/** Takes some hundredths of a second, and covers the pages above the rows. */
 const PAGES_AT_START = 4000;
-/** Some seconds: a damaged page may be what ended the last process. */
+/** Takes some seconds, because a damaged page may be what ended the last process. */
 const PAGES_AFTER_CRASH = 500_000;
 const MAX_TABLES = 48;
 const COMMITS_PER_READER_CHECK = 256;
 const NOT_FLUSHED = 0x10000 satisfies TransactionFlags.NO_SYNC_FLUSH;
 const ABORTABLE_AND_COMMITTED = 0x3;
 
-/** One LMDB environment: opening, locking, transactions, errors. Knows nothing of what the tables hold. */
+/** One LMDB environment: opening, locking, transactions and errors. It knows nothing about the content of the tables. */
 export class Environment {
   readonly folder: string;
   readonly readOnly: boolean;
-  /** LMDB has one map of a file for all threads of a process: the first one to open it decides for the others. */
+  /** LMDB maps a file once for all threads of a process, so the first one to open it decides for the others. */
   readonly pageReading: PageReading;
   readonly #root: RootDatabase<Uint8Array, Uint8Array>;
   readonly #lock: WriterLock | undefined;
@@ -54,7 +54,7 @@ export class Environment {
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #tables = new Map<string, Table>();
   #isFlushed = true;
-  /** The thread uses the environment: it is closed only afterwards. */
+  /** a flush in another thread; the environment may be closed only after it */
   #flushing: Promise<void> = Promise.resolve();
   #commits = 0;
   #flushError: Error | undefined;
@@ -79,7 +79,7 @@ export class Environment {
         options.memoryBytes ?? memoryBytesOfProcess(),
         options.inOrder ?? false,
       );
-      // Missing in the library's types.
+      // This option is missing in the library's types.
       const unlisted = { noReadAhead: !this.pageReading.readsAhead };
       this.#root = open({
         ...unlisted,
@@ -90,7 +90,8 @@ export class Environment {
         maxDbs: MAX_TABLES,
         maxReaders: 256,
         readOnly: options.readOnly,
-        // Overlapping commits still wait for their flush when they are made in one go, as ours are, and write one more page.
+        // Overlapping commits would still wait for their flush when several are made in one synchronous run, as ours are, and would
+        // write one more page.
         overlappingSync: false,
         ...(options.mapSizeBytes === undefined ? {} : { mapSize: options.mapSizeBytes }),
       });
@@ -105,7 +106,7 @@ export class Environment {
   }
 
   /**
-   * Looks for damaged pages in the file, the upper ones of all trees first.
+   * Looks for damaged pages in the file, starting with the upper pages of all trees.
    *
    * @throws {CodedError} storage/corrupted
    */
@@ -114,7 +115,7 @@ export class Environment {
     if (reason !== undefined) throw storageError("storage/corrupted", { folder: this.folder, reason });
   }
 
-  /** Opens a table, made if missing; read-only: undefined if missing. */
+  /** Opens a table, and creates it if it is missing. @returns undefined if it is missing and the environment is read-only */
   openTable(name: string): Table | undefined {
     try {
       const db = this.#root.openDB({ name, encoding: "binary", keyEncoding: "binary" });
@@ -127,7 +128,7 @@ export class Environment {
     }
   }
 
-  /** Names of all tables in the file, also those that were not opened. */
+  /** Names of all tables in the file, including those that were not opened. */
   tableNames(): string[] {
     try {
       const names: string[] = [];
@@ -139,7 +140,8 @@ export class Environment {
   }
 
   /**
-   * Runs `action` as one atomic commit: all of its writes or, when it throws, none. Durable at return (`sync` "each").
+   * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the commit is
+   * durable on return.
    *
    * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
    */
@@ -158,12 +160,12 @@ export class Environment {
     }
   }
 
-  /** Lets a reader see what others committed since; a writer sees its own commits at once. */
+  /** Makes a reader see what others have committed since; a writer always sees its own commits. */
   refresh(): void {
     this.#root.resetReadTxn();
   }
 
-  /** A reader that was killed keeps old pages from being used again until someone notices. */
+  /** A reader that was killed keeps old pages from being reused until its entry is removed. */
   forgetDeadReaders(): void {
     this.#root.readerCheck();
   }
@@ -182,11 +184,11 @@ export class Environment {
     return { fileBytes, freeBytes: Math.max(0, fileBytes - used - ownPages), tables };
   }
 
-  /** fsync in a thread of its own, one at a time; an error is reported by the next commit. */
+  /** fsync in another thread, one at a time. The next commit reports an error. */
   #flush(): Promise<void> {
     if (this.#isFlushed) return this.#flushing;
     this.#isFlushed = true;
-    // Missing in the library's types.
+    // This method is missing in the library's types.
     const root = this.#root as unknown as { sync(callback: (error: Error | null | undefined) => void): void };
     this.#flushing = this.#flushing.then(
       () =>
@@ -200,11 +202,11 @@ export class Environment {
     return this.#flushing;
   }
 
-  /** For a database that turned out to be unusable: frees the lock at once, the rest when it can. */
+  /** For a database that turned out to be unusable: releases the lock at once, and the rest as soon as possible. */
   abandon(): void {
     clearInterval(this.#timer);
     this.#lock?.release();
-    this.#flushing.then(() => this.#root.close()).catch(() => {}); // there is a better error already
+    this.#flushing.then(() => this.#root.close()).catch(() => {}); // there is already a more informative error
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 /*
- * Keys are plain concatenations, ordered by LMDB as byte strings; block numbers are 6 bytes big-endian, so that they order as numbers.
- * Keys are built in place in arrays that their owner reuses: LMDB copies them during the call.
+ * Keys are plain concatenations, which LMDB orders as byte strings. Block numbers are 6 bytes, big-endian, so that they are ordered as
+ * numbers. Keys are built in arrays that their owner reuses: LMDB copies them during the call.
  */
 
 export const BLOCK_NUMBER_SIZE = 6;

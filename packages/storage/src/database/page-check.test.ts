@@ -9,7 +9,7 @@ import { findDamagedPage } from "./page-check.ts";
 
 const PAGE_BYTES = 4096;
 const META_PAGES = 2;
-/** Of what is written over a page, for each of `kinds`. */
+/** What is written over a page, for each kind of damage. */
 const damage: Readonly<Record<string, (page: number) => Uint8Array>> = {
   zeros: () => new Uint8Array(PAGE_BYTES),
   ones: () => new Uint8Array(PAGE_BYTES).fill(0xff),
@@ -40,7 +40,7 @@ function damaged(page: number, kind: string, at = 0, size = PAGE_BYTES): string 
   return copy;
 }
 
-/** Reads everything; what is wrong must be an error with a code. */
+/** Reads everything; any problem must be an error with a code. */
 async function outcome(path: string): Promise<string> {
   try {
     const store = openChainStore(path);
@@ -74,7 +74,7 @@ describe("a damaged page", () => {
 
   it("in part is found where the parts of a page do not fit together", async () => {
     for (let page = META_PAGES; page < pages; page += 3) {
-      for (const at of [18, 20, 24, 30]) await outcome(damaged(page, "noise", at, 4)); // no signal, no loop, no other error
+      for (const at of [18, 20, 24, 30]) await outcome(damaged(page, "noise", at, 4)); // no signal, no endless loop, no other error
     }
   }, 60_000);
 

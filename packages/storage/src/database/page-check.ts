@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync } from "node:fs";
 import { type DataFileMeta, readCurrentMeta } from "./data-file.ts";
 
 /*
- * LMDB trusts the pages of its file: a damaged one ends the process with a signal, and the next start likewise. This goes through the trees page
- * by page without LMDB. Layout on 64-bit little-endian machines (lmdb 0.9.90 and later), numbers little-endian:
+ * LMDB trusts the pages of its file: a damaged page ends the process with a signal, and the next start as well. This check walks the
+ * trees page by page without LMDB. Layout on 64-bit little-endian machines (lmdb 0.9.90 and later), numbers little-endian:
  *   page:   number 8 ‖ transaction 8 ‖ pad 2 ‖ flags 2 ‖ lower 2 ‖ upper 2 ‖ places of the nodes, 2 each, from behind the header
  *   node:   low 2 ‖ high 2 ‖ flags 2 ‖ size of the key 2 ‖ key ‖ value. Branch: low, high and flags are the page below, and there is no value; leaf: low and high are
  *           the size of the value, which is { page 8 ‖ transaction 8 ‖ pages 8 } when it lies on pages of its own
@@ -27,7 +27,7 @@ const KIND_MASK = 0x07;
 const LONG_VALUE = 0x01;
 const TABLE = 0x02;
 const LONG_VALUE_SIZE = 24;
-/** Where the two trees of a meta page are: of free pages, and of tables. */
+/** Offsets of the two trees in a meta page: free pages, and tables. */
 const TREES_AT = [48, 96] as const;
 const NO_ROOT = 0xffff_ffff_ffff_ffffn;
 
@@ -39,7 +39,7 @@ interface Visit {
 }
 
 /**
- * Looks for damaged pages, at `maxPages` at most, those near the roots first.
+ * Looks for damaged pages, at most `maxPages`, starting with those near the roots.
  *
  * @returns what is wrong with a page, in words; undefined: nothing was found, or the file changed meanwhile
  */
@@ -49,7 +49,7 @@ export function findDamagedPage(file: string, maxPages: number): string | undefi
     const meta = readCurrentMeta(descriptor);
     if (meta === undefined) return undefined;
     const problem = new PageCheck(descriptor, meta).run(maxPages);
-    // A writer beside us takes pages of the tree before last: only what is wrong in the last one counts.
+    // A concurrent writer reuses pages of the tree before last, so a problem counts only if it is in the last one.
     return readCurrentMeta(descriptor)?.transaction === meta.transaction ? problem : undefined;
   } finally {
     closeSync(descriptor);
@@ -61,7 +61,7 @@ class PageCheck {
   readonly #meta: DataFileMeta;
   readonly #seen: Uint8Array;
   readonly #page: Buffer;
-  /** pages above leaves come first: they are few, and lead to all others */
+  /** pages above leaves come first, because they are few and lead to all others */
   readonly #branches: Visit[] = [];
   readonly #leaves: Visit[] = [];
 

@@ -47,7 +47,7 @@ describe("LMDB maps the file", () => {
   ])("to read pages %s", async (_, inOrder) => {
     const folder = join(root, String(inOrder));
     const store = openChainStore(folder, { inOrder });
-    store.writeMeta("large", new Uint8Array(4 * MIB)); // the map grows, too
+    store.writeMeta("large", new Uint8Array(4 * MIB)); // the map grows as well
     const maps = readFileSync("/proc/self/smaps", "utf8").split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
     const flags = maps
       .filter((map) => map.includes(join(folder, "data.mdb")))

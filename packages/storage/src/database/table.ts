@@ -9,7 +9,7 @@ export interface TableEntry {
   readonly value: Uint8Array;
 }
 
-/** What tables of trie nodes are asked. */
+/** The operations that the tables of trie nodes need. */
 export type RowTable = Pick<Table, "read" | "peek" | "lastUpTo" | "write" | "delete"> & {
   range(start: Uint8Array, end?: Uint8Array): Iterable<TableEntry>;
   withPrefix(prefix: Uint8Array): Iterable<TableEntry>;
@@ -17,14 +17,14 @@ export type RowTable = Pick<Table, "read" | "peek" | "lastUpTo" | "write" | "del
 };
 
 /**
- * A table of binary keys and values inside one LMDB environment. Reads within one synchronous run see one state of the database; writes
- * are only possible inside `Environment.atomically`.
+ * A table of binary keys and values in an LMDB environment. Reads within one synchronous run see one state of the database; writes are
+ * possible only inside `Environment.atomically`.
  */
 export class Table {
   readonly #db: LmdbDatabase;
   readonly #folder: string;
 
-  /** @param folder of the database, for errors */
+  /** @param folder the folder of the database, for errors */
   constructor(db: LmdbDatabase, folder: string) {
     this.#db = db;
     this.#folder = folder;
@@ -46,15 +46,15 @@ export class Table {
     }
   }
 
-  /** A copy that the caller owns. */
+  /** Returns a copy that the caller owns. */
   read(key: Uint8Array): Uint8Array | undefined {
     const shared = this.#get(key);
     return shared === undefined ? undefined : copyOf(shared);
   }
 
   /**
-   * The value in a buffer that the next read of any table overwrites. PERF: no allocation and no second copy. Only indexing and `length`
-   * tell its true size; the typed-array methods see the whole buffer.
+   * Returns the value in a buffer that the next read of any table overwrites. PERF: no allocation and no second copy. Only indexing and
+   * `length` respect its true size; typed-array methods see the whole buffer.
    */
   peek(key: Uint8Array): Uint8Array | undefined {
     return this.#get(key);
@@ -64,12 +64,12 @@ export class Table {
     return this.#get(key) !== undefined;
   }
 
-  /** The value is `size` bytes of `value` from `at` on. */
+  /** Writes `size` bytes of `value`, starting at `at`. */
   write(key: Uint8Array, value: Uint8Array, size: number = value.length, at = 0): void {
     this.#db.putSync(key, staged(value, size, at));
   }
 
-  /** Writes the row with the greatest key of the table. PERF: pages are filled to their end, where `write` leaves them half empty. */
+  /** Writes a row with the greatest key of the table. PERF: pages are filled completely, where `write` leaves them half empty. */
   append(key: Uint8Array, value: Uint8Array): void {
     this.#db.putSync(key, value, { append: true });
   }
@@ -96,12 +96,12 @@ export class Table {
     return undefined;
   }
 
-  /** Rows from `start` up to, not including, `end`. Rows must not be written or deleted while it runs. */
+  /** Rows from `start` up to, but not including, `end`. No rows may be written or deleted meanwhile. */
   range(start: Uint8Array, end?: Uint8Array): Generator<TableEntry> {
     return this.#range(end === undefined ? { start } : { start, end });
   }
 
-  /** Rows whose key begins with `prefix`, from `start` (default: all), as in `range`. */
+  /** Rows whose key starts with `prefix`, from `start` on (default: all), with the restriction of `range`. */
   *withPrefix(prefix: Uint8Array, start: Uint8Array = prefix): Generator<TableEntry> {
     for (const entry of this.#range({ start })) {
       if (!startsWith(entry.key, prefix)) return;
@@ -109,7 +109,7 @@ export class Table {
     }
   }
 
-  /** Keys from `start` up to, not including, `end`, as in `range`. */
+  /** Keys from `start` up to, but not including, `end`, with the restriction of `range`. */
   *keys(start: Uint8Array, end?: Uint8Array): Generator<Uint8Array> {
     try {
       const options = end === undefined ? { start } : { start, end };
@@ -136,11 +136,11 @@ export class Table {
   }
 }
 
-/** PERF: the library asks the system for the address of each new buffer; of these it knows it. One view for each size. */
+/** PERF: the library asks the system for the address of each new buffer, but knows that of this one. One view per size. */
 const stagingBuffer = new Uint8Array(1024);
 const stagingViews: Uint8Array[] = [];
 
-/** `size` bytes of `value` from `at` on, for a call that copies them. */
+/** `size` bytes of `value`, starting at `at`, for a call that copies them. */
 function staged(value: Uint8Array, size: number, at: number): Uint8Array {
   const isWhole = size === value.length;
   if (size > stagingBuffer.length) return isWhole ? value : value.subarray(at, at + size);
@@ -154,7 +154,7 @@ function staged(value: Uint8Array, size: number, at: number): Uint8Array {
   return view;
 }
 
-/** Iterators return copies already, as Buffers. */
+/** Iterators return copies already, but as Buffers. */
 function plain(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
@@ -173,7 +173,7 @@ export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return true;
 }
 
-/** @returns how many rows were deleted, at most `limit` */
+/** @returns the number of deleted rows, at most `limit` */
 export function deleteWithPrefix(table: RowTable, prefix: Uint8Array, limit: number): number {
   const keys: Uint8Array[] = [];
   for (const key of table.keysWithPrefix(prefix)) {

@@ -5,18 +5,19 @@ import { storageError } from "../errors.ts";
 const LOCK_FILE = "writer.lock";
 const EMPTY_LOCK_WAIT_MS = 50;
 
-/** Folders that this process has open for writing. */
+/** Folders that this process has opened for writing. */
 const ownFolders = new Set<string>();
 
 export interface WriterLock {
-  /** whether the last writer ended without letting go of the folder: it was killed, or it crashed */
+  /** whether the last writer ended without releasing the folder, because it was killed or crashed */
   readonly wasLeft: boolean;
   release(): void;
 }
 
 /**
- * Makes this process the only writer of the folder. The lock file holds the pid and, where the system tells it, when that process
- * started, so that a lock left by a dead process is taken over even if its pid is in use again (pid 1 of a restarted container).
+ * Makes this process the only writer of the folder. The lock file contains the pid of the writer and, where the system provides it, the
+ * start time of that process. A lock left by a dead process is therefore taken over even if its pid is in use again (pid 1 of a
+ * restarted container).
  *
  * @throws {CodedError} storage/locked with the folder and the holder's pid
  */
@@ -29,7 +30,7 @@ export function acquireWriterLock(folderPath: string): WriterLock {
   let wasLeft = false;
   while (!tryCreate(file, own)) {
     const found = readLock(file);
-    if (found === undefined) continue; // just released
+    if (found === undefined) continue; // it was released just now
     const holder = holderOf(found);
     if (holder !== undefined && isAlive(holder)) throw storageError("storage/locked", { folder, pid: holder.pid });
     wasLeft = true;
@@ -46,7 +47,7 @@ export function acquireWriterLock(folderPath: string): WriterLock {
 
 interface Holder {
   readonly pid: number;
-  /** opaque; undefined where the system does not tell */
+  /** opaque; undefined where the system does not provide it */
   readonly startedAt: string | undefined;
 }
 
@@ -61,7 +62,7 @@ function tryCreate(file: string, text: string): boolean {
   try {
     writeSync(descriptor, text);
   } catch (error) {
-    takeAway(file); // a full disk
+    takeAway(file); // the disk is full
     throw error;
   } finally {
     closeSync(descriptor);
@@ -69,7 +70,7 @@ function tryCreate(file: string, text: string): boolean {
   return true;
 }
 
-/** Undefined: there is none. Empty: its writer died between creating and writing it, which takes microseconds. */
+/** The lock's content; undefined if there is none. Empty if its writer died between creating and writing it, which takes microseconds. */
 function readLock(file: string): string | undefined {
   try {
     const text = readFileSync(file, "utf8");
@@ -90,10 +91,10 @@ function holderOf(text: string): Holder | undefined {
 }
 
 /**
- * Removes the lock, if it is the one that was read. It is renamed first: of two processes that find a stale lock one removes it, and the other one
- * sees it gone, or has the first one's new lock in its hands and puts it back.
+ * Removes the lock if it is the one that was read. It is renamed first: if two processes find a stale lock, one of them removes it; the
+ * other finds it gone, or has moved the first one's new lock, which it puts back.
  *
- * @param expected what it holds; left out: whatever it is
+ * @param expected its content; undefined: any
  */
 export function takeAway(file: string, expected?: string): void {
   const aside = `${file}.${process.pid}`;
@@ -108,7 +109,7 @@ export function takeAway(file: string, expected?: string): void {
 }
 
 function isAlive({ pid, startedAt }: Holder): boolean {
-  if (pid === process.pid && startedAt === undefined) return false; // an earlier process: this one's folders are in `ownFolders`
+  if (pid === process.pid && startedAt === undefined) return false; // an earlier process, because this one's folders are in `ownFolders`
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -119,12 +120,12 @@ function isAlive({ pid, startedAt }: Holder): boolean {
   return true;
 }
 
-/** Boot id and start time in clock ticks since boot, from /proc; undefined elsewhere. */
+/** Boot id and start time in clock ticks since boot, from /proc; undefined on other systems. */
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    // Field 22, counted after the command name, which is in parentheses and may hold spaces.
+    // Field 22, counted after the command name, which is in parentheses and may contain spaces.
     const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
     return ticks === undefined ? undefined : `${boot}:${ticks}`;
   } catch {

@@ -4,18 +4,19 @@ import { nodeKeyOf } from "../nodes/node-tables.ts";
 import type { Tables } from "../schema.ts";
 import { encodeAccountValue } from "../state/account-value.ts";
 
-/** What one commit holds at most, about: its pages are in memory until then. */
+/** The approximate maximum size of one commit, whose pages are in memory until it ends. */
 const COMMIT_BYTES = 4 << 20;
 
 const STATE_TABLES = ["codes", "accounts", "storage", "nodes"] as const;
 type StateTable = (typeof STATE_TABLES)[number];
 
 /**
- * Writes the state of a genesis into an empty database, in as many commits as it takes; what an attempt before has left is removed first.
+ * Writes the state of a genesis into an empty database, in as many commits as necessary. Rows left by an earlier attempt are removed
+ * first.
  *
- * @param write hands rows over, a few between two steps
- * @param finish inside the last commit
- * @returns whether there were rows of an attempt that did not come to its end
+ * @param write hands over rows, a few between two steps
+ * @param finish runs inside the last commit
+ * @returns whether an earlier, incomplete attempt had left rows
  */
 export function writeGenesisState(
   tables: Tables,
@@ -46,7 +47,7 @@ class StateRows implements GenesisRows {
   readonly #tables: Tables;
   readonly #lastKeys = new Map<StateTable, Uint8Array>();
   readonly #nodes = new NodeBatch();
-  /** of the commit at hand, about */
+  /** approximate size of the current commit */
   bytes = 0;
 
   constructor(tables: Tables) {
@@ -79,7 +80,7 @@ class StateRows implements GenesisRows {
     this.bytes = 0;
   }
 
-  /** PERF: rows at the end of a table fill its pages. */
+  /** PERF: rows appended at the end of a table fill its pages. */
   #write(name: StateTable, key: Uint8Array, value: Uint8Array): void {
     this.bytes += key.length + value.length;
     const last = this.#lastKeys.get(name);
@@ -92,11 +93,14 @@ class StateRows implements GenesisRows {
   }
 }
 
-/** Nodes of a commit: a trie gives a node after those below it, whose keys are greater. PERF: in one buffer, not in two arrays each. */
+/**
+ * The nodes of a commit. A trie delivers a node after the nodes below it, whose keys are greater. PERF: one buffer instead of two
+ * arrays per node.
+ */
 class NodeBatch {
   #buffer = new Uint8Array(1 << 16);
   #used = 0;
-  /** where the key begins, where it ends, where the value ends */
+  /** for each node: start of the key, end of the key, end of the value */
   #places: number[] = [];
 
   add(key: Uint8Array, value: Uint8Array): void {
@@ -113,7 +117,7 @@ class NodeBatch {
     this.#used = end;
   }
 
-  /** Hands over copies of the keys and views of the values, and forgets them. */
+  /** Hands over copies of the keys and views of the values in key order, and forgets them. */
   takeSorted(take: (key: Uint8Array, value: Uint8Array) => void): void {
     const buffer = this.#buffer;
     const places = this.#places;

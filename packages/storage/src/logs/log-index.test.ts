@@ -8,11 +8,12 @@ import type { Table, TableEntry } from "../database/table.ts";
 import { LogBatch, LogIndex } from "./log-index.ts";
 
 /*
- * A million blocks. A query takes time in proportion to what it finds: told by the rows that are read, which no machine makes faster or slower.
+ * A million blocks. The time of a query must be proportional to what it finds. It is measured in rows read, which do not depend on the
+ * speed of the machine.
  */
 
 const BLOCKS = 1_000_000;
-/** numbers of a row of the index */
+/** numbers in a row of the index */
 const CHUNK = 220;
 const address = (item: number): Uint8Array => new Uint8Array(20).fill(item);
 const topic = (item: number): Uint8Array => new Uint8Array(32).fill(item);
@@ -30,7 +31,7 @@ const OTHER_TOKEN = log(2, 1);
 const RARE = log(1, 2);
 /** every 100,000th block: the busy contract's busy event, about somebody */
 const ABOUT = log(1, 1, 3);
-/** in the last block of all */
+/** only in the very last block */
 const LAST = log(4, 4);
 
 let folder: string;
@@ -93,7 +94,7 @@ describe("logs of a million blocks", () => {
   ])("$name: $found blocks", ({ filter, found }) => {
     const { blocks, rows } = query(filter);
     expect(blocks).toHaveLength(found);
-    // A row or two of each condition for a block that matches, and those that tell there is no more.
+    // One or two rows for each condition and matching block, plus those that show there are no more.
     expect(rows).toBeLessThanOrEqual(4 * found + 12);
   });
 

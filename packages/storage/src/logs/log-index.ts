@@ -9,7 +9,8 @@ import type { Table } from "../database/table.ts";
 const ADDRESS_KIND = 0;
 
 /**
- * Blocks by what their logs hold: an address, or a topic in one of the four places. Keys: 0 ‖ address, or place (1 to 4) ‖ topic.
+ * Finds blocks by the contents of their logs: an address, or a topic in one of the four positions. Keys: 0 ‖ address, or position (1 to
+ * 4) ‖ topic.
  */
 export class LogIndex {
   readonly #index: BlockListIndex;
@@ -23,14 +24,15 @@ export class LogIndex {
     for (const { key, numbers, count } of batch.lists()) this.#index.appendAll(key, numbers, count);
   }
 
-  /** Forgets block `number`, the last one. */
+  /** Removes block `number`, which must be the last one. */
   remove(number: number, logs: Iterable<Log>): void {
     for (const key of logKeys(logs)) this.#index.truncate(key, number - 1);
   }
 
   /**
-   * Blocks from `from` to `to` in which every condition of the filter is met by some log, ascending; not always by the same log, so the
-   * caller still filters. PERF: proportional to the rarest condition's blocks, not to the range.
+   * Blocks from `from` to `to`, in ascending order, in which each condition of the filter is met by some log. It need not be the same
+   * log, so the caller still has to filter. PERF: the time is proportional to the number of blocks for the rarest condition, not to the
+   * range.
    */
   *blocks(filter: LogFilter, from: number, to: number): Generator<number> {
     const conditions = this.#conditionsOf(filter);
@@ -40,7 +42,7 @@ export class LogIndex {
         number,
       );
       if (candidate === undefined || candidate > to) return;
-      // A later condition may have gone beyond what an earlier one agreed to: ask all again from there.
+      // A later condition may have moved beyond the block on which earlier ones agreed, so all are asked again from there.
       if (candidate === number || conditions.every((condition) => condition.firstFrom(candidate) === candidate)) {
         yield candidate;
         number = candidate + 1;
@@ -64,25 +66,28 @@ export class LogIndex {
   }
 }
 
-/** Kind 1 ‖ address or topic, filled up with zeros. */
+/** Kind 1 ‖ address or topic, padded with zeros. */
 const BATCH_KEY_SIZE = 34;
 const RECENT_BITS = 10;
 
-/** What the logs of blocks are found by. */
+/** The keys by which the logs of blocks are found. */
 export class LogBatch {
   readonly #keys = new KeyTable(BATCH_KEY_SIZE);
   readonly #key = new Uint8Array(BATCH_KEY_SIZE);
   readonly #numbers: number[] = [];
-  /** of each key: its first and its last entry */
+  /** for each key: its first and its last entry */
   readonly #first = new NumberList();
   readonly #last = new NumberList();
-  /** of each entry: the block, by its place in `#numbers`, and the key's next entry, −1 for none */
+  /** for each entry: the block, as an index into `#numbers`, and the key's next entry, −1 for none */
   readonly #blocks = new NumberList();
   readonly #next = new NumberList();
-  /** numbers of keys + 1, by a few of their bytes. PERF: most values come again soon; half the time of a block of swaps */
+  /**
+   * a cache of key numbers + 1, indexed by a few of the key's bytes. PERF: most values soon recur; this halves the time for a block of
+   * swaps
+   */
   readonly #recent = new Int32Array(2 ** RECENT_BITS);
 
-  /** The next block. */
+  /** Adds the next block. */
   add(number: number, receipts: readonly Pick<Receipt, "logs">[]): void {
     this.#numbers.push(number);
     for (const { logs } of receipts) {
@@ -109,7 +114,7 @@ export class LogBatch {
     this.#last.values[id] = entry;
   }
 
-  /** Number of the key, new or not. @param value of the size that the kind has */
+  /** The number of the key, which is added if it is new. @param value has the size that belongs to the kind */
   #idOf(kind: number, value: Uint8Array): number {
     const { length } = value;
     const bits = value[length - 1]! | (value[length - 2]! << 8) | (value[length - 3]! << 16) | (kind << 24);
@@ -138,7 +143,7 @@ export class LogBatch {
     return this.#blocks.push(block);
   }
 
-  /** Each key, ascending, and its blocks, ascending; both right until the next one. */
+  /** Each key with its blocks, both in ascending order; valid until the next step. */
   *lists(): Generator<{ readonly key: Uint8Array; readonly numbers: readonly number[]; readonly count: number }> {
     const keys = { [ADDRESS_KIND]: new Uint8Array(1 + 20), topic: new Uint8Array(1 + 32) };
     const numbers: number[] = [];
@@ -162,7 +167,7 @@ export class LogBatch {
   }
 }
 
-/** One list, read in chunks as it is walked upwards. */
+/** One list, read in chunks while it is walked upwards. */
 class ListCursor {
   readonly #index: BlockListIndex;
   readonly #key: Uint8Array;
@@ -175,7 +180,7 @@ class ListCursor {
     this.#key = key;
   }
 
-  /** @param number not below that of the call before */
+  /** @param number not below that of the previous call */
   firstFrom(number: number): number | undefined {
     if (this.#isExhausted) return undefined;
     while (this.#at < this.#chunk.length && this.#chunk[this.#at]! < number) this.#at++;
@@ -221,7 +226,7 @@ export function* logsOf(receipts: readonly Receipt[]): Generator<Log> {
   for (const { logs } of receipts) yield* logs;
 }
 
-/** The keys of the logs in the index, each once. */
+/** The keys under which the logs are indexed, each once. */
 export function* logKeys(logs: Iterable<Log>): Generator<Uint8Array> {
   const keys = new Set<Hex>();
   for (const { address, topics } of logs) {

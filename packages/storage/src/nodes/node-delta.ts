@@ -1,19 +1,21 @@
 /*
- * A trie node's old version, given the version that replaced it. Versions of a branch mostly differ in one or two of sixteen hashes.
+ * The delta from which a trie node's old version is restored, given the version that replaced it. Two versions of a branch mostly
+ * differ in one or two of sixteen hashes.
  *
- * Same length: runs of [equal bytes, varint ‖ different bytes n, varint ‖ n bytes of the old version], rest equal.
- * Other lengths: bytes shared at the start, varint ‖ bytes shared at the end, varint ‖ old bytes between.
- * First byte: which of both.
+ * Same length: runs of [number of equal bytes, varint ‖ number n of different bytes, varint ‖ n bytes of the old version]; the rest is
+ * equal.
+ * Other lengths: number of bytes shared at the start, varint ‖ number of bytes shared at the end, varint ‖ the old bytes in between.
+ * The first byte says which of the two it is.
  */
 
 const SAME_LENGTH = 0;
 const OTHER_LENGTH = 1;
-/** Runs closer than this are one run: a new run costs two bytes. */
+/** Runs closer together than this are merged, because a new run costs two bytes. */
 const MIN_GAP = 3;
 
-/** Grows; reused, because a block makes thousands of deltas. */
+/** A growing buffer that is reused, because a block makes thousands of deltas. */
 let scratch = new Uint8Array(2048);
-/** its beginnings, by size. PERF: a view a node was a sixth of what the thread of state roots left to the garbage collector */
+/** views of its first bytes, by size. PERF: creating a view per node was a sixth of the garbage of the state-root thread */
 let scratchViews: Uint8Array[] = [];
 
 function writeVarint(at: number, value: number): number {
@@ -27,7 +29,7 @@ function writeVarint(at: number, value: number): number {
   return next;
 }
 
-/** Only indexes into `old`, which may be what `Table.peek` gives. */
+/** Only indexes into `old`, which may be a result of `Table.peek`. */
 function writeBytes(at: number, old: Uint8Array, start: number, end: number): number {
   for (let i = start; i < end; i++) scratch[at + i - start] = old[i]!;
   return at + end - start;
@@ -36,8 +38,8 @@ function writeBytes(at: number, old: Uint8Array, start: number, end: number): nu
 /**
  * Writes the delta after `prefix` bytes, which the caller fills.
  *
- * @param differsFrom versions of the same length differ only from here up to `differsTo`
- * @returns a view that the next call overwrites; undefined when it would be longer than `maxSize`
+ * @param differsFrom versions of the same length differ only between here and `differsTo`
+ * @returns a view that the next call overwrites; undefined if it would be longer than `maxSize`
  */
 export function encodeNodeDelta(
   old: Uint8Array,
@@ -47,7 +49,7 @@ export function encodeNodeDelta(
   differsFrom = 0,
   differsTo: number = old.length,
 ): Uint8Array | undefined {
-  // What is written before the size is looked at again: the kind, two numbers and one run.
+  // Room for what is written before the size is checked again: the kind, two numbers and one run.
   const room = prefix + maxSize + old.length + 16;
   if (scratch.length < room) {
     scratch = new Uint8Array(room);
@@ -93,7 +95,7 @@ function encodeSameLength(
   return at;
 }
 
-/** The old version. `at`: where the delta begins in `delta`. */
+/** Restores the old version. @param at where the delta starts in `delta` */
 export function applyNodeDelta(delta: Uint8Array, at: number, next: Uint8Array): Uint8Array {
   let position = at + 1;
   const varint = (): number => {

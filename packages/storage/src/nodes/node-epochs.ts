@@ -5,7 +5,7 @@ import { deleteWithPrefix, type RowTable } from "../database/table.ts";
  * Which blocks of an epoch may have changed a node:
  *   row key: first block of the epoch ‖ bucket 1
  *   row:     entries, ascending: hash of the node key 4 ‖ blocks of the epoch, one bit each, 4
- * Bucket and hash are 38 bits that the key gives. Keys that share them are rare, and cost a reader a look into a block that has nothing.
+ * Bucket and hash are 38 bits derived from the key. Keys that share them are rare; they make a reader look at a block that has no change.
  */
 
 export const EPOCH_BLOCKS = 32;
@@ -29,10 +29,10 @@ function fingerprint(key: Uint8Array): number {
   return ((b >>> 16) % BUCKETS) * TWO_32 + ((a ^ (a >>> 16)) >>> 0);
 }
 
-/** The nodes that the blocks of one epoch changed, as they come. */
+/** Collects the nodes that the blocks of one epoch change. */
 export class EpochNotes {
   readonly first: number;
-  /** fingerprint × 32 + block of the epoch */
+  /** fingerprint × 32 + index of the block in the epoch */
   #notes = new Float64Array(1024);
   #count = 0;
 
@@ -93,7 +93,7 @@ function bucketKey(first: number, bucket: number): Uint8Array {
   return key;
 }
 
-/** Bits of the epoch's blocks that may have changed the node. PERF: one read. */
+/** The bits of the epoch's blocks that may have changed the node. PERF: one read. */
 export function readEpochBits(table: RowTable, first: number, key: Uint8Array): number {
   const print = fingerprint(key);
   const row = table.peek(bucketKey(first, Math.floor(print / TWO_32)));
@@ -111,7 +111,7 @@ export function readEpochBits(table: RowTable, first: number, key: Uint8Array): 
   return 0;
 }
 
-/** @returns how many rows went */
+/** @returns the number of rows removed */
 export function deleteEpoch(table: RowTable, first: number, limit = Number.POSITIVE_INFINITY): number {
   const prefix = new Uint8Array(BLOCK_NUMBER_SIZE);
   writeBlockNumber(prefix, 0, first);

@@ -4,9 +4,9 @@ import type { RowTable, Table } from "../database/table.ts";
 import { type NodeTableSet, NodeTables } from "./node-tables.ts";
 
 /*
- * What a group of blocks writes into the tables of trie nodes, made apart from the process's writer: in a thread beside it, or before the
- * transaction begins. Rows, one after the other:
- *   table 1 (0 nodes, 1 nodeHistory, 2 nodeEpochs) ‖ bytes of the key 1 ‖ bytes of the value 4 (all ones: the row goes) ‖ key ‖ value
+ * The rows that a group of blocks adds to the tables of trie nodes. They are made outside the process's writer: in another thread, or before
+ * the transaction begins. Rows, one after the other:
+ *   table 1 (0 nodes, 1 nodeHistory, 2 nodeEpochs) ‖ bytes of the key 1 ‖ bytes of the value 4 (all ones: delete the row) ‖ key ‖ value
  */
 
 const HEADER_SIZE = 6;
@@ -42,7 +42,7 @@ class RowBuffer {
   }
 }
 
-/** Reads the database and writes into a buffer. What is written is not read before it is committed. */
+/** Reads from the database and writes into a buffer. What is written cannot be read back before it is committed. */
 function recording(table: Table, index: number, rows: RowBuffer): RowTable {
   return {
     read: (key) => table.read(key),
@@ -59,7 +59,7 @@ function recording(table: Table, index: number, rows: RowBuffer): RowTable {
   };
 }
 
-/** @param headNumber last committed block */
+/** @param headNumber number of the last committed block */
 export function createNodeGroups(
   tables: Record<(typeof TABLES)[number], Table>,
   headNumber: number,

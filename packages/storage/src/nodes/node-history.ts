@@ -2,14 +2,15 @@ import { BLOCK_NUMBER_SIZE, blockNumberKey, writeBlockNumber } from "../database
 import { type RowTable, startsWith } from "../database/table.ts";
 
 /*
- * What one block replaced of the trie nodes, in chunks: a row a node would cost more than all else of a commit.
+ * The trie nodes that one block replaced, in chunks: one row per node would cost more than everything else in a commit.
  *   row key: block ‖ node key of the chunk's first entry
- *   row:     entries, ascending by node key: bytes shared with the key before 1 ‖ further bytes 1 ‖ those ‖ bytes of the version 2 ‖ version
+ *   row:     entries, ascending by node key: number of bytes shared with the previous key 1 ‖ number of further bytes 1 ‖ those bytes
+ *            ‖ size of the version 2 ‖ version
  */
 
 /** With its key and the header of an overflow page, a chunk fills four pages of 4 KiB. */
 const CHUNK_BYTES = 16_384 - 16;
-/** Of a node key: kind, owner, a nibble a byte. */
+/** Size of the longest node key: kind, owner, and one byte per nibble. */
 const MAX_KEY_SIZE = 1 + 32 + 64;
 /** Greater than any node key. */
 const AFTER_ALL_KEYS = Uint8Array.of(0xff);
@@ -20,7 +21,7 @@ export interface NodeVersion {
   readonly version: Uint8Array;
 }
 
-/** Writes the versions of a block; keys ascend. */
+/** Writes the versions of one block after the other; keys must ascend within a block. */
 export class NodeHistoryWriter {
   readonly #table: RowTable;
   #number = 0;
@@ -34,13 +35,13 @@ export class NodeHistoryWriter {
     this.#table = table;
   }
 
-  /** The next block. What was added to one that was not finished is forgotten. */
+  /** Starts the next block, and drops the entries of a block that was not finished. */
   begin(number: number): void {
     this.#number = number;
     this.#forget();
   }
 
-  /** Copies both. */
+  /** Adds an entry, and copies both arguments. */
   add(key: Uint8Array, version: Uint8Array): void {
     const last = this.#lastKey;
     let shared = 0;
@@ -74,7 +75,7 @@ export class NodeHistoryWriter {
     this.#lastKeySize = key.length;
   }
 
-  /** Writes what is not written yet. */
+  /** Writes the remaining entries. */
   finish(): void {
     if (this.#rowKey === undefined) return;
     this.#table.write(this.#rowKey, this.#chunk.subarray(0, this.#size));
@@ -95,16 +96,16 @@ function rowKeyOf(number: number, key: Uint8Array): Uint8Array {
   return rowKey;
 }
 
-/** The version that block `number` replaced; undefined: it did not change the node. */
+/** The version that block `number` replaced; undefined if it did not change the node. */
 export function findNodeVersion(table: RowTable, number: number, key: Uint8Array): Uint8Array | undefined {
   const row = table.lastUpTo(rowKeyOf(number, key));
   if (row === undefined || !startsWith(row.key, blockNumberKey(number))) return undefined;
   return findInChunk(row.value, key);
 }
 
-/** PERF: makes no key; what the key before had in common with the wanted one tells most keys apart. */
+/** PERF: builds no keys; how much the previous key has in common with the wanted one rules out most keys. */
 function findInChunk(chunk: Uint8Array, key: Uint8Array): Uint8Array | undefined {
-  /** bytes that the last key, which is below the wanted one, has in common with it */
+  /** number of leading bytes that the last key, which is below the wanted one, shares with it */
   let common = 0;
   for (let at = 0; at < chunk.length; ) {
     const shared = chunk[at]!;
@@ -112,7 +113,7 @@ function findInChunk(chunk: Uint8Array, key: Uint8Array): Uint8Array | undefined
     const keyAt = at + 2;
     const versionAt = keyAt + rest + 2;
     const end = versionAt + ((chunk[versionAt - 2]! << 8) | chunk[versionAt - 1]!);
-    if (shared < common) return undefined; // above the wanted key
+    if (shared < common) return undefined; // it is above the wanted key
     if (shared === common) {
       let same = 0;
       while (same < rest && common + same < key.length && chunk[keyAt + same] === key[common + same]) same++;
@@ -126,7 +127,7 @@ function findInChunk(chunk: Uint8Array, key: Uint8Array): Uint8Array | undefined
   return undefined;
 }
 
-/** All versions that block `number` replaced, ascending by key. */
+/** All versions that block `number` replaced, in ascending key order. */
 export function* nodeVersionsOf(table: RowTable, number: number): Generator<NodeVersion> {
   for (const { value } of table.range(blockNumberKey(number), rowKeyOf(number, AFTER_ALL_KEYS))) yield* entriesOf(value);
 }

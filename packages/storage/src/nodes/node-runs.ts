@@ -1,7 +1,7 @@
 import { compareBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "@rnode/trie";
 
-/** Nodes of one trie, `from` to `to` of `nodes`, ascending by path. */
+/** The nodes of one trie: `nodes` from `from` to `to`, ascending by path. */
 export interface NodeRun {
   readonly nodes: readonly TrieNodeChange[];
   readonly from: number;
@@ -15,8 +15,8 @@ function compareOwners(a: Uint8Array | undefined, b: Uint8Array | undefined): nu
 }
 
 /**
- * The changes of a block, trie by trie in the order of their keys, each key once: of several changes of one node the first knows what was
- * before, the last what is after. PERF: what the state trie lists is in order already, trie by trie.
+ * The changes of a block, trie by trie in key order, with each key once: if a node changed several times, the first change has the old
+ * version and the last change the new one. PERF: the lists of the state trie are in this order already, within each trie.
  */
 export function orderedRuns(nodes: readonly TrieNodeChange[]): NodeRun[] {
   const runs = runsOf(nodes);
@@ -40,7 +40,7 @@ export function orderedRuns(nodes: readonly TrieNodeChange[]): NodeRun[] {
   return runsOf(merged)!;
 }
 
-/** Parts with one owner each; undefined: the paths of one do not ascend. */
+/** The parts with one owner each; undefined if the paths of any part do not ascend. */
 function runsOf(nodes: readonly TrieNodeChange[]): NodeRun[] | undefined {
   const runs: NodeRun[] = [];
   for (let from = 0; from < nodes.length; ) {
@@ -55,15 +55,15 @@ function runsOf(nodes: readonly TrieNodeChange[]): NodeRun[] | undefined {
   return runs;
 }
 
-/** Longest key of a node: kind, owner, a nibble a byte. */
+/** Size of the longest node key: kind, owner, and one byte per nibble. */
 const MAX_KEY_SIZE = 1 + 32 + 64;
 const ACCOUNT_TRIE = 0;
 const STORAGE_TRIE = 1;
 
-/** Node keys (node-tables.ts) one after the other in one place. PERF: none is allocated. */
+/** Builds node keys (node-tables.ts) in one buffer. PERF: no key is allocated. */
 export class NodeKeyBuffer {
   readonly #bytes = new Uint8Array(MAX_KEY_SIZE);
-  /** by length */
+  /** views by length */
   readonly #views: Uint8Array[] = [];
   #pathAt = 0;
 
@@ -75,7 +75,7 @@ export class NodeKeyBuffer {
     this.#pathAt += owner.length;
   }
 
-  /** The key of the node at a path; the next call overwrites it. */
+  /** The key of the node at a path. The next call overwrites it. */
   withPath(paths: Uint8Array, at: number, length: number): Uint8Array {
     const bytes = this.#bytes;
     const pathAt = this.#pathAt;
@@ -94,11 +94,11 @@ type DrainedNode = (
 ) => void;
 
 /**
- * Nodes that blocks changed: each block's, each trie's, ascending by path; handed out in the order of their keys, each as the last block left
- * it. PERF: paths lie in one buffer, so that what stays until the group ends is little for the garbage collector to copy.
+ * Collects the nodes that blocks changed, for each block and trie in ascending path order. They are handed out in key order, each as
+ * the last block left it. PERF: the paths are in one buffer, so that the garbage collector has little to copy until the group ends.
  */
 export class ChangedNodes {
-  /** length 1 ‖ nibbles, one a byte, of each node */
+  /** for each node: length 1 ‖ nibbles, one per byte */
   #paths = new Uint8Array(4096);
   #pathsSize = 0;
   #pathAt: number[] = [];
@@ -112,7 +112,7 @@ export class ChangedNodes {
     this.#runs = [];
   }
 
-  /** What is added next is of this trie. */
+  /** Starts a run: the nodes added next belong to this trie. */
   begin(owner: Uint8Array | undefined): void {
     this.#runs.push({ owner, from: this.#rlps.length });
   }
@@ -134,14 +134,14 @@ export class ChangedNodes {
     this.#pathsSize = needed;
   }
 
-  /** Hands out all nodes and forgets them. */
+  /** Hands out all nodes, and forgets them. */
   drain(onNode: DrainedNode): void {
     const runs = this.#runs.map(({ owner, from }, index) => ({
       owner,
       from,
       to: this.#runs[index + 1]?.from ?? this.#rlps.length,
     }));
-    runs.sort((a, b) => compareOwners(a.owner, b.owner)); // stable: blocks stay in order
+    runs.sort((a, b) => compareOwners(a.owner, b.owner)); // a stable sort: blocks stay in order
     const paths = this.#paths;
     for (let first = 0; first < runs.length; ) {
       const { owner } = runs[first]!;
@@ -156,7 +156,7 @@ export class ChangedNodes {
     this.clear();
   }
 
-  /** The nodes of one trie by path; of the same path the last. */
+  /** The nodes of one trie by path; the last one if a path occurs several times. */
   #merged(runs: readonly { readonly from: number; readonly to: number }[]): Int32Array {
     let lists = runs.map(({ from, to }) => Int32Array.from({ length: to - from }, (_, i) => from + i));
     while (lists.length > 1) {

@@ -9,14 +9,14 @@ import { findNodeVersion, NodeHistoryWriter, nodeVersionsOf } from "./node-histo
 import { ChangedNodes, NodeKeyBuffer, orderedRuns } from "./node-runs.ts";
 
 /*
- * Node key: 0 ‖ path, of the account trie; 1 ‖ owner 32 ‖ path, of a storage trie; one byte a nibble.
+ * Node key: 0 ‖ path for the account trie, 1 ‖ owner 32 ‖ path for a storage trie; a path has one byte per nibble.
  *
- * The history has, for each block within the proof window, the nodes as they were before it:
- *   nodeHistory: chunks of node key → kind 1 ‖ old version, whole or as the difference from the version after it (node-history.ts)
- *   nodeEpochs:  which blocks of 32 may have changed a node (node-epochs.ts)
- * Both only grow at their end: a block changes some thousand nodes all over the tries, and an index ordered by node would write a page for
- * each of them once more. An epoch's rows are made when its last block comes; in the epoch that is not complete every block is asked.
- * One old version in sixteen is whole, chosen by path and block, so that a read follows few differences.
+ * For each block within the proof window, the history has the nodes as they were before the block:
+ *   nodeHistory: chunks of node key → kind 1 ‖ old version, whole or as the difference from the next version (node-history.ts)
+ *   nodeEpochs:  which of the 32 blocks of an epoch may have changed a node (node-epochs.ts)
+ * Both tables only grow at their end: a block changes several thousand nodes all over the tries, and an index ordered by node would have to
+ * write a page for each of them. The rows of an epoch are written with its last block; in an incomplete epoch, each block is asked.
+ * One old version in sixteen, chosen by path and block, is stored whole, so that a read has to follow few differences.
  */
 
 const ACCOUNT_TRIE = 0;
@@ -26,7 +26,7 @@ const ABSENT = 0;
 const WHOLE = 1;
 const DELTA = 2;
 const ABSENT_VERSION = Uint8Array.of(ABSENT);
-/** A difference must save a quarter. */
+/** A difference must save at least a quarter. */
 const MAX_DELTA_PART = 0.75;
 
 export interface NodeTableSet {
@@ -52,20 +52,20 @@ export function nodeKeyOf(owner: Uint8Array | undefined, path: Uint8Array): Uint
 const NO_PATH = new Uint8Array(0);
 const ALL_BLOCKS = 0xffff_ffff;
 
-/** What a block did to the nodes. */
+/** What a block changed in the trie nodes. */
 export interface BlockNodes {
   readonly number: number;
   readonly nodes: readonly TrieNodeChange[];
-  /** storage tries of which nothing but `nodes` remains */
+  /** storage tries of which nothing remains but `nodes` */
   readonly clearedOwners: readonly Uint8Array[];
 }
 
-/** Trie nodes of the head by path, and of the blocks before it within the proof window. */
+/** Trie nodes of the head by path, and those of earlier blocks within the proof window. */
 export class NodeTables {
   readonly #tables: NodeTableSet;
-  /** of the epoch at hand, if this process has applied all of its blocks; else they are read when it ends */
+  /** the current epoch, if this process has applied all of its blocks; otherwise they are read when it ends */
   #epoch: { readonly notes: EpochNotes; next: number } | undefined;
-  /** of blocks whose history is written, but not they themselves */
+  /** nodes whose history is written, but which themselves are not yet */
   readonly #changed = new ChangedNodes();
   readonly #key = new NodeKeyBuffer();
   readonly #history: NodeHistoryWriter;
@@ -75,12 +75,12 @@ export class NodeTables {
     this.#history = new NodeHistoryWriter(tables.nodeHistory);
   }
 
-  /** A copy. */
+  /** Returns a copy. */
   readNode(owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
     return this.#tables.nodes.read(nodeKeyOf(owner, path));
   }
 
-  /** The node after block `number`, whose history is kept up to block `head`. */
+  /** The node after block `number`. The history must be complete up to block `head`. */
   readNodeAt(number: number, head: number, owner: Uint8Array | undefined, path: Uint8Array): Uint8Array | undefined {
     const key = nodeKeyOf(owner, path);
     const deltas: Uint8Array[] = [];
@@ -105,7 +105,7 @@ export class NodeTables {
     return version;
   }
 
-  /** Blocks from `from` to `head` that may have changed the node, ascending. PERF: one read an epoch. */
+  /** The blocks from `from` to `head` that may have changed the node, in ascending order. PERF: one read per epoch. */
   *#changesFrom(from: number, head: number, key: Uint8Array): Generator<number> {
     for (let epoch = epochOf(from); epoch <= head; epoch += EPOCH_BLOCKS) {
       const last = epoch + EPOCH_BLOCKS - 1;
@@ -117,14 +117,14 @@ export class NodeTables {
     }
   }
 
-  /** Writes nodes without remembering what they replace. */
+  /** Writes nodes without recording what they replace. */
   writeGenesis(nodes: Iterable<TrieNodeChange>): void {
     const rows = [...nodes].map(({ owner, path, rlp }) => ({ key: nodeKeyOf(owner, path), rlp }));
     rows.sort((a, b) => compareBytes(a.key, b.key));
     for (const { key, rlp } of rows) if (rlp !== undefined) this.#tables.nodes.write(key, rlp);
   }
 
-  /** Applies the node changes of blocks, in order, and remembers what each replaces. */
+  /** Applies the node changes of blocks in order, and records what each replaces. */
   apply(blocks: readonly BlockNodes[]): void {
     this.#changed.clear();
     for (const block of blocks) this.add(block);
@@ -132,9 +132,10 @@ export class NodeTables {
   }
 
   /**
-   * Remembers what the next block replaces; its nodes are written by `flush`. PERF: what several blocks change is written once.
+   * Records what the next block replaces; `flush` writes its nodes. PERF: a node that several blocks change is written once.
    *
-   * @param block `clearedOwners` not empty: the rows of those tries are asked for, so they must be in the table or of blocks added before
+   * @param block if `clearedOwners` is not empty, the rows of those tries are read, so they must be in the table or in blocks added
+   * before
    */
   add(block: BlockNodes): void {
     const isClearing = block.clearedOwners.length > 0;
@@ -154,7 +155,7 @@ export class NodeTables {
     });
   }
 
-  /** Writes the history of a block, and notes what really changes. */
+  /** Writes the history of a block, and notes the nodes that really change. */
   #remember({ number, nodes, clearedOwners }: BlockNodes): void {
     const all: TrieNodeChange[] = [];
     for (const owner of clearedOwners) {
@@ -182,13 +183,13 @@ export class NodeTables {
     if (isLastOfEpoch(number)) this.#writeEpoch(epochOf(number));
   }
 
-  /** Reads what is needed to go on after block `head`, none of whose epoch this object has seen. */
+  /** Reads what is needed to continue after block `head`, whose epoch this object has not followed. */
   resume(head: number): void {
     const first = epochOf(head + 1);
     this.#epoch = { notes: this.#readEpoch(first), next: head + 1 };
   }
 
-  /** After a transaction that was undone: what is kept in memory may not be in the database. */
+  /** To be called after an aborted transaction: data in memory may not be in the database. */
   forget(): void {
     this.#epoch = undefined;
   }
@@ -214,7 +215,7 @@ export class NodeTables {
     return notes;
   }
 
-  /** Takes the changes of block `number`, the head, back. */
+  /** Undoes block `number`, which must be the head. */
   unwind(number: number): void {
     const { nodes: table, nodeHistory, nodeEpochs } = this.#tables;
     this.#epoch = undefined;
@@ -227,16 +228,16 @@ export class NodeTables {
     deleteAll(nodeHistory, blockNumberKey(number));
   }
 
-  /** Forgets the history of block `number`, the oldest kept. */
+  /** Removes the history of block `number`, the oldest that is kept. */
   prune(number: number): void {
     deleteAll(this.#tables.nodeHistory, blockNumberKey(number));
     if (isLastOfEpoch(number)) deleteEpoch(this.#tables.nodeEpochs, epochOf(number));
   }
 
   /**
-   * The same in parts, for a block below all that is still asked for.
+   * Removes a part of it, for a block below everything that can still be read.
    *
-   * @returns how many rows went; less than `limit`: none is left
+   * @returns the number of rows removed; less than `limit`: none are left
    */
   pruneRows(number: number, limit: number): number {
     const count = deleteWithPrefix(this.#tables.nodeHistory, blockNumberKey(number), limit);
@@ -244,7 +245,7 @@ export class NodeTables {
     return count + deleteEpoch(this.#tables.nodeEpochs, epochOf(number), limit - count);
   }
 
-  /** Every node of one trie by path, ascending. */
+  /** All nodes of one trie, in ascending path order. */
   *allNodes(owner: Uint8Array | undefined): Generator<{ path: Uint8Array; rlp: Uint8Array }> {
     const prefix = nodeKeyOf(owner, NO_PATH);
     for (const { key, value } of this.#tables.nodes.withPrefix(prefix)) yield { path: key.subarray(prefix.length), rlp: value };
@@ -267,7 +268,7 @@ function isSameVersion({ before, rlp, differsFrom = 0, differsTo = Number.POSITI
   return true;
 }
 
-/** A kind and a node. PERF: made in one place. */
+/** A buffer for the kind and a whole node. PERF: it is reused. */
 let wholeVersion = new Uint8Array(1024);
 
 /** @returns a view that the next call may overwrite */

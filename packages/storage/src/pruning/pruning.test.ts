@@ -19,7 +19,7 @@ const newFolder = (): string => join(root, String(folders++));
 
 beforeAll(() => {
   root = mkdtempSync(join(tmpdir(), "rnode-pruning-"));
-  // The other processes run what is built.
+  // The other processes run the build.
   const built = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
   if (built.error !== undefined) throw built.error;
 }, 120_000);
@@ -32,7 +32,7 @@ function pruneAll(chain: RandomChain, keep: number, rows: number): void {
   while (chain.store.pruneHistory(keep, rows).remainingBlocks > 0);
 }
 
-/** All states, proofs, receipts and logs that are retained, against the model; and that the others are gone. */
+/** Checks all retained states, proofs, receipts and logs against the model, and that the others are gone. */
 function checkAll(chain: RandomChain): void {
   const { oldestState } = chain.store.retainedHistory()!;
   for (let number = oldestState; number < chain.blocks.length; number++) chain.checkState(number, number % 11 === 0);
@@ -42,7 +42,7 @@ function checkAll(chain: RandomChain): void {
 
 type Dump = Awaited<ReturnType<typeof dump>>;
 
-/** Numbers above `floor` of each list of an index table, and how many chunks hold none. */
+/** The numbers above `floor` in each list of an index table, and how many chunks have none. */
 function listsOf(rows: ReadonlyMap<string, string>, floor: number): { lists: Record<string, number[]>; oldChunks: number } {
   const lists: Record<string, number[]> = {};
   let oldChunks = 0;
@@ -58,7 +58,7 @@ function listsOf(rows: ReadonlyMap<string, string>, floor: number): { lists: Rec
   return { lists, oldChunks };
 }
 
-/** What a database that keeps everything has of the blocks above `floor`. */
+/** What a database that keeps everything has about the blocks above `floor`. */
 function expectedAfterPruning(all: Dump, floor: number): Dump {
   const pruned: Dump = new Map();
   const blockOf = (key: string): number => Number.parseInt(key.slice(2, 2 + 2 * BLOCK_NUMBER_SIZE), 16);
@@ -76,7 +76,7 @@ function expectedAfterPruning(all: Dump, floor: number): Dump {
 }
 const INDEX_TABLES = new Set(["accountHistory", "storageHistory", "logs"]);
 
-/** The same canonical chain, with everything, in a database of its own. */
+/** The same canonical chain with its complete history, in a separate database. */
 async function dumpOfTwin(chain: RandomChain): Promise<Dump> {
   const folder = newFolder();
   const twin = openChainStore(folder, { sync: "interval" });
@@ -230,7 +230,7 @@ describe("pruning and other processes", () => {
       const [, signal] = (await once(child, "close")) as [number | null, string | null];
       if (round >= 4) expect({ signal, last: lines.at(-1) }).toEqual({ signal: null, last: "closed" });
       chain.store = openChainStore(folder, { sync: "interval" });
-      // After the first commit the floor is where it will be, whatever rows are left.
+      // After the first commit the floor has its final value, whatever rows are left.
       const { oldestState } = chain.store.retainedHistory()!;
       if (lines.length > 1) expect(oldestState).toBeGreaterThanOrEqual(chain.blocks.length - 1 - MIN_HISTORY_BLOCKS);
       checkAll(chain);

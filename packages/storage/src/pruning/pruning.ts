@@ -11,27 +11,28 @@ import type { Tables } from "../schema.ts";
 import { decodeChangeRow } from "../state/change-row.ts";
 
 /*
- * What goes of a block that falls out of the history: what its transactions changed (change sets, history index, old trie nodes), its
- * receipts and their places in the log index, its transactions' places, its senders. Header, body, hash and total difficulty stay.
+ * When a block falls out of the history, these are removed: what its transactions changed (change sets, history index, old trie nodes), its
+ * receipts and their entries in the log index, the locations of its transactions, and its senders. Header, body, hash and total difficulty
+ * stay.
  *
- * The floor moves first: from that commit on nothing below it is shown, so a reader never sees half of what is being removed. Then the
- * rows go, block by block upwards, a bounded number a commit, in two passes a block:
- *   1. places in indices, counted by `cursor`; they are found through the block's own rows, which are all still there
+ * The floor moves first. From that commit on, nothing below it is shown, so a reader never sees a history that is half removed. Then the rows
+ * are removed block by block, from the lowest upwards, a bounded number per commit, in two passes for each block:
+ *   1. entries in indices, counted by `cursor`; they are found through the block's own rows, which are still complete
  *   2. the rows themselves, which need no cursor
- * A kill between two commits leaves the floor and how far the rows are gone, and the next commit goes on from there.
+ * A kill between two commits preserves the floor and the progress of the removal, and the next commit continues from there.
  */
 
 export interface PruneResult {
-  /** rows and places that were removed by this commit */
+  /** number of rows and index entries that this commit removed */
   readonly removedRows: number;
-  /** blocks below the floor that still have rows */
+  /** number of blocks below the floor that still have rows */
   readonly remainingBlocks: number;
 }
 
-/** Places of block `removed + 1` are all gone. */
+/** The value of the cursor once all index entries of block `removed + 1` are gone. */
 const INDEXED = 0xffff_ffff;
 
-/** Removes history from the tables; every method runs inside a transaction of its caller. */
+/** Removes history from the tables. The caller must run every method inside a transaction. */
 export class HistoryPruner {
   readonly #tables: Tables;
   readonly #meta: MetaTable;
@@ -51,7 +52,7 @@ export class HistoryPruner {
     this.#logs = new BlockListIndex(tables.logs);
   }
 
-  /** Moves the floor up to `floor`, never down, and removes at most about `maxRows` rows below it. */
+  /** Moves the floor up to `floor`, but never down, and removes about `maxRows` rows below it at most. */
   prune(floor: number, maxRows: number): PruneResult {
     const before = this.#meta.readPrunedHistory();
     let { removed, cursor } = before;
@@ -77,7 +78,7 @@ export class HistoryPruner {
     return { removedRows: maxRows - left, remainingBlocks: floorNow - removed };
   }
 
-  /** Takes the block out of the indices, from place `from` on. */
+  /** Removes the block from the indices, starting with entry `from`. */
   #removePlaces(number: number, from: number, limit: number): { count: number; isAll: boolean } {
     let place = 0;
     for (const { index, key } of this.#places(number)) {
@@ -89,7 +90,7 @@ export class HistoryPruner {
     return { count: Math.max(0, place - from), isAll: true };
   }
 
-  /** Always in the same order. */
+  /** The entries of a block, always in the same order. */
   *#places(number: number): Generator<{ readonly index: BlockListIndex | undefined; readonly key: Uint8Array }> {
     const { changes, bodies } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {

@@ -31,14 +31,14 @@ export function encodeAccountValue(account: StoredAccount): Uint8Array {
   return value;
 }
 
-/** The most bytes that an account takes without its storage root. */
+/** The maximum size of an account without its storage root. */
 export const MAX_ACCOUNT_RECORD_BYTES = 2 + 8 + 32 + 32;
 
 const numbers = new Uint8Array(8 + 32);
 const numbersView = new DataView(numbers.buffer);
 const MASK_64 = (1n << 64n) - 1n;
 
-/** Writes the row of the account with an empty storage. PERF: several for every transaction. @returns where it ends */
+/** Writes the row of an account with empty storage. PERF: there are several per transaction. @returns its end offset */
 export function writeAccountRecord(out: Uint8Array, at: number, { nonce, balance, codeHash }: AccountRecord): number {
   numbersView.setBigUint64(0, nonce);
   if (balance <= MASK_64) {
@@ -64,7 +64,7 @@ export function writeAccountRecord(out: Uint8Array, at: number, { nonce, balance
   return next;
 }
 
-/** As `writeAccountRecord`, of an account as `ChangeRecords` has it: nonce 8 ‖ balance 32 ‖ code hash 32, at `from`. */
+/** Like `writeAccountRecord`, for an account in the form of `ChangeRecords`: nonce 8 ‖ balance 32 ‖ code hash 32, at `from`. */
 export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Array, from: number): number {
   const balanceFrom = from + 8;
   const codeHashAt = balanceFrom + 32;
@@ -83,17 +83,17 @@ export function writeRecordedAccount(out: Uint8Array, at: number, bytes: Uint8Ar
   return next;
 }
 
-/** Where the storage root lies in the row of `size` bytes at `at`; −1: the storage is empty. */
+/** The offset of the storage root in the row of `size` bytes at `at`; −1: the storage is empty. */
 export function storageRootAt(row: Uint8Array, at: number, size: number): number {
   return (row[at]! & HAS_STORAGE) === 0 ? -1 : at + size - 32;
 }
 
-/** Says in a row without storage root that one follows. */
+/** Marks a row without a storage root as having one, which follows. */
 export function markStorage(row: Uint8Array, at: number): void {
   row[at]! |= HAS_STORAGE;
 }
 
-/** Reads the account at `at`; nothing in the result refers to `bytes`. */
+/** Decodes the account at `at`. Nothing in the result refers to `bytes`. */
 export function decodeAccountValue(bytes: Uint8Array, at = 0): StoredAccount {
   const flags = bytes[at]!;
   const nonceSize = flags & 0x0f;
@@ -116,7 +116,7 @@ function readUint(bytes: Uint8Array, at: number, size: number): bigint {
   let value = 0n;
   let i = 0;
   while (i < size) {
-    // PERF: six bytes at a time fit a number; a bigint operation costs more than all of them.
+    // PERF: six bytes at a time fit into a number; a single bigint operation costs more than all of them.
     const step = Math.min(6, size - i);
     let part = 0;
     for (let j = 0; j < step; j++) part = part * 256 + bytes[at + i + j]!;

@@ -2,22 +2,22 @@ import { compareBytes, EMPTY_BYTES } from "@rnode/primitives";
 import { readUint32, writeUint32 } from "../database/keys.ts";
 
 /*
- * What one block changed of one account, as it was before:
+ * The account and the slots that one block changed, as they were before the block:
  *   bytes of the account row 1 (0: it did not exist) ‖ account row ‖ [number of slots 4 ‖ slots 32 each, ascending ‖ bytes of each value 1
  *   each ‖ values]
- * The bracket is left out when there are no slots. A value of 0 bytes: the slot was empty.
+ * The part in brackets is left out if there are no slots. A value of 0 bytes means that the slot was empty.
  */
 
 export interface OldSlot {
   /** 32 bytes */
   readonly slot: Uint8Array;
-  /** without leading zeros; undefined: empty */
+  /** without leading zeros; undefined: zero */
   readonly value: Uint8Array | undefined;
 }
 
 const SLOT_SIZE = 32;
 
-/** @param slots sorted here */
+/** @param slots sorted in place */
 export function encodeChangeRow(account: Uint8Array | undefined, slots: OldSlot[]): Uint8Array {
   slots.sort((a, b) => compareBytes(a.slot, b.slot));
   let valueBytes = 0;
@@ -31,14 +31,14 @@ export function encodeChangeRow(account: Uint8Array | undefined, slots: OldSlot[
 export const changeRowSize = (accountSize: number, slots: number, valueBytes: number): number =>
   1 + accountSize + (slots === 0 ? 0 : 4 + slots * (SLOT_SIZE + 1) + valueBytes);
 
-/** Writes the same row at a place that has room for it; slots are added in ascending order. */
+/** Writes the same row into a buffer that has room for it; slots must be added in ascending order. */
 export class ChangeRowWriter {
   readonly #out: Uint8Array;
   #slotAt: number;
   #sizeAt: number;
   #valueAt: number;
 
-  /** @param slots how many will be added */
+  /** @param slots the number of slots that will be added */
   constructor(out: Uint8Array, at: number, account: Uint8Array, accountAt: number, accountSize: number, slots: number) {
     this.#out = out;
     out[at] = accountSize;
@@ -50,7 +50,7 @@ export class ChangeRowWriter {
     if (slots > 0) writeUint32(out, countAt, slots);
   }
 
-  /** @param size of the value, 0: the slot was empty */
+  /** @param size size of the value; 0: the slot was empty */
   add(slot: Uint8Array, slotAt: number, value: Uint8Array, valueAt: number, size: number): void {
     const out = this.#out;
     for (let i = 0; i < SLOT_SIZE; i++) out[this.#slotAt + i] = slot[slotAt + i]!;
@@ -61,12 +61,12 @@ export class ChangeRowWriter {
   }
 }
 
-/** Where the account row begins, undefined when the account did not exist. Only indexes into `row`. */
+/** The offset of the account row; undefined if the account did not exist. Only indexes into `row`. */
 export function oldAccountAt(row: Uint8Array): number | undefined {
   return row[0] === 0 ? undefined : 1;
 }
 
-/** Where the old value of the slot lies in the row; undefined when the block did not change the slot. Only indexes into `row`. */
+/** The location of the slot's old value in the row; undefined if the block did not change the slot. Only indexes into `row`. */
 export function findOldSlot(row: Uint8Array, slot: Uint8Array): { at: number; size: number } | undefined {
   const countAt = 1 + row[0]!;
   if (countAt === row.length) return undefined;
@@ -99,7 +99,7 @@ function valueSpan(row: Uint8Array, slotsAt: number, count: number, index: numbe
   return { at, size: row[sizesAt + index]! };
 }
 
-/** All of a row, views into it. */
+/** Decodes a whole row into views of it. */
 export function decodeChangeRow(row: Uint8Array): { account: Uint8Array | undefined; slots: OldSlot[] } {
   const countAt = 1 + row[0]!;
   const account = row[0] === 0 ? undefined : row.subarray(1, countAt);

@@ -20,8 +20,8 @@ export interface BatchTables {
 }
 
 /**
- * Writes a batch into the tables of the state: what several blocks change is written once, in the order of the keys, and every block's
- * change rows say what was before it. PERF: no objects; everything is built in buffers that stay.
+ * Writes a batch into the tables of the state. What several blocks change is written once, in key order; each block's change rows
+ * contain the values before that block. PERF: no objects; everything is built in buffers that are reused.
  */
 export class StateBatchWriter {
   readonly #tables: BatchTables;
@@ -30,26 +30,26 @@ export class StateBatchWriter {
   readonly #address = new Uint8Array(ADDRESS_SIZE);
   readonly #slotKey = new Uint8Array(ADDRESS_SIZE + WORD_SIZE);
   readonly #changeKey = new Uint8Array(BLOCK_NUMBER_SIZE + ADDRESS_SIZE);
-  /** blocks that changed the key at hand */
+  /** the blocks that changed the current key */
   readonly #numbers: number[] = [];
 
-  /** by step: its first and its last old slot */
+  /** for each step: its first and its last old slot */
   readonly #firstOld = new NumberList();
   readonly #lastOld = new NumberList();
-  /** by old slot, ascending within a step: the step's next one, the slot, its value before the step */
+  /** for each old slot, ascending within a step: the step's next old slot, the slot, and its value before the step */
   readonly #nextOld = new NumberList();
   readonly #oldSlot = new NumberList();
   readonly #oldValueAt = new NumberList();
   readonly #oldValueSize = new NumberList();
   readonly #oldValues = new ByteArena();
 
-  /** rows of the account at hand: before the batch, and after each step */
+  /** rows of the current account: before the batch, and after each step */
   readonly #rows = new ByteArena();
 
-  /** by block: its first and its last change row */
+  /** for each block: its first and its last change row */
   readonly #firstChange = new NumberList();
   readonly #lastChange = new NumberList();
-  /** by change row, ascending by address within a block */
+  /** for each change row, ascending by address within a block */
   readonly #nextChange = new NumberList();
   readonly #changeAccount = new NumberList();
   readonly #changeAt = new NumberList();
@@ -198,7 +198,7 @@ export class StateBatchWriter {
     this.#accountHistory.appendAll(this.#address, this.#numbers, changes);
   }
 
-  /** The account's row after the step; before it is the row of `size` bytes at `at`. */
+  /** Adds the account's row after the step. The row before it has `size` bytes at `at`. */
   #addRowAfter(batch: StateBatch, step: number, at: number, size: number): void {
     const rows = this.#rows;
     const nextAt = rows.reserve(MAX_ACCOUNT_RECORD_BYTES + WORD_SIZE);

@@ -8,14 +8,14 @@ import { decodeAccountValue, MAX_ACCOUNT_RECORD_BYTES, writeAccountRecord, write
 const ADDRESS_SIZE = 20;
 const WORD_SIZE = 32;
 const SLOT_KEY_SIZE = 4 + WORD_SIZE;
-/** Of linked lists: the end. */
+/** The end of a linked list. */
 export const NONE = -1;
 
-/** Whether there may be storage that goes. */
+/** Whether the change may remove storage. */
 export const clearsStorage = ({ before, after, storageCleared }: AccountChange): boolean =>
   before !== undefined && (storageCleared || after === undefined);
 
-/** Whether there may be storage that goes, of any account. */
+/** Whether any of the changes may remove storage. */
 export function anyClearsStorage(changes: StateChanges): boolean {
   const { records } = changes;
   if (records === undefined) return changes.accounts.some(clearsStorage);
@@ -23,7 +23,7 @@ export function anyClearsStorage(changes: StateChanges): boolean {
   return false;
 }
 
-/** Changed accounts and slots. */
+/** Number of changed accounts and slots. */
 export function changeCount(changes: StateChanges): number {
   const { records } = changes;
   let count = 0;
@@ -32,49 +32,52 @@ export function changeCount(changes: StateChanges): number {
   return count;
 }
 
-/** An account whose storage goes, or that goes itself. */
+/** An account that is removed, or whose storage is. */
 export interface ClearingChange {
   readonly number: number;
   readonly change: AccountChange;
 }
 
 /**
- * What blocks that follow each other did to accounts and slots, in their order, by account and by slot. PERF: a block changes some thousand;
- * here they are numbers and bytes in a few buffers, which are used again for the next group.
+ * What consecutive blocks did to accounts and slots, in order, by account and by slot. PERF: a block changes several thousand; here
+ * they are numbers and bytes in a few buffers, which are reused for the next group.
  *
- * An account's changes are its steps, one for each block that changed it; a slot's changes are its writes.
+ * The changes of an account are its steps, one for each block that changed it. The changes of a slot are its writes.
  */
 export class StateBatch {
-  /** of the blocks */
+  /** numbers of the blocks */
   readonly numbers: number[] = [];
-  /** these blocks are alone in their batch */
+  /** changes that remove storage; their block is alone in its batch */
   readonly clearing: ClearingChange[] = [];
 
   /** address 20 */
   readonly accounts = new KeyTable(ADDRESS_SIZE);
-  /** by account */
+  /** for each account */
   readonly firstStep = new NumberList();
   readonly lastStep = new NumberList();
   readonly firstSlot = new NumberList();
 
-  /** by step: place of the block in `numbers`, the account's next step, and its row after it, without the storage root: 0 bytes, it is gone */
+  /**
+   * for each step: index of the block in `numbers`, the account's next step, and the account's row after the step, without the storage
+   * root (0 bytes: it is gone)
+   */
   readonly stepBlock = new NumberList();
   readonly nextStep = new NumberList();
   readonly stepRowAt = new NumberList();
   readonly stepRowSize = new NumberList();
-  /** where the new storage root is in `roots`, `NONE`: the storage did not change */
+  /** offset of the new storage root in `roots`; `NONE`: the storage did not change */
   readonly stepRootAt = new NumberList();
   readonly rows = new ByteArena();
   readonly roots = new ByteArena();
 
   /** number of the account 4 ‖ slot 32 */
   readonly slots = new KeyTable(SLOT_KEY_SIZE);
-  /** by slot */
+  /** for each slot */
   readonly firstWrite = new NumberList();
   readonly lastWrite = new NumberList();
   readonly nextSlotOfAccount = new NumberList();
 
-  /** by write; its value is 32 bytes of `values` */
+  /** for each write; its value is 32 bytes of `values` */
   readonly writeStep = new NumberList();
   readonly nextWrite = new NumberList();
   readonly values = new ByteArena();
@@ -82,7 +85,10 @@ export class StateBatch {
   readonly #address = new Uint8Array(ADDRESS_SIZE);
   readonly #slotKey = new Uint8Array(SLOT_KEY_SIZE);
 
-  /** The next block. One that clears storage is alone in its batch: its rows must be in the database. */
+  /**
+   * Adds the next block. A block that clears storage must be alone in its batch, because the rows that it clears must be in the
+   * database.
+   */
   add(number: number, accounts: readonly AccountChange[]): void {
     if (this.clearing.length > 0) throw new RangeError("a block that clears storage is alone in its batch");
     const block = this.numbers.push(number) - 1;
@@ -93,14 +99,14 @@ export class StateBatch {
     }
   }
 
-  /** As `add`, of a block that clears no storage. */
+  /** Like `add`, for a block that clears no storage. */
   addRecords(number: number, records: ChangeRecords): void {
     if (this.clearing.length > 0) throw new RangeError("a block that clears storage is alone in its batch");
     const block = this.numbers.push(number) - 1;
     const { bytes } = records;
     for (let at = 0, end = 0; at < bytes.length; at = end) {
       end = records.nextAfter(at);
-      if (!records.exists(at)) continue; // neither before nor after
+      if (!records.exists(at)) continue; // it existed neither before nor after
       for (let i = 0; i < ADDRESS_SIZE; i++) this.#address[i] = bytes[at + i]!;
       const account = this.accounts.add(this.#address);
       const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
@@ -118,7 +124,7 @@ export class StateBatch {
   }
 
   #addAccount(block: number, { address, after, storage }: AccountChange): void {
-    if (after === undefined) return; // neither before nor after
+    if (after === undefined) return; // it existed neither before nor after
     const account = this.accounts.add(address);
     const rowAt = this.rows.reserve(MAX_ACCOUNT_RECORD_BYTES);
     this.rows.size = writeAccountRecord(this.rows.bytes, rowAt, after);
@@ -134,7 +140,7 @@ export class StateBatch {
     }
   }
 
-  /** The next step of an account, whose row is the last of `rows`. */
+  /** Adds the next step of an account, whose row is the last of `rows`. */
   #addStep(block: number, account: number, rowAt: number): number {
     const step = this.stepBlock.push(block);
     this.nextStep.push(NONE);
@@ -152,7 +158,7 @@ export class StateBatch {
     return step;
   }
 
-  /** Notes a write to the slot of `#slotKey`. @returns where its value, 32 bytes, is to be in `values` */
+  /** Records a write to the slot in `#slotKey`. @returns the offset in `values` for its 32-byte value */
   #addWrite(account: number, step: number): number {
     const id = this.slots.add(this.#slotKey);
     const write = this.writeStep.push(step);
@@ -170,7 +176,7 @@ export class StateBatch {
     return at;
   }
 
-  /** Tells the new storage roots of a block, by lower-case hex address. */
+  /** Sets the new storage roots of a block, keyed by lower-case hex address. */
   setRoots(block: number, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     for (const [addressHex, root] of storageRoots) {
       const account = this.accounts.find(hexToBytes(addressHex));
@@ -181,7 +187,7 @@ export class StateBatch {
     }
   }
 
-  /** The account after the last block, its storage root left out; undefined: no block has changed it. */
+  /** The account after the last block, without its storage root; undefined if no block has changed it. */
   account(address: Uint8Array): AccountRecord | undefined {
     const account = this.accounts.find(address);
     return account === NONE
@@ -189,7 +195,7 @@ export class StateBatch {
       : decodeAccountValue(this.rows.bytes, this.stepRowAt.values[this.lastStep.values[account]!]!);
   }
 
-  /** The slot after the last block, 32 bytes that are right until the batch is added to; undefined: no block has changed it. */
+  /** The slot after the last block, as 32 bytes that are valid until the batch grows; undefined if no block has changed it. */
   slot(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const account = this.accounts.find(address);
     if (account === NONE || this.firstSlot.values[account] === NONE) return undefined;

@@ -29,8 +29,8 @@ export interface StateTableSet {
 }
 
 /**
- * Flat state at the head, and the states before it: the state after block N has the old value of the first block after N that changed
- * the account or slot, else what the head has.
+ * The flat state at the head, and the states before it. To read the state after block N, take the old value recorded by the first block
+ * after N that changed the account or slot; if there is none, take the head's value.
  */
 export class StateTables {
   readonly #tables: StateTableSet;
@@ -64,13 +64,13 @@ export class StateTables {
     return row === undefined ? undefined : decodeAccountValue(row);
   }
 
-  /** 32 bytes; undefined is zero. */
+  /** 32 bytes; undefined means zero. */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const value = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
     return value === undefined ? undefined : toWord(value, 0, value.length);
   }
 
-  /** The account after block `number`, which is not above the head. */
+  /** The account after block `number`, which must not be above the head. */
   readAccountAt(number: number, address: Uint8Array): StoredAccount | undefined {
     const changedAt = this.#accountHistory.firstFrom(address, number + 1);
     if (changedAt === undefined) return this.readAccount(address);
@@ -97,7 +97,7 @@ export class StateTables {
     return row;
   }
 
-  /** A copy. @throws {CodedError} storage/missing-code */
+  /** Returns a copy. @throws {CodedError} storage/missing-code */
   readCode(codeHash: Uint8Array): Uint8Array {
     const code = this.#tables.codes.read(codeHash);
     if (code === undefined) throw storageError("storage/missing-code", { codeHash: bytesToHex(codeHash) });
@@ -108,7 +108,7 @@ export class StateTables {
     for (const { codeHash, code } of codes) if (!this.#tables.codes.has(codeHash)) this.#tables.codes.write(codeHash, code);
   }
 
-  /** Writes the accounts of an empty database; nothing was before, so there is nothing to remember. */
+  /** Writes the accounts of an empty database. Nothing is replaced, so nothing is recorded. */
   writeGenesis(accounts: readonly AccountChange[], storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     for (const { address, after, storage } of sortedByAddress(accounts)) {
       if (after === undefined) continue;
@@ -122,9 +122,9 @@ export class StateTables {
   }
 
   /**
-   * Applies the changes of a batch to the flat state, and remembers what each replaces.
+   * Applies the changes of a batch to the flat state, and records what each replaces.
    *
-   * @param storageRoots new ones of each block, by lower-case hex address
+   * @param storageRoots the new ones of each block, keyed by lower-case hex address
    */
   apply(batch: StateBatch, storageRoots: readonly ReadonlyMap<Hex, Uint8Array>[]): void {
     for (const { number, change } of batch.clearing) this.#applyClearing(number, change, storageRoots[0]!);
@@ -132,7 +132,7 @@ export class StateTables {
     this.#batchWriter.write(batch);
   }
 
-  /** An account that is gone, or whose storage is. */
+  /** Applies a change that removes an account or its storage. */
   #applyClearing(number: number, change: AccountChange, storageRoots: ReadonlyMap<Hex, Uint8Array>): void {
     const { address, after } = change;
     const before = this.#tables.accounts.read(address);
@@ -176,7 +176,7 @@ export class StateTables {
     return old;
   }
 
-  /** Takes the changes of block `number`, the head, back. */
+  /** Undoes the changes of block `number`, which must be the head. */
   unwind(number: number): void {
     const { accounts, storage, changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {

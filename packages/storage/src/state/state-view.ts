@@ -13,13 +13,13 @@ export interface ViewSource {
   readonly blocks: BlockTables;
   readonly state: StateTables;
   readonly nodes: NodeTables;
-  /** of the same database state as the reads that follow in the same synchronous run */
+  /** in the same state of the database as the reads that follow in the same synchronous run */
   currentHead(): Head;
-  /** the oldest block whose state is retained; of the same database state */
+  /** the oldest block whose state is retained, in that same state of the database */
   historyFloor(): number;
 }
 
-/** A canonical block that is looked at while the head moves on. */
+/** A canonical block that is being read while the head moves on. */
 class PinnedBlock {
   readonly number: number;
   readonly hash: Uint8Array;
@@ -34,7 +34,7 @@ class PinnedBlock {
   }
 
   /**
-   * Whether the block is the head, so that the head's tables are its state. PERF: the common case costs two comparisons.
+   * Whether the block is the head, in which case the head's tables are its state. PERF: the common case costs two comparisons.
    *
    * @throws {CodedError} storage/state-gone
    */

@@ -76,7 +76,7 @@ function stateRootOf(model: Model): Uint8Array {
   );
 }
 
-/** Changes to a few accounts: creation, payment, storage, destruction, destruction with creation in the same block. */
+/** Random changes to a few accounts: creation, payment, storage, destruction, and destruction with re-creation in the same block. */
 function randomChanges(random: Random, model: Model): { changes: StateChanges; after: Model } {
   const after = new Map(model);
   const accounts: AccountChange[] = [];
@@ -116,7 +116,7 @@ function randomChanges(random: Random, model: Model): { changes: StateChanges; a
   return { changes: { accounts, codes }, after };
 }
 
-/** A block with its state, as the model sees it. */
+/** A block with its state, according to the model. */
 interface ModelBlock {
   readonly commit: BlockCommit;
   readonly model: Model;
@@ -194,7 +194,7 @@ function makeBlock(random: Random, parent: ModelBlock | undefined, nodes: TrieNo
 
 const NO_NODES: TrieNodeReader = { readNode: () => undefined };
 
-/** Nodes of blocks that are not committed yet, over those of the store. */
+/** The nodes of uncommitted blocks, on top of those in the store. */
 class Overlay implements TrieNodeReader {
   readonly #below: TrieNodeReader;
   readonly #byPath = new Map<string, Uint8Array | undefined>();
@@ -215,7 +215,7 @@ class Overlay implements TrieNodeReader {
   }
 }
 
-/** A store and the model of its canonical chain, driven at random. */
+/** A store and a model of its canonical chain, driven by random operations. */
 export class RandomChain {
   readonly blocks: ModelBlock[] = [];
   readonly #random: Random;
@@ -268,7 +268,7 @@ export class RandomChain {
     }
   }
 
-  /** Compares the state after a block, all addresses and slots, by state view and by proof. */
+  /** Compares the state after a block with the model, for all addresses and slots, both through the state view and through proofs. */
   checkState(number: number, withProofs: boolean): void {
     const { model, commit } = this.blocks[number]!;
     const view = this.store.stateAt(number)!;
@@ -288,7 +288,7 @@ export class RandomChain {
       for (const slot of SLOTS) {
         const value = view.readStorage(address, slot);
         const wanted = expected?.storage.get(bytesToHex(slot));
-        // `expect` for each of some hundred thousand reads would take most of the test's time.
+        // Calling `expect` for each of some hundred thousand reads would take most of the test's time.
         if ((value && bytesToHex(value)) !== (wanted && bytesToHex(wanted)))
           assert.deepEqual({ number, address, slot, value }, wanted);
       }
@@ -303,7 +303,7 @@ export class RandomChain {
     }
   }
 
-  /** Compares blocks and all ways to find them; of pruned ones what stays, and that the rest is gone. */
+  /** Compares blocks and all ways to find them. For pruned blocks, checks what remains and that the rest is gone. */
   checkBlocks(): void {
     const { oldestReceipts, oldestState, oldestProof } = this.store.retainedHistory()!;
     assert.deepEqual(this.store.head(), { number: this.blocks.length - 1, hash: bytesToHex(this.head.commit.hash) });
