@@ -2,21 +2,22 @@ import { BranchNode, ExtensionNode, LeafNode, type TrieNode } from "./node.ts";
 import { commonNibbles, nibbleAt } from "./node-codec.ts";
 import type { TrieChange } from "./trie-change.ts";
 
-/** A leaf to be: nibble i of its key, counted from the trie's root, is nibble `base + i` of `bytes`. */
+/** A leaf to be inserted: nibble i of its key, counted from the trie's root, is nibble `base + i` of `bytes`. */
 export interface NewLeaf {
   readonly bytes: Uint8Array;
   readonly base: number;
-  /** nibbles of the key */
+  /** number of nibbles of the key */
   readonly length: number;
   readonly value: Uint8Array;
 }
 
 /**
- * The leaves that come to be below one path: what the changes from `low` up to `high` insert, and `leaf` unless a change replaces or deletes it.
+ * The leaves to be inserted below one path: those of the changes from `low` up to `high`, and `leaf` unless a change replaces or
+ * deletes it.
  *
- * @param depth nibbles of that path, with which all keys begin
- * @param copies whether the bytes of the changes are copied; otherwise they belong to the trie from then on
- * @returns in the order of their keys
+ * @param depth number of nibbles of that path, with which all keys begin
+ * @param copies whether the bytes of the changes are copied; otherwise the trie takes ownership of them
+ * @returns the leaves in the order of their keys
  */
 export function mergeLeaves(
   changes: readonly TrieChange[],
@@ -60,8 +61,8 @@ export function mergeLeaves(
 /**
  * The subtree of the leaves from `low` up to `high`.
  *
- * @param depth nibbles of the path of its root
- * @param row what the database has at that path
+ * @param depth number of nibbles of its root's path
+ * @param row the row that the database has at that path
  */
 export function buildSubtree(
   leaves: readonly NewLeaf[],

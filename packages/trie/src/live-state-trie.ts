@@ -14,18 +14,18 @@ import { LiveTrie, type TrieMemory } from "./live-trie.ts";
 import type { TrieNodeChange, TrieNodeReader } from "./node-reader.ts";
 import type { LeafMerge, TrieChange } from "./trie-change.ts";
 
-/** What became of one account; the EVM's `AccountChange` fits. */
+/** The change of one account; the EVM's `AccountChange` has this form. */
 export interface StateTrieChange {
   /** 20 bytes */
   readonly address: Uint8Array;
   /**
-   * Undefined: the account is gone, and its storage with it. PERF: or its RLP (`encodeAccount`) with any storage root, which is
-   * overwritten.
+   * Undefined: the account was deleted, and its storage with it. PERF: may also be the account's RLP (`encodeAccount`) with any
+   * storage root, which is overwritten.
    */
   readonly after: { readonly nonce: bigint; readonly balance: bigint; readonly codeHash: Uint8Array } | Uint8Array | undefined;
-  /** the storage trie starts empty; `storage` lists what was written after */
+  /** the storage trie starts empty; `storage` lists what was written afterwards */
   readonly storageCleared: boolean;
-  /** 32-byte slot and 32-byte value each; zero deletes */
+  /** 32-byte slot and 32-byte value each; zero deletes the slot */
   readonly storage: readonly { readonly slot: Uint8Array; readonly after: Uint8Array }[];
 }
 
@@ -34,8 +34,8 @@ export interface StateTrieUpdate {
   /** new storage roots of the accounts whose storage was cleared or changed, by lower-case hex address */
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
   /**
-   * Of a storage trie that was cleared (`storageCleared`, or the account is gone) only the new nodes are listed: whoever keeps nodes
-   * first drops all that it has of that owner.
+   * For a storage trie that was cleared (`storageCleared`, or the account was deleted), only the new nodes are listed: before
+   * storing them, delete everything stored for that owner.
    */
   readonly nodes: readonly TrieNodeChange[];
 }
@@ -45,14 +45,14 @@ export function encodeStorageValue(value: Uint8Array): Uint8Array {
   return encodeRlp(trimBytesLeft(value));
 }
 
-/** Passes whose nodes stay at first when there are too many. */
+/** If there are too many nodes, those of this many last passes are kept at first. */
 const PASSES_KEPT = 64;
-/** PERF: below the limit by this much, so that not every update has to make room. */
+/** PERF: how far below the limit to go, so that not every update has to evict nodes. */
 const KEPT_PART = 0.6;
 
 /**
- * The account trie and the storage tries, with their nodes in memory from one block to the next. A block on another state than the last
- * one starts with nothing in memory.
+ * The account trie and the storage tries, whose nodes stay in memory from one block to the next. A block that does not build on the
+ * previous block's state starts with nothing in memory.
  */
 export class LiveStateTrie {
   readonly #memory: TrieMemory;
@@ -61,7 +61,7 @@ export class LiveStateTrie {
   #pass = 0;
   readonly #changes: ChangeFactory;
 
-  /** @param memory `inPlace`: an account that is given as RLP is kept no longer than `update` takes, too */
+  /** @param memory with `inPlace`, an account given as RLP is not kept after `update` returns either */
   constructor(memory: TrieMemory = {}) {
     this.#memory = memory;
     this.#changes = memory.inPlace === true ? new ReusedChanges() : NEW_CHANGES;
@@ -69,9 +69,9 @@ export class LiveStateTrie {
   }
 
   /**
-   * As `updateStateTrie`, except that nodes which an earlier call listed need not be in the reader before `evict`.
+   * Like `updateStateTrie`, but nodes that an earlier call listed need not be in the reader before they are evicted.
    *
-   * @param storageRootOf left out: the account's leaf is read
+   * @param storageRootOf if omitted, the root is read from the account's leaf
    * @throws {CodedError} trie/missing-node, trie/bad-node; the next call then starts with nothing in memory
    */
   update(
@@ -90,7 +90,7 @@ export class LiveStateTrie {
     }
   }
 
-  /** Forgets all nodes. */
+  /** Discards all nodes. */
   clear(): void {
     this.#startAt(EMPTY_TRIE_ROOT);
   }
@@ -116,7 +116,7 @@ export class LiveStateTrie {
         continue;
       }
       if (storage.length === 0 && !storageCleared) {
-        // PERF: the leaf has the storage root, no need to ask for it.
+        // PERF: the leaf has the storage root, so there is no need to ask for it.
         accountChanges.push(this.#changes.ofAccount(address, after, undefined));
         continue;
       }
@@ -130,7 +130,7 @@ export class LiveStateTrie {
         for (const node of trie.update(reader, slotChanges, this.#pass).nodes) nodes.push(node);
       }
       const storageRoot = trie.root;
-      // Cleared and filled again, it may be what it was: still a root that somebody who cleared the storage has to know.
+      // A storage that was cleared and filled again may have the same root as before, but whoever cleared it must be told.
       if (storageCleared || !equalBytes(storageRoot, rootBefore)) storageRoots.set(addressHex, storageRoot);
       accountChanges.push(this.#changes.ofAccount(address, after, storageRoot));
     }
@@ -162,10 +162,11 @@ export class LiveStateTrie {
   }
 
   /**
-   * Keeps at most about `maxNodes` nodes in memory, those used last.
+   * Keeps at most about `maxNodes` nodes in memory, the most recently used ones.
    *
-   * @param pinned all nodes but those that the last so many updates listed are in the reader from now on
-   * @returns how many of the last updates all listed nodes of are still in memory, at least `pinned`; infinity: nothing was forgotten
+   * @param pinned nodes listed by this many last updates may not be in the reader yet, and stay in memory
+   * @returns how many of the last updates still have all their listed nodes in memory, at least `pinned`; infinity: nothing was
+   * discarded
    */
   evict(maxNodes: number, pinned = 0): number {
     if (this.nodeCount <= maxNodes) return Number.POSITIVE_INFINITY;
@@ -183,12 +184,12 @@ export class LiveStateTrie {
 
 type AccountAfter = NonNullable<StateTrieChange["after"]>;
 
-/** Makes what tries are told. */
+/** Creates the changes that are passed to the tries. */
 interface ChangeFactory {
-  /** Begins an update: what was made for the last one is not needed any more. */
+  /** Begins an update: the objects created for the last one are not needed any more. */
   start(): void;
   ofSlot(slot: Uint8Array, value: Uint8Array): TrieChange;
-  /** @param storageRoot undefined: that of the leaf as it is */
+  /** @param storageRoot undefined: keep that of the leaf */
   ofAccount(address: Uint8Array, after: AccountAfter | undefined, storageRoot: Uint8Array | undefined): TrieChange;
 }
 
@@ -205,7 +206,7 @@ const NEW_CHANGES: ChangeFactory = {
   },
 };
 
-/** The same objects for every update. PERF: a block changes some thousand slots and accounts. */
+/** Reuses the same objects for every update. PERF: a block changes some thousand slots and accounts. */
 class ReusedChanges implements ChangeFactory {
   readonly #changes: ReusedChange[] = [];
   #used = 0;
@@ -247,7 +248,7 @@ class ReusedChange implements TrieChange {
   readonly #rlp = new Uint8Array(33);
   readonly #views: Uint8Array[] = [];
 
-  /** As `encodeStorageValue`; zero deletes. */
+  /** Like `encodeStorageValue`; zero deletes the slot. */
   setSlotValue(value: Uint8Array): void {
     let start = 0;
     while (start < value.length && value[start] === 0) start++;

@@ -13,7 +13,7 @@ import {
 } from "./node-codec.ts";
 import type { TrieNodeChange } from "./node-reader.ts";
 
-/** Encodes the nodes that an update changed, from the root down, and lists what is to be written. */
+/** Encodes the nodes that an update changed, from the root down, and lists those to be written. */
 export class NodeEncoder {
   readonly #owner: Uint8Array | undefined;
   readonly #path: Uint8Array;
@@ -24,7 +24,7 @@ export class NodeEncoder {
   /** by depth: references to the changed children of the branch that is being encoded there */
   readonly #refs: (Uint8Array | undefined)[][] = [];
 
-  /** @param path of the node at hand, shared with the updater; nibbles beyond its depth are stale */
+  /** @param path path of the current node, shared with the updater; nibbles beyond its depth are stale */
   constructor(owner: Uint8Array | undefined, path: Uint8Array, pass: number, inPlace: boolean) {
     this.#owner = owner;
     this.#path = path;
@@ -32,7 +32,7 @@ export class NodeEncoder {
     this.#inPlace = inPlace;
   }
 
-  /** What was encoded, together with `deletions`, in the order of the paths. */
+  /** The nodes that were encoded, together with `deletions`, in the order of their paths. */
   listed(deletions: readonly TrieNodeChange[]): TrieNodeChange[] {
     const writes = this.#hasEmptyWrites
       ? this.#writes.filter(({ rlp, before }) => rlp !== undefined || before !== undefined)
@@ -41,7 +41,7 @@ export class NodeEncoder {
     return [...deletions, ...writes].sort((a, b) => compareBytes(a.path, b.path));
   }
 
-  /** RLP of the changed node at `depth`, after listing it and all changed nodes below it in the order of their paths. */
+  /** RLP of the changed node at `depth`. Lists the node, and all changed nodes below it, in the order of their paths. */
   encode(node: TrieNode, depth: number): Uint8Array {
     const write = this.#writeOf(node, depth);
     this.#writes.push(write);
@@ -53,7 +53,7 @@ export class NodeEncoder {
       write.rlp = rlp;
       node.row = rlp;
     } else {
-      this.#hasEmptyWrites = true; // inside its parent; its row, if it had one, goes
+      this.#hasEmptyWrites = true; // inside its parent; if it had a row, the row is deleted
       node.row = undefined;
     }
     return rlp;
@@ -88,7 +88,7 @@ export class NodeEncoder {
     }
   }
 
-  /** PERF: as a rule only hashes of children change, and are made in their places. */
+  /** PERF: usually only hashes of children have changed, and are replaced in their places. */
   #encodeBranch(node: BranchNode, depth: number, write: NodeWrite): Uint8Array {
     const { nodes, at, rlp: old } = node;
     const rlp = node.reshaped ? old : copyOf(old, node.spare);
@@ -129,7 +129,7 @@ export class NodeEncoder {
   }
 }
 
-/** Encodes the branch anew, with the references of `old` where `refs` has no other one, and notes where they lie. */
+/** Encodes the branch anew, taking references from `old` if `refs` has none, and notes their positions. */
 function rebuildBranch(node: BranchNode, old: Uint8Array, refs: (Uint8Array | undefined)[]): Uint8Array {
   const { at } = node;
   for (let i = 0; i < 16; i++) {

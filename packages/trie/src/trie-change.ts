@@ -2,10 +2,10 @@ import { compareBytes, equalBytes } from "@rnode/primitives";
 import type { TrieNodeChange } from "./node-reader.ts";
 
 /**
- * What becomes of a leaf's value when a change meets the leaf as it is. It may write into `value`, not into `present`.
+ * Combines a change's value with the leaf that is already there. It may write into `value`, but not into `present`.
  *
- * @param value of the change
- * @param present value of the leaf
+ * @param value the value of the change
+ * @param present the value of the leaf
  */
 export type LeafMerge = (value: Uint8Array, present: Uint8Array) => Uint8Array;
 
@@ -14,7 +14,7 @@ export interface TrieChange {
   readonly key: Uint8Array;
   /** RLP bytes of the leaf's value; undefined deletes */
   readonly value: Uint8Array | undefined;
-  /** undefined: `value` replaces what is there; a new leaf always takes `value` as it is */
+  /** undefined: `value` replaces the present value; a new leaf always takes `value` as it is */
   readonly merge?: LeafMerge | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface TrieUpdate {
   readonly nodes: readonly TrieNodeChange[];
 }
 
-/** The changes in the order of their keys; of two with the same key, only the later one. */
+/** The changes in the order of their keys; if two have the same key, only the later one. */
 export function sortChanges(changes: Iterable<TrieChange>): TrieChange[] {
   const sorted = [...changes].sort((a, b) => compareBytes(a.key, b.key)); // stable
   let kept = 0;

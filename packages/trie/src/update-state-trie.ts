@@ -2,9 +2,9 @@ import { LiveStateTrie, type StateTrieChange, type StateTrieUpdate } from "./liv
 import type { TrieNodeReader } from "./node-reader.ts";
 
 /**
- * State root after the changes of a block.
+ * The state root after the changes of a block.
  *
- * @param storageRootOf storage root before the block of an account that `changes` lists; undefined: no such account
+ * @param storageRootOf the storage root, before the block, of an account in `changes`; undefined: no such account
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
 export function updateStateTrie(

@@ -10,7 +10,7 @@ import type { TrieChange, TrieUpdate } from "./trie-change.ts";
 import { updateTrie } from "./update-trie.ts";
 import { witnessNodeReader } from "./witness.ts";
 
-/** Rows as a database keeps them, by path; refuses to be read with a wrong hash. */
+/** Rows by path, as a database keeps them; refuses to be read with a wrong hash. */
 class Rows implements TrieNodeReader {
   readonly byPath = new Map<string, Uint8Array>();
   readonly read: Uint8Array[] = [];
@@ -46,7 +46,7 @@ class Rows implements TrieNodeReader {
   }
 }
 
-/** Rows and root of a trie made from scratch. */
+/** Rows and root of a trie built from scratch. */
 function rebuild(entries: ReadonlyMap<string, Uint8Array>): { root: string; rows: Map<string, string> } {
   const rows = new Map<string, string>();
   const builder = new SortedTrieBuilder((path, rlp) => rows.set(bytesToHex(path), bytesToHex(rlp)));
@@ -104,7 +104,7 @@ describe("updateTrie", () => {
           const expected = rebuild(entries);
           expect(bytesToHex(root)).toBe(expected.root);
           expect(hexRows(rows.byPath)).toEqual(expected.rows);
-          // What was read is a witness: the same update runs on it alone.
+          // The nodes that were read are a witness: the same update must run on them alone.
           if (before.size > 0) {
             const parent = keccak256(before.get("0x")!);
             expect(updateTrie(witnessNodeReader(witness), undefined, parent, step).root).toEqual(root);

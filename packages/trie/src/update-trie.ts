@@ -9,12 +9,12 @@ import { sortChanges, type TrieChange, type TrieUpdate } from "./trie-change.ts"
 const MAX_PATH_NIBBLES = 512;
 
 /**
- * Applies changes to the trie with `root` and returns what becomes of its nodes. Reads only nodes on the paths of changed keys, and the
- * remaining child of a branch that collapses. A branch collapses only if one child is left after all changes, so a witness of insertions
- * before deletions is enough.
+ * Applies changes to the trie with `root` and returns the new root and the changed nodes. Reads only nodes on the paths of changed
+ * keys, and the remaining child of a branch that collapses. A branch collapses only if one child is left after all changes, so a
+ * witness made for insertions before deletions is sufficient.
  *
- * @param owner of the trie, as in `TrieNodeReader`; handed to the reader and copied into `nodes`
- * @param changes in any order; of two with the same key the later one counts
+ * @param owner of the trie, as in `TrieNodeReader`; passed to the reader and copied into `nodes`
+ * @param changes in any order; if two have the same key, the later one counts
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
 export function updateTrie(
@@ -28,7 +28,7 @@ export function updateTrie(
   return new TrieUpdater(reader, owner, sorted, 1, false).run(root, undefined).update;
 }
 
-/** One update of one trie: what becomes of its nodes, with those in memory changed as it goes. */
+/** One update of one trie. Nodes in memory are changed as it proceeds. */
 export class TrieUpdater {
   readonly #reader: TrieNodeReader;
   readonly #owner: Uint8Array | undefined;
@@ -37,7 +37,7 @@ export class TrieUpdater {
   readonly #inPlace: boolean;
   readonly #encoder: NodeEncoder;
   readonly #deletions: TrieNodeChange[] = [];
-  /** path of the node at hand; nibbles beyond its depth are stale */
+  /** path of the current node; nibbles beyond its depth are stale */
   readonly #path = new Uint8Array(MAX_PATH_NIBBLES);
   madeNodes = 0;
 
@@ -63,7 +63,7 @@ export class TrieUpdater {
     return { node, update: { root: rootAfter, nodes: this.#encoder.listed(this.#deletions) } };
   }
 
-  /** Nothing changes but what is in memory. */
+  /** Changes nothing except which nodes are in memory. */
   find(
     rootHash: Uint8Array,
     rootNode: TrieNode | undefined,
@@ -93,7 +93,7 @@ export class TrieUpdater {
     return { root, value: undefined };
   }
 
-  /** Number of nibbles of the key of a change. */
+  /** Number of nibbles of a change's key. */
   #keyLength(index: number): number {
     return this.#changes[index]!.key.length * 2;
   }
@@ -112,15 +112,15 @@ export class TrieUpdater {
     return decodeNode(rlp, 0, true);
   }
 
-  /** The node that a reference at `at` of `rlp` stands for; `depth` is the node's. */
+  /** The node that the reference at `at` of `rlp` stands for; `depth` is the depth of that node. */
   #resolveRef(rlp: Uint8Array, at: number, depth: number): TrieNode {
     if (rlp[at] === 0xa0) return this.#read(rlp.subarray(at + 1, at + 33), depth);
-    // The parent's bytes are written over.
+    // The parent's bytes will be overwritten.
     if (this.#inPlace) return decodeNode(rlp.slice(at, at + refSizeAt(rlp, at)), 0, false);
     return decodeNode(rlp, at, false);
   }
 
-  /** Bytes of a change, to be kept. */
+  /** The bytes of a change in a form that may be kept. */
   #kept(bytes: Uint8Array): Uint8Array {
     return this.#inPlace ? bytes.slice() : bytes;
   }
@@ -135,7 +135,7 @@ export class TrieUpdater {
     return kept instanceof Uint8Array ? this.#resolveRef(kept, 0, depth) : kept;
   }
 
-  /** Lists the row at the path of the node of `depth` as deleted, if there is one. */
+  /** If the database has a row at the path of the node at `depth`, lists it as deleted. */
   #forget(node: TrieNode, depth: number): void {
     this.#forgetRow(node.row, depth);
     node.row = undefined;
@@ -147,9 +147,9 @@ export class TrieUpdater {
   }
 
   /**
-   * Applies the changes from `low` up to `high`, whose keys all begin with the path so far, to the node at that path.
+   * Applies the changes from `low` up to `high`, whose keys all begin with the current path, to the node at that path.
    *
-   * @returns the node in its place, with `changed` set where it must be encoded anew; undefined for none
+   * @returns the node that takes its place, with `changed` set if it must be encoded again; undefined for none
    */
   #apply(node: TrieNode | undefined, low: number, high: number, depth: number): TrieNode | undefined {
     if (node === undefined) return this.#build(this.#leavesOf(low, high, undefined, depth), depth, undefined);
@@ -192,7 +192,7 @@ export class TrieUpdater {
     return true;
   }
 
-  /** PERF: the one change of a leaf that is there, by far the most frequent case. */
+  /** PERF: a single change of an existing leaf, which is by far the most frequent case. */
   #replace(leaf: LeafNode, index: number, depth: number): LeafNode | undefined {
     const { value, merge } = this.#changes[index]!;
     if (value === undefined) {
@@ -211,7 +211,7 @@ export class TrieUpdater {
     return mergeLeaves(this.#changes, low, high, leaf, depth, this.#inPlace);
   }
 
-  /** The subtree of `items`; `row`: what the database has at its root's path. */
+  /** The subtree of `items`; `row` is the row that the database has at its root's path. */
   #build(items: readonly NewLeaf[], depth: number, row: Uint8Array | undefined): TrieNode | undefined {
     this.madeNodes += items.length;
     return items.length === 0 ? undefined : buildSubtree(items, 0, items.length, depth, row);
@@ -220,7 +220,7 @@ export class TrieUpdater {
   #applyToExtension(node: ExtensionNode, low: number, high: number, depth: number): TrieNode | undefined {
     const { bytes, from, to } = node;
     const length = to - from;
-    // Where the first insertion leaves the path; deletions that leave it find nothing to delete.
+    // The depth at which the first insertion leaves the path; deletions that leave it find nothing to delete.
     let split = length;
     let first = high;
     let end = low;
@@ -259,10 +259,10 @@ export class TrieUpdater {
   }
 
   /**
-   * Puts the nibbles `range.from` to `to` in front of `node`, merging with what it is.
+   * Puts the nibbles `range.from` to `to` in front of `node`, merging paths if possible.
    *
-   * @param depth of the result
-   * @param row what the database has at its path
+   * @param depth depth of the result
+   * @param row the row that the database has at its path
    */
   #prefix(
     range: { readonly bytes: Uint8Array; readonly from: number },
@@ -307,7 +307,7 @@ export class TrieUpdater {
       const after = this.#apply(before, groupStart, at, depth + 1);
       if (after === before) {
         if (after === undefined) continue;
-        // A reference that is not in the RLP yet stays what it is as long as it is right.
+        // A reference that is not in the RLP yet stays as it is for as long as it is right.
         if (after.changed || node.at[nibble] !== 0) node.keep(nibble, after);
         if (after.changed) node.changed = true;
       } else {
@@ -318,7 +318,7 @@ export class TrieUpdater {
     return node.changed ? this.#collapse(node, depth) : node;
   }
 
-  /** What a branch becomes when less than two things are left in it. */
+  /** What a branch becomes when it has fewer than two children or values left. */
   #collapse(node: BranchNode, depth: number): TrieNode | undefined {
     let nibble = -1;
     for (let i = 0; i < 16; i++) {
