@@ -33,7 +33,7 @@ import { applyDeposit } from "./transaction/deposit.ts";
 import type { BlockScope } from "./transaction/scope.ts";
 import { applySigned } from "./transaction/signed.ts";
 
-/** A block on an engine instance. */
+/** The execution of one block on an engine instance. */
 export class EngineBlock implements BlockExecution {
   readonly rules: BlockRules;
   readonly environment: BlockEnvironment;
@@ -61,7 +61,7 @@ export class EngineBlock implements BlockExecution {
     return this.#gasLeft;
   }
 
-  /** Another block begins on the engine. */
+  /** Called when another block begins on the engine. */
   end(): void {
     this.#hasEnded = true;
   }

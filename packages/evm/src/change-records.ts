@@ -1,7 +1,7 @@
 import type { AccountChange, AccountRecord } from "./state.ts";
 
 /*
- * What became of accounts, one after the other, numbers big-endian:
+ * The changes of accounts, one record after the other, numbers big-endian:
  *   address 20 ‖ flags 1 ‖ nonce 8 ‖ balance 32 ‖ code hash 32, before ‖ the same, after ‖ number of slots 4
  *   ‖ (slot 32 ‖ value after 32 ‖ value before 32) each
  */
@@ -10,7 +10,7 @@ export const RECORD_EXISTED = 1;
 export const RECORD_EXISTS = 2;
 export const RECORD_STORAGE_CLEARED = 4;
 
-/** Where the parts of a record are. */
+/** Offsets of a record's fields. */
 export const RECORD_FLAGS = 20;
 export const RECORD_BEFORE = 21;
 export const RECORD_AFTER = RECORD_BEFORE + 72;
@@ -19,22 +19,22 @@ export const RECORD_SIZE = RECORD_SLOTS + 4;
 export const RECORD_SLOT_SIZE = 96;
 
 /**
- * Net effect of a block as bytes. PERF: what a block changes is written to a database and hashed; as objects it was a fifth of the main thread's
- * garbage. A record is named by where it begins, the first by 0.
+ * The net effect of a block as bytes. PERF: a block's changes are written to a database and hashed; as objects they were a fifth of
+ * the main thread's garbage. A record is identified by its offset, the first one by 0.
  */
 export class ChangeRecords {
   readonly bytes: Uint8Array;
   readonly #view: DataView;
-  /** from one slot (slot 32 ‖ value after 32 ‖ value before 32) to the next */
+  /** distance from one slot (slot 32 ‖ value after 32 ‖ value before 32) to the next */
   readonly slotSize = RECORD_SLOT_SIZE;
 
-  /** @param bytes records, kept */
+  /** @param bytes the records; kept, not copied */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Where the next record begins, or the records end. */
+  /** Offset of the next record, or of the end. */
   nextAfter(record: number): number {
     return record + RECORD_SIZE + RECORD_SLOT_SIZE * this.slotCountOf(record);
   }
@@ -43,17 +43,17 @@ export class ChangeRecords {
     return this.#view.getUint32(record + RECORD_SLOTS);
   }
 
-  /** Where its first slot is, or its end. */
+  /** Offset of its first slot, or of its end. */
   slotsOf(record: number): number {
     return record + RECORD_SIZE;
   }
 
-  /** Where it has the account after the block: nonce 8 ‖ balance 32 ‖ code hash 32. */
+  /** Offset of the account after the block: nonce 8 ‖ balance 32 ‖ code hash 32. */
   accountOf(record: number): number {
     return record + RECORD_AFTER;
   }
 
-  /** After the block. */
+  /** Whether the account exists after the block. */
   exists(record: number): boolean {
     return (this.bytes[record + RECORD_FLAGS]! & RECORD_EXISTS) !== 0;
   }
@@ -62,13 +62,13 @@ export class ChangeRecords {
     return (this.bytes[record + RECORD_FLAGS]! & RECORD_STORAGE_CLEARED) !== 0;
   }
 
-  /** Whether there may be storage that goes. */
+  /** Whether the account may have had storage that was deleted. */
   clearsStorage(record: number): boolean {
     const flags = this.bytes[record + RECORD_FLAGS]!;
     return (flags & RECORD_EXISTED) !== 0 && ((flags & RECORD_STORAGE_CLEARED) !== 0 || (flags & RECORD_EXISTS) === 0);
   }
 
-  /** As objects; nothing in them refers to the bytes. */
+  /** The changes as objects, which do not refer to the bytes. */
   toAccountChanges(): AccountChange[] {
     const changes: AccountChange[] = [];
     for (let at = 0; at < this.bytes.length; at = this.nextAfter(at)) changes.push(this.#changeAt(at));

@@ -37,7 +37,7 @@ import type { EngineMemory } from "./engine/memory.ts";
 import type { AccountChange } from "./state.ts";
 import type { StateChanges } from "./state-changes.ts";
 
-/** Reads the net effect of the block out of the engine's tables. */
+/** Reads the net effect of the block from the engine's tables. */
 export function collectChanges(instance: EngineInstance): StateChanges {
   const { memory, exports, newCodes } = instance;
   const codes = new Map<Hex, { codeHash: Uint8Array; code: Uint8Array }>();
@@ -54,7 +54,7 @@ export function collectChanges(instance: EngineInstance): StateChanges {
   return recordedChanges(new ChangeRecords(scratch.slice(0, size)), [...codes.values()]);
 }
 
-/** Objects are made when somebody asks for them. A copy (`{ ...changes }`) has them, and no records that could say something else. */
+/** Objects are created on first access. A copy (`{ ...changes }`) contains them, but no records that could contradict them. */
 function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): StateChanges {
   let accounts: readonly AccountChange[] | undefined;
   const changes: StateChanges = {
@@ -67,11 +67,11 @@ function recordedChanges(records: ChangeRecords, codes: StateChanges["codes"]): 
   return Object.defineProperty(changes, "records", { value: records });
 }
 
-/** The records on their way. */
+/** The records while they are being written. */
 let scratch = new Uint8Array(1 << 16);
 let size = 0;
 
-/** Room for `count` bytes. @returns where it begins */
+/** Makes room for `count` bytes. @returns their offset */
 function reserve(count: number): number {
   const at = size;
   size += count;
@@ -115,7 +115,7 @@ function writeRecord(instance: EngineInstance, entry: number): boolean {
   return true;
 }
 
-/** From little-endian numbers. */
+/** Converts from little-endian numbers. */
 function writeAccount(bytes: Uint8Array, to: number, nonce: number, balance: number, codeHash: number): void {
   for (let i = 0; i < 8; i++) scratch[to + i] = bytes[nonce + 7 - i]!;
   writeWord(bytes, to + 8, balance);
@@ -131,14 +131,14 @@ function isSame(memory: EngineMemory, a: number, b: number): boolean {
   return true;
 }
 
-/** @returns how many slots changed */
+/** @returns the number of changed slots */
 function writeSlots(memory: EngineMemory, entry: number): number {
   const generation = memory.u32(entry + A_GENERATION);
   const { bytes } = memory;
   let count = 0;
   for (let slot = memory.u32(entry + A_SLOTS); slot !== 0; slot = memory.u32(slot + S_NEXT)) {
     const slotGeneration = memory.u32(slot + S_GENERATION);
-    // never read, or not since the storage was forgotten: zero, which the clearing says already
+    // never read, or not since the storage was cleared: zero, which the clearing already implies
     if (slotGeneration === NOT_LOADED || slotGeneration !== generation || isSame(memory, slot + S_VALUE, slot + S_BEFORE)) continue;
     const at = reserve(RECORD_SLOT_SIZE);
     writeWord(bytes, at, slot + S_KEY);
@@ -149,7 +149,7 @@ function writeSlots(memory: EngineMemory, entry: number): number {
   return count;
 }
 
-/** @returns how many slots there are, all of them written since the storage was cleared */
+/** @returns the number of slots, all of which were written since the storage was cleared */
 function writeSlotsOfCleared({ memory, reader }: EngineInstance, entry: number): number {
   const generation = memory.u32(entry + A_GENERATION);
   const address = memory.slice(entry + A_RAW_ADDRESS, 20);
@@ -157,7 +157,7 @@ function writeSlotsOfCleared({ memory, reader }: EngineInstance, entry: number):
   for (let slot = memory.u32(entry + A_SLOTS); slot !== 0; slot = memory.u32(slot + S_NEXT)) {
     const slotGeneration = memory.u32(slot + S_GENERATION);
     if (slotGeneration === NOT_LOADED || slotGeneration !== generation || isZeroWord(memory, slot + S_VALUE)) continue;
-    // The value before was not needed for execution and may never have been read.
+    // Execution did not need the value before, so it may never have been read.
     const stored = reader.readStorage(address, memory.rawWord(slot + S_KEY));
     const at = reserve(RECORD_SLOT_SIZE);
     writeWord(memory.bytes, at, slot + S_KEY);

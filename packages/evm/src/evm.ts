@@ -11,23 +11,23 @@ import type { EvmTracer } from "./tracer.ts";
 import { warmUpEngine } from "./warm-up.ts";
 
 export interface EvmOptions {
-  /** for the point evaluation precompile; without it a slow one in JavaScript */
+  /** for the point evaluation precompile; if omitted, a slow one in JavaScript is used */
   readonly kzg?: KzgVerifier | undefined;
-  /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on it. */
+  /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on them. */
   readonly hashSeed?: Uint8Array | undefined;
-  /** bytes of decoded code kept across blocks; 128 MB without */
+  /** how many bytes of decoded code to keep across blocks; default 128 MB */
   readonly codeCacheBytes?: number | undefined;
 }
 
-/** An EVM: executes one block at a time. A process can have several, each with its own memory of 40 MB and more. */
+/** An EVM that executes one block at a time. A process can have several, each with its own memory of at least 40 MB. */
 export interface EvmEngine {
-  /** Starts on a block; ends the one before, whose `BlockExecution` must not be used any more. */
+  /** Begins a block and ends the previous one, whose `BlockExecution` must not be used any more. */
   beginBlock(rules: BlockRules, environment: BlockEnvironment, reader: StateReader): BlockExecution;
-  /** From the next `beginBlock` on. Without a tracer tracing costs nothing. */
+  /** Takes effect at the next `beginBlock`. Without a tracer, tracing costs nothing. */
   setTracer(tracer: EvmTracer | undefined): void;
   /**
-   * Called now and then (every few milliseconds) during long executions; what it throws ends the execution and comes out of the call that
-   * began it. The block must not be used any more then.
+   * Sets a function that is called every few milliseconds during long executions. If it throws, the execution ends and the error
+   * comes out of the call that began it. The block must not be used any more then.
    */
   setInterrupt(check: (() => void) | undefined): void;
   /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */
@@ -37,8 +37,8 @@ export interface EvmEngine {
 }
 
 /**
- * An instance that has grown beyond this and twice its code cache is replaced at the next block: linear memory never shrinks. Beneath are
- * stacks (32 MB that are hardly ever touched), tables of accounts and slots, and EVM memories.
+ * An instance that has grown beyond this plus twice its code cache is replaced at the next block, as linear memory never shrinks.
+ * The allowance covers stacks (32 MB that are hardly ever touched), tables of accounts and slots, and EVM memories.
  */
 const KEPT_MEMORY_BYTES = 192 << 20;
 const DEFAULT_CODE_CACHE_BYTES = 128 << 20;

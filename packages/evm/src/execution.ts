@@ -19,11 +19,11 @@ export interface BlockEnvironment {
 export interface TransactionContext {
   /** recovered signer, or `from` of a deposit */
   readonly sender: Uint8Array;
-  /** complete EIP-2718 encoding: the L1 data fee is computed from it */
+  /** complete EIP-2718 encoding, from which the L1 data fee is computed */
   readonly encoded: Uint8Array;
 }
 
-/** Result of a transaction that went into a block. */
+/** The result of a transaction that was included in a block. */
 export interface TransactionOutcome {
   readonly status: 0 | 1;
   /** after refunds and the calldata floor */
@@ -34,11 +34,11 @@ export interface TransactionOutcome {
   readonly halt: HaltReason | undefined;
   /** address created by a creation transaction that succeeded */
   readonly createdAddress: Uint8Array | undefined;
-  /** sender nonce before a deposit, from Regolith */
+  /** the sender's nonce before a deposit, from Regolith */
   readonly depositNonce: bigint | undefined;
   /** L1 data fee in wei; 0 for deposits and on Ethereum chains */
   readonly l1Fee: bigint;
-  /** tip paid to the beneficiary, wei a gas */
+  /** tip paid to the beneficiary, wei per gas */
   readonly effectiveTip: bigint;
 }
 
@@ -61,7 +61,7 @@ export type HaltReason =
   | "precompile-failure"
   | "deposit-failed";
 
-/** Why a transaction must not be in the block: the block (or the pool) refuses it, and nothing changed. */
+/** Why a transaction cannot be included: the block (or the pool) refuses it, and nothing has changed. */
 export type TransactionRejection =
   | "nonce-too-low"
   | "nonce-too-high"
@@ -98,20 +98,20 @@ export interface CallMessage {
   readonly gasLimit: bigint;
   readonly value: bigint;
   readonly data: Uint8Array;
-  /** effective gas price seen by GASPRICE and charged up front when not zero */
+  /** effective gas price, as GASPRICE returns it; charged up front unless zero */
   readonly gasPrice: bigint;
   readonly accessList?: readonly { readonly address: Uint8Array; readonly storageKeys: readonly Uint8Array[] }[] | undefined;
-  /** EIP-7702; those that are not valid are skipped, as in a transaction */
+  /** EIP-7702; invalid ones are skipped, as in a transaction */
   readonly authorizationList?: readonly Authorization[] | undefined;
-  /** what BLOBHASH sees */
+  /** what BLOBHASH returns */
   readonly blobVersionedHashes?: readonly Uint8Array[] | undefined;
 }
 
 export interface CallOutcome {
   readonly status: 0 | 1;
-  /** what a transaction would report: intrinsic gas included, refunds taken off */
+  /** what a transaction would report: intrinsic gas included, refunds subtracted */
   readonly gasUsed: bigint;
-  /** the most that was used at any moment: refunds not taken off */
+  /** the most gas used at any moment, before refunds */
   readonly maxGasUsed: bigint;
   readonly output: Uint8Array;
   readonly halt: HaltReason | undefined;
@@ -120,35 +120,35 @@ export interface CallOutcome {
 }
 
 /**
- * One block's execution on one engine. Everything happens on an overlay in the engine; the reader is never written.
- * Made by `EvmEngine.beginBlock(rules, environment, reader)`; a second `beginBlock` on the same engine ends the first.
+ * One block's execution on one engine. Everything happens on an overlay in the engine; nothing is written to the reader. Created by
+ * `EvmEngine.beginBlock(rules, environment, reader)`; a second `beginBlock` on the same engine ends the first.
  */
 export interface BlockExecution {
   readonly rules: BlockRules;
   readonly environment: BlockEnvironment;
   /** gas still available in the block */
   readonly gasLeft: bigint;
-  /** Validates and executes; a rejection leaves no trace. */
+  /** Validates and executes a transaction; a rejection leaves no trace. */
   applyTransaction(transaction: Transaction, context: TransactionContext): TransactionResult;
-  /** Caller 0xff…fe, 30,000,000 gas, ignored when the target has no code (EIP-4788, EIP-2935). */
+  /** Caller 0xff…fe, 30,000,000 gas; ignored if the target has no code (EIP-4788, EIP-2935). */
   systemCall(to: Uint8Array, data: Uint8Array): CallOutcome | undefined;
-  /** Runs and throws every effect away. */
+  /** Runs a message and discards its effects. */
   call(message: CallMessage): CallOutcome;
-  /** Runs a message like `call`, but its effects stand: gas is paid and refunded, the beneficiary gets the tip. For simulations. */
+  /** Runs a message like `call`, but keeps its effects: gas is paid and refunded, and the beneficiary gets the tip. For simulations. */
   applyMessage(message: CallMessage): CallOutcome;
-  /** Balance increment without code (withdrawals, rewards); 0 creates nothing. */
+  /** Increases a balance without running code (withdrawals, rewards); an amount of 0 creates no account. */
   addBalance(address: Uint8Array, amount: bigint): void;
-  /** Overrides, genesis and irregular state changes. Code undefined clears it. */
+  /** For overrides, genesis and irregular state changes. Code undefined clears it. */
   setBalance(address: Uint8Array, balance: bigint): void;
   setNonce(address: Uint8Array, nonce: bigint): void;
   setCode(address: Uint8Array, code: Uint8Array): void;
   setStorage(address: Uint8Array, slot: Uint8Array, value: Uint8Array): void;
   /**
-   * State override: what the precompile at `from` does is done at `to` instead, without `to` nowhere; at `from` the account's code runs. False
-   * when no precompile is at `from`.
+   * State override: moves the precompile at `from` to `to`, or removes it if `to` is undefined; calls to `from` then run the
+   * account's code. Returns false if there is no precompile at `from`.
    */
   movePrecompile(from: Uint8Array, to: Uint8Array | undefined): boolean;
-  /** Forgets all storage of the account (a full state override). */
+  /** Clears all storage of the account (a full state override). */
   clearStorage(address: Uint8Array): void;
   getBalance(address: Uint8Array): bigint;
   getNonce(address: Uint8Array): bigint;

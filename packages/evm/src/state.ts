@@ -7,34 +7,37 @@ export interface AccountRecord {
 }
 
 /**
- * The state a block executes on: synchronous, and constant while the block runs. The engine asks only for what it has not
- * seen in this block. Implemented by the database's views, by a witness, by plain maps in tests.
+ * The state on which a block is executed: synchronous, and constant while the block runs. The engine only asks for what it has not
+ * seen in this block yet. Implemented by the database's views, by witnesses, and by plain maps in tests.
  */
 export interface StateReader {
   /** undefined: no such account. `address`: 20 bytes, valid only during the call */
   readAccount(address: Uint8Array): AccountRecord | undefined;
-  /** 32 bytes, big-endian; undefined is zero. `slot`: 32 bytes. Both arguments are valid only during the call */
+  /** 32 bytes, big-endian; undefined means zero. `slot`: 32 bytes. Both arguments are valid only during the call */
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined;
-  /** never asked for the empty code hash; throws when unknown, because that is a broken database or witness */
+  /** never called with the empty code hash; throws if the hash is unknown, because the database or witness is broken then */
   readCode(codeHash: Uint8Array): Uint8Array;
   /**
-   * whether the account has any storage; asked when a contract is created over an account that exists (EIP-7610). Left out: there is none,
-   * which holds on every chain that began with EIP-161
+   * whether the account has any storage; asked when a contract is created at the address of an existing account (EIP-7610). If
+   * omitted, no such account has any, which is true of every chain that began with EIP-161
    */
   hasStorage?(address: Uint8Array): boolean;
-  /** hash of an ancestor, undefined when unknown; only asked within the last 256 blocks */
+  /** hash of an ancestor, undefined if unknown; only called for the last 256 blocks */
   readBlockHash(number: number): Uint8Array | undefined;
 }
 
-/** What became of one account in a block. */
+/** The change of one account in a block. */
 export interface AccountChange {
   /** 20 bytes */
   readonly address: Uint8Array;
-  /** undefined: did not exist before the block */
+  /** undefined: the account did not exist before the block */
   readonly before: AccountRecord | undefined;
-  /** undefined: does not exist after the block */
+  /** undefined: the account does not exist after the block */
   readonly after: AccountRecord | undefined;
-  /** all storage of before the block is gone (self-destruct, or created over); `storage` then lists what was written after */
+  /**
+   * all storage from before the block is gone (self-destruct, or a creation at the same address); `storage` then lists what was
+   * written afterwards
+   */
   readonly storageCleared: boolean;
   /** changed slots only: 32-byte slot, 32-byte value before and after (zero: none) */
   readonly storage: readonly { readonly slot: Uint8Array; readonly before: Uint8Array; readonly after: Uint8Array }[];

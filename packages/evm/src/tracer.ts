@@ -2,18 +2,19 @@ import type { MessageKind } from "./engine/layout.ts";
 import type { HaltReason } from "./execution.ts";
 
 /**
- * Hooks of a trace. The engine decodes code differently while a tracer is set (each instruction reports itself), so that nothing is paid
- * when there is none. Arguments are views of the engine's memory, valid only during the call. In `onStep` the state may be read through the
- * block's execution, after which views are not valid any more; what a hook throws ends the execution, and the block with it.
+ * The hooks of a trace. While a tracer is set, the engine decodes code differently (each instruction reports itself), so that
+ * tracing costs nothing when it is off. Arguments are views of the engine's memory, valid only during the call. `onStep` may read
+ * the state through the block's execution, after which the views are no longer valid. If a hook throws, the execution ends, and the
+ * block with it.
  */
 export interface EvmTracer {
-  /** before an instruction; it may still fail for lack of gas or stack */
+  /** before an instruction, which may still fail for lack of gas or stack */
   onStep?: ((step: TraceStep) => void) | undefined;
-  /** before every instruction, without a description of it: for looking at the clock */
+  /** before every instruction, without a description of it: for checking a time limit */
   onTick?: (() => void) | undefined;
-  /** a call or creation begins; also those that end at once (precompiles, accounts without code, too little balance) */
+  /** a call or creation begins, including those that end at once (precompiles, accounts without code, insufficient balance) */
   onEnter?: ((message: TraceMessage) => void) | undefined;
-  /** the innermost open message ended */
+  /** the innermost open message has ended */
   onExit?: ((result: TraceResult) => void) | undefined;
   onSelfDestruct?: ((self: Uint8Array, beneficiary: Uint8Array, balance: bigint) => void) | undefined;
   onLog?: ((address: Uint8Array, topics: readonly Uint8Array[], data: Uint8Array) => void) | undefined;
@@ -27,9 +28,9 @@ export interface TraceStep {
   /** 0 for the transaction's own message */
   readonly depth: number;
   readonly stackSize: number;
-  /** 20 bytes: the account executed on */
+  /** 20 bytes: the account on whose state the code runs */
   readonly address: Uint8Array;
-  /** word `fromTop`, 0 is the top, as a number */
+  /** the word `fromTop` below the top of the stack, as a number; 0 is the top */
   readonly stack: (fromTop: number) => bigint;
   readonly memorySize: number;
   /** a view */
@@ -45,9 +46,9 @@ export interface TraceMessage {
   readonly depth: number;
   /** 20 bytes */
   readonly from: Uint8Array;
-  /** 20 bytes: whose storage and balance; undefined for a creation that failed before its address was used */
+  /** 20 bytes: the account whose storage and balance are used; undefined for a creation that failed before its address was used */
   readonly to: Uint8Array | undefined;
-  /** 20 bytes: whose code, before delegation */
+  /** 20 bytes: the account whose code runs, before delegation */
   readonly codeAddress: Uint8Array | undefined;
   readonly gas: bigint;
   readonly value: bigint;
@@ -60,6 +61,6 @@ export interface TraceResult {
   readonly halt: HaltReason | undefined;
   readonly gasLeft: bigint;
   readonly output: Uint8Array;
-  /** the last instruction of the transaction so far: when an instruction is why the message failed, that one */
+  /** the last instruction of the transaction so far; if an instruction made the message fail, it is that one */
   readonly lastStep: () => { readonly opcode: number; readonly stackSize: number };
 }

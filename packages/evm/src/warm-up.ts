@@ -4,8 +4,8 @@ import type { BlockEnvironment, BlockExecution } from "./execution.ts";
 import type { StateReader } from "./state.ts";
 
 /**
- * The WebAssembly engine of V8 runs a function in its quick baseline tier until it has used up a budget, then compiles an optimised version
- * in the background, which only the next call enters. A first call that lasts a minute would stay in the slow tier to its end: so the
+ * V8 runs a WebAssembly function in its quick baseline tier until a budget is used up, and then compiles an optimised version in
+ * the background, which only later calls enter. A first call that lasts a minute would stay in the slow tier to its end, so the
  * interpreter is called a few times here with a loop of ordinary instructions.
  */
 export function warmUpEngine(

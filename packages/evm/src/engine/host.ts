@@ -39,7 +39,7 @@ import { readLogs } from "./log-records.ts";
 import { EngineMemory } from "./memory.ts";
 import { type EngineExports, type EvmModule, instantiate } from "./module.ts";
 
-/** One engine instance and what its host functions answer from: exchanged at every block. */
+/** One engine instance and the data that its host functions answer from, which is replaced for every block. */
 export class EngineInstance {
   readonly memory = new EngineMemory();
   readonly exports: EngineExports;
@@ -47,7 +47,7 @@ export class EngineInstance {
   precompiles: PrecompileTable = new Map();
   tracer: EvmTracer | undefined;
   onSlice: (() => void) | undefined;
-  /** of the last instruction that was reported to a tracer */
+  /** frame of the last instruction that was reported to a tracer */
   #lastFrame = 0;
   #lastOpcode = 0;
   /** code deployed in this block, by hash */
@@ -125,7 +125,7 @@ export class EngineInstance {
     return 1;
   }
 
-  /** Gas cost, or −1 for a failure. */
+  /** Returns the gas cost, or −1 for a failure. */
   #precompile(id: number, input: number, length: number, gas: bigint): bigint {
     const precompile = this.precompiles.get(id);
     if (precompile === undefined) return -1n;
@@ -153,7 +153,7 @@ export class EngineInstance {
       address: this.addressOf(memory.u32(frame + F_SELF)),
       stack: (fromTop) => memory.word(sp - 32 * fromTop),
       memorySize,
-      // not of bytes read now: a tracer that reads the state can make the memory grow
+      // evaluated on access: a tracer that reads the state can make the memory grow
       memory: () => memory.bytes.subarray(memoryAt, memoryAt + memorySize),
       returnData: () => this.returnData(),
       refund: () => this.exports.refundCounter(),

@@ -1,4 +1,7 @@
-/** What the host reads and writes of the engine's memory: the same numbers as assembly/layout.ts, where they are explained. */
+/**
+ * The part of the engine's memory layout that the host reads and writes: the same numbers as in assembly/layout.ts, where they are
+ * explained.
+ */
 
 export const ENV_ORIGIN = 0x10000;
 export const ENV_GAS_PRICE = 0x10020;

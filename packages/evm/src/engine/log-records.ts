@@ -2,8 +2,8 @@ import type { Log } from "@rnode/protocol";
 import { L_ADDRESS, L_DATA_LENGTH, L_SIZE, L_TOPICS, LOG_HEADER } from "./layout.ts";
 
 /**
- * Decodes log records; addresses, topics and data are views of `records`. PERF: a view costs half of a copy, and made so, two thirds of what
- * `subarray` costs.
+ * Decodes log records; addresses, topics and data are views of `records`. PERF: a view costs half as much as a copy, and creating
+ * it this way two thirds of what `subarray` costs.
  */
 export function readLogs(records: Uint8Array): Log[] {
   const { buffer, byteOffset } = records;

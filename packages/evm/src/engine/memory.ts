@@ -1,4 +1,4 @@
-/** Views of linear memory, and words in it. Views go stale when the memory grows: always go through this object. */
+/** Access to linear memory and the words in it. Views become stale when the memory grows, so always go through this object. */
 export class EngineMemory {
   bytes = new Uint8Array(0);
   view = new DataView(new ArrayBuffer(0));

@@ -1,6 +1,6 @@
 import type { BufferExports } from "../precompiles/wasm-buffer.ts";
 
-/** The little of the WebAssembly interface that is needed; the global is not in the language's own library. */
+/** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
 interface WebAssemblyApi {
   readonly Module: {
     new (bytes: Uint8Array): object;
@@ -10,16 +10,16 @@ interface WebAssemblyApi {
 }
 declare const WebAssembly: WebAssemblyApi;
 
-/** The compiled engine, shared by all its instances of a process. */
+/** The compiled engine, shared by all its instances in a process. */
 export interface EvmModule {
   readonly wasm: object;
-  /** the module of assembly/precompiles: it has a memory of its own */
+  /** the module of assembly/precompiles, which has a memory of its own */
   readonly precompiles: object;
-  /** the module of assembly/bls12-381, compiled when it is first wanted */
+  /** the module of assembly/bls12-381, compiled on first use */
   readonly bls12381: () => object;
 }
 
-/** Sections of engine.wasm that hold the other modules whole, so that there is one file to ship and load. */
+/** Sections of engine.wasm that contain the other modules, so that there is only one file to ship and load. */
 const PRECOMPILES_SECTION = "precompiles";
 const BLS12_381_SECTION = "bls12-381";
 
@@ -93,13 +93,13 @@ export interface PrecompileExports extends BufferExports {
   p256Verify(bytes: number): number;
 }
 
-/** See assembly/bls12-381/bls12-381.ts. All return 0 for an input that is to be refused. */
+/** See assembly/bls12-381/bls12-381.ts. All return 0 for an invalid input. */
 export interface Bls12381Exports extends BufferExports {
   g1Add(bytes: number): number;
   g1Msm(bytes: number, count: number): number;
   g2Add(bytes: number): number;
   g2Msm(bytes: number, count: number): number;
-  /** 2 when the product is one, 1 when it is not */
+  /** 2 if the product is one, 1 if it is not */
   pairing(bytes: number, count: number): number;
   mapFpToG1(bytes: number): number;
   mapFp2ToG2(bytes: number): number;

@@ -26,14 +26,14 @@ import {
 } from "./layout.ts";
 import { readLogs } from "./log-records.ts";
 
-/** Pointer to an account entry; right until the next block begins. */
+/** Pointer to an account entry; valid until the next block begins. */
 export type AccountPointer = number;
 
-/** What a message did; `logs` are copied only when they are asked for. */
+/** The result of a message; `logs` are only copied on request. */
 export interface MessageResult {
   readonly halt: HaltReason | undefined;
   readonly gasLeft: bigint;
-  /** refund counter, not yet limited */
+  /** refund counter, before the limit is applied */
   readonly refund: bigint;
   readonly output: Uint8Array;
   readonly createdAddress: Uint8Array | undefined;
@@ -92,7 +92,7 @@ export class StateAccess {
     this.#instance.exports.addBalance(account);
   }
 
-  /** The balance has been checked. */
+  /** The caller has checked the balance. */
   subtractBalance(account: AccountPointer, amount: bigint): void {
     this.#instance.memory.setWord(X_VALUE, amount);
     this.#instance.exports.subtractBalance(account);
@@ -109,7 +109,7 @@ export class StateAccess {
     exports.setCode(account, at, code.length);
   }
 
-  /** Marks as accessed without reading the state (EIP-2929). */
+  /** Marks an account as accessed without reading its state (EIP-2929). */
   warmAccount(address: Uint8Array): AccountPointer {
     const { exports, memory } = this.#instance;
     memory.bytes.set(address, X_ADDRESS);
@@ -136,7 +136,7 @@ export class StateAccess {
     return memory.rawWord(exports.slot(account) + S_VALUE);
   }
 
-  // ---- outside of transactions, never undone
+  // ---- outside transactions, never undone
 
   overrideBalance(account: AccountPointer, balance: bigint): void {
     this.#instance.memory.setWord(X_VALUE, balance);
@@ -176,7 +176,7 @@ export class StateAccess {
     this.#instance.exports.revertTo(checkpoint);
   }
 
-  /** Runs a message; `to` undefined creates a contract. The sender's nonce has been increased. */
+  /** Runs a message; `to` undefined creates a contract. The sender's nonce has already been increased. */
   execute(sender: AccountPointer, to: AccountPointer | undefined, value: bigint, data: Uint8Array, gas: bigint): MessageResult {
     const { exports, memory } = this.#instance;
     const input = exports.reserveInput(data.length);
@@ -186,7 +186,7 @@ export class StateAccess {
     return this.#result();
   }
 
-  /** Runs a call whose sender is not an account that is read. */
+  /** Runs a call whose sender's account is not read. */
   executeAs(caller: Uint8Array, to: AccountPointer, data: Uint8Array, gas: bigint): MessageResult {
     this.#instance.memory.setRawWord(X_KEY, caller);
     return this.execute(0, to, 0n, data, gas);
@@ -204,7 +204,7 @@ export class StateAccess {
     };
   }
 
-  /** Logs of the last message: views of one copy. */
+  /** The logs of the last message, as views of one copy. */
   logs(): Log[] {
     const { memory } = this.#instance;
     const length = memory.u32(R_LOGS_LENGTH);

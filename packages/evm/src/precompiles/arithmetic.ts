@@ -7,7 +7,7 @@ import {
 } from "../engine/module.ts";
 import { WasmBuffer } from "./wasm-buffer.ts";
 
-/** The big-number arithmetic in WebAssembly. Calls are synchronous and leave nothing behind; one instance serves one engine. */
+/** Big-number arithmetic in WebAssembly. Calls are synchronous and keep no state; one instance serves one engine. */
 export class Arithmetic extends WasmBuffer<PrecompileExports> {
   readonly #module: EvmModule;
   #bls12381: WasmBuffer<Bls12381Exports> | undefined;
@@ -17,7 +17,7 @@ export class Arithmetic extends WasmBuffer<PrecompileExports> {
     this.#module = module;
   }
 
-  /** Compiled when it is first asked for. */
+  /** Compiled on first use. */
   get bls12381(): WasmBuffer<Bls12381Exports> {
     this.#bls12381 ??= new WasmBuffer(instantiateBls12381(this.#module));
     return this.#bls12381;

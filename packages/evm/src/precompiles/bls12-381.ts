@@ -4,8 +4,8 @@ import { G1_DISCOUNTS, G2_DISCOUNTS } from "./bls12-381-discounts.ts";
 import { type Precompile, UNPAYABLE } from "./precompile.ts";
 
 /**
- * BLS12-381 precompiles 0x0b … 0x11. Spec: EIP-2537. Field elements are 64 bytes, points of G1 128 bytes, of G2 256 bytes; what they must satisfy is
- * checked in assembly/bls12-381.
+ * BLS12-381 precompiles 0x0b … 0x11. Spec: EIP-2537. Field elements are 64 bytes, points of G1 128 bytes, of G2 256 bytes;
+ * assembly/bls12-381 checks that they are valid.
  */
 const FIELD_BYTES = 64;
 const G1_BYTES = 128;
@@ -13,14 +13,14 @@ const G2_BYTES = 256;
 const SCALAR_BYTES = 32;
 const PAIR_BYTES = G1_BYTES + G2_BYTES;
 
-/** Longest inputs that are accepted: OP Stack limits (docs/protocol/01-execution.md#evm-differences). */
+/** Maximum input sizes: OP Stack limits (docs/protocol/01-execution.md#evm-differences). */
 export interface BlsLimits {
   readonly g1MsmBytes: number;
   readonly g2MsmBytes: number;
   readonly pairingBytes: number;
 }
 
-/** An input of one length, an output of one length. */
+/** A precompile whose input and output have fixed lengths. */
 function fixed(
   arithmetic: Arithmetic,
   gas: bigint,

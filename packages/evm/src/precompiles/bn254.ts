@@ -63,7 +63,7 @@ function pairing(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefi
 /**
  * 0x08: EIP-197
  *
- * @param maxBytes longest input that is accepted: OP Stack limit (docs/protocol/01-execution.md#evm-differences)
+ * @param maxBytes maximum input size: OP Stack limit (docs/protocol/01-execution.md#evm-differences)
  */
 export function bn254Pairing(arithmetic: Arithmetic, isIstanbul: boolean, maxBytes: number): Precompile {
   const base = isIstanbul ? 45_000 : 100_000;

@@ -1,12 +1,12 @@
 import type { Arithmetic } from "./arithmetic.ts";
 import { type Precompile, UNPAYABLE } from "./precompile.ts";
 
-/** Lengths of base, exponent and modulus are words at the start of the input. */
+/** The input starts with the lengths of base, exponent and modulus, one word each. */
 const HEADER_BYTES = 96;
 const WORD_BYTES = 32;
 /** EIP-7823 */
 const OSAKA_MAX_BYTES = 1024;
-/** Base and modulus, or an exponent, as long as this cannot be paid for; below it the numbers here are exact. */
+/** A base, modulus or exponent of this length cannot be paid for; below it the numbers here are exact. */
 const MAX_BYTES = 2 ** 24;
 const MAX_EXPONENT_BYTES = 2 ** 40;
 
@@ -16,7 +16,7 @@ interface Lengths {
   readonly modulus: number;
 }
 
-/** A length in the header: the limit stands for all from there on. */
+/** A length in the header, capped at the limit. */
 function length(input: Uint8Array, at: number, limit: number): number {
   let value = 0;
   for (let i = at; i < at + WORD_BYTES; i++) value = Math.min(value * 256 + (input[i] ?? 0), limit);
@@ -29,11 +29,11 @@ const lengthsOf = (input: Uint8Array): Lengths => ({
   modulus: length(input, 2 * WORD_BYTES, MAX_BYTES),
 });
 
-/** Without base and modulus no exponent costs anything. */
+/** If base and modulus are empty, the exponent costs nothing. */
 const isUnpayable = (longest: number, { exponent }: Lengths): boolean =>
   longest === MAX_BYTES || (longest > 0 && exponent === MAX_EXPONENT_BYTES);
 
-/** Position of the highest bit of the exponent's first 32 bytes (all of it when shorter), at least 0 */
+/** Position of the highest bit of the exponent's first 32 bytes (all of it if shorter), at least 0 */
 function highestBit(input: Uint8Array, { base, exponent }: Lengths): number {
   const start = HEADER_BYTES + base;
   const bytes = Math.min(exponent, WORD_BYTES);
@@ -44,7 +44,7 @@ function highestBit(input: Uint8Array, { base, exponent }: Lengths): number {
   return 0;
 }
 
-/** Longer exponents count by `perByte` a byte beyond 32. */
+/** Each byte of the exponent beyond the first 32 counts `perByte`. */
 function iterations(input: Uint8Array, lengths: Lengths, perByte: number): number {
   return Math.max(highestBit(input, lengths) + perByte * Math.max(lengths.exponent - WORD_BYTES, 0), 1);
 }
@@ -91,7 +91,7 @@ function osakaGas(input: Uint8Array): bigint {
 
 function run(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefined {
   const { base, exponent, modulus } = lengthsOf(input);
-  // the modulus is 0 when the input ends before it
+  // the modulus is 0 if the input ends before it
   if (HEADER_BYTES + base + exponent >= input.length) return new Uint8Array(modulus);
   arithmetic.write(input.subarray(HEADER_BYTES), base + exponent + modulus);
   if (arithmetic.exports.modexp(arithmetic.start, base, exponent, modulus) === 0) {

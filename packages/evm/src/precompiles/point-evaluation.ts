@@ -12,11 +12,11 @@ const G1 = bls12_381.G1.Point;
 const G2 = bls12_381.G2.Point;
 const FIELD_ORDER = bls12_381.fields.Fr.ORDER;
 
-/** τ·G2 of the KZG ceremony: all of the trusted setup that verification needs */
+/** τ·G2 of the KZG ceremony, the only part of the trusted setup that verification needs */
 const TAU_G2_HEX =
   "b5bfd7dd8cdeb128843bc287230af38926187075cbfbefa81009a2ce615ac53d2914e5870cb452d2afaaab24f3499f72185cbfee53492714734429b7b38608e23926c911cceceac9a36851477ba4c60b087041de621000edc98edada20c1def2";
 
-/** Pure JavaScript: tens of milliseconds a proof. The native library replaces it where it is there. */
+/** Pure JavaScript: tens of milliseconds per proof. The native library replaces it if available. */
 export const portableKzgVerifier: KzgVerifier = {
   verifyKzgProof(commitment, z, y, proof) {
     const zValue = bytesToBigint(z);
@@ -34,7 +34,7 @@ export const portableKzgVerifier: KzgVerifier = {
       const { Fp12 } = bls12_381.fields;
       return pairs.length === 0 || Fp12.eql(bls12_381.pairingBatch(pairs), Fp12.ONE);
     } catch {
-      return false; // not a point, or not of the subgroup
+      return false; // not a point, or not in the subgroup
     }
   },
 };
@@ -42,7 +42,7 @@ export const portableKzgVerifier: KzgVerifier = {
 const INFINITY = new Uint8Array(48);
 INFINITY[0] = 0xc0;
 
-/** A compressed point of the subgroup. @throws when it is none */
+/** A compressed point of the subgroup. @throws if it is not one */
 function pointOf(bytes: Uint8Array) {
   if (equalBytes(bytes, INFINITY)) return G1.ZERO;
   const point = G1.fromBytes(bytes.slice());
@@ -53,7 +53,7 @@ function pointOf(bytes: Uint8Array) {
 const times = (point: InstanceType<typeof G1>, scalar: bigint) => (scalar === 0n ? G1.ZERO : point.multiplyUnsafe(scalar));
 
 const INPUT_BYTES = 192;
-/** Number of field elements of a blob, and the field's order: two words. */
+/** The output: number of field elements of a blob, and the field's order, one word each. */
 const OUTPUT = concatBytes(
   hexToBytes(`0x${(4096).toString(16).padStart(64, "0")}`),
   hexToBytes(`0x${FIELD_ORDER.toString(16).padStart(64, "0")}`),

@@ -11,10 +11,10 @@ import type { Precompile, PrecompileTable } from "./precompile.ts";
 
 export const P256_ADDRESS = 0x100;
 
-/** The precompiles of a block: those the engine asks the host for (0x02, 0x04 and 0x09 are in the engine). */
+/** The precompiles that the engine asks the host for (0x02, 0x04 and 0x09 are in the engine). */
 export interface PrecompileSet {
   readonly table: PrecompileTable;
-  /** 0x01 … this one exist */
+  /** precompiles exist from 0x01 to this address */
   readonly last: number;
   readonly hasP256: boolean;
 }
@@ -42,7 +42,7 @@ export function createPrecompiles(rules: ForkRules, kzg: KzgVerifier, arithmetic
   return { table, last, hasP256 };
 }
 
-/** The precompiles alone, on an instance of their own: for measuring and testing them without an engine around. */
+/** The precompiles alone, on an instance of their own, for measurements and tests without an engine. */
 export function createPrecompileTable(module: EvmModule, rules: ForkRules, kzg: KzgVerifier): PrecompileTable {
   return createPrecompiles(rules, kzg, new Arithmetic(module)).table;
 }

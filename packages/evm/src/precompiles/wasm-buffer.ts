@@ -1,12 +1,12 @@
 export interface BufferExports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  /** where inputs begin and outputs are left */
+  /** where inputs are written and outputs are left */
   buffer(): number;
-  /** Makes room for so many bytes at `buffer()`. @returns 0 when there is none */
+  /** Makes room for this many bytes at `buffer()`. @returns 0 if there is none */
   reserve(bytes: number): number;
 }
 
-/** An instance whose functions find their input at the beginning of a buffer and leave their output there. */
+/** An instance whose functions read their input from the start of a buffer and leave their output there. */
 export class WasmBuffer<Exports extends BufferExports> {
   readonly exports: Exports;
   /** address of the buffer in linear memory */
@@ -19,7 +19,7 @@ export class WasmBuffer<Exports extends BufferExports> {
     this.#memory = new Uint8Array(exports.memory.buffer);
   }
 
-  /** The input's first `length` bytes, zeros following when it is shorter, at the beginning of the buffer. */
+  /** Writes the input's first `length` bytes to the start of the buffer, followed by zeros if it is shorter. */
   write(input: Uint8Array, length: number): void {
     if (this.start + length > this.#memory.length) {
       if (this.exports.reserve(length) === 0) throw new Error(`no memory for a precompile's input of ${length} bytes`);
@@ -31,7 +31,7 @@ export class WasmBuffer<Exports extends BufferExports> {
 
   /** A copy of the buffer's first bytes. */
   read(length: number): Uint8Array {
-    if (this.#memory.length === 0) this.#memory = new Uint8Array(this.exports.memory.buffer); // it has grown during the call
+    if (this.#memory.length === 0) this.#memory = new Uint8Array(this.exports.memory.buffer); // the memory has grown during the call
     return this.#memory.slice(this.start, this.start + length);
   }
 }

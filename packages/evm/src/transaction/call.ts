@@ -8,7 +8,7 @@ import { type BlockScope, gasAfterRefund, warmUp, writeTransactionEnvironment } 
 export const SYSTEM_ADDRESS = hexToBytes("0xfffffffffffffffffffffffffffffffffffffffe");
 const SYSTEM_CALL_GAS = 30_000_000n;
 
-/** Calls a system contract; its effects stand. Spec: EIP-4788, EIP-2935, EIP-7002 */
+/** Calls a system contract and keeps its effects. Spec: EIP-4788, EIP-2935, EIP-7002 */
 export function systemCall(scope: BlockScope, to: Uint8Array, data: Uint8Array): CallOutcome | undefined {
   const { state } = scope;
   const target = state.account(to);
@@ -45,7 +45,7 @@ const refused = (halt: NonNullable<CallOutcome["halt"]>, gasUsed: bigint): CallO
 });
 
 /**
- * Runs a message as a transaction would run it, without its checks.
+ * Runs a message as a transaction would be run, without a transaction's checks.
  *
  * @param keepsEffects false: everything is undone
  */

@@ -4,10 +4,10 @@ import type { HaltReason } from "../execution.ts";
 import { type Applied, type BlockScope, gasAfterRefund, rejected, warmUp, writeTransactionEnvironment } from "./scope.ts";
 
 /**
- * Executes a deposit. It is always included: whatever goes wrong leaves the mint and the increased nonce.
- * Spec: docs/protocol/01-execution.md#deposit-execution
+ * Executes a deposit. It is always included: if it fails, the mint and the increased nonce remain. Spec:
+ * docs/protocol/01-execution.md#deposit-execution
  *
- * @returns rejected only when the gas does not fit into the block: then the block is invalid
+ * @returns rejected only if the gas does not fit into the block, which is then invalid
  */
 export function applyDeposit(scope: BlockScope, tx: DepositTransaction, blockGasLeft: bigint): Applied {
   const { state, rules } = scope;

@@ -5,7 +5,7 @@ import { ENV_BLOB_COUNT, ENV_BLOB_HASHES, ENV_GAS_PRICE, ENV_ORIGIN } from "../e
 import type { MessageResult, StateAccess } from "../engine/state-access.ts";
 import type { BlockEnvironment, TransactionOutcome, TransactionRejection } from "../execution.ts";
 
-/** What transactions of a block share. */
+/** What the transactions of a block share. */
 export interface BlockScope {
   readonly rules: BlockRules;
   readonly environment: BlockEnvironment;
@@ -13,7 +13,7 @@ export interface BlockScope {
   readonly instance: EngineInstance;
 }
 
-/** Like `TransactionResult`, with the gas that leaves the block's pool. */
+/** Like `TransactionResult`, with the gas that is taken from the block's pool. */
 export type Applied = { readonly kind: "included"; readonly outcome: TransactionOutcome; readonly poolGas: bigint } | Rejected;
 
 export interface Rejected {
@@ -28,7 +28,7 @@ export const rejected = (reason: TransactionRejection, data: Rejected["data"] = 
   data,
 });
 
-/** ORIGIN, GASPRICE and BLOBHASH of the transaction. */
+/** Sets ORIGIN, GASPRICE and BLOBHASH of the transaction. */
 export function writeTransactionEnvironment(
   { instance }: BlockScope,
   origin: Uint8Array,
@@ -65,7 +65,7 @@ export function warmUp(
   }
 }
 
-/** Gas used after the refund, which is at most a part of it. Spec: EIP-3529 */
+/** Gas used after the refund, which is limited to a fraction of it. Spec: EIP-3529 */
 export function gasAfterRefund(scope: BlockScope, gasLimit: bigint, result: MessageResult, extraRefund: bigint): bigint {
   const used = gasLimit - result.gasLeft;
   const limit = used / scope.rules.maxRefundQuotient;

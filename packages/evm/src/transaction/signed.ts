@@ -27,7 +27,7 @@ import {
 
 /** Prices of a transaction that are known before it runs, in wei. */
 interface Charges {
-  /** a gas */
+  /** per gas */
   readonly price: bigint;
   readonly blobFee: bigint;
   readonly l1Fee: bigint;
@@ -121,7 +121,7 @@ function check(
   const nonce = state.nonce(sender);
   if (tx.nonce < nonce) return rejected("nonce-too-low", { nonce: tx.nonce, expected: nonce });
   if (tx.nonce > nonce) return rejected("nonce-too-high", { nonce: tx.nonce, expected: nonce });
-  // EIP-3607, and EIP-7702, which lets accounts with a delegation send
+  // EIP-3607, and EIP-7702, which lets accounts with a delegation send transactions
   if (!state.hasCodeHash(sender, EMPTY_KECCAK) && !(rules.acceptsSetCode && isDelegated(state.code(sender)))) {
     return rejected("sender-not-eoa", { sender: bytesToHex(state.address(sender)) });
   }
