@@ -1,4 +1,4 @@
-/** The table of accounts a block has seen, and what happens to them. An entry stays where it is until the next block. */
+/** The table of the accounts that a block has accessed, and the operations on them. An entry does not move until the next block. */
 import {
   A_ADDRESS,
   A_BALANCE,
@@ -58,7 +58,7 @@ export const EMPTY_CODE_HASH: usize = memory.data<u8>([
 
 let first: u32 = 0;
 
-/** Number of the current transaction in its block, from 1: warm, touched, created and destroyed marks hold this number. */
+/** Number of the current transaction in its block, from 1; the marks for warm, touched, created and destroyed hold this number. */
 export let transactionEpoch: u32 = 0;
 
 export function accountsReset(): void {
@@ -72,14 +72,14 @@ export function nextTransactionEpoch(): void {
   transactionEpoch++;
 }
 
-/** First entry of the list of all accounts of the block. */
+/** First entry in the list of all accounts of the block. */
 export function firstAccount(): u32 {
   return first;
 }
 
 /**
- * The entry of the account whose address is in the lower 160 bits of the word; it may not be loaded. Whether it is warm is known before
- * its state has been read, which is not read when the gas does not suffice.
+ * The entry of the account whose address is in the lower 160 bits of the word. It may not be loaded yet: whether an account is warm
+ * is decided before its state is read, and the state is not read if the gas does not suffice.
  */
 export function findEntry(word: u32): u32 {
   const a0 = load<u64>(word);
@@ -120,7 +120,7 @@ function loadEntry(entry: u32): void {
   store<u32>(entry, load<u32>(entry, A_EXISTS), A_BEFORE_EXISTS);
 }
 
-/** Asks the host for the account, the first time. */
+/** Asks the host for the account the first time. */
 @inline export function ensureLoaded(entry: u32): void {
   if (load<u32>(entry, A_LOADED) == 0) loadEntry(entry);
 }
@@ -147,7 +147,7 @@ export function findAccount(word: u32): u32 {
   return load<u64>(account, A_NONCE) == 0 && isZero(account + A_BALANCE) && !hasCode(account);
 }
 
-/** "Dead" for the rules about new accounts: before EIP-161 one that does not exist, after it one that is empty. */
+/** "Dead" as the rules about new accounts define it: before EIP-161 an account that does not exist, from then on one that is empty. */
 @inline export function isDead(account: u32): bool {
   return fork >= SPURIOUS_DRAGON ? isEmpty(account) : load<u32>(account, A_EXISTS) == 0;
 }
@@ -160,12 +160,12 @@ export function warmAccount(account: u32): bool {
   return !isPrecompile(account + A_ADDRESS);
 }
 
-/** Gas beyond the warm access that the opcode's static cost holds. */
+/** Gas in addition to the warm access, which is part of the opcode's static cost. */
 @inline export function accessCost(account: u32): i64 {
   return fork >= BERLIN && warmAccount(account) ? 2500 : 0;
 }
 
-/** The account exists from now on, and is deleted at the end of the transaction if it is empty then (EIP-161). */
+/** Makes the account exist. From EIP-161 on it is deleted at the end of the transaction if it is empty then. */
 export function touch(account: u32): void {
   if (load<u32>(account, A_EXISTS) == 0) {
     append(J_EXISTS, account);
@@ -184,7 +184,7 @@ export function increaseBalance(account: u32, amount: u32): void {
   add(account + A_BALANCE, amount, account + A_BALANCE);
 }
 
-/** The caller has checked that the balance is enough. */
+/** The caller has checked that the balance is sufficient. */
 export function decreaseBalance(account: u32, amount: u32): void {
   if (isZero(amount)) return;
   touch(account);
@@ -221,7 +221,7 @@ export function markDestroyed(account: u32): void {
   store<u32>(account, transactionEpoch, A_DESTROYED);
 }
 
-/** The account is gone, and its storage with it. */
+/** Deletes the account and its storage. */
 export function deleteAccount(account: u32): void {
   store<u32>(account, 0, A_EXISTS);
   store<u64>(account, 0, A_NONCE);
@@ -233,8 +233,8 @@ export function deleteAccount(account: u32): void {
 }
 
 /**
- * What is left in the journal is what the transaction did: deletes the accounts that self-destructed, and from EIP-161 on the
- * touched ones that are empty.
+ * Ends the transaction, whose remaining changes are in the journal: deletes the accounts that self-destructed and, from EIP-161 on,
+ * the touched ones that are empty.
  */
 export function settleTransaction(): void {
   const end = journalPosition();

@@ -14,11 +14,11 @@ const SIGMA: usize = memory.data<u8>([
   10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0,
 ]);
 
-/** The message in the order in which ten rounds take its words. */
+/** The message words in the order in which ten rounds use them. */
 const SCHEDULE: usize = memory.data(10 * 128, 16);
-/** The 16 words of the working vector between two slices of rounds. */
+/** The 16 words of the working vector, kept between two slices of rounds. */
 const VECTOR: usize = memory.data(128, 16);
-/** Rounds in one call of `mix`: a call is not so long that it stays in the baseline compiler's code. */
+/** Rounds per call of `mix`: few enough that long inputs do not stay in the baseline compiler's code. */
 @inline const SLICE: u32 = 100_000;
 
 const IV: usize = memory.data<u64>([
@@ -58,7 +58,7 @@ export function blake2F(input: u32, to: u32): void {
   for (let i: u32 = 0; i < 64; i += 8) store<u64>(to + i, load<u64>(h + i) ^ load<u64>(v + i) ^ load<u64>(v + i + 64));
 }
 
-/** Rounds on the working vector, from the first permutation on. */
+/** Runs rounds on the working vector, starting with the first permutation. */
 function mix(rounds: u32): void {
   const v = <u32>VECTOR;
   let v0 = load<u64>(v);

@@ -1,6 +1,7 @@
 /**
  * Messages: calls and creations, from the CALL and CREATE opcodes and from the host. A message either ends at once (a precompile,
- * no code, not enough balance) or becomes a frame at M_DEPTH, which the interpreter's loop runs: call depth costs no native stack.
+ * no code, insufficient balance) or becomes a frame at M_DEPTH, which the interpreter's loop runs, so that call depth takes no
+ * native stack.
  */
 import {
   A_ADDRESS,
@@ -135,14 +136,14 @@ export let currentFrame: u32 = FRAMES;
   return FRAMES + (depth << FRAME_SHIFT);
 }
 
-/** Result of a message that ended without a frame; gas in R_GAS, output as the return data. */
+/** The result of a message that ended without a frame; gas in R_GAS, output as the return data. */
 @inline function ended(halt: u32, gasLeft: i64): u32 {
   if (tracing) hostTraceExit(load<u32>(M_DEPTH), halt, gasLeft);
   store<i64>(R_GAS, gasLeft);
   return halt;
 }
 
-/** Gas a failed message gives back. */
+/** Gas that a failed message returns. */
 @inline function gasAfter(halt: u32, gasLeft: i64): i64 {
   return halt <= HALT_REVERT || halt >= HALT_CALL_DEPTH ? gasLeft : 0;
 }
@@ -188,14 +189,14 @@ function startFrame(code: u32, journal: u32, stack: u32): void {
 }
 
 /**
- * A call without value brings its target into being before EIP-161; from then on it leaves an account that does not exist alone, and
- * one that exists and is empty goes at the end of the transaction.
+ * Before EIP-161, a call without value creates its target. From then on it leaves a target that does not exist alone, and one that
+ * exists and is empty is deleted at the end of the transaction.
  */
 @inline function touchTarget(target: u32, runsPrecompile: bool): void {
   if (isDead(target) && (fork < SPURIOUS_DRAGON || runsPrecompile || load<u32>(target, A_EXISTS) != 0)) touch(target);
 }
 
-/** Runs a precompile: the cost, or −1. The cheap ones are here, the others in the host (src/precompiles). */
+/** Runs a precompile and returns its cost, or −1. The cheap ones are here, the others in the host (src/precompiles). */
 function runPrecompile(id: u32, input: u32, length: u32, gas: i64): i64 {
   const words = <i64>((<u64>length + 31) >> 5);
   switch (id) {
@@ -224,10 +225,10 @@ function runPrecompile(id: u32, input: u32, length: u32, gas: i64): i64 {
 }
 
 /**
- * Starts the call in M_*; M_CODE is the account whose code runs, before delegation. The word for CALLER is at `caller`, the frame's
+ * Starts the call in M_*; M_CODE is the account whose code runs, before delegation. The word for CALLER is at `caller`; the frame's
  * stack would begin at `stack`.
  *
- * @returns HALT_NONE: a frame was started; else how the call ended
+ * @returns HALT_NONE if a frame was started, otherwise how the call ended
  */
 export function enterCall(caller: u32, stack: u32): u32 {
   setReturnData(0, 0);
@@ -255,7 +256,7 @@ export function enterCall(caller: u32, stack: u32): u32 {
   }
   let code = codeOf(target);
   if (fork >= PRAGUE && load<u32>(code, C_DELEGATION) != 0) {
-    // EIP-7702: one level; a delegation to a precompile runs nothing
+    // EIP-7702: only one level; a delegation to a precompile runs nothing
     const delegate = delegateOf(code);
     if (precompileAt(delegate) != 0) return ended(HALT_STOP, gas);
     ensureLoaded(delegate);
@@ -267,7 +268,7 @@ export function enterCall(caller: u32, stack: u32): u32 {
   return HALT_NONE;
 }
 
-/** The account a delegation designator points to; it may not be loaded. */
+/** The account that a delegation designator points to; it may not be loaded. */
 export function delegateOf(code: u32): u32 {
   const bytes = load<u32>(code, C_BYTES) + 3;
   for (let i: u32 = 0; i < 20; i++) store<u8>(SCRATCH_RLP + i, load<u8>(bytes + 19 - i));
@@ -307,8 +308,8 @@ function addressBySalt(creator: u32, input: u32, length: u32): void {
 }
 
 /**
- * Starts the creation in M_*; fills M_SELF and M_CODE. `nonce` is the creator's before the creation, which has been increased
- * already for a transaction (`fromHost`).
+ * Starts the creation in M_*; fills M_SELF and M_CODE. `nonce` is the creator's nonce before the creation, which has already been
+ * increased for a transaction (`fromHost`).
  */
 export function enterCreate(stack: u32, fromHost: bool): u32 {
   setReturnData(0, 0);
@@ -316,11 +317,11 @@ export function enterCreate(stack: u32, fromHost: bool): u32 {
   const gas = load<i64>(M_GAS);
   let nonce = load<u64>(creator, A_NONCE);
   if (fromHost) nonce--;
-  // The address is needed for tracing even when nothing is created.
+  // Tracing needs the address even if nothing is created.
   const kind = load<u32>(M_KIND);
   if (kind == KIND_CREATE2) addressBySalt(creator, load<u32>(M_INPUT), load<u32>(M_INPUT_LENGTH));
   else addressByNonce(creator, nonce);
-  // not looked up (a state read) before it is certain that it is needed
+  // looked up (which reads state) only once it is certain that it is needed
   const depthOk = load<u32>(M_DEPTH) <= MAX_DEPTH;
   const balanceOk = !less(creator + A_BALANCE, M_VALUE);
   if (!depthOk || !balanceOk || (!fromHost && nonce + 1 == 0)) {
@@ -349,11 +350,11 @@ export function enterCreate(stack: u32, fromHost: bool): u32 {
 }
 
 @inline function hasStorage(account: u32): bool {
-  // only the state before the block can hold storage without code
+  // storage without code can only come from the state before the block
   return load<u32>(account, A_BEFORE_EXISTS) != 0 && load<u32>(account, A_GENERATION) == 0 && hostHasStorage(account) != 0;
 }
 
-/** Gives the account its code; the bytes are copied. */
+/** Gives the account its code, copying the bytes. */
 export function deployCode(account: u32, bytes: u32, length: u32): void {
   appendWord(J_CODE, account, account + A_CODE_HASH);
   digest(bytes, length);
@@ -368,7 +369,7 @@ export function deployCode(account: u32, bytes: u32, length: u32): void {
   }
 }
 
-/** The rules for the code that initialisation returned; charges the deposit from F_GAS. */
+/** Applies the rules for the code that initialisation returned; charges the deposit from F_GAS. */
 function depositCode(f: u32): u32 {
   const bytes = load<u32>(f, F_OUTPUT);
   const length = load<u32>(f, F_OUTPUT_LENGTH);
@@ -376,7 +377,7 @@ function depositCode(f: u32): u32 {
   if (fork >= LONDON && length != 0 && load<u8>(bytes) == 0xef) return HALT_CODE_PREFIX; // EIP-3541
   const gas = load<i64>(f, F_GAS) - CODE_DEPOSIT_GAS * <i64>length;
   if (gas < 0) {
-    // Frontier: the contract stays without code
+    // Frontier: the contract is created without code
     return fork >= HOMESTEAD ? HALT_OUT_OF_GAS : HALT_STOP;
   }
   store<i64>(f, gas, F_GAS);
@@ -385,10 +386,10 @@ function depositCode(f: u32): u32 {
 }
 
 /**
- * Ends the current frame: keeps or undoes its effects, and either hands the result to the frame above, which becomes current, or to
+ * Ends the current frame: keeps or undoes its effects, and hands the result either to the frame above, which becomes current, or to
  * the host.
  *
- * @returns whether there is a frame to go on with
+ * @returns whether there is a frame to continue with
  */
 export function endFrame(reason: u32): bool {
   const f = currentFrame;
@@ -420,7 +421,7 @@ export function endFrame(reason: u32): bool {
   return true;
 }
 
-/** Puts the result of a call on the caller's stack, the output into its memory, the gas back. */
+/** Pushes the result of a call onto the caller's stack, copies the output into its memory and returns the gas. */
 function finishCall(f: u32, halt: u32, gasLeft: i64): void {
   store<i64>(f, load<i64>(f, F_GAS) + gasLeft, F_GAS);
   setWord(load<u32>(f, F_SP), u64(halt == HALT_STOP));
@@ -436,14 +437,14 @@ function finishCreate(f: u32, halt: u32, gasLeft: i64, created: u32): void {
   } else zeroWord(load<u32>(f, F_SP));
 }
 
-/** EIP-150: at most 63/64 of the gas go on. */
+/** EIP-150: at most 63/64 of the gas are passed on. */
 @inline function allButOne64th(gas: i64): i64 {
   return gas - (gas >> 6);
 }
 
 /**
- * CALL, CALLCODE, DELEGATECALL, STATICCALL. The frame's F_IP (after the instruction), F_SP and F_GAS are up to date; on return the
- * current frame's are.
+ * CALL, CALLCODE, DELEGATECALL, STATICCALL. On entry the frame's F_IP (after the instruction), F_SP and F_GAS are up to date; on
+ * return those of the current frame are.
  *
  * @returns HALT_NONE, or why the calling frame fails
  */
@@ -466,7 +467,7 @@ export function callOpcode(f: u32, kind: u32): u32 {
     if (gas < 0) return HALT_OUT_OF_GAS;
   }
   if (movesValue) gas -= 9000;
-  // what cannot be paid for must not read the state
+  // a call that cannot be paid for must not read the state
   if (gas < 0) return HALT_OUT_OF_GAS;
   const target = findEntry(to);
   gas -= accessCost(target);

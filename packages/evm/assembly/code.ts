@@ -1,6 +1,7 @@
 /**
- * Code entries: bytecode with its decoded instructions, kept by code hash across blocks. When they take more than a bound, all that no frame
- * is running are dropped; accounts find theirs again through the hash. Initialisation code is not kept: it lives with its frame.
+ * Code entries: bytecode with its decoded instructions, cached by code hash across blocks. If they exceed a limit, all entries that
+ * no frame is running are dropped; accounts find theirs again through the hash. Initialisation code is not cached: it lives with
+ * its frame.
  */
 import {
   A_CODE,
@@ -31,14 +32,14 @@ const INDEX: usize = memory.data(INDEX_DESCRIPTOR, 8);
 const EMPTY_CODE: usize = memory.data(128, 16);
 
 let all: u32 = 0;
-/** Heap behind the codes themselves; `decodedBytes` is that of their instructions. */
+/** Heap used by the codes themselves; `decodedBytes` is that of their instructions. */
 let bytesInUse: u64 = 0;
 let bound: u64 = 128 << 20;
 
-/** Accounts' A_CODE pointers with another epoch are stale. */
+/** A_CODE pointers of accounts with another epoch are stale. */
 let epoch: u32 = 1;
 
-/** Frames 0 … this one run code; −1: none */
+/** Frames 0 to this one run code; −1: none does */
 let deepestFrame: i32 = -1;
 
 @inline export function setDeepestFrame(depth: i32): void {
@@ -62,7 +63,7 @@ function free(code: u32): void {
   release(code, CODE_HEADER + load<u32>(code, C_LENGTH));
 }
 
-/** Before the first use, and when rules change what decoding yields: no frame may be active. */
+/** Called before the first use and when new rules change the result of decoding; no frame may be active. */
 export function codeCacheReset(): void {
   let code = all;
   while (code != 0) {
@@ -100,7 +101,10 @@ function evict(): void {
   }
 }
 
-/** At the end of a transaction nothing runs: a full cache is emptied here, so that it rarely has to be in the middle of one. */
+/**
+ * Called at the end of a transaction, when nothing runs: empties a full cache, so that this is rarely necessary in the middle of
+ * one.
+ */
 export function trimCodeCache(): void {
   if (bytesInUse + decodedBytes > bound) evict();
 }
@@ -128,7 +132,7 @@ export function reserveCode(hash: u32, length: u32): u32 {
   return code;
 }
 
-/** The bytes are there: the entry can be found from now on. */
+/** Called when the bytes are complete: from now on the entry can be found. */
 export function finishCode(code: u32): void {
   const bytes = load<u32>(code, C_BYTES);
   // EIP-7702: 0xef0100 and an address
@@ -138,7 +142,7 @@ export function finishCode(code: u32): void {
   link(code);
 }
 
-/** An entry outside the cache, for code that runs once; given back by `freeTemporaryCode`. */
+/** An entry outside the cache, for code that runs once; released by `freeTemporaryCode`. */
 export function temporaryCode(bytes: u32, length: u32): u32 {
   const code = create(length);
   memory.copy(code + CODE_HEADER, bytes, length);
@@ -163,7 +167,7 @@ export function findCode(hash: u32): u32 {
   }
 }
 
-/** The code entry of an account, loaded when it is missing. It stays valid until the next code is loaded. */
+/** The code entry of an account, loaded if missing. It is valid until the next code is loaded. */
 export function codeOf(account: u32): u32 {
   if (load<u32>(account, A_CODE_EPOCH) == epoch) return load<u32>(account, A_CODE);
   let code: u32;

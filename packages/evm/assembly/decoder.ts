@@ -95,26 +95,26 @@ import { fits64, zeroWord } from "./word";
 @inline export const B_GROW: u32 = 10;
 @inline export const B_PC: u32 = 12;
 
-/** More than any stack holds: a need or growth this large always fails. */
+/** More than any stack can hold: needing or growing by this much always fails. */
 @inline const SATURATED: i32 = 2000;
 /** Keeps a block's gas far below 2^32. */
 @inline const MAX_BLOCK_GAS: u32 = 0x10000000;
 
-/** At worst every byte of code is a block of one instruction. */
+/** In the worst case every byte of code is a block of one instruction. */
 @inline const WORST_BYTES: u32 = INSTRUCTION + HEADER;
-/** A run is not longer than this: it goes on in another one. */
+/** The maximum length of a run; longer ones continue in another run. */
 @inline const MAX_RUN: u32 = 4096;
-/** Bytes that one opcode and the end of a run after it can take. */
+/** Bytes that one opcode and the end of a run after it may take. */
 @inline const MARGIN: u32 = 128;
 @inline const CHUNK_HEADER: u32 = 16;
 @inline const CHUNK: u32 = 16384;
-/** Mark of a jump's destination that is a position in the code. */
+/** Marks a jump destination that is still a position in the code. */
 @inline const UNRESOLVED: u32 = 0x80000000;
 
-/** Block of jumps that have no destination. */
+/** The block where jumps without a valid destination lead. */
 const NOWHERE: usize = memory.data<u32>([I_BLOCK, 0, 0, 0, I_INVALID, HALT_INVALID_JUMP]);
 
-/** Heap behind all decoded code. */
+/** Heap used by all decoded code. */
 export let decodedBytes: u64 = 0;
 
 // the block being decoded
@@ -150,7 +150,7 @@ let grow: i32 = 0;
   store<u16>(header, min(grow, SATURATED), B_GROW);
 }
 
-/** Room for a run that starts at `pc`; returns its end. */
+/** Makes room for a run that starts at `pc`; returns its end. */
 function reserveRun(code: u32, pc: u32): u32 {
   const wanted = min((load<u32>(code, C_LENGTH) - pc + 1) * WORST_BYTES + 2 * MARGIN, MAX_RUN);
   if (load<u32>(code, C_FREE) + wanted > load<u32>(code, C_FREE_END)) {
@@ -167,7 +167,7 @@ function reserveRun(code: u32, pc: u32): u32 {
   return load<u32>(code, C_FREE) + wanted;
 }
 
-/** Operand of a jump to a position in the code. */
+/** The operand of a jump to a position in the code. */
 @inline function destinationOf(map: u32, length: u32, pc: u32): u32 {
   if (pc >= length) return <u32>NOWHERE;
   const entry = jumpEntry(map, length, pc);
@@ -176,7 +176,7 @@ function reserveRun(code: u32, pc: u32): u32 {
   return block != 0 ? block : UNRESOLVED | pc;
 }
 
-/** The way on to another run. It needs a block of its own behind a JUMPI, which goes on at a header. */
+/** Writes the transition to another run. After a JUMPI, which continues at a header, it needs a block of its own. */
 @inline function goOn(isOpen: bool, pc: u32, destination: u32): void {
   const hasBlock = isOpen || !tracing;
   if (!isOpen && hasBlock) openBlock(pc, 0);
@@ -184,7 +184,10 @@ function reserveRun(code: u32, pc: u32): u32 {
   if (hasBlock) closeBlock();
 }
 
-/** Decodes a run from `start` on: 0, a destination that is not decoded, or where another run was broken off. Returns its first block. */
+/**
+ * Decodes a run from `start` on: 0, a destination that is not decoded yet, or where another run was broken off. Returns its first
+ * block.
+ */
 function decodeRun(code: u32, start: u32): u32 {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -207,7 +210,7 @@ function decodeRun(code: u32, start: u32): u32 {
     }
     const opcode: u32 = load<u8>(bytes + pc);
     if (at + MARGIN > end) {
-      // broken off
+      // the run was broken off
       goOn(open, pc, UNRESOLVED | pc);
       open = false;
       break;
@@ -253,7 +256,7 @@ function decodeRun(code: u32, start: u32): u32 {
         continue;
       }
       writeConstant(SCRATCH_WORD_A);
-      pc = min(next, length); // the STOP follows a PUSH that the end cuts off, too
+      pc = min(next, length); // the STOP also follows a PUSH that is truncated by the end
       continue;
     }
     if (opcode >= DUP1 && opcode <= DUP16) writePlain(I_DUP, (opcode - DUP1) << 5);
@@ -280,7 +283,10 @@ function decodeRun(code: u32, start: u32): u32 {
   return first;
 }
 
-/** Reads the operand of the PUSH at `pc` to SCRATCH_WORD_A, zeros beyond the end of the code; returns whether it fits 32 bits. */
+/**
+ * Reads the operand of the PUSH at `pc` into SCRATCH_WORD_A, with zeros beyond the end of the code; returns whether it fits 32
+ * bits.
+ */
 function readConstant(bytes: u32, length: u32, pc: u32): bool {
   const n = <u32>load<u8>(bytes + pc) - PUSH0;
   zeroWord(SCRATCH_WORD_A);
@@ -311,7 +317,7 @@ export function entryOf(code: u32): u32 {
 function completeJump(f: u32, place: u32, pc: u32): u32 {
   const code = load<u32>(f, F_CODE);
   const length = load<u32>(code, C_LENGTH);
-  // no destination: where a run was broken off
+  // not a destination: the place where a run was broken off
   const entry = pc < length ? jumpEntry(load<u32>(code, C_JUMPS), length, pc) : 0;
   let target = entry != 0 ? load<u32>(entry) : 0;
   if (target == 0) target = decodeRun(code, pc);
@@ -319,7 +325,7 @@ function completeJump(f: u32, place: u32, pc: u32): u32 {
   return target;
 }
 
-/** The block at a position that was computed; 0: no destination. */
+/** The block at a computed position; 0: not a destination. */
 @inline export function blockAt(f: u32, pc: u32): u32 {
   const entry = jumpEntry(load<u32>(f, F_JUMPS), load<u32>(f, F_CODE_LENGTH), pc);
   if (entry == 0) return 0;
@@ -342,7 +348,7 @@ export function releaseDecoded(code: u32): void {
   store<u32>(code, 0, C_ENTRY);
 }
 
-/** Which of several failures of a block's check it is: the first that executing it one by one would meet. */
+/** If several checks of a block fail, the failure that executing it instruction by instruction would meet first. */
 export function diagnoseBlock(at: u32, code: u32, gasBefore: i64, heightBefore: i32): u32 {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);

@@ -1,4 +1,4 @@
-/** Division and remainders of words. Division by zero gives zero, as the EVM wants. */
+/** Division and remainder of words. Division by zero gives zero, as the EVM demands. */
 import {
   SCRATCH_DIVIDEND,
   SCRATCH_DIVISOR,
@@ -98,7 +98,7 @@ function divideShort(a: u32, limbs: u32, divisor: u64): u64 {
     if (i == 0) return top;
     rest = shift == 0 ? top : (top << shift) | (load<u64>(a + ((i - 1) << 3)) >> (64 - shift));
     if (i == 1) {
-      // a single step: the reciprocal would cost more than it saves
+      // only one step: computing the reciprocal would cost more than it saves
       const low = load<u64>(a) << shift;
       const q = divide128(rest, low, normalised);
       store<u64>(SCRATCH_QUOTIENT, q);
@@ -315,7 +315,7 @@ export function addModulo(a: u32, b: u32, n: u32, to: u32): void {
     copyWord(to, SCRATCH_PRODUCT);
     return;
   }
-  // both below n: one subtraction does it
+  // both below n: one subtraction is enough
   if (less(a, n) && less(b, n)) {
     subtract(SCRATCH_PRODUCT, n, to);
     return;

@@ -1,4 +1,7 @@
-/** What the host calls. Arguments that do not fit numbers go through EXCHANGE and ENVIRONMENT (layout.ts). */
+/**
+ * The functions that the host calls. Arguments that do not fit into numbers are passed through EXCHANGE and ENVIRONMENT
+ * (layout.ts).
+ */
 import {
   A_ADDRESS,
   A_BALANCE,
@@ -61,7 +64,7 @@ export { movePrecompile } from "./rules";
 export { reserveInput, reserveOutput } from "./output";
 export { codeCacheBytes, codeOf, finishCode, reserveCode, setCodeCacheBound } from "./code";
 
-// the parts that unit tests check on their own
+// parts that unit tests check separately
 export { keccak256 } from "./keccak";
 export { add, subtract, less, lessSigned, shiftLeft, shiftRight, shiftRightSigned, signExtend, byteAt, leadingZeros } from "./word";
 export { multiply, power } from "./multiply";
@@ -71,7 +74,7 @@ export { divide, divideSigned, remainder, remainderSigned, addModulo, multiplyMo
 
 let activeRules: u32 = 0xffffffff;
 
-/** Starts a block: forgets all accounts and storage. Code stays, unless the rules are others. */
+/** Begins a block: discards all accounts and storage. Code is kept unless the rules have changed. */
 export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, trace: bool): void {
   setRules(newFork, lastPrecompile, hasP256, trace);
   setDeepestFrame(-1);
@@ -89,12 +92,12 @@ export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, tra
   setRefund(0);
 }
 
-/** Tracing: the refund counter as it is now. */
+/** For tracing: the current value of the refund counter. */
 export function refundCounter(): i64 {
   return refund;
 }
 
-/** Before anything a transaction does. */
+/** Called before anything else in a transaction. */
 export function beginTransaction(): void {
   nextTransactionEpoch();
   transientReset();
@@ -103,7 +106,7 @@ export function beginTransaction(): void {
   setRefund(0);
 }
 
-/** After a transaction: deletes what is to be deleted; its effects stand. */
+/** Ends a transaction: deletes the accounts that are to be deleted; its effects are kept. */
 export function endTransaction(): void {
   settleTransaction();
   trimCodeCache();
@@ -114,7 +117,7 @@ export function checkpoint(): u32 {
   return journalPosition();
 }
 
-/** Undoes state changes since the checkpoint (logs and refunds too, which only `execute` makes). */
+/** Undoes state changes since the checkpoint (including logs and refunds, which only `execute` produces). */
 export function revertTo(position: u32): void {
   undoTo(position);
   logsRevertTo(0);
@@ -128,7 +131,7 @@ export function account(): u32 {
   return entry;
 }
 
-/** The same, but its state is not read: for marking it as warm. */
+/** The same, but without reading its state: for marking it as warm. */
 export function unloadedAccount(): u32 {
   zeroWord(SCRATCH_WORD_C);
   for (let i: u32 = 0; i < 20; i++) store<u8>(SCRATCH_WORD_C + i, load<u8>(X_ADDRESS + 19 - i));
@@ -140,7 +143,7 @@ export function addBalance(entry: u32): void {
   increaseBalance(entry, X_VALUE);
 }
 
-/** Takes X_VALUE off; the caller has checked that it is there. */
+/** Subtracts X_VALUE; the caller has checked that the balance is sufficient. */
 export function subtractBalance(entry: u32): void {
   decreaseBalance(entry, X_VALUE);
 }
@@ -169,7 +172,7 @@ export function setCode(entry: u32, bytes: u32, length: u32): void {
   deployCode(entry, bytes, length);
 }
 
-// ---- overrides, between transactions: not journalled
+// ---- overrides between transactions, not journalled
 
 export function overrideAccount(entry: u32): void {
   store<u32>(entry, 1, A_EXISTS);
@@ -185,7 +188,7 @@ export function overrideNonce(entry: u32, nonce: u64): void {
   store<u64>(entry, nonce, A_NONCE);
 }
 
-/** The slot with the key at X_KEY gets X_VALUE. */
+/** Sets the slot with the key at X_KEY to X_VALUE. */
 export function overrideStorage(entry: u32): void {
   store<u32>(entry, 1, A_EXISTS);
   copyWord(findSlot(entry, X_KEY) + S_VALUE, X_VALUE);
@@ -195,15 +198,16 @@ export function clearStorage(entry: u32): void {
   store<u32>(entry, load<u32>(entry, A_GENERATION) + 1, A_GENERATION);
 }
 
-/** The account that an EIP-7702 delegation of this one leads to, perhaps not loaded; 0: no delegation. */
+/** The account that this one's EIP-7702 delegation points to, possibly not loaded; 0: no delegation. */
 export function delegate(entry: u32): u32 {
   const code = codeOf(entry);
   return load<u32>(code, C_DELEGATION) != 0 ? delegateOf(code) : 0;
 }
 
 /**
- * Executes a message from the host: `to` 0 creates a contract. Value at X_VALUE, data at `input`. The result is in R_*; the sender's
- * nonce has been increased. `sender` 0 is a system call without value: the caller is the word at X_KEY, and no account of its own.
+ * Executes a message from the host: `to` 0 creates a contract. Value at X_VALUE, data at `input`. The result is in R_*; the
+ * sender's nonce has already been increased. `sender` 0 means a system call without value: the caller is the word at X_KEY, without
+ * an account of its own.
  */
 export function execute(sender: u32, to: u32, input: u32, length: u32, gas: i64): void {
   store<u32>(M_STATIC, 0);

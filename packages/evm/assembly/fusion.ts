@@ -56,7 +56,7 @@ import {
 import { tracing } from "./rules";
 import { add, copyWord, fits64, setWord, shiftLeft, shiftRight, subtract } from "./word";
 
-/** Where the next instruction goes. */
+/** Where the next instruction is written. */
 export let at: u32 = 0;
 
 /** Positions of the block's last instructions, the newest last: u32 each. */
@@ -71,7 +71,7 @@ export function startWriting(position: u32): void {
   known = 0;
 }
 
-/** Nothing written so far may be joined with what comes. */
+/** Begins a block: nothing written so far may be joined with what follows. */
 export function startBlock(headerBytes: u32): void {
   at += headerBytes;
   known = 0;
@@ -87,7 +87,7 @@ export function startBlock(headerBytes: u32): void {
   at += size;
 }
 
-/** The newest instruction, 0: none that may be joined. */
+/** The newest instruction; 0: none that may be joined. */
 @inline function last(): u32 {
   return known == 0 || tracing ? 0 : load<u32>(HISTORY + ((known - 1) << 2));
 }
@@ -96,7 +96,7 @@ export function startBlock(headerBytes: u32): void {
   return instruction == 0 ? 0xffff : <u32>load<u16>(instruction);
 }
 
-/** Takes the newest instruction back. */
+/** Removes the newest instruction. */
 @inline function drop(): void {
   known--;
   at = load<u32>(HISTORY + (known << 2));
@@ -121,13 +121,13 @@ function writeX(instruction: u32, a: u32, b: u32, move: i32, size: u32): void {
   return n == I_PUSH || n == I_PUSH_WORD;
 }
 
-/** The word that a constant pushes. */
+/** Reads the word that a constant instruction pushes. */
 function constantOf(instruction: u32, to: u32): void {
   if (numberOf(instruction) == I_PUSH) setWord(to, load<u32>(instruction, 4));
   else copyWord(to, instruction + 8);
 }
 
-/** Pushes the word. */
+/** Writes an instruction that pushes the word. */
 export function writeConstant(word: u32): void {
   if (fits64(word) && load<u64>(word) >> 32 == 0) {
     writePlain(I_PUSH, load<u32>(word));
@@ -139,7 +139,7 @@ export function writeConstant(word: u32): void {
   remember(40);
 }
 
-/** `a` and `b` are words; false: not computed here */
+/** Computes an instruction whose operands `a` and `b` are constants; false: it is not computed here */
 function fold(instruction: u32, a: u32, b: u32): bool {
   switch (instruction) {
     case I_ADD:
@@ -168,7 +168,7 @@ function fold(instruction: u32, a: u32, b: u32): bool {
   );
 }
 
-/** A binary instruction with what pushed its operands. */
+/** Writes a binary instruction, joined with the instructions that pushed its operands. */
 export function writeBinary(instruction: u32): void {
   const joined = joinedForm(instruction);
   const first = last();
@@ -253,7 +253,7 @@ export function writePop(): void {
   } else writePlain(I_POP, 32);
 }
 
-/** Address that a constant can be for MLOAD_C and MSTORE_C. */
+/** Whether a constant is small enough to be the address of MLOAD_C and MSTORE_C. */
 @inline function isAddress(instruction: u32): bool {
   return numberOf(instruction) == I_PUSH && load<u32>(instruction, 4) < MAX_ADDRESS;
 }
@@ -323,7 +323,7 @@ function writeSwappedStore(): void {
   } else writeX(I_MSTORE_X, 0, b, -32, 8);
 }
 
-/** JUMPI to a destination that is known: with the comparison that makes the condition. */
+/** Writes a JUMPI to a known destination, joined with the comparison that produces its condition. */
 export function writeJumpIf(destination: u32): void {
   let inverted: u32 = 0;
   while (numberOf(last()) == I_ISZERO) {

@@ -18,7 +18,7 @@ import { allocate, release } from "./heap";
   return load<u32>(index, 4);
 }
 
-/** Forgets everything; a table that has grown starts small again. */
+/** Removes all entries; a table that has grown starts small again. */
 export function indexReset(index: usize): void {
   const places = load<u32>(index);
   const mask = load<u32>(index, 4);

@@ -1,7 +1,6 @@
 /**
- * Blocks of power-of-two size. A released block goes to the free list of its size and is handed out again; new blocks come
- * from the top, where linear memory grows. Nothing is ever given back to the system: the host replaces an engine that has
- * grown too large.
+ * Blocks of power-of-two size. A released block goes to the free list of its size and is reused; new blocks come from the top,
+ * where linear memory grows. Memory is never returned to the system: the host replaces an engine that has grown too large.
  */
 import { HEAP } from "./layout";
 import { hostMemoryGrown, hostOutOfMemory } from "./host";
@@ -50,14 +49,14 @@ export function allocate(size: u32): u32 {
   return block;
 }
 
-/** Gives back a block obtained with the same `size`. */
+/** Releases a block that was allocated with the same `size`. */
 export function release(block: u32, size: u32): void {
   const list = FREE_LISTS + (classOf(size) << 2);
   store<u32>(block, load<u32>(list));
   store<u32>(list, block);
 }
 
-/** A larger block with the first `used` bytes of `block`, which is released. `block` 0 means there is none yet. */
+/** Moves the first `used` bytes of `block`, which is released, to a larger block. `block` 0 means there is none yet. */
 export function enlarge(block: u32, size: u32, used: u32, newSize: u32): u32 {
   const larger = allocate(newSize);
   if (block != 0) {
@@ -67,12 +66,12 @@ export function enlarge(block: u32, size: u32, used: u32, newSize: u32): u32 {
   return larger;
 }
 
-/** First byte above the heap: how much memory was ever in use. */
+/** First byte above the heap: the most memory that was ever in use. */
 export function heapTop(): u32 {
   return top;
 }
 
-// ---- arenas: many small entries that all die together
+// ---- arenas: many small entries that are released together
 
 /** Arena descriptor: u32 first chunk, u32 current chunk, u32 next free byte, u32 end of chunk. A chunk's first u32 is the next chunk. */
 @inline export const ARENA_SIZE: u32 = 16;
@@ -97,7 +96,7 @@ export function arenaAllocate(arena: usize, size: u32): u32 {
   return at;
 }
 
-/** Forgets all entries; keeps one chunk. */
+/** Releases all entries and keeps one chunk. */
 export function arenaReset(arena: usize): void {
   const first = load<u32>(arena);
   if (first == 0) return;

@@ -1,4 +1,4 @@
-/** What the engine asks its host for. The host reads and writes linear memory; see src/engine/host.ts. */
+/** The functions that the engine calls in its host. The host reads and writes linear memory; see src/engine/host.ts. */
 
 /** Fills A_EXISTS, A_NONCE, A_BALANCE, A_CODE_HASH of a new entry from the state before the block. */
 @external("host", "loadAccount") export declare function hostLoadAccount(account: u32): void;
@@ -10,15 +10,15 @@
 @external("host", "hasStorage") export declare function hostHasStorage(account: u32): u32;
 /** Writes the hash of block `number` to X_HASH as raw bytes; 0 when it is not known. */
 @external("host", "blockHash") export declare function hostBlockHash(number: u64): u32;
-/** A contract's code was deployed: the host keeps a copy for `changes()` and for later loads. */
+/** A contract's code was deployed: the host keeps a copy for `changes()` and for loading it again. */
 @external("host", "newCode") export declare function hostNewCode(hash: u32, bytes: u32, length: u32): void;
-/** Runs a precompile; returns its gas cost, or −1 when it fails. The output is at R_OUTPUT, through `reserveOutput`. */
+/** Runs a precompile; returns its gas cost, or −1 if it fails. The output is at R_OUTPUT, through `reserveOutput`. */
 @external("host", "precompile") export declare function hostPrecompile(id: u32, input: u32, length: u32, gas: i64): i64;
 /** Linear memory has grown: views of it are stale. */
 @external("host", "memoryGrown") export declare function hostMemoryGrown(): void;
 /** Linear memory cannot grow any more; does not return. */
 @external("host", "outOfMemory") export declare function hostOutOfMemory(): void;
-/** Some milliseconds of execution are over: the host may throw to end it. */
+/** Called after some milliseconds of execution, so that the host may throw to end it. */
 @external("host", "slice") export declare function hostSlice(): void;
 /** Tracing only: before an instruction. */
 @external("host", "traceStep") export declare function hostTraceStep(frame: u32, pc: u32, opcode: u32): void;

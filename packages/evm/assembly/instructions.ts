@@ -1,4 +1,4 @@
-/** Instructions that are too long for the interpreter's switch. Those that cost dynamic gas return what is left, negative: not enough. */
+/** Instructions that are too long for the interpreter's switch. Those with dynamic gas return the gas left; negative: not enough. */
 import {
   A_BALANCE,
   A_CODE_HASH,
@@ -64,12 +64,12 @@ export function keccakInstruction(f: u32, sp: u32, gas: i64): i64 {
   return left;
 }
 
-/** EXP's price a byte of the exponent (EIP-160). */
+/** EXP's price per byte of the exponent (EIP-160). */
 export function expGas(exponent: u32): i64 {
   return (fork >= SPURIOUS_DRAGON ? 50 : 10) * <i64>byteLength(exponent);
 }
 
-/** CALLDATALOAD: the offset at `sp` is replaced by the word, zeros beyond the end. */
+/** CALLDATALOAD: replaces the offset at `sp` by the word, with zeros beyond the end. */
 export function loadCallData(f: u32, sp: u32): void {
   const length = load<u32>(f, F_INPUT_LENGTH);
   const offset = load<u64>(sp);
@@ -108,7 +108,7 @@ export function copyCode(f: u32, sp: u32, gas: i64): i64 {
   return copyToMemory(f, sp, sp - 32, sp - 64, load<u32>(code, C_BYTES), load<u32>(code, C_LENGTH), gas);
 }
 
-/** Whether the range of RETURNDATACOPY is inside the return data. */
+/** Whether the range of RETURNDATACOPY is within the return data. */
 export function returnDataHolds(offset: u32, length: u32): bool {
   if (!fits64(offset) || !fits64(length)) return false;
   const o = load<u64>(offset);
@@ -133,7 +133,7 @@ export function copyMemory(f: u32, sp: u32, gas: i64): i64 {
   return left;
 }
 
-/** BALANCE: the address at `sp` is replaced by the balance. */
+/** BALANCE: replaces the address at `sp` by the balance. */
 export function balanceInstruction(sp: u32, gas: i64): i64 {
   const account = findEntry(sp);
   const left = gas - accessCost(account);
@@ -198,7 +198,7 @@ export function logInstruction(f: u32, sp: u32, topics: u32, gas: i64): i64 {
   return left;
 }
 
-/** RETURN and REVERT: remembers the output. */
+/** RETURN and REVERT: notes where the output is. */
 export function setOutput(f: u32, sp: u32, gas: i64): i64 {
   const left = touchRange(f, sp, sp - 32, gas);
   if (left < 0) return left;
@@ -224,7 +224,7 @@ export function selfDestruct(f: u32, sp: u32, gas: i64): i64 {
   if (fork < LONDON && !isDestroyed(self)) setRefund(refund + 24000);
   copyWord(X_VALUE, balance);
   if (tracing) hostTraceSelfDestruct(self, beneficiary);
-  // EIP-6780: only a contract of this very transaction goes
+  // EIP-6780: only a contract that this transaction created is deleted
   const goes = fork < CANCUN || isCreatedNow(self);
   if (beneficiary != self) {
     decreaseBalance(self, X_VALUE);

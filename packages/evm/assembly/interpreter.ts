@@ -1,10 +1,11 @@
 /**
  * The interpreter: one loop over the instructions of the current frame, inside one loop over frames. The hot registers are locals;
- * a frame's copies (F_IP, F_SP, F_GAS) are brought up to date before anything that starts or ends a frame. Every case of the switch
- * ends with `continue` (next instruction), or leaves the switch: with `halt` set, or with `ip` at the header of the basic block to enter.
+ * a frame's copies of them (F_IP, F_SP, F_GAS) are updated before anything that starts or ends a frame. Every case of the switch
+ * either ends with `continue` (next instruction), or leaves the switch with `halt` set or with `ip` at the header of the basic
+ * block to enter.
  *
- * PERF: the switch is a jump table only because instruction numbers are dense (opcodes.ts); a handler that calls a long function
- * costs more than its body, so short ones are written out.
+ * PERF: the switch is a jump table only because instruction numbers are dense (opcodes.ts). Calling a long function costs more than
+ * the body of a short handler, so short handlers are written out.
  */
 import {
   F_CALLER,
@@ -58,29 +59,29 @@ import {
   xor,
 } from "./word";
 
-/** Whether the stack fits a block. */
+/** Checks whether the stack fits a block. */
 function checkBlock(ip: u32, words: i32): u32 {
   const fits = words >= <i32>load<u16>(ip, B_NEED) && words + <i32>load<u16>(ip, B_GROW) <= <i32>STACK_LIMIT;
   return fits ? HALT_NONE : HALT_STACK_UNDERFLOW;
 }
 
-/** Not a halt: another frame, or this one with its registers in the frame, goes on. */
+/** Not a halt: execution continues in another frame, or in this one with its registers stored in the frame. */
 @inline const HALT_SWITCH: u32 = 0xff;
 
-/** Gas and frame changes after which `run` comes back. */
+/** `run` returns after this much gas, counting frame changes. */
 @inline const SLICE_GAS: i64 = 5_000_000;
 @inline const SLICE_FRAMES: i32 = 10_000;
 
-/** Runs the first frame and all that it calls, to the end. */
+/** Runs the first frame and everything that it calls to the end. */
 export function runToEnd(): void {
-  // PERF: a function that is already running never changes over to its optimised code; one that is called again does.
+  // PERF: a function that is already running never switches to its optimised code, but one that is called again does.
   while (!run()) hostSlice();
 }
 
 /**
- * Runs the current frame and all that it calls, until the first one ends.
+ * Runs the current frame and everything that it calls, until the first frame ends.
  *
- * @returns false: a slice is over, go on by calling it again
+ * @returns false: the slice has ended; call again to continue
  */
 function run(): bool {
   let framesLeft = SLICE_FRAMES;
@@ -91,7 +92,7 @@ function run(): bool {
     let ip = load<u32>(f, F_IP);
     let sp = load<u32>(f, F_SP);
     let gas = load<i64>(f, F_GAS);
-    /** below it the slice is over, or the gas is */
+    /** below this, either the slice or the gas has ended */
     const limit = max<i64>(0, gas - SLICE_GAS);
     let memoryAt = load<u32>(f, F_MEMORY);
     let halt: u32 = HALT_NONE;
@@ -791,7 +792,7 @@ function run(): bool {
         }
       }
       if (halt != HALT_NONE) break;
-      // Here `ip` is at a basic block's header: a jump led there, or the instruction before was no jump.
+      // Here `ip` is at the header of a basic block: a jump led there, or the previous instruction was not a jump.
       const words = <i32>(sp + 32 - stack) >> 5;
       const left = gas - <i64>load<u32>(ip, B_GAS);
       if (left < limit || words < <i32>load<u16>(ip, B_NEED) || words + <i32>load<u16>(ip, B_GROW) > <i32>STACK_LIMIT) {

@@ -1,6 +1,6 @@
 /**
- * The undo log of a transaction: every change of state appends what it replaced; a frame that fails goes back to where it
- * began. A position is a byte offset, so that the log can move when it grows.
+ * The undo log of a transaction: every change of state appends the value that it replaced, and a frame that fails goes back to
+ * where it began. A position is a byte offset, so that the log can move when it grows.
  *
  * Record, 48 bytes: u32 kind, u32 entry, u64 small old value, word old value.
  */
@@ -39,7 +39,7 @@ let records: u32 = 0;
 let capacity: u32 = 0;
 let used: u32 = 0;
 
-/** The precompile 0x03 was touched in a frame that failed: see `revertTo`. */
+/** Whether the precompile 0x03 was touched in a frame that failed: see `revertTo`. */
 export let ripemdTouched: bool = false;
 
 /** Position of the end of the log. */
@@ -77,7 +77,7 @@ export function append(kind: u32, entry: u32): u32 {
   return record;
 }
 
-/** Before `A_BALANCE` or another word of an entry changes. */
+/** Called before `A_BALANCE` or another word of an entry changes. */
 @inline export function appendWord(kind: u32, entry: u32, oldWord: u32): void {
   copyWord(append(kind, entry) + 16, oldWord);
 }
@@ -114,7 +114,7 @@ export function revertTo(position: u32): void {
         break;
       case J_TOUCHED:
         // Block 2,675,119 of Ethereum deleted the empty account 0x03 although the call that touched it ran out of gas; clients
-        // agreed to keep it that way for this one address.
+        // agreed to keep this behaviour for this one address.
         if (fits64(entry + A_ADDRESS) && load<u64>(entry, A_ADDRESS) == 3) ripemdTouched = true;
         store<u32>(entry, 0, A_TOUCHED);
         break;

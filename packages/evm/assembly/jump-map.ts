@@ -1,8 +1,8 @@
 /**
- * Map of a code's jump destinations: JUMPDESTs that are not operands of a PUSH, and where their blocks are once they are decoded.
+ * Map of a code's jump destinations (JUMPDESTs that are not operands of a PUSH), and of their blocks once they are decoded.
  *
- * One group of 16 bytes for every 64 bytes of code: u64 bits (1: a destination), u32 number of destinations before the group, u32 unused.
- * Then one u32 a destination, in order: address of its block's header, 0: not decoded yet.
+ * One group of 16 bytes for every 64 bytes of code: u64 bits (1: a destination), u32 number of destinations before the group, u32
+ * unused. Then one u32 per destination, in order: the address of its block's header, 0: not decoded yet.
  */
 import { C_BYTES, C_JUMPS, C_JUMPS_SIZE, C_LENGTH } from "./layout";
 import { allocate, blockSize, release } from "./heap";
@@ -12,11 +12,11 @@ import { JUMPDEST, PUSH0 } from "./opcodes";
   return (length + 63) >> 6;
 }
 
-/** Groups of the code that is being mapped: reused. */
+/** Groups of the code that is being mapped; reused. */
 let scratch: u32 = 0;
 let scratchSize: u32 = 0;
 
-/** Finds the destinations of a code entry. PERF: one pass over all bytes; all else of decoding happens when it is reached. */
+/** Finds the destinations of a code entry. PERF: one pass over all bytes; the rest of decoding happens when execution gets there. */
 export function buildJumpMap(code: u32): void {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -50,7 +50,7 @@ export function buildJumpMap(code: u32): void {
   store<u32>(code, size, C_JUMPS_SIZE);
 }
 
-/** Place of the destination's entry in a map, 0: `pc` is no destination. `pc` is below the code's length. */
+/** Address of the destination's entry in a map; 0: `pc` is not a destination. `pc` is below the code's length. */
 @inline export function jumpEntry(map: u32, length: u32, pc: u32): u32 {
   const group = map + ((pc >> 6) << 4);
   const bits = load<u64>(group);

@@ -1,23 +1,26 @@
 /**
- * A module of its own: Keccak-256 of bytes in JavaScript's memory, the engine's permutation with a buffer for inputs. Inputs longer than the
- * buffer come in parts. scripts/build-keccak.mjs compiles it into packages/primitives/src/keccak-wasm.ts.
+ * A separate module: Keccak-256 of bytes in JavaScript's memory, made of the engine's permutation and an input buffer. Inputs
+ * longer than the buffer are passed in parts. scripts/build-keccak.mjs compiles it into packages/primitives/src/keccak-wasm.ts.
  */
 import { clearState, keccak256, permute, RATE } from "./keccak";
 import { SCRATCH_KECCAK } from "./layout";
 
-/** Above the engine's scratch areas, of which only the permutation's are used. The digest lies at the buffer's beginning. */
+/**
+ * Above the engine's scratch areas, of which only those of the permutation are used. The digest is written to the start of the
+ * buffer.
+ */
 const BUFFER: u32 = 0x14000;
 
 export function buffer(): u32 {
   return BUFFER;
 }
 
-/** Leaves the digest of the buffer's first `length` bytes at its beginning. */
+/** Hashes the buffer's first `length` bytes; the digest is written to its start. */
 export function hash(length: u32): void {
   keccak256(BUFFER, length, BUFFER);
 }
 
-/** A longer input begins. */
+/** Begins a longer input. */
 export function begin(): void {
   clearState();
 }
@@ -26,7 +29,7 @@ export function begin(): void {
   for (let i: u32 = 0; i < RATE; i += 8) store<u64>(SCRATCH_KECCAK + i, load<u64>(SCRATCH_KECCAK + i) ^ load<u64>(from + i));
 }
 
-/** Takes the buffer's first `length` bytes, a multiple of 136. */
+/** Absorbs the buffer's first `length` bytes, a multiple of 136. */
 export function absorb(length: u32): void {
   for (let at: u32 = 0; at < length; at += RATE) {
     addBlock(BUFFER + at);
@@ -34,7 +37,7 @@ export function absorb(length: u32): void {
   }
 }
 
-/** Takes the last bytes of a longer input, less than 136, and leaves the digest at the buffer's beginning. */
+/** Absorbs the last bytes of a longer input, fewer than 136; the digest is written to the start of the buffer. */
 export function finish(length: u32): void {
   store<u8>(BUFFER + length, 0x01);
   for (let i = length + 1; i < RATE; i++) store<u8>(BUFFER + i, 0);

@@ -64,7 +64,8 @@ export function clearState(): void {
 /**
  * keccak-f[1600] on the state at SCRATCH_KECCAK.
  *
- * @param toDigest only the first 32 bytes are wanted: the last round makes no more of them, not complemented; the rest is garbage
+ * @param toDigest only the first 32 bytes are needed: the last round computes no others, and does not complement them; the rest is
+ * garbage
  */
 export function permute(toDigest: bool): void {
   // column parities, and what theta adds to a column; b: a row before chi; n: a lane of it negated
@@ -249,8 +250,8 @@ export function permute(toDigest: bool): void {
 /**
  * Absorbs everything and leaves the digest in the first 32 bytes of the state.
  *
- * PERF: lanes are written whole, because reading a lane of which a byte was just written stalls; and in loops, because memory.fill and
- * memory.copy call out of the module.
+ * PERF: lanes are written whole, because reading a lane after one of its bytes was written stalls; and in loops, because
+ * memory.fill and memory.copy call out of the module.
  */
 function absorb(from: u32, length: u32): void {
   let at = from;
@@ -324,10 +325,10 @@ function absorbPair(from: u32): void {
 /** Entry of KECCAK_CACHE, of which there are 2^CACHE_BITS: the input's 64 bytes, the digest as a word, unused. Two lines of the processor's cache. */
 @inline const CACHE_BITS: u32 = 7;
 @inline const CACHE_ENTRY: u32 = 128;
-/** A tag an entry, u32: 31 bits of the hash of the input seen last; the top bit: the entry holds it. */
+/** One u32 tag per entry: 31 bits of the hash of the input seen last; the top bit says that the entry contains it. */
 @inline const CACHE_TAGS: u32 = KECCAK_CACHE + (CACHE_ENTRY << CACHE_BITS);
 @inline const HELD: u32 = 0x80000000;
-/** After so many misses in a row only an input that is seen again takes an entry. */
+/** After this many misses in a row, only an input that is seen again takes an entry. */
 @inline const PATIENCE: u32 = 64;
 let misses: u32 = 0;
 

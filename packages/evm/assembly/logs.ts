@@ -1,4 +1,4 @@
-/** Log records of the transaction, in order; a frame that fails cuts off its own. Layout of a record: L_* in layout.ts. */
+/** Log records of the transaction, in order; a frame that fails removes its own. Layout of a record: L_* in layout.ts. */
 import { A_RAW_ADDRESS, L_ADDRESS, L_DATA_LENGTH, L_SIZE, L_TOPICS, LOG_HEADER } from "./layout";
 import { allocate, enlarge, release } from "./heap";
 import { hostTraceLog } from "./host";

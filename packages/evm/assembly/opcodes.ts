@@ -1,8 +1,8 @@
 /**
- * EVM opcodes, the engine's own instructions, and the table that leads from the first to the second under given rules.
+ * EVM opcodes, the engine's own instructions, and the table that maps the first to the second under the active rules.
  *
- * The engine's instruction numbers are dense, so that the interpreter's switch becomes a jump table. Opcode-table entry, 8
- * bytes: u16 static gas, u8 words taken, u8 words given, u8 instruction, u8 flags, 2 unused.
+ * The engine's instruction numbers are dense, so that the interpreter's switch becomes a jump table. Opcode-table entry, 8 bytes:
+ * u16 static gas, u8 words taken, u8 words given, u8 instruction, u8 flags, 2 unused.
  */
 import {
   BERLIN,
@@ -41,7 +41,7 @@ import {
 @inline export const SWAP1: u32 = 0x90;
 @inline export const SWAP16: u32 = 0x9f;
 
-// ---- instructions; those of the interpreter's switch, without gaps
+// ---- instructions: those of the interpreter's switch, without gaps
 @inline export const I_STOP: u32 = 0;
 @inline export const I_ADD: u32 = 1;
 @inline export const I_MUL: u32 = 2;
@@ -119,11 +119,11 @@ import {
 @inline export const I_SELFDESTRUCT: u32 = 67;
 /** ends the frame; argument: HALT_* */
 @inline export const I_INVALID: u32 = 68;
-/** start of a basic block: checks gas and stack for all of it; 16 bytes, see decoder.ts */
+/** start of a basic block: checks gas and stack for the whole block; 16 bytes, see decoder.ts */
 @inline export const I_BLOCK: u32 = 69;
-/** the same, and reports the one instruction of its block to the tracer */
+/** the same, and reports the block's single instruction to the tracer */
 @inline export const I_TRACE: u32 = 70;
-/** PUSH of a destination and JUMP, or the way on to another run; argument: address of the block, see decoder.ts */
+/** PUSH of a destination and JUMP, or the transition to another run; argument: address of the block, see decoder.ts */
 @inline export const I_JUMP_TO: u32 = 71;
 
 // ---- joined instructions, see fusion.ts
@@ -135,7 +135,7 @@ import {
 @inline export const I_MLOAD_C: u32 = 75;
 @inline export const I_MSTORE_X: u32 = 76;
 @inline export const I_MSTORE_C: u32 = 77;
-/** PUSH of a destination and JUMPI on a word, on its being zero */
+/** PUSH of a destination and JUMPI, if a word is not zero or if it is zero */
 @inline export const I_JUMP_IF: u32 = 78;
 // binary operations with operands at distances from the top …
 @inline export const I_ADD_X: u32 = 79;
@@ -177,12 +177,12 @@ import {
 @inline export const I_JUMP_SGT_C: u32 = 113;
 @inline export const I_JUMP_EQ_C: u32 = 114;
 
-/** From a joined form to the one with a constant, and from a comparison to its jump. */
+/** Distance from a joined form to the form with a constant, and from a comparison to its jump. */
 @inline export const X_TO_C: u32 = I_ADD_C - I_ADD_X;
 @inline export const COMPARE_TO_JUMP: u32 = I_JUMP_LT_X - I_LT_X;
 @inline export const COMPARE_C_TO_JUMP: u32 = I_JUMP_LT_C - I_LT_C;
 
-/** The X form of a binary instruction, 0: it has none. */
+/** The X form of a binary instruction; 0: it has none. */
 export function joinedForm(instruction: u32): u32 {
   switch (instruction) {
     case I_ADD:
@@ -218,7 +218,7 @@ export function joinedForm(instruction: u32): u32 {
 
 /** Flag: the basic block ends after this opcode. */
 @inline export const ENDS_BLOCK: u32 = 1;
-/** Flag: so does the run: execution never goes on to the opcode behind it. */
+/** Flag: the run ends too, as execution never continues with the next opcode. */
 @inline export const ENDS_RUN: u32 = 3;
 
 @inline function entryOf(opcode: u32): u32 {
@@ -252,7 +252,7 @@ function define(opcode: u32, gas: u32, taken: u32, given: u32, instruction: u32,
   store<u8>(entry, flags, 5);
 }
 
-/** Argument of an instruction that needs none but what the opcode says. */
+/** The argument of an instruction that is determined by the opcode alone. */
 export function argumentOf(opcode: u32): u32 {
   switch (opcode) {
     case 0x32:
@@ -301,7 +301,7 @@ export function argumentOf(opcode: u32): u32 {
 
 /**
  * Builds the opcode table. From Berlin on, the static gas of an opcode that accesses an account or a slot is the warm price
- * (EIP-2929); SSTORE's is all dynamic.
+ * (EIP-2929); all of SSTORE's gas is dynamic.
  */
 export function buildOpcodeTable(fork: u32): void {
   for (let opcode: u32 = 0; opcode < 256; opcode++) define(opcode, 0, 0, 0, I_INVALID, ENDS_RUN);

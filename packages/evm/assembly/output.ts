@@ -1,11 +1,11 @@
-/** Return data: what the last call gave back. It lies in the memory of the frame that ended, or in the host's output buffer. */
+/** Return data: the output of the last call. It is in the memory of the frame that ended, or in the host's output buffer. */
 import { R_OUTPUT, R_OUTPUT_LENGTH } from "./layout";
 import { allocate, blockSize, release } from "./heap";
 
 let buffer: u32 = 0;
 let bufferSize: u32 = 0;
 
-/** Room for the output of a precompile, which becomes the return data. */
+/** Makes room for the output of a precompile, which becomes the return data. */
 export function reserveOutput(length: u32): u32 {
   if (length > bufferSize) {
     if (buffer != 0) release(buffer, bufferSize);
@@ -32,7 +32,7 @@ export function reserveOutput(length: u32): u32 {
 let inputBuffer: u32 = 0;
 let inputSize: u32 = 0;
 
-/** Room for the data of a transaction, or the code the host installs. */
+/** Makes room for the data of a transaction, or for code that the host installs. */
 export function reserveInput(length: u32): u32 {
   if (length > inputSize) {
     if (inputBuffer != 0) release(inputBuffer, inputSize);

@@ -1,6 +1,6 @@
 /**
- * Instructions that cost much more than their dispatch: those that touch state, hash, copy or divide 512 bits. They are out of the
- * interpreter's loop so that its hot registers stay in registers.
+ * Instructions that cost much more than their dispatch: those that access state, hash, copy or divide 512 bits. They are kept out
+ * of the interpreter's loop so that its hot variables stay in registers.
  */
 import {
   A_ADDRESS,
@@ -45,7 +45,7 @@ export let stackAfter: u32 = 0;
 
 @inline const OUT_OF_GAS: i64 = -<i64>HALT_OUT_OF_GAS;
 
-/** The gas left of an instruction, or its failure for lack of it. */
+/** The gas left after an instruction, or its failure for lack of gas. */
 @inline function paid(gasLeft: i64): i64 {
   return gasLeft < 0 ? OUT_OF_GAS : gasLeft;
 }

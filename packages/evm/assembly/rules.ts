@@ -8,7 +8,7 @@ export let fork: u32 = 0;
 let lastPrecompile: u32 = 0;
 /** P256VERIFY at 0x100 (RIP-7212, EIP-7951) */
 let hasP256: bool = false;
-/** Analysis puts every instruction into a block of its own that reports it. */
+/** If set, decoding puts every instruction into a block of its own, which reports it. */
 export let tracing: bool = false;
 
 export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool, newTracing: bool): void {
@@ -26,7 +26,7 @@ export function setRules(newFork: u32, newLastPrecompile: u32, newHasP256: bool,
   return (id != 0 && id <= <u64>lastPrecompile) || (id == 0x100 && hasP256);
 }
 
-/** Accounts where another precompile answers than the rules say, or none: 8 bytes each, account and number. */
+/** Accounts at which another precompile answers than the rules say, or none: 8 bytes each, account and number. */
 const OVERRIDES: usize = memory.data(64 * 8, 8);
 const MAX_OVERRIDES: u32 = 64;
 let overrideCount: u32 = 0;
@@ -63,7 +63,10 @@ function overridePrecompile(account: u32, id: u32): bool {
   return true;
 }
 
-/** Until the next block the precompile at `from` answers at `to`, 0: nowhere. Returns 1; 0: there is none at `from`; 2: too many moves. */
+/**
+ * Until the next block, the precompile at `from` answers at `to`, or nowhere if `to` is 0. Returns 1; 0: there is none at `from`;
+ * 2: too many moves.
+ */
 export function movePrecompile(from: u32, to: u32): u32 {
   const id = precompileAt(from);
   if (id == 0) return 0;

@@ -1,4 +1,4 @@
-/** Tables of storage slots (of the block) and of transient storage (of the transaction). */
+/** The tables of storage slots (per block) and of transient storage (per transaction). */
 import {
   A_BEFORE_EXISTS,
   A_GENERATION,
@@ -33,7 +33,7 @@ const ARENA: usize = memory.data(ARENA_SIZE, 8);
 const TRANSIENT_INDEX: usize = memory.data(INDEX_DESCRIPTOR, 8);
 const TRANSIENT_ARENA: usize = memory.data(ARENA_SIZE, 8);
 
-/** Refund counter of the transaction; frames that fail restore it. */
+/** Refund counter of the transaction; a frame that fails restores it. */
 export let refund: i64 = 0;
 
 @inline export function setRefund(value: i64): void {
@@ -79,7 +79,7 @@ function findSlotEntry(account: u32, key: u32): u32 {
 
 function loadSlot(entry: u32, account: u32): void {
   const generation = load<u32>(account, A_GENERATION);
-  // An account that is new in this block, or whose storage was forgotten, has nothing to load.
+  // An account that is new in this block, or whose storage was cleared, has nothing to load.
   if (load<u32>(entry, S_GENERATION) == NOT_LOADED && generation == 0 && load<u32>(account, A_BEFORE_EXISTS) != 0) {
     writeRaw(X_HASH, entry + S_KEY);
     hostLoadStorage(account, entry + S_VALUE);
@@ -88,7 +88,7 @@ function loadSlot(entry: u32, account: u32): void {
   store<u32>(entry, generation, S_GENERATION);
 }
 
-/** Makes S_VALUE and S_ORIGINAL right for this transaction. */
+/** Updates S_VALUE and S_ORIGINAL for the current transaction. */
 @inline function refresh(entry: u32, account: u32): void {
   if (load<u32>(entry, S_GENERATION) != load<u32>(account, A_GENERATION)) loadSlot(entry, account);
   if (load<u32>(entry, S_EPOCH) != transactionEpoch) {
@@ -97,7 +97,7 @@ function loadSlot(entry: u32, account: u32): void {
   }
 }
 
-/** The entry of a slot, with the value as it is now and the original value of this transaction. */
+/** The entry of a slot, with its current value and its original value in this transaction. */
 export function findSlot(account: u32, key: u32): u32 {
   const entry = findSlotEntry(account, key);
   refresh(entry, account);
@@ -109,7 +109,7 @@ export function warmSlotByKey(account: u32, key: u32): void {
   warmSlot(findSlotEntry(account, key));
 }
 
-/** Marks as accessed; returns whether it was cold (EIP-2929). */
+/** Marks a slot as accessed; returns whether it was cold (EIP-2929). */
 export function warmSlot(slot: u32): bool {
   if (load<u32>(slot, S_WARM) == transactionEpoch) return false;
   store<u32>(slot, transactionEpoch, S_WARM);
@@ -117,7 +117,7 @@ export function warmSlot(slot: u32): bool {
   return true;
 }
 
-/** SLOAD: the value to `to`; returns the gas left, negative: not enough, and then nothing was read. */
+/** SLOAD: reads the value into `to`; returns the gas left; negative: not enough, and nothing was read. */
 export function loadStorage(account: u32, key: u32, to: u32, gas: i64): i64 {
   const slot = findSlotEntry(account, key);
   let left = gas;
@@ -130,13 +130,13 @@ export function loadStorage(account: u32, key: u32, to: u32, gas: i64): i64 {
   return left;
 }
 
-/** Sets a slot and remembers the old value. */
+/** Sets a slot and journals the old value. */
 @inline export function writeSlot(slot: u32, value: u32): void {
   appendWord(J_STORAGE, slot, slot + S_VALUE);
   copyWord(slot + S_VALUE, value);
 }
 
-/** SSTORE: returns the gas and moves the refund counter. */
+/** SSTORE: returns the gas and updates the refund counter. */
 export function storeStorage(account: u32, key: u32, value: u32): i64 {
   const slot = findSlot(account, key);
   const current = slot + S_VALUE;
@@ -187,7 +187,7 @@ function netGasCost(slot: u32, value: u32, same: bool): i64 {
   return cost + sload;
 }
 
-/** The entry of a transient slot (EIP-1153); 0 when it was never written and `create` is false. */
+/** The entry of a transient slot (EIP-1153); 0 if it was never written and `create` is false. */
 function findTransient(account: u32, key: u32, create: bool): u32 {
   if (!transientUsed) {
     if (!create) return 0;

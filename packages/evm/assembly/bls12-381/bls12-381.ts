@@ -1,6 +1,6 @@
 /**
- * The module of the precompiled contracts on BLS12-381 (EIP-2537), with a memory of its own. Inputs are written at `buffer()`, outputs left there.
- * Functions return 0 for an input that is to be refused.
+ * The module of the BLS12-381 precompiles (EIP-2537), with a memory of its own. Inputs are written at `buffer()`, and outputs are
+ * left there. Functions return 0 for an invalid input.
  */
 import { G1, G2 } from "./coordinates";
 import { addBothAffine, affineSize } from "./curve";
@@ -78,7 +78,7 @@ export function mapFp2ToG2(bytes: usize): bool {
 
 const TIMES: usize = memory.data(192, 16);
 
-/** `count` pairs of points. @returns 2 when the product of the pairings is one, 1 when not, 0 for an input to be refused */
+/** `count` pairs of points. @returns 2 if the product of the pairings is one, 1 if not, 0 for an invalid input */
 export function pairing(bytes: usize, count: i32): i32 {
   beginPairing();
   let used = 0;
@@ -91,7 +91,7 @@ export function pairing(bytes: usize, count: i32): i32 {
     if (q == BAD) return 0;
     bytes += pointBytes<G2>();
     if (q == POINT) {
-      // whether Q is of the subgroup turns out in the Miller loop, so that a pair with P at infinity takes part
+      // the Miller loop finds out whether Q is in the subgroup, so a pair with P at infinity takes part
       store<u32>(pair + PAIR_SKIP, <u32>(p == INFINITY));
       used++;
     }

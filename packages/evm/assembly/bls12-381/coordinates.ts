@@ -1,6 +1,6 @@
 /**
- * Arithmetic on the coordinates of points, elements of Fp for G1 and of Fp2 for G2: what curve.ts, subgroup.ts and msm.ts have in common for both
- * is written once, with the group as type parameter.
+ * Arithmetic on the coordinates of points, which are elements of Fp for G1 and of Fp2 for G2. What curve.ts, subgroup.ts and msm.ts
+ * do for both groups is written once, with the group as type parameter.
  */
 import {
   CURVE_B, FP_ONE, FP_SIZE, fpAdd, fpClear, fpCopy, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpSquare, fpSubtract, fpSubtractDouble,
@@ -11,7 +11,7 @@ import {
   fp2TimesFour, fp2Triple,
 } from "./extension";
 
-/** Two types of different size, told apart at compile time. They stand for nothing else. */
+/** Two types of different size, which the compiler can tell apart. They have no other meaning. */
 export type G1 = u32;
 export type G2 = u64;
 

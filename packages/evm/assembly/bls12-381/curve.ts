@@ -70,7 +70,7 @@ export function double<G>(out: usize, p: usize): void {
   subtractDouble<G>(out + coordinateSize<G>(), E, C);
 }
 
-/** What is left to do with U1 in C, H in D, S1 in B, R in A and Z1·Z2 in F. */
+/** The end of an addition, with U1 in C, H in D, S1 in B, R in A and Z1·Z2 in F. */
 @inline function finishAddition<G>(out: usize): void {
   multiply<G>(out + 2 * coordinateSize<G>(), F, D);
   square<G>(E, D);
@@ -85,7 +85,7 @@ export function double<G>(out: usize, p: usize): void {
   subtract<G>(out + coordinateSize<G>(), C, B);
 }
 
-/** out ← p + q, also when they are equal, opposite or infinity */
+/** out ← p + q, also if they are equal or opposite, or one is infinity */
 export function addPoints<G>(out: usize, p: usize, q: usize): void {
   const py = p + coordinateSize<G>();
   const pz = py + coordinateSize<G>();
@@ -138,7 +138,7 @@ export function addAffine<G>(out: usize, p: usize, q: usize): void {
   negate<G>(out + coordinateSize<G>(), p + coordinateSize<G>());
 }
 
-/** @returns whether there is an affine form: not for infinity */
+/** @returns whether there is an affine form, which infinity does not have */
 export function toAffine<G>(out: usize, p: usize): bool {
   const z = p + 2 * coordinateSize<G>();
   if (isZero<G>(z)) return false;
@@ -151,8 +151,8 @@ export function toAffine<G>(out: usize, p: usize): bool {
 }
 
 /**
- * The affine forms of `count` points, none infinity, with one inversion (Montgomery). `products` has room for a coordinate each.
- * Points and affine forms are one behind the other.
+ * The affine forms of `count` points, none of them infinity, with a single inversion (Montgomery). `products` has room for one
+ * coordinate per point. Points and affine forms are stored consecutively.
  */
 export function allToAffine<G>(out: usize, points: usize, count: usize, products: usize): void {
   const z = points + 2 * coordinateSize<G>();

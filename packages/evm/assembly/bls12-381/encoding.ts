@@ -1,4 +1,4 @@
-/** Field elements and points in the encoding of EIP-2537: 64 bytes a field element, big-endian, of which the first 16 are zero. */
+/** Field elements and points in the encoding of EIP-2537: 64 bytes per field element, big-endian, the first 16 being zero. */
 import { FP_SIZE, fpRead, fpWrite } from "./field";
 import { coordinateSize, isG1, isZero } from "./coordinates";
 import { affineSize, isOnCurve, toAffine } from "./curve";

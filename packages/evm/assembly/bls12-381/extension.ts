@@ -6,7 +6,7 @@ import {
 
 export const FP2_SIZE: usize = 2 * FP_SIZE;
 
-/** The scratch memory of one function each; none of them calls itself. */
+/** Scratch memory, each part of one function; none of them is recursive. */
 const A: usize = memory.data(64, 16);
 const B: usize = memory.data(64, 16);
 const C: usize = memory.data(64, 16);

@@ -1,7 +1,7 @@
 /**
- * Field elements to points of the subgroups (EIP-2537; RFC 9380 §6.6.3): the simplified map of Shallue, van de Woestijne and Ulas to a curve
- * y² = g(x) = x³ + ax + b with an isogeny to E or E', the isogeny, and the multiplication by the cofactor. Inversions are cheap beside square
- * roots here: fractions are not carried along.
+ * Maps field elements to points of the subgroups (EIP-2537; RFC 9380 §6.6.3): first the simplified map of Shallue, van de Woestijne
+ * and Ulas to a curve y² = g(x) = x³ + ax + b that has an isogeny to E or E', then the isogeny, then the multiplication by the
+ * cofactor. Fractions are not carried along, because inversions are cheap here compared with square roots.
  */
 import { FP_ONE, FP_SIZE, fpAdd, fpCopy, fpIsOdd, fpIsZero, fpMultiply, fpNegate, fpSquare, fpSubtract, HALF, ROOT_EXPONENT } from "./field";
 import { FP2_SIZE, fp2Conjugate, fp2Norm } from "./extension";
@@ -47,8 +47,8 @@ function root(out: usize, a: usize): bool {
 const HALVED: usize = memory.data(64, 16);
 
 /**
- * out² = a in Fp2, a square of norm s². With t = (a0 + s)/2 a square, a = (√t + a1/(2√t)·u)²; with t none, −t is one and
- * a = (a1/(2√−t) + √−t·u)².
+ * out² = a in Fp2, for a square whose norm is s². If t = (a0 + s)/2 is a square, a = (√t + a1/(2√t)·u)²; if it is not, −t is one,
+ * and a = (a1/(2√−t) + √−t·u)².
  */
 function root2(out: usize, a: usize, s: usize): void {
   fpAdd(HALVED, a, s);
@@ -104,7 +104,7 @@ function simplifiedSwu<G>(u: usize): void {
     multiply<G>(X, X, constant<G>(MINUS_B_BY_A1, MINUS_B_BY_A2));
   }
   curveAt<G>(GX, X);
-  // where g(x) is no square, g(z u² x) = z³ u⁶ g(x) is one
+  // if g(x) is not a square, g(z u² x) = z³ u⁶ g(x) is
   if (isG1<G>()) {
     if (!root(Y, GX)) {
       multiply<G>(X, X, T1);
@@ -134,7 +134,7 @@ const XD: usize = memory.data(128, 16);
 const YN: usize = memory.data(128, 16);
 const YD: usize = memory.data(128, 16);
 
-/** out ← polynomial at X of `count` coefficients, that of 1 first */
+/** out ← the value at X of the polynomial with `count` coefficients, the constant one first */
 function evaluate<G>(out: usize, coefficients: usize, count: usize): void {
   let at = coefficients + (count - 1) * coordinateSize<G>();
   copy<G>(out, at);
@@ -145,7 +145,7 @@ function evaluate<G>(out: usize, coefficients: usize, count: usize): void {
   }
 }
 
-/** Jacobian out ← the isogeny's image of (X, Y); zeros of the denominators go to infinity */
+/** Jacobian out ← the isogeny's image of (X, Y); zeros of the denominators map to infinity */
 function isogeny<G>(out: usize): void {
   evaluate<G>(XN, constant<G>(X_NUMERATOR1, X_NUMERATOR2), isG1<G>() ? 12 : 4);
   evaluate<G>(XD, constant<G>(X_DENOMINATOR1, X_DENOMINATOR2), isG1<G>() ? 11 : 3);

@@ -1,7 +1,7 @@
 /**
- * Multi-scalar multiplication in the subgroups of order r. A scalar is written to the base −x, x the curve's parameter: four digits of 64 bits. The
- * multiples of a point by powers of −x are found with the endomorphisms; what is left are scalars of 64 bits, four for each point, whose doublings
- * all points of a round share.
+ * Multi-scalar multiplication in the subgroups of order r. A scalar is written in base −x, where x is the curve's parameter: four
+ * digits of 64 bits. Endomorphisms give the multiples of a point by powers of −x. What remains are four 64-bit scalars per point,
+ * whose doublings all points of a round share.
  */
 import { coordinateSize, isG1, negate } from "./coordinates";
 import { addAffine, addPoints, affineSize, allToAffine, double, fromAffine, pointSize, setInfinity } from "./curve";
@@ -63,7 +63,7 @@ function divideScalar(): u64 {
 
 /** Digits of the round's scalars, lowest first, odd or zero */
 const DIGITS: usize = memory.data(4608);
-/** The longest of them */
+/** Number of digits of the longest scalar */
 let longest: i32 = 0;
 
 function recode(digits: usize, value: u64): void {
@@ -94,12 +94,12 @@ const SUM: usize = memory.data(384, 16);
 const TOTAL: usize = memory.data(384, 16);
 const NEGATIVE: usize = memory.data(256, 16);
 
-/** Streams whose multiples are computed; those of the others come from them by an endomorphism. */
+/** Number of streams whose multiples are computed; those of the other streams follow by an endomorphism. */
 @inline function computedStreams<G>(): usize {
   return isG1<G>() ? 2 : 1;
 }
 
-/** p, 3p, 5p, 7p from the first of them */
+/** Computes p, 3p, 5p, 7p from the first of them */
 function fillMultiples<G>(multiples: usize): void {
   double<G>(TWICE, multiples);
   for (let i: usize = 1; i < ENTRIES; i++) {
@@ -138,7 +138,7 @@ function finishRound<G>(count: usize): void {
   const streams = computedStreams<G>();
   const tableSize = ENTRIES * affineSize<G>();
   for (let i: usize = 0; i < count * streams; i++) fillMultiples<G>(MULTIPLES + i * ENTRIES * pointSize<G>());
-  // side by side first, then each to its place, the last one first
+  // written consecutively first, then moved to their places, the last one first
   allToAffine<G>(TABLES, MULTIPLES, count * streams * ENTRIES, PRODUCTS);
   for (let i = <isize>count - 1; i >= 0; i--) {
     const tables = TABLES + i * STREAMS * tableSize;
@@ -156,9 +156,9 @@ function finishRound<G>(count: usize): void {
 }
 
 /**
- * `count` times point ‖ scalar at `bytes`; the sum is left there.
+ * Multiplies `count` times point ‖ scalar at `bytes`; the sum is left there.
  *
- * @returns whether the points are of the subgroup
+ * @returns whether the points are in the subgroup
  */
 export function multiplyScalars<G>(bytes: usize, count: usize): bool {
   setInfinity<G>(TOTAL);

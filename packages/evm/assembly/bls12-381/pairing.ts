@@ -10,7 +10,7 @@ import {
   fp12Square,
 } from "./tower";
 
-/** A pair in the Miller loop: P, Q, both affine, X, Y and Z of the multiple T of Q, whether P is infinity (u32) */
+/** A pair in the Miller loop: P, Q (both affine), X, Y and Z of the multiple T of Q, and whether P is infinity (u32) */
 export const PAIR_Q: usize = 2 * FP_SIZE;
 const Q_Y: usize = PAIR_Q + FP2_SIZE;
 const T_X: usize = Q_Y + FP2_SIZE;
@@ -39,8 +39,8 @@ const VALUE: usize = memory.data(768, 16);
 const RESULT: usize = memory.data(768, 16);
 
 /**
- * T ← 2 T in homogeneous coordinates, and the tangent as line (Costello, Lange, Naehrig, "Faster Pairing Computations on Curves with
- * High-Degree Twists", 2010; coordinates four times theirs, which saves the halving).
+ * T ← 2 T in homogeneous coordinates, and the tangent as line (Costello, Lange, Naehrig, "Faster Pairing Computations on Curves
+ * with High-Degree Twists", 2010; with coordinates four times theirs, which saves the halving).
  */
 function double(t: usize): void {
   const x = t + T_X;
@@ -77,7 +77,7 @@ function double(t: usize): void {
   fp2TimesFour(z, G);
 }
 
-/** T ← T + Q, and the line through both; Z becomes 0, and stays so, when T was ± the other. */
+/** T ← T + Q, and the line through both; Z becomes and stays 0 if T was ±Q. */
 function add(t: usize): void {
   const qx = t + PAIR_Q;
   const qy = t + Q_Y;
@@ -119,10 +119,10 @@ function add(t: usize): void {
 /**
  * VALUE ← product of the Miller functions of the pairs, inverted, as the parameter is negative.
  *
- * At the end T = −xQ. Points of G2, and no others of the twist, have ψ(Q) = xQ (subgroup.ts). T that met ±Q on its way (no point of G2 does)
- * has Z = 0.
+ * At the end T = −xQ. Of the points of the twist, exactly those of G2 satisfy ψ(Q) = xQ (subgroup.ts). A T that met ±Q on its way,
+ * which never happens for a point of G2, has Z = 0.
  *
- * @returns whether all Q are of the subgroup
+ * @returns whether all Q are in the subgroup
  */
 function millerLoop(count: i32): bool {
   const end = PAIRS + <usize>count * PAIR_SIZE;
@@ -155,7 +155,7 @@ function millerLoop(count: i32): bool {
   return true;
 }
 
-/** out ← a^x, in the cyclotomic subgroup, where inverting is free; `out` is not `a` */
+/** out ← a^x, in the cyclotomic subgroup, where inversion is free; `out` is not `a` */
 function powerX(out: usize, a: usize): void {
   fp12Copy(out, a);
   for (let i = 62; i >= 0; i--) {
@@ -207,7 +207,7 @@ export function beginPairing(): void {
   fp12SetOne(RESULT);
 }
 
-/** The first `count` of PAIRS. @returns whether all their Q are of the subgroup */
+/** Multiplies the pairings of the first `count` of PAIRS. @returns whether all their Q are in the subgroup */
 export function multiplyPairings(count: i32): bool {
   if (!millerLoop(count)) return false;
   fp12Multiply(RESULT, RESULT, VALUE);

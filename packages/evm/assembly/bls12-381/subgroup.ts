@@ -1,6 +1,6 @@
 /**
- * Whether points are of the subgroup of order r, by endomorphisms (Scott, "A note on group membership tests for G1, G2 and GT on BLS
- * pairing-friendly curves", 2021). x is the curve's parameter, below zero.
+ * Tests whether points are in the subgroup of order r, by endomorphisms (Scott, "A note on group membership tests for G1, G2 and GT
+ * on BLS pairing-friendly curves", 2021). x is the curve's parameter, which is negative.
  */
 import { BETA, FP_SIZE, fpMultiply, PSI } from "./field";
 import { FP2_SIZE, fp2Conjugate, fp2Multiply } from "./extension";
@@ -27,7 +27,7 @@ export function timesParameter<G>(out: usize, p: usize): void {
   fpMultiply(out, x, BETA);
 }
 
-/** ψ, the endomorphism of the twist that p-th powers are, on x and y coordinates. */
+/** ψ, the endomorphism of the twist that corresponds to the p-th power map, on x and y coordinates. */
 @inline export function psiX(out: usize, x: usize): void {
   fp2Conjugate(out, x);
   fp2Multiply(out, out, PSI);
@@ -42,7 +42,7 @@ const X: usize = memory.data(128, 16);
 const Y: usize = memory.data(128, 16);
 const Z: usize = memory.data(128, 16);
 
-/** Whether −p, Jacobian, is the affine point (x, y); not for infinity */
+/** Whether −p, Jacobian, is the affine point (x, y); p must not be infinity */
 function isOpposite<G>(p: usize, x: usize, y: usize): bool {
   const z = p + 2 * coordinateSize<G>();
   if (isZero<G>(z)) return false;

@@ -1,6 +1,7 @@
 /**
- * Fp6 = Fp2[v]/(v³ − ξ) with ξ = 1 + u, Fp12 = Fp6[w]/(w² − v). An element is its coefficients one behind the other. `out` may be one of the
- * arguments. Coefficients of elements of Fp12 are kept between −p and 2p; those of sums and differences on the way get no larger than 34p.
+ * Fp6 = Fp2[v]/(v³ − ξ) with ξ = 1 + u, Fp12 = Fp6[w]/(w² − v). The coefficients of an element are stored consecutively. `out` may
+ * be one of the arguments. Coefficients of elements of Fp12 are kept between −p and 2p; those of intermediate sums and differences
+ * stay below 34p.
  */
 import {
   FP_SIZE, FROBENIUS, FP_ONE, fpAdd, fpAddReduced, fpCopy, fpDoubleReduced, fpIsZero, fpNegate, fpSubtract, fpSubtractTwo, fpSubtractTwoReduced,
@@ -93,7 +94,7 @@ function fp6TimesV(out: usize, a: usize): void {
   fp2Copy(out, S0);
 }
 
-/** Of an element with coefficients within ±24p; `out` is not `a`. */
+/** Inverts an element with coefficients within ±24p; `out` is not `a`. */
 function fp6Invert(out: usize, a: usize): void {
   const a1 = a + FP2_SIZE;
   const a2 = a1 + FP2_SIZE;

@@ -45,7 +45,7 @@ function double(out: usize, p: usize): void {
   fpSubtract(out + Y, D, C);
 }
 
-/** out ← p + q, also when they are equal, opposite or infinity */
+/** out ← p + q, also if they are equal or opposite, or one is infinity */
 function add(out: usize, p: usize, q: usize): void {
   if (isInfinity(p)) return copy(out, q);
   if (isInfinity(q)) return copy(out, p);
@@ -104,7 +104,7 @@ function read(p: usize, bytes: usize): bool {
 const P: usize = memory.data(108, 8);
 const Q: usize = memory.data(108, 8);
 
-/** 128 bytes → 64 bytes, in place, in affine coordinates. @returns 0 for an input that is none */
+/** 128 bytes → 64 bytes, in place, in affine coordinates. @returns 0 for an invalid input */
 export function bn254Add(bytes: usize): i32 {
   const p = readG1(P, P + Y, bytes);
   const q = readG1(Q, Q + Y, bytes + 64);
@@ -142,7 +142,7 @@ const WINDOW = 5;
 const MAX_DIGITS: i32 = 136;
 const DIGITS1: usize = memory.data(136);
 const DIGITS2: usize = memory.data(136);
-/** P, 3P, 5P … 15P, and those times λ */
+/** P, 3P, 5P … 15P, and the same times λ */
 const TABLE1: usize = memory.data(864, 8);
 const TABLE2: usize = memory.data(864, 8);
 const NEGATIVE: usize = memory.data(108, 8);
@@ -184,11 +184,11 @@ function addDigit(table: usize, digit: i32): void {
 }
 
 /**
- * 64 bytes of a point → 64 bytes of scalar·point, in place, with scalar = k1 + k2·λ; behind the point |k1| and |k2|, 24 bytes
- * little-endian each.
+ * 64 bytes of a point → 64 bytes of scalar·point, in place, where scalar = k1 + k2·λ; the point is followed by |k1| and |k2|, 24
+ * bytes each, little-endian.
  *
  * @param signs bit 0: k1 < 0, bit 1: k2 < 0
- * @returns 0 for an input that is none
+ * @returns 0 for an invalid input
  */
 export function bn254Multiply(bytes: usize, signs: i32): i32 {
   if (!read(TABLE1, bytes)) return 0;

@@ -25,7 +25,7 @@ const T_Y: usize = 288;
 const T_Z: usize = 360;
 const SKIP: usize = 432;
 const PAIR_SIZE: usize = 440;
-/** Pairs that share the squarings of one loop; more of them go through the loop in turns. */
+/** Pairs that share the squarings of one loop; if there are more, they go through the loop in several rounds. */
 const MAX_PAIRS: i32 = 16;
 const PAIRS: usize = memory.data(7040, 8);
 
@@ -70,8 +70,8 @@ function readTwist(x: usize, y: usize, bytes: usize): i32 {
 }
 
 /**
- * T ← 2 T in homogeneous coordinates, and the tangent as line (Costello, Lange, Naehrig, "Faster Pairing Computations on Curves with
- * High-Degree Twists", 2010; coordinates four times theirs, which saves the halving).
+ * T ← 2 T in homogeneous coordinates, and the tangent as line (Costello, Lange, Naehrig, "Faster Pairing Computations on Curves
+ * with High-Degree Twists", 2010; with coordinates four times theirs, which saves the halving).
  */
 function double(t: usize): void {
   const x = t + T_X;
@@ -108,7 +108,7 @@ function double(t: usize): void {
   fp2Double(z, G);
 }
 
-/** T ← T + (qx, qy), and the line through both; Z becomes 0, and stays so, when T was ± the other. */
+/** T ← T + (qx, qy), and the line through both; Z becomes and stays 0 if T was ± the other point. */
 function add(t: usize, qx: usize, qy: usize): void {
   const x = t + T_X;
   const y = t + T_Y;
@@ -164,11 +164,11 @@ const R_Y: usize = memory.data(72, 8);
 /**
  * VALUE ← product of the Miller functions of the pairs.
  *
- * The loop ends with T = [6x+2]Q + π(Q) − π²(Q). Points of G2, and no others of the twist, have [6x+2] + π − π² + π³ = 0: the norm of that
- * endomorphism and the twist's order have no common divisor but the group's order. So T = −π³(Q) is the check of the subgroup. T that
- * met ±Q on its way (no point of G2 does) has Z = 0.
+ * The loop ends with T = [6x+2]Q + π(Q) − π²(Q). Of the points of the twist, exactly those of G2 satisfy [6x+2] + π − π² + π³ = 0,
+ * because the norm of that endomorphism and the twist's order have no common divisor except the group's order. T = −π³(Q) is
+ * therefore the subgroup check. A T that met ±Q on its way, which never happens for a point of G2, has Z = 0.
  *
- * @returns whether all Q are of the subgroup
+ * @returns whether all Q are in the subgroup
  */
 function millerLoop(count: i32): bool {
   const end = PAIRS + <usize>count * PAIR_SIZE;
@@ -222,7 +222,7 @@ const X_LENGTH: i32 = 62;
 const POWERS: usize = memory.data(1728, 8);
 const INVERSE: usize = memory.data(432, 8);
 
-/** out ← a^(−x), in the cyclotomic subgroup, where inverting is free; `out` is not `a` */
+/** out ← a^(−x), in the cyclotomic subgroup, where inversion is free; `out` is not `a` */
 function powerMinusX(out: usize, a: usize): void {
   fp12Copy(POWERS, a);
   fp12CyclotomicSquare(INVERSE, a);
@@ -281,7 +281,7 @@ function finalExponentiation(a: usize): void {
   fp12Multiply(a, a, Y4);
 }
 
-/** @returns 1 when the product of the pairings is one, 0 when not, −1 for an input that is none */
+/** @returns 1 if the product of the pairings is one, 0 if not, −1 for an invalid input */
 export function pairingCheck(input: usize, pairs: i32): i32 {
   fp12SetOne(RESULT);
   let count = 0;

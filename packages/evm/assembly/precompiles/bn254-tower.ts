@@ -1,6 +1,6 @@
 /**
- * Extensions of the base field of BN254: Fp2 = Fp[u]/(u² + 1), Fp6 = Fp2[v]/(v³ − ξ) with ξ = 9 + u, Fp12 = Fp6[w]/(w² − v).
- * An element is its coefficients one behind the other. `out` may be one of the arguments.
+ * Extensions of the base field of BN254: Fp2 = Fp[u]/(u² + 1), Fp6 = Fp2[v]/(v³ − ξ) with ξ = 9 + u, Fp12 = Fp6[w]/(w² − v). The
+ * coefficients of an element are stored consecutively. `out` may be one of the arguments.
  */
 import {
   FP_SIZE, FROBENIUS, fp2Multiply, fp2Square, fpAdd, fpDouble, fpInvert, fpIsZero, fpMultiply, fpNegate, fpNineMinus, fpNinePlus,
@@ -11,7 +11,7 @@ export const FP2_SIZE: usize = 72;
 export const FP6_SIZE: usize = 216;
 export const FP12_SIZE: usize = 432;
 
-/** The scratch memory of one function each; none of them calls itself. */
+/** Scratch memory, each part of one function; none of them is recursive. */
 const A: usize = memory.data(72, 8);
 const B: usize = memory.data(72, 8);
 

@@ -1,4 +1,7 @@
-/** What is not worth unrolling of the fields written by scripts/generate-field.mjs: elements are limbs of `bits` bits, each a u32. */
+/**
+ * Operations of the fields written by scripts/generate-field.mjs that are not worth unrolling. Elements are limbs of `bits` bits,
+ * each in a u32.
+ */
 
 /** `length` bytes, big-endian, as limbs. */
 export function readBytes(out: usize, bytes: usize, length: i32, limbs: i32, bits: i32): void {
@@ -34,7 +37,7 @@ export function writeBytes(bytes: usize, a: usize, length: i32, limbs: i32, bits
   }
 }
 
-/** Both with limbs in their range. */
+/** Both must have normalised limbs. */
 export function isBelow(a: usize, b: usize, limbs: i32): bool {
   for (let i = limbs - 1; i >= 0; i--) {
     const x = load<u32>(a + 4 * i);
@@ -44,7 +47,7 @@ export function isBelow(a: usize, b: usize, limbs: i32): bool {
   return false;
 }
 
-/** Takes the modulus off once when the value is not below it. */
+/** Subtracts the modulus once if the value is not below it. */
 export function normalise(a: usize, modulus: usize, limbs: i32, bits: i32): void {
   if (isBelow(a, modulus, limbs)) return;
   const mask: u32 = (1 << bits) - 1;
@@ -70,7 +73,7 @@ function approximate(a: usize, top: i32, bits: i32): u64 {
   return (high << bits) | middle;
 }
 
-/** a ← (a·f + b·g) / 2^bits, exactly. @returns whether the result was negative, then its opposite is stored */
+/** a ← (a·f + b·g) / 2^bits, exactly. @returns whether the result was negative; its opposite is stored then */
 function combine(out: usize, other: usize, f: i64, g: i64, h: i64, k: i64, limbs: i32, bits: i32): i32 {
   const mask = (<i64>1 << bits) - 1;
   let carry: i64 = 0;
@@ -140,8 +143,8 @@ function combineModulo(out: usize, u: usize, v: usize, f: i64, g: i64, modulus: 
 const W: usize = memory.data(64, 8);
 
 /**
- * out ← a⁻¹ modulo the modulus (no Montgomery factor), 0 for 0: the binary extended algorithm of Euclid, `bits` steps at a time on the
- * top and the lowest bits of the numbers (Pornin, "Optimized Binary GCD for Modular Inversion", 2020).
+ * out ← a⁻¹ modulo the modulus (without a Montgomery factor), 0 for 0: the extended binary algorithm of Euclid, `bits` steps at a
+ * time on the highest and lowest bits of the numbers (Pornin, "Optimized Binary GCD for Modular Inversion", 2020).
  *
  * @param rounds times `bits`: at least twice the modulus' length
  */

@@ -1,14 +1,14 @@
-/** Natural numbers of any length as limbs of 29 bits, each an u32, lowest first. */
+/** Natural numbers of any length as limbs of 29 bits, each in a u32, lowest first. */
 
 export const BITS: i32 = 29;
 export const MASK: u64 = 0x1fffffff;
 
-/** Limbs of so many bytes */
+/** Number of limbs for this many bytes */
 @inline export function limbsOf(bytes: usize): usize {
   return (bytes * 8 + BITS - 1) / BITS;
 }
 
-/** `length` bytes at `at`, big-endian, to `limbs` limbs, which are enough. The eight bytes before them can be read. */
+/** Reads `length` bytes at `at`, big-endian, into `limbs` limbs, which must be enough. The eight bytes before them must be readable. */
 export function readLimbs(out: usize, limbs: usize, at: usize, length: usize): void {
   let bit: usize = 0;
   for (let i: usize = 0; i < limbs; i++, bit += BITS) {
@@ -31,7 +31,7 @@ export function bitLength(a: usize, limbs: usize): usize {
   return 0;
 }
 
-/** Limbs at `out`, of which there are enough, ← a·2^shift; `out` is beyond `a` or equal */
+/** Limbs at `out`, of which there are enough, ← a·2^shift; `out` is `a` or at a higher address */
 export function shiftLeft(out: usize, outLimbs: usize, a: usize, limbs: usize, shift: usize): void {
   const whole = shift / BITS;
   const part = <u32>(shift % BITS);
@@ -57,7 +57,7 @@ export function shiftRight(a: usize, limbs: usize, shift: usize): void {
   }
 }
 
-/** a ← a − b, as long as a of limbs + 1 limbs is not below b of `limbs` limbs. @returns how often */
+/** Subtracts b (`limbs` limbs) from a (limbs + 1 limbs) until a is below b. @returns the number of subtractions */
 export function subtractExcess(a: usize, b: usize, limbs: usize): u32 {
   const size = limbs * 4;
   let times: u32 = 0;
@@ -78,18 +78,18 @@ export function subtractExcess(a: usize, b: usize, limbs: usize): u32 {
   }
 }
 
-/** Bytes of limbs whose products, of 58 bits, are added up before the carries are put aside */
+/** Bytes of limbs whose products, of 58 bits, are accumulated before the carries are set aside */
 const STRIDE: usize = 4 * 32;
 
-/** What scan() adds up of two neighbouring columns: sums without their carries, and those */
+/** The results of scan() for two neighbouring columns: sums without their carries, and the carries */
 let low: u64 = 0;
 let high: u64 = 0;
 let lowNext: u64 = 0;
 let highNext: u64 = 0;
 
 /**
- * Adds Σ x[i]·y[−i] to one column and Σ x[i]·y[1 − i] to the next, `x` up to `end`.
- * PERF: all long multiplications end here. Two columns at once take each limb from memory half as often.
+ * Adds Σ x[i]·y[−i] to one column and Σ x[i]·y[1 − i] to the next, `x` up to `end`. PERF: all long multiplications end here.
+ * Processing two columns at once loads each limb half as often.
  */
 @inline function scan(x: usize, y: usize, end: usize): void {
   let a = low;
@@ -128,8 +128,8 @@ let highNext: u64 = 0;
 }
 
 /**
- * Columns `from` … `to` − 1 of a·b to limbs at `out`, carried, and one more when they are odd in number; `out` is neither a nor b. Columns below `from`
- * are taken for 0. The limb above the highest one of b is 0.
+ * Columns `from` … `to` − 1 of a·b as carried limbs at `out`, and one more if their number is odd; `out` is neither a nor b.
+ * Columns below `from` are treated as 0. The limb above the highest one of b must be 0.
  */
 export function multiplyColumns(out: usize, a: usize, aLimbs: usize, b: usize, bLimbs: usize, from: usize, to: usize): void {
   let carry: u64 = 0;
@@ -150,7 +150,7 @@ export function multiplyColumns(out: usize, a: usize, aLimbs: usize, b: usize, b
   }
 }
 
-/** All of a², 2·limbs limbs; `out` is not a, and the limb above the highest one of a is 0 */
+/** All of a², 2·limbs limbs; `out` is not a, and the limb above the highest one of a must be 0 */
 export function squareColumns(out: usize, a: usize, limbs: usize): void {
   let carry: u64 = 0;
   for (let column: usize = 0; column < 2 * limbs; column += 2) {
@@ -160,7 +160,7 @@ export function squareColumns(out: usize, a: usize, limbs: usize): void {
     high = 0;
     lowNext = 0;
     highNext = 0;
-    // products of two different limbs, once
+    // products of two different limbs, each once
     if (first < middle) scan(a + 4 * first, a + 4 * (column - first), a + 4 * middle);
     const limb = <u64>load<u32>(a + 4 * middle);
     lowNext += limb * <u64>load<u32>(a + 4 * middle + 4);
@@ -176,10 +176,10 @@ export function squareColumns(out: usize, a: usize, limbs: usize): void {
 }
 
 /**
- * x ← x mod modulus, `limbs` limbs (school division, Knuth's algorithm D; the quotient's digits are estimated in floating point, which is off by one
- * at most). The modulus' highest bit is set. x has `length` limbs, more than the modulus and the highest one 0.
+ * x ← x mod modulus, `limbs` limbs (long division, Knuth's algorithm D; the quotient's digits are estimated in floating point, with
+ * an error of at most one). The modulus' highest bit is set. x has `length` limbs, more than the modulus, and the highest one is 0.
  *
- * @param quotient where its length − limbs limbs go, or 0
+ * @param quotient where its length − limbs limbs are written, or 0
  */
 export function divide(x: usize, length: usize, modulus: usize, limbs: usize, quotient: usize): void {
   const radix: f64 = 536870912;
@@ -189,13 +189,13 @@ export function divide(x: usize, length: usize, modulus: usize, limbs: usize, qu
   const reciprocal: f64 = 1 / divisor;
   for (let j = <isize>(length - limbs) - 1; j >= 0; j--) {
     const at = x + 4 * j;
-    // three highest limbs, with what the digit before has left
+    // the three highest limbs, including what the digit before has left
     let value = (<f64>load<u32>(at + top + 4) * radix + <f64>load<u32>(at + top)) * radix;
     if (limbs > 1) value += <f64>load<u32>(at + top - 4);
     let digit = <u64>(value * reciprocal);
     let borrow: i64 = 0;
     if (digit != 0) {
-      // PERF: what a limb waits for is the borrow only, an addition and a shift behind the limb before
+      // PERF: a limb only has to wait for the borrow of the limb before, which takes an addition and a shift
       let y = at;
       let m = modulus;
       const end = at + top;

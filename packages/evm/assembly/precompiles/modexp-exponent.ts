@@ -12,7 +12,7 @@ export function exponentBits(at: usize, end: usize): u32 {
   return bits & ((1 << width) - 1);
 }
 
-/** How many bits are worth taking at a time: 1, without a table, for short exponents. */
+/** How many bits to process at a time: 1, without a table, for short exponents. */
 export function windowBits(bits: u32): u32 {
   return bits <= 24 ? 1 : bits <= 80 ? 3 : bits <= 512 ? 4 : bits <= 1600 ? 5 : 6;
 }

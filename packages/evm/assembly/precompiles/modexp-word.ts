@@ -1,6 +1,6 @@
 /**
- * base ^ exponent for moduli of up to 64 bits: modulo their odd part, by Montgomery multiplication with the radix 2^64, and modulo 2^64 at once;
- * Chinese remainders in the end.
+ * base ^ exponent for moduli of up to 64 bits: computed both modulo their odd part, by Montgomery multiplication with the radix
+ * 2^64, and modulo 2^64; the Chinese remainder theorem combines the two.
  */
 import { exponentBits, exponentDigit, windowBits } from "./modexp-exponent";
 

@@ -1,7 +1,7 @@
 /**
- * base ^ exponent mod modulus for numbers of any length (EIP-198): moduli of up to 64 bits in registers (modexp-word.ts), others as limbs with Barrett's
- * reduction ("Implementing the Rivest Shamir and Adleman Public Key Encryption Algorithm on a Standard Digital Signal Processor", 1986), which takes
- * odd and even moduli alike and needs no other form of the numbers.
+ * base ^ exponent mod modulus for numbers of any length (EIP-198): moduli of up to 64 bits in registers (modexp-word.ts), others as
+ * limbs with Barrett's reduction ("Implementing the Rivest Shamir and Adleman Public Key Encryption Algorithm on a Standard Digital
+ * Signal Processor", 1986), which works for odd and even moduli alike and needs no special representation of the numbers.
  */
 import { bitLength, BITS, divide, limbsOf, MASK, multiplyColumns, readLimbs, shiftLeft, shiftRight, squareColumns, subtractExcess } from "./limbs";
 import { writeBytes } from "./field";
@@ -10,8 +10,8 @@ import { multiply12, multiply14, multiply18, multiply5, multiply7, multiply9 } f
 import { WORD_BYTES, wordPower } from "./modexp-word";
 
 /**
- * Of the number under way: the modulus, shifted so that its highest bit is set, its limbs, and 2^(2·BITS·limbs) / modulus, one limb longer; a limb 0
- * follows on both.
+ * Of the current computation: the modulus, shifted so that its highest bit is set, its number of limbs, and 2^(2·BITS·limbs) /
+ * modulus, which is one limb longer; both are followed by a limb 0.
  */
 let modulus: usize = 0;
 let limbs: usize = 0;
@@ -38,7 +38,8 @@ function multiply(out: usize, a: usize, b: usize): void {
   }
   if (a == b) squareColumns(product, a, n);
   else multiplyColumns(product, a, n, b, n, 0, 2 * n);
-  // the product's highest limbs times the reciprocal; the columns left out, and those cut off, make the quotient too small by 3 at most
+  // the product's highest limbs times the reciprocal; the omitted columns and truncated limbs make the quotient too small by at
+  // most 3
   multiplyColumns(quotient, product + 4 * (n - 1), n + 1, reciprocal, n + 1, n - 1, 2 * n + 1);
   multiplyColumns(multiple, quotient + 8, n, modulus, n, 0, n + 1);
   let borrow: i32 = 0;
@@ -50,7 +51,7 @@ function multiply(out: usize, a: usize, b: usize): void {
   subtractExcess(out, modulus, n);
 }
 
-/** Limbs for a modulus of so many bytes: up to 18 one of those numbers that there is unrolled code for. */
+/** Number of limbs for a modulus of this many bytes; up to 18, one of the numbers for which there is unrolled code. */
 function limbsFor(bytes: usize): usize {
   const needed = limbsOf(bytes);
   if (needed <= 9) return needed <= 5 ? 5 : needed <= 7 ? 7 : 9;
@@ -62,13 +63,16 @@ function limbsFor(bytes: usize): usize {
   return at;
 }
 
-/** @returns whether there is so much memory */
+/** @returns whether there is enough memory */
 function reach(end: usize): bool {
   const missing = <i32>((end + 0xffff) >>> 16) - memory.size();
   return missing <= 0 || memory.grow(missing) >= 0;
 }
 
-/** Result ← base ^ exponent, the exponent not 0, with room for 2^width powers of limbs + 1 limbs at `powers`. @returns where the result is */
+/**
+ * Result ← base ^ exponent, where the exponent is not 0 and `powers` has room for 2^width powers of limbs + 1 limbs. @returns where
+ * the result is
+ */
 function power(base: usize, exponent: usize, end: usize, width: u32, powers: usize): usize {
   const size = (limbs + 1) * 4;
   let position = exponentBits(exponent, end);
@@ -100,9 +104,9 @@ function power(base: usize, exponent: usize, end: usize, width: u32, powers: usi
 }
 
 /**
- * base ‖ exponent ‖ modulus at `bytes`, big-endian; the result, as long as the modulus, is left there.
+ * base ‖ exponent ‖ modulus at `bytes`, big-endian; the result, which is as long as the modulus, is left there.
  *
- * @returns 0 when there is not enough memory
+ * @returns 0 if there is not enough memory
  */
 export function modexp(bytes: usize, baseBytes: usize, exponentBytes: usize, modulusBytes: usize): bool {
   const exponentEnd = bytes + baseBytes + exponentBytes;

@@ -44,7 +44,7 @@ function double(out: usize, p: usize): void {
   fqSubtract(out + Y, C, B);
 }
 
-/** out ← p + q, also when they are equal, opposite or infinity */
+/** out ← p + q, also if they are equal or opposite, or one is infinity */
 function add(out: usize, p: usize, q: usize): void {
   if (fqIsZero(p + Z)) return copy(out, q);
   if (fqIsZero(q + Z)) return copy(out, p);
@@ -77,7 +77,7 @@ function add(out: usize, p: usize, q: usize): void {
   fqSubtract(out + Y, E, B);
 }
 
-/** Width of the non-adjacent forms of the two scalars: the generator's table of 64 points is made once. */
+/** Widths of the non-adjacent forms of the two scalars; the generator's table of 64 points is computed once. */
 const GENERATOR_WIDTH = 8;
 const KEY_WIDTH = 5;
 const GENERATOR_TABLE: usize = memory.data(6912, 8);
@@ -96,7 +96,7 @@ function fillTable(table: usize, p: usize, count: i32): void {
 
 const SCALAR: usize = memory.data(40, 8);
 
-/** Digits of `width` bits, lowest first, odd or zero. @returns how many */
+/** Digits of `width` bits, lowest first, odd or zero. @returns their number */
 function recode(digits: usize, scalar: usize, width: i32): i32 {
   memory.fill(digits, 0, MAX_DIGITS);
   memory.copy(SCALAR, scalar, 36);
@@ -144,7 +144,7 @@ const H: usize = memory.data(36, 8);
 const R_PLAIN: usize = memory.data(36, 8);
 const KEY: usize = memory.data(108, 8);
 
-/** hash ‖ r ‖ s ‖ x ‖ y: 1 for a signature of the key. */
+/** hash ‖ r ‖ s ‖ x ‖ y: returns 1 if the signature is valid for the key. */
 export function p256Verify(bytes: usize): i32 {
   if (!fnRead(R, bytes + 32) || !fnRead(S, bytes + 64)) return 0;
   if (fnIsZero(R) || fnIsZero(S)) return 0;
@@ -182,7 +182,7 @@ export function p256Verify(bytes: usize): i32 {
     addDigit(KEY_TABLE, load<i8>(KEY_DIGITS + i));
   }
   if (fqIsZero(SUM + Z)) return 0;
-  // X/Z² ≡ r modulo the order: X = r·Z² or, where r + order is a coordinate, X = (r + order)·Z²
+  // X/Z² ≡ r modulo the order: X = r·Z² or, if r + order is a valid coordinate, X = (r + order)·Z²
   if (!fqRead(A, bytes + 32)) return 0; // r < order < modulus
   fqSquare(B, SUM + Z);
   fqMultiply(C, A, B);
