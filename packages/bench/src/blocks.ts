@@ -5,15 +5,15 @@ import { gunzipSync } from "node:zlib";
 import { executeStateless, newEngine, parseBlockFile } from "@rnode/chain";
 
 /**
- * `npm run bench -- blocks`: real blocks of OP Stack chains on their witnesses, as `rengine stateless` executes them: signatures, execution,
- * hashes of the witness, state root, every root and the hash compared.
+ * `npm run bench -- blocks`: executes real blocks of OP Stack chains on their witnesses, as `rengine stateless` does: it verifies
+ * signatures, hashes the witness, executes, and compares the state root, every other root and the block hash.
  */
 
 const RUNS = 7;
 
 const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1]!;
 
-/** @returns exit code; 1 when a block does not have the roots of its chain */
+/** @returns the exit code; 1 if a block's roots are not those of its chain */
 export function main(): number {
   const folder = join(process.env.RNODE_VECTORS ?? join(import.meta.dirname, "../../../../shared/vectors"), "blocks");
   if (!existsSync(folder)) {

@@ -19,7 +19,7 @@ interface Result {
   readonly blocks: number;
   readonly includedPerSec: number;
   readonly derivedPerSec: number;
-  /** from the end of the load to the verifier having derived its last block */
+  /** time from the end of the load until the verifier has derived the last block */
   readonly verifierLagSec: number;
   readonly batchBytes: number;
   readonly refused: number;
@@ -31,16 +31,16 @@ interface LoadBlock {
   readonly number: number;
   readonly hash: Hex;
   readonly timestampSec: number;
-  /** deposits not counted */
+  /** without deposits */
   readonly transactions: number;
   readonly gasUsed: number;
 }
 
 const DEPOSITS_PER_BLOCK = 1;
-/** Above what the machine can do, so that the block gas limit and the DA footprint are not what is measured. */
+/** More than the machine can do, so that neither the block gas limit nor the DA footprint is what is measured. */
 const L2_GAS_LIMIT = 400_000_000;
 
-/** `npm run bench -- devnet`: transactions included by the sequencer and derived by the verifier under sustained load. */
+/** `npm run bench -- devnet`: transactions that the sequencer includes and the verifier derives under sustained load. */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -103,7 +103,7 @@ async function measure(devnet: Devnet, startedMs: number, load: Load): Promise<R
   const pids = PROGRAM_NAMES.map((name) => [devnet.programs[name].spec.name, () => devnet.programs[name].pid] as const);
   const usage = new UsageWatch(new Map([...pids, ["load generator", () => process.pid]]));
 
-  // Blocks are counted as they come; the verifier is watched from the first to the last.
+  // Blocks are counted as they arrive; the verifier is watched from the first to the last.
   const blocks: LoadBlock[] = [];
   let next = (await blockNumber(endpoints.sequencer.http)) + 1;
   const firstBlock = next;
@@ -223,7 +223,7 @@ async function readBlock(url: string, number: number): Promise<LoadBlock> {
   };
 }
 
-/** Calldata of all transactions to the batch inbox so far. */
+/** Size of all calldata sent to the batch inbox so far. */
 async function batchBytes({ info }: Devnet): Promise<number> {
   const head = await blockNumber(info.endpoints.l1);
   const inbox = info.parameters.batchInbox.toLowerCase();

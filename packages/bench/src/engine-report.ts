@@ -1,14 +1,14 @@
 import { loadavg } from "node:os";
 import { median } from "./rpc-report.ts";
 
-/** What one call took, in each round. */
+/** The time of one call, in each round. */
 export interface CallRow {
   readonly transfers: number;
   readonly call: string;
   readonly ms: readonly number[];
   /** of the process that keeps the chain */
   readonly cpuMs: readonly number[];
-  /** the same of the other checkout, in the same rounds */
+  /** the same for the other checkout, in the same rounds */
   readonly old?: { readonly ms: readonly number[]; readonly cpuMs: readonly number[] } | undefined;
 }
 
@@ -27,7 +27,7 @@ function cellsOf({ transfers, call, ms, cpuMs, old }: CallRow): string[] {
   return [...place, clock(old.ms), figure(median(old.cpuMs)), ...own, ratioOf(ms, old.ms), ratioOf(cpuMs, old.cpuMs)];
 }
 
-/** Medians of the rounds as a Markdown table; what is told as a ratio is the median of the rounds' ratios. */
+/** Medians of the rounds as a Markdown table; ratios are the median of the rounds' ratios. */
 export function report(rows: readonly CallRow[]): string {
   const header: readonly string[] = rows.some(({ old }) => old !== undefined) ? COLUMNS : OWN_COLUMNS;
   const table = rows.map((row, index) => {

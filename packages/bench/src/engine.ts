@@ -11,19 +11,19 @@ const CHAIN_ID = 901;
 const GAS_LIMIT = 400_000_000n;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const RAW_TRANSACTIONS_PER_BATCH = 100;
-/** Every eighth transfer goes to an account that is not there yet. */
+/** Every eighth transfer goes to an account that does not exist yet. */
 const NEW_RECEIVER_EVERY = 8;
 
-/** `npm run bench -- engine`: the calls of the rollup node, answered by the built program; with `--old=DIR` two checkouts in turns. */
+/** `npm run bench -- engine`: measures the rollup node's calls to the built program; with `--old=DIR`, two checkouts in turn. */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
       transfers: { type: "string", default: "1,100,1000,5000" },
       rounds: { type: "string", default: "9" },
-      /** rounds that do not count: the program compiles its code */
+      /** rounds that do not count, in which the program's code is compiled */
       "warm-up": { type: "string", default: "4" },
-      /** another checkout of the repository, built */
+      /** another checkout of the repository, already built */
       old: { type: "string" },
       "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
@@ -55,7 +55,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Blocks of one size on all sides; each call is made on one side after the other, in turns first. */
+/** Measures blocks of one size on all sides. Each call is made on one side after the other; the sides take turns in going first. */
 async function measure(
   sides: readonly Side[],
   source: TransferSource,
@@ -117,7 +117,7 @@ class Calls {
   }
 }
 
-/** A checkout's two programs: one that builds blocks, one that only gets them and knows none of their transactions before. */
+/** The two programs of a checkout: one builds blocks, the other only receives them and has not seen their transactions before. */
 class Side {
   readonly calls = new Calls();
   readonly #sequencer: Rengine;
@@ -158,7 +158,7 @@ class Side {
     }
   }
 
-  /** A block of what the pool has, made the head. */
+  /** Builds a block from the pool and makes it the head. */
   async build(transfers: number): Promise<Payload> {
     const program = this.#sequencer;
     const attributes = sequencerAttributes(this.#head, GAS_LIMIT);
@@ -182,7 +182,7 @@ class Side {
     return payload;
   }
 
-  /** A block of somebody else, made the head. */
+  /** Makes somebody else's block the head. */
   follow(payload: Payload): Promise<void> {
     return this.#import(this.#verifier, payload, "");
   }
@@ -209,7 +209,7 @@ class Side {
   }
 }
 
-/** Signed transfers, one a sender and block. */
+/** Signed transfers, one per sender and block. */
 class TransferSource {
   readonly #senders: readonly Sender[];
   readonly #nonces: bigint[];

@@ -16,7 +16,7 @@ import type { Contract } from "./evm-workloads.ts";
 /** Something that runs EVM code. */
 export interface BenchEngine {
   readonly name: string;
-  /** one call from a fixed sender with plenty of gas; nothing stays */
+  /** one call from a fixed sender with plenty of gas, whose effects are discarded */
   call(to: Uint8Array, data: Uint8Array): Promise<{ output: Uint8Array; ms: number }>;
   close(): void;
 }
@@ -109,7 +109,7 @@ const STARTUP_ATTEMPTS = 100;
 const ATTEMPT_PAUSE_MS = 100;
 const BASELINE_CALLS = 30;
 
-/** A native client of the revm family, over RPC; the time of a call that does nothing is taken off. */
+/** A native client of the revm family, over RPC; the time of an empty call is subtracted. */
 export async function anvilEngine(contracts: readonly Contract[]): Promise<BenchEngine> {
   const port = await freePort();
   const limits = ["--gas-limit", GAS.toString(), "--memory-limit", "4000000000"];

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 
-/** A contract with `run(uint256)`, and how many rounds take about `targetGas`. */
+/** A contract with `run(uint256)`, and how many rounds use about `targetGas`. */
 export interface Workload {
   readonly name: string;
   readonly address: Uint8Array;
   readonly code: Uint8Array;
-  /** rounds of one measured call, for a fast engine */
+  /** rounds per measured call, for a fast engine */
   readonly rounds: number;
-  /** rounds for one that is two orders slower */
+  /** the same for an engine that is two orders of magnitude slower */
   readonly slowRounds: number;
 }
 
@@ -26,7 +26,7 @@ const WORKLOADS = [
   { name: "memory", contract: "Memory", rounds: 40, slowRounds: 1 },
 ] as const;
 
-/** Where the ERC-20 workload expects its token. */
+/** The address at which the ERC-20 workload expects its token. */
 const TOKEN_ADDRESS = hexToBytes(`0x${"70ce".padStart(40, "0")}`);
 
 interface CompilerOutput {
@@ -64,7 +64,7 @@ export function runCalldata(rounds: number): Uint8Array {
   return hexToBytes(`0xa444f5e9${rounds.toString(16).padStart(64, "0")}`);
 }
 
-/** Gas the rounds took, and the checksum that all engines must agree on. */
+/** The gas that the rounds used, and the checksum on which all engines must agree. */
 export function runResult(output: Uint8Array): { gas: bigint; checksum: string } {
   if (output.length !== 64) throw new Error(`the workload returned ${bytesToHex(output)}`);
   return { gas: BigInt(bytesToHex(output.subarray(0, 32))), checksum: bytesToHex(output.subarray(32)) };

@@ -6,20 +6,20 @@ const HELP = `npm run bench -- evm [--rounds N] [--json]
 Our engine against anvil (a native client of the revm family, over RPC) and @ethereumjs/evm: million gas a second on five
 workloads. All engines take turns within each round, so that the machine's other work hits all of them.`;
 
-/** What our engine must reach, times @ethereumjs/evm. */
+/** The speed that our engine must reach, as a multiple of @ethereumjs/evm's. */
 const TARGET_TIMES_ETHEREUMJS = 50;
-/** The same, times anvil. */
+/** The same, as a multiple of anvil's. */
 const TARGETS: Readonly<Record<string, number>> = { keccak: 0.95 };
 const DEFAULT_TARGET = 1.0;
 const WARM_UP_ROUNDS = 2;
-/** of the slow one, whose calls take long */
+/** for the slow engine, whose calls take long */
 const SLOW_ENGINE_ROUNDS = 9;
 
 interface Row {
   readonly workload: string;
-  /** million gas a second, median, by engine */
+  /** million gas per second by engine, median */
   readonly speeds: Readonly<Record<string, number>>;
-  /** our speed ÷ theirs, median over the rounds: all ran one after the other in each */
+  /** our speed ÷ theirs, median over the rounds; in each round, all engines ran one after the other */
   readonly timesAnvil: number;
   readonly timesEthereumjs: number;
 }
@@ -57,7 +57,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** A fast wrong answer is worth nothing: all engines give the same checksum for the same gas. */
+/** A fast wrong answer is worth nothing: all engines must return the same checksum for the same gas. */
 async function checkAgreement(engines: readonly BenchEngine[], { name, address, slowRounds }: Workload): Promise<void> {
   const results = new Map<string, string>();
   for (const engine of engines) {

@@ -7,13 +7,13 @@ import type { GeneratedChain } from "./import-generate.ts";
 import { timestampOf } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
 
-/** What mining some blocks took. */
+/** The time that mining some blocks took. */
 export interface AnvilRun {
   readonly blocks: number;
-  /** of `evm_mine` alone: the transactions are in the pool, their signatures recovered */
+  /** of `evm_mine` alone: the transactions are already in the pool, their signatures recovered */
   readonly mineMs: number;
   readonly mineCpuMs: number;
-  /** of handing the transactions over */
+  /** of sending the transactions to the pool */
   readonly takeMs: number;
   readonly takeCpuMs: number;
 }
@@ -38,7 +38,7 @@ export class AnvilMiner {
     this.#pool = new Pool(`http://127.0.0.1:${port}`, { connections: 1, bodyTimeout: 0, headersTimeout: 0 });
   }
 
-  /** Resolves when it answers: a large genesis takes a while. */
+  /** Resolves when anvil answers, which takes a while with a large genesis. */
   static async start(chain: GeneratedChain): Promise<AnvilMiner> {
     const miner = new AnvilMiner(chain, await freePort());
     for (let attempt = 0; ; attempt++) {
@@ -56,16 +56,16 @@ export class AnvilMiner {
   }
 
   /**
-   * Goes on with the chain's next blocks until `maxMs` have passed or there are no more.
+   * Continues with the chain's next blocks until `maxMs` have passed or there are no more.
    *
-   * @throws Error when a block has not the transactions and the gas of the chain's: both must have done the same work
+   * @throws Error if a block's transactions or gas differ from the chain's: both must have done the same work
    */
   async mine(maxMs: number): Promise<AnvilRun> {
     const run = { blocks: 0, mineMs: 0, mineCpuMs: 0, takeMs: 0, takeCpuMs: 0 };
     const { transactions } = this.#chain;
     while (this.#mined < transactions.length && run.mineMs + run.takeMs < maxMs) {
       const raw = transactions[this.#mined]!;
-      // Its gas limit is another, so its base fee would rise above what long chains' transactions offer.
+      // Its gas limit is different, so its base fee would rise above what the transactions of long chains offer.
       await this.#call("anvil_setNextBlockBaseFeePerGas", ["0x3b9aca00"]);
       let cpuBeforeMs = this.#cpuMs();
       let startMs = performance.now();

@@ -3,13 +3,13 @@ import { createRequire } from "node:module";
 import { asciiToBytes, bigintToBytes, concatBytes, hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
 import type { FeeMarketTransaction, GenesisAccount } from "@rnode/protocol";
 
-/** A chain to be generated: what is in its genesis, and the transactions of each block. */
+/** A chain to be generated: the content of its genesis, and the transactions of each block. */
 export interface ChainPlan {
   readonly name: string;
   readonly blocks: number;
   readonly transactionsPerBlock: number;
   alloc(): GenesisAccount[];
-  /** the i-th transaction of a block, the sender's key with it; each sender sends one a block */
+  /** the i-th transaction of a block and its sender's key; each sender sends one per block */
   transaction(
     block: number,
     index: number,
@@ -31,7 +31,7 @@ function number32(value: number): Uint8Array {
   return bytes;
 }
 
-/** Somebody who holds something and signs nothing. */
+/** An account that holds something and never signs. */
 const holder = (index: number): Uint8Array => keccak256(number32(index)).subarray(12);
 
 const keys: Uint8Array[] = [];
@@ -59,13 +59,13 @@ const account = (address: Uint8Array, fields: Partial<GenesisAccount>): GenesisA
 const fundedSenders = (count: number): GenesisAccount[] =>
   Array.from({ length: count }, (_, index) => account(senderOf(index), { balance: 1_000_000n * ETHER }));
 
-/** Numbers spread over `size`, other ones for each block and place. */
+/** Numbers spread over `size`, different for each block and index. */
 function spread(block: number, index: number, size: number): number {
   const mixed = Math.imul(block * 1_000_003 + index, 0x9e37_79b1) ^ Math.imul(index + 1, 0x85eb_ca6b);
   return ((mixed ^ (mixed >>> 15)) >>> 0) % size;
 }
 
-/** Ether to accounts all over the state, one in eight of them new. */
+/** Ether transfers to accounts all over the state, one in eight of them new. */
 export function transfers(accounts: number, blocks: number, perBlock: number): ChainPlan {
   return {
     name: `ETH transfers, ${accounts.toLocaleString("en")} accounts`,
@@ -150,7 +150,7 @@ export function swaps(traders: number, blocks: number, perBlock: number): ChainP
       }),
     ],
     transaction(block, index) {
-      // The traders take turns; a trader's nonce is the number of turns before.
+      // The traders take turns; a trader's nonce is the number of its turns before.
       const turn = block * perBlock + index;
       const trader = turn % traders;
       const data = concatBytes(selector, number32(spread(block, index, 2)), word(10n ** 18n + BigInt(turn)));

@@ -18,7 +18,7 @@ import type { ChainPlan } from "./import-chains.ts";
 export interface GeneratedChain {
   readonly plan: ChainPlan;
   readonly folder: string;
-  /** database that holds the genesis only */
+  /** database that only contains the genesis */
   readonly genesisDatabase: string;
   readonly blocksFile: string;
   readonly genesisFile: string;
@@ -27,7 +27,7 @@ export interface GeneratedChain {
   /** of block 1 on */
   readonly gasUsed: readonly number[];
   readonly genesisMs: number;
-  /** of all else: signing and building */
+  /** of everything else: signing and building */
   readonly generationMs: number;
 }
 
@@ -49,7 +49,7 @@ export const CHAIN_CONFIG = {
   cancunTime: 0,
 } as const;
 
-/** Twice what the blocks use: the base fee stays low. */
+/** Twice what the blocks use, so that the base fee stays low. */
 const GAS_LIMIT = 100_000_000n;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const BLOCK_TIME_SEC = 12;
@@ -70,7 +70,7 @@ const HEADER_JSON = {
 
 export const timestampOf = (block: number): number => GENESIS_TIME_SEC + block * BLOCK_TIME_SEC;
 
-/** Signs and builds the blocks of a plan, each with its state root. */
+/** Signs and builds the blocks of a plan, including their state roots. */
 export async function generateChain(plan: ChainPlan, folder: string): Promise<GeneratedChain> {
   mkdirSync(folder, { recursive: true });
   const config = parseChainConfig(CHAIN_CONFIG);
@@ -148,13 +148,13 @@ function signed(plan: ChainPlan, block: number, index: number): PendingTransacti
   return { transaction, sender, encoded, hash: hashTransaction(transaction) };
 }
 
-/** A database that nobody has open. */
+/** Copies a database that nobody has open. */
 export function copyDatabase(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   copyFileSync(join(from, "data.mdb"), join(to, "data.mdb"));
 }
 
-/** A Geth genesis file, written in pieces: it may be larger than a string can be. */
+/** Writes a Geth genesis file in pieces, as it may be larger than the longest string. */
 export function writeGenesisFile(path: string, alloc: readonly GenesisAccount[]): void {
   const file = openSync(path, "w");
   const write = (text: string): void => void writeSync(file, text);

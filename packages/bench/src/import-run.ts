@@ -6,7 +6,7 @@ import { openChainStore } from "@rnode/storage";
 import { CHAIN_CONFIG } from "./import-generate.ts";
 
 /*
- * A process of its own that imports one file of blocks as `rengine import` does, and prints what it took:
+ * A separate process that imports one file of blocks as `rengine import` does, and prints time and memory:
  *   node import-run.js DATABASE BLOCKS.rlp BATCH
  */
 
@@ -16,9 +16,9 @@ export interface ImportRun {
   readonly transactions: number;
   readonly gas: number;
   readonly databaseBytes: number;
-  /** pages of the database included, which the system takes back when it needs them */
+  /** including pages of the database, which the system takes back when it needs them */
   readonly peakRssBytes: number;
-  /** without them, as far as it was looked at; undefined where the system does not tell */
+  /** without them, as far as it was sampled; undefined if the system does not report it */
   readonly peakOwnBytes: number | undefined;
   readonly cpuMs: number;
   readonly head: string;
@@ -35,7 +35,7 @@ async function* blocksOf(file: string): AsyncGenerator<{ block: Block }> {
 
 const LOOK_INTERVAL_MS = 100;
 
-/** Resident memory of the process that is no file's, of all threads; Linux. */
+/** Resident memory of the process that does not belong to a file, for all threads; Linux only. */
 function ownBytes(): number | undefined {
   try {
     const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
@@ -77,7 +77,7 @@ export async function runImport(database: string, file: string, batch: number): 
   const head = chain.head().hash;
   const databaseBytes = usedBytes() - before;
   await senders.close();
-  await store.close(); // on the disk
+  await store.close(); // waits until everything is on the disk
   const ms = performance.now() - startMs;
   const { user, system } = process.cpuUsage(cpuBefore);
   const peakRssBytes = process.resourceUsage().maxRSS * 1024;

@@ -10,13 +10,13 @@ import { copyDatabase, type GeneratedChain, generateChain } from "./import-gener
 import type { ImportRun } from "./import-run.ts";
 
 /**
- * `npm run bench -- import`: generated chains, imported with signatures, state roots and durable commits, in turns with anvil taking and
- * mining the same transactions in memory.
+ * `npm run bench -- import`: imports generated chains with signatures, state roots and durable commits, in turn with anvil, which
+ * accepts and mines the same transactions in memory.
  */
 
 const runFile = promisify(execFile);
 
-/** Growth is transfers on three sizes of the state; the middle one is the chain of transfers. */
+/** "growth" means transfers on states of three sizes, of which the middle one is the chain "transfers". */
 function plansOf(only: string | undefined, scale: number, blocks: number): ChainPlan[] {
   const sized = (count: number): number => Math.max(100, Math.round(count * scale));
   const all: readonly [readonly string[], () => ChainPlan][] = [
@@ -74,7 +74,7 @@ async function measure(
   }
 }
 
-/** @returns exit code */
+/** @returns the exit code */
 export async function main(args: readonly string[] = []): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -84,7 +84,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
       blocks: { type: "string", default: "96" },
       rounds: { type: "string", default: "2" },
       batch: { type: "string", default: "32" },
-      /** of anvil, a round */
+      /** for anvil, per round */
       "anvil-seconds": { type: "string", default: "8" },
       "cpu-prof": { type: "string" },
       "no-anvil": { type: "boolean", default: false },
@@ -117,7 +117,7 @@ export async function main(args: readonly string[] = []): Promise<number> {
 
 const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 
-/** @returns of a block, median of the rounds */
+/** @returns the values per block, medians of the rounds */
 function report({ chain, imports, mined, anvilRssBytes }: Measured): { readonly ms: number; readonly cpuMs: number } {
   const { plan, genesisMs, generationMs } = chain;
   const { blocks, transactions, gas, databaseBytes } = imports[0]!;

@@ -7,7 +7,7 @@ export interface Sender {
   readonly address: Uint8Array;
 }
 
-/** Keys that follow from a word: the same in every run. */
+/** Keys derived from a word: the same in every run. */
 export function makeSenders(count: number): Sender[] {
   return Array.from({ length: count }, (_, index) => {
     const privateKey = keccak256(new TextEncoder().encode(`rnode benchmark sender ${index}`));
@@ -19,23 +19,23 @@ export interface LoadOptions {
   readonly url: string;
   readonly chainId: bigint;
   readonly senders: readonly Sender[];
-  /** the nonce each sender begins with */
+  /** the first nonce of each sender */
   readonly firstNonce: bigint;
-  /** transactions accepted and not yet in a block: not more than this */
+  /** the maximum number of transactions that are accepted but not yet in a block */
   readonly maxWaiting: number;
-  /** an ERC-20 that every sender holds: every other transaction moves it, the rest move ether */
+  /** an ERC-20 that every sender holds: every other transaction transfers it, the rest transfer ether */
   readonly token: Uint8Array;
 }
 
 const TRANSFER_SELECTOR = hexToBytes("0xa9059cbb");
 const REFUSED_PAUSE_MS = 100;
 
-/** Sends signed transfers through HTTP, one request a sender at a time, as fast as they are taken. */
+/** Sends signed transfers over HTTP, one request per sender at a time, as fast as they are accepted. */
 export class LoadGenerator {
   accepted = 0;
   refused = 0;
   lastRefusal = "";
-  /** as the caller counts them in blocks */
+  /** updated by the caller, who counts them in blocks */
   included = 0;
   readonly #options: LoadOptions;
   readonly #agent: Agent;
@@ -46,7 +46,7 @@ export class LoadGenerator {
     this.#agent = new Agent({ keepAlive: true, maxSockets: options.senders.length });
   }
 
-  /** Ends after `stop`. */
+  /** Resolves after `stop`. */
   async run(): Promise<void> {
     await Promise.all(this.#options.senders.map((sender, index) => this.#runSender(sender, index)));
     this.#agent.destroy();

@@ -9,7 +9,7 @@ import {
   PREDEPLOYS,
 } from "@rnode/protocol";
 
-/** An OP Stack chain that is made for a benchmark. */
+/** An OP Stack chain created for a benchmark. */
 export interface OpChain {
   readonly chainId: number;
   readonly gasLimit: bigint;
@@ -22,7 +22,7 @@ export const RICH_WEI = 10n ** 24n;
 const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 const BLOCK_TIME_SEC = 2;
 
-/** The genesis file of a Jovian chain, with the contract that the L1 attributes go to. */
+/** The genesis file of a Jovian chain, with the contract that receives the L1 attributes. */
 export function opGenesis({ chainId, gasLimit, timestampSec, rich }: OpChain): object {
   const { runtimeCode } = contract(loadContracts(), "L1Block");
   return {
@@ -44,7 +44,7 @@ export function opGenesis({ chainId, gasLimit, timestampSec, rich }: OpChain): o
   };
 }
 
-/** What the rollup node asks to be built on a block: the L1 attributes deposit, then what the pool has. */
+/** The attributes with which the rollup node requests a block: the L1 attributes deposit, then transactions from the pool. */
 export function sequencerAttributes(parent: { readonly number: number; readonly timestampSec: number }, gasLimit: bigint): object {
   const deposit = encodeTransaction({
     type: 0x7e,

@@ -6,7 +6,7 @@ import { bigintToBytes, concatBytes, hexToBytes } from "@rnode/primitives";
 import { forkRules } from "@rnode/protocol";
 import { rnodeEngine } from "./evm-engines.ts";
 
-/** `npm run bench -- precompiles`: the worst inputs known of each precompiled contract, gas a second. */
+/** `npm run bench -- precompiles`: the worst known inputs of each precompile, in gas per second. */
 
 interface Case {
   readonly name: string;
@@ -19,7 +19,7 @@ const ones = (length: number): Uint8Array => new Uint8Array(length).fill(255);
 const repeat = (bytes: Uint8Array, count: number): Uint8Array => concatBytes(...Array.from({ length: count }, () => bytes));
 const hex = (digits: string): Uint8Array => hexToBytes(`0x${digits}`);
 
-/** Modulus and base with their highest bit set and no pattern that would make divisions by them short. */
+/** Modulus and base with their highest bit set and without a pattern that would shorten divisions by them. */
 function modexp(bytes: number, exponent: Uint8Array, lowest: number): Uint8Array {
   const modulus = Uint8Array.from({ length: bytes }, (_, i) => (i * i * 37 + i * 101 + 251) % 256);
   modulus[bytes - 1] = lowest;
@@ -61,7 +61,7 @@ const P256 = hex(
   ].join(""),
 );
 
-/** Hash and signature of Geth's test of ecrecover. */
+/** Hash and signature from Geth's test of ecrecover. */
 const ECRECOVER = hex(
   [
     "18c547e4f7b0f325ad1e56f57e26c745b09a3e503d86e00e5255ff7f715d3d1c",
@@ -108,12 +108,12 @@ const CASES: readonly Case[] = [
   { name: "p256verify", address: 0x100, input: P256 },
 ];
 
-/** Many, as other work on the machine slows most of them down. */
+/** Many rounds, because other work on the machine slows most of them down. */
 const ROUNDS = 15;
 
 const cpuUs = (): number => process.cpuUsage().user;
 
-/** CPU time of one run in µs: the best of some rounds, each long enough to be measured. */
+/** CPU time of one run in µs: the best of several rounds, each long enough to be measured. */
 function measure(run: () => void): number {
   let count = 1;
   for (; ; count *= 2) {
@@ -166,7 +166,7 @@ async function engineRows(only: string | undefined): Promise<Row[]> {
       best = Math.min(best, cpuUs() - started);
     }
     engine.close();
-    // the price of the call itself (100, warm) belongs to it
+    // includes the price of the call itself (100, warm)
     rows.push({ name, gas: gas + 100, us: best / CALLS });
   }
   return rows;
@@ -200,7 +200,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const rows: Row[] = [];
   for (const { name, address, input } of CASES) {
     if (only !== undefined && !name.includes(only)) continue;
-    // MODEXP costs least from Berlin to Prague
+    // MODEXP is cheapest from Berlin to Prague
     const precompile = (address === 5 ? before : precompiles).get(address);
     if (precompile === undefined) throw new Error(`no precompile at ${address}`);
     const output = precompile.run(input);

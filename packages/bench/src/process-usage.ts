@@ -7,11 +7,11 @@ export interface Usage {
   readonly rssBytes: number;
 }
 
-/** Linux counts CPU time in hundredths of a second, whatever the kernel's own tick. */
+/** Linux counts CPU time in hundredths of a second, regardless of the kernel's own tick. */
 const TICKS_PER_SEC = 100;
 const PAGE_BYTES = 4096;
 
-/** undefined: there is no such process any more. */
+/** undefined: the process does not exist any more. */
 export function processUsage(pid: number): Usage | undefined {
   try {
     return process.platform === "linux" ? fromProc(pid) : fromPs(pid);
@@ -20,7 +20,7 @@ export function processUsage(pid: number): Usage | undefined {
   }
 }
 
-/** CPU time of a program and of the processes that it started and that still run. */
+/** CPU time of a program and of the processes that it started, as far as they still run. */
 export function treeCpuSec(pid: number): number {
   const own = processUsage(pid)?.cpuSec ?? 0;
   return childrenOf(pid).reduce((sum, child) => sum + treeCpuSec(child), own);
@@ -41,7 +41,7 @@ function childrenOf(pid: number): number[] {
     .filter(isChild);
 }
 
-/** From the state, field 3; the name in parentheses before it may hold spaces. */
+/** The fields from the state (field 3) on; the name in parentheses before it may contain spaces. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -67,12 +67,12 @@ function fromPs(pid: number): Usage {
 
 export interface UsageSummary {
   readonly name: string;
-  /** mean over the time watched: 1 is one core */
+  /** mean over the observed time; 1 is one core */
   readonly cores: number;
   readonly peakRssMiB: number;
 }
 
-/** Watches programs by name; a pid may change when one is started again. */
+/** Watches programs by name; the pid may change when a program is restarted. */
 export class UsageWatch {
   readonly #pidOf: ReadonlyMap<string, () => number | undefined>;
   readonly #first = new Map<string, Usage>();

@@ -10,25 +10,25 @@ import { Client } from "undici";
 import { freePort } from "./free-port.ts";
 import { type OpChain, opGenesis } from "./op-chain.ts";
 
-/** The checkout that this file was built in. */
+/** The checkout in which this file was built. */
 export const THIS_CHECKOUT = join(dirname(createRequire(import.meta.url).resolve("@rnode/devnet")), "../../..");
 
 export interface RengineOptions {
   readonly chain: OpChain;
-  /** whose built program runs; default: this one's */
+  /** the checkout whose built program runs; default: this one */
   readonly checkout?: string | undefined;
-  /** for Node: profiling */
+  /** Node options, for profiling */
   readonly nodeArgs?: readonly string[];
   readonly args?: readonly string[];
 }
 
-/** `rengine` on a chain of its own. */
+/** A `rengine` on a chain of its own. */
 export interface Rengine {
   readonly pid: number;
   readonly port: number;
   readonly url: string;
   readonly engine: EngineConnection;
-  /** CPU time of the process that keeps the chain, of all its threads, so far */
+  /** CPU time used so far by the process that keeps the chain, with all its threads */
   cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -36,7 +36,10 @@ export interface Rengine {
 const START_LIMIT_MS = 30_000;
 const CPU_QUESTION = "cpu";
 
-/** Goes into the program before it starts: answers how much CPU time it has used. Its threads and readers would run it too. */
+/**
+ * Injected into the program before it starts; reports how much CPU time it has used. The program's threads and readers load it too, but must
+ * not answer.
+ */
 const CPU_REPORTER = `
 import { isMainThread } from "node:worker_threads";
 if (isMainThread && process.env.RNODE_BENCH_CPU === String(process.ppid)) {
@@ -121,7 +124,7 @@ export async function startRengine({
 
 export interface TimedAnswer<T> {
   readonly result: T;
-  /** from sending the request to having all of the answer's text */
+  /** from sending the request until the whole answer was received */
   readonly ms: number;
 }
 

@@ -10,7 +10,7 @@ export interface LoadResult {
   readonly errors: number;
 }
 
-/** HTTP requests ready to be sent: writing one costs no more than the copy into the socket. */
+/** HTTP requests prepared for sending, so that writing one costs no more than the copy into the socket. */
 export function httpRequest(body: string): Buffer {
   const head = `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
   return Buffer.from(head + body);
@@ -24,16 +24,16 @@ export interface LoadOptions {
   readonly durationMs: number;
 }
 
-/** Heads of answers are shorter. */
+/** The heads of answers are shorter than this. */
 const MAX_HEAD_BYTES = 1024;
-/** An error is said at the start of an answer. */
+/** An error appears at the start of an answer. */
 const ERROR_WITHIN_BYTES = 128;
 
 /**
- * Sends one request after the other on each of some connections, for a time or as long as there are requests.
+ * Sends one request after the other on each of several connections, for some time or for as long as there are requests.
  *
- * PERF: the generator shares the machine with the server, so it must cost little: sockets read into one buffer (no streams), and of
- * an answer only its status, its length and whether it begins with an error are read.
+ * PERF: the generator shares the machine with the server, so it must be cheap: all sockets read into one buffer (no streams), and
+ * only the status, the length and a possible error at the start of an answer are read.
  */
 export async function runLoad({ port, connections, next, durationMs }: LoadOptions): Promise<LoadResult> {
   const latenciesMs: number[] = [];

@@ -10,7 +10,7 @@ export interface Row {
   readonly requestsPerSec: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** of the server, for a request, microseconds */
+  /** of the server, per request, microseconds */
   readonly cpuUs: number;
   readonly errors: number;
 }
@@ -33,7 +33,7 @@ const COLUMNS = [
   "× anvil",
   "for the same CPU",
 ] as const;
-/** The issue asks for this many times anvil in each row. */
+/** The ratio to anvil that each row should reach. */
 const WANTED = 1;
 
 const milliseconds = (ms: number): string => (ms < 10 ? ms.toFixed(2) : String(Math.round(ms)));
@@ -70,7 +70,7 @@ function cellsOf({ own, peer, ratio }: Comparison, isFirst: boolean): string[] {
   return [...cells, ...figures(peer), `${ratio.toFixed(2)}${mark}`, (peer.cpuUs / own.cpuUs).toFixed(2)];
 }
 
-/** A line for what has just been measured. */
+/** One line about the latest measurement. */
 export function progressOf(rows: readonly Row[]): string {
   return compare(rows)
     .map((comparison) => cellsOf(comparison, true))
@@ -81,7 +81,7 @@ export function progressOf(rows: readonly Row[]): string {
     .join("\n");
 }
 
-/** All that was measured as a Markdown table, what is below the issue's target, what was wrong. */
+/** All measurements as a Markdown table, the rows below the target, and what went wrong. */
 export function report(rows: readonly Row[]): string {
   const comparisons = compare(rows);
   const table = comparisons.map((comparison, index) => {

@@ -5,13 +5,13 @@ import { freePort } from "./free-port.ts";
 import { forkchoiceState, newPayloadParams, type OpChain, RICH_WEI, sequencerAttributes } from "./op-chain.ts";
 import { answers, type EngineConnection, type RengineOptions, startRengine, stopper } from "./rengine.ts";
 
-/** A client that is measured, on a chain of its own. */
+/** A client to be measured, on a chain of its own. */
 export interface RpcTarget {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
   readonly url: string;
-  /** Puts what waits in the pool into a block. */
+  /** Puts the transactions that wait in the pool into a block. */
   mine(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function startRengineTarget(chain: OpChain, options: Omit<RengineOp
   return { name: "rengine", pid, port, url, mine: () => mineBlock(engine, chain.gasLimit), stop: () => program.stop() };
 }
 
-/** Does what the rollup node does: attributes, payload, new payload, fork choice. */
+/** Acts as the rollup node: attributes, payload, new payload, fork choice. */
 async function mineBlock(engine: EngineConnection, gasLimit: bigint): Promise<void> {
   const head = await engine.call<{ hash: Hex; number: Hex; timestamp: Hex }>("eth_getBlockByNumber", ["latest", false]);
   const attributes = sequencerAttributes({ number: Number(head.number), timestampSec: Number(head.timestamp) }, gasLimit);
@@ -47,7 +47,7 @@ async function mineBlock(engine: EngineConnection, gasLimit: bigint): Promise<vo
     forkchoiceState(head.hash),
     attributes,
   ]);
-  await new Promise((resolve) => setTimeout(resolve, 300)); // the builder fills the block meanwhile
+  await new Promise((resolve) => setTimeout(resolve, 300)); // meanwhile the builder fills the block
   const { executionPayload } = await engine.call<{ executionPayload: { blockHash: Hex } }>("engine_getPayloadV4", [payloadId]);
   await engine.call("engine_newPayloadV4", newPayloadParams(executionPayload));
   await engine.call("engine_forkchoiceUpdatedV3", [forkchoiceState(executionPayload.blockHash), null]);

@@ -14,21 +14,21 @@ const CHAIN_ID = 901;
 const SENDERS = 100;
 const GAS_LIMIT = 60_000_000n;
 const BATCH = 100;
-/** A server's code is compiled while it is used: in each of its processes, so that connections must be many. */
+/** A server's code is compiled as it is used, in each of its processes, so many connections are needed. */
 const WARM_UP_MS = 2000;
 const WARM_UP_CONNECTIONS = 64;
-/** Transactions for a second: about as many as the servers take. */
+/** Transactions prepared per second of load: about as many as the servers accept. */
 const TRANSACTIONS_PER_SEC = 8000;
 
 interface Scenario {
   readonly name: string;
-  /** requests that one HTTP request holds */
+  /** number of requests in one HTTP request */
   readonly weight: number;
-  /** bodies, sent again and again; undefined: transactions, each once */
+  /** bodies, sent repeatedly; undefined: transactions, each sent once */
   readonly bodies: ((target: RpcTarget) => Promise<readonly string[]>) | undefined;
 }
 
-/** `npm run bench -- rpc`: JSON-RPC over HTTP, rengine and anvil in turns, on chains with the same transactions. */
+/** `npm run bench -- rpc`: JSON-RPC over HTTP, rengine and anvil in turn, on chains with the same transactions. */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -39,9 +39,9 @@ export async function main(args: readonly string[]): Promise<number> {
       connections: { type: "string", default: "1,16,256" },
       only: { type: "string" },
       "no-anvil": { type: "boolean", default: false },
-      /** shorter rounds and fewer of them: enough to see a change of a third */
+      /** shorter and fewer rounds: enough to notice a change by a third */
       quick: { type: "boolean", default: false },
-      /** `--rpc.workers` of rengine; anvil has a thread a core too */
+      /** `--rpc.workers` of rengine; anvil also has one thread per core */
       workers: { type: "string", default: String(availableParallelism()) },
       "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
@@ -85,7 +85,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What both chains hold. */
+/** The content of both chains. */
 interface BenchChain {
   readonly token: Hex;
   readonly senders: readonly Sender[];
@@ -114,7 +114,7 @@ function signed(sender: Sender, nonce: bigint, fields: Partial<FeeMarketTransact
   return bytesToHex(encodeTransaction(signTransaction(transaction, sender.privateKey)));
 }
 
-/** The token, and blocks with one transfer of it a sender: a log each. */
+/** Deploys the token and creates blocks with one transfer of it per sender, and so one log each. */
 async function prepare(
   targets: readonly RpcTarget[],
   senders: readonly Sender[],
@@ -140,7 +140,7 @@ async function prepare(
     gasLimit: 100_000n,
     data: concatBytes(TRANSFER, padBytesLeft(to, 32), hexToBytes(`0x${amount.toString(16).padStart(64, "0")}`)),
   });
-  // Nonces in step: every sender but the first has one transaction less behind it.
+  // Aligns the nonces: every sender but the first has sent one transaction less.
   for (const [index, sender] of senders.entries()) {
     if (index > 0) await send(signed(sender, 0n, {}));
     await send(signed(first!, BigInt(index) + 1n, tokenCall(sender.address, 10n ** 18n)));
@@ -168,7 +168,7 @@ async function prepare(
   if (counts.some((count) => count !== senders.length)) throw new Error(`transactions in the last block: ${counts.join(", ")}`);
   const lastBlock = Number(await rpcCall<Hex>(targets[0]!.url, "eth_blockNumber"));
   log(`chains: ${lastBlock} blocks, ${senders.length} token transfers each`);
-  // From here on the senders' nonces go on from that of the second; the first is left out.
+  // From here on the senders' nonces continue from that of the second sender; the first one is left out.
   return { token, senders: senders.slice(1), lastBlock, nonce: nonces[1]! };
 }
 
@@ -220,7 +220,7 @@ interface Measure {
   readonly chain: BenchChain;
 }
 
-/** The targets in turns, so that what else the machine does meets both. */
+/** Measures the targets in turn, so that other work on the machine affects both. */
 async function measure(
   targets: readonly RpcTarget[],
   scenario: Scenario,
@@ -282,7 +282,7 @@ async function warmUp(targets: readonly RpcTarget[], scenario: Scenario, chain: 
   }
 }
 
-/** The same for every target. They are signed beforehand: what is measured is the server's work. */
+/** The same for every target. They are signed beforehand, so that only the server's work is measured. */
 function freshTransactions(chain: BenchChain, durationMs: number): string[] {
   const perSender = Math.ceil((TRANSACTIONS_PER_SEC * durationMs) / 1000 / chain.senders.length);
   const bodies: string[] = [];

@@ -16,7 +16,7 @@ import { transfers } from "./import-chains.ts";
 import { writeGenesisFile } from "./import-generate.ts";
 import { processUsage } from "./process-usage.ts";
 
-/** `npm run bench -- state`: trie and database, on a state of some size in a temporary folder. */
+/** `npm run bench -- state`: trie and database, on a state of considerable size in a temporary folder. */
 
 const ACCOUNTS = 200_000;
 /** of the large genesis */
@@ -24,7 +24,7 @@ const MANY_ACCOUNTS = 1_000_000;
 /** of one contract */
 const SLOTS = 100_000;
 const READS = 200_000;
-/** An epoch of the trie node history (packages/storage/src/nodes/node-tables.ts): each size pays for its own index. */
+/** An epoch of the trie node history (packages/storage/src/nodes/node-tables.ts), so that each size pays for its own index. */
 const BLOCKS_PER_SIZE = 32;
 const BLOCK_SIZES = [
   { name: "10 accounts, 10 slots", accounts: 10, slots: 10 },
@@ -74,7 +74,7 @@ function blockOf(parentHash: Uint8Array, number: number, stateRoot: Uint8Array) 
   return { block: { header, transactions: [], ommers: [] }, hash: hashHeader(header) };
 }
 
-/** The changes of the `turn`-th block of a size: other accounts and slots each time, spread over the whole state. */
+/** The changes of the `turn`-th block of a size: different accounts and slots each time, spread over the whole state. */
 function blockChanges(turn: number, accounts: number, slots: number): AccountChange[] {
   const changes = Array.from({ length: accounts - 1 }, (_, i) =>
     payment(ADDRESSES[(turn * 100_003 + i * 7919) % ACCOUNTS]!, turn * 31 + i),
@@ -128,7 +128,7 @@ function measureBlocks(store: ChainDatabase, sync: "each" | "interval"): Row[] {
   });
 }
 
-/** A real genesis file where test data is at hand, else one of the same size. */
+/** Uses a real genesis file if test data is available, otherwise one of the same size. */
 function measureGenesis(folder: string): Row[] {
   const vectors = process.env.RNODE_VECTORS ?? join(import.meta.dirname, "../../../../shared/vectors");
   const file = join(vectors, "genesis/mainnet-ink.json.gz");
@@ -161,7 +161,7 @@ function measureGenesis(folder: string): Row[] {
 const RENGINE = fileURLToPath(new URL("../../execution-client/bin/rengine.js", import.meta.url));
 const LOOK_INTERVAL_MS = 50;
 
-/** `rengine init` of a file, as a user runs it. */
+/** Runs `rengine init` on a file, as a user would. */
 async function measureLargeInit(folder: string): Promise<Row> {
   const file = join(folder, "large.json");
   writeGenesisFile(file, transfers(MANY_ACCOUNTS, 0, 0).alloc());
@@ -241,7 +241,7 @@ async function measureAll(folder: string): Promise<Row[]> {
   return rows;
 }
 
-/** Prints the table. @throws when what was written does not verify */
+/** Prints the table. @throws if the written data does not verify */
 export async function run(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-state-"));
   try {
@@ -253,7 +253,7 @@ export async function run(): Promise<void> {
   }
 }
 
-/** @returns exit code */
+/** @returns the exit code */
 export async function main(): Promise<number> {
   await run();
   return 0;
