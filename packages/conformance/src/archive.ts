@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An archive's content in a temporary folder. */
+/** The content of an archive in a temporary folder. */
 export interface Unpacked {
   readonly folder: string;
   remove(): void;
 }
 
-/** Unpacks a `.tar.xz`. @throws Error that names the missing program or what `tar` said */
+/** Unpacks a `.tar.xz`. @throws Error that names the missing program, or quotes `tar` */
 export function unpackArchive(path: string): Unpacked {
   for (const program of ["tar", "xz"]) {
     if (spawnSync(program, ["--version"], { stdio: "ignore" }).error !== undefined) {

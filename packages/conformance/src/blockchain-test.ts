@@ -21,7 +21,7 @@ import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type
 
 interface TestBlock {
   readonly rlp: string;
-  /** the block must be refused */
+  /** the block must be rejected */
   readonly expectException?: string;
 }
 
@@ -36,8 +36,8 @@ interface BlockchainCase {
 }
 
 /**
- * `BlockchainTests` of ethereum/tests and execution-spec-tests: every block is executed on its parent, the invalid ones must be
- * refused, and the last one must be the expected one with the expected state.
+ * `BlockchainTests` of ethereum/tests and execution-spec-tests: every block is executed on its parent, invalid blocks must be
+ * rejected, and the last block must be the expected one with the expected state.
  */
 export function runBlockchainTests(folder: string): SuiteReport {
   const engine = newEngine();
@@ -98,7 +98,7 @@ const EMPTY_STATE: StateView = {
   readBlockHash: () => undefined,
 };
 
-/** All blocks in memory, each state as layers down to the empty one. */
+/** All blocks in memory; a state is a stack of layers on top of the empty one. */
 class MemoryChain {
   readonly #context: ExecutionContext;
   readonly #blocks = new Map<Hex, ExecutedBlock>();
@@ -117,7 +117,7 @@ class MemoryChain {
     return this.last.hashHex;
   }
 
-  /** @returns why the block was refused */
+  /** @returns why the block was rejected */
   add(rlp: string): string | undefined {
     let block: Block;
     try {

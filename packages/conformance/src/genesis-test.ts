@@ -5,8 +5,8 @@ import { chainConfigOfNetwork, networkByName, parseGenesis } from "@rnode/protoc
 import { jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
 /**
- * Genesis files of named networks, `<superchain>-<chain>.json[.gz]`: the block hash must be the one of the table. A file whose
- * `config` is null takes it from there too.
+ * Genesis files of named networks, `<superchain>-<chain>.json[.gz]`: the block hash must be that of the network table. If a file's
+ * `config` is null, it is also taken from the table.
  */
 export function runGenesisTests(folder: string): SuiteReport {
   return reportOf(jsonFilesBelow(folder).map((path) => resultOf(basename(path), () => checkGenesisFile(path))));

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { bytesToHex, decodeRlp, encodeRlp, equalBytes, hexToBytes, isCodedError, type RlpItem, rlpUint } from "@rnode/primitives";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
-/** A string is its bytes, `#` starts a decimal integer, "VALID" and "INVALID" say only whether `out` decodes. */
+/** A string stands for its bytes, `#` starts a decimal integer, and "VALID" or "INVALID" only says whether `out` can be decoded. */
 type RlpInput = string | number | readonly RlpInput[];
 
 interface RlpCase {
@@ -10,7 +10,7 @@ interface RlpCase {
   readonly out: string;
 }
 
-/** `RLPTests` of ethereum/tests: encoding, decoding back, and refusal of what is not canonical. */
+/** `RLPTests` of ethereum/tests: encoding, decoding, and rejection of non-canonical encodings. */
 export function runRlpTests(folder: string): SuiteReport {
   const results: CaseResult[] = [];
   for (const path of jsonFilesBelow(folder)) {

@@ -4,8 +4,8 @@ const isObject = (value: Json): value is Record<string, Json> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The first place where an answer is not what was expected; undefined: they are equal. Clients word errors as they like: an `error`'s `message` is
- * not compared where both have one, its `code` and `data` are.
+ * The first place where an answer differs from the expected one; undefined: they are equal. Clients word errors differently, so if
+ * both have an `error`, its `code` and `data` are compared but not its `message`.
  */
 export function firstDifference(expected: Json, actual: Json, path = "$"): string | undefined {
   if (Array.isArray(expected) && Array.isArray(actual)) {

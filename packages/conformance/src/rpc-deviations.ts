@@ -1,12 +1,12 @@
 import type { RpcResponse } from "./rpc-io.ts";
 import type { ProfileName } from "./rpc-program.ts";
 
-/** Answers that are meant to be other than those that Geth recorded. */
+/** Answers that are meant to differ from those that Geth recorded. */
 export interface RpcDeviation {
   readonly because: string;
-  /** names of the tests; one that is answered as recorded fails */
+  /** names of the tests; it is a failure if one of them is answered as recorded */
   readonly tests: readonly string[];
-  /** What is expected instead of the recorded answer; what of it depends on the node is taken from the answer. */
+  /** The answer expected instead of the recorded one; parts that depend on the node are taken from the actual answer. */
   expectedInstead(recorded: RpcResponse, answer: RpcResponse): RpcResponse;
 }
 
@@ -17,7 +17,7 @@ const withError = (recorded: RpcResponse, more: Fields): RpcResponse => ({
   error: { ...fieldsOf(recorded.error), ...more },
 });
 
-/** What docs/faces.md names, and the codes and data of R's errors. */
+/** The differences listed in docs/faces.md, and the codes and data of R's errors. */
 const OF_R: readonly RpcDeviation[] = [
   {
     because: "the sync status is an object with stages, also when synced",

@@ -15,16 +15,16 @@ export interface RpcRequest {
 /** The whole envelope: `jsonrpc` and `id` are compared too. */
 export type RpcResponse = Readonly<Record<string, unknown>>;
 
-/** One `.io` file: exchanges in their order, on one client. */
+/** One `.io` file: its exchanges in order, on one client. */
 export interface RpcTest {
   /** path below the folder, without `.io` */
   readonly name: string;
-  /** answers depend on the client: only their shape is checked */
+  /** answers depend on the client, so only their shape is checked */
   readonly isSpecOnly: boolean;
   readonly exchanges: readonly RpcExchange[];
 }
 
-/** All `.io` files below a folder in order of their paths, the order in which they are to run. @throws Error that names file and line */
+/** All `.io` files below a folder in the order of their paths, in which they must run. @throws Error that names file and line */
 export function readRpcTests(folder: string): RpcTest[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".io"))
@@ -33,8 +33,8 @@ export function readRpcTests(folder: string): RpcTest[] {
 }
 
 /**
- * Lines of an `.io` file: `// …` says what it is about (`// speconly: …` before the first request: see `isSpecOnly`), `>> JSON` is a request,
- * `<< JSON` the answer to the one before.
+ * Parses the lines of an `.io` file. `// …` describes the test (`// speconly: …` before the first request: see `isSpecOnly`), `>>
+ * JSON` is a request, `<< JSON` the answer to the preceding one.
  *
  * @throws Error that names the file and the line
  */

@@ -5,15 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Whose answers `rengine` gives (docs/faces.md). */
+/** The profile in which `rengine` answers (docs/faces.md). */
 export type ProfileName = "R" | "G";
 
-/** What a client under test is started with: the files of the suite. */
+/** The files of the suite with which a client under test is started. */
 export interface RpcChain {
   readonly genesisPath: string;
   /** RLP blocks after the genesis */
   readonly blocksPath: string;
-  /** Engine API request that makes the last block the head, and safe and final */
+  /** Engine API request that makes the last block the head, and also safe and finalized */
   readonly headRequestPath: string;
 }
 
@@ -27,10 +27,10 @@ const NAMESPACES = "eth,net,web3,debug,txpool,testing";
 const START_TIMEOUT_MS = 60_000;
 
 /**
- * Runs `rengine` as a user would: imports the blocks, starts the client, and chooses the head over the Engine API.
+ * Runs `rengine` as a user would: imports the blocks, starts the client, and chooses the head through the Engine API.
  *
- * @param program the path of `rengine`'s start file
- * @throws Error with what the program said
+ * @param program path of `rengine`'s start file
+ * @throws Error with the program's output
  */
 export async function startRengine(program: string, chain: RpcChain, profile: ProfileName): Promise<RpcClientUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-rpc-suite-"));
@@ -60,7 +60,7 @@ export async function startRengine(program: string, chain: RpcChain, profile: Pr
   }
 }
 
-/** Sends a JSON-RPC body as it is. @returns the answer's envelope */
+/** Sends a JSON-RPC body unchanged. @returns the answer's envelope */
 export async function postJson(url: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<unknown> {
   const response = await fetch(url, {
     method: "POST",
@@ -83,7 +83,7 @@ function runToEnd(program: string, args: readonly string[]): Promise<void> {
   });
 }
 
-/** Listens to the program's log until both listeners are there. */
+/** Reads the program's log until both listeners have been announced. */
 async function portsOf(child: ChildProcess): Promise<{ readonly httpPort: number; readonly enginePort: number }> {
   const timer = setTimeout(() => child.kill("SIGKILL"), START_TIMEOUT_MS);
   let httpPort: number | undefined;
@@ -100,7 +100,7 @@ async function portsOf(child: ChildProcess): Promise<{ readonly httpPort: number
     }
   } finally {
     clearTimeout(timer);
-    child.stderr!.resume(); // what it logs later must not fill the pipe
+    child.stderr!.resume(); // later log output must not fill the pipe
   }
   throw new Error(`rengine did not start: ${said.join(" ").trim() || "it said nothing"}`);
 }

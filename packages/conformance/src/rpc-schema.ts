@@ -3,13 +3,13 @@ import { join } from "node:path";
 
 /** Result schemas of the methods of ethereum/execution-apis. */
 export interface ExecutionApis {
-  /** methods that have one */
+  /** methods that have a schema */
   readonly methods: ReadonlySet<string>;
-  /** @returns what of a result is not as the method's schema says; undefined: valid. @throws Error when the method is unknown */
+  /** @returns where a result violates the method's schema; undefined: it is valid. @throws Error if the method is unknown */
   faultOf(method: string, result: unknown): string | undefined;
 }
 
-/** What is read of the sources: a file holds a list of methods, or schemas by name. */
+/** The parts of the sources that are read: a file contains a list of methods, or schemas by name. */
 interface MethodSource {
   readonly name: string;
   readonly result?: { readonly schema?: object };
@@ -19,11 +19,12 @@ const COMPONENTS = "#/components/schemas/";
 const DOCUMENT_ID = "execution-apis";
 
 /**
- * Reads the YAML sources of ethereum/execution-apis (`src/` of a checkout) into one JSON Schema document: references go to its `$defs`.
+ * Reads the YAML sources of ethereum/execution-apis (`src/` of a checkout) into one JSON Schema document, in whose `$defs`
+ * references are resolved.
  *
- * The parsers are development dependencies, loaded here and not before.
+ * The parsers are development dependencies and only loaded here.
  *
- * @throws Error when the folder is not such a checkout
+ * @throws Error if the folder is not such a checkout
  */
 export async function readExecutionApis(folder: string): Promise<ExecutionApis> {
   const [{ parse }, { Ajv2019 }] = await Promise.all([import("yaml"), import("ajv/dist/2019.js")]);

@@ -7,7 +7,7 @@ import { type ProfileName, postJson, type RpcClientUnderTest, startRengine } fro
 import { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
 import { type CaseResult, reportOf, type SuiteReport } from "./vectors.ts";
 
-/** Where a folder keeps the suite's parts. */
+/** Where the suite's parts are in a folder. */
 export interface RpcSuiteFolder {
   /** of ethereum/execution-apis */
   readonly root: string;
@@ -17,7 +17,7 @@ export interface RpcSuiteFolder {
 
 const FILES = ["chain.rlp", "genesis.json", "headfcu.json"] as const;
 
-/** The suite in a folder: `DIR/tests/chain.rlp`, or the same in `DIR/rpc` or `DIR/execution-apis`, or `DIR/rpc/chain.rlp`. */
+/** Finds the suite in a folder: `DIR/tests/chain.rlp`, the same in `DIR/rpc` or `DIR/execution-apis`, or `DIR/rpc/chain.rlp`. */
 export function findRpcSuite(folder: string): RpcSuiteFolder | undefined {
   const inside = [folder, join(folder, "rpc"), join(folder, "execution-apis")].map((root) => ({
     root,
@@ -28,10 +28,11 @@ export function findRpcSuite(folder: string): RpcSuiteFolder | undefined {
 }
 
 /**
- * The RPC suite of ethereum/execution-apis on its own chain, as hive's `rpc-compat` runs it: the recorded answer, field by field; where a file is
- * marked `speconly`, the schema only. Beyond that, every result must be as its method's schema says.
+ * Runs the RPC suite of ethereum/execution-apis on its own chain, as hive's `rpc-compat` does: answers are compared with the
+ * recorded ones field by field, or only with the schema if a file is marked `speconly`. In addition, every result must match its
+ * method's schema.
  *
- * @param program the path of `rengine`'s start file
+ * @param program path of `rengine`'s start file
  */
 export async function runRpcSuite(
   { root, tests }: RpcSuiteFolder,
@@ -54,8 +55,8 @@ export async function runRpcSuite(
 }
 
 /**
- * @param apis undefined: of an answer that depends on the client, no more than the names of its fields is checked
- * @param deviations by the test's name; one that the answer does not need is a failure
+ * @param apis undefined: of an answer that depends on the client, only the names of its fields are checked
+ * @param deviations by the test's name; one that turns out to be unnecessary is a failure
  */
 export async function runRpcTests(
   tests: readonly RpcTest[],
@@ -96,7 +97,10 @@ async function runRpcTest(
   return undefined;
 }
 
-/** A result or an error of the code that is expected, and a result of the method's shape, where the recorded one is. */
+/**
+ * Checks that the answer is a result, or an error with the expected code, and that a result has the method's shape if the recorded
+ * one has it.
+ */
 function shapeFault(
   method: string,
   { recorded, expected }: { readonly recorded: RpcResponse; readonly expected: RpcResponse },
@@ -108,11 +112,11 @@ function shapeFault(
     return `expected ${"error" in expected ? `error code ${String(codeOf(expected))}` : "a result"}, got ${JSON.stringify(answer).slice(0, 300)}`;
   }
   if (apis === undefined || "error" in answer || !apis.methods.has(method) || expected !== recorded) return undefined;
-  if (apis.faultOf(method, recorded.result) !== undefined) return undefined; // one of the suite's own is not
+  if (apis.faultOf(method, recorded.result) !== undefined) return undefined; // the suite's own result does not match the schema
   return apis.faultOf(method, answer.result);
 }
 
-/** The first of the recorded result's own fields that is not there, or of another type. */
+/** The first field of the recorded result that is missing or has another type. */
 function missingField(recorded: unknown, result: unknown): string | undefined {
   const kindOf = (value: unknown): string => (Array.isArray(value) ? "array" : value === null ? "null" : typeof value);
   if (kindOf(recorded) !== kindOf(result)) return `$.result: expected ${kindOf(recorded)}, got ${kindOf(result)}`;

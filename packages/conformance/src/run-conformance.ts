@@ -17,11 +17,11 @@ import { jsonFilesBelow, type SuiteReport, vectorsFolder } from "./vectors.ts";
 
 interface Suite {
   readonly title: string;
-  /** name of the folder that holds it, and of the suite for `--suite` */
+  /** name of the folder that contains it, and of the suite for `--suite` */
   readonly folder: string;
-  /** where it is, when not in a folder of its name */
+  /** finds it if it is not in a folder of that name */
   find?(root: string): string | undefined;
-  /** cases in the published archive or folder: fewer mean that it is half unpacked */
+  /** number of cases in the published archive or folder: if there are fewer, it is only partly unpacked */
   readonly atLeast: number;
   run(folder: string, options: RunOptions): SuiteReport | Promise<SuiteReport>;
 }
@@ -30,11 +30,11 @@ interface RunOptions {
   /** start file of the execution client, for suites that talk to it */
   readonly rengine: string;
   readonly jobs: number;
-  /** a part of the long suites, the same each time */
+  /** run a part of the long suites, always the same */
   readonly quick: boolean;
 }
 
-/** Every n-th file of the state tests, in order of their paths. */
+/** `quick` runs every n-th file of the state tests, in the order of their paths. */
 const QUICK_SHARE = 4;
 
 const SUITES: readonly Suite[] = [
@@ -80,7 +80,7 @@ function writeTrace(lines: readonly string[]): string {
 
 const ARCHIVE = "ethereum-tests.tar.xz";
 const SHOWN_FAILURES = 20;
-/** Beside this package, which may not import the execution client: it is run as a program. */
+/** This package may not import the execution client, which is next to it; it is run as a program. */
 const RENGINE = fileURLToPath(new URL("../../execution-client/bin/rengine.js", import.meta.url));
 
 const HELP = `npm run conformance -- [DIR] [--suite NAME] [--jobs N] [--quick]
@@ -120,7 +120,7 @@ export async function runConformance(args: readonly string[], env: NodeJS.Proces
     return failed((error as Error).message);
   }
   try {
-    // A complete data folder must have every case; any other folder is run for what it has.
+    // A complete data folder must have every case; for any other folder, the cases that it has are run.
     const found = findSuites(unpacked === undefined ? [folder] : [folder, unpacked.folder], values.suite);
     if (found.length === 0) return failed(`${folder} holds none of the suites; see --help`);
     const jobs = Math.max(1, Number(values.jobs) || 1);
@@ -154,7 +154,7 @@ function findSuites(roots: readonly string[], wanted: string | undefined): Found
   return found;
 }
 
-/** A suite that cannot run has failed. */
+/** A suite that cannot run counts as failed. */
 async function runOrFail(suite: Suite, path: string, options: RunOptions): Promise<SuiteReport> {
   try {
     return await suite.run(path, options);

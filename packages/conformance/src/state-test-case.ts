@@ -1,7 +1,7 @@
 import { hexToBytes, privateKeyToAddress } from "@rnode/primitives";
 import type { AccessListEntry, Authorization, EvmFork, SignedTransaction } from "@rnode/protocol";
 
-/** One test of the GeneralStateTests form, as far as it is read. Numbers are hex. */
+/** One test in the GeneralStateTests form; only the fields that are used. Numbers are hex. */
 export interface StateTest {
   readonly env: Readonly<Record<string, string>>;
   readonly pre: Readonly<Record<string, PreAccount>>;
@@ -43,12 +43,12 @@ export interface StateTestCase {
   readonly test: StateTest;
   readonly fork: EvmFork;
   readonly sender: Uint8Array;
-  /** undefined: it has no encoding (a value above 256 bits) */
+  /** undefined: it cannot be encoded (a value above 256 bits) */
   readonly transaction: SignedTransaction | undefined;
   readonly expected: PostState;
 }
 
-/** Fork and place in `post` of all combinations. */
+/** Fork and index in `post` of all combinations. */
 export function* stateTestCases(test: StateTest): Iterable<{ forkName: string; index: number }> {
   for (const [forkName, states] of Object.entries(test.post)) {
     for (let index = 0; index < states.length; index++) yield { forkName, index };
@@ -69,7 +69,7 @@ export function stateTestCase(test: StateTest, forkName: string, fork: EvmFork, 
 
 const MAX_WORD = 2n ** 256n;
 
-/** A hex number of any form the tests use: odd digits, leading zeros, none at all. undefined: more than 256 bits */
+/** A hex number in any form the tests use: an odd number of digits, leading zeros, or empty. undefined: more than 256 bits */
 export function testNumber(hex: string): bigint | undefined {
   const text = hex.replace(/^0x:bigint /, "");
   const value = text === "0x" || text === "" ? 0n : BigInt(text);

@@ -21,7 +21,7 @@ interface MemoryAccount {
 }
 type MemoryState = Map<Hex, MemoryAccount>;
 
-/** Runs one case. @returns what is wrong, undefined: passed */
+/** Runs one case. @returns what is wrong; undefined: it passed */
 export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): string | undefined {
   const { test, fork, expected } = testCase;
   const codes = new Map<Hex, Uint8Array>();
@@ -29,7 +29,7 @@ export function runStateTestCase(engine: EvmEngine, testCase: StateTestCase): st
   const coinbase = hexToBytes(test.env.currentCoinbase!);
   const result = execute(engine, testCase, readerOf(state, codes), coinbase, (changes) => applyChanges(state, changes));
 
-  // The tests were filled with a block reward of 0, which before EIP-161 brings the miner's account into being.
+  // The tests were generated with a block reward of 0, which before EIP-161 creates the miner's account.
   const coinbaseHex = bytesToHex(coinbase);
   if (!forkRules(fork).clearsEmptyAccounts && !state.has(coinbaseHex)) state.set(coinbaseHex, EMPTY_ACCOUNT());
 
@@ -49,7 +49,7 @@ function describe(result: TransactionResult | undefined): string {
   return ` (gas used ${gasUsed}${halt === undefined ? "" : `, ${halt}`})`;
 }
 
-/** undefined: the transaction has no encoding, so that nothing could be executed */
+/** undefined: the transaction cannot be encoded, so nothing could be executed */
 function execute(
   engine: EvmEngine,
   { test, fork, transaction, sender }: StateTestCase,
@@ -113,7 +113,7 @@ function readerOf(state: MemoryState, codes: ReadonlyMap<Hex, Uint8Array>): Stat
       if (code === undefined) throw new Error(`no code ${bytesToHex(codeHash)}`);
       return code;
     },
-    // the tests define the hash of a block as that of its number in decimal digits
+    // the tests define the hash of a block as the hash of its number in decimal digits
     readBlockHash: (number) => keccak256(asciiToBytes(number.toString())),
   };
 }
@@ -154,7 +154,7 @@ function rootOf(leaves: { key: Uint8Array; value: Uint8Array }[]): Uint8Array {
 const logsHash = (logs: readonly Log[]): Uint8Array =>
   keccak256(encodeRlp(logs.map(({ address, topics, data }) => [address, [...topics], data])));
 
-/** What the tests call our reasons. */
+/** The tests' names for our rejection reasons. */
 const REJECTIONS: Readonly<Record<string, readonly TransactionRejection[]>> = {
   INSUFFICIENT_ACCOUNT_FUNDS: ["insufficient-funds"],
   GASLIMIT_PRICE_PRODUCT_OVERFLOW: ["gas-overflow"],
@@ -183,7 +183,7 @@ const REJECTIONS: Readonly<Record<string, readonly TransactionRejection[]>> = {
   TYPE_4_TX_CONTRACT_CREATION: ["set-code-creates-contract"],
 };
 
-/** A refusal for another reason than the expected one is a failure too. */
+/** A rejection for a reason other than the expected one is also a failure. */
 function compareRefusal(expectException: string | undefined, result: TransactionResult | undefined): string | undefined {
   const refusal = result === undefined ? "not encodable" : result.kind === "rejected" ? result.reason : undefined;
   if (expectException === undefined) return refusal === undefined ? undefined : `refused (${refusal}), expected to be executed`;

@@ -14,7 +14,7 @@ const OUTER_CODE = `0x${"6000".repeat(5)}73${"bb".repeat(20)}6103e8f150600160005
 /** Reverts with nothing. */
 const INNER_CODE = "0x60006000fd";
 
-/** A vector whose hashes are wrong. */
+/** A test vector with wrong hashes. */
 function vector(code: string): string {
   const account = (fields: object) => ({ balance: "0x0", nonce: "0x0", code: "0x", storage: {}, ...fields });
   return JSON.stringify({
@@ -79,7 +79,7 @@ describe("a state test that fails", () => {
     const brief = steps.map(({ pc, op, depth, gas, gasCost }) => [pc, op, depth, Number(gas), Number(gasCost)]);
     const gasAtStart = 100_000 - 21_000;
     const beforeCall = gasAtStart - 7 * 3;
-    // a cold account and the 1000 that are passed on, of which all but the two pushes come back
+    // a cold account, and the 1000 gas that are passed on, all of which is returned except for the two pushes
     const afterCall = beforeCall - 2600 - 6;
     expect(brief).toEqual([
       ...[0, 2, 4, 6, 8].map((pc, index) => [pc, 0x60, 1, gasAtStart - 3 * index, 3]),

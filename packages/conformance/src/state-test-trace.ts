@@ -6,20 +6,20 @@ import { StepTrace } from "./step-trace.ts";
 import { evmForkOfSuite } from "./suite-forks.ts";
 import { readJsonFile, resultOf } from "./vectors.ts";
 
-/** Where a case is found. */
+/** Identifies a case. */
 export interface StateTestLocation {
   readonly file: string;
   readonly testName: string;
-  /** as the tests name it */
+  /** the tests' name for the fork */
   readonly forkName: string;
-  /** place in the fork's `post` */
+  /** index in the fork's `post` */
   readonly index: number;
 }
 
 /**
- * Runs a case again, with a trace: first what it is, then EIP-3155 lines of all its steps, then how it ended.
+ * Runs a case again with a trace: first a description of the case, then EIP-3155 lines of all its steps, then its outcome.
  *
- * @returns JSON objects, one a line
+ * @returns JSON objects, one per line
  */
 export function traceStateTestCase(location: StateTestLocation): string[] {
   const { file, testName, forkName, index } = location;

@@ -10,11 +10,11 @@ import { evmForkOfSuite } from "./suite-forks.ts";
 import { type CaseResult, jsonFilesBelow, readJsonFile, reportOf, resultOf, type SuiteReport } from "./vectors.ts";
 
 export interface StateTestOptions {
-  /** only the cases of this fork, as the tests name it */
+  /** only the cases of this fork, by the tests' name */
   readonly fork?: string;
-  /** worker threads; 1, and running from sources: this thread */
+  /** number of worker threads; if 1, or when running from sources, this thread does the work */
   readonly jobs?: number;
-  /** files done */
+  /** called with the number of files that are done */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -24,8 +24,8 @@ export interface StateTestReport extends SuiteReport {
 }
 
 /**
- * `GeneralStateTests` of ethereum/tests: one transaction on a state, for every combination of data, gas limit and value, in every fork of
- * `post`. Compared are the state root, the hash of the logs, and whether and why the transaction is refused.
+ * `GeneralStateTests` of ethereum/tests: one transaction on a state, for every combination of data, gas limit and value, in every
+ * fork of `post`. The state root, the hash of the logs, and whether and why the transaction is rejected are compared.
  *
  * @param paths files and folders
  */
@@ -42,7 +42,7 @@ export async function runStateTests(paths: readonly string[], options: StateTest
   };
 }
 
-/** @param results of cases, each with its place */
+/** @param results results of cases, each with its location */
 const partOf = (results: readonly StateTestResult[], skipped: readonly string[]): StateTestReport => ({
   ...reportOf(results),
   skipped,
@@ -89,7 +89,7 @@ export function runStateTestFile(
   return { results, skipped };
 }
 
-/** What a worker is given, and gives back for each file. */
+/** The input of a worker, and its output for each file. */
 export interface StateTestWork {
   readonly files: readonly string[];
   readonly fork: string | undefined;
@@ -99,7 +99,7 @@ export interface StateTestFileDone {
   readonly skipped: readonly string[];
 }
 
-/** Every worker takes each `jobs`-th file: the slow ones lie together. */
+/** Every worker takes each `jobs`-th file, because the slow ones are next to each other. */
 async function runInWorkers(
   files: readonly string[],
   jobs: number,

@@ -1,11 +1,11 @@
 import type { EvmTracer, HaltReason, TraceStep } from "@rnode/evm";
 import { bytesToHex } from "@rnode/primitives";
 
-/** A trace of an endless loop is of no use, and would fill the memory. */
+/** The trace of an endless loop is of no use and would fill the memory. */
 const MAX_STEPS = 500_000;
 
 interface Step {
-  /** the line, as far as it was known before the instruction */
+  /** the part of the line that is known before the instruction */
   readonly head: string;
   readonly gas: bigint;
   cost: bigint;
@@ -14,16 +14,16 @@ interface Step {
 
 interface Frame {
   open: Step | undefined;
-  /** gas that the last inner message gave back */
+  /** gas that the last inner message returned */
   returned: bigint;
 }
 
 const hex = (value: bigint): string => `"0x${value.toString(16)}"`;
 
 /**
- * Records a transaction's steps as EIP-3155 writes them: one JSON object a line, numbers in hex but for pc, op, depth and memSize; memory is
- * left out. The cost of a call is all that it took, the gas it passed on included; that of a step is known only when the next one of the same
- * message begins, so lines are made at the end.
+ * Records a transaction's steps in the form of EIP-3155: one JSON object per line, numbers in hex except for pc, op, depth and
+ * memSize, without memory. The cost of a call includes the gas that it passed on. The cost of a step is only known when the next
+ * one of the same message begins, so the lines are written at the end.
  */
 export class StepTrace {
   readonly #steps: Step[] = [];

@@ -9,7 +9,7 @@ import {
   knownBlobParams,
 } from "@rnode/protocol";
 
-/** Names that ethereum/tests gives to forks. */
+/** The names of forks in ethereum/tests. */
 const FORKS: Readonly<Record<string, EvmFork>> = {
   Frontier: "frontier",
   Homestead: "homestead",
@@ -33,12 +33,15 @@ const MERGE = EVM_FORKS.findIndex((fork) => forkRules(fork).isPostMerge);
 const FIRST_TIMED_FORK = MERGE + 1;
 const MAINNET_DEPOSIT_CONTRACT = "0x00000000219ab540356cbb839cbe05303d7705fa";
 
-/** The fork a test names; undefined: none of ours. */
+/** The fork that a test names; undefined: one that we do not have. */
 export function evmForkOfSuite(name: string): EvmFork | undefined {
   return Object.hasOwn(FORKS, name) ? FORKS[name] : undefined;
 }
 
-/** Configuration of a chain that has the named fork from its genesis on, or moves to it at a time (`ShanghaiToCancunAtTime15k`). */
+/**
+ * Configuration of a chain on which the named fork is active from its genesis on, or at a certain time
+ * (`ShanghaiToCancunAtTime15k`).
+ */
 export function chainConfigOfSuite(network: string): ChainConfig | undefined {
   const [, from, to, thousands] = /^(\w+?)To(\w+)AtTime(\d+)k$/.exec(network) ?? [];
   const first = evmForkOfSuite(from ?? network);

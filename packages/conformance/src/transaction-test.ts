@@ -24,7 +24,10 @@ interface TransactionCase {
   readonly result: Readonly<Record<string, ForkResult>>;
 }
 
-/** `TransactionTests` of ethereum/tests: which bytes are a valid transaction under which fork, its hash, sender and intrinsic gas. */
+/**
+ * `TransactionTests` of ethereum/tests: which bytes are a valid transaction under which fork, and its hash, sender and intrinsic
+ * gas.
+ */
 export function runTransactionTests(folder: string): SuiteReport {
   const results: CaseResult[] = [];
   for (const path of jsonFilesBelow(folder)) {

@@ -4,8 +4,9 @@ import { bytesToHex, compareBytes, EMPTY_TRIE_ROOT, hexToBytes, keccak256 } from
 import { createProof, iterateTrie, readTrie, SortedTrieBuilder, type TrieNodeReader, updateTrie, verifyProof } from "@rnode/trie";
 
 /*
- * `TrieTests` of ethereum/tests. Every case is run in four ways: one update a step, all steps in one update, for cases without order also
- * backwards, and (hashed keys only) through the sorted builder. `trietestnextprev.json` is about the neighbours of a key.
+ * `TrieTests` of ethereum/tests. Every case is run in up to four ways: one update per step; all steps in one update; the same
+ * backwards if the order does not matter; and with hashed keys also through the sorted builder. `trietestnextprev.json` tests the
+ * neighbours of a key.
  */
 
 export interface TrieTestReport {
@@ -61,7 +62,7 @@ function finalEntries(steps: readonly Step[]): { key: Uint8Array; value: Uint8Ar
   return [...entries].map(([key, value]) => ({ key: hexToBytes(key), value })).sort((a, b) => compareBytes(a.key, b.key));
 }
 
-/** What went wrong, empty when all is right. */
+/** The failures; empty if there are none. */
 function checkCase(test: TrieCase, isSecure: boolean): string[] {
   const steps = stepsOf(test, isSecure);
   const faults: string[] = [];
@@ -103,11 +104,11 @@ function checkCase(test: TrieCase, isSecure: boolean): string[] {
 
 interface NeighbourCase {
   readonly in: readonly string[];
-  /** a key, the entries before and after it: empty is none */
+  /** a key and the entries before and after it; empty: none */
   readonly tests: readonly (readonly [key: string, previous: string, next: string])[];
 }
 
-/** Our trie's keys have 32 bytes: zeros at the end change no order. */
+/** Our trie's keys have 32 bytes; appended zeros do not change their order. */
 function paddedKey(text: string): Uint8Array {
   const key = new Uint8Array(32);
   key.set(toBytes(text));

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-/** Outcome of one case: `failure` undefined is passed. */
+/** Outcome of one case; without a `failure` it passed. */
 export interface CaseResult {
   readonly name: string;
   readonly failure: string | undefined;
@@ -26,7 +26,7 @@ export function reportOf(results: Iterable<CaseResult>): SuiteReport {
   return { passed, failures, skipped: [] };
 }
 
-/** A case that throws fails with what it throws. */
+/** A case that throws has failed, with the error as the reason. */
 export function resultOf(name: string, run: () => string | undefined): CaseResult {
   try {
     return { name, failure: run() };
@@ -43,7 +43,7 @@ export function jsonFilesBelow(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** Folder of public test data: `RNODE_VECTORS`, or `shared/vectors` beside the repository; undefined when there is none. */
+/** Folder of public test data: `RNODE_VECTORS`, or `shared/vectors` beside the repository; undefined if there is none. */
 export function vectorsFolder(env: NodeJS.ProcessEnv = process.env): string | undefined {
   const repository = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
   const folder = env.RNODE_VECTORS ?? join(repository, "../shared/vectors");

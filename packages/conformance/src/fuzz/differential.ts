@@ -12,7 +12,7 @@ import { runOurs } from "./our-engine.ts";
 
 export type Oracle = (fuzzCase: FuzzCase, onStep?: (step: FuzzStep) => void) => Promise<FuzzOutcome>;
 
-/** Runs a case on both. @returns what differs; empty: nothing */
+/** Runs a case on both. @returns the differences; empty: none */
 export async function compareCase(engine: EvmEngine, oracle: Oracle, fuzzCase: FuzzCase): Promise<readonly string[]> {
   return differences(fuzzCase, runOurs(engine, fuzzCase), await oracle(fuzzCase));
 }
@@ -35,7 +35,7 @@ function describeEffect(fork: FuzzFork, effect: TransactionEffect): string {
   if (effect.kind === "rejected") return "rejected";
   const { status, isRevert, gasUsed, output, created, logs } = effect;
   const end = status === 1 ? "success" : isRevert ? "revert" : "halt";
-  // what initialisation code returned when Frontier could not pay for the code is nobody's business: the code itself is in the state
+  // if Frontier could not pay for the code, the output of initialisation code is unspecified; the code itself is in the state
   const shownOutput = fork === "frontier" && created !== undefined ? "(code)" : output;
   return `${end} gas ${gasUsed} output ${shownOutput} created ${created ?? "-"} logs [${logs.join(", ")}]`;
 }

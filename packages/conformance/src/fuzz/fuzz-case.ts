@@ -5,11 +5,11 @@ import { EVM_FORKS, type EvmFork } from "@rnode/protocol";
 export const FUZZ_FORKS = EVM_FORKS;
 export type FuzzFork = EvmFork;
 
-/** Cases and the other implementation know forks by their names alone: what each changes must not come from our own table. */
+/** Cases and the other implementation identify forks by name only: what each changes must not come from our own table. */
 export const isFuzzForkAtLeast = (fork: FuzzFork, wanted: FuzzFork): boolean =>
   FUZZ_FORKS.indexOf(fork) >= FUZZ_FORKS.indexOf(wanted);
 
-/** What programs do most. */
+/** What programs should mainly do. */
 export const FUZZ_FOCUSES = ["precompiles"] as const;
 export type FuzzFocus = (typeof FUZZ_FOCUSES)[number];
 
@@ -26,17 +26,17 @@ export interface FuzzAuthorization {
   readonly chainId: bigint;
   readonly address: Uint8Array;
   readonly nonce: bigint;
-  /** index of the key that signs; both sides know whose it is */
+  /** index of the key that signs, which both sides know */
   readonly signer: number;
 }
 
 export interface FuzzTransaction {
-  /** 20 bytes; undefined creates */
+  /** 20 bytes; undefined creates a contract */
   readonly to: Uint8Array | undefined;
   readonly data: Uint8Array;
   readonly value: bigint;
   readonly gasLimit: bigint;
-  /** the gas price before London, where both are the same */
+  /** before London this is the gas price, and both are the same */
   readonly maxFeePerGas: bigint;
   readonly maxPriorityFeePerGas: bigint;
   /** empty before Berlin */
@@ -47,7 +47,7 @@ export interface FuzzTransaction {
   readonly blobs: { readonly versionedHashes: readonly Uint8Array[]; readonly maxFeePerBlobGas: bigint } | undefined;
 }
 
-/** Transactions of one sender in one block, on a state. Everything both engines need to know. */
+/** The transactions of one sender in one block, and the state: everything that both engines need to know. */
 export interface FuzzCase {
   readonly seed: number;
   readonly fork: FuzzFork;
@@ -76,14 +76,14 @@ export type TransactionEffect =
       readonly gasUsed: bigint;
       readonly output: Hex;
       readonly created: Hex | undefined;
-      /** address, topics and data in one text each */
+      /** address, topics and data, one text per log */
       readonly logs: readonly string[];
     };
 
-/** What one engine made of a case: comparable as text. */
+/** The result of a case on one engine, comparable as text. */
 export interface FuzzOutcome {
   readonly transactions: readonly TransactionEffect[];
-  /** by address; only accounts that exist: nonce, balance, code, storage in slot order */
+  /** by address, only accounts that exist: nonce, balance, code, and storage in the order of slots */
   readonly state: ReadonlyMap<Hex, string>;
 }
 
@@ -93,7 +93,7 @@ export interface FuzzStep {
   readonly opcode: number;
   readonly gas: bigint;
   readonly depth: number;
-  /** top first, at most the first few */
+  /** top first, limited to the first few */
   readonly stack: readonly bigint[];
   readonly stackSize: number;
   readonly address: Hex;

@@ -24,7 +24,7 @@ export const SIGNER_ADDRESSES: readonly Uint8Array[] = SIGNERS.map((index) => pr
 
 const RECENT_FORKS = FUZZ_FORKS.filter((name) => isFuzzForkAtLeast(name, "london"));
 
-/** The case of a seed: the same one everywhere and always (until the generator changes). */
+/** The case of a seed, always the same (as long as the generator does not change). */
 export function generateCase(seed: number, onlyFork?: FuzzFork, focus?: FuzzFocus): FuzzCase {
   const random = new Random(seed);
   const drawn = random.pick(random.oneIn(3) ? FUZZ_FORKS.filter((name) => !isFuzzForkAtLeast(name, "london")) : RECENT_FORKS);
@@ -139,7 +139,7 @@ function generateTransaction(options: TransactionOptions): FuzzTransaction {
   };
 }
 
-/** Calldata; often a counter in the first word, which says how deep the nests go. */
+/** Calldata; its first word is often a counter that limits the depth of nested calls. */
 function generateData(random: Random): Uint8Array {
   if (random.oneIn(3)) return new Uint8Array(0);
   const data = random.bytes(random.below(130));

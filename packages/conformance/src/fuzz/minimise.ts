@@ -3,7 +3,7 @@ import type { FuzzAccount, FuzzCase } from "./fuzz-case.ts";
 const STOP = 0x00;
 const MAX_ATTEMPTS = 400;
 
-/** Makes a case smaller as long as `fails` holds: fewer transactions, accounts without code, code cut off early. */
+/** Makes a case smaller for as long as `fails` holds: fewer transactions, accounts without code, truncated code. */
 export async function minimise(fuzzCase: FuzzCase, fails: (candidate: FuzzCase) => Promise<boolean>): Promise<FuzzCase> {
   let best = fuzzCase;
   let attempts = 0;

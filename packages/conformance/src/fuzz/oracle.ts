@@ -39,7 +39,7 @@ const BLOB_GAS = 131_072n;
 const BLS_SCALAR_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;
 const INFINITY_POINT = `0xc0${"00".repeat(47)}`;
 
-/** Point evaluation without a trusted setup: the only commitment that the generator makes is that of the zero polynomial. */
+/** Point evaluation without a trusted setup: the generator only uses the commitment to the zero polynomial. */
 const kzg = {
   verifyProof(commitment: string, z: string, y: string, proof: string): boolean {
     if (BigInt(z) >= BLS_SCALAR_ORDER || BigInt(y) >= BLS_SCALAR_ORDER) throw new Error("C_KZG_BADARGS: not a field element");
@@ -49,8 +49,8 @@ const kzg = {
 } as unknown as NonNullable<CustomCrypto["kzg"]>;
 
 /**
- * The oracle's state in maps. The library's own keeps bytecode and storage of deleted accounts, and hands out accounts that it goes on
- * using; its MPT state manager does neither.
+ * The oracle's state in maps. The library's own state manager keeps bytecode and storage of deleted accounts, and returns accounts
+ * that it continues to use; its MPT state manager does neither.
  */
 class OracleState extends SimpleStateManager {
   override async getAccount(address: Address): Promise<Account | undefined> {
@@ -98,7 +98,10 @@ function commonOf(fork: FuzzFork): Common {
 
 const toAddress = (bytes: Uint8Array): Address => new Address(bytes.slice());
 
-/** Runs a case on @ethereumjs/evm. It has no transactions: what happens around the message is done here, by the yellow paper and the EIPs. */
+/**
+ * Runs a case on @ethereumjs/evm, which has no transactions: what happens around the message is implemented here, after the Yellow
+ * Paper and the EIPs.
+ */
 export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) => void): Promise<FuzzOutcome> {
   const common = commonOf(fuzzCase.fork);
   const state = new OracleState({ common });
@@ -133,7 +136,7 @@ export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) =>
     if (effect.kind === "included") blockGasLeft -= effect.gasUsed;
     transactions.push(effect);
   }
-  // each EVM listens to its Common, which lives on
+  // each EVM adds listeners to its Common, which outlives it
   common.events.removeAllListeners();
   return { transactions, state: state.text() };
 }
@@ -181,7 +184,7 @@ async function applyTransaction(
   warmUp(evm, fuzzCase, transaction);
   let refund = 0n;
   if (authorizations !== undefined) {
-    // runCall raises the nonce, but authorizations are looked at with it raised
+    // runCall increases the nonce, but authorizations must see it increased
     before.nonce += 1n;
     await evm.journal.putAccount(caller, before);
     refund += await applyAuthorizations(evm, state, authorizations);
@@ -226,7 +229,7 @@ async function applyTransaction(
   miner.balance += gasUsed * tip;
   await evm.journal.putAccount(beneficiary, miner);
   for (const [address] of selfdestruct ?? []) {
-    // EIP-6780: only what this transaction created
+    // EIP-6780: only contracts that this transaction created
     if (isFuzzForkAtLeast(fork, "cancun") && createdAddresses?.has(address) !== true) continue;
     await evm.journal.deleteAccount(createAddressFromString(address));
   }
@@ -249,11 +252,11 @@ async function applyTransaction(
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
-/** Frontier: a contract whose code cannot be paid for is created without any. */
+/** Frontier: a contract whose code cannot be paid for is created without code. */
 const isForgiven = (fork: FuzzFork, error: EVMError | undefined): boolean =>
   fork === "frontier" && error?.error === EVMError.errorMessages.CODESTORE_OUT_OF_GAS;
 
-/** EIP-4844, EIP-7594 (six a transaction) */
+/** EIP-4844, EIP-7594 (six per transaction) */
 function isBlobListValid(
   { fork, environment }: FuzzCase,
   { to }: FuzzTransaction,

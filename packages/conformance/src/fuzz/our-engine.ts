@@ -25,10 +25,10 @@ import {
 } from "./fuzz-case.ts";
 import { FUZZ_CHAIN_ID, fuzzKey } from "./generate.ts";
 
-/** What both sides take for the hash of block `number`. */
+/** The hash of block `number` that both sides use. */
 export const fuzzBlockHash = (number: number): Uint8Array => keccak256(bigintToBytes(BigInt(number), 32));
 
-/** Runs a case on our engine. @param onStep called for every instruction; slower */
+/** Runs a case on our engine. @param onStep called for every instruction, which is slower */
 export function runOurs(engine: EvmEngine, fuzzCase: FuzzCase, onStep?: (step: FuzzStep) => void): FuzzOutcome {
   const state = new CaseState(fuzzCase);
   engine.setTracer(onStep === undefined ? undefined : stepTracer(onStep));

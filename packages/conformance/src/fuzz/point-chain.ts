@@ -2,7 +2,7 @@ import { bigintToBytes, concatBytes } from "@rnode/primitives";
 import { BLS_G2, BN254_G2, blsField, NOT_IN_SUBGROUP } from "./precompile-inputs.ts";
 import type { Random } from "./random.ts";
 
-/** What a program does with precompiles of a curve, one after the other, the results of some being inputs of the next. */
+/** One operation of a sequence of curve precompile calls, in which the results of some are inputs of the next. */
 export type PointStep =
   | { readonly kind: "store"; readonly at: number; readonly bytes: Uint8Array }
   | {
@@ -14,7 +14,7 @@ export type PointStep =
       readonly outputLength: number;
     };
 
-/** Bytes of memory that a chain uses, from `CHAIN_AT` on. */
+/** Bytes of memory that a sequence uses, from `CHAIN_AT` on. */
 export const CHAIN_AT = 0x400;
 export const CHAIN_LENGTH = 0x400;
 
@@ -25,10 +25,10 @@ const call = (precompile: number, at: number, length: number, outputAt: number, 
 const word = (value: bigint): Uint8Array => bigintToBytes(value, 32);
 const scalar = (random: Random): Uint8Array => (random.oneIn(2) ? random.bytes(32) : word(random.word()));
 
-/** Points that nobody wrote down: multiples with random scalars, and what random field elements map to. */
+/** Random points instead of a fixed list: multiples with random scalars, and the images of random field elements. */
 export function pointChain(random: Random, hasBls: boolean): readonly PointStep[] {
   const steps = hasBls && random.oneIn(2) ? blsChain(random) : hasBls && random.oneIn(2) ? blsG2Chain(random) : bn254Chain(random);
-  // something is changed before the last call
+  // changes something before the last call
   const last = steps.at(-1);
   if (last?.kind !== "call" || !random.oneIn(5)) return steps;
   const at = last.at - CHAIN_AT + 32 * random.below(last.length >> 5);
@@ -46,7 +46,7 @@ function bn254Chain(random: Random): PointStep[] {
   if (kind === 1) return [...first, store(0x40, scalar(random)), call(7, 0, 0x60, 0x100, 0x40)];
   const twist = random.oneIn(6) ? NOT_IN_SUBGROUP.bn254G2 : BN254_G2;
   if (kind === 2) return [...first, store(0x40, twist), call(8, 0, 0xc0, 0x100, 0x20)];
-  // the same point twice: the second time at the place of its negation's pair, so that the product is hardly ever 1
+  // the same point twice, the second time where the negation would pair with it, so that the product is hardly ever 1
   return [
     ...first,
     store(0x40, twist),

@@ -26,7 +26,7 @@ export const BN254_G2 = hexToBytes(
   ].join("")}`,
 );
 
-/** A BLS12-381 base field element as EIP-2537 writes it: 64 bytes. */
+/** A BLS12-381 base field element in the encoding of EIP-2537: 64 bytes. */
 const bls = (hex: string): Uint8Array => hexToBytes(`0x${hex.padStart(128, "0")}`);
 const BLS_G1 = concatBytes(
   bls("17f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"),
@@ -40,7 +40,7 @@ export const BLS_G2 = concatBytes(
 );
 const BLS_P = 0x1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaabn;
 
-/** Points on the curves but outside of the groups that the precompiles work in: the smallest x that gives one. */
+/** Points on the curves but outside the groups that the precompiles accept; each has the smallest possible x. */
 export const NOT_IN_SUBGROUP = {
   bn254G2: concatBytes(
     word(1n),
@@ -60,7 +60,7 @@ export const NOT_IN_SUBGROUP = {
   ),
 } as const;
 
-/** Commitment and proof of the zero polynomial: it is 0 everywhere. */
+/** Commitment and proof of the zero polynomial, whose value is 0 everywhere. */
 const KZG_INFINITY = Uint8Array.from({ length: 48 }, (_, index) => (index === 0 ? 0xc0 : 0));
 
 /** A valid P-256 signature: hash, r, s, x, y. */
@@ -74,7 +74,7 @@ const P256_SIGNATURE = hexToBytes(
   ].join("")}`,
 );
 
-/** A precompile and an input that it mostly accepts. */
+/** A precompile and an input that it usually accepts. */
 export function precompileInput(random: Random, last: number, hasP256: boolean): { number: number; input: Uint8Array } {
   const number = hasP256 && random.oneIn(8) ? P256_VERIFY : random.between(1, last);
   const input = validInput(random, number);

@@ -4,7 +4,7 @@ import { CHAIN_AT, CHAIN_LENGTH, pointChain } from "./point-chain.ts";
 import { precompileInput } from "./precompile-inputs.ts";
 import { address, type Random } from "./random.ts";
 
-/** opcode, operands, results; and what they need to be tried with sensible operands */
+/** opcode, number of operands and results; and what is needed to try it with sensible operands */
 const PLAIN: readonly (readonly [opcode: number, pops: number, pushes: number, from?: FuzzFork])[] = [
   ...[0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x0a, 0x0b].map((op) => [op, 2, 1] as const),
   ...[0x10, 0x11, 0x12, 0x13, 0x14, 0x16, 0x17, 0x18, 0x1a].map((op) => [op, 2, 1] as const),
@@ -38,7 +38,7 @@ const LAST_PRECOMPILE: readonly (readonly [from: FuzzFork, number: number])[] = 
 ];
 const lastPrecompile = (fork: FuzzFork): number => LAST_PRECOMPILE.find(([from]) => isFuzzForkAtLeast(fork, from))?.[1] ?? 0;
 
-/** Gas of inner calls on the edge of something: stipends, prices of calls, of storage, of new accounts. */
+/** Gas limits of inner calls close to some boundary: stipends, prices of calls, storage and new accounts. */
 const EDGE_GAS: readonly number[] = [0, 1, 100, 699, 700, 2299, 2300, 2301, 2600, 2900, 5000, 9000, 20_000, 25_000, 32_000, 34_000];
 
 export interface ProgramOptions {
@@ -47,13 +47,13 @@ export interface ProgramOptions {
   /** accounts worth calling */
   readonly targets: readonly Uint8Array[];
   readonly statements: number;
-  /** many precompiles, few other things */
+  /** use many precompiles and little else */
   readonly focus?: FuzzFocus | undefined;
-  /** how deep initialisation code may hold further initialisation code */
+  /** how deeply initialisation code may contain further initialisation code */
   readonly nesting: number;
 }
 
-/** Bytecode that mostly makes sense: operands are there, jumps hit, calls reach somebody. */
+/** Bytecode that mostly makes sense: operands are present, jumps have valid destinations, calls have existing targets. */
 export function generateProgram(options: ProgramOptions): Uint8Array {
   return new ProgramWriter(options).write();
 }
@@ -66,7 +66,7 @@ export function generateInitCode(options: ProgramOptions): Uint8Array {
     ? concatBytes(Uint8Array.of(random.pick([0xef, 0xfe, 0x00])), random.bytes(random.below(5)))
     : generateProgram({ ...options, statements: random.between(1, 8), nesting: options.nesting - 1 });
   if (random.oneIn(10)) return body;
-  // code of zeros, on the edge of EIP-170: PUSH2 size, PUSH1 0, RETURN
+  // code of zeros, at the limit of EIP-170: PUSH2 size, PUSH1 0, RETURN
   if (random.oneIn(15)) return concatBytes(body, Uint8Array.of(0x61, 0x60, random.below(2), 0x60, 0, 0xf3));
   // CODECOPY of what follows: PUSH2 length, PUSH2 offset, PUSH1 0, CODECOPY, PUSH2 length, PUSH1 0, RETURN
   const length = [deployed.length >> 8, deployed.length & 0xff];
@@ -75,8 +75,10 @@ export function generateInitCode(options: ProgramOptions): Uint8Array {
   return concatBytes(body, tail, deployed);
 }
 
-/** A contract that calls itself or others, as deep as the first word of its calldata says, does things on the way down and back, and at times
- * gives up. */
+/**
+ * A contract that calls itself or others, as deeply as the first word of its calldata says. It does things on the way down and
+ * back, and sometimes gives up.
+ */
 export function generateNest(options: ProgramOptions): Uint8Array {
   return new ProgramWriter(options).nest();
 }
@@ -85,7 +87,7 @@ class ProgramWriter {
   readonly #options: ProgramOptions;
   readonly #random: Random;
   readonly #bytes: number[] = [];
-  /** items on the stack as far as can be told */
+  /** number of stack items, as far as it can be known */
   #height = 0;
 
   constructor(options: ProgramOptions) {
@@ -132,7 +134,7 @@ class ProgramWriter {
       this.#statements(this.#random.below(3), 0);
       this.#balanceTo(0);
     }
-    // gives up where the counter has certain bits
+    // gives up if the counter has certain bits
     this.#push(BigInt(this.#random.between(1, 7)));
     counter();
     this.#op(0x16, 2, 1);
@@ -162,7 +164,7 @@ class ProgramWriter {
     else this.#pushBytes(this.#random.pick(this.#options.targets));
     if (this.#random.oneIn(4)) this.#gas();
     else {
-      // before EIP-150 a call cannot ask for more than there is
+      // before EIP-150 a call cannot ask for more gas than there is
       if (!this.#isFork("tangerineWhistle")) this.#push(BigInt(this.#random.between(1000, 60_000)));
       this.#op(0x5a, 0, 1);
       if (!this.#isFork("tangerineWhistle")) this.#op(0x03, 2, 1);
@@ -204,7 +206,7 @@ class ProgramWriter {
     this.#bytes.push(...bytes);
   }
 
-  /** A value: mostly a constant, at times what lies on the stack or the environment. */
+  /** A value: usually a constant, sometimes one from the stack or the environment. */
   #operand(value: bigint): void {
     if (this.#height > 0 && this.#random.oneIn(8)) {
       this.#op(0x80 + this.#random.below(Math.min(16, this.#height)), 0, 1);
@@ -258,7 +260,7 @@ class ProgramWriter {
       [1, () => this.#odd()],
     ]);
     statement(depth);
-    // a deep stack is of no use to what follows, but an overflow must be met now and then
+    // a deep stack is of no use to what follows, but an overflow must occur now and then
     while (this.#height > 24 && !this.#random.oneIn(40)) this.#op(0x50, 1, 0);
   }
 
@@ -349,7 +351,7 @@ class ProgramWriter {
       return;
     }
     if (this.#random.oneIn(4)) {
-      // DUP and SWAP reach far only into a deep stack
+      // DUP and SWAP only reach far in a deep stack
       for (let i = this.#random.between(8, 18); i > 0; i--) this.#push(BigInt(this.#random.below(1000)));
     }
     const reach = Math.min(16, this.#height);
@@ -361,7 +363,7 @@ class ProgramWriter {
 
   #gas(): void {
     const kind = this.#random.below(10);
-    // much of all gas in each call would end most cases for lack of gas, deep in a recursion
+    // passing on most of the gas in each call would end most cases out of gas, deep in a recursion
     if (kind < 2) this.#op(0x5a, 0, 1);
     else if (kind < 4) this.#push(BigInt(this.#random.pick(EDGE_GAS)));
     else if (kind < 9 || !this.#random.oneIn(4)) this.#push(BigInt(this.#random.below(40_000)));
@@ -387,7 +389,7 @@ class ProgramWriter {
     if (this.#random.oneIn(2)) this.#op(0x50, 1, 0);
   }
 
-  /** bytes into memory from 0 on */
+  /** stores bytes in memory from `base` on */
   #storeBytes(bytes: Uint8Array, base = 0): void {
     for (let at = 0; at < bytes.length; at += 32) {
       const chunk = new Uint8Array(32);
@@ -442,7 +444,7 @@ class ProgramWriter {
       this.#op(STATICCALL, 6, 1);
       this.#op(0x50, 1, 0);
     }
-    // all that was made shows in a log
+    // logs all results
     this.#push(BigInt(CHAIN_LENGTH));
     this.#push(BigInt(CHAIN_AT));
     this.#op(0xa0, 2, 0);
@@ -454,11 +456,11 @@ class ProgramWriter {
     const code = generateInitCode({ ...this.#options, nesting: nesting - 1 });
     if (this.#bytes.length + code.length > 6000) return;
     if (this.#random.oneIn(12)) {
-      // on the edge of EIP-3860
+      // at the limit of EIP-3860
       this.#push(BigInt(49_151 + this.#random.below(3)));
       this.#push(BigInt(this.#random.below(2)));
     } else if (this.#random.oneIn(3)) {
-      // what the memory happens to hold
+      // whatever the memory happens to contain
       this.#push(this.#size());
       this.#push(this.#memory());
     } else {
@@ -468,7 +470,7 @@ class ProgramWriter {
     }
     const isCreate2 = this.#isFork("constantinople") && this.#random.oneIn(2);
     if (isCreate2) {
-      // salt offset size, top first, become offset size salt
+      // reorders salt offset size (top first) to offset size salt
       this.#push(BigInt(this.#random.below(2)));
       this.#op(0x91);
       this.#op(0x90);
@@ -568,7 +570,7 @@ class ProgramWriter {
     } else this.#op(opcode);
   }
 
-  /** Things a compiler would not write. */
+  /** Things that a compiler would not write. */
   #odd(): void {
     const kind = this.#random.below(5);
     if (kind === 0) this.#bytes.push(...this.#random.bytes(this.#random.between(1, 4)));
@@ -579,7 +581,7 @@ class ProgramWriter {
     else if (kind === 3) {
       for (let i = this.#random.between(1, 8); i > 0; i--) this.#op(0x5b);
     } else {
-      // fill the stack in a loop until it overflows or gas ends
+      // fills the stack in a loop until it overflows or the gas runs out
       const start = this.#bytes.length;
       this.#op(0x5b);
       this.#push(this.#random.word());

@@ -1,6 +1,6 @@
 import { hexToBytes } from "@rnode/primitives";
 
-/** Numbers that sit on an edge of something: words, gas, sizes, signs. */
+/** Numbers at a boundary of something: words, gas, sizes, signs. */
 const EDGE_NUMBERS: readonly bigint[] = [
   ...[0n, 1n, 2n, 3n, 7n, 8n, 0x1fn, 0x20n, 0x21n, 0x3fn, 0x40n, 0xffn, 0x100n, 0x101n, 0x3ffn, 0x400n, 0xffffn],
   ...[31n, 32n, 63n, 64n, 128n, 160n, 255n].flatMap((bits) => [(1n << bits) - 1n, 1n << bits, (1n << bits) + 1n]),
@@ -22,7 +22,7 @@ export class Random {
     for (let i = 0; i < 15; i++) this.uint32();
   }
 
-  /** Small fast counting generator (sfc32): passes PractRand, is short, needs no bigint. */
+  /** A small and fast counter-based generator (sfc32): it passes PractRand, is short and needs no bigint. */
   uint32(): number {
     const sum = (this.#a + this.#b + this.#counter++) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);
@@ -66,7 +66,7 @@ export class Random {
     return Uint8Array.from({ length }, () => this.uint32() >>> 24);
   }
 
-  /** below 2^256: mostly edges and small ones */
+  /** below 2^256: mostly boundary values and small numbers */
   word(): bigint {
     const kind = this.below(8);
     if (kind < 3) return this.pick(EDGE_NUMBERS);

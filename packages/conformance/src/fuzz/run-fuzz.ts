@@ -16,7 +16,7 @@ Generated programs and transactions on our engine and on @ethereumjs/evm; stops 
 
 const REPORT_EVERY_MS = 30_000;
 const MS_PER_MINUTE = 60_000;
-/** No seed above, so that seeds stay exact numbers. */
+/** Seeds stay below this, so that they are exact numbers. */
 const SEED_RANGE = 2 ** 40;
 
 export interface FuzzOptions {
@@ -24,23 +24,23 @@ export interface FuzzOptions {
   readonly runs: number;
   readonly fork: FuzzFork | undefined;
   readonly focus?: FuzzFocus | undefined;
-  /** asked before each run */
+  /** called before each run */
   readonly isTimeOver: () => boolean;
   readonly onRun?: (done: number) => void;
 }
 
 export interface FuzzReport {
   readonly done: number;
-  /** what differs, for a person; undefined: nothing */
+  /** the difference, for people to read; undefined: none */
   readonly failure: readonly string[] | undefined;
 }
 
-/** The oracle is a development dependency: loaded only here. */
+/** The oracle is a development dependency and only loaded here. */
 export async function loadOracle(): Promise<Oracle> {
   return (await import("./oracle.ts")).runOracle;
 }
 
-/** Runs cases until there are enough, time is over, or one differs. */
+/** Runs cases until there are enough, the time is up, or one differs. */
 export async function fuzz(engine: EvmEngine, oracle: Oracle, options: FuzzOptions): Promise<FuzzReport> {
   let done = 0;
   for (; done < options.runs && !options.isTimeOver(); done++) {
