@@ -1,4 +1,4 @@
-// `npm run bench -- <name> [options]`: runs one benchmark of packages/bench, after building what is out of date.
+// `npm run bench -- <name> [options]`: builds what is out of date and runs one benchmark of packages/bench.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildContracts, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";

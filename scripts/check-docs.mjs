@@ -1,5 +1,5 @@
-// What documentation and code refer to is there: paths in backticks, relative links with their anchors, and `docs/…/*.md#section` in
-// comments. Nothing is cited that a reader of the repository does not have.
+// Checks that everything that documentation and code refer to exists: paths in backticks, relative links with their anchors, and
+// `docs/…/*.md#section` in comments. Nothing is cited that a reader of the repository does not have.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { anchorsOf } from "./lib/markdown.mjs";
@@ -31,7 +31,7 @@ for (const path of ["packages", "docs", "scripts", ...ROOT_PAGES].flatMap((name)
   if (NOT_OURS.test(text)) problems.push(`${file} cites ${NOT_OURS.exec(text)[0]}, which is not in the repository`);
   if (!file.endsWith(".md")) continue;
   for (const [, named] of text.matchAll(NAMED_PATH)) {
-    // written from the root, or from the document's own folder
+    // relative to the root, or to the document's own folder
     const beside = join(dirname(path), named);
     checkTarget(file, existsSync(beside) ? beside : join(ROOT, named), undefined, named);
   }

@@ -1,12 +1,12 @@
-// A fork is named in the tables of packages/protocol/src/forks only: everything else asks for a rule by what it does. Tests and what is
-// made for them (`testing/`) may name forks.
+// Only the tables in packages/protocol/src/forks name forks: all other code asks for a rule by what it does. Tests and their
+// helpers (`testing/`) may name forks.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
 const TABLES = "packages/protocol/src/forks/";
 
-/** Files, and folders with a slash at the end, that may name forks, and why. */
+/** Files, and folders (with a trailing slash), that may name forks, and why. */
 const EXEMPT = new Map([
   ["packages/bench/src/", "what is measured runs on a fork that the benchmark chooses, in peers and compilers too"],
   ["packages/conformance/src/fuzz/", "cases and the other implementation must not follow from our own tables"],
@@ -32,7 +32,7 @@ const names = [...forksIn("op-forks.ts", "OP_FORKS"), ...forksIn("evm-forks.ts",
 const NAMED = [
   new RegExp(`(["'\`])(?:${names})\\1`), // a text
   new RegExp(`(?:forkTimes|evmForkTimes|forkBlocks|ForkTimes|FORK_FACTS|_FORKS)\\??\\.(?:${names})\\b`), // a key of a schedule or table
-  new RegExp(`\\{[^{}]*\\b(?:${names})\\b[^{}]*\\}\\s*=[^=>]*(?:forkTimes|evmForkTimes|forkBlocks)\\b`), // the same, taken apart
+  new RegExp(`\\{[^{}]*\\b(?:${names})\\b[^{}]*\\}\\s*=[^=>]*(?:forkTimes|evmForkTimes|forkBlocks)\\b`), // the same, destructured
   new RegExp(`^\\s*(?:${names}): `), // a row of another table
 ];
 

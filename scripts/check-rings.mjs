@@ -1,5 +1,5 @@
-// Imports point downwards: a package may import only packages of its own or a lower ring, declared in its package.json and
-// tsconfig references, through their exports; rings 1 and 2 are pure (no Node modules, clock or randomness).
+// Imports point downwards: a package may only import packages of its own or a lower ring, declared in its package.json and tsconfig
+// references, through their exports. Rings 1 and 2 are pure (no Node modules, clock or randomness).
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
@@ -58,7 +58,7 @@ for (const [name, { folder, manifest, tsconfig, ring }] of packages) {
   }
 }
 
-// Within a ring: no cycles.
+// No cycles within a ring.
 const visit = (name, trail) => {
   if (trail.includes(name)) {
     problems.push(`cycle: ${[...trail.slice(trail.indexOf(name)), name].join(" → ")}`);

@@ -1,4 +1,4 @@
-// Types, lint, format, dependencies, rings, forks, documentation: everything that can be wrong without running the code.
+// Types, lint, format, dependencies, rings, forks, documentation: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;

@@ -1,5 +1,5 @@
-// `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME]`: our engine against @ethereumjs/evm, after building what is
-// out of date. Exit code 1: they differ.
+// `npm run fuzz -- [--seed N] [--runs N] [--minutes N] [--fork NAME]`: builds what is out of date and compares our engine with
+// @ethereumjs/evm. Exit code 1: they differ.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";

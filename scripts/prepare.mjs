@@ -1,4 +1,5 @@
-// Before `npm start` and `npm test`: installs and builds what is missing, says so, and costs well under a second otherwise.
+// Runs before `npm start` and `npm test`: installs and builds what is missing, and says so; if nothing is missing, it takes well
+// under a second.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

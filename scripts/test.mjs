@@ -1,5 +1,5 @@
-// `npm test`: unit tests, then the conformance subset where its data is, then the end-to-end test of the real programs.
-// The last line is `N passed, M failed` over all of them.
+// `npm test`: unit tests, then the conformance subset if its data is available, then the end-to-end test of the real programs. The
+// last line is `N passed, M failed` over all of them.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,7 +47,7 @@ function runVitest(name, args, timeoutMs) {
   const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(readFileSync(report, "utf8"));
   const skipped = numPendingTests + numTodoTests;
   if (skipped > 0) notRun.push(`${skipped} skipped ${name} tests`);
-  // a file that does not load fails without a failed test
+  // a test file that does not load makes the run fail without a failed test
   return { passed: numPassedTests, failed: status === 0 ? numFailedTests : Math.max(1, numFailedTests) };
 }
 

@@ -3,14 +3,14 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./stamp.mjs";
 
-/** Runs a command in the repository; ends this process with its code when it fails. */
+/** Runs a command in the repository; if it fails, ends this process with its exit code. */
 export function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: ROOT, stdio: "inherit", ...options });
   if (result.error) throw result.error;
   if (result.status !== 0) process.exit(result.status ?? 1);
 }
 
-/** Runs `step` unless its inputs are unchanged since the last time and its outputs are there. */
+/** Runs `step` unless its inputs are unchanged since the last time and its outputs exist. */
 function whenStale(name, inputs, outputs, step) {
   const current = fingerprint(inputs);
   if (outputs.every((output) => existsSync(join(ROOT, output))) && isStampCurrent(name, current)) return;

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** All files below `path` (or `path` itself), skipping build output and dependencies. */
+/** All files below `path` (or `path` itself), except for build output and dependencies. */
 export function* filesBelow(path) {
   if (!existsSync(path)) return;
   if (statSync(path).isFile()) {
@@ -18,7 +18,7 @@ export function* filesBelow(path) {
   }
 }
 
-/** A hash of names, sizes and modification times: cheap, and changes with any edit. */
+/** A hash of names, sizes and modification times: cheap, and different after any edit. */
 export function fingerprint(paths) {
   const hash = createHash("sha256");
   for (const path of paths) {
