@@ -11,4 +11,5 @@ run(node, [bin("knip/bin/knip.js"), "--no-progress"]);
 run(node, ["scripts/check-rings.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
+run(node, ["scripts/check-lockfile.mjs"]);
 console.log("check: types, format, lint, dependencies, rings, forks and references are fine");

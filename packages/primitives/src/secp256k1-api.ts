@@ -1,9 +1,9 @@
 /**
- * The three operations that have a native and a pure implementation. Arguments have the right length; errors are the
+ * The three operations that have a native and a portable implementation. Arguments have the right length; errors are the
  * library's own.
  */
 export interface Secp256k1Backend {
-  readonly name: "native" | "noble";
+  readonly name: "native" | "wasm";
   /**
    * @param signature r ‖ s, 64 bytes
    * @returns 65 bytes, uncompressed, valid until the next call

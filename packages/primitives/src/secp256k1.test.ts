@@ -1,3 +1,4 @@
+import { secp256k1 as noble } from "@noble/curves/secp256k1.js";
 import { describe, expect, it } from "vitest";
 import { bytesToHex, hexToBytes, trimBytesLeft } from "./bytes.ts";
 import { keccak256 } from "./hash.ts";
@@ -11,7 +12,6 @@ import {
   signHash,
 } from "./secp256k1.ts";
 import { loadSecp256k1Backend } from "./secp256k1-backend.ts";
-import { NOBLE_BACKEND } from "./secp256k1-noble.ts";
 
 const privateKey = new Uint8Array(32).fill(0x11);
 const hash = keccak256(Uint8Array.of(1, 2, 3));
@@ -81,34 +81,53 @@ describe("secp256k1", () => {
 });
 
 describe("backends", () => {
-  it("falls back to pure JavaScript where the binding does not load", async () => {
-    const backend = await loadSecp256k1Backend(() => Promise.reject(new Error("no native build")));
-    expect(backend).toBe(NOBLE_BACKEND);
+  const withoutBinding = () => loadSecp256k1Backend(() => Promise.reject(new Error("no native build")));
+
+  it("falls back to WebAssembly where the binding does not load", async () => {
+    expect((await withoutBinding()).name).toBe("wasm");
   });
 
-  it("agree", async () => {
-    const loaded = await loadSecp256k1Backend();
+  it.each([
+    ["the one of this platform", loadSecp256k1Backend],
+    ["WebAssembly", withoutBinding],
+  ])("%s signs and recovers as an implementation of other people does", async (_, load) => {
+    const backend = await load();
     for (let i = 1; i < 20; i++) {
       const key = keccak256(Uint8Array.of(i));
       const message = keccak256(key);
-      const signed = NOBLE_BACKEND.sign(message, key);
-      const other = loaded.sign(message, key);
-      expect(bytesToHex(signed.signature)).toBe(bytesToHex(other.signature));
-      expect(signed.yParity).toBe(other.yParity);
-      const recovered = NOBLE_BACKEND.recover(message, signed.signature, signed.yParity);
-      expect(bytesToHex(recovered)).toBe(bytesToHex(loaded.recover(message, signed.signature, signed.yParity)));
-      expect(bytesToHex(recovered)).toBe(bytesToHex(NOBLE_BACKEND.publicKey(key)));
-      expect(bytesToHex(loaded.publicKey(key))).toBe(bytesToHex(NOBLE_BACKEND.publicKey(key)));
+      const expected = noble.sign(message, key, { prehash: false, format: "recovered" });
+      const { signature, yParity } = backend.sign(message, key);
+      expect(bytesToHex(Uint8Array.of(yParity, ...signature))).toBe(bytesToHex(expected));
+      const publicKey = bytesToHex(noble.getPublicKey(key, false));
+      expect(bytesToHex(backend.publicKey(key))).toBe(publicKey);
+      expect(bytesToHex(backend.recover(message, signature, yParity))).toBe(publicKey);
+      const high = SECP256K1_N - BigInt(bytesToHex(signature.subarray(32)));
+      const flipped = Uint8Array.of(...signature.subarray(0, 32), ...hexToBytes(high.toString(16).padStart(64, "0")));
+      expect(bytesToHex(backend.recover(message, flipped, yParity ^ 1))).toBe(publicKey);
     }
   });
 
-  it("recover high-s signatures alike", async () => {
-    const loaded = await loadSecp256k1Backend();
-    const { signature, yParity } = loaded.sign(hash, privateKey);
-    const high = SECP256K1_N - BigInt(bytesToHex(signature.subarray(32)));
-    const flipped = Uint8Array.of(...signature.subarray(0, 32), ...hexToBytes(high.toString(16).padStart(64, "0")));
-    expect(bytesToHex(NOBLE_BACKEND.recover(hash, flipped, yParity ^ 1))).toBe(
-      bytesToHex(loaded.recover(hash, flipped, yParity ^ 1)),
-    );
+  it("refuse the same signatures, and go on", async () => {
+    const backends = [await loadSecp256k1Backend(), await withoutBinding()];
+    const one = hexToBytes("01".padStart(64, "0"));
+    const order = hexToBytes(SECP256K1_N.toString(16));
+    const { signature, yParity } = backends[0]!.sign(hash, privateKey);
+    const bad: [Uint8Array, Uint8Array, number][] = [
+      [new Uint8Array(32), one, 0],
+      [one, new Uint8Array(32), 0],
+      [order, one, 0],
+      [one, order, 1],
+      [hexToBytes("05".padStart(64, "0")), one, 0],
+      [one, one, 4],
+      [one, one, -1],
+      // r + n is no coordinate
+      [signature.subarray(0, 32), signature.subarray(32), yParity + 2],
+    ];
+    for (const backend of backends) {
+      for (let round = 0; round < 100; round++) {
+        for (const [r, s, parity] of bad) expect(() => backend.recover(hash, Uint8Array.of(...r, ...s), parity)).toThrow();
+      }
+      expect(bytesToHex(backend.recover(hash, signature, yParity))).toBe(bytesToHex(backend.publicKey(privateKey)));
+    }
   });
 });
