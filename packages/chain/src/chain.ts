@@ -26,13 +26,13 @@ import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
 import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
-import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "./execute/executed-block.ts";
-import { LayeredState, layeredNodes } from "./execute/layered-state.ts";
+import { storedBlockOf } from "./execute/executed-block.ts";
 import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
-import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
+import { type Branch, Branches } from "./fork-choice/branches.ts";
+import { hashOfSelector, isCanonicalBlock } from "./fork-choice/canonical-blocks.ts";
 import { InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
-import { type Branch, changedLabels, checkLabels, type Labels } from "./fork-choice/labels.ts";
+import { changedLabels, checkLabels, type Labels } from "./fork-choice/labels.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { LazyHeadChange } from "./head-change.ts";
@@ -44,7 +44,6 @@ import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
 import { type RootStore, type StateRoots, startStateRoots } from "./state-roots/root-thread.ts";
 import { MAX_STATE_TRIE_NODES, ROUGH_NODE_BYTES } from "./state-roots/state-root.ts";
 import { checkBodyBelongs } from "./validation/body-validation.ts";
-import { TotalDifficulties } from "./validation/merge.ts";
 import { rulesOfBlock } from "./validation/rules.ts";
 
 export interface ChainDependencies {
@@ -81,11 +80,11 @@ export function openChain(dependencies: ChainDependencies, options: ChainOptions
 
 class StoredChain implements Chain {
   readonly config: ChainConfig;
-  readonly #totalDifficulties = new TotalDifficulties((hash) => this.#header(hash));
   readonly genesis: StoredBlock;
   readonly #store: ChainStore;
   readonly #context: ExecutionContext;
   readonly #tree: BlockTree;
+  readonly #branches: Branches;
   readonly #invalid = new InvalidBlocks();
   readonly #left = new LeftBlocks();
   readonly #jobs: PayloadJobs;
@@ -134,9 +133,10 @@ class StoredChain implements Chain {
     this.#tree = new BlockTree({ ...DEFAULT_TREE_LIMITS, ...options.tree }, (hash, number) =>
       isCanonicalBlock(store, hash, number),
     );
+    this.#branches = new Branches(store, this.#tree);
     // A build keeps its engine busy between calls: it has its own.
     this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
-    this.genesis = this.#storedBlock(genesisHash)!;
+    this.genesis = this.#branches.storedBlock(genesisHash)!;
   }
 
   head(): BlockId {
@@ -145,31 +145,31 @@ class StoredChain implements Chain {
 
   resolve(selector: BlockSelector): StoredBlock | undefined {
     const hash = this.#hashOf(selector);
-    return hash === undefined ? undefined : this.#storedBlock(hash);
+    return hash === undefined ? undefined : this.#branches.storedBlock(hash);
   }
 
   bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {
     const hash = this.#hashOf(selector);
-    const block = hash && (this.#tree.get(bytesToHex(hash))?.block ?? this.#store.readBlock(hash));
+    const block = hash && this.#branches.block(hash);
     return hash === undefined || block === undefined ? undefined : { block, hash };
   }
 
   headerOf(selector: BlockSelector): { header: Header; hash: Uint8Array } | undefined {
     const hash = this.#hashOf(selector);
-    const header = hash && this.#header(hash);
+    const header = hash && this.#branches.header(hash);
     return hash === undefined || header === undefined ? undefined : { header, hash };
   }
 
   stateAt({ hash, number }: BlockId): StateView | undefined {
     if (isCanonicalBlock(this.#store, hash, number)) return this.#store.stateAt(number);
-    const branch = this.#branchOf(hash);
-    return branch === undefined ? undefined : this.#stateOf(branch)?.view;
+    const branch = this.#branches.branchOf(hash);
+    return branch === undefined ? undefined : this.#branches.stateOf(branch)?.view;
   }
 
   trieNodesAt({ hash, number }: BlockId): TrieNodeReader | undefined {
     if (isCanonicalBlock(this.#store, hash, number)) return this.#store.trieNodesAt(number);
-    const branch = this.#branchOf(hash);
-    return branch === undefined ? undefined : this.#stateOf(branch)?.nodes;
+    const branch = this.#branches.branchOf(hash);
+    return branch === undefined ? undefined : this.#branches.stateOf(branch)?.nodes;
   }
 
   newPayload(block: PreparedBlock): PayloadStatusV1 {
@@ -183,7 +183,7 @@ class StoredChain implements Chain {
     const { header, hash, hashHex } = block;
     const known = this.#invalid.get(hashHex);
     if (known !== undefined) return invalidStatus(known.latestValidHash, describeFault(known.fault));
-    if (!this.#isExecuted(hashHex, hash)) return undefined;
+    if (!this.#branches.isExecuted(hashHex, hash)) return undefined;
     const foreignBody = checkBodyBelongs(rulesOfBlock(this.config, header), block);
     if (foreignBody !== undefined) return invalidStatus(bytesToHex(header.parentHash), describeFault(foreignBody));
     return { status: "VALID", latestValidHash: hashHex };
@@ -217,10 +217,10 @@ class StoredChain implements Chain {
     if (isZeroBytes(headHash)) return updated(invalidStatus(null, "head block hash is zero"));
     const known = this.#invalid.get(headHex);
     if (known !== undefined) return updated(invalidStatus(known.latestValidHash, describeFault(known.fault)));
-    const branch = this.#branchOf(headHex) ?? this.#reexecuted(headHash);
+    const branch = this.#branches.branchOf(headHex) ?? this.#reexecuted(headHash);
     if (branch === undefined) return updated(SYNCING);
 
-    const labels = checkLabels(this.#store, state, branch, (hash) => this.#header(hash)?.number);
+    const labels = checkLabels(this.#store, state, branch, (hash) => this.#branches.header(hash)?.number);
     if (labels.kind === "invalid-state") return labels;
     const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: headHex };
     const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
@@ -254,7 +254,7 @@ class StoredChain implements Chain {
       genesisNumber: this.genesis.block.header.number,
       isClosing: () => this.#isClosing,
       prepare: (block) => this.#context.senders.prepare(block),
-      headerOf: (hash) => this.#header(hash),
+      headerOf: (hash) => this.#branches.header(hash),
       newPayload: (block) => this.#knownVerdict(block) ?? this.#execute(block),
       choose: (headBlockHash) => {
         const chosen = this.#choose({ headBlockHash, safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH });
@@ -293,8 +293,8 @@ class StoredChain implements Chain {
   #tellGroup(hashes: readonly Uint8Array[]): void {
     if (this.#listeners.size === 0) return;
     const change = new LazyHeadChange([], hashes, {
-      head: () => this.#storedBlock(hexToBytes(this.head().hash))!,
-      block: (hash) => this.#storedBlock(hash),
+      head: () => this.#branches.storedBlock(hexToBytes(this.head().hash))!,
+      block: (hash) => this.#branches.storedBlock(hash),
       miss: () => undefined,
     });
     for (const listener of this.#listeners) listener(change);
@@ -375,43 +375,8 @@ class StoredChain implements Chain {
 
   /** The block with its state; a block that left the chain and memory is executed again. */
   #parentState(hashHex: Hex, hash: Uint8Array): ParentState | undefined {
-    const branch = this.#branchOf(hashHex) ?? this.#reexecuted(hash);
-    if (branch === undefined) return undefined;
-    const state = this.#stateOf(branch);
-    const header = this.#header(hash);
-    if (state === undefined || header === undefined) return undefined;
-    const { view, nodes } = state;
-    const { forkPoint } = branch;
-    return {
-      header,
-      hash,
-      reader: view,
-      trie: {
-        stateRoot: header.stateRoot,
-        nodes,
-        storageRootOf: (address) => view.readAccount(address)?.storageRoot,
-        base: () => {
-          const baseHash = hexToBytes(forkPoint.hash);
-          return { number: forkPoint.number, hash: baseHash, stateRoot: this.#header(baseHash)!.stateRoot };
-        },
-      },
-      ancestorOf: (ancestor) => this.#tree.get(bytesToHex(ancestor))?.block ?? this.#store.readBlock(ancestor),
-      totalDifficulty: () => this.#totalDifficulties.of(hash),
-    };
-  }
-
-  /** Where the block hangs, if it and all below it down to the canonical chain are executed. */
-  #branchOf(hashHex: Hex): Branch | undefined {
-    const blocks: ExecutedBlock[] = [];
-    for (let at = hashHex; ; ) {
-      const executed = this.#tree.get(at);
-      const number = executed?.block.header.number ?? this.#store.readHeader(hexToBytes(at))?.number;
-      if (number === undefined) return undefined;
-      if (isCanonicalBlock(this.#store, at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
-      if (executed === undefined) return undefined;
-      blocks.push(executed);
-      at = executed.parentHashHex;
-    }
+    const branch = this.#branches.branchOf(hashHex) ?? this.#reexecuted(hash);
+    return branch && this.#branches.parentState(branch, hash);
   }
 
   /** Executes again what a reorganisation left and the tree no longer has. */
@@ -419,31 +384,14 @@ class StoredChain implements Chain {
     const hashHex = bytesToHex(hash);
     const missing: PreparedBlock[] = [];
     for (let at = hash; ; ) {
-      if (this.#branchOf(bytesToHex(at)) !== undefined) break;
+      if (this.#branches.branchOf(bytesToHex(at)) !== undefined) break;
       const block = this.#left.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // there, but not all that it stands on
       if (block === undefined) return undefined;
       missing.push(block);
       at = block.header.parentHash;
     }
     for (const block of missing.reverse()) if (this.#execute(block).status !== "VALID") return undefined;
-    return this.#branchOf(hashHex);
-  }
-
-  #stateOf({ forkPoint, blocks }: Branch): { view: StateView; nodes: TrieNodeReader } | undefined {
-    const view = this.#store.stateAt(forkPoint.number);
-    const nodes = this.#store.trieNodesAt(forkPoint.number);
-    if (view === undefined || nodes === undefined) return undefined;
-    const newest = blocks.at(-1);
-    if (newest === undefined) return { view, nodes };
-    const layers: StateLayer[] = blocks.map(stateLayerOf).reverse();
-    const block: BlockId = { hash: newest.hashHex, number: newest.block.header.number };
-    return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
-  }
-
-  #isExecuted(hashHex: Hex, hash: Uint8Array): boolean {
-    if (this.#tree.get(hashHex) !== undefined) return this.#branchOf(hashHex) !== undefined;
-    const header = this.#store.readHeader(hash);
-    return header !== undefined && isCanonicalBlock(this.#store, hashHex, header.number);
+    return this.#branches.branchOf(hashHex);
   }
 
   /** What the blocks above it replaced is not stored any more, or what a head must have. */
@@ -463,7 +411,7 @@ class StoredChain implements Chain {
     this.#jobs.suspend(); // an open build reads the state that is about to move
     const removed: StoredBlock[] = [];
     for (let number = before.number; number > forkPoint.number; number--) {
-      const block = this.#storedBlock(this.#store.readCanonicalHash(number)!)!;
+      const block = this.#branches.storedBlock(this.#store.readCanonicalHash(number)!)!;
       removed.push(block);
       this.#left.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
     }
@@ -473,21 +421,12 @@ class StoredChain implements Chain {
     stopTimer();
     this.#tree.trim(this.head().number, this.head().hash);
     const added = blocks.map(storedBlockOf);
-    const head = added.at(-1) ?? this.#storedBlock(hexToBytes(forkPoint.hash))!;
+    const head = added.at(-1) ?? this.#branches.storedBlock(hexToBytes(forkPoint.hash))!;
     for (const listener of this.#listeners) listener({ head, removed, added });
   }
 
   #hashOf(selector: BlockSelector): Uint8Array | undefined {
-    return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#header(hash)?.number);
-  }
-
-  #header(hash: Uint8Array): Header | undefined {
-    return this.#tree.get(bytesToHex(hash))?.block.header ?? this.#store.readHeader(hash);
-  }
-
-  #storedBlock(hash: Uint8Array): StoredBlock | undefined {
-    const executed = this.#tree.get(bytesToHex(hash));
-    return executed === undefined ? readStoredBlock(this.#store, hash) : storedBlockOf(executed);
+    return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#branches.header(hash)?.number);
   }
 }
 

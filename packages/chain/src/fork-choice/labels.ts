@@ -2,18 +2,10 @@ import { bytesToHex, isZeroBytes } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { ChainStoreReader, ForkchoiceLabel } from "@rnode/storage";
 import type { ForkchoiceFault, ForkchoiceState } from "../api.ts";
-import type { ExecutedBlock } from "../execute/executed-block.ts";
+import type { Branch } from "./branches.ts";
 import { isCanonicalBlock } from "./canonical-blocks.ts";
 
 export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
-
-/** How a block hangs on the canonical chain. */
-export interface Branch {
-  /** last canonical block below it, or itself */
-  readonly forkPoint: BlockId;
-  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
-  readonly blocks: readonly ExecutedBlock[];
-}
 
 /**
  * Safe and finalized must lie on the chain of the new head, the last block of `branch`.

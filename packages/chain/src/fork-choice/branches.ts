@@ -1,0 +1,101 @@
+import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import type { Block, BlockId, Header } from "@rnode/protocol";
+import type { ChainStoreReader, StateView } from "@rnode/storage";
+import type { TrieNodeReader } from "@rnode/trie";
+import type { StoredBlock } from "../api.ts";
+import type { ParentState } from "../execute/block-execution.ts";
+import { type ExecutedBlock, type StateLayer, stateLayerOf, storedBlockOf } from "../execute/executed-block.ts";
+import { LayeredState, layeredNodes } from "../execute/layered-state.ts";
+import { TotalDifficulties } from "../validation/merge.ts";
+import type { BlockTree } from "./block-tree.ts";
+import { isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
+
+/** How a block hangs on the canonical chain. */
+export interface Branch {
+  /** last canonical block below it, or itself */
+  readonly forkPoint: BlockId;
+  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
+  readonly blocks: readonly ExecutedBlock[];
+}
+
+/** Blocks that are executed, those of the database and those that wait in memory alike. */
+export class Branches {
+  readonly #store: ChainStoreReader;
+  readonly #tree: Pick<BlockTree, "get">;
+  readonly #totalDifficulties = new TotalDifficulties((hash) => this.header(hash));
+
+  constructor(store: ChainStoreReader, tree: Pick<BlockTree, "get">) {
+    this.#store = store;
+    this.#tree = tree;
+  }
+
+  header(hash: Uint8Array): Header | undefined {
+    return this.#tree.get(bytesToHex(hash))?.block.header ?? this.#store.readHeader(hash);
+  }
+
+  block(hash: Uint8Array): Block | undefined {
+    return this.#tree.get(bytesToHex(hash))?.block ?? this.#store.readBlock(hash);
+  }
+
+  storedBlock(hash: Uint8Array): StoredBlock | undefined {
+    const executed = this.#tree.get(bytesToHex(hash));
+    return executed === undefined ? readStoredBlock(this.#store, hash) : storedBlockOf(executed);
+  }
+
+  isExecuted(hashHex: Hex, hash: Uint8Array): boolean {
+    if (this.#tree.get(hashHex) !== undefined) return this.branchOf(hashHex) !== undefined;
+    const header = this.#store.readHeader(hash);
+    return header !== undefined && isCanonicalBlock(this.#store, hashHex, header.number);
+  }
+
+  /** Where the block hangs, if it and all below it down to the canonical chain are executed. */
+  branchOf(hashHex: Hex): Branch | undefined {
+    const blocks: ExecutedBlock[] = [];
+    for (let at = hashHex; ; ) {
+      const executed = this.#tree.get(at);
+      const number = executed?.block.header.number ?? this.#store.readHeader(hexToBytes(at))?.number;
+      if (number === undefined) return undefined;
+      if (isCanonicalBlock(this.#store, at, number)) return { forkPoint: { hash: at, number }, blocks: blocks.reverse() };
+      if (executed === undefined) return undefined;
+      blocks.push(executed);
+      at = executed.parentHashHex;
+    }
+  }
+
+  /** State after the last block of the branch; undefined when that of its fork point is not retained. */
+  stateOf({ forkPoint, blocks }: Branch): { readonly view: StateView; readonly nodes: TrieNodeReader } | undefined {
+    const view = this.#store.stateAt(forkPoint.number);
+    const nodes = this.#store.trieNodesAt(forkPoint.number);
+    if (view === undefined || nodes === undefined) return undefined;
+    const newest = blocks.at(-1);
+    if (newest === undefined) return { view, nodes };
+    const layers: StateLayer[] = blocks.map(stateLayerOf).reverse();
+    const block: BlockId = { hash: newest.hashHex, number: newest.block.header.number };
+    return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
+  }
+
+  /** The last block of the branch as the parent of another one. @param hash of that block */
+  parentState(branch: Branch, hash: Uint8Array): ParentState | undefined {
+    const state = this.stateOf(branch);
+    const header = this.header(hash);
+    if (state === undefined || header === undefined) return undefined;
+    const { view, nodes } = state;
+    const { forkPoint } = branch;
+    return {
+      header,
+      hash,
+      reader: view,
+      trie: {
+        stateRoot: header.stateRoot,
+        nodes,
+        storageRootOf: (address) => view.readAccount(address)?.storageRoot,
+        base: () => {
+          const baseHash = hexToBytes(forkPoint.hash);
+          return { number: forkPoint.number, hash: baseHash, stateRoot: this.header(baseHash)!.stateRoot };
+        },
+      },
+      ancestorOf: (ancestor) => this.block(ancestor),
+      totalDifficulty: () => this.#totalDifficulties.of(hash),
+    };
+  }
+}
