@@ -5,7 +5,7 @@ import type { BatchSubmitter } from "./batch-submitter.ts";
 const SERVER_ERROR = -32000;
 
 export interface AdminDeps {
-  /** undefined while the endpoints are not known yet */
+  /** undefined until the endpoints are known */
   readonly submitter: () => Pick<BatchSubmitter, "start" | "stop" | "flush"> | undefined;
   readonly log: Logger;
   readonly version: string;

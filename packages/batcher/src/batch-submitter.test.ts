@@ -20,12 +20,12 @@ interface SimOptions {
   readonly confirmations?: number;
 }
 
-/** How many calls a process may still make; none: it is dead, and never hears of anything again. */
+/** How many calls a process may still make. At zero it is dead, and never gets another answer. */
 interface Life {
   callsLeft: number;
 }
 
-/** `target` as a process with this life sees it. */
+/** `target` as seen by a process with this life. */
 function seenBy<T extends object>(target: T, life: Life): T {
   return new Proxy(target, {
     get(_, name) {
@@ -39,7 +39,7 @@ function seenBy<T extends object>(target: T, life: Life): T {
   });
 }
 
-/** A batcher in a world of its own, which can be killed and started again. */
+/** A batcher in a simulated world, which can be killed and started again. */
 class Simulation {
   readonly clock = new SimClock();
   readonly l1 = new SimL1();
@@ -53,7 +53,7 @@ class Simulation {
     this.#options = options;
   }
 
-  /** A new process: nothing but the chains is left of the one before. @param callsLeft after so many calls it dies */
+  /** Starts a new process; only the chains survive from the one before. @param callsLeft after this many calls it dies */
   start(callsLeft = Number.POSITIVE_INFINITY): BatchSubmitter {
     this.kill();
     this.#life = { callsLeft };
@@ -102,12 +102,12 @@ class Simulation {
     return submitter;
   }
 
-  /** kill -9: the process says nothing any more; what it has sent stays in the pool. */
+  /** Like kill -9: the process does nothing any more, but what it has sent stays in the pool. */
   kill(): void {
     this.#life.callsLeft = 0;
   }
 
-  /** Both chains go on. */
+  /** Lets both chains advance. */
   async run(seconds: number, isProducing = true): Promise<void> {
     for (let end = this.#timeMs + seconds * 1000; this.#timeMs < end; this.#timeMs += 1000) {
       if (isProducing && this.#timeMs % L2_BLOCK_MS === 0) this.rollup.produce();
@@ -120,7 +120,7 @@ class Simulation {
     return this.rollup.derive(this.l1.headNumber);
   }
 
-  /** Nothing new on L2: all of it must become safe, sooner or later. */
+  /** Produces nothing new on L2: all existing blocks must become safe sooner or later. */
   async settle(): Promise<void> {
     for (let i = 0; i < 100 && this.derived.safe.number < this.rollup.unsafeHead.number; i++) await this.run(60, false);
     expect(this.derived.safe).toEqual(this.rollup.unsafeHead);

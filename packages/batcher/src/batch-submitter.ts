@@ -16,9 +16,9 @@ export interface BatchSubmitterOptions extends ResyncOptions {
   readonly channels: ChannelConfig;
   /** 20 bytes */
   readonly batchInboxAddress: Uint8Array;
-  /** transactions under way at once; 0: no limit */
+  /** maximum number of pending transactions; 0: no limit */
   readonly maxPendingTransactions: number;
-  /** so long a stop waits for transactions under way */
+  /** how long a stop waits for pending transactions */
   readonly stopTimeoutMs: number;
 }
 
@@ -36,12 +36,12 @@ export interface BatchSubmitterDeps {
 
 const BLOCKS_PER_REQUEST = 20;
 const MAX_BLOCKS_PER_ROUND = 400;
-/** No more blocks are read while so many bytes wait to be published. */
+/** No more blocks are read while this many bytes wait to be published. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const MAX_BACKOFF_MS = 30_000;
 const BALANCE_INTERVAL_MS = 60_000;
 
-/** Publishes the sequencer's chain on L1. `start` and `stop` as often as wanted; all state is rebuilt from the chains. */
+/** Publishes the sequencer's chain on L1. It can be started and stopped repeatedly; all its state is rebuilt from the chains. */
 export class BatchSubmitter {
   readonly #options: BatchSubmitterOptions;
   readonly #deps: BatchSubmitterDeps;
@@ -56,7 +56,7 @@ export class BatchSubmitter {
     return this.#run !== undefined;
   }
 
-  /** @returns false when it runs already */
+  /** @returns false if it is already running */
   start(): boolean {
     if (this.#run !== undefined) return false;
     const publishing = new PublishingRun(this.#options, this.#deps);
@@ -67,9 +67,9 @@ export class BatchSubmitter {
   }
 
   /**
-   * Ends what was begun on L1 and stops; what is not sent by then is built again at the next start.
+   * Finishes the channels begun on L1 and stops; what has not been sent by then is rebuilt at the next start.
    *
-   * @returns false when it does not run
+   * @returns false if it is not running
    */
   async stop(): Promise<boolean> {
     const run = this.#run;
@@ -84,14 +84,14 @@ export class BatchSubmitter {
     return true;
   }
 
-  /** Publishes everything that is there without waiting for channels to fill. @returns false when it does not run */
+  /** Publishes all available blocks without waiting for channels to fill. @returns false if it is not running */
   flush(): boolean {
     this.#run?.publishing.flush();
     return this.#run !== undefined;
   }
 }
 
-/** From a start to a stop. One loop owns the channel manager; transactions report back to it. */
+/** One run from a start to a stop. A single loop owns the channel manager; transactions report back to it. */
 class PublishingRun {
   readonly #options: BatchSubmitterOptions;
   readonly #deps: BatchSubmitterDeps;
@@ -99,7 +99,7 @@ class PublishingRun {
   readonly #sending = new AbortController();
   #manager: ChannelManager | undefined;
   readonly #settled: { readonly tx: TxData; readonly outcome: SendOutcome }[] = [];
-  /** promises of transactions under way */
+  /** promises of pending transactions */
   readonly #underWay = new Set<Promise<void>>();
   #wake = new AbortController();
   #nextBalanceMs = 0;
@@ -108,7 +108,7 @@ class PublishingRun {
   constructor(options: BatchSubmitterOptions, deps: BatchSubmitterDeps) {
     this.#options = options;
     this.#deps = deps;
-    setMaxListeners(0, this.#sending.signal, this.#stopping.signal); // every transaction under way listens
+    setMaxListeners(0, this.#sending.signal, this.#stopping.signal); // every pending transaction listens
   }
 
   stop(): void {
@@ -138,7 +138,7 @@ class PublishingRun {
     await this.#finish();
   }
 
-  /** One look at both chains and what follows from it. @returns whether there is more to do at once */
+  /** Reads the state of both chains once and acts on it. @returns whether there is more to do at once */
   async #round(): Promise<boolean> {
     const { node, l1, metrics } = this.#deps;
     const manager = await this.#startedManager();
@@ -180,7 +180,7 @@ class PublishingRun {
     return safeHead;
   }
 
-  /** @returns whether everything was forgotten */
+  /** @returns whether everything was discarded */
   async #resetUnless(verdict: ManagerVerdict): Promise<boolean> {
     if (verdict.kind === "ok") return false;
     await this.#reset(verdict.reason);
@@ -191,7 +191,7 @@ class PublishingRun {
     const { log, metrics } = this.#deps;
     log.warn("starting again from the safe head", { reason, transactionsUnderWay: this.#underWay.size });
     metrics.resets.inc({ reason });
-    // What is on its way has its nonce: it must be settled before anyone can say what L1 holds.
+    // Pending transactions have their nonces: only once they are settled is it certain what L1 contains.
     await Promise.race([Promise.all(this.#underWay), aborted(this.#stopping.signal)]);
     if (this.#stopping.signal.aborted) return;
     this.#settled.length = 0;
@@ -238,7 +238,7 @@ class PublishingRun {
       const missing = unsafeNumber - manager.tip.number;
       if (missing <= 0) return { verdict: { kind: "ok" }, hasMore: false };
       const loaded = await blocks.blocks(manager.tip.number + 1, Math.min(missing, BLOCKS_PER_REQUEST));
-      if (loaded.length === 0) return { verdict: { kind: "ok" }, hasMore: false }; // a reorganisation: the next status tells
+      if (loaded.length === 0) return { verdict: { kind: "ok" }, hasMore: false }; // a reorganisation: the next status shows it
       for (const block of loaded) {
         const verdict = manager.addBlock(block);
         if (verdict.kind === "reset") return { verdict, hasMore: false };
@@ -280,13 +280,13 @@ class PublishingRun {
     this.#underWay.add(underWay);
   }
 
-  /** Until `ms` are over, a transaction is settled, or something is asked for. */
+  /** Sleeps for `ms`, or until a transaction is settled or something is requested. */
   async #sleep(ms: number): Promise<void> {
     if (this.#settled.length === 0 && !this.#stopping.signal.aborted) await this.#deps.clock.sleep(ms, this.#wake.signal);
     this.#wake = new AbortController();
   }
 
-  /** After a stop: what is begun on L1 is ended, as far as the time allows. */
+  /** After a stop: finishes what was begun on L1, as far as the time allows. */
   async #finish(): Promise<void> {
     const { clock, l1, log } = this.#deps;
     const deadlineMs = clock.nowMs() + this.#options.stopTimeoutMs;
@@ -335,7 +335,7 @@ class PublishingRun {
     };
   }
 
-  /** Endpoints come and go; a block that cannot be published is for the operator. */
+  /** Failures of endpoints are temporary; a block that cannot be published needs the operator. */
   #logFailure(error: unknown): void {
     const { log } = this.#deps;
     const text = errorText(error);

@@ -8,15 +8,15 @@ import {
   type SpanBatchInput,
 } from "@rnode/protocol";
 
-/** An L2 block as the batcher needs it. */
+/** An L2 block in the form the batcher needs. */
 export interface BatcherBlock {
   readonly ref: L2BlockRef;
   readonly input: SpanBatchInput;
-  /** bytes of its transactions without the deposits */
+  /** bytes of its transactions, without the deposits */
   readonly sizeBytes: number;
 }
 
-/** A block of the sequencer, without what derivation knows anyway. @throws {CodedError} l1-info/* */
+/** A block of the sequencer, without the parts that derivation knows anyway. @throws {CodedError} l1-info/* */
 export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: RollupConfig): BatcherBlock {
   const ref = l2BlockRefFromPayload(rollup, executionPayload);
   const published = executionPayload.transactions.filter((transaction) => !isDepositTransaction(transaction));

@@ -1,7 +1,7 @@
 import { CodedError } from "@rnode/primitives";
 
 export type BatcherErrorCode =
-  /** the settings do not fit the rollup, or each other */
+  /** the settings do not match the rollup, or each other */
   | "batcher/bad-config"
   /** an endpoint serves another chain */
   | "batcher/wrong-chain"

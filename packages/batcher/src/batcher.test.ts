@@ -19,7 +19,7 @@ afterEach(async () => {
 const ZERO_REF = { hash: `0x${"00".repeat(32)}`, number: 0, parentHash: `0x${"00".repeat(32)}`, timestamp: 0 };
 const ZERO_L2_REF = { ...ZERO_REF, l1origin: { hash: ZERO_REF.hash, number: 0 }, sequenceNumber: 0 };
 const ZERO_HASH = `0x${"00".repeat(32)}`;
-/** The genesis block of both chains, as `eth_getBlockByNumber` prints it. */
+/** The genesis block of both chains, in the form of `eth_getBlockByNumber`. */
 const GENESIS_FIELDS = {
   parentHash: ZERO_HASH,
   sha3Uncles: ZERO_HASH,
@@ -50,7 +50,7 @@ const withGenesis = () => {
   return { ...config, genesis: { ...config.genesis, l2: { hash: GENESIS.hash, number: 0 } } };
 };
 
-/** An endpoint that answers with constants. */
+/** An endpoint with constant answers. */
 async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
   const anything = [optionalParam("a", anyJson), optionalParam("b", anyJson)] as const;
   const methods: MethodTable = Object.fromEntries(

@@ -28,19 +28,22 @@ export interface BatcherDeps {
 
 export interface Batcher {
   readonly rpcPort: number;
-  /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it cannot ever */
+  /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it never can be */
   readonly ready: Promise<void>;
 }
 
 const ENDPOINT_RETRY_MS = 2000;
 
-/** L1 blocks kept: those that own transactions are in, until they are deep enough. */
+/** Number of L1 blocks to cache: those that contain own transactions, until they are deep enough. */
 const L1_CACHE_SIZE = 64;
 
-/** What the submitter does beyond waiting for its transactions when it stops. */
+/** The time that the submitter needs when it stops, in addition to waiting for its transactions. */
 const STOP_MARGIN_MS = 5_000;
 
-/** Wires everything. The server listens at once; endpoints that are not there yet are waited for. @throws {UserError} the port is taken */
+/**
+ * Wires everything. The server listens at once; endpoints that do not answer yet are waited for. @throws {UserError} the port is
+ * taken
+ */
 export async function startBatcher(scope: Scope, options: RbatcherOptions, deps: BatcherDeps): Promise<Batcher> {
   const { log } = deps;
   const { rpc, batches } = options;
@@ -60,12 +63,12 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   );
   let submitter: BatchSubmitter | undefined;
   let ready: Promise<void> | undefined;
-  // Closed after the server: nobody starts it again.
+  // Closed after the server, so that nobody can start it again.
   const closeLimitMs = batches.stopTimeoutMs + STOP_MARGIN_MS;
   scope.onClose(
     "batch submitter",
     async () => {
-      await ready?.catch(() => {}); // told to whoever awaits `ready`
+      await ready?.catch(() => {}); // reported to whoever awaits `ready`
       await submitter?.stop();
     },
     { closeLimitMs },
@@ -95,7 +98,7 @@ interface Clients {
   readonly rollup: RpcClient;
 }
 
-/** @returns undefined when it was closed while it waited for an endpoint */
+/** @returns undefined if it was closed while it waited for an endpoint */
 async function createSubmitter(
   options: RbatcherOptions,
   { clock, log, metrics }: BatcherDeps,
@@ -107,7 +110,7 @@ async function createSubmitter(
   if (rollup === undefined) return undefined;
   const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
-  // Each endpoint is asked once: whoever asks has patience, and asks again.
+  // Each endpoint is asked only once per request, because the callers retry patiently.
   const l1Endpoints = new L1Endpoints(
     { chainId: rollup.l1ChainId, maxAttempts: clients.l1.length },
     {

@@ -15,7 +15,7 @@ describe("channelConfig", () => {
       batchType: "span",
       algorithm: "brotli-10",
       maxFrameBytes: 1999,
-      channelTimeout: 50, // Granite's, whatever the config says
+      channelTimeout: 50, // Granite's, whatever the configuration says
       seqWindowSize: 3600,
     });
   });

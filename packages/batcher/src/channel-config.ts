@@ -2,27 +2,24 @@ import type { CompressionAlgorithm, FullStrategy } from "@rnode/compression";
 import { derivationFactsAt, FRAME_OVERHEAD_BYTES, lastDerivationFacts, type RollupConfig } from "@rnode/protocol";
 import { BatcherError } from "./batcher-error.ts";
 
-/**
- * How channels are made; follows from the options and the rollup's parameters.
- * Spec: docs/protocol/05-services.md#channel-building
- */
+/** How channels are built; follows from the options and the rollup's parameters. Spec: docs/protocol/05-services.md#channel-building */
 export interface ChannelConfig {
   readonly batchType: "singular" | "span";
   readonly algorithm: CompressionAlgorithm;
   /** when a channel of singular batches is full */
   readonly strategy: FullStrategy;
-  /** frame with its overhead, without the version byte in front */
+  /** size of a frame including its overhead, without the version byte in front */
   readonly maxFrameBytes: number;
   readonly targetFrames: number;
-  /** 0: a span batch takes all blocks of its channel */
+  /** 0: a span batch contains all blocks of its channel */
   readonly maxBlocksPerSpanBatch: number;
-  /** L1 blocks after which a channel is closed whatever is in it; 0: never */
+  /** a channel is closed after this many L1 blocks, whatever it contains; 0: never */
   readonly maxChannelDuration: number;
-  /** L1 blocks before a deadline at which a channel is closed */
+  /** a channel is closed this many L1 blocks before a deadline */
   readonly subSafetyMargin: number;
-  /** L1 blocks between the first and the last frame of a channel that derivation still accepts */
+  /** the most L1 blocks between the first and the last frame of a channel that derivation accepts */
   readonly channelTimeout: number;
-  /** L1 blocks after its origin by which a block must be published */
+  /** L1 blocks after its origin within which a block must be published */
   readonly seqWindowSize: number;
   readonly chain: {
     readonly genesisTimeSec: number;
@@ -32,7 +29,7 @@ export interface ChannelConfig {
   };
 }
 
-/** The options that channels depend on, as given. */
+/** The options that determine how channels are built, as given. */
 export interface ChannelOptions {
   readonly batchType: 0 | 1;
   readonly compressionAlgo: "zlib" | "brotli" | "brotli-9" | "brotli-10" | "brotli-11";
@@ -48,7 +45,7 @@ export interface ChannelOptions {
 const VERSION_BYTES = 1;
 
 /**
- * @param nowSec wall clock: forks that are not active yet cannot be used
+ * @param nowSec wall clock: features of forks that are not active yet cannot be used
  * @throws {BatcherError} batcher/bad-config, naming option, value and expectation
  */
 export function channelConfig(options: ChannelOptions, rollup: RollupConfig, nowSec: number): ChannelConfig {
@@ -60,7 +57,7 @@ export function channelConfig(options: ChannelOptions, rollup: RollupConfig, now
   if (maxFrameBytes <= FRAME_OVERHEAD_BYTES) {
     refuse("max-l1-tx-size-bytes", options.maxL1TxSizeBytes, `more than ${FRAME_OVERHEAD_BYTES + VERSION_BYTES} bytes`);
   }
-  // The last of the scheduled forks decides, so that no channel is caught by a change.
+  // The last of the scheduled forks decides, so that a fork during a channel's life does no harm.
   const channelTimeout = lastDerivationFacts(forkTimes).channelTimeoutL1Blocks ?? rollup.channelTimeoutL1Blocks;
   for (const [limit, value] of [
     ["the channel timeout", channelTimeout],

@@ -41,7 +41,7 @@ async function createManager(options: Partial<ChannelOptions>, count: number, da
   return { manager, rollup, blocks, closed, view, ref };
 }
 
-/** zlib gives stored output in pieces of about 64 KB. */
+/** zlib emits stored output in pieces of about 64 KB. */
 const EARLY_FRAMES: Partial<ChannelOptions> = { batchType: 0, targetNumFrames: 1000, compressor: "none" };
 
 async function drain(manager: ChannelManager, l1Head: number): Promise<TxData[]> {
@@ -103,7 +103,7 @@ describe("deadlines", () => {
     expect(await manager.nextTxData(4)).toBeUndefined();
     expect(await manager.nextTxData(5)).toBeDefined();
     expect(closed).toEqual([{ reason: "max-duration", blocks: 3, frames: 1 }]);
-    // The next channel's time runs from block 3's origin.
+    // The next channel's duration counts from block 3's origin.
     expect(blocks[2]!.ref.l1Origin.number).toBe(3);
     const next: BatcherBlock = {
       ...blocks[2]!,

@@ -15,7 +15,7 @@ export interface TxData {
   readonly data: Uint8Array;
 }
 
-/** What the batcher holds no longer fits the chain: forget it and start again from the safe head. */
+/** Why the batcher's blocks no longer match the chain: it must discard them and start again from the safe head. */
 export type ResetReason =
   | "l2-reorg"
   | "safe-head-went-back"
@@ -31,7 +31,7 @@ export type ManagerVerdict = { readonly kind: "ok" } | { readonly kind: "reset";
 const OK: ManagerVerdict = { kind: "ok" };
 const reset = (reason: ResetReason): ManagerVerdict => ({ kind: "reset", reason });
 
-/** The node's view of both chains at one moment. */
+/** Both chains at one moment, as the rollup node sees them. */
 export interface ChainView {
   readonly safeL2: BlockId;
   readonly unsafeL2: BlockId;
@@ -52,12 +52,12 @@ export interface ChannelManagerDeps {
   readonly events?: ChannelEvents;
 }
 
-/** Derivation of an L1 block may still be under way one block later. */
+/** The derivation of an L1 block may still be in progress one block later. */
 const DERIVATION_SLACK_L1_BLOCKS = 2;
 
 /**
- * Turns L2 blocks into the data of L1 transactions and follows what becomes of them. Holds every block from the safe head on.
- * No clock, no I/O; calls must not overlap.
+ * Turns L2 blocks into the data of L1 transactions and tracks the transactions' outcome. Holds every block from the safe head on.
+ * Uses no clock and does no I/O; calls must not overlap.
  */
 export class ChannelManager {
   readonly #config: ChannelConfig;
@@ -65,10 +65,10 @@ export class ChannelManager {
   /** contiguous; the first one follows `#base` */
   #blocks: BatcherBlock[] = [];
   #base: BlockId;
-  /** index in `#blocks` of the first block that is in no channel */
+  /** index in `#blocks` of the first block that is not in a channel */
   #cursor = 0;
   #channels: PendingChannel[] = [];
-  /** the last of `#channels` while it takes blocks */
+  /** the last of `#channels` while it accepts blocks */
   #open: PendingChannel | undefined;
   #lastClosedL1Origin: number;
   readonly #inFlight = new Map<number, { readonly channel: PendingChannel; readonly frames: readonly Frame[] }>();
@@ -84,7 +84,7 @@ export class ChannelManager {
     this.#lastClosedL1Origin = safeL2.l1Origin.number;
   }
 
-  /** The newest block it has; the next one must be its child. */
+  /** The newest block; the next one must be its child. */
   get tip(): BlockId {
     const last = this.#blocks.at(-1);
     return last === undefined ? this.#base : last.ref;
@@ -92,12 +92,12 @@ export class ChannelManager {
   get blockCount(): number {
     return this.#blocks.length;
   }
-  /** Blocks that are in no transaction yet. */
+  /** Number of blocks that are not in any transaction yet. */
   get unsubmittedBlockCount(): number {
     const waiting = this.#channels.filter((channel) => !channel.isTouched);
     return waiting.reduce((sum, channel) => sum + channel.blockCount, this.#blocks.length - this.#cursor);
   }
-  /** Bytes of the transactions of blocks that are in no channel or in one that is not on its way. */
+  /** Bytes of the transactions of blocks that are in no channel, or in one that is not being sent yet. */
   get unsubmittedBytes(): number {
     let bytes = 0;
     for (let i = this.#cursor; i < this.#blocks.length; i++) bytes += this.#blocks[i]!.sizeBytes;
@@ -108,7 +108,7 @@ export class ChannelManager {
     return this.#inFlight.size;
   }
 
-  /** Starts again after `safeL2`; nothing may be in flight. */
+  /** Starts over after `safeL2`; no transaction may be pending. */
   reset(safeL2: L2BlockRef): void {
     for (const channel of this.#channels) channel.destroy();
     this.#blocks = [];
@@ -122,7 +122,7 @@ export class ChannelManager {
     this.#flushRequested = false;
   }
 
-  /** Takes the block after `tip`. */
+  /** Adds the block after `tip`. */
   addBlock(block: BatcherBlock): ManagerVerdict {
     const { tip } = this;
     if (block.ref.number !== tip.number + 1 || block.ref.parentHash !== tip.hash) return reset("l2-reorg");
@@ -130,7 +130,7 @@ export class ChannelManager {
     return OK;
   }
 
-  /** Compares what it holds with the node's view, and forgets what has become safe. */
+  /** Compares its blocks with the node's view and discards those that have become safe. */
   update(view: ChainView): ManagerVerdict {
     const { safeL2, unsafeL2 } = view;
     const { tip } = this;
@@ -144,7 +144,7 @@ export class ChannelManager {
       const firstBlock = channel.firstBlockNumber;
       const lastBlock = channel.lastBlock?.ref.number;
       if (firstBlock === undefined || lastBlock === undefined) continue;
-      // Blocks became safe through other data than ours: sending them would repeat them.
+      // Blocks became safe through data that is not ours: sending them would repeat them.
       if (firstBlock <= safeL2.number && !channel.isFullySubmitted) return reset("safe-head-overtook");
       if (lastBlock <= safeL2.number) continue;
       if (channel.isTimedOut(view.l1Head)) return reset("channel-timed-out");
@@ -171,13 +171,13 @@ export class ChannelManager {
     return lastBlock !== undefined && lastBlock.ref.number <= this.#base.number && channel.isFullyConfirmed;
   }
 
-  /** Closes the growing channel at the next `nextTxData`, with every block that is there by then. */
+  /** The next `nextTxData` closes the open channel, with every block that is available by then. */
   requestFlush(): void {
     this.#flushRequested = true;
   }
 
   /**
-   * Data for the next transaction; undefined when there is none to be sent now. It counts as in flight until `confirm` or `fail`.
+   * The data of the next transaction; undefined if there is nothing to send now. It counts as pending until `confirm` or `fail`.
    *
    * @throws {BatcherError} batcher/block-too-large; {CodedError} span-batch/*: a block that cannot be published
    */
@@ -191,7 +191,7 @@ export class ChannelManager {
   #takeTxData(): TxData | undefined {
     const channel = this.#channels.find(({ hasUnsentFrames }) => hasUnsentFrames);
     if (channel === undefined) return undefined;
-    const frames = channel.takeUnsent(1); // calldata carries one frame a transaction
+    const frames = channel.takeUnsent(1); // calldata carries one frame per transaction
     const id = this.#nextTxId++;
     this.#inFlight.set(id, { channel, frames });
     return { id, channelId: channel.id, frameNumbers: frames.map(({ number }) => number), data: encodeBatcherData(frames) };
@@ -245,7 +245,7 @@ export class ChannelManager {
     this.#deps.events?.closed?.(channel, reason);
   }
 
-  /** The transaction is in an L1 block, deep enough. */
+  /** The transaction is in an L1 block with enough confirmations. */
   confirm(txId: number, inclusionBlock: number): ManagerVerdict {
     const tx = this.#inFlight.get(txId);
     if (tx === undefined) return OK; // from before a reset
@@ -265,11 +265,12 @@ export class ChannelManager {
     this.#inFlight.delete(txId);
     const { lastBlock } = tx.channel;
     if (lastBlock !== undefined && lastBlock.ref.number <= this.#base.number) {
-      tx.channel.destroy(); // derived already, whatever became of this transaction
+      tx.channel.destroy(); // already derived, whatever became of this transaction
       this.#channels = this.#channels.filter((channel) => channel !== tx.channel);
       return OK;
     }
-    // Frames after these ones are included before them, or may be: from Holocene on derivation drops what is out of order.
+    // Later frames have been or may be included before these ones, and from Holocene on derivation drops frames that are out of
+    // order.
     if (this.#newestConfirmedTxId > txId || [...this.#inFlight.keys()].some((id) => id > txId)) {
       return reset("transaction-failed-out-of-order");
     }
@@ -278,8 +279,8 @@ export class ChannelManager {
   }
 
   /**
-   * No more blocks: gives up channels of which nothing was sent (they are built again after a restart), and closes one of which
-   * something was, so that the rest of its frames can be sent.
+   * Accepts no more blocks. Channels of which nothing was sent are abandoned (a restart builds them again); a partly sent channel
+   * is closed, so that the rest of its frames can be sent.
    */
   async terminate(): Promise<void> {
     if (this.#open?.isTouched) await this.#closeChannel(this.#open, "terminated");

@@ -14,7 +14,7 @@ const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   },
 };
 
-/** `rbatcher`. @returns the exit code */
+/** Runs `rbatcher`. @returns the exit code */
 export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram(rbatcher, args, env);
 }

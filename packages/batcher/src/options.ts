@@ -18,7 +18,7 @@ import {
 import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { parsePrivateKey } from "@rnode/signer";
 
-/** Gwei, with up to nine decimals, as wei. */
+/** An amount in gwei with up to nine decimals, parsed into wei. */
 const gwei: Parser<bigint> = {
   placeholder: "gwei",
   expects: "an amount of gwei, 0 or more, with at most nine decimals",
@@ -34,7 +34,7 @@ const gwei: Parser<bigint> = {
   },
 };
 
-/** A span batch is 1, a singular one 0. */
+/** 1: span batches, 0: singular batches. */
 const batchType: Parser<0 | 1> = {
   placeholder: "0|1",
   expects: "0 (singular batches) or 1 (span batches)",
@@ -42,7 +42,7 @@ const batchType: Parser<0 | 1> = {
   format: String,
 };
 
-/** In (0, 1]. */
+/** A number in (0, 1]. */
 const ratio: Parser<number> = {
   ...decimal,
   placeholder: "ratio",
@@ -63,7 +63,7 @@ const positiveDuration: Parser<number> = {
   },
 };
 
-/** Several, to follow the active sequencer, are not available yet. */
+/** Following the active sequencer through several endpoints is not supported yet. */
 const oneEndpoint: Parser<string> = {
   ...httpUrl,
   expects: "one URL starting with http:// or https://",

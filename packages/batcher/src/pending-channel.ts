@@ -4,7 +4,7 @@ import { FRAME_OVERHEAD_BYTES, type Frame } from "@rnode/protocol";
 import type { BatcherBlock } from "./batcher-block.ts";
 import type { ChannelConfig } from "./channel-config.ts";
 
-/** Why a channel takes no more blocks. */
+/** Why a channel accepts no more blocks. */
 export type ChannelCloseReason =
   | "compressor-full"
   | "too-many-rlp-bytes"
@@ -15,7 +15,7 @@ export type ChannelCloseReason =
   | "flushed"
   | "terminated";
 
-/** One channel from its first block until all its frames are on L1. */
+/** One channel, from its first block until all its frames are on L1. */
 export class PendingChannel {
   readonly id: Hex;
   readonly #out: ChannelOut;
@@ -25,14 +25,14 @@ export class PendingChannel {
   #closeReason: ChannelCloseReason | undefined;
   #deadline: { readonly l1Block: number; readonly reason: ChannelCloseReason } | undefined;
   readonly #frames: Frame[] = [];
-  /** numbers of frames that no transaction carries, ascending */
+  /** numbers of the frames that are in no transaction, ascending */
   #unsent: number[] = [];
   #inFlightFrames = 0;
   readonly #inclusionBlocks = new Map<number, number>();
   #sizeBytes = 0;
   #blockCount = 0;
 
-  /** @param durationDeadline L1 block from which the channel is closed whatever is in it */
+  /** @param durationDeadline L1 block at which the channel is closed, whatever it contains */
   constructor(out: ChannelOut, config: ChannelConfig, durationDeadline: number | undefined) {
     this.id = bytesToHex(out.id);
     this.#out = out;
@@ -85,7 +85,7 @@ export class PendingChannel {
     return { first: Math.min(...blocks), last: Math.max(...blocks) };
   }
 
-  /** @returns false when the channel is full without this block @throws {CodedError} span-batch/* */
+  /** @returns false if the channel is full without this block @throws {CodedError} span-batch/* */
   async add(block: BatcherBlock): Promise<boolean> {
     const wasAdded = await this.#out.addBlock(block.input);
     if (wasAdded) {
@@ -101,12 +101,12 @@ export class PendingChannel {
     return wasAdded;
   }
 
-  /** Full by a deadline that the L1 head has reached. */
+  /** Closes the channel if the L1 head has reached one of its deadlines. */
   checkDeadline(l1HeadNumber: number): void {
     if (this.#deadline !== undefined && l1HeadNumber >= this.#deadline.l1Block) this.#closeReason ??= this.#deadline.reason;
   }
 
-  /** No more blocks: all frames become available. */
+  /** Accepts no more blocks; all frames become available. */
   async close(reason: ChannelCloseReason): Promise<void> {
     this.#closeReason ??= reason;
     await this.#out.close();
@@ -120,7 +120,7 @@ export class PendingChannel {
     return numbers.map((number) => this.#frames[number]!);
   }
 
-  /** Frames of a transaction that will never be included are to be sent again. */
+  /** Puts back the frames of a transaction that will never be included, to be sent again. */
   putBack(frames: readonly Frame[]): void {
     this.#inFlightFrames -= frames.length;
     this.#unsent = [...this.#unsent, ...frames.map(({ number }) => number)].sort((a, b) => a - b);
@@ -133,7 +133,7 @@ export class PendingChannel {
     this.#limit(inclusionBlock + channelTimeout - subSafetyMargin, "channel-timeout-near");
   }
 
-  /** Derivation gave up on the channel, or will before its last frame can be included. */
+  /** Whether derivation has given up on the channel, or will before its last frame can be included. */
   isTimedOut(l1HeadNumber: number): boolean {
     const range = this.inclusionRange;
     if (range === undefined) return false;

@@ -8,7 +8,7 @@ import { SimRollup } from "./testing/sim-rollup.ts";
 
 const address = new Uint8Array(20).fill(0x11);
 const OPTIONS: ResyncOptions = { pollIntervalMs: 1000, waitNodeSync: false, checkRecentTxsDepth: 0, stuckAfterMs: 96_000 };
-/** A frame of a channel that is never completed: transactions that change no safe head. */
+/** A frame of a channel that is never completed, so that transactions do not change the safe head. */
 const DATA = encodeBatcherData([{ channelId: new Uint8Array(16), number: 1, data: Uint8Array.of(1), isLast: false }]);
 
 function setUp(options: Partial<ResyncOptions> = {}) {
@@ -88,15 +88,15 @@ describe("resync", () => {
   it("waits until the node has derived the block of the last own transaction", async () => {
     const { clock, l1, node, start, putInPool } = setUp();
     putInPool(0n);
-    l1.mine(); // block 1 has it
+    l1.mine(); // block 1 includes it
     for (let i = 0; i < 5; i++) l1.mine();
     node.lag = 6; // at block 0
     const result = start();
     await clock.advance(5000);
     expect(result.isDone).toBe(false);
-    node.lag = 5; // at block 1, of which something may be left
+    node.lag = 5; // at block 1, of which something may still have to be derived
     await clock.advance(20_000);
-    expect(result.isDone).toBe(true); // nothing moves any more: derived
+    expect(result.isDone).toBe(true); // nothing moves any more, so everything is derived
     const again = start();
     node.lag = 4;
     await clock.advance(1000);
@@ -107,7 +107,7 @@ describe("resync", () => {
     const { clock, l1, node, start, putInPool } = setUp();
     l1.mine();
     putInPool(0n);
-    l1.mine(); // block 2 has it, and the node is at block 2
+    l1.mine(); // block 2 includes it, and the node is at block 2
     const result = start();
     for (let i = 0; i < 3; i++) {
       await clock.advance(3000);

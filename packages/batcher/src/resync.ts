@@ -9,9 +9,9 @@ export interface ResyncOptions {
   readonly pollIntervalMs: number;
   /** wait until the node has derived up to the L1 head, whoever sent transactions */
   readonly waitNodeSync: boolean;
-  /** own transactions further back in L1 than this are not waited for; 0: all are */
+  /** own transactions further back in L1 than this are not waited for; 0: wait for all of them */
   readonly checkRecentTxsDepth: number;
-  /** so long transactions in the pool may take to be included before they are replaced */
+  /** how long transactions in the pool may take to be included before they are replaced */
   readonly stuckAfterMs: number;
 }
 
@@ -25,14 +25,14 @@ export interface ResyncDeps {
 }
 
 const MAX_BACKOFF_MS = 30_000;
-/** On an L1 that makes no more blocks: the node's view must stand still for so long to be taken as final. */
+/** On an L1 that produces no blocks, the node's view must be unchanged for this long to be taken as final. */
 const STANDSTILL_MS = 10_000;
 
 /**
- * Waits until the node's safe head includes everything this account has ever put on L1, and returns that safe head: what is
- * published from there on neither leaves out nor repeats a block, whatever happened to the process before this one.
+ * Waits until the node's safe head includes everything that this account has ever put on L1, and returns that safe head: publishing
+ * from there neither omits nor repeats a block, whatever happened to the previous process.
  *
- * @returns undefined when the signal was aborted
+ * @returns undefined if the signal was aborted
  */
 export async function resync(options: ResyncOptions, deps: ResyncDeps, signal: AbortSignal): Promise<L2BlockRef | undefined> {
   const { clock, log } = deps;
@@ -61,7 +61,7 @@ export function isNodeReady(status: SyncStatus): boolean {
 class NodeSync {
   readonly #options: ResyncOptions;
   readonly #deps: ResyncDeps;
-  /** nonce that the node must have derived up to; undefined while transactions are in the pool */
+  /** the nonce up to which the node must have derived; undefined while transactions are in the pool */
   #targetNonce: bigint | undefined;
   /** L1 head at that time */
   #targetL1 = 0;
@@ -88,7 +88,7 @@ class NodeSync {
       : this.#waiting("waiting for the rollup node to derive what was published before", { currentL1 });
   }
 
-  /** Transactions of a process before this one would be included after what is read now. */
+  /** Transactions of a previous process would be included after what is read now. */
   async #isPoolEmpty(): Promise<boolean> {
     const { l1, address, clock, log } = this.#deps;
     const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
@@ -100,7 +100,7 @@ class NodeSync {
         this.#waiting("waiting for transactions that were sent before", { count: pending - latest });
         return false;
       }
-      // Their nonces are taken again: either they are included or what replaces them is, never both.
+      // Their nonces are used again: either they or their replacements are included, never both.
       log.warn("transactions that were sent before are not included: replacing them", { count: pending - latest });
     }
     const head = await l1.head();
@@ -121,7 +121,7 @@ class NodeSync {
     const { l1, address } = this.#deps;
     const target = this.#targetNonce ?? 0n;
     const currentL1 = status.currentL1.number;
-    // Of the block before: only then is nothing of it left to be derived, whatever the node means by its current L1 block.
+    // The nonce after the parent block: only then is nothing of it left to derive, whatever the node means by its current L1 block.
     const derived = await l1.nonceAt(address, Math.max(0, currentL1 - 1));
     if (derived === undefined) return currentL1 > this.#targetL1;
     if (derived >= target) return true;

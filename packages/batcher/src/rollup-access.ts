@@ -6,24 +6,24 @@ import { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 import { BatcherError } from "./batcher-error.ts";
 import { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
 
-/** What the batcher asks of the rollup node. Every method rejects when there is no answer. */
+/** What the batcher needs of the rollup node. Every method rejects if there is no answer. */
 export interface RollupNode {
   syncStatus(): Promise<SyncStatus>;
   rollupConfig(): Promise<RollupConfig>;
 }
 
-/** What the batcher asks of the L2 execution client. */
+/** What the batcher needs of the L2 execution client. */
 export interface BlockSource {
   chainId(): Promise<bigint>;
   /** undefined: no such block yet */
   hashOf(number: number): Promise<Hex | undefined>;
-  /** The canonical blocks `first`… in order, up to `count`; fewer where the chain ends. */
+  /** Up to `count` canonical blocks from `first` on, in order; fewer if the chain ends before. */
   blocks(first: number, count: number): Promise<BatcherBlock[]>;
 }
 
 const METHOD_NOT_FOUND = -32601;
 
-/** A rollup node of this project, or one that keeps upstream's namespace. */
+/** Client of a rollup node of this project, or of one that uses upstream's namespace. */
 export class RpcRollupNode implements RollupNode {
   readonly #rpc: RpcClient;
   #namespace: "rnode" | "optimism" = "rnode";
@@ -96,7 +96,7 @@ export class RpcBlockSource implements BlockSource {
   }
 }
 
-/** @throws {BatcherError} batcher/bad-answer: whatever the parsers have against an answer, the endpoint is at fault */
+/** @throws {BatcherError} batcher/bad-answer: whatever the parsers reject is the endpoint's fault */
 function readAnswer<T>(method: string, read: () => T): T {
   try {
     return read();

@@ -10,10 +10,10 @@ import {
   requiredField,
 } from "@rnode/protocol";
 
-/** What the batcher reads of `rnode_syncStatus`. A block that the node does not know yet has number 0 and a zero hash. */
+/** The fields of `rnode_syncStatus` that the batcher reads. A block that the node does not know yet has number 0 and a zero hash. */
 export interface SyncStatus {
   readonly headL1: L1BlockRef;
-  /** everything of L1 before this block has been derived */
+  /** everything on L1 before this block has been derived */
   readonly currentL1: L1BlockRef;
   readonly unsafeL2: L2BlockRef;
   readonly safeL2: L2BlockRef;

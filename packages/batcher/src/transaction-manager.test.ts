@@ -155,7 +155,7 @@ describe("TransactionManager", () => {
     l1.reorg(1, true);
     expect(l1.pool.size).toBe(0);
     await clock.advance(2000);
-    expect(l1.pool.get(0n)?.maxFeePerGas).toBe(21n * GWEI); // the same one, no dearer
+    expect(l1.pool.get(0n)?.maxFeePerGas).toBe(21n * GWEI); // the same one, at the same price
   });
 
   it("gives up a transaction whose predecessors a reorganisation has lost", async () => {

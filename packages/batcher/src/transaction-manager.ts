@@ -10,28 +10,28 @@ import { exceedsFeeLimit, type FeePolicy, replacementFees, suggestedFees, type T
 
 export interface TransactionManagerOptions extends FeePolicy {
   readonly l1ChainId: bigint;
-  /** a transaction counts as included once so many blocks, its own too, are on top of its parent */
+  /** a transaction counts as included once this many blocks, including its own, contain it */
   readonly confirmations: number;
   readonly resubmissionTimeoutMs: number;
   readonly receiptQueryIntervalMs: number;
   /** 0: none */
   readonly sendTimeoutMs: number;
   readonly notInMempoolTimeoutMs: number;
-  /** so many signs in a row that the nonce is used by someone else, or can never be reached */
+  /** this many consecutive signs that the nonce was used by someone else, or can never be reached, end the attempt */
   readonly safeAbortNonceTooLowCount: number;
 }
 
-/** What became of a transaction. */
+/** The outcome of a transaction. */
 export type SendOutcome =
   | { readonly kind: "confirmed"; readonly inclusion: L1Inclusion; readonly hash: Hex; readonly feeCapWei: bigint }
   /**
-   * Given up, its nonce is free: the next transaction takes it and thereby replaces this one, if it is in a pool somewhere
-   * (`isPublished`) and not included by then.
+   * It was given up, and its nonce is free. The next transaction takes the nonce and thereby replaces this one, if this one is
+   * still in a pool somewhere (`isPublished`) and not included by then.
    */
   | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool" | "nonce-gap"; readonly isPublished: boolean }
-  /** another transaction has the nonce: one of a process before this one, or of somebody else with the key */
+  /** another transaction used the nonce: one of a previous process, or of somebody else with the key */
   | { readonly kind: "nonce-consumed"; readonly nonce: bigint }
-  /** asked to stop; the transaction may still be included */
+  /** it was asked to stop; the transaction may still be included */
   | { readonly kind: "cancelled" };
 
 export interface TransactionEvents {
@@ -53,19 +53,19 @@ interface Version {
   readonly raw: Uint8Array;
 }
 
-/** Wait after a refusal or an error of the endpoint. */
+/** How long to wait after a refusal or an error of the endpoint. */
 const RETRY_MS = 2000;
-/** So long a refusal for want of funds is not repeated in the log. */
+/** A refusal for insufficient funds is not logged again within this time. */
 const FUNDS_LOG_INTERVAL_MS = 60_000;
 
-/** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be under way at once. */
+/** Sends transactions from one account: nonces, fees, replacements, confirmations. Several may be pending at once. */
 export class TransactionManager {
   readonly address: Uint8Array;
   readonly #options: TransactionManagerOptions;
   readonly #deps: TransactionManagerDeps;
-  /** nonces of transactions that are under way */
+  /** nonces of pending transactions */
   readonly #taken = new Set<bigint>();
-  /** fees of transactions that were given up but may still be in the pool, by nonce: a new one must pay more */
+  /** by nonce, the fees of transactions that were given up but may still be in the pool: a new one must pay more */
   readonly #abandonedFees = new Map<bigint, TxFees>();
   #nonceLock: Promise<unknown> = Promise.resolve();
   #lastFundsLogMs = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ export class TransactionManager {
     this.address = deps.signer.address;
   }
 
-  /** Sends a transaction and resolves once its fate is known. Never rejects: what an endpoint or the signer cannot do now is tried again. */
+  /** Sends a transaction and resolves once its outcome is known. Never rejects: failures of an endpoint or the signer are retried. */
   async send(candidate: TxCandidate, signal: AbortSignal): Promise<SendOutcome> {
     const nonce = await this.#takeNonce(signal);
     if (nonce === undefined) return { kind: "cancelled" };
@@ -94,7 +94,7 @@ export class TransactionManager {
     }
   }
 
-  /** The lowest nonce that neither the chain nor a transaction under way has. One at a time, so that the order of calls is kept. */
+  /** The lowest nonce that neither the chain nor a pending transaction uses. Taken one at a time, to keep the order of the calls. */
   async #takeNonce(signal: AbortSignal): Promise<bigint | undefined> {
     const take = async (): Promise<bigint | undefined> => {
       while (!signal.aborted) {
@@ -125,13 +125,13 @@ export class TransactionManager {
 
 interface Account {
   readonly address: Uint8Array;
-  /** whether a transaction under way has this nonce */
+  /** whether a pending transaction has this nonce */
   readonly isTaken: (nonce: bigint) => boolean;
 }
 
 type LogFunds = (text: string, fields: Record<string, string | bigint>) => void;
 
-/** One nonce, in all the versions that are published with it. */
+/** One nonce, with all the versions of the transaction that were published. */
 class Sending {
   readonly #nonce: bigint;
   readonly #candidate: TxCandidate;
@@ -139,7 +139,7 @@ class Sending {
   readonly #options: TransactionManagerOptions;
   readonly #deps: TransactionManagerDeps;
   readonly #versions: Version[] = [];
-  /** what the next version must exceed */
+  /** the fees that the next version must exceed */
   #lastFees: TxFees | undefined;
   #attempts = 0;
   #nonceUsedCount = 0;
@@ -200,7 +200,7 @@ class Sending {
     }
   }
 
-  /** Publishes a first or a better paid version. @returns when to do so again, in milliseconds from now */
+  /** Publishes the first version or one with higher fees. @returns the milliseconds until the next attempt */
   async #publish(logFunds: LogFunds): Promise<number> {
     const { l1, signer, log, events } = this.#deps;
     const market = await l1.feeMarket({ withBlobs: carriesBlobs(this.#candidate) });
@@ -209,7 +209,7 @@ class Sending {
     const tx = unsignedTransaction(this.#candidate, this.#options.l1ChainId, this.#nonce, fees);
     const signed = await signer.signTransaction(tx);
     const hash = bytesToHex(keccak256(signed));
-    // Noted before it is sent: a lost answer does not mean that the transaction was not taken.
+    // Recorded before it is sent: a lost answer does not mean that the transaction was not accepted.
     const isNew = this.#versions.every((version) => version.hash !== hash);
     const raw = rawTransaction(this.#candidate, signed);
     if (isNew) this.#versions.push({ hash, fees, raw });
@@ -292,7 +292,7 @@ class Sending {
     return { ...this.#versions[at]!, inclusion, isDeep };
   }
 
-  /** Looks for what keeps a transaction from ever being included: its nonce used, or one before it free for good. */
+  /** Looks for reasons why a transaction can never be included: its nonce was used, or an earlier one will stay unused. */
   async #followNonce(): Promise<void> {
     const { l1, log } = this.#deps;
     const { address, isTaken } = this.#account;

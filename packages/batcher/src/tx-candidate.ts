@@ -12,17 +12,17 @@ import {
 } from "@rnode/protocol";
 import type { TxFees } from "./tx-fees.ts";
 
-/** A transaction to be sent, before anybody knows its nonce, its fees and its signature. */
+/** A transaction to be sent, before its nonce, fees and signature are known. */
 export interface TxCandidate {
   readonly to: Uint8Array;
   readonly carries:
     | { readonly kind: "calldata"; readonly data: Uint8Array }
     | { readonly kind: "blobs"; readonly sidecar: BlobSidecar };
-  /** undefined: what it costs before any code runs */
+  /** undefined: its intrinsic gas, the cost before any code runs */
   readonly gasLimit?: bigint | undefined;
-  /** no more is offered for gas, wei; undefined: as the fee policy has it */
+  /** upper limit for the gas price, wei; undefined: as the fee policy says */
   readonly maxFeeCapWei?: bigint | undefined;
-  /** no more is offered for blob gas, wei */
+  /** upper limit for the blob gas price, wei */
   readonly maxBlobFeeCapWei?: bigint | undefined;
 }
 
@@ -34,7 +34,7 @@ export function allowsFees({ maxFeeCapWei, maxBlobFeeCapWei }: TxCandidate, fees
   return maxBlobFeeCapWei === undefined || fees.blobFeeCap === undefined || fees.blobFeeCap <= maxBlobFeeCapWei;
 }
 
-/** Limits are those of the newest fork: what older ones do not use is not paid. */
+/** The gas rules are those of the newest fork: older ones do not charge what they do not know. */
 const GAS_RULES = forkRules(EVM_FORKS.at(-1)!);
 
 /** The transaction to be signed. */
@@ -71,7 +71,7 @@ export function unsignedTransaction(
   return { ...tx, gasLimit: intrinsic > floor ? intrinsic : floor };
 }
 
-/** What L1 is sent: blobs travel with their transaction. */
+/** The bytes sent to L1: blobs travel with their transaction. */
 export function rawTransaction({ carries }: TxCandidate, signed: Uint8Array): Uint8Array {
   return carries.kind === "blobs" ? encodeBlobTransactionWithSidecar(signed, carries.sidecar) : signed;
 }

@@ -76,7 +76,7 @@ describe("fees of blobs", () => {
 });
 
 describe("exceedsFeeLimit", () => {
-  const market = { tip: GWEI, baseFee: 10n * GWEI }; // suggests 1 and 21 gwei
+  const market = { tip: GWEI, baseFee: 10n * GWEI }; // suggests a tip of 1 and a fee cap of 21 gwei
   it.each<[string, TxFees, boolean]>([
     ["five times the suggestion", fees(5n * GWEI, 105n * GWEI), false],
     ["a cap above that", fees(5n * GWEI, 105n * GWEI + 1n), true],

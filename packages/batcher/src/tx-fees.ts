@@ -1,28 +1,28 @@
 import type { L1FeeMarket } from "@rnode/l1";
 
-/** Fees of an L1 transaction, wei a gas. */
+/** Fees of an L1 transaction, wei per gas. */
 export interface TxFees {
   readonly tip: bigint;
   readonly feeCap: bigint;
-  /** wei a blob gas; undefined: it carries no blobs */
+  /** wei per blob gas; undefined: it carries no blobs */
   readonly blobFeeCap?: bigint | undefined;
 }
 
 export interface FeePolicy {
   readonly minTipWei: bigint;
   readonly minBaseFeeWei: bigint;
-  /** a replacement may cost so many times what a new transaction would */
+  /** a replacement may cost this many times what a new transaction would */
   readonly feeLimitMultiplier: bigint;
-  /** below this fee cap the multiplier is not looked at */
+  /** below this fee cap the multiplier does not apply */
   readonly feeLimitThresholdWei: bigint;
 }
 
-/** Room for a base fee to rise before the transaction is stuck. */
+/** Room for the base fee to rise before the transaction is stuck. */
 const BASE_FEE_FACTOR = 2n;
 const MIN_BLOB_FEE_CAP_WEI = 10n ** 9n;
-/** What L1 clients demand of a replacement. */
+/** The increase that L1 clients demand of a replacement. */
 const BUMP_PERCENT = 10n;
-/** And of a replacement of a transaction with blobs: for all of its fees. */
+/** The same if blobs are involved, for all of the fees. */
 const BLOB_BUMP_PERCENT = 100n;
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
@@ -35,12 +35,12 @@ export function suggestedFees(market: L1FeeMarket, policy: FeePolicy, carriesBlo
   return carriesBlobs ? { ...fees, blobFeeCap: max(BASE_FEE_FACTOR * (market.blobBaseFee ?? 0n), MIN_BLOB_FEE_CAP_WEI) } : fees;
 }
 
-/** More by so many percent at least, rounded up. */
+/** The fee increased by at least this percentage, rounded up. */
 const bumped = (fee: bigint, percent: bigint): bigint => fee + (fee * percent + 99n) / 100n;
 
 /**
- * Fees that replace a transaction with the same nonce: each at least 10 % above before (100 % where either carries blobs), and not
- * below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
+ * Fees that replace a transaction with the same nonce: each at least 10 % higher than before (100 % if either carries blobs), and
+ * not below what L1 asks now. Spec: docs/protocol/05-services.md#transaction-manager
  */
 export function replacementFees(previous: TxFees, market: L1FeeMarket, policy: FeePolicy, carriesBlobs: boolean): TxFees {
   const suggestion = suggestedFees(market, policy, carriesBlobs);
@@ -58,7 +58,7 @@ function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigin
   return { tip: least.tip, feeCap: feeCap >= least.feeCap ? feeCapOf(least.tip, baseFee) : least.feeCap };
 }
 
-/** Whether a replacement would cost too much: better to wait with the version that is out. */
+/** Whether a replacement would cost too much, so that it is better to wait with the published version. */
 export function exceedsFeeLimit(fees: TxFees, market: L1FeeMarket, policy: FeePolicy): boolean {
   const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
   const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * policy.feeLimitMultiplier;

@@ -9,7 +9,7 @@ import {
 } from "@rnode/protocol";
 import type { CompressionAlgorithm } from "./stream-compressor.ts";
 
-/** Why a channel takes no more blocks. */
+/** Why a channel accepts no more blocks. */
 export type ChannelFullReason = "compressor-full" | "too-many-rlp-bytes" | "max-frame-index";
 
 export type ChannelOutErrorCode = "channel-out/closed" | "channel-out/not-closed" | "channel-out/frame-too-small";
@@ -28,42 +28,40 @@ export interface ChannelOutOptions {
   };
 }
 
-/**
- * A channel that a batcher fills with blocks and sends as frames. Calls must not overlap: await each.
- */
+/** A channel that a batcher fills with blocks and sends as frames. Calls must not overlap: await each. */
 export interface ChannelOut {
   readonly id: Uint8Array;
   /** bytes of batches in the channel, before compression */
   readonly inputBytes: number;
   /** compressed bytes that can be put into frames now */
   readonly readyBytes: number;
-  /** set once no more blocks are taken; close the channel then */
+  /** set once no more blocks are accepted; close the channel then */
   readonly full: ChannelFullReason | undefined;
   /**
    * Adds the next block.
    *
-   * @returns false when the block is not part of the channel because the channel is full (see `full`); it may also be full after a
-   * block that it took
-   * @throws {CodedError} channel-out/closed; span-batch/block-mismatch, span-batch/unsupported-transaction: the block cannot follow,
-   * nothing is changed
+   * @returns false if the block was not added because the channel is full (see `full`). The channel may also be full after a block
+   * that was added
+   * @throws {CodedError} channel-out/closed; span-batch/block-mismatch, span-batch/unsupported-transaction: the block cannot
+   * follow, and the channel is unchanged
    */
   addBlock(block: SpanBatchInput): Promise<boolean>;
-  /** Makes what was added ready, at the cost of compression. */
+  /** Makes everything added so far ready, at the cost of compression. */
   flush(): Promise<void>;
-  /** No more blocks; everything becomes ready. */
+  /** Ends the channel: everything becomes ready, and no more blocks are accepted. */
   close(): Promise<void>;
   /**
-   * The next frame, of at most `maxFrameBytes` bytes with its overhead. The last frame of a closed channel is marked so; there are
-   * no frames after it.
+   * The next frame, of at most `maxFrameBytes` bytes including its overhead. The last frame of a closed channel is marked as such;
+   * there are no frames after it.
    *
    * @throws {CodedError} channel-out/frame-too-small
    */
   nextFrame(maxFrameBytes: number): Frame;
-  /** Frees what compression holds; needed for a channel that is given up before it is closed. */
+  /** Frees the compressor's resources; needed for a channel that is abandoned before it is closed. */
   destroy(): void;
 }
 
-/** Most bytes of batches in a channel that derivation reads, by the time of the block that is added. */
+/** The most bytes of batches in a channel that derivation reads, at the time of the block that is added. */
 export function maxRlpBytesPerChannel(forkTimes: ForkTimes, timestampSec: number): number {
   return derivationFactsAt(forkTimes, timestampSec).maxRlpBytesPerChannel;
 }
@@ -77,7 +75,7 @@ export class FrameCutter {
     this.#id = id;
   }
 
-  /** After the frame with the number 65,534 only the last one can follow. */
+  /** After frame number 65,534 only the last frame can follow. */
   get isExhausted(): boolean {
     return this.#number >= MAX_FRAME_NUMBER;
   }

@@ -8,7 +8,7 @@ const decompressor = createDecompressor();
 const decompress = (kind: "zlib" | "brotli", bytes: Uint8Array, maxBytes: number) => decompressor.decompress(kind, bytes, maxBytes);
 const LIMIT = 10_000_000;
 
-/** Bytes of a small alphabet: they compress, and do not repeat. */
+/** Bytes of a small alphabet: they compress, but do not repeat. */
 const sample = (length: number) => {
   let state = 1;
   return Uint8Array.from({ length }, () => {
@@ -112,7 +112,7 @@ describe("zlib", () => {
   it("decompresses a stream that was flushed and never closed", async () => {
     const open = await flushed(data.subarray(0, 10_000), data.subarray(10_000));
     expect(decompress("zlib", open, LIMIT)).toEqual({ bytes: data, complete: true });
-    // Cut inside the second part: the first one is there.
+    // Cut inside the second part: the first one is still returned.
     expect(decompress("zlib", open.subarray(0, open.length - 40), LIMIT).bytes.length).toBeGreaterThan(10_000);
   });
 

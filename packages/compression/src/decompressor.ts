@@ -3,11 +3,11 @@ import type { Decompressed, Decompressor } from "@rnode/derivation";
 import { inflateWhatDecodes } from "./inflate.ts";
 
 const CHUNK_BYTES = 1 << 18;
-const MAX_WINDOW_BITS = 7; // as zlib's header writes it: 2^(7 + 8)
+const MAX_WINDOW_BITS = 7; // as in zlib's header: 2^(7 + 8)
 const DEFLATE_METHOD = 8;
 const HAS_DICTIONARY = 0x20;
 
-/** How much one more byte of brotli input can add: a metablock is at most 2^24 bytes. */
+/** How much output one more byte of brotli input can add: a metablock is at most 2^24 bytes. */
 const MAX_BYTES_OF_ONE_BROTLI_BYTE = 2 ** 25;
 
 /** The decompressor of the derivation pipeline, over `node:zlib`. */
@@ -18,7 +18,7 @@ export function createDecompressor(): Decompressor {
 }
 
 /**
- * Reads the DEFLATE data inside the zlib stream, so that neither the checksum nor what follows matters: batchers flush their
+ * Decodes the DEFLATE data inside the zlib stream, so that neither the checksum nor what follows matters: batchers flush their
  * streams without closing them.
  */
 function decompressZlib(data: Uint8Array, maxBytes: number): Decompressed {
@@ -36,16 +36,16 @@ function decompressZlib(data: Uint8Array, maxBytes: number): Decompressed {
     const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES };
     return { bytes: view(inflateRawSync(raw, options)), complete: true };
   } catch {
-    // Corrupt, or above the limit: node:zlib gives nothing back then.
+    // Corrupt, or above the limit: node:zlib returns nothing in these cases.
     const { bytes, end } = inflateWhatDecodes(raw, maxBytes);
     return { bytes, complete: end === "final-block" || end === "input-ended" };
   }
 }
 
 /**
- * `node:zlib` gives nothing back when brotli data is corrupt or exceeds the limit. Then the longest prefix of the input that
- * decodes within the limit is looked for; above the limit, the byte after it gives the rest up to the limit. In corrupt data, what
- * is encoded in the same byte as the fault, before it, is lost.
+ * `node:zlib` returns nothing if brotli data is corrupt or exceeds the limit. In that case this searches for the longest prefix of
+ * the input that decodes within the limit; above the limit, the byte after it yields the rest up to the limit. In corrupt data,
+ * output encoded in the same byte as the fault, but before it, is lost.
  */
 function decompressBrotli(data: Uint8Array, maxBytes: number): Decompressed {
   const whole = tryBrotli(data, maxBytes);

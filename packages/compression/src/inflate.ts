@@ -1,6 +1,6 @@
 /**
- * A decoder of DEFLATE (RFC 1951) that gives back everything it decoded before the input broke or a limit was reached.
- * `node:zlib` gives nothing then. It is slower (bit by bit), and used only for such input.
+ * A DEFLATE decoder (RFC 1951) that returns everything it decoded before the input became corrupt or a limit was reached.
+ * `node:zlib` returns nothing in these cases. It is slower (it works bit by bit) and only used for such input.
  */
 
 export interface Inflated {
@@ -21,13 +21,13 @@ const DISTANCE_BASE = [
 /** The order in which a dynamic block lists the lengths of the code-length codes. */
 const CODE_LENGTH_ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 
-/** A canonical Huffman code: how many codes each length has, and the symbols in order of their codes. */
+/** A canonical Huffman code: the number of codes of each length, and the symbols in the order of their codes. */
 interface HuffmanCode {
   readonly counts: Uint16Array;
   readonly symbols: Uint16Array;
 }
 
-/** Why decoding stops: not an error of ours, and never leaves this file. */
+/** Ends the decoding. It is not an error, and never leaves this file. */
 class Stop extends Error {
   readonly end: Inflated["end"];
   constructor(end: Inflated["end"]) {
@@ -172,7 +172,7 @@ class Decoder {
   }
 }
 
-/** @param mayBeSingle a code with one symbol of one bit, or none, is allowed */
+/** @param mayBeSingle whether a code with a single one-bit symbol, or none, is allowed */
 function huffmanCode(lengths: Uint8Array, mayBeSingle: boolean): HuffmanCode {
   const counts = new Uint16Array(MAX_CODE_BITS + 1);
   for (const length of lengths) counts[length]!++;
@@ -198,7 +198,7 @@ const FIXED_LENGTHS = huffmanCode(
 );
 const FIXED_DISTANCES = huffmanCode(new Uint8Array(32).fill(5), false);
 
-/** Decodes raw DEFLATE data (without zlib's header); what follows the final block is ignored. */
+/** Decodes raw DEFLATE data (without zlib's header); anything after the final block is ignored. */
 export function inflateWhatDecodes(input: Uint8Array, maxBytes: number): Inflated {
   return new Decoder(input, maxBytes).run();
 }

@@ -10,19 +10,19 @@ import {
 } from "./channel-out.ts";
 import { CLOSE_OVERHEAD_BYTES, StreamCompressor } from "./stream-compressor.ts";
 
-/** Decides when a channel of singular batches is full. Spec: docs/protocol/05-services.md#channel-building */
+/** How to decide that a channel of singular batches is full. Spec: docs/protocol/05-services.md#channel-building */
 export type FullStrategy =
-  /** a second compressor, flushed when the first could be over the target, tells the real size */
+  /** a second compressor, flushed when the first might exceed the target, measures the real size */
   | { readonly kind: "shadow" }
   /** full once the input reaches target ÷ ratio */
   | { readonly kind: "ratio"; readonly approxComprRatio: number }
-  /** nothing is compressed (zlib's stored blocks): full once the output reaches the target */
+  /** no compression (zlib's stored blocks): full once the output reaches the target */
   | { readonly kind: "none" };
 
-/** What the first bytes of output may cost, before anything was flushed. */
+/** How many bytes of output may be pending before the first flush. */
 const SAFE_COMPRESSION_OVERHEAD_BYTES = 51;
 
-/** One batch a block, compressed as a stream: frames can leave before the channel is full. */
+/** One batch per block, compressed as a stream: frames can be sent before the channel is full. */
 export function createSingularChannelOut(options: ChannelOutOptions & { readonly strategy: FullStrategy }): ChannelOut {
   return new SingularChannelOut(options);
 }
@@ -81,19 +81,19 @@ class SingularChannelOut implements ChannelOut {
     return true;
   }
 
-  /** The shadow compressor's judgement, before the element is written to the real one. */
+  /** Asks the shadow compressor, before the element is written to the real one. */
   async #fits(element: Uint8Array): Promise<boolean> {
     const shadow = this.#shadow;
     if (shadow === undefined) return true;
     await shadow.write(element);
     let bound = this.#shadowBound + element.length;
     if (bound > this.#options.targetOutputBytes) {
-      // PERF: flushed only here: it costs time and, done often, compression.
+      // PERF: flushed only here, because flushing takes time and, if done often, compresses worse.
       await shadow.flush();
       bound = shadow.length + CLOSE_OVERHEAD_BYTES;
       if (bound > this.#options.targetOutputBytes) {
         this.#full = "compressor-full";
-        // A block that does not fit alone has to be sent nevertheless.
+        // A block that does not even fit alone must be sent nevertheless.
         if (this.#inputBytes > 0) return false;
       }
     }

@@ -11,12 +11,12 @@ import {
 import { compressChannel } from "./stream-compressor.ts";
 
 export interface SpanChannelOutOptions extends ChannelOutOptions {
-  /** 0: one span batch a channel */
+  /** 0: one span batch per channel */
   readonly maxBlocksPerSpanBatch?: number | undefined;
 }
 
 /**
- * Span batches: their columns change with each block, so the channel is compressed as a whole, and nothing is ready before it is
+ * Span batches: their columns change with each block, so the channel is compressed as a whole, and nothing is ready until it is
  * full or closed. Spec: docs/protocol/05-services.md#channel-building
  */
 export function createSpanChannelOut(options: SpanChannelOutOptions): ChannelOut {
@@ -27,12 +27,12 @@ class SpanChannelOut implements ChannelOut {
   readonly id: Uint8Array;
   readonly #options: SpanChannelOutOptions;
   readonly #frames: FrameCutter;
-  /** span batches that have their number of blocks, encoded */
+  /** encoded span batches that have reached their number of blocks */
   #sealed: Uint8Array = new Uint8Array();
   #sealedBlocks = 0;
   #builder: SpanBatchBuilder;
   #compressed: Uint8Array = new Uint8Array();
-  /** length of the input that `#compressed` was made of */
+  /** length of the input that was compressed into `#compressed` */
   #compressedInputBytes = 0;
   #output: Uint8Array = new Uint8Array();
   #full: ChannelFullReason | undefined;
@@ -71,7 +71,7 @@ class SpanChannelOut implements ChannelOut {
     }
     const { targetOutputBytes } = this.#options;
     const growth = this.inputBytes - this.#compressedInputBytes;
-    // PERF: what was added cannot compress to more than it is, so most blocks need neither encoding nor compression.
+    // PERF: the added bytes cannot compress to more than their own length, so most blocks need neither encoding nor compression.
     if (this.#compressed.length + growth < targetOutputBytes) return true;
     await this.#compress();
     if (this.#compressed.length < targetOutputBytes) return true;
@@ -103,7 +103,7 @@ class SpanChannelOut implements ChannelOut {
     this.#compressedInputBytes = input.length;
   }
 
-  /** Nothing: a span batch is not ready in parts. */
+  /** Does nothing: a span batch is never ready in part. */
   async flush(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -128,7 +128,7 @@ class SpanChannelOut implements ChannelOut {
   destroy(): void {}
 }
 
-/** Of an RLP string longer than one byte. */
+/** For an RLP string longer than one byte. */
 function rlpHeaderBytes(length: number): number {
   if (length < 56) return 1;
   let bytes = 1;

@@ -4,15 +4,15 @@ import { CHANNEL_VERSION_BROTLI } from "@rnode/protocol";
 export const COMPRESSION_ALGORITHMS = ["zlib", "brotli-9", "brotli-10", "brotli-11"] as const;
 export type CompressionAlgorithm = (typeof COMPRESSION_ALGORITHMS)[number];
 
-/** What closing a flushed zlib stream adds at most: an empty final block and the checksum. */
+/** The most that closing a flushed zlib stream adds: an empty final block and the checksum. */
 export const CLOSE_OVERHEAD_BYTES = 9;
 
 const ZLIB_LEVEL = 9;
-/** The stream must not stop because nobody has read its output yet. */
+/** The stream must not stop when nobody has read its output yet. */
 const NO_BACKPRESSURE = 2 ** 30;
 
 /**
- * A compressed channel while it grows. Output is given in the order of writing and never changes; brotli channels begin with their
+ * A compressed channel as it grows. Output comes in the order of writing and never changes; brotli channels begin with their
  * version byte.
  */
 export class StreamCompressor {
@@ -39,7 +39,7 @@ export class StreamCompressor {
     });
   }
 
-  /** Bytes of output that are there and were not taken. */
+  /** Bytes of output that are available and have not been taken. */
   get length(): number {
     return this.#length;
   }
@@ -48,14 +48,14 @@ export class StreamCompressor {
     return this.#after((done) => this.#stream.write(bytes, done));
   }
 
-  /** Makes everything written so far part of the output. */
+  /** Makes everything written so far available as output. */
   flush(): Promise<void> {
     return this.#after((done) => this.#stream.flush(this.#flushKind, () => done()));
   }
 
   /** Ends the stream: nothing can be written after it. */
   close(): Promise<void> {
-    // `end` calls back when everything was written; what that produced comes out until the stream ends.
+    // `end` calls back when everything has been written; the output is emitted until the stream ends.
     return this.#after((done) => {
       this.#stream.once("end", () => done());
       this.#stream.end();
@@ -72,7 +72,7 @@ export class StreamCompressor {
     return taken;
   }
 
-  /** Frees what the compressor holds. */
+  /** Frees the compressor's resources. */
   destroy(): void {
     this.#stream.destroy();
   }
@@ -100,7 +100,7 @@ export class StreamCompressor {
   }
 }
 
-/** A whole channel, compressed and closed. */
+/** Compresses and closes a whole channel at once. */
 export async function compressChannel(algorithm: CompressionAlgorithm, bytes: Uint8Array): Promise<Uint8Array> {
   const compressor = new StreamCompressor(algorithm);
   await compressor.write(bytes);

@@ -7,13 +7,13 @@ import type { DerivedAttributes } from "./pipeline-types.ts";
 import type { L1Provider, L2Provider } from "./providers.ts";
 import type { Pull, Stage } from "./pull.ts";
 
-/** Completes batches to payload attributes. Spec: docs/protocol/02-derivation.md#payload-attributes */
+/** Turns batches into payload attributes. Spec: docs/protocol/02-derivation.md#payload-attributes */
 export class AttributesStage implements Stage<DerivedAttributes> {
   readonly #config: DerivationConfig;
   readonly #position: L1Position;
   readonly #previous: Stage<NextBatch>;
   readonly #providers: { readonly l1: L1Provider; readonly l2: L2Provider };
-  /** kept until its attributes are complete: providers can fail */
+  /** kept until its attributes are complete, because providers can fail */
   #batch: NextBatch | undefined;
 
   constructor(

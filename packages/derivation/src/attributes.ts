@@ -20,7 +20,7 @@ import type { DerivationErrorCode } from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import type { Pull } from "./pull.ts";
 
-/** What the epoch brings to the block. */
+/** What a block takes from its epoch. */
 interface EpochInput {
   readonly origin: L1BlockHeader;
   readonly deposits: readonly DepositTransaction[];
@@ -30,7 +30,7 @@ interface EpochInput {
 
 /**
  * The attributes of the block after `parent` with the L1 origin `epoch`, before any batch: L1 info, deposits and upgrades as
- * transactions, `noTxPool` set. The sequencer uses them too. Spec: docs/protocol/02-derivation.md#building-the-attributes
+ * transactions, and `noTxPool` set. The sequencer uses them too. Spec: docs/protocol/02-derivation.md#building-the-attributes
  *
  * @throws {CodedError} derivation/l2-block-missing; critical: derivation/bad-deposit-log, derivation/bad-config-update, upgrade/*
  */
@@ -120,7 +120,7 @@ function readLogs<T>(code: DerivationErrorCode, l1Block: number, read: () => T):
 
 const ZERO_EIP1559_PARAMS = new Uint8Array(8);
 
-/** Attributes that exist only from a fork on. */
+/** The attributes that only exist from some fork on. */
 function forkAttributes(
   { rollup }: DerivationConfig,
   origin: L1BlockHeader,
@@ -133,7 +133,7 @@ function forkAttributes(
   return {
     ...(hasWithdrawals ? { withdrawals: [] } : {}),
     ...(hasBeaconRoot ? { parentBeaconBlockRoot: origin.parentBeaconBlockRoot ?? new Uint8Array(32) } : {}),
-    // Zeros make the engine write the chain's constants into the header, from where later blocks take them.
+    // Zeros make the engine write the chain's constants into the header, where later blocks find them.
     ...(extraDataVersion === undefined
       ? {}
       : { eip1559Params: isFirstWithParams ? ZERO_EIP1559_PARAMS : systemConfig.eip1559Params }),

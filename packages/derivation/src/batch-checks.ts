@@ -3,12 +3,12 @@ import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.t
 import type { BlockBatch } from "./read-batch.ts";
 import { derivationRules, maxSequencerDriftSec } from "./rules.ts";
 
-/** What a batch is judged by. */
+/** What a batch is checked against. */
 export interface BatchContext {
   readonly config: RollupConfig;
-  /** L1 blocks known as origins, ascending; the first is the current epoch */
+  /** L1 blocks known as possible origins, ascending; the first is the current epoch */
   readonly l1Blocks: readonly L1BlockRef[];
-  /** parent of the wanted block */
+  /** the parent of the block that is wanted next */
   readonly l2SafeHead: L2BlockRef;
   /** the L1 block in which the batch became readable */
   readonly inclusion: L1BlockRef;
@@ -17,7 +17,7 @@ export interface BatchContext {
 const DEPOSIT_TYPE = 0x7e;
 const SET_CODE_TYPE = 0x04;
 
-/** Spec: docs/protocol/02-derivation.md#singular-batch-checks, in its order. */
+/** The rules of docs/protocol/02-derivation.md#singular-batch-checks, in the same order. */
 export function checkSingularBatch(context: BatchContext, batch: BlockBatch): BatchVerdict {
   const { config, l1Blocks, l2SafeHead, inclusion } = context;
   const [epoch, nextEpoch] = l1Blocks;
@@ -42,11 +42,11 @@ export function checkSingularBatch(context: BatchContext, batch: BlockBatch): Ba
 }
 
 /**
- * The block must not be older than its origin, nor too much newer: then it must be empty, and only when the next origin could not
- * have been adopted.
+ * A block must not be older than its origin. If it is newer by more than the sequencer drift, it must be empty, and is only allowed
+ * if it could not have adopted the next origin.
  *
- * @param nextOrigin the L1 block after `origin`; used only if the block did not advance the origin
- * @returns undefined when nothing is wrong
+ * @param nextOrigin the L1 block after `origin`; only used if the block did not advance the origin
+ * @returns undefined if nothing is wrong
  */
 export function checkTime(
   config: RollupConfig,
@@ -63,7 +63,7 @@ export function checkTime(
   return block.timestamp >= nextOrigin.timestamp ? drop("must-advance-origin") : undefined;
 }
 
-/** @returns undefined when nothing is wrong */
+/** @returns undefined if nothing is wrong */
 export function checkTransactions(
   config: RollupConfig,
   timestampSec: number,

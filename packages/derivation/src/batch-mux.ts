@@ -8,7 +8,7 @@ import type { DerivationObserver } from "./observer.ts";
 import type { L2Provider } from "./providers.ts";
 import type { Pull, Stage } from "./pull.ts";
 
-/** The batch of the next block: out of the batch queue before Holocene, out of the batch stage from then on. */
+/** The batch of the next block: from the batch queue before Holocene, from the batch stage from then on. */
 export class BatchMux implements Stage<NextBatch> {
   readonly #position: L1Position;
   readonly #window = new L1Window();
@@ -33,12 +33,12 @@ export class BatchMux implements Stage<NextBatch> {
     this.#stage.reset();
   }
 
-  /** Holocene begins: waiting batches are dropped, the L1 blocks are kept. */
+  /** Called when Holocene begins: waiting batches are dropped, the L1 blocks are kept. */
   activateStrictOrder(): void {
     this.#queue.reset();
   }
 
-  /** Nothing to do before Holocene: there a bad batch says nothing about those after it. */
+  /** Does nothing before Holocene, when a bad batch says nothing about the batches after it. */
   flush(): void {
     if (this.#position.rules.hasStrictOrder) this.#stage.flush();
   }

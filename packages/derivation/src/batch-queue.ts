@@ -31,7 +31,7 @@ export class BatchQueue implements Stage<NextBatch> {
   readonly #observer: DerivationObserver;
   readonly #span = new SpanQueue();
   #batches: Included[] = [];
-  /** read, and not judged yet because a provider failed */
+  /** read, but not checked yet because a provider failed */
   #arriving: Included | undefined;
 
   constructor(
@@ -59,7 +59,7 @@ export class BatchQueue implements Stage<NextBatch> {
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     if (!this.#span.isEmpty) {
       if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan(l2SafeHead);
-      // The block before it did not come to be: the rest of the span cannot either.
+      // The block before it was not built, so the rest of the span cannot be built either.
       this.#span.clear();
     }
     const { origin } = this.#position;
@@ -72,7 +72,7 @@ export class BatchQueue implements Stage<NextBatch> {
       else if (pulled.kind !== "value") return pulled;
       else if (!isBehind) this.#arriving = { read: pulled.value, inclusion: origin };
     }
-    // What is there before the safe head's origin is in the safe chain already.
+    // Data before the safe head's origin is already part of the safe chain.
     if (isBehind) return isOutOfData ? EXHAUSTED : AGAIN;
     if (this.#arriving !== undefined) await this.#arrive(this.#arriving, l2SafeHead);
     return this.#derive(l2SafeHead, isOutOfData);

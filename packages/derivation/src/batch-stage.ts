@@ -13,7 +13,7 @@ import { type BlockBatch, observed, observedBlock, type ReadBatch, type SpanRead
 import { checkSpanOverlap, checkSpanPrefix } from "./span-batch-checks.ts";
 import { SpanQueue } from "./span-queue.ts";
 
-/** A batch that may be the next block's. */
+/** A batch that may become the next block. */
 interface Candidate {
   readonly batch: BlockBatch;
   readonly channelId: Hex | undefined;
@@ -21,8 +21,8 @@ interface Candidate {
 }
 
 /**
- * Holocene: batches come in order; one that does not fit ends its channel.
- * Spec: docs/protocol/02-derivation.md#holocene-batch-stage
+ * From Holocene on: batches must arrive in order; one that does not fit ends its channel. Spec:
+ * docs/protocol/02-derivation.md#holocene-batch-stage
  */
 export class BatchStage implements Stage<NextBatch> {
   readonly #config: RollupConfig;
@@ -33,7 +33,7 @@ export class BatchStage implements Stage<NextBatch> {
   readonly #l2: L2Provider;
   readonly #observer: DerivationObserver;
   readonly #span = new SpanQueue();
-  /** read, and not judged yet because a provider failed */
+  /** read, but not checked yet because a provider failed */
   #arriving: SpanRead | undefined;
 
   constructor(
@@ -58,7 +58,7 @@ export class BatchStage implements Stage<NextBatch> {
     this.#arriving = undefined;
   }
 
-  /** Forward invalidation: what follows in the span and in the channel builds on something that is not in the chain. */
+  /** Forward invalidation: what follows in the span and in the channel builds on a block that is not in the chain. */
   flush(): void {
     this.reset();
     this.#previous.flush();
@@ -68,7 +68,7 @@ export class BatchStage implements Stage<NextBatch> {
     const { origin } = this.#position;
     this.#window.update(origin, l2SafeHead);
     if (origin.number <= l2SafeHead.l1Origin.number) {
-      // A channel that ends in the safe head's origin, or before, can only hold blocks of the safe chain.
+      // A channel that ends in the safe head's origin, or before it, can only contain blocks of the safe chain.
       const pulled = await this.#previous.next(l2SafeHead);
       if (pulled.kind !== "value") return pulled;
       this.#observer.onBatch({ batch: observed(pulled.value, origin), verdict: { kind: "past" } });
@@ -135,7 +135,7 @@ export class BatchStage implements Stage<NextBatch> {
         return AGAIN;
       case "undecided":
       case "future":
-        // Two origins are known, and Holocene knows no future batches.
+        // Two origins are known, and Holocene has no future batches.
         throw new CodedError<DerivationErrorCode>("derivation/l1-blocks-missing", { known: this.#window.blocks.length });
     }
   }

@@ -4,7 +4,7 @@ import type { ChannelEvent, DerivationObserver, FrameDropReason } from "./observ
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
-/** Holocene: one channel at a time, its frames in order. Spec: docs/protocol/02-derivation.md#channel-assembler */
+/** From Holocene on: one channel at a time, its frames in order. Spec: docs/protocol/02-derivation.md#channel-assembler */
 export class ChannelAssembler implements Stage<RawChannel> {
   readonly #position: L1Position;
   readonly #previous: Stage<Frame>;

@@ -5,7 +5,7 @@ import type { ChannelEvent, DerivationObserver } from "./observer.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
-/** Before Holocene: channels whose frames come in any order and time. Spec: docs/protocol/02-derivation.md#channel-bank */
+/** Before Holocene: channels whose frames arrive in any order, at any time. Spec: docs/protocol/02-derivation.md#channel-bank */
 export class ChannelBank implements Stage<RawChannel> {
   readonly #position: L1Position;
   readonly #previous: Stage<Frame>;
@@ -32,7 +32,7 @@ export class ChannelBank implements Stage<RawChannel> {
     return AGAIN;
   }
 
-  /** A channel that is ready; `again` after a timed-out first channel was dropped; undefined when frames are needed. */
+  /** A channel that is ready; `again` after the first channel timed out and was dropped; undefined if more frames are needed. */
   #read(): Pull<RawChannel> | undefined {
     const [first] = this.#channels.values();
     if (first === undefined) return undefined;

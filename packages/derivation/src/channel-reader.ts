@@ -18,16 +18,16 @@ import type { ReadBatch } from "./read-batch.ts";
 
 const ZLIB_METHODS: readonly number[] = [8, 15];
 
-/** The content of a channel while its batches are read. */
+/** The content of a channel while its batches are being read. */
 interface OpenChannel {
   readonly id: Hex;
   readonly bytes: Uint8Array;
-  /** nothing was lost to a fault or to the limit */
+  /** whether nothing was lost to a fault or to the size limit */
   readonly complete: boolean;
   position: number;
 }
 
-/** The batches of channels. Spec: docs/protocol/02-derivation.md#channel-reader */
+/** Reads the batches of channels. Spec: docs/protocol/02-derivation.md#channel-reader */
 export class ChannelReader implements Stage<ReadBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
@@ -54,7 +54,7 @@ export class ChannelReader implements Stage<ReadBatch> {
     this.#channel = undefined;
   }
 
-  /** Gives up the rest of the channel. */
+  /** Drops the rest of the channel. */
   flush(): void {
     if (this.#channel !== undefined) this.#close(this.#channel, "flushed");
   }
@@ -119,7 +119,7 @@ export class ChannelReader implements Stage<ReadBatch> {
     };
   }
 
-  /** A span batch that cannot be read is skipped; the batches after it count. */
+  /** A span batch that cannot be read is skipped; the batches after it still count. */
   #readSpan(channel: OpenChannel, batch: SpanBatch): Pull<ReadBatch> {
     const { origin, rules } = this.#position;
     const { genesis, blockTimeSec, l2ChainId } = this.#config;

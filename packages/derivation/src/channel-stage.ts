@@ -6,7 +6,7 @@ import type { DerivationObserver } from "./observer.ts";
 import type { Pull, Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
-/** Complete channels: out of the bank before Holocene, out of the assembler from then on. */
+/** Complete channels: from the channel bank before Holocene, from the assembler from then on. */
 export class ChannelStage implements Stage<RawChannel> {
   readonly #position: L1Position;
   readonly #bank: ChannelBank;
@@ -18,7 +18,7 @@ export class ChannelStage implements Stage<RawChannel> {
     this.#assembler = new ChannelAssembler(position, previous, observer);
   }
 
-  /** Also when Holocene begins: nothing is carried over. */
+  /** Also called when Holocene begins: nothing is carried over. */
   reset(): void {
     this.#bank.reset();
     this.#assembler.reset();

@@ -28,7 +28,7 @@ class Position implements L1Position {
   }
 }
 
-/** Hands over what it is given. */
+/** A stage that hands out the given values. */
 function source<T>(values: T[]): Stage<T> {
   return {
     next: async () => {
@@ -39,7 +39,7 @@ function source<T>(values: T[]): Stage<T> {
   };
 }
 
-/** Everything that comes out before the stage is exhausted. */
+/** Everything that the stage hands out before it is exhausted. */
 async function drain<T>(stage: { next(head: L2BlockRef): Promise<Pull<T>> }): Promise<T[]> {
   const values: T[] = [];
   for (let i = 0; i < 1000; i++) {
@@ -74,7 +74,7 @@ const frame = (channel: number, number: number, isLast = false, size = 10): Fram
 
 describe("channel bank", () => {
   it("removes the oldest channels when it is too large, the growing one too", async () => {
-    // Each frame counts 10 + 200.
+    // Each frame counts as 10 + 200 bytes.
     const position = new Position({ maxChannelBankBytes: 3 * 210 });
     const { list, observer } = events();
     const bank = new ChannelBank(
@@ -103,7 +103,7 @@ describe("channel bank", () => {
     frames.push(frame(3, 0));
     await drain(bank);
     position.moveTo(106);
-    // 1 and 2 are timed out, 3 is not; the frame completes 2 too late: a new channel begins with it.
+    // Channels 1 and 2 have timed out, 3 has not. The frame would complete 2, but too late: a new channel begins with it.
     frames.push(frame(2, 1, true), frame(3, 1, true));
     expect((await drain(bank)).map(({ id }) => id.slice(0, 4))).toEqual(["0x03"]);
     expect(list).toEqual(["1 opened", "2 opened", "3 opened", "1 timed-out", "2 timed-out", "2 opened", "3 ready"]);
@@ -115,7 +115,7 @@ describe("channel bank", () => {
     const { list, observer } = events();
     const bank = new ChannelBank(position, source(frames), observer);
     await drain(bank);
-    // After a reorganisation of the L1 view the second channel can be the older one: here it is opened under a longer timeout.
+    // After a reorganisation of L1, the second channel can be the older one: here it is opened under a longer timeout.
     position.moveTo(90);
     frames.push(frame(2, 0));
     await drain(bank);
@@ -237,7 +237,7 @@ describe("channel reader", () => {
   });
 
   it("skips a span batch before Delta, or with transactions that are none, and goes on", async () => {
-    // One block at 940 + 10 s; its transaction has the type 5, which does not exist.
+    // One block at 940 + 10 s, with a transaction of type 5, which does not exist.
     const span = (type: number) =>
       Uint8Array.from([1, 10, 1, ...Array(40).fill(0), 1, 0, 1, 1, 0, ...Array(64).fill(1), type, 0xc0, 0, 0]);
     const element = (bytes: Uint8Array) => join([Uint8Array.of(0xb8, bytes.length), bytes]);

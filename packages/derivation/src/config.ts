@@ -1,16 +1,16 @@
 import type { Hex } from "@rnode/primitives";
 import type { BlobScheduleEntry, RollupConfig, UpgradeArtifact } from "@rnode/protocol";
 
-/** What derivation is configured with. */
+/** The configuration of derivation. */
 export interface DerivationConfig {
   readonly rollup: RollupConfig;
   /** blob base fee update fractions of the L1 chain by activation time, ascending; empty before Cancun */
   readonly l1BlobSchedule: readonly BlobScheduleEntry[];
-  /** bytes of network-upgrade artifacts by their hash; needed only by chains that go through such an upgrade */
+  /** finds network-upgrade artifacts by hash; only needed by chains that go through such an upgrade */
   readonly upgradeArtifact?: ((hash: Hex, artifact: UpgradeArtifact) => Uint8Array | undefined) | undefined;
   /**
-   * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span on a
-   * difference (docs/protocol/02-derivation.md#span-batch-checks, rule 15). Before Holocene it is always compared. Default true.
+   * With Holocene: compare the part of a span batch that overlaps the safe chain with the safe blocks, and drop the span if they
+   * differ (docs/protocol/02-derivation.md#span-batch-checks, rule 15). Before Holocene they are always compared. Default true.
    */
   readonly checkSpanOverlapInStrictOrder?: boolean | undefined;
 }

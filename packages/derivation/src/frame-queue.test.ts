@@ -2,7 +2,7 @@ import type { Frame } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { pruneFrames } from "./frame-queue.ts";
 
-/** "a0 a1! b0": frames by channel, number, and ! for the last. */
+/** "a0 a1! b0": channel and number of each frame; ! marks the last of its channel. */
 const parse = (text: string): Frame[] =>
   text
     .split(" ")

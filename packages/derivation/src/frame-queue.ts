@@ -41,7 +41,7 @@ export class FrameQueue implements Stage<Frame> {
     return value === undefined ? AGAIN : { kind: "value", value };
   }
 
-  /** One item of data: either all of its bytes are frames, or it is ignored. */
+  /** Either all bytes of an item are frames, or the item is ignored. */
   #load({ bytes, transactionHash }: BatcherData): void {
     const { origin: block, rules } = this.#position;
     let frames: Frame[];
@@ -61,7 +61,7 @@ export class FrameQueue implements Stage<Frame> {
   }
 }
 
-/** Holocene: removes frames that cannot be part of a channel whose frames follow each other. */
+/** From Holocene on: removes frames that cannot be part of a channel whose frames follow one another. */
 export function pruneFrames(frames: Frame[], onDrop: (frame: Frame, reason: FrameDropReason) => void): void {
   for (let i = 0; i + 1 < frames.length; ) {
     const fault = pairFault(frames[i]!, frames[i + 1]!);
@@ -71,7 +71,7 @@ export function pruneFrames(frames: Frame[], onDrop: (frame: Frame, reason: Fram
     }
     const [dropped] = frames.splice(fault.drops === "first" ? i : i + 1, 1);
     onDrop(dropped!, fault.reason);
-    // The frames before the dropped one can belong to the same unclosed channel: look at them next.
+    // The frames before the dropped one may belong to the same unclosed channel: check them next.
     if (fault.drops === "first" && i > 0) i--;
   }
 }

@@ -6,22 +6,22 @@ import type { BlobId, BlobProvider, L1Provider } from "./providers.ts";
 import { EXHAUSTED, type Pull, type Stage } from "./pull.ts";
 
 const BLOB_TRANSACTION = 0x03;
-/** Deposits too: on an L1 that is itself an OP Stack chain a batcher can be a contract. */
+/** Includes deposits: if the L1 is itself an OP Stack chain, the batcher can be a contract. */
 const BATCHER_TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, BLOB_TRANSACTION, 0x7e];
 
-/** What a batcher transaction carries: its calldata, or one of its blobs. */
+/** A piece of batcher data to retrieve: the calldata of a transaction, or one of its blobs. */
 interface DataItem {
   readonly transaction: Transaction;
   readonly source: { readonly kind: "calldata"; readonly data: Uint8Array } | { readonly kind: "blob"; readonly id: BlobId };
 }
 
-/** The content of a calldata or of a blob. */
+/** The content of a transaction's calldata or of a blob. */
 export interface BatcherData {
   readonly bytes: Uint8Array;
   readonly transactionHash: Hex;
 }
 
-/** The batcher's data of each L1 block, in order. Spec: docs/protocol/02-derivation.md#l1-retrieval */
+/** The batcher data of each L1 block, in order. Spec: docs/protocol/02-derivation.md#l1-retrieval */
 export class L1Retrieval implements Stage<BatcherData> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
@@ -29,7 +29,7 @@ export class L1Retrieval implements Stage<BatcherData> {
   readonly #l1: L1Provider;
   readonly #blobs: BlobProvider;
   readonly #observer: DerivationObserver;
-  /** block to be opened; kept until that worked */
+  /** the block to open next; kept until that has succeeded */
   #block: L1BlockRef | undefined;
   #items: BatcherData[] | undefined;
 

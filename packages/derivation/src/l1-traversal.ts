@@ -6,11 +6,11 @@ import type { L1Provider } from "./providers.ts";
 import { AGAIN, EXHAUSTED, type Pull, type Stage } from "./pull.ts";
 import { type DerivationRules, derivationRules } from "./rules.ts";
 
-/** Where the pipeline is: every stage reads the same L1 block. */
+/** The position of the pipeline: every stage reads the same L1 block. */
 export interface L1Position {
   readonly origin: L1BlockRef;
   readonly rules: DerivationRules;
-  /** with the updates of `origin` itself: its batcher is the one whose transactions in `origin` count */
+  /** includes the updates in `origin` itself: its batcher address decides which transactions in `origin` count */
   readonly systemConfig: SystemConfig;
 }
 
@@ -50,14 +50,14 @@ export class L1Traversal implements Stage<L1BlockRef>, L1Position {
     this.#moveTo(base, systemConfig);
   }
 
-  /** Each block once. */
+  /** Hands out each block once. */
   async next(): Promise<Pull<L1BlockRef>> {
     if (this.#handedOver) return EXHAUSTED;
     this.#handedOver = true;
     return { kind: "value", value: this.origin };
   }
 
-  /** Goes to the next L1 block. `exhausted`: there is none yet. */
+  /** Moves to the next L1 block. `exhausted`: there is none yet. */
   async advance(): Promise<Pull<never>> {
     const { origin, systemConfig } = this.#current();
     const next = await this.#l1.blockByNumber(origin.number + 1);

@@ -2,7 +2,7 @@ import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import type { Pull } from "./pull.ts";
 import type { BlockBatch } from "./read-batch.ts";
 
-/** The L1 blocks that the next L2 blocks can have as origins, from the current epoch to the block being read. */
+/** The L1 blocks that can be origins of the next L2 blocks: from the current epoch to the block being read. */
 export class L1Window {
   #origin: L1BlockRef | undefined;
   #blocks: L1BlockRef[] = [];
@@ -16,7 +16,7 @@ export class L1Window {
     this.#blocks = [base];
   }
 
-  /** Follows the block being read, and the safe head. Blocks before the safe head's origin are not collected. */
+  /** Updates the window for the block being read and the safe head. Blocks before the safe head's origin are not collected. */
   update(origin: L1BlockRef, l2SafeHead: L2BlockRef): void {
     if (this.#origin?.hash !== origin.hash) {
       this.#origin = origin;
@@ -37,11 +37,11 @@ export class L1Window {
   }
 
   /**
-   * The block without transactions that follows when the sequencing window of the current epoch is over and no batch was found.
-   * When the next block belongs to the next epoch, goes there instead, and gives nothing this time.
-   * Spec: docs/protocol/02-derivation.md#empty-batches
+   * The empty batch that follows when the sequencing window of the current epoch has ended without a batch. If the next block
+   * belongs to the next epoch, this moves the window there instead and returns no batch this time. Spec:
+   * docs/protocol/02-derivation.md#empty-batches
    *
-   * @param isOutOfData nothing is left of the L1 block being read
+   * @param isOutOfData whether everything in the L1 block being read has been used
    */
   nextEmptyBatch(config: RollupConfig, l2SafeHead: L2BlockRef, isOutOfData: boolean): BlockBatch | undefined {
     const [epoch, nextEpoch] = this.#blocks;

@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import type { Frame, L1BlockRef } from "@rnode/protocol";
 import type { BatchVerdict } from "./batch-verdict.ts";
 
-/** Why an item of batcher data (a calldata or a blob) gave no frames. */
+/** Why an item of batcher data (calldata or a blob) contains no frames. */
 export type DataDropReason =
   | "bad-blob"
   | "empty"
@@ -13,11 +13,11 @@ export type DataDropReason =
   | "frame-bad-is-last";
 
 export type FrameDropReason =
-  /** Holocene: not the number after its predecessor in the same channel */
+  /** Holocene: the number does not follow its predecessor's in the same channel */
   | "out-of-order"
   /** follows the last frame of its channel */
   | "after-last"
-  /** Holocene: first seen frame of a channel, and not number 0 */
+  /** Holocene: the first frame of a channel to be seen, but not number 0 */
   | "not-first"
   /** Holocene: its channel was not closed when another one began */
   | "channel-replaced"
@@ -36,18 +36,18 @@ export type ChannelEvent =
   | "pruned"
   /** Holocene: another channel began before this one was closed */
   | "replaced"
-  /** Holocene: larger than the limit of its uncompressed content */
+  /** Holocene: larger than the limit for the uncompressed content */
   | "too-large"
   /** neither zlib nor an allowed brotli channel */
   | "unknown-compression"
-  /** read to the end of what came out of the decompressor */
+  /** the decompressed content was read to its end */
   | "read"
-  /** content after the batches read so far is malformed and was skipped */
+  /** the content after the batches read so far is malformed and was skipped */
   | "malformed"
-  /** the rest was given up because a batch of it was invalid */
+  /** the rest was dropped because one of its batches was invalid */
   | "flushed";
 
-/** What the pipeline saw of one batch. */
+/** What the pipeline noticed about one batch. */
 export interface ObservedBatch {
   readonly type: "singular" | "span" | "empty";
   readonly channelId: Hex | undefined;
@@ -57,11 +57,11 @@ export interface ObservedBatch {
   readonly epochNumber: number;
   readonly blockCount: number;
   readonly transactionCount: number;
-  /** where a batch of a span was checked on its own (Holocene) */
+  /** whether it is a block of a span that was checked on its own (Holocene) */
   readonly fromSpan: boolean;
 }
 
-/** Told what became of the data, in order. Must not throw. For metrics, logs and `rnode derive --explain`. */
+/** Is told what became of the data, in order. Must not throw. For metrics, logs and `rnode derive --explain`. */
 export interface DerivationObserver {
   onL1Block(block: L1BlockRef): void;
   onData(event: {
@@ -90,7 +90,7 @@ export const SILENT_OBSERVER: DerivationObserver = {
   onBatch: nothing,
 };
 
-/** One observer that tells all of them, in their order. */
+/** Combines observers into one that calls all of them, in order. */
 export function joinObservers(...observers: readonly Partial<DerivationObserver>[]): DerivationObserver {
   type Listener = (event: never) => void;
   const tellAll = <K extends keyof DerivationObserver>(name: K): DerivationObserver[K] => {

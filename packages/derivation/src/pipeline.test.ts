@@ -22,7 +22,7 @@ type Compression = "zlib" | "flushed zlib" | "brotli";
 function compress(content: Uint8Array, how: Compression = "zlib"): Uint8Array {
   if (how === "brotli") return join([Uint8Array.of(1), new Uint8Array(brotliCompressSync(content))]);
   if (how === "zlib") return new Uint8Array(deflateSync(content, { level: 9 }));
-  // Flushed and never closed, as batchers leave their streams.
+  // Flushed but never closed, as batchers leave their streams.
   return new Uint8Array(deflateSync(content, { level: 9, finishFlush: constants.Z_SYNC_FLUSH }));
 }
 
@@ -33,7 +33,7 @@ function post(s: Sim, from: number, to: number, type: "singular" | "span" = "sin
 const postFrames = (s: Sim, ...frames: readonly Frame[][]) =>
   s.l1.mine({ transactions: frames.map((list) => s.l1.calldata(encodeBatcherData(list))) });
 
-/** Blocks 1 to `number` of the sequencer are derived, and no more. */
+/** Blocks 1 to `number` of the sequencer have been derived, and no others. */
 function expectDerived(s: Sim, number: number) {
   expect(s.verifier.head.number).toBe(number);
   expect(s.agreesTo(number)).toBe(true);
@@ -57,9 +57,9 @@ describe.each(ERAS)("%s", (era) => {
     post(s, 1, number, type, how);
     expect(await s.derive()).toBe("idle");
     expectDerived(s, number);
-    // Every L1 block is the origin of a block, and the derived L1 info says so.
+    // Every L1 block is the origin of an L2 block, and the derived L1 info agrees.
     expect(s.verifier.head.l1Origin.number).toBe(1003);
-    // A second channel, and idling in between.
+    // A second channel, with idle time in between.
     expect(await s.derive()).toBe("idle");
     s.l1.mineEmpty(2);
     await s.sequenceToL1Head();
@@ -106,13 +106,13 @@ describe.each(ERAS)("%s", (era) => {
     const s = sim(forksUpTo(era), { seqWindowSize: 4 });
     s.l1.mineEmpty(4);
     expect(await s.derive()).toBe("idle");
-    // The window of epoch 1000 is over when 1004 is read; the epoch's blocks are those before the time of 1001.
+    // The window of epoch 1000 has ended when 1004 is read; the epoch has all blocks before the time of 1001.
     expect(s.verifier.head).toMatchObject({ number: 5, l1Origin: { number: 1000 } });
     for (const { transactions } of s.verifier.payloads.slice(1)) expect(transactions.length).toBe(1);
     s.l1.mineEmpty(3);
     expect(await s.derive()).toBe("idle");
     expect(s.verifier.head.l1Origin.number).toBeGreaterThanOrEqual(1002);
-    // Too late for these blocks now; the next ones in time are taken.
+    // Now too late for these blocks; the next ones that are in time are accepted.
     const s2 = s.verifier.head;
     while (s.sequencer.head.number < s2.number) await s.sequence({ transactions: [] });
     expect(s.agreesTo(s2.number)).toBe(true);
@@ -135,7 +135,8 @@ describe.each(ERAS)("%s", (era) => {
     s.l1.mineEmpty(3);
     expect(await s.derive()).toBe("reset");
     expect(s.resets).toEqual(["l1-reorg"]);
-    // Origins 1001 and 1002 are still there, so the blocks stay; a driver would go back further (sync start). What was posted is gone.
+    // Origins 1001 and 1002 are still there, so the blocks stay; a driver would go back further (sync start). What was posted is
+    // lost.
     s.verifier.rewind(0);
     expect(await s.derive()).toBe("idle");
     expectDerived(s, 0);
@@ -196,7 +197,7 @@ describe.each(ERAS)("%s", (era) => {
     const { number } = s.sequencer.head;
     const whole = s.batches("singular", 1, number);
     const first = s.batches("singular", 1, 3);
-    // The first three batches, then one cut off; a stream that ends early; a stream with junk after it.
+    // The first three batches and a truncated one; a stream that ends early; a stream followed by junk.
     const cut = compress(whole.subarray(0, first.length + 20));
     postFrames(s, s.frames(cut));
     expect(await s.derive()).toBe("idle");
@@ -217,7 +218,7 @@ describe.each(ERAS)("%s", (era) => {
     await s.sequenceToL1Head();
     const { number } = s.sequencer.head;
     post(s, 1, 4);
-    // Overlaps the first: a span that begins in the safe chain needs L2 blocks to be checked.
+    // Overlaps the first channel: checking a span that begins in the safe chain needs L2 blocks.
     post(s, 3, number, hasSpans(era) ? "span" : "singular");
     await s.reset();
     let failures = 0;
@@ -366,7 +367,7 @@ describe("before Holocene", () => {
     expect(await s.derive()).toBe("idle");
     expectDerived(s, 0);
     expect(s.events).toContain("channel 1 timed-out");
-    // In time: exactly the timeout later.
+    // Posted again exactly at the timeout, it is still in time.
     const again = s.frames(compress(s.batches("singular", 1, 5)), 2);
     postFrames(s, again.slice(0, 1));
     s.l1.mineEmpty(2);
@@ -476,10 +477,10 @@ describe("Holocene", () => {
     await s.sequenceToL1Head();
     const frames = s.frames(compress(s.batches("singular", 1, 5)), 2);
     postFrames(s, frames.slice(0, 1));
-    // Granite's timeout, and not the config's.
+    // Granite's timeout applies, not the configured one.
     s.l1.mineEmpty(50);
     postFrames(s, frames.slice(1));
-    // The window of 20 L1 blocks is long over, so there are empty blocks; none of the channel's.
+    // The window of 20 L1 blocks has long ended, so there are empty blocks, but none of the channel's.
     expect(await s.derive()).toBe("idle");
     expect(s.events).toContain("channel 1 timed-out");
     expect(s.events).toContain("frame-dropped 1:1 no-channel");
@@ -528,7 +529,7 @@ describe("Holocene", () => {
     await s.sequenceMany(2);
     await s.sequence({ transactions: [hexToBytes("04c0")] });
     await s.sequenceMany(2);
-    // The third block's transaction is no set-code transaction, so the span cannot be built: use a real type-4 by its first byte.
+    // The third block's transaction only starts with the byte of a set-code transaction, so the span cannot be built.
     expect(() => s.batches("span", 1, 5)).toThrow("span-batch/unsupported-transaction");
     post(s, 1, 5, "singular");
     expect(await s.derive()).toBe("idle");
@@ -600,7 +601,7 @@ describe("Holocene", () => {
 describe("attributes", () => {
   it("have zeros as EIP-1559 parameters in Holocene's activation block, then those of the parent, then those of an update", async () => {
     const at = (blocks: number) => GENESIS_TIME + 2 * blocks;
-    // Upgrades deploy published code: Holocene is the fork after Delta that needs none.
+    // Upgrades deploy published code; the first fork after Delta that needs none is Holocene.
     const h = sim({ ...forksUpTo("granite"), holocene: at(3) });
     h.l1.mine({ logs: [configUpdateLog(4, hexToBytes("000000c800000004"))] });
     h.l1.mineEmpty(1);

@@ -34,7 +34,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   const batches = new BatchMux(batchConfig, traversal, reader, l2, observer);
   const attributes = new AttributesStage(config, traversal, batches, { l1, l2 });
 
-  /** false before the first reset, and whenever the pipeline asked for one */
+  /** false before the first reset, and after the pipeline has asked for one */
   let isReady = false;
 
   async function step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
@@ -87,8 +87,8 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
 }
 
 /**
- * The L2 block from whose L1 origin reading has to begin, so that every channel is read from its first frame that can hold the
- * block after the safe head. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ * The L2 block whose L1 origin is where reading must begin, so that every channel that can contain the block after the safe head is
+ * read from its first frame. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  */
 async function pipelineStart(
   config: RollupConfig,
@@ -130,8 +130,8 @@ const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
 ]);
 
 /**
- * Whether an error out of the pipeline cannot be cured by trying again: derivation has to stop, and the operator to act. Everything
- * else is temporary.
+ * Whether retrying cannot help after an error of the pipeline: derivation must stop, and the operator must act. All other errors
+ * are temporary.
  */
 export function isCriticalDerivationError(error: unknown): boolean {
   return (

@@ -1,7 +1,7 @@
 import type { Hex } from "@rnode/primitives";
 import type { ExecutionPayload, L1BlockRef, L2BlockRef, Receipt, SystemConfig, Transaction } from "@rnode/protocol";
 
-/** An L1 block reference with the header fields that become part of L2 blocks. */
+/** An L1 block reference with the header fields that enter L2 blocks. */
 export interface L1BlockHeader extends L1BlockRef {
   readonly baseFeePerGas: bigint;
   /** 32 bytes: prevRandao */
@@ -13,11 +13,11 @@ export interface L1BlockHeader extends L1BlockRef {
 }
 
 /**
- * L1 as derivation sees it. `undefined` means that L1 does not have it (not mined yet, or reorganised away); anything else that
- * goes wrong rejects, and the pipeline may be asked again. What is answered is verified: derivation trusts it.
+ * L1 as derivation sees it. `undefined` means that L1 does not have the data (not mined yet, or reorganised away); any other
+ * failure rejects, and the pipeline may ask again. Derivation trusts the answers: providers must have verified them.
  */
 export interface L1Provider {
-  /** The canonical block; hides blocks nearer to the head than the verifier's confirmation depth. */
+  /** The canonical block; blocks closer to the head than the verifier's confirmation depth are hidden. */
   blockByNumber(number: number): Promise<L1BlockHeader | undefined>;
   blockByHash(hash: Hex): Promise<L1BlockHeader | undefined>;
   receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined>;
@@ -31,12 +31,12 @@ export interface BlobId {
   readonly versionedHash: Uint8Array;
 }
 
-/** Where blobs come from. They are verified against their versioned hashes. */
+/** The source of blobs, which it verifies against their versioned hashes. */
 export interface BlobProvider {
   /**
    * The blobs (131,072 bytes each) in the order of `ids`.
    *
-   * @returns undefined when the source says they are not there: the pipeline resets
+   * @returns undefined if the source says that they are not available: the pipeline then resets
    */
   blobs(block: L1BlockRef, ids: readonly BlobId[]): Promise<readonly Uint8Array[] | undefined>;
 }
@@ -51,14 +51,14 @@ export interface L2Provider {
 
 export interface Decompressed {
   readonly bytes: Uint8Array;
-  /** false: the input broke, or the limit cut it. Input that merely ends (flushed, never closed) is complete. */
+  /** false: the input was corrupt, or the limit was reached. Input that merely ends (flushed, never closed) is complete. */
   readonly complete: boolean;
 }
 
 export interface Decompressor {
   /**
-   * Everything that comes out of `data` before it ends or breaks, at most `maxBytes`. Bytes after the end of the compressed
-   * stream are ignored, checksums are not checked. Never throws on bad data.
+   * Everything that `data` decompresses to before it ends or becomes corrupt, at most `maxBytes`. Bytes after the end of the
+   * compressed stream are ignored, and checksums are not checked. Never throws on bad data.
    *
    * @param data a zlib stream (RFC 1950), or a brotli stream (RFC 7932) without the channel's version byte
    */

@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import type { BlockId, ExpandedSpanBatch, L1BlockRef } from "@rnode/protocol";
 import type { ObservedBatch } from "./observer.ts";
 
-/** The batch of one block, as derivation checks it. Numbers above 2^53 are inexact: nothing that high is ever valid. */
+/** The batch of one block, as derivation checks it. Numbers above 2^53 are inexact, but nothing that high is ever valid. */
 export interface BlockBatch {
   readonly parentHash: Hex;
   readonly epoch: BlockId;
@@ -27,7 +27,7 @@ export interface SpanRead {
   readonly l1OriginCheck: Hex;
 }
 
-/** A batch out of a channel. */
+/** A batch read from a channel. */
 export type ReadBatch = SingularRead | SpanRead;
 
 export function observed(read: ReadBatch, l1InclusionBlock: L1BlockRef): ObservedBatch {

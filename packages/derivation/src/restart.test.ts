@@ -17,7 +17,7 @@ interface Action {
   readonly order: "as they are" | "reversed" | "one missing";
   /** L1 blocks between the frames */
   readonly spread: number;
-  /** a verifier starts over here, so many blocks before its head; undefined: it goes on */
+  /** a verifier starts over here, this many blocks before its head; undefined: it continues */
   readonly restart: number | undefined;
 }
 
@@ -31,7 +31,7 @@ const action = fc.record<Action>({
   restart: fc.option(fc.integer({ min: 0, max: 8 }), { nil: undefined, freq: 3 }),
 });
 
-/** Some blocks are found invalid by every engine that sees them. */
+/** Some blocks are invalid in every engine. */
 const isUnlucky = ({ attributes }: DerivedAttributes) =>
   (attributes.transactions ?? []).some((transaction) => transaction[0] === 2 && transaction.at(-1)! % 9 === 0);
 
@@ -67,7 +67,7 @@ async function play(era: "granite" | "holocene", actions: readonly Action[], wit
       await restarting.reset();
       expect(await restarting.derive()).toBe("idle");
     }
-    // The verifier's chain is what counts: the sequencer goes on from it when it was replaced.
+    // The verifier's chain is what counts: if a block was replaced, the sequencer continues from the verifier's chain.
     if (!steady.agreesTo(Math.min(steady.verifier.head.number, steady.sequencer.head.number))) {
       steady.adoptDerived();
       posted = steady.sequencer.head.number;
@@ -80,7 +80,8 @@ describe.each(["granite", "holocene"] as const)("%s", (era) => {
   it("derives the same chain after a restart anywhere", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 3, maxLength: 14 }), async (actions) => {
-        // Before Holocene an invalid block goes away with its span, which the driver's heads decide; not part of this.
+        // Before Holocene an invalid block disappears with its span. The driver's heads decide that, which is not part of this
+        // test.
         const { steady, restarting } = await play(era, actions, era === "holocene");
         expect(steady.verifier.hashes).toEqual(restarting.verifier.hashes);
       }),

@@ -30,7 +30,7 @@ const l1 = (number: number, timestamp = 1000 + (number - 100) * 12): L1BlockRef 
   timestamp,
 });
 
-/** L2 block 10 is the genesis, at 940 s; block 50 the safe head, at 1020 s; six blocks an origin, the newest being 100. */
+/** L2 block 10 is the genesis, at 940 s; block 50 is the safe head, at 1020 s; six blocks per origin, the newest being 100. */
 const l2Hash = (number: number) => (number === 10 ? hashOf(49_960) : hashOf(50_000 + number));
 const ref = (number: number): L2BlockRef => {
   const l1Number = 100 - Math.floor((50 - number) / 6);

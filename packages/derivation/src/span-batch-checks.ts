@@ -9,14 +9,14 @@ import { derivationRules } from "./rules.ts";
 
 type L2Blocks = Pick<L2Provider, "blockRefByNumber" | "payloadByNumber">;
 
-/** The verdict on a span batch, and the block that it builds on when it is accepted. */
+/** The verdict on a span batch and, if it is accepted, the block that it builds on. */
 interface PrefixCheck {
   readonly verdict: BatchVerdict;
   readonly parent?: L2BlockRef;
 }
 
 /**
- * What must hold of the span as a whole: rules 1 to 13 of docs/protocol/02-derivation.md#span-batch-checks, in their order.
+ * Checks the span as a whole: rules 1 to 13 of docs/protocol/02-derivation.md#span-batch-checks, in their order.
  *
  * @throws what the provider rejects with, or derivation/l2-block-missing: retry with the same batch
  */
@@ -59,7 +59,7 @@ export async function checkWholeSpan(context: BatchContext, read: SpanRead, l2: 
   return blocks.kind === "accept" ? checkSpanOverlap(context, read, parent, l2) : blocks;
 }
 
-/** Rule 14: every block after the safe head. */
+/** Rule 14: checks every block after the safe head. */
 function checkSpanBlocks(context: BatchContext, { span }: SpanRead, parent: L2BlockRef): BatchVerdict {
   const { config, l1Blocks, l2SafeHead } = context;
   let previousEpoch = parent.l1Origin.number;
@@ -81,9 +81,9 @@ function checkSpanBlocks(context: BatchContext, { span }: SpanRead, parent: L2Bl
 }
 
 /**
- * Rule 15: the blocks of the span that are in the safe chain already must be the same there.
+ * Rule 15: the blocks of the span that are already in the safe chain must be the same there.
  *
- * @param parent of the span's first block
+ * @param parent the parent of the span's first block
  * @throws as `checkSpanPrefix`
  */
 export async function checkSpanOverlap(

@@ -2,7 +2,7 @@ import type { Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, SpanBlock } from "@rnode/protocol";
 import type { BlockBatch, SpanRead } from "./read-batch.ts";
 
-/** The blocks of an accepted span batch that are still to be derived. PERF: expanded one by one. */
+/** The blocks of an accepted span batch that are still to be derived. PERF: expanded one at a time. */
 export class SpanQueue {
   #blocks: Iterator<SpanBlock, void> | undefined;
   #next: SpanBlock | undefined;
@@ -28,7 +28,7 @@ export class SpanQueue {
   /**
    * Takes the blocks after the safe head.
    *
-   * @returns false, taking nothing, when the first of them has an origin outside `l1Blocks`
+   * @returns false, without taking anything, if the first of them has an origin outside `l1Blocks`
    */
   fill(read: SpanRead, l1Blocks: readonly L1BlockRef[], l2SafeHead: L2BlockRef): boolean {
     this.clear();
@@ -37,13 +37,13 @@ export class SpanQueue {
     this.#channelId = read.channelId;
     do this.#step();
     while (this.#next !== undefined && this.#next.timestamp <= l2SafeHead.timestamp);
-    // Origins ascend one by one up to that of the last block, which is known: with the first one all are.
+    // Origins ascend one by one up to that of the last block, which is known: if the first one is known, all are.
     if (this.#next !== undefined && this.#origins.has(this.#next.epochNumber)) return true;
     this.clear();
     return false;
   }
 
-  /** The next block as a batch on `parent`. */
+  /** Removes the next block and returns it as a batch on `parent`. */
   pop(parent: L2BlockRef): BlockBatch {
     const { timestamp, epochNumber, transactions } = this.#next!;
     const { hash, number } = this.#origins.get(epochNumber)!;

@@ -5,11 +5,11 @@ import { findSyncStart, type SyncStartOptions } from "./sync-start.ts";
 import { hashOf, testConfig } from "./testing/test-config.ts";
 
 const WINDOW = 4;
-/** Two L2 blocks an L1 block; L2 genesis 10 on L1 genesis 90. */
+/** Two L2 blocks per L1 block; L2 genesis 10 on L1 genesis 90. */
 const config = testConfig({ seqWindowSize: WINDOW });
 const GENESIS = config.genesis;
 
-/** L1 blocks of the branch 0, or of another from `fork` on. */
+/** L1 blocks of branch 0, or of another branch from `fork` on. */
 const l1Hash = (number: number, branch = 0) => hashOf(number + branch * 1_000_000);
 function l1Chain(head: number, branch = 0, forkAt = Number.POSITIVE_INFINITY) {
   const blocks = new Map<number, L1BlockRef>();
@@ -79,7 +79,7 @@ describe("sync start", () => {
     ["of a chain at its genesis", l1Chain(90), { unsafe: 10 }, [10, 10, 10]],
     ["without labels: genesis", l1Chain(120), { unsafe: 16 }, [16, 10, 10]],
     ["without a safe label: finalized", l1Chain(120), { unsafe: 40, finalized: 38 }, [40, 38, 38]],
-    // L1 knows blocks up to 103 only: unsafe stays, what is canonical begins at 103 (block 37).
+    // L1 only knows blocks up to 103: the unsafe head stays, and the canonical part begins at 103 (block 37).
     ["keeps unsafe blocks ahead of L1", l1Chain(103), { unsafe: 40, safe: 40, finalized: 10 }, [40, 25, 10]],
     // Reorganised from L1 block 102 on: the first block with a good origin is 33 (101); 5 blocks of L1 before: 26 of origin 98… 96
     ["drops unsafe blocks with reorganised origins", l1Chain(120, 1, 102), { unsafe: 40, safe: 40, finalized: 10 }, [33, 21, 10]],

@@ -5,7 +5,7 @@ export interface L2Heads {
   readonly unsafe: L2BlockRef;
   readonly safe: L2BlockRef;
   readonly finalized: L2BlockRef;
-  /** the highest block that was safe before and whose L1 origin still holds: L1 has to say the same of it again */
+  /** the highest block that was safe before and whose L1 origin is still canonical: L1 must derive the same block again */
   readonly settled: L2BlockRef;
 }
 
@@ -15,26 +15,26 @@ export interface SyncStartL1 {
 }
 
 export interface SyncStartL2 {
-  /** undefined: the engine has no such label. There is always an unsafe head. */
+  /** undefined: the label is not set. There is always an unsafe head. */
   blockRefByLabel(label: "unsafe" | "safe" | "finalized"): Promise<L2BlockRef | undefined>;
   blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>;
 }
 
 export interface SyncStartOptions {
-  /** once the first block with a canonical origin is found, trust what is between it and the safe head */
+  /** once the first block with a canonical origin is found, trust the blocks between it and the safe head */
   readonly skipCheck?: boolean | undefined;
-  /** called with each L2 block that is looked at: the walk can be long */
+  /** called with each L2 block visited, as the walk can be long */
   readonly onProgress?: ((block: L2BlockRef) => void) | undefined;
 }
 
 export type SyncStartErrorCode =
-  /** the L2 chain, or L1, is not the one of the rollup config */
+  /** the L2 chain, or L1, is not the one of the rollup configuration */
   | "sync-start/wrong-chain"
   /** the engine's finalized block is not in its chain, or its L1 origin was reorganised away */
   | "sync-start/finalized-reorg"
-  /** the L1 reorganisation is deeper than anything plausible */
+  /** the L1 reorganisation is implausibly deep */
   | "sync-start/too-deep-reorg"
-  /** origins or sequence numbers of consecutive L2 blocks do not fit */
+  /** origins or sequence numbers of consecutive L2 blocks do not match */
   | "sync-start/inconsistent-chain"
   | "sync-start/l2-block-missing";
 
@@ -43,7 +43,7 @@ const RECOVERY_WINDOWS = 14;
 
 /**
  * The heads from which derivation can start: the highest unsafe block whose origin is not known to be reorganised away, and a safe
- * block old enough that everything after it can be derived again. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ * block that is old enough to derive everything after it again. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
  *
  * @throws {CodedError} sync-start/*, and whatever the providers reject with (retry from the beginning then)
  */
@@ -61,11 +61,11 @@ export async function findSyncStart(
     finalized.hash === genesis.hash &&
     unsafe.number > genesis.number &&
     unsafe.l1Origin.number > config.genesis.l1.number + RECOVERY_WINDOWS * config.seqWindowSize;
-  // The engine was rewound, or synced without labels: its head is all there is to go by.
+  // The engine was rewound, or synced without labels: only its head can be relied on.
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
     return { unsafe, safe: unsafe, finalized: unsafe, settled: unsafe };
   const found = await walkBack(config, l1, l2, heads, options);
-  // When L1 took back the origin of the safe block, what was derived from the blocks after it is open again.
+  // If L1 has reorganised the origin of the safe block away, what was derived from the blocks after it is open again.
   return { ...found, settled: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
@@ -88,7 +88,7 @@ async function walkBack(
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;
   let highestCanonical: L2BlockRef | undefined;
-  /** the canonical L1 block at the height of the current block's origin; undefined: L1 is not there yet */
+  /** the canonical L1 block at the height of the current block's origin; undefined: L1 has not reached it yet */
   let l1Block: L1BlockRef | undefined;
   let l1BlockNumber = -1;
   for (let block = heads.unsafe; ; ) {

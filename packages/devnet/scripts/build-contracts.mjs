@@ -1,4 +1,4 @@
-// Compiles our contracts and collects what the devnet needs of the published ones into build/contracts.json:
+// Compiles our contracts and collects those the devnet needs of the published ones into build/contracts.json:
 //   { contracts: { Name: { abi, creationCode, runtimeCode, hasImmutables } }, preinstalls: { Name: { address, code } } }
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -104,7 +104,7 @@ function publishedContracts() {
   return published;
 }
 
-/** Contracts that users expect on every chain; the package keeps their deployed code in a Solidity library. */
+/** Contracts that users expect on every chain; the package contains their deployed code in a Solidity library. */
 function publishedPreinstalls() {
   const source = readFileSync(join(PUBLISHED, "src", "libraries", "Preinstalls.sol"), "utf8");
   const addresses = new Map(

@@ -9,7 +9,7 @@ export interface DevAccount {
   readonly privateKey: Hex;
 }
 
-/** What the first accounts are used for; the others are free for users. */
+/** What the first accounts are used for; the others are at the users' disposal. */
 export interface DevRoles {
   /** deploys the L1 contracts; owns them and the L2 ProxyAdmin */
   readonly owner: DevAccount;

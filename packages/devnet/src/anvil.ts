@@ -7,12 +7,12 @@ import type { ChainParameters } from "./parameters.ts";
 export interface AnvilOptions {
   readonly port: number;
   readonly parameters: ChainParameters;
-  /** the chain is read from here when the file exists, and written at exit and every `stateIntervalSec` */
+  /** anvil reads the chain from this file if it exists, and writes it at exit and every `stateIntervalSec` */
   readonly statePath: string;
   readonly stateIntervalSec: number;
 }
 
-/** The prebuilt program itself, not its launcher: signals must reach it. */
+/** The prebuilt program itself instead of its launcher, because signals must reach it. */
 export function anvilBinary(): string {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${arch}`;
@@ -22,14 +22,14 @@ export function anvilBinary(): string {
     const binary = join(require.resolve(`${name}/package.json`), "..", "bin", file);
     if (existsSync(binary)) return binary;
   } catch {
-    // named below
+    // the error below names it
   }
   throw new UserError(
     `anvil has no build for ${process.platform}-${process.arch} (package ${name}): the devnet cannot run its L1 here`,
   );
 }
 
-/** A new chain mines by hand until the contracts are deployed; an existing one goes on at its pace. */
+/** A new chain mines on demand until the contracts are deployed; an existing one continues at its interval. */
 export function anvilArgs(
   { port, parameters, statePath, stateIntervalSec }: AnvilOptions,
   isNew: boolean,

@@ -3,7 +3,7 @@ import type { DevnetPaths } from "./files.ts";
 import type { ChainParameters } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
 
-/** How the real programs are called: each line here is what a user could type. */
+/** The command lines of the real programs; a user could type each of them. */
 export type NodeRole = "sequencer" | "verifier";
 
 const program = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -37,7 +37,7 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole): s
 }
 
 export interface NodeTuning {
-  /** L1 blocks the sequencer stays behind the L1 head */
+  /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
 }
 
@@ -49,7 +49,7 @@ export function rnodeArgs(
   { sequencerL1Confs }: NodeTuning,
 ): string[] {
   const [auth, rpc] = role === "sequencer" ? [ports.sequencerAuth, ports.sequencerNode] : [ports.verifierAuth, ports.verifierNode];
-  // The devnet's L1 is fast and local: ask often.
+  // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
   return [
     RNODE,

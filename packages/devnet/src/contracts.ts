@@ -24,7 +24,7 @@ export interface ContractBundle {
 
 const BUNDLE = new URL("../build/contracts.json", import.meta.url);
 
-/** What scripts/build-contracts.mjs made. */
+/** The output of scripts/build-contracts.mjs. */
 export function loadContracts(): ContractBundle {
   try {
     return JSON.parse(readFileSync(BUNDLE, "utf8")) as ContractBundle;
@@ -33,7 +33,7 @@ export function loadContracts(): ContractBundle {
   }
 }
 
-/** @throws when the bundle has no such contract: a mistake in this package */
+/** @throws if the bundle has no such contract, which is a bug in this package */
 export function contract(bundle: ContractBundle, name: string): ContractArtifact {
   const artifact = bundle.contracts[name];
   if (!artifact) throw new Error(`no contract ${name} in build/contracts.json`);

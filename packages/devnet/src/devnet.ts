@@ -25,24 +25,24 @@ import { rpcCall } from "./rpc.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
 
-/** In the order in which they start; they stop in reverse. */
+/** In the order in which they start; they stop in reverse order. */
 export const PROGRAM_NAMES = ["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode"] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
 
 export interface DevnetOptions {
   readonly datadir: string;
-  /** first of the consecutive ports; 0: any that are free */
+  /** first of the consecutive ports; 0: any free ones */
   readonly basePort: number;
-  /** for a new chain; a chain that exists keeps its own, except the L1 block time */
+  /** for a new chain; an existing chain keeps its own, except for the L1 block time */
   readonly parameters: Partial<ChainParameters>;
-  /** forget the chain of the data directory */
+  /** discard the chain of the data directory */
   readonly fresh: boolean;
-  /** start a program again when it ends by itself */
+  /** restart a program that ends by itself */
   readonly supervise: boolean;
   readonly sequencerL1Confs: number;
   /** how often anvil writes its chain to disk */
   readonly l1StateIntervalSec: number;
-  /** one line for each step and each event */
+  /** is called with one line for each step and each event */
   readonly log: (line: string) => void;
 }
 
@@ -68,14 +68,14 @@ export interface Devnet {
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
-/** A program that is killed takes a moment to be gone. */
+/** A killed program takes a moment to disappear. */
 const CLOSE_LIMIT_MS = STOP_TIMEOUT_MS + 5_000;
 const runFile = promisify(execFile);
 
 /**
- * Starts everything and returns when all programs answer. With the scope all of them stop, the last started first.
+ * Starts everything and returns when all programs answer. Closing the scope stops all of them, the last one first.
  *
- * @throws {UserError} what to do: a taken port or data directory, a program that ended with its last log lines
+ * @throws {UserError} with what to do: a taken port or data directory, or a program that ended, with the last lines of its log
  */
 export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & { readonly datadir: string }): Promise<Devnet> {
   const options: DevnetOptions = { ...DEFAULT_OPTIONS, ...given };
@@ -96,12 +96,12 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   };
   process.once("exit", onExit);
   scope.onClose("exit", () => process.off("exit", onExit));
-  // What is being started is not worth a polite stop.
+  // Programs that are still starting are killed, as a clean stop is not worth the wait.
   scope.signal.addEventListener("abort", killAll);
   const ports = await choosePorts(options.basePort);
   if (options.fresh) clearDatadir(options.datadir, paths);
   const existing = readDevnetInfo(paths);
-  if (!existing) clearDatadir(options.datadir, paths); // what a start left that was interrupted
+  if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...options.parameters };
   checkParameters(parameters);
   const specs = programSpecs(options, ports, parameters);
@@ -122,11 +122,11 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   await start("l1");
   const created = existing ? undefined : await createChain(options, ports, parameters);
   const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
-  // The sequencer comes first, a step ahead of the verifier: users wait for the first block, and starting is all CPU.
+  // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
   await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
   writeJson(paths.info, info, 2);
-  // The node needs the Engine API only; the processes that serve users come a moment later.
+  // The node only needs the Engine API; the processes that serve users come a moment later.
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
   await Promise.all([start("batcher"), start("verifierNode")]);
 
@@ -138,7 +138,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   return { info, isNew: existing === undefined, programs, failure: supervisor.failure, status: () => reader.read() };
 }
 
-/** The L1 contracts, the two genesis files, the first block of the sequencer's engine. */
+/** Creates the L1 contracts, the two genesis files, and the first block of the sequencer's engine. */
 async function createChain(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
   const paths = devnetPaths(options.datadir);
   const accounts = devAccounts();
@@ -191,7 +191,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
   };
 }
 
-/** The verifier makes its own first block from the same file. */
+/** The verifier creates its own first block from the same file. */
 async function initVerifier(datadir: string, { genesis }: DevnetInfo): Promise<void> {
   const hash = await initEngine(datadir, "verifier");
   if (hash !== genesis.l2) throw new Error(`two genesis hashes from one file: ${genesis.l2}, ${hash}`);
@@ -237,7 +237,7 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
       args: () =>
         anvilArgs(
           { port: ports.l1, parameters, statePath: paths.l1State, stateIntervalSec: options.l1StateIntervalSec },
-          // until devnet.json is there, the deployment is not complete
+          // without devnet.json the deployment was not completed
           !existsSync(paths.info),
           Math.floor(Date.now() / 1000),
         ),
@@ -258,7 +258,7 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
   };
 }
 
-/** What was fixed at genesis cannot be changed by an option: say so instead of ignoring it. */
+/** An option cannot change what was fixed at genesis: say so instead of ignoring it. */
 function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): ChainParameters {
   const { l1BlockTimeSec, ...rest } = options.parameters;
   for (const [name, value] of Object.entries(rest)) {
@@ -297,7 +297,7 @@ function endpointsOf(ports: Ports): DevnetInfo["endpoints"] {
   };
 }
 
-/** @param started settles when the program is all there, or cannot be */
+/** @param started settles when the program is completely started, or cannot be */
 async function untilAccepts(port: number, started: Promise<void>): Promise<void> {
   let isSettled = false;
   const settle = (): void => {

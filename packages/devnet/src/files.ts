@@ -16,7 +16,7 @@ export interface NodeEndpoints {
   readonly node: string;
 }
 
-/** What `devnet.json` says: everything a script needs to use the running devnet. */
+/** The content of `devnet.json`: everything that a script needs to use the running devnet. */
 export interface DevnetInfo {
   readonly version: 1;
   readonly l1ChainId: number;
@@ -45,7 +45,7 @@ export interface DevnetInfo {
   readonly parameters: ChainParameters;
 }
 
-/** Where everything lies in the data directory. */
+/** The files in the data directory. */
 export function devnetPaths(datadir: string) {
   return {
     info: join(datadir, "devnet.json"),
@@ -69,7 +69,7 @@ export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
     const info = JSON.parse(readFileSync(paths.info, "utf8")) as DevnetInfo;
     if (info.version === 1) return info;
   } catch {
-    // reported below
+    // the error below reports it
   }
   throw new UserError(`${paths.info} is not a devnet of this version: start with --fresh, or use another --datadir`);
 }
@@ -80,7 +80,7 @@ export function writeJson(path: string, value: unknown, indent?: number): void {
   renameSync(temporary, path);
 }
 
-/** Removes what a devnet writes, by name: a mistyped path is not emptied. */
+/** Removes the files that a devnet writes, by name, so that a mistyped path is not emptied. */
 export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   for (const path of [paths.info, paths.genesis, paths.rollupConfig, paths.l1ChainConfig, paths.l1State, paths.logs]) {
     rmSync(path, { recursive: true, force: true });
@@ -88,7 +88,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   for (const node of ["sequencer", "verifier"]) rmSync(join(datadir, node), { recursive: true, force: true });
 }
 
-/** The lock of a data directory: which process has it, and which programs that process started. */
+/** The lock of a data directory: which process holds it, and which programs that process started. */
 export class DatadirLock {
   readonly #path: string;
 
@@ -97,8 +97,8 @@ export class DatadirLock {
   }
 
   /**
-   * One devnet a data directory.
-   * @throws an error naming the processes, when the owner or a program that an ended owner left behind is alive
+   * Allows one devnet per data directory.
+   * @throws an error that names the processes, if the owner, or a program left behind by an owner that has ended, is still alive
    */
   static acquire(datadir: string, paths: DevnetPaths): DatadirLock {
     mkdirSync(datadir, { recursive: true });
@@ -126,7 +126,7 @@ export class DatadirLock {
     throw new UserError(`cannot lock ${datadir}`);
   }
 
-  /** Remembers the programs' process ids, for whoever comes after a kill of this process. */
+  /** Records the programs' process ids, in case this process is killed. */
   setPrograms(pids: readonly number[]): void {
     writeJson(this.#path, { pid: process.pid, programs: pids });
   }
@@ -141,7 +141,7 @@ function readLock(path: string): { pid: number; programs: number[] } {
     const { pid, programs } = JSON.parse(readFileSync(path, "utf8")) as { pid: number; programs: number[] };
     return { pid: Number(pid), programs: programs.map(Number) };
   } catch {
-    return { pid: 0, programs: [] }; // written half: its owner is gone
+    return { pid: 0, programs: [] }; // half-written: its owner is gone
   }
 }
 

@@ -1,6 +1,9 @@
 import type { ChainParameters } from "./parameters.ts";
 
-/** The L1 as anvil runs it (Prague from the start), for `--rollup.l1-chain-config`: the blob schedule sets the L1 blob base fee. */
+/**
+ * The L1 as anvil runs it (Prague from the start), for `--rollup.l1-chain-config`: its blob schedule determines the L1 blob base
+ * fee.
+ */
 export function l1ChainConfig(parameters: ChainParameters): object {
   return {
     chainId: parameters.l1ChainId,

@@ -3,7 +3,7 @@ import type { DevRoles } from "./accounts.ts";
 import { type ContractBundle, contract } from "./contracts.ts";
 import type { ChainParameters } from "./parameters.ts";
 
-/** Addresses users talk to (the proxies, where there is one). */
+/** The addresses that users interact with (the proxy, if there is one). */
 export interface L1Addresses {
   readonly AddressManager: Hex;
   readonly ProxyAdmin: Hex;
@@ -17,7 +17,7 @@ export interface L1Addresses {
   readonly OptimismMintableERC20Factory: Hex;
 }
 
-/** A transaction of the deployer; they are sent in order, the first with nonce 0. `to` undefined: a creation. */
+/** A transaction of the deployer. The steps are sent in order, the first one with nonce 0. `to` undefined: a contract creation. */
 export interface DeployStep {
   readonly what: string;
   readonly to?: Hex;
@@ -26,13 +26,13 @@ export interface DeployStep {
 
 export interface DeployPlan {
   readonly addresses: L1Addresses;
-  /** everything but the oracle's initialization */
+  /** everything except the oracle's initialization */
   readonly steps: readonly DeployStep[];
-  /** The last step starts the output oracle at the L2 genesis time, which is the time of the block it is in. */
+  /** The last step initializes the output oracle with the L2 genesis time, which is the time of the block that includes it. */
   lastStep(l2GenesisTimeSec: number): DeployStep;
 }
 
-/** Proxy kinds of the ProxyAdmin. The oldest two contracts of the bridge have kinds of their own, here as on the real networks. */
+/** Proxy kinds of the ProxyAdmin. As on the real networks, the oldest two contracts of the bridge have kinds of their own. */
 const PROXY_KIND = { chugSplash: 1, resolved: 2 } as const;
 const MESSENGER_NAME = "OVM_L1CrossDomainMessenger";
 
@@ -46,7 +46,7 @@ const RESOURCE_CONFIG = {
   maximumBaseFee: 2n ** 128n - 1n,
 } as const;
 
-/** Lays out the deployment of the L1 side of the bridge: all addresses follow from the deployer's nonces. */
+/** Plans the deployment of the L1 side of the bridge: all addresses follow from the deployer's nonces. */
 export function planL1Deployment(bundle: ContractBundle, roles: DevRoles, parameters: ChainParameters): DeployPlan {
   const deployer = roles.owner.address;
   const steps: DeployStep[] = [];

@@ -131,7 +131,7 @@ describe("the L1 side of the bridge on anvil", () => {
 
   it.each(updates)("%s announces itself", async (setter, args, type, payload, getter, value) => {
     const abi = contract(bundle, "SystemConfig").abi.filter(
-      // two overloads: the one with the word is meant
+      // two overloads: the one with a single word is meant
       (item) => !(item.type === "function" && item.name === "setBatcherHash" && item.inputs[0]?.type === "address"),
     );
     const receipt = await write(roles.owner.privateKey, l1.SystemConfig, abi, setter, args);

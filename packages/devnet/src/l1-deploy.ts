@@ -6,7 +6,7 @@ import type { DeployPlan, DeployStep } from "./l1-contracts.ts";
 import type { ChainParameters } from "./parameters.ts";
 import { rpcCall } from "./rpc.ts";
 
-/** The L1 block in which the deployment was complete: the rollup's genesis on L1. */
+/** The L1 block in which the deployment was completed: the rollup's genesis on L1. */
 export interface L1Genesis {
   readonly hash: Hex;
   readonly number: number;
@@ -18,16 +18,16 @@ interface RpcReceipt {
   readonly blockNumber: Hex;
 }
 
-/** Enough for the largest contract (24 KB of code) with its constructor; unused gas is given back. */
+/** Enough for the largest contract (24 KB of code) with its constructor; unused gas is refunded. */
 const GAS_PER_STEP = 9_000_000n;
 const MAX_FEE_PER_GAS = 20_000_000_000n;
-/** The pool gives a sender's transactions to a block in order; a block holds this many steps for sure. */
+/** The pool includes a sender's transactions in order; this many blocks are certainly enough for all steps. */
 const MAX_DEPLOY_BLOCKS = 20;
 
 /**
  * Sends the deployment and mines it by hand: anvil must have been started with `--no-mining` and a genesis time in the past.
- * `multicall` is what viem and others expect on every chain.
- * @throws an error naming the step that reverted
+ * `multicall` is the contract that viem and others expect on every chain.
+ * @throws an error that names the step that reverted
  */
 export async function deployL1(
   url: string,
@@ -36,7 +36,7 @@ export async function deployL1(
   parameters: ChainParameters,
   multicall: Preinstall | undefined,
 ): Promise<L1Genesis> {
-  // Its deployer's key is nobody's: on a development L1 the code is put in place.
+  // Nobody has its deployer's key, so on a development L1 its code is set directly.
   if (multicall) await rpcCall(url, "anvil_setCode", [multicall.address, multicall.code]);
   const wallet = createWalletClient({
     account: privateKeyToAccount(roles.owner.privateKey),
@@ -67,7 +67,7 @@ export async function deployL1(
     if (mined >= MAX_DEPLOY_BLOCKS) throw new Error("the L1 deployment does not fit into its blocks");
     await rpcCall(url, "evm_mine");
   }
-  // The L2 begins when the block that completes the deployment was made.
+  // The L2 begins at the time of the block that completes the deployment.
   const previous = await rpcCall<{ timestamp: Hex }>(url, "eth_getBlockByNumber", ["latest", false]);
   const timestampSec = Math.max(Math.floor(Date.now() / 1000), Number(previous.timestamp) + 1);
   await rpcCall(url, "evm_setNextBlockTimestamp", [numberToHex(timestampSec)]);

@@ -43,7 +43,7 @@ const T2: Hex = `0x${[
   "9cb922b93b6a12744e",
 ].join("")}`;
 
-/** The L2's genesis state run by another EVM: anvil stands in for the engine. */
+/** Runs the L2's genesis state in another EVM: anvil takes the place of the engine. */
 describe("the L2 genesis state", () => {
   let anvil: AnvilFixture;
   let alloc: GenesisAlloc;
@@ -188,7 +188,7 @@ describe("the L2 genesis state", () => {
     for (const address of ["0xcA11bde05977b3631167028862bE2a173976CA11", "0x4e59b44847b379578588920cA78FbF26c0B4956C"] as const) {
       expect(codeOf(address).length).toBeGreaterThan(100);
     }
-    // Permit2 compares the chain id it was built for with the running one
+    // Permit2 compares the chain id it was built for with the current one
     const separator = await rpcCall<Hex>(anvil.url, "eth_call", [
       { to: "0x000000000022D473030F116dDEE9F6B43aC78BA3", data: "0x3644e515" },
       "latest",

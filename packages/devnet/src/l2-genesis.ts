@@ -8,7 +8,7 @@ import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
 import { PREDEPLOYS, type PredeployName, predeploy } from "./predeploys.ts";
 import { rpcCall } from "./rpc.ts";
 
-/** An account as Geth's genesis file has it: quantities in hex. */
+/** An account in the form of Geth's genesis file: quantities in hex. */
 export interface GenesisAccount {
   readonly balance: Hex;
   readonly nonce?: Hex;
@@ -18,7 +18,7 @@ export interface GenesisAccount {
 
 export type GenesisAlloc = Readonly<Record<Hex, GenesisAccount>>;
 
-/** Runs a constructor and gives the code it returns, immutables filled in. */
+/** Runs a constructor and returns the deployed code, with immutables filled in. */
 export type RunConstructor = (creationCode: Hex) => Promise<Hex>;
 
 export interface L2GenesisInput {
@@ -35,21 +35,21 @@ const NAMESPACE_SIZE = 2048;
 const SLOT_IMPLEMENTATION = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
 const SLOT_ADMIN = "0xb53127684a568b3173ae13b9f8a6016e243e63b6e8ee1178d6a717850b5d6103";
 const DEAD_SENDER = "0x000000000000000000000000000000000000dEaD";
-/** EIP-2935's contract; its code is fixed by its hash in the specification. */
+/** EIP-2935's contract; the specification pins its code by hash. */
 const BLOCK_HASH_HISTORY: GenesisCode = {
   address: "0x0000F90827F1C53a10cb7A02335B175320002935",
   code: "0x3373fffffffffffffffffffffffffffffffffffffffe14604657602036036042575f35600143038111604257611fff81430311604257611fff9006545f5260205ff35b5f5ffd5b5f35611fff60014303065500",
 };
-/** They deployed the two system contracts; their nonces tell the upgrade transactions of older chains that the code is there. */
+/** The deployers of the two system contracts; their nonces tell the upgrade transactions of older chains that the code is there. */
 const SYSTEM_CONTRACT_DEPLOYERS: readonly Hex[] = [
   "0x0B799C86a49DEeb90402691F1041aa3AF2d3C875",
   "0x3462413Af4609098e1E27A490f554f260213D685",
 ];
-/** What each fee vault collects before anybody may send it on: nothing at all, in a devnet. */
+/** How much each fee vault must collect before it can be withdrawn: in a devnet, nothing. */
 const VAULT_MIN_WITHDRAWAL = 0n;
 const VAULT_NETWORK_L2 = 1;
 const DEV_BALANCE = 10_000n * 10n ** 18n;
-/** Each possible precompile address has 1 wei, so that no call to one creates an account. */
+/** Each possible precompile address has 1 wei, so that a call to it does not create an account. */
 const PRECOMPILE_ADDRESSES = 256;
 
 interface GenesisCode {
@@ -57,7 +57,7 @@ interface GenesisCode {
   readonly code: Hex;
 }
 
-/** Geth's genesis file of the L2: every predeploy in place, every fork to Jovian active. */
+/** Geth's genesis file for the L2: every predeploy in place, every fork up to Jovian active. */
 export async function createL2Genesis(input: L2GenesisInput): Promise<object> {
   const { parameters, genesisTimeSec } = input;
   return {
@@ -108,7 +108,7 @@ export function l2ChainConfig(parameters: ChainParameters): object {
   };
 }
 
-/** Jovian's header field: version 1 ‖ denominator u32 ‖ elasticity u32 ‖ minimum base fee u64. */
+/** Jovian's extraData: version 1 ‖ denominator u32 ‖ elasticity u32 ‖ minimum base fee u64. */
 function jovianExtraData(parameters: ChainParameters): Hex {
   return encodePacked(
     ["uint8", "uint32", "uint32", "uint64"],
@@ -129,7 +129,7 @@ export async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
   return alloc;
 }
 
-/** Every address of the namespace is a proxy; those with a meaning point to an implementation at the mirrored address. */
+/** Every address of the namespace is a proxy; those of predeploys point to an implementation at the mirrored address. */
 function putPredeploys(
   { bundle, l1, roles }: L2GenesisInput,
   put: (address: Hex, account: GenesisAccount) => void,
@@ -165,8 +165,8 @@ function putPredeploys(
 }
 
 /**
- * What `initialize` would have written to the proxy, and what keeps anybody from initializing the implementation itself.
- * Slots are those of the published contracts' storage layouts.
+ * What `initialize` would have written to the proxy, and the lock that keeps anyone from initializing the implementation itself.
+ * Slots follow the storage layouts of the published contracts.
  */
 function predeployStorage(
   name: PredeployName,
@@ -176,7 +176,7 @@ function predeployStorage(
   const initialized = { [slot(0)]: word("0x01") };
   switch (name) {
     case "L2CrossDomainMessenger": {
-      // the flag shares its slot with a former variable of 20 bytes
+      // the flag shares its slot with a former 20-byte variable
       const flag = { [slot(0)]: word(concatHex(["0x01", padHex("0x", { size: 20 })])) };
       return {
         storage: { ...flag, [slot(204)]: word(DEAD_SENDER), [slot(207)]: word(l1.L1CrossDomainMessenger) },
@@ -221,7 +221,7 @@ function predeployStorage(
   }
 }
 
-/** Code of each predeploy; where it holds immutables, from running its constructor. */
+/** The code of each predeploy; if it contains immutables, the constructor is run to get it. */
 async function predeployCodes({ bundle, parameters, roles, runConstructor }: L2GenesisInput): Promise<Map<PredeployName, Hex>> {
   const vault = [roles.owner.address, VAULT_MIN_WITHDRAWAL, VAULT_NETWORK_L2];
   const constructorArguments: Partial<Record<PredeployName, readonly unknown[]>> = {
@@ -242,7 +242,7 @@ async function predeployCodes({ bundle, parameters, roles, runConstructor }: L2G
   return codes;
 }
 
-/** A constructor runs in an `eth_call` without recipient: the answer is the deployed code. */
+/** Runs constructors through an `eth_call` without recipient: the answer is the deployed code. */
 export function constructorRunner(rpcUrl: string): RunConstructor {
   return (data) => rpcCall<Hex>(rpcUrl, "eth_call", [{ data }, "latest"]);
 }

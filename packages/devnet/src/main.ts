@@ -15,12 +15,12 @@ const devnet = (screen: Screen): Program<(typeof devnetOptionTable)["groups"]> =
   table: devnetOptionTable,
   createLog: () =>
     createLogger({ level: "info", format: plainLine, destination: { write: (line) => screen.line(line.trimEnd()) } }),
-  // What a program said last is shown line by line.
+  // A program's last words are printed line by line.
   describe: (error) => (describeFailure(error) === undefined ? undefined : errorText(error)),
   start: (options, context) => start(options.devnet, context, screen),
 });
 
-/** The devnet: `npm start`. @returns the exit code */
+/** Runs the devnet: `npm start`. @returns the exit code */
 export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   return runProgram(devnet(new Screen(process.stdout.isTTY === true)), args, env);
 }

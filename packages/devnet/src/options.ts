@@ -3,7 +3,7 @@ import { DEFAULT_OPTIONS } from "./devnet.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
 
 const SECONDS = integerBetween(1, 600);
-/** Ten ports follow the base. */
+/** There must be room for ten ports. */
 const BASE_PORT = integerBetween(0, 65_526);
 
 export const devnetOptions = optionGroup("", {

@@ -1,7 +1,7 @@
 import { forksUpTo, type OpFork } from "@rnode/protocol";
 import type { Hex } from "viem";
 
-/** Everything about the two chains that is decided before they exist. */
+/** Everything about the two chains that is fixed before they exist. */
 export interface ChainParameters {
   readonly l1ChainId: number;
   readonly l2ChainId: number;
@@ -24,7 +24,7 @@ export interface ChainParameters {
   readonly batchInbox: Hex;
   /** L2 blocks between two output proposals */
   readonly outputIntervalBlocks: number;
-  /** how long a proven withdrawal waits */
+  /** how long a proven withdrawal must wait */
   readonly finalizationPeriodSec: number;
 }
 
@@ -49,6 +49,6 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
   finalizationPeriodSec: 2,
 };
 
-/** The L2 starts with every fork up to this one. */
+/** The L2 starts with every fork up to this one active. */
 const NEWEST_L2_FORK: OpFork = "jovian";
 export const L2_FORK_TIMES = forksUpTo(NEWEST_L2_FORK);

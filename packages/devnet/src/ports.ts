@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { UserError } from "@rnode/program";
 
-/** What listens on the ports after the base port, in this order. */
+/** What listens on the ports from the base port on, in this order. */
 export const PORT_USES = [
   "l1",
   "sequencerHttp",
@@ -19,13 +19,13 @@ export const PORT_USES = [
 export type PortUse = (typeof PORT_USES)[number];
 export type Ports = Readonly<Record<PortUse, number>>;
 
-/** Below what systems give to outgoing connections: a program that is down for a moment finds its port again. */
+/** Below the range that systems use for outgoing connections, so that a restarted program finds its port still free. */
 const FREE_RANGE = { from: 10_000, to: 32_000 } as const;
 const MAX_TRIES = 200;
 
 /**
- * Consecutive ports from `basePort`; 0: from any base where all are free.
- * @throws an error naming the port that is taken and the option to change
+ * Consecutive ports from `basePort` on; 0: from any base where all are free.
+ * @throws an error that names the taken port and the option to change
  */
 export async function choosePorts(basePort: number): Promise<Ports> {
   if (basePort === 0) return await freePorts();

@@ -1,6 +1,6 @@
 import { concatHex, type Hex, toHex } from "viem";
 
-/** The L2's system contracts: last bytes of the address 0x4200…, and whether a proxy is in front. */
+/** The L2's system contracts: the last bytes of the address 0x4200…, and whether it is a proxy. */
 export const PREDEPLOYS = {
   LegacyMessagePasser: { suffix: 0x00, isProxied: true },
   DeployerWhitelist: { suffix: 0x02, isProxied: true },
@@ -25,7 +25,7 @@ export const PREDEPLOYS = {
 
 export type PredeployName = keyof typeof PREDEPLOYS;
 
-/** Where users find a predeploy. */
+/** The address of a predeploy. */
 export function predeploy(name: PredeployName): Hex {
   return concatHex(["0x42000000000000000000000000000000000000", toHex(PREDEPLOYS[name].suffix, { size: 1 })]);
 }

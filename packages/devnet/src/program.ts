@@ -14,7 +14,7 @@ export interface ProgramSpec {
   /** whether it answers; an error means not yet */
   isReady(): Promise<boolean>;
   readonly readyTimeoutMs: number;
-  /** how long a polite stop may take before it is killed */
+  /** how long a clean stop may take before the program is killed */
   readonly stopTimeoutMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface ProgramExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Its message says which program, how it ended, its last log lines and where the rest is. */
+/** The message says which program failed, how it ended, the last lines of its log and where the rest is. */
 export class ProgramFailure extends UserError {
   readonly program: string;
 
@@ -38,12 +38,12 @@ export class ProgramFailure extends UserError {
 const READY_POLL_MS = 100;
 
 /**
- * A child process that can be started again. It runs in a process group of its own, so that Ctrl-C reaches only the devnet,
- * which stops everything in order.
+ * A child process that can be started again. It runs in a process group of its own, so that Ctrl-C only reaches the devnet, which
+ * stops everything in order.
  */
 export class Program {
   readonly spec: ProgramSpec;
-  /** called each time a process was made */
+  /** called each time a process was created */
   onLaunch: (() => void) | undefined;
   /** called when it ends without having been asked to */
   onUnexpectedExit: ((exit: ProgramExit) => void) | undefined;
@@ -56,7 +56,7 @@ export class Program {
     this.spec = spec;
   }
 
-  /** undefined when it does not run */
+  /** undefined if it is not running */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -65,7 +65,7 @@ export class Program {
     return this.#child !== undefined;
   }
 
-  /** Resolves when the running process ends; at once when there is none. */
+  /** Resolves when the running process ends; at once if there is none. */
   get exited(): Promise<ProgramExit> {
     return this.#exited;
   }
@@ -92,7 +92,7 @@ export class Program {
     }
   }
 
-  /** Asks it to end, insists after a while. */
+  /** Asks it to end, and kills it after a while. */
   async stop(): Promise<ProgramExit> {
     this.#wanted = false;
     this.#signal("SIGTERM");
@@ -104,7 +104,7 @@ export class Program {
     }
   }
 
-  /** Sends a signal and waits for the end; it is not started again by itself. */
+  /** Sends a signal and waits for the end; the program is not restarted automatically. */
   async kill(signal: NodeJS.Signals): Promise<ProgramExit> {
     this.#wanted = false;
     this.#signal(signal);
@@ -163,7 +163,7 @@ export function describeExit(exit: ProgramExit | undefined): string {
   return `ended with code ${exit.code}`;
 }
 
-/** The last lines of a file, reading only its end. */
+/** The last lines of a file; only its end is read. */
 export function tailOf(path: string, lines: number): string[] {
   if (!existsSync(path)) return [];
   const file = openSync(path, "r");

@@ -5,7 +5,7 @@ import type { L1Addresses } from "./l1-contracts.ts";
 import type { L1Genesis } from "./l1-deploy.ts";
 import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
 
-/** The rollup config file of rollup nodes. */
+/** The content of the rollup config file for the rollup nodes. */
 export function rollupConfig(
   parameters: ChainParameters,
   roles: DevRoles,

@@ -1,4 +1,4 @@
-/** An answer with an error in it. */
+/** The server answered with an error. */
 export class RpcCallError extends Error {
   readonly code: number;
 
@@ -9,8 +9,8 @@ export class RpcCallError extends Error {
 }
 
 /**
- * One JSON-RPC call over HTTP: for methods that viem has no name for.
- * @throws {RpcCallError} the server answered with an error; other errors: it did not answer
+ * One JSON-RPC call over HTTP, for methods that viem does not have.
+ * @throws {RpcCallError} the server answered with an error; any other error: it did not answer
  */
 export async function rpcCall<T>(url: string, method: string, params: readonly unknown[] = [], timeoutMs = 10_000): Promise<T> {
   const response = await fetch(url, {

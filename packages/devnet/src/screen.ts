@@ -1,4 +1,4 @@
-/** Lines that scroll, and below them one line that changes. */
+/** Scrolling lines, and below them one line that is updated in place. */
 export class Screen {
   readonly isTty: boolean;
   #status = "";

@@ -14,7 +14,7 @@ export interface BatchSighting {
   readonly sizeBytes: number;
 }
 
-/** undefined: that program did not answer. */
+/** undefined: the program did not answer. */
 export interface DevnetStatus {
   readonly l1Head: number | undefined;
   readonly sequencer: NodeHeads | undefined;
@@ -22,7 +22,7 @@ export interface DevnetStatus {
   readonly lastBatch: BatchSighting | undefined;
 }
 
-/** The part of `rnode_syncStatus` that the devnet reads. */
+/** The fields of `rnode_syncStatus` that the devnet reads. */
 export interface SyncStatus {
   readonly head_l1: { readonly number: number; readonly hash: Hex };
   readonly current_l1: { readonly number: number };
@@ -45,11 +45,11 @@ interface RpcL1Block {
 }
 
 const STATUS_TIMEOUT_MS = 2_000;
-/** Looked back for the last batch at the first sight. */
+/** How far to look back for the last batch the first time. */
 const FIRST_LOOK_BLOCKS = 20;
 const MAX_BLOCKS_PER_LOOK = 50;
 
-/** Asks all programs where they are; follows the L1 for batches. */
+/** Asks all programs for their state, and watches the L1 for batches. */
 export class StatusReader {
   readonly #info: DevnetInfo;
   #scannedTo: number | undefined;
@@ -71,7 +71,7 @@ export class StatusReader {
 
   async #readL1(url: string): Promise<number> {
     const head = Number(await rpcCall<Hex>(url, "eth_blockNumber", [], STATUS_TIMEOUT_MS));
-    // an L1 that went back is looked through again
+    // if L1 went back, the blocks are scanned again
     const from = Math.min(this.#scannedTo ?? head - FIRST_LOOK_BLOCKS, head);
     const inbox = this.#info.parameters.batchInbox.toLowerCase();
     for (let number = Math.max(1, from + 1, head - MAX_BLOCKS_PER_LOOK); number <= head; number++) {

@@ -1,18 +1,18 @@
 import { describeExit, type Program, ProgramFailure } from "./program.ts";
 
 export interface SupervisorOptions {
-  /** off: an ended program stays down, which is reported but fails nothing */
+  /** false: a program that ends stays down, which is reported but not a failure */
   readonly isOn: boolean;
   readonly log: (line: string) => void;
 }
 
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 10_000;
-/** More unexpected ends than this within the window, and the program is given up. */
+/** After more unexpected ends than this within the window, the program is given up. */
 const MAX_EXITS = 5;
 const WINDOW_MS = 60_000;
 
-/** Starts programs again that end by themselves. */
+/** Restarts programs that end by themselves. */
 export class Supervisor {
   /** rejects with the program that was given up */
   readonly failure: Promise<never>;
@@ -26,7 +26,7 @@ export class Supervisor {
     this.failure = new Promise((_, reject) => {
       this.#fail = reject;
     });
-    this.failure.catch(() => {}); // whoever does not wait for it does not care
+    this.failure.catch(() => {}); // nobody has to wait for it
   }
 
   watch(program: Program): void {
@@ -59,7 +59,7 @@ export class Supervisor {
   #later(delayMs: number, program: Program): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      // somebody may have started it meanwhile
+      // it may have been started in the meantime
       if (this.#closed || program.isRunning) return;
       program.start().then(
         () => this.#options.log(`${program.spec.name} is up again`),

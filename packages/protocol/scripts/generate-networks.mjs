@@ -1,5 +1,5 @@
-// Writes src/networks-table.ts from a JSON list of network facts: node generate-networks.mjs <networks.json>
-// With --check it writes nothing and fails when the file is not what it would write.
+// Writes src/networks-table.ts from a JSON list of network facts: node generate-networks.mjs <networks.json> With --check it writes
+// nothing and fails if the file differs from what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const isCheck = process.argv.includes("--check");
@@ -61,7 +61,7 @@ function factsOf(entry) {
   };
 }
 
-/** In the formatter's style: every object on lines of its own. */
+/** In the formatter's style: each object on lines of its own. */
 function print(value, indent) {
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value !== "object") return String(value);

@@ -13,19 +13,19 @@ export const INITIAL_BASE_FEE = 1_000_000_000n;
 const ETHEREUM_ELASTICITY = 2;
 const ETHEREUM_DENOMINATOR = 8;
 
-/** What the next base fee needs of the parent's header. */
+/** The fields of the parent's header that decide the next base fee. */
 export type BaseFeeParent = Pick<Header, "gasLimit" | "gasUsed" | "timestamp" | "extraData" | "baseFeePerGas" | "blobGasUsed">;
 
 /**
  * Base fee of the child of `parent`, in wei; on Ethereum chains only from London on. Spec: docs/protocol/01-execution.md#base-fee
  *
- * @throws {CodedError} extra-data/* when the parent's header should carry EIP-1559 parameters and does not
+ * @throws {CodedError} extra-data/* if the parent's header should carry EIP-1559 parameters and does not
  */
 export function nextBaseFee(config: ChainConfig, parent: BaseFeeParent, childTimestampSec: number): bigint {
   const baseFee = parent.baseFeePerGas;
   if (baseFee === undefined) return INITIAL_BASE_FEE;
   const { denominator, elasticity, minBaseFee } = baseFeeParams(config, parent, childTimestampSec);
-  // Where a minimum is set the parent's `blobGasUsed` is its DA footprint.
+  // On chains with a minimum base fee, the parent's `blobGasUsed` is its DA footprint.
   const daGas = minBaseFee === undefined ? 0n : (parent.blobGasUsed ?? 0n);
   const metered = parent.gasUsed > daGas ? parent.gasUsed : daGas;
   const next = steppedBaseFee(baseFee, parent.gasLimit / BigInt(elasticity), metered, BigInt(denominator));
@@ -50,7 +50,7 @@ function baseFeeParams(config: ChainConfig, parent: BaseFeeParent, childTimestam
   const { extraDataVersion } = rollupRulesAt(optimism.forkTimes, parent.timestamp);
   if (extraDataVersion !== undefined) {
     const params = decodeEip1559ExtraData(parent.extraData, extraDataVersion);
-    // 0/0 stands in a genesis whose file leaves them open.
+    // A genesis file may leave the parameters open, as 0/0.
     if (params.denominator !== 0 || params.elasticity !== 0) return params;
     return { ...chainEip1559Params(optimism, childTimestampSec), minBaseFee: params.minBaseFee };
   }
@@ -68,7 +68,7 @@ export function chainEip1559Params(optimism: NonNullable<ChainConfig["optimism"]
 
 const MIN_BLOB_BASE_FEE = 1n;
 export const GAS_PER_BLOB = 131_072n;
-/** EIP-7918: execution gas that a blob is worth at least. */
+/** EIP-7918: the execution gas that a blob is worth at least. */
 const BLOB_BASE_COST = 8192n;
 
 /** Wei per blob gas. @param excessBlobGas of the block's header */

@@ -5,7 +5,7 @@ import type { SpanBatchInput } from "./span-batch.ts";
 import { l2BlockRefFromPayload, type PayloadFacts } from "./system-config.ts";
 
 /**
- * What a batcher publishes of an L2 block: everything but what derivation knows without it.
+ * What a batcher publishes of an L2 block: everything that derivation does not know anyway.
  *
  * @throws {CodedError} l1-info/*, deposit/not-a-deposit, rlp/*: not a block of a rollup after its genesis
  */

@@ -34,8 +34,8 @@ export const SINGULAR_BATCH_TYPE = 0;
 export const SPAN_BATCH_TYPE = 1;
 
 /**
- * Decodes a batch: type byte ‖ content, the bytes inside the RLP string that is an element of a channel. Bytes after the content
- * are ignored.
+ * Decodes a batch: type byte ‖ content, the bytes inside an RLP string that is an element of a channel. Bytes after the content are
+ * ignored.
  *
  * @throws {CodedError} batch/*, rlp/*, span-batch/*, cursor/*: the rest of the channel is dropped
  */

@@ -2,7 +2,7 @@ import type { BlobParams } from "./blob-params.ts";
 import { EVM_FORKS, type EvmFork } from "./forks/evm-forks.ts";
 import { forkRules } from "./forks/rules.ts";
 
-/** Forks that change nothing but blob limits (EIP-7892), with the limits of every public L1; undefined: not decided. */
+/** Forks that change only the blob limits (EIP-7892), with the limits of every public L1; undefined: not decided yet. */
 const BLOB_PARAMETER_ONLY_FORKS = {
   bpo1: { target: 10, max: 15, baseFeeUpdateFraction: 8_346_193n },
   bpo2: { target: 14, max: 21, baseFeeUpdateFraction: 11_684_671n },
@@ -26,5 +26,5 @@ export function knownBlobParams(fork: BlobScheduleFork): BlobParams | undefined 
     : forkRules(fork as EvmFork).defaultBlobParams;
 }
 
-/** The limits that blobs began with. */
+/** The limits at the introduction of blobs. */
 export const FIRST_BLOB_PARAMS: BlobParams = knownBlobParams(BLOB_SCHEDULE_FORKS[0]!)!;

@@ -12,15 +12,15 @@ import {
 import type { BlobTransaction } from "./transaction.ts";
 import { decodeTransaction, type TransactionErrorCode } from "./transaction-codec.ts";
 
-/** What travels with a blob transaction, and is in no block. Spec: EIP-4844 § Networking, EIP-7594 § Networking */
+/** What travels with a blob transaction but is in no block. Spec: EIP-4844 § Networking, EIP-7594 § Networking */
 export interface BlobSidecar {
-  /** 0: a proof a blob; 1: a proof each cell of the extended blob */
+  /** 0: one proof per blob; 1: one proof per cell of the extended blob */
   readonly version: 0 | 1;
   /** 131072 bytes each */
   readonly blobs: readonly Uint8Array[];
   /** 48 bytes each */
   readonly commitments: readonly Uint8Array[];
-  /** 48 bytes each: one a blob, or 128 */
+  /** 48 bytes each: one per blob, or 128 per blob */
   readonly proofs: readonly Uint8Array[];
 }
 
@@ -31,8 +31,8 @@ const VERSION_KZG = 0x01;
 const WRAPPER_VERSION = 1;
 
 /**
- * Decodes a blob transaction as it is sent: `0x03 ‖ rlp([transaction, (version,) blobs, commitments, proofs])`, and checks that its parts belong
- * together. The KZG proofs are not checked.
+ * Decodes a blob transaction in its network form, `0x03 ‖ rlp([transaction, (version,) blobs, commitments, proofs])`, and checks
+ * that its parts belong together. The KZG proofs are not checked.
  *
  * @throws {CodedError} tx/malformed, rlp/*
  */
@@ -68,7 +68,7 @@ export function decodeBlobTransactionWithSidecar(raw: Uint8Array): { transaction
 }
 
 /**
- * A blob transaction as it is sent, the inverse of `decodeBlobTransactionWithSidecar`.
+ * The network form of a blob transaction; the inverse of `decodeBlobTransactionWithSidecar`.
  *
  * @param signed its EIP-2718 encoding
  */

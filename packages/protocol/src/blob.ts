@@ -1,7 +1,7 @@
 import { CodedError } from "@rnode/primitives";
 
 export const BLOB_BYTES = 131_072;
-/** Most data bytes that a blob holds: 1024 rounds of 127 bytes without version and length. */
+/** The most data bytes that a blob holds: 1024 rounds of 127 bytes, minus version and length. */
 export const MAX_BLOB_DATA_BYTES = 130_044;
 
 export type BlobErrorCode =
@@ -20,7 +20,7 @@ const PREFIX_BYTES = 4;
 /**
  * The data that a batcher put into a blob. Spec: docs/protocol/02-derivation.md#blobs
  *
- * Four field elements a round: their 31 low bytes each are data, the 6 usable high bits of each make three more bytes.
+ * A round is four field elements: the 31 low bytes of each are data, and the 6 usable high bits of each make up three more bytes.
  *
  * @throws {CodedError} blob/*: the blob is ignored
  */
@@ -56,7 +56,7 @@ export function decodeBlob(blob: Uint8Array): Uint8Array {
   return stream.subarray(PREFIX_BYTES, end);
 }
 
-/** A field element is below the modulus only if its two top bits are 0. Of the first element the implementations ignore them. */
+/** A field element is below the modulus only if its two top bits are 0. In the first element, the implementations ignore them. */
 function highByte(blob: Uint8Array, at: number): number {
   const byte = blob[at]!;
   if (at === 0) return byte & 0x3f;

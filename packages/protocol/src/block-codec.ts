@@ -50,7 +50,7 @@ export function decodeBlock(encoded: Uint8Array): Block {
 
 /** Decodes the block at `offset` of a stream of blocks; `end` is the position after it. @throws {CodedError} as `decodeBlock` */
 export function decodeBlockPrefix(given: Uint8Array, offset: number): { block: Block; end: number } {
-  // PERF: views of a Buffer are Buffers, which cost twice as much.
+  // PERF: views of a Buffer are Buffers again, which cost twice as much as plain Uint8Arrays.
   const input = new Uint8Array(given.buffer, given.byteOffset, given.length);
   try {
     const outer = readRlpSpan(input, offset);
@@ -87,14 +87,14 @@ function listChildren(input: Uint8Array, list: RlpSpan): RlpSpan[] {
 
 function decodeTransactionItem(input: Uint8Array, span: RlpSpan): Transaction {
   if (span.isList) return decodeTransaction(input.subarray(span.start, span.end));
-  // A legacy transaction wrapped into a string is a second encoding of the same block: refused.
+  // A legacy transaction wrapped into a string would be a second encoding of the same block, so it is rejected.
   if ((input[span.dataStart] ?? 0xff) >= 0x80 || span.dataStart === span.end) {
     throw new CodedError<BlockErrorCode>("block/malformed", { reason: "transaction-envelope" });
   }
   return decodeTransaction(input.subarray(span.dataStart, span.end));
 }
 
-/** The form that is a leaf of the withdrawals root. */
+/** The encoding that enters the withdrawals root. */
 export function encodeWithdrawal(withdrawal: Withdrawal): Uint8Array {
   return encodeRlp(withdrawalToRlp(withdrawal));
 }

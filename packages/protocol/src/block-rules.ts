@@ -9,8 +9,8 @@ export interface BlockPosition {
   /** seconds */
   readonly timestamp: number;
   /**
-   * Whether the block is proof of stake, where its header says so. Without it the configuration decides: a terminal total
-   * difficulty of 0, the merge's block number, or a fork that comes after the merge.
+   * Whether the block is proof of stake, if its header says so. Otherwise the configuration decides: by a terminal total difficulty
+   * of 0, the merge's block number, or a fork that comes after the merge.
    */
   readonly isPostMerge?: boolean | undefined;
 }
@@ -20,7 +20,7 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   const { number, timestamp } = position;
   const { optimism } = config;
   if (optimism !== undefined) {
-    // No blob transactions: the blob base fee is 1 and the excess 0, whatever the L1's schedule.
+    // A rollup has no blob transactions: its blob base fee is 1 and its excess 0, whatever the L1's schedule.
     return rulesWith(config, rollupRulesAt(optimism.forkTimes, timestamp), undefined, false);
   }
   const rules = forkRules(activeEvmFork(config, position));
@@ -28,7 +28,7 @@ export function blockRules(config: ChainConfig, position: BlockPosition): BlockR
   return rulesWith(config, rules, blobParams, config.daoForkSupport === true && number === config.daoForkBlock);
 }
 
-/** PERF: a chain has only a few; a copy of all rules for every block would cost more than the block's own checks. */
+/** PERF: a chain has only a few sets of rules; copying all rules for every block would cost more than the block's own checks. */
 const known = new WeakMap<ChainConfig, BlockRules[]>();
 
 function rulesWith(config: ChainConfig, rules: ForkRules, blobParams: BlobParams | undefined, isDaoForkBlock: boolean): BlockRules {

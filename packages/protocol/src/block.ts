@@ -1,6 +1,6 @@
 import type { Transaction } from "./transaction.ts";
 
-/** Block header; optional fields exist from their fork on, in this order. */
+/** Block header; the optional fields exist from their fork on, in this order. */
 export interface Header {
   readonly parentHash: Uint8Array;
   readonly ommersHash: Uint8Array;

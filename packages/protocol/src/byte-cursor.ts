@@ -4,7 +4,7 @@ export type ByteCursorErrorCode = "cursor/truncated" | "cursor/bad-uvarint" | "c
 
 const MAX_UINT64 = 0xffff_ffff_ffff_ffffn;
 
-/** Reads a byte string from the front. What it returns are views, not copies. */
+/** Reads a byte string from the front. The results are views, not copies. */
 export class ByteCursor {
   readonly input: Uint8Array;
   position: number;
@@ -35,7 +35,7 @@ export class ByteCursor {
   }
 
   /**
-   * LEB128 unsigned integer of at most 64 bits. Encodings that are longer than needed are accepted, as op-node does.
+   * LEB128 unsigned integer of at most 64 bits. Over-long encodings are accepted, as in op-node.
    *
    * @throws {CodedError} cursor/truncated, cursor/bad-uvarint
    */
@@ -61,7 +61,7 @@ export class ByteCursor {
   }
 
   /**
-   * A big-endian integer of ceil(length / 8) bytes as bits, bit i having the weight 2^i.
+   * A bitlist: a big-endian integer of ceil(length / 8) bytes in which bit i has the weight 2^i.
    *
    * @throws {CodedError} cursor/truncated, cursor/bad-bitlist (a bit above `length` is set)
    */
@@ -89,14 +89,14 @@ export function encodeUvarint(value: bigint | number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Inverse of `ByteCursor.bitlist`. */
+/** The inverse of `ByteCursor.bitlist`. */
 export function encodeBitlist(bits: readonly boolean[]): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(bits.length / 8));
   for (let i = 0; i < bits.length; i++) if (bits[i]) bytes[bytes.length - 1 - (i >> 3)]! |= 1 << (i & 7);
   return bytes;
 }
 
-/** Like `concatBytes`, for any number of parts (arguments are limited by the stack). */
+/** Like `concatBytes`, but for any number of parts (the stack limits the number of arguments). */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

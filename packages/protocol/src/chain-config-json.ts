@@ -39,8 +39,8 @@ const OP_TIME_KEYS: ForkKeys<OpFork> = OP_FORKS.flatMap((fork) => {
 });
 
 /**
- * Parses the `config` of a Geth genesis file; keys it does not know are ignored, as every client does.
- * Spec: docs/protocol/01-execution.md#chain-configuration-of-the-execution-client
+ * Parses the `config` of a Geth genesis file; unknown keys are ignored, as in every client. Spec:
+ * docs/protocol/01-execution.md#chain-configuration-of-the-execution-client
  *
  * @throws {CodedError} json/invalid, chain-config/*
  */
@@ -82,13 +82,13 @@ function readForks<Fork extends string>(object: JsonObject, path: string, keys: 
   return forks;
 }
 
-/** "Never" is sometimes written as the largest uint64: beyond any block, so it is kept as the largest number. */
+/** "Never" is sometimes written as the largest uint64. That is beyond any block, so it is kept as the largest safe number. */
 const jsonActivation: JsonParser<number> = (value, key) => {
   const activation = jsonFlexibleBigint(value, key);
   return activation > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(activation);
 };
 
-/** Missing forks are fine (the next one implies them); an activation before an earlier fork's is not. */
+/** A missing fork is fine, as the next one implies it; a fork that activates before an earlier one is not. */
 function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, forks: Partial<Record<Fork, number>>): void {
   let previous: { key: string; activation: number } | undefined;
   for (const [fork, key] of keys) {
@@ -174,7 +174,7 @@ const parseBlobParams: JsonParser<BlobParams> = (value, path) => {
   };
 };
 
-/** A rollup's fork times under the keys of a genesis file, with those of the Ethereum forks that come with them. */
+/** A rollup's fork times under the keys of a genesis file, including those of the Ethereum forks that come with them. */
 export function genesisForkTimesToJson(forkTimes: ForkTimes): Readonly<Record<string, number>> {
   const json: Record<string, number> = {};
   for (const [keys, times] of [

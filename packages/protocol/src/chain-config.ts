@@ -6,15 +6,15 @@ import type { ForkRules } from "./forks/rules.ts";
 /** The execution client's chain configuration: Geth's genesis `config`, parsed. */
 export interface ChainConfig {
   readonly chainId: bigint;
-  /** activation block of the Ethereum forks before the merge; missing: never */
+  /** activation blocks of the Ethereum forks before the merge; missing: never */
   readonly forkBlocks: Readonly<Partial<Record<EvmFork, number>>>;
-  /** activation time of Ethereum forks from Shanghai on */
+  /** activation times of the Ethereum forks from Shanghai on */
   readonly evmForkTimes: Readonly<Partial<Record<EvmFork, number>>>;
-  /** total difficulty from which a block is proof of stake; undefined: never; OP chains: 0 */
+  /** total difficulty from which blocks are proof of stake; undefined: never; 0 on OP Stack chains */
   readonly terminalTotalDifficulty?: bigint | undefined;
   readonly daoForkBlock?: number | undefined;
   readonly daoForkSupport?: boolean | undefined;
-  /** ice-age delays, which change only difficulty */
+  /** delays of the difficulty bomb, which change nothing but the difficulty */
   readonly difficultyBombBlocks?:
     | {
         readonly muirGlacier?: number | undefined;
@@ -25,7 +25,7 @@ export interface ChainConfig {
   /** blob limits by activation time, ascending (Cancun, Prague, Osaka, BPO1…) */
   readonly blobSchedule: readonly { readonly timeSec: number; readonly params: BlobParams }[];
   readonly depositContractAddress?: Uint8Array | undefined;
-  /** present on OP Stack chains only */
+  /** on OP Stack chains only */
   readonly optimism?:
     | {
         readonly eip1559Elasticity: number;

@@ -39,7 +39,7 @@ describe("channel", () => {
 
   it("takes only the next frame when order is required", () => {
     const channel = new Channel(id, 10, true);
-    expect(channel.add(frame(1)).kind).toBe("added"); // the assembler has made sure that a channel begins with 0
+    expect(channel.add(frame(1)).kind).toBe("added"); // the assembler ensures that a channel begins with frame 0
     const ordered = new Channel(id, 10, true);
     ordered.add(frame(0));
     expect(ordered.add(frame(2))).toEqual({ kind: "dropped", reason: "out-of-order" });

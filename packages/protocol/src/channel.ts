@@ -2,7 +2,7 @@ import { bytesToHex, equalBytes, type Hex } from "@rnode/primitives";
 import { joinBytes } from "./byte-cursor.ts";
 import type { Frame } from "./frame.ts";
 
-/** What each stored frame counts beside its data in the sizes of channels and of the channel bank. */
+/** What each stored frame adds, besides its data, to the size of a channel and of the channel bank. */
 export const CHANNEL_FRAME_ACCOUNTING_BYTES = 200;
 
 /** First byte of a channel compressed with brotli (Fjord). */
@@ -12,7 +12,7 @@ export type AddFrameResult =
   | { readonly kind: "added" }
   | { readonly kind: "dropped"; readonly reason: "wrong-channel" | "second-last" | "duplicate" | "out-of-order" | "after-last" };
 
-/** A channel while its frames come in. Spec: docs/protocol/02-derivation.md#channel-object */
+/** A channel while its frames arrive. Spec: docs/protocol/02-derivation.md#channel-object */
 export class Channel {
   readonly id: Uint8Array;
   readonly idHex: Hex;
@@ -22,10 +22,10 @@ export class Channel {
   readonly #frames = new Map<number, Frame>();
   #sizeBytes = 0;
   #highest = 0;
-  /** number of the last frame, once seen */
+  /** number of the last frame, once it has been seen */
   #end: number | undefined;
 
-  /** @param inOrder Holocene: every frame must be the next one */
+  /** @param inOrder from Holocene on every frame must be the next one */
   constructor(id: Uint8Array, openBlockNumber: number, inOrder: boolean) {
     this.id = id;
     this.idHex = bytesToHex(id);
@@ -33,7 +33,7 @@ export class Channel {
     this.#inOrder = inOrder;
   }
 
-  /** Σ (data length + 200) of the frames, with the quirk below. */
+  /** Σ (data length + 200) over the frames, with the quirk in `add`. */
   get sizeBytes(): number {
     return this.#sizeBytes;
   }
@@ -47,7 +47,7 @@ export class Channel {
     if (frame.isLast) {
       this.#end = frame.number;
       if (frame.number < this.#highest) {
-        // As the reference implementations do: the sizes of all frames are subtracted, also of those that stay.
+        // As in the reference implementations, the sizes of all frames are subtracted, including those that stay.
         for (const [number, stored] of this.#frames) {
           if (number >= frame.number) this.#frames.delete(number);
           this.#sizeBytes -= frameSize(stored);
@@ -61,9 +61,9 @@ export class Channel {
     return { kind: "added" };
   }
 
-  /** The last frame and all before it are there. */
+  /** Whether the last frame and all before it have arrived. */
   get isReady(): boolean {
-    // After the last frame came in no higher number is stored, so the count decides.
+    // Once the last frame has arrived, no higher number is stored, so the count decides.
     return this.#end !== undefined && this.#frames.size === this.#end + 1;
   }
 
@@ -71,7 +71,7 @@ export class Channel {
     return this.openBlockNumber + timeoutL1Blocks < l1BlockNumber;
   }
 
-  /** The frames' data in order. Call only when ready. */
+  /** The frames' data in order. Only to be called when the channel is ready. */
   content(): Uint8Array {
     return joinBytes(Array.from({ length: this.#frames.size }, (_, number) => this.#frames.get(number)!.data));
   }

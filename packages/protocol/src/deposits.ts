@@ -50,7 +50,7 @@ export function upgradeSourceHash(intent: string): Uint8Array {
   return sourceHash("upgrade", keccak256(asciiToBytes(intent)));
 }
 
-/** Of the deposit that ends a block which replaces an invalid one (interop). */
+/** Source hash of the deposit that ends a block which replaces an invalid one (interop). */
 export function replacementSourceHash(replacedOutputRoot: Uint8Array): Uint8Array {
   return sourceHash("replacement", replacedOutputRoot);
 }
@@ -77,7 +77,7 @@ export function depositFromLog(log: Log, l1BlockHash: Uint8Array, logIndex: numb
   if (bytesToBigint(data.subarray(0, 32)) !== 32n) throw new CodedError<DepositErrorCode>("deposit/wrong-offset", { logIndex });
   const opaqueLength = bytesToBigint(data.subarray(32, 64));
   const room = BigInt(data.length - 64);
-  // At most 31 bytes of padding.
+  // at most 31 bytes of padding
   if (opaqueLength > room || room >= opaqueLength + 32n) {
     throw new CodedError<DepositErrorCode>("deposit/wrong-opaque-length", { logIndex, length: opaqueLength, room });
   }
@@ -102,7 +102,7 @@ export function depositFromLog(log: Log, l1BlockHash: Uint8Array, logIndex: numb
 /**
  * All user deposits of an L1 block, in order.
  *
- * @param receipts of the whole block: log indices count from its first log
+ * @param receipts of the whole block, as log indices count from its first log
  * @throws {CodedError} deposit/*: a log that the deposit contract cannot emit
  */
 export function depositsFromReceipts(
@@ -139,7 +139,7 @@ export function depositCalldata(encoded: Uint8Array): Uint8Array {
 
 const ALIAS_OFFSET = BigInt("0x1111000000000000000000000000000000001111");
 
-/** The address that a contract's deposits come from on L2. Spec: docs/protocol/01-execution.md#deposit-transaction */
+/** The L2 address of deposits that an L1 contract sends. Spec: docs/protocol/01-execution.md#deposit-transaction */
 export function aliasAddress(l1Address: Uint8Array): Uint8Array {
   return bigintToBytes(BigInt.asUintN(160, bytesToBigint(l1Address) + ALIAS_OFFSET), 20);
 }

@@ -6,7 +6,7 @@ export type ExtraDataErrorCode =
   | "extra-data/zero-denominator"
   | "extra-data/zero-elasticity";
 
-/** EIP-1559 parameters of one block; `minBaseFee` in wei, undefined where there is none yet. */
+/** EIP-1559 parameters of one block; `minBaseFee` is in wei and undefined before the fork that introduces it. */
 export interface Eip1559Params {
   readonly denominator: number;
   readonly elasticity: number;
@@ -39,7 +39,7 @@ export function encodeEip1559ExtraData({ denominator, elasticity, minBaseFee }: 
 }
 
 /**
- * Reads the parameters without judging them: a genesis may hold 0/0.
+ * Decodes the parameters without judging them: a genesis may hold 0/0.
  *
  * @throws {CodedError} extra-data/wrong-length, extra-data/wrong-version
  */
@@ -59,7 +59,7 @@ export function decodeEip1559ExtraData(extraData: Uint8Array, version: ExtraData
   };
 }
 
-/** Refuses what the specification refuses in the block itself. @throws {CodedError} extra-data/* */
+/** Rejects what the specification does not allow in the block itself. @throws {CodedError} extra-data/* */
 export function assertEip1559ExtraData(extraData: Uint8Array, version: ExtraDataVersion): void {
   const { denominator, elasticity } = decodeEip1559ExtraData(extraData, version);
   if (denominator === 0) throw new CodedError<ExtraDataErrorCode>("extra-data/zero-denominator");
@@ -83,7 +83,7 @@ export function encodeEip1559Params(denominator: number, elasticity: number): Ui
 }
 
 /**
- * The extraData that a builder writes for the attributes' `eip1559Params`; both zero stand for the chain's own.
+ * The extraData that a builder writes for the attributes' `eip1559Params`; if both are zero, the chain's own parameters apply.
  *
  * @param minBaseFee undefined: version 0
  * @throws {CodedError} extra-data/wrong-length, extra-data/zero-denominator, extra-data/zero-elasticity (only one of the two is 0)

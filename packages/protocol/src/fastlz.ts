@@ -4,17 +4,17 @@ const HASH_SHIFT = 32 - TABLE_BITS;
 const HASH_FACTOR = 2654435769;
 const MAX_DISTANCE = 8191;
 const MAX_MATCH = 262;
-/** The compressor ends its search so many bytes before the end of the input. */
+/** The compressor stops searching this many bytes before the end of the input. */
 const TAIL_BYTES = 13;
 const MATCH_MARGIN = 9;
 
-// PERF: one table for all calls; clearing it costs less than half a microsecond.
+// PERF: all calls share one table; clearing it takes less than half a microsecond.
 const lastPosition = new Int32Array(1 << TABLE_BITS);
 
 /**
- * Number of bytes FastLZ level 1 would compress `data` to. Spec: docs/protocol/01-execution.md#transaction-data-metrics
+ * The number of bytes to which FastLZ level 1 would compress `data`. Spec: docs/protocol/01-execution.md#transaction-data-metrics
  *
- * PERF: runs once per transaction of a block; about 10 ns a byte, no allocation.
+ * PERF: runs once per transaction of a block; about 10 ns per byte, no allocation.
  */
 export function flzCompressLength(data: Uint8Array): number {
   const limit = Math.max(data.length - TAIL_BYTES, 0);
@@ -58,7 +58,7 @@ function hashOf(group: number): number {
   return (Math.imul(HASH_FACTOR, group) >>> HASH_SHIFT) & TABLE_MASK;
 }
 
-/** Equal bytes at `left` and `right` up to `end`; the first one that differs counts too, as in the reference compressor. */
+/** Number of equal bytes from `left` and `right` up to `end`, plus one for the first that differs, as in the reference compressor. */
 function matchLength(data: Uint8Array, left: number, right: number, end: number): number {
   const most = end - right;
   for (let count = 0; count < most; count++) if (data[left + count] !== data[right + count]) return count + 1;

@@ -1,7 +1,7 @@
 import { flzCompressLength } from "./fastlz.ts";
 import type { RollupBlockRules } from "./forks/op-forks.ts";
 
-/** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields a fork lacks are 0. */
+/** Fee parameters of one L2 block, as its L1Block contract holds them after the first deposit. Fields that a fork lacks are 0. */
 export interface L1FeeParams {
   /** wei */
   readonly l1BaseFee: bigint;
@@ -17,7 +17,7 @@ export interface L1FeeParams {
   /** from Isthmus */
   readonly operatorFeeScalar: bigint;
   readonly operatorFeeConstant: bigint;
-  /** from Jovian; 0 while the attributes have an older form */
+  /** from Jovian; 0 while the attributes still have an older layout */
   readonly daFootprintGasScalar: bigint;
 }
 
@@ -40,12 +40,12 @@ export type FeeRules = Pick<
 /**
  * Fee parameters from the storage of the L1Block predeploy. Spec: docs/protocol/01-execution.md#where-parameters-are-read
  *
- * @param readSlot value of a storage slot (0 to 8) as an unsigned integer
- * @param rules only the slots that the block's fork computes with are read, the others are 0: a witness has no more. Without
- * rules all are read.
+ * @param readSlot the value of a storage slot (0 to 8) as an unsigned integer
+ * @param rules limits the reads to the slots that the block's fork uses, since a witness has no others; the rest is 0. Without
+ * rules all slots are read.
  */
 export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint, rules?: FeeRules): L1FeeParams {
-  // Bits of a word count from its end: byte 31 of the word is bits 0 to 7.
+  // Bits are counted from the end of a word: its byte 31 holds bits 0 to 7.
   const countsBlobs = rules?.l1FeeCountsBlobs ?? true;
   const hasOperatorFee = rules?.hasOperatorFee ?? true;
   const scalars = countsBlobs ? readSlot(FEE_SLOTS.scalars) : 0n;
@@ -66,7 +66,7 @@ export function l1FeeParamsFromL1BlockStorage(readSlot: (slot: number) => bigint
 }
 
 const DEPOSIT_TYPE = 0x7e;
-/** Only rollups take deposits, and only they have these fees. */
+/** Only rollups accept deposits, and only they have these fees. */
 const paysNothing = (rules: FeeRules, encodedTx: Uint8Array): boolean => !rules.acceptsDeposits || encodedTx[0] === DEPOSIT_TYPE;
 
 function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
@@ -79,8 +79,8 @@ function calldataGas(rules: FeeRules, encodedTx: Uint8Array): bigint {
 const estimates = new WeakMap<Uint8Array, bigint>();
 
 /**
- * Estimated size of a transaction in a compressed batch, in millionths of a byte (Fjord). PERF: remembered per array, which
- * L1 cost, DA footprint, block builder and receipts share.
+ * Estimated size of a transaction in a compressed batch, in millionths of a byte (Fjord). PERF: cached per array, because L1 cost,
+ * DA footprint, block builder and receipts all need it.
  */
 export function estimatedDaSize(encodedTx: Uint8Array): bigint {
   let estimate = estimates.get(encodedTx);
@@ -117,7 +117,7 @@ export function l1Cost(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Arr
   return (estimatedDaSize(encodedTx) * feeScaled) / 1_000_000_000_000n;
 }
 
-/** What receipts report as `l1GasUsed`. */
+/** The `l1GasUsed` of receipts. */
 export function l1GasUsed(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx)) return 0n;
   if (usesOneScalar(rules, params)) return calldataGas(rules, encodedTx) + params.overhead;
@@ -136,8 +136,8 @@ export function operatorFee(rules: FeeRules, params: L1FeeParams, gas: bigint): 
 }
 
 /**
- * Gas of the DA footprint of one transaction: their sum is the header's `blobGasUsed` from Jovian.
- * Spec: docs/protocol/01-execution.md#da-footprint
+ * The DA footprint of one transaction in gas. The sum over a block is the header's `blobGasUsed` from Jovian on. Spec:
+ * docs/protocol/01-execution.md#da-footprint
  */
 export function daFootprint(rules: FeeRules, params: L1FeeParams, encodedTx: Uint8Array): bigint {
   if (paysNothing(rules, encodedTx) || !rules.hasDaFootprint) return 0n;

@@ -23,7 +23,7 @@ export type FrameErrorCode =
 export const CHANNEL_ID_BYTES = 16;
 export const MAX_FRAME_DATA_BYTES = 1_000_000;
 export const MAX_FRAME_NUMBER = 0xffff;
-/** Bytes of an encoded frame beside its data. */
+/** Size of an encoded frame without its data. */
 export const FRAME_OVERHEAD_BYTES = 23;
 /** First byte of batcher data that holds frames. */
 export const DERIVATION_VERSION = 0;
@@ -35,7 +35,7 @@ const HEADER_BYTES = 22;
  *
  * Layout, big-endian: channel_id 16 ‖ frame_number 2 ‖ frame_data_length 4 ‖ frame_data ‖ is_last 1
  *
- * @returns the frame, its bytes being views into `input`, and the position after it
+ * @returns the frame, whose bytes are views into `input`, and the position after it
  * @throws {CodedError} frame/truncated, frame/too-long, frame/bad-is-last: the whole batcher data is ignored
  */
 export function decodeFrame(input: Uint8Array, offset: number): { frame: Frame; end: number } {

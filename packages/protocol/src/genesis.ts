@@ -31,13 +31,13 @@ export interface GenesisAccount {
   readonly storage: readonly GenesisSlot[];
 }
 
-/** 32 bytes each; a zero value is an empty slot. */
+/** 32 bytes each; a value of zero is an empty slot. */
 export interface GenesisSlot {
   readonly slot: Uint8Array;
   readonly value: Uint8Array;
 }
 
-/** What a genesis file says of block 0's header; roots and fork-dependent fields come from the state and the rules. */
+/** What a genesis file says about block 0's header; roots and fork-dependent fields follow from the state and the rules. */
 export interface GenesisHeader {
   readonly number: number;
   readonly parentHash: Uint8Array;
@@ -59,7 +59,7 @@ export interface GenesisHeader {
 
 /** A genesis file without its accounts. */
 export interface GenesisHead {
-  /** undefined where the file says null: a named network's file without forks */
+  /** undefined if the file says null, as the file of a named network without forks does */
   readonly config: ChainConfig | undefined;
   readonly header: GenesisHeader;
 }
@@ -78,7 +78,7 @@ export function parseGenesis(json: unknown): Genesis {
 }
 
 /**
- * All but the accounts.
+ * Parses everything except the accounts.
  *
  * @throws {CodedError} json/invalid naming key and value, chain-config/*
  */
@@ -155,7 +155,7 @@ export function parseGenesisSlot(slot: string, word: unknown, path: string): Gen
   return { slot: parseWord(slot, key), value: parseWord(word, key) };
 }
 
-/** At most 32 bytes of hex, with or without `0x`, of any number of digits; padded on the left. */
+/** Hex of at most 32 bytes, with or without `0x` and with any number of digits; left-padded. */
 const parseWord: JsonParser<Uint8Array> = (value, key) => {
   if (typeof value === "string") {
     const digits = value.replace(/^0x/, "");

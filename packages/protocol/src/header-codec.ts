@@ -15,7 +15,7 @@ import type { Header } from "./block.ts";
 
 export type HeaderErrorCode = "header/malformed" | "header/field-gap";
 
-/** Fields every header has, in RLP order, before the optional tail. */
+/** The number of fields that every header has, before the optional ones. */
 const MANDATORY_FIELDS = 15;
 const MAX_FIELDS = 21;
 
@@ -66,7 +66,10 @@ export function hashHeader(header: Header): Uint8Array {
   return keccak256(encodeHeader(header));
 }
 
-/** Decodes a header of any fork; which optional fields a fork demands is checked with the block. @throws {CodedError} header/malformed */
+/**
+ * Decodes a header of any fork; the block's checks decide which optional fields must be there. @throws {CodedError}
+ * header/malformed
+ */
 export function decodeHeader(encoded: Uint8Array): Header {
   try {
     return headerFromRlp(decodeRlp(encoded));

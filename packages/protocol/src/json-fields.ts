@@ -1,11 +1,11 @@
 import { bytesToHex, CodedError, hexToBytes, isCodedError } from "@rnode/primitives";
 
-/** `key` is the path of the offending field, `value` what stood there, `expected` what should have. */
+/** `key` is the path of the offending field, `value` what it holds, `expected` what it should hold. */
 export type JsonErrorCode = "json/invalid";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Turns a JSON value into `T`; `key` is its path, for the error. @throws {CodedError} json/invalid */
+/** Turns a JSON value into `T`; `key` is its path, for errors. @throws {CodedError} json/invalid */
 export type JsonParser<T> = (value: unknown, key: string) => T;
 
 const SHOWN_CHARACTERS = 80;
@@ -21,12 +21,12 @@ export const jsonObject: JsonParser<JsonObject> = (value, key) => {
   return value as JsonObject;
 };
 
-/** The field `name`, which must be there and not null. `path` is the path of the object, "" at the top. */
+/** The field `name`, which must be present and not null. `path` is the path of the object, "" at the top. */
 export function requiredField<T>(object: JsonObject, path: string, name: string, parse: JsonParser<T>): T {
   return parse(object[name] ?? undefined, fieldKey(path, name));
 }
 
-/** The field `name`; undefined when it is missing or null. */
+/** The field `name`; undefined if it is missing or null. */
 export function optionalField<T>(object: JsonObject, path: string, name: string, parse: JsonParser<T>): T | undefined {
   const value = object[name];
   return value === undefined || value === null ? undefined : parse(value, fieldKey(path, name));
@@ -57,7 +57,7 @@ export const jsonInteger: JsonParser<number> = (value, key) => {
   return value;
 };
 
-/** `0x`-prefixed hex of whole bytes, of exactly `length` bytes when given. */
+/** `0x`-prefixed hex of whole bytes, of exactly `length` bytes if given. */
 export function jsonBytes(length?: number): JsonParser<Uint8Array> {
   const expected = length === undefined ? "hex bytes with 0x" : `${length} bytes of hex with 0x`;
   return (value, key) => {
@@ -106,7 +106,7 @@ export const jsonFlexibleBigint: JsonParser<bigint> = (value, key) => {
   throw jsonError(key, value, "an integer of at most 256 bits, as 0x hex, decimal text or a number");
 };
 
-/** As `jsonFlexibleBigint`, as a number below 2^53. */
+/** Like `jsonFlexibleBigint`, but a number below 2^53. */
 export const jsonFlexibleNumber: JsonParser<number> = (value, key) => {
   const number = Number(jsonFlexibleBigint(value, key));
   if (!Number.isSafeInteger(number)) throw jsonError(key, value, "an integer below 2^53");
@@ -118,7 +118,7 @@ export function jsonArray<T>(parse: JsonParser<T>): JsonParser<T[]> {
     if (!Array.isArray(value)) throw jsonError(key, value, "an array");
     return value.map((item: unknown, index) => {
       try {
-        return parse(item, key); // PERF: places are named only where something is wrong
+        return parse(item, key); // PERF: paths are only built for errors
       } catch {
         return parse(item, `${key}[${index}]`);
       }
@@ -134,7 +134,7 @@ export function jsonOneOf<const T extends string>(options: readonly T[]): JsonPa
   };
 }
 
-/** An object of the defined entries, so that JSON carries no nulls. */
+/** The object without its undefined entries, so that its JSON has no nulls. */
 export function withoutUndefined<T extends object>(object: T): T {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as T;
 }

@@ -18,7 +18,7 @@ import type { BlobScheduleEntry, RollupConfig, SystemConfig } from "./rollup-con
 import { decodeFeeScalar } from "./system-config-scalar.ts";
 import type { DepositTransaction } from "./transaction.ts";
 
-/** What the first transaction of an L2 block says about L1. Fields that the layout does not have are 0. */
+/** What the first transaction of an L2 block says about L1. Fields that its layout does not have are 0. */
 export interface L1BlockInfo {
   readonly layout: L1InfoLayout;
   readonly number: number;
@@ -49,7 +49,7 @@ export type L1InfoErrorCode =
   | "l1-info/number-too-large"
   | "l1-info/missing";
 
-/** What 0 in the SystemConfig stands for. */
+/** The value that 0 in the SystemConfig stands for. */
 export const DEFAULT_DA_FOOTPRINT_GAS_SCALAR = 400;
 
 const L1_INFO_GAS = 1_000_000n;
@@ -58,8 +58,8 @@ const L1_INFO_SYSTEM_GAS = 150_000_000n;
 const ZERO_WORD = new Uint8Array(32);
 
 /**
- * The layout of a block. A fork's activation block still has the old one, because the contract is upgraded in it, unless the
- * fork is active at genesis.
+ * The layout of a block's attributes. The activation block of a fork still has the old layout, because the contract is upgraded in
+ * that block, unless the fork is active at genesis.
  */
 export function l1InfoLayout(config: Pick<RollupConfig, "forkTimes" | "blockTimeSec">, l2TimestampSec: number): L1InfoLayout {
   return derivationFactsAt(config.forkTimes, l2TimestampSec - config.blockTimeSec).l1InfoLayout;
@@ -142,14 +142,14 @@ export function decodeL1BlockInfo(data: Uint8Array): L1BlockInfo {
     blobBaseFee: bytesToBigint(at(68, 32)),
     baseFeeScalar: toNumber(at(4, 4)),
     blobBaseFeeScalar: toNumber(at(8, 4)),
-    // Beyond the end of the shorter layouts: empty, 0.
+    // Past the end of the shorter layouts the slice is empty, which reads as 0.
     operatorFeeScalar: toNumber(at(164, 4)),
     operatorFeeConstant: bytesToBigint(at(168, 8)),
     daFootprintGasScalar: toNumber(at(176, 2)),
   };
 }
 
-/** What an L2 block takes from the L1 block that is its origin. */
+/** What an L2 block takes from its L1 origin. */
 export interface L1OriginFacts {
   readonly number: number;
   /** 32 bytes */
@@ -162,7 +162,7 @@ export interface L1OriginFacts {
 
 /**
  * @param l2TimestampSec of the block that gets this info
- * @throws {CodedError} system-config/bad-scalar: a scalar of an unknown version (only a wrong genesis config has one)
+ * @throws {CodedError} system-config/bad-scalar: a scalar of an unknown version (only a wrong genesis configuration can have one)
  */
 export function l1BlockInfo(
   config: RollupConfig,
@@ -192,7 +192,7 @@ export function l1BlockInfo(
   };
 }
 
-/** Whether this is a deposit as `l1InfoDeposit` makes them, whatever it says of L1. */
+/** Whether this is a deposit in the form of `l1InfoDeposit`, whatever it says about L1. */
 export function isL1AttributesDeposit({ from, to }: DepositTransaction): boolean {
   return equalBytes(from, L1_ATTRIBUTES_DEPOSITOR) && to !== undefined && equalBytes(to, PREDEPLOYS.l1Block);
 }
@@ -220,7 +220,7 @@ export function l1InfoDeposit(
 }
 
 /**
- * The blob base fee of an L1 block as the L1 attributes give it: 1 before Cancun. Chains with `pectraBlobScheduleTime` keep
+ * The blob base fee of an L1 block as the L1 attributes state it: 1 before Cancun. Chains with a `pectraBlobScheduleTime` keep
  * Cancun's fraction until then.
  *
  * @param schedule update fractions of the L1 chain, ascending by time

@@ -15,7 +15,7 @@ function forksByTime(times: L1Times): Pick<ChainConfig, "evmForkTimes" | "blobSc
   };
 }
 
-/** Every fork of proof of work from block 0 on. */
+/** All proof-of-work forks, active from block 0 on. */
 export const ALL_FORKS_AT_GENESIS: ChainConfig["forkBlocks"] = Object.fromEntries(
   EVM_FORKS.slice(1)
     .filter((fork) => !forkRules(fork).isPostMerge)
@@ -97,7 +97,7 @@ const hoodi: ChainConfig = {
   }),
 };
 
-/** Ethereum's public networks: what an L1 can be without further configuration. */
+/** Ethereum's public networks, which can serve as L1 without further configuration. */
 export const L1_CHAINS = { mainnet, sepolia, holesky, hoodi } as const satisfies Record<string, ChainConfig>;
 export type L1ChainName = keyof typeof L1_CHAINS;
 

@@ -2,17 +2,17 @@ import { hexToBytes } from "@rnode/primitives";
 
 interface L1InfoLayoutFacts {
   readonly selector: Uint8Array;
-  /** of the calldata, with the selector */
+  /** of the calldata, including the selector */
   readonly lengthBytes: number;
-  /** values side by side, with the scalars of the blob base fee; otherwise a word each, with `overhead` and `scalar` */
+  /** true: values are packed side by side and include the blob base fee scalar; false: one word each, with `overhead` and `scalar` */
   readonly isPacked: boolean;
   readonly hasOperatorFee: boolean;
   readonly hasDaFootprintGasScalar: boolean;
 }
 
 /**
- * Forms of the L1 attributes calldata, named after the fork that brought them.
- * Spec: docs/protocol/02-derivation.md#l1-info-deposit
+ * Layouts of the L1 attributes calldata, named after the fork that introduced them. Spec:
+ * docs/protocol/02-derivation.md#l1-info-deposit
  */
 export const L1_INFO_LAYOUTS = {
   bedrock: {

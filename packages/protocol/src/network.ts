@@ -24,7 +24,7 @@ export interface Network {
     readonly scalar: Hex;
     readonly gasLimit: number;
   };
-  /** Regolith is active at every network's genesis and not listed */
+  /** Regolith is active at every network's genesis and therefore not listed */
   readonly forkTimes: Readonly<Partial<Record<OpFork, number>>>;
   readonly pectraBlobScheduleTime?: number;
   readonly eip1559: { readonly elasticity: number; readonly denominator: number; readonly denominatorCanyon: number };

@@ -11,7 +11,7 @@ export type NetworkErrorCode = "network/unknown";
 /** Every named network, in the order of the table. */
 export const NETWORKS: readonly Network[] = NETWORKS_TABLE;
 
-/** Names in use elsewhere for networks of the table. */
+/** Names that others use for networks of the table. */
 const ALIASES: Readonly<Record<string, string>> = {
   optimism: "op-mainnet",
   "optimism-mainnet": "op-mainnet",
@@ -20,11 +20,11 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 /** The channel timeout before Granite, the same on every named network. */
 const CHANNEL_TIMEOUT_L1_BLOCKS = 300;
-/** OP Mainnet's chain began as another client's; Berlin is the one fork that its fork id counts from that time. */
+/** OP Mainnet began as another client's chain; of the forks of that time, only Berlin enters its fork id. */
 const OP_MAINNET_BERLIN_BLOCK = 3_950_000;
 const OP_MAINNET_CHAIN_ID = 10;
 
-/** A network by its name: `op-mainnet`, an alias, or without `-mainnet` (`unichain`). In any case. */
+/** A network by its name, in any case: `op-mainnet`, an alias, or the name without `-mainnet` (`unichain`). */
 export function networkByName(name: string): Network | undefined {
   const wanted = name.toLowerCase().replaceAll("_", "-");
   const canonical = ALIASES[wanted] ?? wanted;
@@ -99,7 +99,7 @@ function altDaOf({ altDa }: Network): AltDaConfig | undefined {
   };
 }
 
-/** The execution client's configuration of a rollup or of a public L1 (`mainnet`, `sepolia` …). @throws {CodedError} network/unknown */
+/** The execution client's configuration for a rollup or a public L1 (`mainnet`, `sepolia` …). @throws {CodedError} network/unknown */
 export function chainConfigOfNetwork(name: string): ChainConfig {
   const l1 = L1_CHAINS[name.toLowerCase() as L1ChainName];
   return l1 ?? chainConfigOfRollup(expectNetwork(name));

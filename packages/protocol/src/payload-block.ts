@@ -12,8 +12,8 @@ const ZERO_NONCE = new Uint8Array(8);
  * The payload of a block. Spec: docs/protocol/01-execution.md#header-rlp-and-payload-mapping
  *
  * @param hash the block's hash
- * @param hasOpWithdrawalsRoot from Isthmus: the header's withdrawals root is a storage root and travels in the payload
- * @throws {CodedError} payload/not-post-merge when the header has no base fee
+ * @param hasOpWithdrawalsRoot from Isthmus on the header's withdrawals root is a storage root, and part of the payload
+ * @throws {CodedError} payload/not-post-merge if the header has no base fee
  */
 export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsRoot: boolean): ExecutionPayloadEnvelope {
   const { header } = block;

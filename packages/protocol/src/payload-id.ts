@@ -3,8 +3,8 @@ import { withdrawalToRlp } from "./block-codec.ts";
 import type { PayloadAttributes } from "./payload.ts";
 
 /**
- * Id of a payload being built: 8 bytes, the first being `version` (of the forkchoiceUpdated method).
- * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id
+ * The id of a payload that is being built: 8 bytes, of which the first is `version` (of the forkchoiceUpdated method). Spec:
+ * docs/protocol/01-execution.md#payload-attributes-and-payload-id
  */
 export function payloadId(parentHash: Uint8Array, attributes: PayloadAttributes, version: number): Hex {
   const { transactions = [] } = attributes;

@@ -116,7 +116,7 @@ describe("payloads", () => {
     expect(() => payloadFromJson({ ...payloadToJson(envelope.executionPayload), ...change })).toThrow(message);
   });
 
-  // Stands for the trie's function: any function of the items shows which list a root was taken of.
+  // Takes the place of the trie root: any function of the items shows which list the root was computed over.
   const rootOf = (items: readonly Uint8Array[]): Uint8Array => keccak256(concatBytes(fill(items.length, 1), ...items));
 
   it("become blocks and come back", () => {

@@ -19,9 +19,8 @@ import {
 import type { ExecutionPayload, ExecutionPayloadEnvelope, PayloadAttributes } from "./payload.ts";
 
 /**
- * JSON forms of the Engine API.
- * Spec: docs/protocol/04-rpc.md#payload-attributes-json,
- *   docs/protocol/04-rpc.md#execution-payload-json. Unknown keys are ignored, null counts as missing.
+ * JSON forms of the Engine API. Unknown keys are ignored, null counts as missing. Spec:
+ * docs/protocol/04-rpc.md#payload-attributes-json, docs/protocol/04-rpc.md#execution-payload-json
  */
 export interface WithdrawalJson {
   readonly index: Hex;
@@ -41,7 +40,7 @@ export interface PayloadAttributesJson {
   readonly noTxPool?: boolean | undefined;
   readonly gasLimit?: Hex | undefined;
   readonly eip1559Params?: Hex | undefined;
-  /** a plain integer, unlike its neighbours; a quantity where it does not fit a number exactly */
+  /** a plain integer, unlike its neighbours; a quantity if a number cannot represent it exactly */
   readonly minBaseFee?: number | Hex | undefined;
 }
 
@@ -114,7 +113,7 @@ const jsonIntegerOrQuantity64: JsonParser<bigint> = (value, key) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? BigInt(value) : jsonQuantity64(value, key);
 
 /**
- * Checks shapes only; which fields a fork demands is for the engine to say.
+ * Checks shapes only; the engine decides which fields a fork demands.
  *
  * @param path the parameter's name, for errors
  * @throws {CodedError} json/invalid
@@ -158,11 +157,11 @@ export function payloadToJson(payload: ExecutionPayload): ExecutionPayloadJson {
   });
 }
 
-/** Encodings of the transactions of a block that is known by its hash. */
+/** The encoded transactions of a block that is known by its hash. */
 export type KnownTransactions = (blockHash: Uint8Array) => readonly Uint8Array[] | undefined;
 
 /**
- * @param known where they are the same as those of the payload, they are its transactions: the very array
+ * @param known if its array equals the payload's transactions, that very array becomes the result's `transactions`
  * @throws {CodedError} json/invalid
  */
 export function payloadFromJson(
@@ -196,7 +195,7 @@ export function payloadFromJson(
   };
 }
 
-/** Whether `value` is a list of these bytes in hex, and of nothing else. */
+/** Whether `value` is exactly the list of these bytes in hex. */
 const isListOf = (value: unknown, items: readonly Uint8Array[]): boolean =>
   Array.isArray(value) &&
   value.length === items.length &&

@@ -24,7 +24,7 @@ export interface PayloadAttributes {
   readonly minBaseFee?: bigint | undefined;
 }
 
-/** An execution payload of any version: a block without what the header derives. */
+/** An execution payload of any version: a block without the header fields that can be derived. */
 export interface ExecutionPayload {
   readonly parentHash: Uint8Array;
   readonly feeRecipient: Uint8Array;

@@ -5,13 +5,16 @@ const ADDRESS_SIZE = 20;
 const WORD_SIZE = 32;
 const EMPTY_LIST = 0xc0;
 
-/** Reads strings one after the other. What is not as it is most of the time sets `isPlain` to false, and the rest means nothing. */
+/**
+ * Reads RLP strings one after the other. Anything that is not in the usual form sets `isPlain` to false, and all results are then
+ * void.
+ */
 class PlainFields {
   #bytes: Uint8Array = EMPTY_BYTES;
   #at = 0;
   isPlain = false;
 
-  /** @param at where the RLP list begins, which must end with `bytes` */
+  /** @param at where the RLP list begins, which must end at the end of `bytes` */
   start(bytes: Uint8Array, at: number): void {
     this.#bytes = bytes;
     this.#at = at;
@@ -24,7 +27,7 @@ class PlainFields {
     return this.#at === this.#bytes.length;
   }
 
-  /** Goes behind the header, which begins at `offset`. @returns size of the payload; a byte that stands for itself has no header */
+  /** Skips the header, which begins with `offset`. @returns the payload's size; a byte that stands for itself has no header */
   #header(offset: 0x80 | 0xc0): number {
     const bytes = this.#bytes;
     const prefix = bytes[this.#at] ?? 0;
@@ -35,7 +38,7 @@ class PlainFields {
       if (short === 1 && offset === 0x80 && bytes[this.#at]! < 0x80) this.isPlain = false;
       return short;
     }
-    // A length of more than three bytes, or with a zero in front, is none that is seen.
+    // A length of more than three bytes, or with a leading zero, is not in the usual form.
     const lengthBytes = short - 55;
     if (lengthBytes < 1 || lengthBytes > 3 || bytes[this.#at] === 0) {
       this.isPlain = false;
@@ -74,7 +77,7 @@ class PlainFields {
     }
     let value = 0n;
     for (let i = 0; i < size; ) {
-      // PERF: six bytes at a time fit a number.
+      // PERF: a number holds six bytes at a time.
       const step = Math.min(6, size - i);
       let part = 0;
       for (let j = 0; j < step; j++) part = part * 256 + bytes[at + i + j]!;
@@ -94,7 +97,7 @@ class PlainFields {
     if (this.#bytes[this.#at++] !== EMPTY_LIST) this.isPlain = false;
   }
 
-  /** 32 bytes of an integer. */
+  /** An integer, left-padded to 32 bytes. */
   word(): Uint8Array {
     const size = this.#header(0x80);
     const at = this.#at;
@@ -111,11 +114,11 @@ class PlainFields {
 const fields = new PlainFields();
 
 /**
- * Decodes an EIP-1559 transaction as nearly all are: canonical and without an access list. PERF: no arrays of items and no views of numbers;
- * 0.9 µs where reading the RLP first takes 2.3.
+ * Decodes an EIP-1559 transaction in the form that nearly all have: canonical and without an access list. PERF: creates no arrays
+ * of items and no views of numbers, and takes 0.9 µs instead of the 2.3 µs of decoding the RLP first.
  *
- * @param encoded begins with the type
- * @returns views into `encoded`; undefined: it is another one, or none
+ * @param encoded begins with the type byte
+ * @returns fields that are views into `encoded`; undefined: a transaction in another form, or not a valid one
  */
 export function decodePlainFeeMarket(encoded: Uint8Array): FeeMarketTransaction | undefined {
   fields.start(encoded, 1);

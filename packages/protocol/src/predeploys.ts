@@ -39,12 +39,12 @@ export const PREDEPLOYS = {
 
 export type PredeployName = keyof typeof PREDEPLOYS;
 
-/** Not behind a proxy, unlike every other address 0x4200…0000 to 0x4200…07ff. */
+/** Predeploys that are not behind a proxy, unlike every other address from 0x4200…0000 to 0x4200…07ff. */
 export const UNPROXIED_PREDEPLOYS: readonly PredeployName[] = ["weth9", "governanceToken"];
-/** Addresses 0x4200…0000 up to and without 0x4200…0800 are proxies in the genesis. */
+/** The addresses from 0x4200…0000 up to, but not including, 0x4200…0800 are proxies in the genesis. */
 export const PREDEPLOY_PROXY_COUNT = 2048;
 
-/** Where the implementation behind a predeploy's proxy lives at genesis. */
+/** Where the implementation behind a predeploy's proxy is at genesis. */
 export function predeployImplementation(address: Uint8Array): Uint8Array {
   const implementation = IMPLEMENTATION_NAMESPACE.slice();
   implementation.set(address.subarray(18), 18);

@@ -21,9 +21,9 @@ const writer = new RlpWriter();
 /**
  * EIP-2718 encoding of a receipt.
  *
- * "root": as it enters the receipts root, where a deposit's nonce appears only together with its version (from Canyon).
- * "network": a deposit's nonce also without a version (Regolith); what devp2p and databases carry.
- * Spec: docs/protocol/01-execution.md#receipts
+ * "root": the form that enters the receipts root, where a deposit's nonce appears only together with its version (from Canyon).
+ * "network": the form of devp2p and databases, where a deposit's nonce may also appear without a version (Regolith). Spec:
+ * docs/protocol/01-execution.md#receipts
  */
 export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root"): Uint8Array {
   writer.start();
@@ -31,7 +31,7 @@ export function encodeReceipt(receipt: Receipt, form: "root" | "network" = "root
   return writer.take();
 }
 
-/** The encodings that enter the receipts root; views of one buffer. */
+/** The encodings that enter the receipts root, as views of one buffer. */
 export function encodeReceipts(receipts: readonly Receipt[]): Uint8Array[] {
   writer.start();
   const sizes: number[] = [];
@@ -63,7 +63,7 @@ function writeReceipt(receipt: Receipt, form: "root" | "network"): void {
   if (type !== 0) writer.byte(type);
 }
 
-/** Writes the list of [address, topics, data] of each log. */
+/** Writes the list of the logs' [address, topics, data]. */
 export function writeLogs(rlp: RlpWriter, logs: readonly Log[]): void {
   const end = rlp.size;
   for (let i = logs.length - 1; i >= 0; i--) {
@@ -130,22 +130,22 @@ function decodeLog(item: RlpItem): Log {
   };
 }
 
-/** Of values whose bits are known; each takes the place of another one. PERF: tokens and their users are in the logs again and again. */
+/** A cache of bloom bits by value; a new value replaces the one in its place. PERF: the same tokens and users recur in the logs. */
 const KNOWN_BITS = 12;
 const KNOWN = 2 ** KNOWN_BITS;
 const VALUE_BYTES = 32;
 /** 160 kB */
 const knownValues = new Uint8Array(KNOWN * VALUE_BYTES);
 const knownSizes = new Uint8Array(KNOWN);
-/** three of each, the last place is that of values that are not kept */
+/** three per value; the last place is for values that are not cached */
 const knownBits = new Uint16Array((KNOWN + 1) * 3);
 
-/** @returns where the three bits of the value (an address or topic) are in `knownBits`, until the next call */
+/** @returns the position in `knownBits` of the value's three bits (an address or topic), valid until the next call */
 function bitsOf(value: Uint8Array): number {
   const size = value.length;
   let place = KNOWN;
   if (size >= 4 && size <= VALUE_BYTES) {
-    // PERF: the last bytes tell addresses and topics apart; mixing all of them was a fifth of the time that a block's blooms take.
+    // PERF: the last bytes tell addresses and topics apart; mixing all bytes took a fifth of the time of a block's blooms.
     const last = value[size - 1]! | (value[size - 2]! << 8) | (value[size - 3]! << 16) | (value[size - 4]! << 24);
     place = Math.imul(last, 0x9e3779b1) >>> (32 - KNOWN_BITS);
     if (isKnown(place, value)) return place * 3;
@@ -187,24 +187,24 @@ export function bloomMayContain(bloom: Uint8Array, value: Uint8Array): boolean {
   return true;
 }
 
-/** PERF: of most receipts; one for all of them, which nobody writes into. */
+/** PERF: most receipts have this bloom; they share one array, which must not be written to. */
 const EMPTY_BLOOM = new Uint8Array(BLOOM_BYTES);
 
-/** The 256-byte bloom of the addresses and topics of `logs`; not to be changed. */
+/** The 256-byte bloom of the addresses and topics of `logs`; must not be written to. */
 export function logsBloom(logs: readonly Log[]): Uint8Array {
   return logs.length === 0 ? EMPTY_BLOOM : new BlockBloom().add(logs);
 }
 
-/** Receipts of one slab of memory. PERF: an allocation outside of the heap costs as much as filling a bloom. */
+/** Blooms allocated at once. PERF: an off-heap allocation costs as much as filling a bloom. */
 const SLAB_BLOOMS = 32;
 
-/** Blooms of the receipts of a block as they come, and the block's: their union. */
+/** Computes the blooms of a block's receipts one by one, and their union, the bloom of the block. */
 export class BlockBloom {
   readonly #block = new Uint8Array(BLOOM_BYTES);
   #slab = EMPTY_BLOOM;
   #used = BLOOM_BYTES;
 
-  /** The bloom of the next receipt; not to be changed. */
+  /** The bloom of the next receipt; must not be written to. */
   add(logs: readonly Log[]): Uint8Array {
     if (logs.length === 0) return EMPTY_BLOOM;
     const bloom = this.#next();
@@ -232,13 +232,13 @@ export class BlockBloom {
     return bloom;
   }
 
-  /** Of all that was added so far. */
+  /** The bloom of everything added so far. */
   union(): Uint8Array {
     return this.#block.slice();
   }
 }
 
-/** The union: a header's bloom from those of its receipts. */
+/** The union of blooms: a header's bloom from those of its receipts. */
 export function mergeBlooms(blooms: Iterable<Uint8Array>): Uint8Array {
   const merged = new Uint8Array(BLOOM_BYTES);
   for (const bloom of blooms) {

@@ -6,10 +6,10 @@ export interface Log {
   readonly data: Uint8Array;
 }
 
-/** A receipt as the protocol knows it (what JSON-RPC adds is computed there). */
+/** A receipt as consensus knows it; what JSON-RPC adds is computed there. */
 export interface Receipt {
   readonly type: number;
-  /** 1 success, 0 failure; undefined before Byzantium, where `stateRoot` stands in its place */
+  /** 1 success, 0 failure; undefined before Byzantium, which has `stateRoot` instead */
   readonly status: 0 | 1 | undefined;
   /** only before Byzantium */
   readonly stateRoot?: Uint8Array | undefined;
@@ -17,7 +17,7 @@ export interface Receipt {
   /** 256 bytes */
   readonly bloom: Uint8Array;
   readonly logs: readonly Log[];
-  /** sender nonce before a deposit; from Regolith */
+  /** the sender's nonce before the deposit; from Regolith */
   readonly depositNonce?: bigint | undefined;
   /** 1 from Canyon: only then do nonce and version enter the receipts root */
   readonly depositReceiptVersion?: bigint | undefined;

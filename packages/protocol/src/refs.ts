@@ -1,6 +1,6 @@
 import type { Hex } from "@rnode/primitives";
 
-/** Refs name blocks: their hashes are lower-case hex, because they are compared, used as map keys and printed. */
+/** Refs identify blocks. Their hashes are lower-case hex, because they are compared, used as map keys and printed. */
 export interface BlockId {
   readonly hash: Hex;
   readonly number: number;

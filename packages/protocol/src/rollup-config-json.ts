@@ -34,7 +34,7 @@ const FORK_KEYS: readonly ForkKey[] = OP_FORKS.flatMap((fork) => {
   return key === undefined ? [] : [{ fork, key, alias }];
 });
 
-/** Written by kona: facts of the protocol, or parts that are not built yet. Accepted, not used. */
+/** Keys that kona writes: protocol facts, or parts that are not built yet. Accepted, but not used. */
 const KONA_KEYS = ["granite_channel_timeout", "interop_message_expiry_window", "superchain_config_address", "da_challenge_address"];
 
 const TOP_KEYS: ReadonlySet<string> = new Set([
@@ -76,7 +76,7 @@ const ALT_DA_KEYS: ReadonlySet<string> = new Set([
 ]);
 const CHAIN_OP_KEYS: ReadonlySet<string> = new Set(["eip1559Elasticity", "eip1559Denominator", "eip1559DenominatorCanyon"]);
 
-/** The values of the OP Stack's standard configuration, for files from before `chain_op_config`. */
+/** The values of the OP Stack's standard configuration, for files that predate `chain_op_config`. */
 const STANDARD_CHAIN_OP_CONFIG: RollupConfig["chainOpConfig"] = {
   eip1559Elasticity: 6,
   eip1559Denominator: 50,
@@ -84,7 +84,7 @@ const STANDARD_CHAIN_OP_CONFIG: RollupConfig["chainOpConfig"] = {
 };
 
 export interface RollupConfigParseOptions {
-  /** "refuse" for files that a person wrote, "ignore" for what a node of another version answers; default "refuse" */
+  /** "refuse" (default) for files that a person wrote, "ignore" for the answers of a node of another version */
   readonly unknownKeys?: "refuse" | "ignore";
 }
 
@@ -161,7 +161,7 @@ function parseMaxSequencerDrift(object: JsonObject, forkTimes: RollupConfig["for
   return requiredField(object, "", "max_sequencer_drift", jsonPositiveInteger);
 }
 
-/** Each scheduled fork needs those before it, at the same time or earlier. */
+/** Each scheduled fork requires the ones before it, at the same time or earlier. */
 function parseForkTimes(object: JsonObject): RollupConfig["forkTimes"] {
   const times: Partial<Record<OpFork, number>> = {};
   let previousKey = "genesis.l2_time";

@@ -10,7 +10,7 @@ export interface SystemConfig {
   readonly batcherAddress: Uint8Array;
   /** 32 bytes; 0 from Ecotone */
   readonly overhead: Uint8Array;
-  /** 32 bytes; first byte is the version */
+  /** 32 bytes; the first byte is the version */
   readonly scalar: Uint8Array;
   readonly gasLimit: bigint;
   /** 8 bytes: denominator u32 ‖ elasticity u32; zeros: never set */
@@ -29,7 +29,7 @@ export interface AltDaConfig {
   readonly daResolveWindow: number;
 }
 
-/** Everything derivation needs to know of a chain. Times are seconds, windows L1 blocks. */
+/** Everything that derivation needs to know about a chain. Times are in seconds, windows in L1 blocks. */
 export interface RollupConfig {
   readonly genesis: {
     readonly l1: BlockId;
@@ -38,7 +38,7 @@ export interface RollupConfig {
     readonly systemConfig: SystemConfig;
   };
   readonly blockTimeSec: number;
-  /** 0 when only Fjord's constant applies */
+  /** 0 if only Fjord's constant applies */
   readonly maxSequencerDriftSec: number;
   readonly seqWindowSize: number;
   readonly channelTimeoutL1Blocks: number;

@@ -40,7 +40,7 @@ const SIGNED: Record<string, SignedTransaction> = {
   ),
 };
 
-/** As Geth and Reth print a transaction. */
+/** A transaction as Geth and Reth print it. */
 function jsonOf(transaction: Transaction): Record<string, unknown> {
   const json: Record<string, unknown> = {
     type: quantity(transaction.type),

@@ -11,7 +11,7 @@ import type { Header, Withdrawal } from "./block.ts";
 import type { Log, Receipt } from "./receipt.ts";
 import type { AccessListEntry, Authorization, Transaction } from "./transaction.ts";
 
-/** What `eth_` methods answer, parsed strictly: a missing or malformed field is an error that names it. */
+/** Answers of `eth_` methods, parsed strictly: a missing or malformed field is an error that names it. */
 export type RpcJsonErrorCode = "rpc-json/not-an-object" | "rpc-json/bad-field" | "rpc-json/unknown-transaction-type";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -49,7 +49,7 @@ function arrayOf<T>(fields: Fields, name: string, parseItem: (item: unknown) => 
   return value.map(parseItem);
 }
 
-/** Header fields of a block object of `eth_getBlockBy…`. The object's own `hash` is not looked at: recompute it. */
+/** The header fields of a block object of `eth_getBlockBy…`. The object's own `hash` is ignored: recompute it. */
 export function headerFromRpc(json: unknown): Header {
   const fields = asFields(json, "block");
   const optional = <T>(name: string, parse: (fields: Fields, name: string) => T): T | undefined =>
@@ -146,7 +146,7 @@ function typedSignature(fields: Fields): Signature {
   return { r: signatureWord(fields, "r"), s: signatureWord(fields, "s"), yParity: parity === 0n ? 0 : 1 };
 }
 
-/** v of a legacy transaction: 27/28 without, 35 + 2·chainId + parity with replay protection (EIP-155). */
+/** v of a legacy transaction: 27 or 28 without replay protection, 35 + 2·chainId + parity with it (EIP-155). */
 function legacySignature(fields: Fields): { chainId: bigint | undefined; signature: Signature } {
   const v = bigintOf(fields, "v");
   const words = { r: signatureWord(fields, "r"), s: signatureWord(fields, "s") };
@@ -156,7 +156,7 @@ function legacySignature(fields: Fields): { chainId: bigint | undefined; signatu
 }
 
 /**
- * A full transaction object. Its own `hash` and `from` are not looked at (but for deposits, whose sender is a field).
+ * A full transaction object. Its own `hash` and `from` are ignored, except that a deposit's sender is a field.
  *
  * @throws {CodedError} rpc-json/unknown-transaction-type, rpc-json/bad-field
  */
@@ -216,7 +216,7 @@ export interface RpcLog extends Log {
   readonly removed: boolean;
 }
 
-/** A receipt with what JSON-RPC says of its place; all of it unverified. */
+/** A receipt and its place in the chain according to JSON-RPC; all of it unverified. */
 export interface RpcReceipt {
   readonly receipt: Receipt;
   readonly transactionHash: Uint8Array;

@@ -24,12 +24,12 @@ export type SpanBatchErrorCode =
   | "span-batch/block-mismatch"
   /** a transaction column is malformed: the rest of the channel is dropped */
   | "span-batch/bad-transaction-data"
-  /** the columns are well-formed and a transaction is not: only this batch is dropped */
+  /** the columns are well-formed but a transaction is not: only this batch is dropped */
   | "span-batch/bad-transaction"
   /** a transaction that a span batch cannot hold */
   | "span-batch/unsupported-transaction";
 
-/** Most blocks, most transactions, and most bytes of one transaction's data of a span batch. */
+/** The most blocks, transactions, and bytes of one transaction's data that a span batch may have. */
 export const MAX_SPAN_BATCH_ELEMENTS = 10_000_000;
 
 /** A transaction of a span batch: one row across the columns of the wire format. */
@@ -41,11 +41,11 @@ export interface SpanTransaction {
   readonly r: Uint8Array;
   /** 32 bytes */
   readonly s: Uint8Array;
-  /** what is left: an RLP list, after the type byte of a typed transaction */
+  /** the remaining fields: an RLP list, after the type byte of a typed transaction */
   readonly data: Uint8Array;
   readonly nonce: bigint;
   readonly gasLimit: bigint;
-  /** legacy transactions: signed for a chain id (EIP-155) */
+  /** legacy transactions: whether it was signed for a chain id (EIP-155) */
   readonly isProtected: boolean;
 }
 
@@ -53,7 +53,7 @@ export type SpanTransactions = readonly SpanTransaction[];
 
 const LEGACY = 0;
 
-/** The type that the first byte of a row's `data` says. A typed transaction of type 0 counts as legacy and cannot be rebuilt. */
+/** The type according to the first byte of a row's `data`. A typed transaction of type 0 counts as legacy and cannot be rebuilt. */
 function typeOf(data: Uint8Array): number {
   return data[0]! >= 0xc0 ? LEGACY : data[0]!;
 }
@@ -115,13 +115,13 @@ export function encodeSpanTransactions(transactions: SpanTransactions): Uint8Arr
   ]);
 }
 
-/** Which items a row's `data` list has, by transaction type. */
+/** The number of items in a row's `data` list, by transaction type. */
 const DATA_FIELDS: Readonly<Record<number, number>> = { 0: 3, 1: 4, 2: 5, 4: 6 };
 
 /**
  * The transactions in their EIP-2718 form.
  *
- * @throws {CodedError} span-batch/bad-transaction: an unknown type, or fields that are no RLP of such a transaction
+ * @throws {CodedError} span-batch/bad-transaction: an unknown type, or fields that are not the RLP of such a transaction
  */
 export function rebuildSpanTransactions(transactions: SpanTransactions, chainId: bigint): Uint8Array[] {
   return transactions.map((transaction, index) => {
@@ -155,14 +155,14 @@ function rebuild(transaction: SpanTransaction, chainId: bigint): Uint8Array {
     const v = parity + (transaction.isProtected ? 35n + 2n * chainId : 27n);
     return encodeRlp([nonce, fields[1]!, gasLimit, to, value, fields[2]!, rlpUint(v), r, s]);
   }
-  // Prices stand before the gas limit, everything else after `to` and `value`.
+  // Prices come before the gas limit; everything else comes after `to` and `value`.
   const prices = fields.slice(1, type === 1 ? 2 : 3);
   const rest = fields.slice(type === 1 ? 2 : 3);
   const list = encodeRlp([rlpUint(chainId), nonce, ...prices, gasLimit, to, value, ...rest, rlpUint(parity), r, s]);
   return concatBytes(Uint8Array.of(type), list);
 }
 
-/** The form of each field, so that what is copied into the transaction is one. @throws {CodedError} rlp/* */
+/** Checks the form of each field, so that everything copied into the transaction is well-formed. @throws {CodedError} rlp/* */
 function checkFields(type: number, fields: readonly RlpItem[]): void {
   const prices = type === 2 || type === 4 ? 2 : 1;
   for (let i = 0; i <= prices; i++) expectRlpUint(fields[i], 32);

@@ -12,7 +12,7 @@ import {
   type SpanTransactions,
 } from "./span-batch-transactions.ts";
 
-/** Several consecutive L2 blocks in columns, as on the wire. Spec: docs/protocol/02-derivation.md#batch-encodings */
+/** Several consecutive L2 blocks, in columns as on the wire. Spec: docs/protocol/02-derivation.md#batch-encodings */
 export interface SpanBatch {
   readonly kind: "span";
   /** u64: seconds from the L2 genesis to the first block */
@@ -23,9 +23,9 @@ export interface SpanBatch {
   readonly parentCheck: Uint8Array;
   /** first 20 bytes of the last block's L1 origin hash */
   readonly l1OriginCheck: Uint8Array;
-  /** of each block, whether its L1 origin is another one than its parent's */
+  /** for each block, whether its L1 origin differs from its parent's */
   readonly originBits: readonly boolean[];
-  /** of each block */
+  /** for each block */
   readonly transactionCounts: readonly number[];
   readonly transactions: SpanTransactions;
 }
@@ -80,14 +80,14 @@ export function encodeSpanBatch(batch: SpanBatch): Uint8Array {
 
 /** A block of a span batch; nothing is checked against L1 or L2. */
 export interface SpanBlock {
-  /** seconds; inexact above 2^53, where no chain gets */
+  /** seconds; inexact above 2^53, which no chain reaches */
   readonly timestamp: number;
   readonly epochNumber: number;
   /** EIP-2718 encoded */
   readonly transactions: readonly Uint8Array[];
 }
 
-/** A span batch read against a chain's parameters. */
+/** A span batch interpreted with a chain's parameters. */
 export interface ExpandedSpanBatch {
   readonly blockCount: number;
   readonly transactionCount: number;
@@ -95,13 +95,13 @@ export interface ExpandedSpanBatch {
   readonly lastTimestamp: number;
   readonly firstEpochNumber: number;
   readonly lastEpochNumber: number;
-  /** PERF: one block at a time: a small batch can claim ten million of them. */
+  /** PERF: yields one block at a time, as a small batch can claim ten million of them. */
   blocks(): Generator<SpanBlock, void>;
 }
 
 /**
- * The blocks of a span batch with their transactions rebuilt. Sums wrap at 64 bits, as in the reference implementation: such
- * batches never fit the chain.
+ * The blocks of a span batch with their transactions rebuilt. Sums wrap at 64 bits, as in the reference implementation; batches in
+ * which that happens never fit the chain.
  *
  * @throws {CodedError} span-batch/bad-transaction: this batch is dropped
  */
@@ -137,7 +137,7 @@ export function expandSpanBatch(
 
 const uint64 = (value: bigint): number => Number(BigInt.asUintN(64, value));
 
-/** What the batcher knows of a block that goes into a span batch. */
+/** What the batcher knows about a block that goes into a span batch. */
 export interface SpanBatchInput {
   readonly timestampSec: number;
   /** 32 bytes */
@@ -150,7 +150,7 @@ export interface SpanBatchInput {
   readonly transactions: readonly Uint8Array[];
 }
 
-/** Sums over the rows and blocks of a span batch, from which the length of its encoding follows. */
+/** Totals over the rows and blocks of a span batch, which determine the length of its encoding. */
 interface SpanBatchTotals {
   readonly transactions: number;
   readonly legacyTransactions: number;
@@ -176,7 +176,7 @@ export class SpanBatchBuilder {
   #first: SpanBatchInput | undefined;
   #last: SpanBatchInput | undefined;
   #totals = NO_TOTALS;
-  /** what `removeLast` goes back to */
+  /** the state that `removeLast` returns to */
   #before: { readonly last: SpanBatchInput | undefined; readonly totals: SpanBatchTotals } | undefined;
 
   constructor(chain: { genesisTimeSec: number; blockTimeSec: number; chainId: bigint }) {
@@ -189,7 +189,7 @@ export class SpanBatchBuilder {
     return this.#originBits.length;
   }
 
-  /** Length of `encodeSpanBatch(build())`. PERF: known without building: a batcher asks after each of thousands of blocks. */
+  /** Length of `encodeSpanBatch(build())`. PERF: known without building, because a batcher asks after each of thousands of blocks. */
   get encodedBytes(): number {
     const first = this.#first;
     const last = this.#last;
@@ -210,10 +210,11 @@ export class SpanBatchBuilder {
   }
 
   /**
-   * Appends the next block. When it throws, the batch is as it was before.
+   * Appends the next block. If it throws, the batch is unchanged.
    *
-   * @throws {CodedError} span-batch/block-mismatch (not one block time after the last, or an origin that is not its origin or the
-   * next), span-batch/unsupported-transaction (deposits, blob transactions, other chains' transactions, malformed ones)
+   * @throws {CodedError} span-batch/block-mismatch (not one block time after the last block, or its origin is neither the last
+   * block's nor the next), span-batch/unsupported-transaction (deposits, blob transactions, transactions of other chains, malformed
+   * ones)
    */
   add(block: SpanBatchInput): void {
     this.#assertFollows(block);
@@ -256,7 +257,7 @@ export class SpanBatchBuilder {
     return { transactions, legacyTransactions, transactionBytes, countBytes };
   }
 
-  /** Takes the block back that was just added; once after each `add`. @throws {CodedError} span-batch/no-blocks */
+  /** Removes the block that was added last; at most once after each `add`. @throws {CodedError} span-batch/no-blocks */
   removeLast(): void {
     if (this.#before === undefined) throw new CodedError<SpanBatchErrorCode>("span-batch/no-blocks");
     this.#last = this.#before.last;

@@ -8,15 +8,15 @@ export interface FeeScalars {
   readonly blobBaseFeeScalar: number;
 }
 
-/** Whether SystemConfig.scalar has a known version and zeros where that version has nothing. */
+/** Whether SystemConfig.scalar has a known version, and zeros in the bytes that this version does not use. */
 export function isFeeScalarValid(scalar: Uint8Array): boolean {
   if (scalar[0] === VERSION_BEDROCK) return isZeroBytes(scalar.subarray(1, 28));
   return scalar[0] === VERSION_ECOTONE && isZeroBytes(scalar.subarray(1, 24));
 }
 
 /**
- * The two fee scalars in SystemConfig.scalar, from Ecotone on: a Bedrock scalar is the base fee scalar, or the largest value when
- * it does not fit. Spec: docs/protocol/02-derivation.md#l1-info-deposit
+ * The two fee scalars in SystemConfig.scalar, from Ecotone on. A Bedrock scalar becomes the base fee scalar, or the largest value
+ * if it does not fit. Spec: docs/protocol/02-derivation.md#l1-info-deposit
  *
  * @throws {CodedError} system-config/bad-scalar
  */
@@ -28,7 +28,7 @@ export function decodeFeeScalar(scalar: Uint8Array): FeeScalars {
   return { baseFeeScalar, blobBaseFeeScalar: Number(bytesToBigint(scalar.subarray(24, 28))) };
 }
 
-/** SystemConfig.scalar of the two fee scalars: version 1, 32 bytes. */
+/** SystemConfig.scalar for the two fee scalars: version 1, 32 bytes. */
 export function encodeFeeScalar({ baseFeeScalar, blobBaseFeeScalar }: FeeScalars): Uint8Array {
   const padding = new Uint8Array(23);
   return concatBytes(

@@ -46,7 +46,7 @@ export const CONFIG_UPDATE_TYPES = {
 /**
  * The SystemConfig after the updates of one L1 block, in log order. Spec: docs/protocol/02-derivation.md#systemconfig-updates
  *
- * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another form
+ * @param l1TimestampSec of that L1 block: from Ecotone on fee scalars have another encoding
  * @throws {CodedError} system-config/*: an update that the contract cannot emit, or one newer than this software
  */
 export function applySystemConfigUpdates(
@@ -90,7 +90,7 @@ function applyUpdate(config: RollupConfig, systemConfig: SystemConfig, log: Log,
     case CONFIG_UPDATE_TYPES.gasLimit:
       return { ...systemConfig, gasLimit: bytesToBigint(uint(8)) };
     case CONFIG_UPDATE_TYPES.unsafeBlockSigner:
-      // Read from the contract's storage where it is needed.
+      // It is read from the contract's storage where it is needed.
       return systemConfig;
     case CONFIG_UPDATE_TYPES.eip1559Params:
       return { ...systemConfig, eip1559Params: uint(8) };
@@ -111,7 +111,7 @@ function applyUpdate(config: RollupConfig, systemConfig: SystemConfig, log: Log,
   }
 }
 
-/** The `words` words inside data of the form: word 32 ‖ word length ‖ payload. */
+/** The words of an update's data, which has the layout: word 32 ‖ word length ‖ payload of `words` words. */
 function updatePayload(data: Uint8Array, words: number, updateType: bigint): Uint8Array {
   const length = words * 32;
   const isWellFormed =
@@ -130,7 +130,7 @@ function unpadded(word: Uint8Array, length: number, updateType: bigint): Uint8Ar
   return word.subarray(32 - length);
 }
 
-/** The parts of a payload that refs and the SystemConfig are read from. */
+/** The fields of a payload from which refs and the SystemConfig are derived. */
 export type PayloadFacts = Pick<
   ExecutionPayload,
   "blockHash" | "parentHash" | "blockNumber" | "timestamp" | "gasLimit" | "extraData" | "transactions"
@@ -172,7 +172,7 @@ export function systemConfigFromPayload(config: RollupConfig, payload: PayloadFa
   };
 }
 
-/** Gas that the attributes of a block got on top of the SystemConfig's limit and that its child must not inherit. */
+/** Gas that a block's attributes got in addition to the SystemConfig's limit, which its child must not inherit. */
 function upgradeGasAddedTo(config: RollupConfig, timestampSec: number): bigint {
   return config.keepKarstUpgradeGas === true ? 0n : upgradeGasAt(config, timestampSec);
 }
@@ -199,7 +199,7 @@ function assertGenesis(config: RollupConfig, payload: Pick<PayloadFacts, "blockH
   if (got !== expected) throw new CodedError<SystemConfigErrorCode>("system-config/wrong-genesis", { expected, got });
 }
 
-/** SystemConfig's operator fee as one word, as rollup configs write it: 20 zero bytes ‖ scalar u32 ‖ constant u64. */
+/** SystemConfig's operator fee as one word, the form that rollup configs use: 20 zero bytes ‖ scalar u32 ‖ constant u64. */
 export function encodeOperatorFeeParams(params: Pick<SystemConfig, "operatorFeeScalar" | "operatorFeeConstant">): Uint8Array {
   return concatBytes(
     new Uint8Array(20),

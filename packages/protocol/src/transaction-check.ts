@@ -3,7 +3,7 @@ import type { ForkRules } from "./forks/rules.ts";
 import { floorDataGas, intrinsicGas } from "./intrinsic-gas.ts";
 import type { BlobTransaction, Transaction, TransactionType } from "./transaction.ts";
 
-/** Why a transaction can be in no block of these rules, whatever the state. */
+/** Why no block under these rules can contain a transaction, whatever the state. */
 export type TransactionFault =
   | "type-not-supported"
   | "wrong-chain-id"
@@ -23,7 +23,7 @@ export type TransactionFault =
 const MAX_UINT64 = 2n ** 64n - 1n;
 const BLOB_HASH_VERSION = 0x01;
 
-/** Whether a block of these rules may hold the type at all. */
+/** Whether a block under these rules may contain transactions of this type. */
 export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType): boolean {
   switch (type) {
     case 0x00:
@@ -42,9 +42,9 @@ export function isTransactionTypeAllowed(rules: ForkRules, type: TransactionType
 }
 
 /**
- * The rules that depend on nothing but the transaction and the fork. Signature and sender are checked by `recoverSender`.
+ * Checks the rules that depend only on the transaction and the fork. Signature and sender are checked by `recoverSender`.
  *
- * Deposits have no such rule but one (everything else that is wrong with them is a failed execution, not an invalid block).
+ * Only one such rule concerns deposits: anything else that is wrong with them is a failed execution, not an invalid block.
  */
 export function checkTransaction(rules: BlockRules, tx: Transaction): TransactionFault | undefined {
   if (!isTransactionTypeAllowed(rules, tx.type)) return "type-not-supported";

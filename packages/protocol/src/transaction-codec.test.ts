@@ -160,7 +160,7 @@ describe("decodeTransaction", () => {
     const tx = decodeTransaction(T2);
     expect(hashHex(tx)).toBe("0x8eb9dd4eb6d33f4dc25fb015919e4b1e9f7542f9b0322bf6622e268cd116b594");
     expect(tx).toMatchObject({ type: 2, chainId: 10n, nonce: 0x75n, gasLimit: 0x04743fn });
-    expect(bytesToHex(encodeTransaction({ ...tx }))).toBe(bytesToHex(T2)); // a copy has no remembered encoding
+    expect(bytesToHex(encodeTransaction({ ...tx }))).toBe(bytesToHex(T2)); // a copy has no cached encoding
   });
 
   const privateKey = fill(0x11, 32);

@@ -53,8 +53,8 @@ export type TransactionErrorCode =
 const N_BYTES = bigintToBytes(SECP256K1_N, 32);
 const HALF_N_BYTES = bigintToBytes(SECP256K1_HALF_N, 32);
 
-// PERF: encodings and hashes are asked for many times in a transaction's life (roots, pool, L1 cost, RPC) and never change.
-// Keyed by identity: a spread copy starts without them.
+// PERF: encodings and hashes never change and are needed many times in a transaction's life (roots, pool, L1 cost, RPC). The key is
+// the object's identity: a spread copy starts without them.
 const encodings = new WeakMap<Transaction, Uint8Array>();
 const hashes = new WeakMap<Transaction, Uint8Array>();
 
@@ -88,7 +88,7 @@ function encodeFields(tx: Transaction, fields: readonly RlpItem[]): Uint8Array {
   return tx.type === 0x00 ? list : concatBytes(Uint8Array.of(tx.type), list);
 }
 
-/** What is signed, without the signature (and without EIP-155's extra fields). */
+/** The fields that are signed, without the signature (and without EIP-155's extra fields). */
 function payloadFields(tx: SignedTransaction): RlpItem[] {
   const to = tx.to ?? EMPTY_BYTES;
   switch (tx.type) {
@@ -165,7 +165,7 @@ function depositFields(tx: DepositTransaction): RlpItem[] {
 /**
  * Decodes one transaction that fills the whole input; accepts exactly what consensus accepts, whatever the fork.
  *
- * The transaction keeps views into `encoded` (and `encoded` itself as its encoding): the caller must not write to it afterwards.
+ * The transaction keeps views into `encoded` (and `encoded` itself as its encoding), so the caller must not write to it afterwards.
  * @throws {CodedError} tx/*; the cause of tx/malformed is the rlp/* error
  */
 export function decodeTransaction(encoded: Uint8Array): Transaction {
@@ -326,7 +326,7 @@ function decodeSignature(items: readonly RlpItem[], at: number): Signature {
   return { yParity: yParity === 0n ? 0 : 1, r: decodeSignatureHalf(items[at + 1]), s: decodeSignatureHalf(items[at + 2]) };
 }
 
-/** An integer of at most 32 bytes without leading zeros, as 32 bytes. */
+/** An integer of at most 32 bytes without leading zeros, left-padded to 32 bytes. */
 function decodeSignatureHalf(item: RlpItem | undefined): Uint8Array {
   const bytes = expectRlpString(item);
   if (bytes.length > 32) throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: "rlp/integer-too-large" });
@@ -357,8 +357,8 @@ export function recoverSender(tx: Transaction, options: { readonly allowHighS?: 
 const signedPart = new RlpWriter();
 
 /**
- * As `recoverSender` of the transaction that `encoded` decodes to, whose s is low. PERF: makes nothing of the fields. What is wrong with them,
- * other than with the signature, is not noticed: they have been decoded before.
+ * The sender of an encoded transaction, like `recoverSender` of the decoded one, but s must be low. PERF: does not decode the
+ * fields. Of their faults it only notices those of the signature, as they have been decoded before.
  *
  * @throws {CodedError} tx/empty, tx/unknown-type, tx/bad-signature-v, tx/bad-signature, tx/high-s, tx/malformed, rlp/*
  */
@@ -366,7 +366,7 @@ export function recoverEncodedSender(encoded: Uint8Array): Uint8Array {
   const type = encoded[0];
   if (type === undefined || type === 0x7e) return recoverSender(decodeTransaction(encoded));
   const list = readRlpSpan(encoded, type >= 0xc0 ? 0 : 1);
-  // The signature is the last three of them.
+  // The signature is the last three items.
   let [v, r, s] = [list, list, list];
   for (let at = list.dataStart; at < list.end; ) {
     [v, r, s] = [r, s, readRlpSpan(encoded, at, list.end)];
@@ -416,7 +416,7 @@ export function recoverSigner(hash: Uint8Array, { r, s, yParity }: Signature, al
 
 const AUTHORIZATION_MAGIC = Uint8Array.of(0x05);
 
-/** The account that signed an EIP-7702 authorization; undefined when its signature is invalid (the tuple is then skipped). */
+/** The account that signed an EIP-7702 authorization; undefined if its signature is invalid (the tuple is then skipped). */
 export function recoverAuthority(authorization: Authorization): Uint8Array | undefined {
   const { chainId, address, nonce, yParity, r, s } = authorization;
   if (yParity > 1) return undefined;
@@ -436,7 +436,8 @@ export function signTransaction<T extends SignedTransaction>(tx: T, privateKey: 
 }
 
 /**
- * What the sender pays per unit of gas, in wei; 0 for deposits. Not below `baseFee` only if the transaction is valid in its block.
+ * What the sender pays per unit of gas, in wei; 0 for deposits. At least `baseFeeWei` only if the transaction is valid in its
+ * block.
  *
  * @param baseFeeWei undefined before London
  */
@@ -461,7 +462,7 @@ export function transactionChainId(tx: Transaction): bigint | undefined {
   return tx.type === 0x7e ? undefined : tx.chainId;
 }
 
-/** r and s of a signature as integers, for JSON-RPC; v as the encoding carries it. */
+/** r and s of a signature as integers, for JSON-RPC; v as the encoding has it. */
 export function signatureValues(tx: SignedTransaction): { v: bigint; r: bigint; s: bigint } {
   if (tx.signature === undefined) throw new CodedError<TransactionErrorCode>("tx/unsigned", { type: tx.type });
   const { r, s, yParity } = tx.signature;

@@ -1,8 +1,8 @@
 import { bytesToHex, CodedError, type Hex, hexToBytes, keccak256, sha256 } from "@rnode/primitives";
 
 /**
- * Bytes that a network upgrade deploys and that the specification pins by hash. They are not part of this repository (except
- * two that are short and written in EIPs): operators put them as files into a folder.
+ * Bytes that a network upgrade deploys and that the specification pins by hash. They are not part of this repository (except two
+ * that are short and printed in EIPs): operators put them into a folder as files.
  *
  * File format: bytecode files (`.txt`, `.hex`) hold the creation code as hex digits, with or without `0x`, white space ignored;
  * bundles (`.json`) are the published JSON files, byte for byte. `file` is the name under which each is published.
@@ -12,7 +12,7 @@ export interface UpgradeArtifact {
   readonly file: string;
   readonly hashFunction: "keccak256" | "sha256";
   readonly hash: Hex;
-  /** length in bytes, where the specification gives it */
+  /** length in bytes, if the specification states it */
   readonly length?: number | undefined;
 }
 
@@ -97,7 +97,7 @@ const BUILT_IN: ReadonlyMap<Hex, Uint8Array> = new Map([
 ]);
 
 /**
- * The bytes of an artifact, checked against its pins.
+ * The bytes of an artifact, checked against its pinned length and hash.
  *
  * @throws {CodedError} upgrade/missing-artifact (names the file and the hash), upgrade/wrong-artifact
  */
@@ -118,7 +118,7 @@ const PUBLISHED_AT =
   "github.com/ethereum-optimism/specs specs/static/bytecode, github.com/ethereum-optimism/optimism op-core/nuts/bundles";
 
 /**
- * A source over the content of files, by any name: what counts is the hash.
+ * A source made of files under any name: artifacts are found by the hash of the content.
  *
  * @throws {CodedError} bytes/not-hex, bytes/odd-hex for a `.txt` or `.hex` file that is not hex
  */
@@ -135,7 +135,7 @@ export function upgradeArtifactsFromFiles(files: Iterable<{ name: string; conten
   return (hash) => byHash.get(hash);
 }
 
-/** PERF: in slices, because arguments are limited by the stack. */
+/** PERF: in slices, because the stack limits the number of arguments. */
 export function asciiText(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));

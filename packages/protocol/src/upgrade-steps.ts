@@ -12,13 +12,13 @@ export interface UpgradeStep {
   readonly data: Uint8Array | UpgradeArtifact;
 }
 
-/** A published file of upgrade transactions, which must have this count and gas. */
+/** A published file of upgrade transactions, which must have this count and total gas. */
 export interface UpgradeBundle {
-  /** as the transactions' intents begin */
+  /** the prefix of the transactions' intents */
   readonly name: string;
   readonly artifact: UpgradeArtifact;
   readonly transactions: number;
-  /** what its transactions need together: the activation block gets it on top of the SystemConfig's limit */
+  /** total gas of its transactions: the activation block gets it in addition to the SystemConfig's limit */
   readonly gas: bigint;
 }
 
@@ -32,7 +32,7 @@ const deploy = (intent: string, from: Uint8Array, gas: bigint, data: UpgradeArti
   data,
 });
 
-/** `upgradeTo(address)` of a predeploy's proxy, which accepts it from the zero address. */
+/** Calls `upgradeTo(address)` on a predeploy's proxy, which accepts it from the zero address. */
 const pointProxy = (intent: string, proxy: Uint8Array, implementation: string): UpgradeStep => ({
   intent,
   from: ZERO_ADDRESS,

@@ -92,7 +92,7 @@ const SOURCE_HASHES = {
   ],
 } as const;
 
-/** The operator's folder of published artifacts, when there is one: RNODE_ROLLUP_UPGRADES_DIR, as for the node. */
+/** The operator's folder of published artifacts, if set: RNODE_ROLLUP_UPGRADES_DIR, as for the node. */
 const folder = process.env.RNODE_ROLLUP_UPGRADES_DIR;
 const published =
   folder !== undefined && existsSync(folder)
@@ -106,7 +106,7 @@ describe.each(Object.keys(VECTORS) as Fork[])("%s", (fork) => {
     expect(steps.map(({ intent }) => bytesToHex(upgradeSourceHash(intent)))).toEqual(SOURCE_HASHES[fork]);
   });
 
-  /** With a stand-in of the pinned length where published code is needed: only the hash cannot be known then. */
+  /** If published code is needed, a stand-in of the pinned length takes its place; only the hash cannot be checked then. */
   const encode = ({ intent, from, to, gas, data }: UpgradeStep) => {
     const code = data instanceof Uint8Array ? data : (builtIn(data) ?? new Uint8Array(data.length!).fill(0xff));
     const sourceHash = upgradeSourceHash(intent);
@@ -197,7 +197,7 @@ describe("upgrades of a block", () => {
     expect(upgradesOfBlock(config, 98)).toEqual({ transactions: [], extraGas: 0n });
     expect(upgradesOfBlock(config, 102)).toEqual({ transactions: [], extraGas: 0n });
     expect(() => upgradesOfBlock(config, 200)).toThrow("upgrade/missing-artifact");
-    expect(() => upgradesOfBlock(config, 201)).toThrow("upgrade/missing-artifact"); // active now, not 2 s before
+    expect(() => upgradesOfBlock(config, 201)).toThrow("upgrade/missing-artifact"); // active now, but not 2 s earlier
     expect(upgradesOfBlock(config, 300)).toEqual({ transactions: [], extraGas: 0n });
   });
   it("refuse to guess what interop will add", () => {
@@ -216,7 +216,7 @@ describe("upgrades of a block", () => {
 });
 
 describe("Karst's bundle", () => {
-  // The published file is pinned by its hash; this one has its form.
+  // The published file is pinned by its hash; this one only has its form.
   const row = (over: object) => ({
     intent: "Deploy X Implementation",
     from: "0xDeaDDEaDDeAdDeAdDEAdDEaddeAddEAdDEAd0001",

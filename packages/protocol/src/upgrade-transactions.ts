@@ -12,7 +12,7 @@ type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
 const forksOfBlock = ({ forkTimes, blockTimeSec }: ForkSchedule, l2TimestampSec: number): readonly OpFork[] =>
   forksBeginningAt(forkTimes, l2TimestampSec, l2TimestampSec - blockTimeSec);
 
-/** Gas that upgrades in the block at `l2TimestampSec` may use beyond the SystemConfig's limit. */
+/** The gas that upgrades in the block at `l2TimestampSec` may use beyond the SystemConfig's limit. */
 export function upgradeGasAt(config: ForkSchedule, l2TimestampSec: number): bigint {
   let gas = 0n;
   for (const fork of forksOfBlock(config, l2TimestampSec)) {
@@ -44,7 +44,8 @@ export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource
 }
 
 /**
- * What upgrades add to the block at `l2TimestampSec`: nothing, unless a fork begins with it; several forks in their order.
+ * What upgrades add to the block at `l2TimestampSec`: nothing unless a fork begins with it; if several do, in the order of the
+ * forks.
  *
  * @throws {CodedError} upgrade/*
  */
@@ -67,7 +68,7 @@ function upgradeDeposit(
   return { type: 0x7e, sourceHash: upgradeSourceHash(intent), from, to, mint: 0n, value: 0n, gasLimit, isSystemTx: false, data };
 }
 
-/** Transactions of a published JSON bundle, whose bytes are pinned: its form needs no tolerance. */
+/** The transactions of a published JSON bundle. Its bytes are pinned by hash, so parsing need not be tolerant. */
 export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): DepositTransaction[] {
   const bundle = JSON.parse(asciiText(json)) as {
     metadata?: { version?: unknown };

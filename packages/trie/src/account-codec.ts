@@ -1,6 +1,6 @@
 import { decodeRlp, expectRlpList, expectRlpString, expectRlpUint } from "@rnode/primitives";
 
-/** Value of a leaf of the account trie. */
+/** The value of a leaf of the account trie. */
 export interface TrieAccount {
   readonly nonce: bigint;
   readonly balance: bigint;
@@ -10,14 +10,14 @@ export interface TrieAccount {
   readonly codeHash: Uint8Array;
 }
 
-/** Bytes of the two numbers, right-aligned in 8 and 32 bytes. */
+/** The bytes of nonce and balance, right-aligned in 8 and 32 bytes. */
 const numbers = new Uint8Array(8 + 32);
 const view = new DataView(numbers.buffer);
 const MASK_64 = (1n << 64n) - 1n;
-/** Below it a balance is one word. */
+/** A balance below this is one word. */
 const TWO_64 = 1n << 64n;
 
-/** The most bytes that the RLP of an account takes. */
+/** The maximum size of an account's RLP. */
 export const MAX_ACCOUNT_RLP_BYTES = 2 + 9 + 33 + 66;
 
 /** RLP of [nonce, balance, storageRoot, codeHash]. */
@@ -26,13 +26,13 @@ export function encodeAccount(account: TrieAccount): Uint8Array {
   return rlp.slice(0, writeAccount(rlp, 0, account));
 }
 
-/** Writes what `encodeAccount` gives at `at`. PERF: several for every transaction. @returns where it ends */
+/** Writes the result of `encodeAccount` at `at`. PERF: called several times per transaction. @returns the position after it */
 export function writeAccount(out: Uint8Array, at: number, { nonce, balance, storageRoot, codeHash }: TrieAccount): number {
   setNumbers(nonce, balance);
   return writeNumbersAndHashes(out, at, storageRoot, codeHash, 0);
 }
 
-/** As `writeAccount`, of nonce 8 ‖ balance 32 ‖ code hash 32 at `from` of `fields`. */
+/** Like `writeAccount`, but reads nonce 8 ‖ balance 32 ‖ code hash 32 at `from` of `fields`. */
 export function writeAccountFields(out: Uint8Array, at: number, fields: Uint8Array, from: number, storageRoot: Uint8Array): number {
   for (let i = 0; i < 40; i++) numbers[i] = fields[from + i]!;
   return writeNumbersAndHashes(out, at, storageRoot, fields, from + 40);
@@ -51,7 +51,7 @@ function setNumbers(nonce: bigint, balance: bigint): void {
   }
 }
 
-/** The account whose nonce and balance are in `numbers`. @param codeHashFrom where its code hash is in `codeHash` */
+/** Writes the account whose nonce and balance are in `numbers`. @param codeHashFrom position of its code hash in `codeHash` */
 function writeNumbersAndHashes(
   out: Uint8Array,
   at: number,
@@ -61,7 +61,7 @@ function writeNumbersAndHashes(
 ): number {
   const nonceAt = firstNotZero(0, 8);
   const balanceAt = firstNotZero(8, 40);
-  // Two hashes with their headers: the list is longer than 55 bytes and shorter than 256.
+  // Two hashes with their headers make the list longer than 55 bytes and shorter than 256.
   out[at] = 0xf8;
   out[at + 1] = numberSize(nonceAt, 8) + numberSize(balanceAt, 40) + 66;
   const next = writeNumber(out, writeNumber(out, at + 2, nonceAt, 8), balanceAt, 40);

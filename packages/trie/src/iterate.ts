@@ -9,7 +9,8 @@ export interface TrieEntry {
 }
 
 /**
- * Entries of a trie in ascending order of their 32-byte keys, from the first that is not below `start`. Nodes are read as they are reached.
+ * The entries of a trie in ascending order of their 32-byte keys, from the first that is not below `start`. Nodes are read as they
+ * are reached.
  *
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
@@ -46,7 +47,7 @@ export function* iterateTrie(
       }
       case "extension": {
         const full = [...path, ...nibblesOf(node)];
-        // A decoded extension holds its child's reference.
+        // A decoded extension holds the reference to its child.
         if (!isBefore(full)) yield* below(follow(full, node.child as Uint8Array, 0), full);
         return;
       }

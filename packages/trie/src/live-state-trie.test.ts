@@ -36,7 +36,7 @@ const blocks = fc.array(fc.uniqueArray(change, { maxLength: 6, selector: (each) 
   maxLength: 12,
 });
 
-/** The change as a thread gets it: the account as RLP, all in bytes of its own. */
+/** The change as a thread receives it: the account as RLP, and all bytes in arrays of their own. */
 const packed = ({ address, after, storageCleared, storage }: StateTrieChange): StateTrieChange => ({
   address: address.slice(),
   after: after === undefined || after instanceof Uint8Array ? after : encodeAccount({ ...after, storageRoot: EMPTY_TRIE_ROOT }),

@@ -1,17 +1,17 @@
 import { writeKeccak256 } from "@rnode/primitives";
 
 /*
- * Encoding of trie nodes. Nibble ranges are never materialised: a range is (bytes, from, to), nibble i of `bytes` being the high half
- * of byte i/2 for an even i.
+ * Encoding of trie nodes. Nibble ranges are never materialised: a range is (bytes, from, to), where nibble i of `bytes` is the high
+ * half of byte i/2 if i is even.
  *
  * Node:  leaf [hexPrefix(path, leaf), value]   extension [hexPrefix(path), child]   branch [child × 16, value]
- * Child: the node's RLP itself below 32 bytes, else the string of its keccak256.
+ * Child: the node's RLP itself if it is below 32 bytes, otherwise the string of its keccak256.
  * Spec: Yellow Paper, appendices C (hex-prefix) and D (trie).
  */
 
 export const HASH_REF_SIZE = 33;
 export const HASH_REF_PREFIX = 0xa0;
-/** PERF: up to so many bytes a loop is faster than `set`. */
+/** PERF: for this many bytes or fewer, a loop is faster than `set`. */
 const SHORT = 40;
 
 export function nibbleAt(bytes: Uint8Array, index: number): number {
@@ -67,7 +67,7 @@ function writeString(out: Uint8Array, at: number, value: Uint8Array): number {
   return dataAt + length;
 }
 
-/** Size of the RLP string of a hex-prefixed path; a path of one byte is below 0x40 and stands for itself. */
+/** Size of the RLP string of a hex-prefixed path; a path of one byte is below 0x40 and needs no header. */
 function pathSize(nibbles: number): number {
   const bytes = (nibbles >> 1) + 1;
   return bytes === 1 ? 1 : bytes + lengthHeaderSize(bytes);
@@ -95,7 +95,7 @@ function writePath(out: Uint8Array, at: number, bytes: Uint8Array, from: number,
 /**
  * RLP of the leaf with the nibbles `from` to `to` of `bytes` and `value`.
  *
- * @param scratch takes the result when it is large enough: no allocation
+ * @param scratch holds the result if it is large enough, which saves an allocation
  */
 export function encodeLeaf(bytes: Uint8Array, from: number, to: number, value: Uint8Array, scratch?: Uint8Array): Uint8Array {
   const payload = pathSize(to - from) + stringSize(value);
@@ -118,8 +118,8 @@ export function encodeExtension(bytes: Uint8Array, from: number, to: number, chi
 /**
  * RLP of a branch.
  *
- * @param children the 16 references, RLP each; undefined for none
- * @param value of the key that ends here; undefined for none
+ * @param children the 16 references, each as RLP; undefined for none
+ * @param value the value of the key that ends here; undefined for none
  */
 export function encodeBranch(children: readonly (Uint8Array | undefined)[], value: Uint8Array | undefined): Uint8Array {
   let payload = value === undefined ? 1 : stringSize(value);
@@ -140,12 +140,12 @@ export function encodeBranch(children: readonly (Uint8Array | undefined)[], valu
   return out;
 }
 
-/** Bytes before the payload of a branch's RLP. */
+/** Size of the header of a branch's RLP. */
 export function branchHeaderSize(rlp: Uint8Array): number {
   return rlp[0]! < 0xf8 ? 1 : rlp[0]! - 0xf6;
 }
 
-/** How a parent refers to the node: the node itself below 32 bytes, else its hash. */
+/** How a parent refers to the node: the node itself if below 32 bytes, otherwise its hash. */
 export function nodeRef(rlp: Uint8Array): Uint8Array {
   if (rlp.length < 32) return rlp;
   const ref = new Uint8Array(HASH_REF_SIZE);

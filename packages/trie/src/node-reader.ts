@@ -1,32 +1,32 @@
 /**
- * Where trie nodes come from. A database finds them by path, a witness by hash; both are given.
- * A trie is the account trie (`owner` undefined) or the storage trie of `owner` = keccak256(address).
+ * The source of trie nodes. A database finds them by path, a witness by hash; the reader is given both. A trie is the account trie
+ * (`owner` undefined) or the storage trie of `owner` = keccak256(address).
  */
 export interface TrieNodeReader {
   /**
    * RLP of the node at `path`, whose keccak256 is `hash`.
    *
-   * @param owner undefined for the account trie, else 32 bytes
-   * @param path nibbles from the root, one a byte; valid only during the call, like `hash`
-   * @returns bytes that stay as they are while the operation lasts; undefined when missing: the operation then throws
+   * @param owner undefined for the account trie, otherwise 32 bytes
+   * @param path nibbles from the root, one per byte; only valid during the call, like `hash`
+   * @returns bytes that do not change during the operation; undefined if the node is missing: the operation then throws
    * trie/missing-node
    */
   readNode(owner: Uint8Array | undefined, path: Uint8Array, hash: Uint8Array): Uint8Array | undefined;
 }
 
 /**
- * A node written (RLP) or deleted (undefined) by an update. Nodes under 32 bytes are inside their parents and never listed, except a
- * root.
+ * A node that an update writes (its RLP) or deletes (undefined). Nodes under 32 bytes are inside their parents and never listed,
+ * except for a root.
  */
 export interface TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
   readonly rlp: Uint8Array | undefined;
-  /** what was at this path before; undefined: no row. Nothing is known of the rows of a storage trie that was cleared. */
+  /** the row at this path before; undefined: no row. Nothing is known about the rows of a storage trie that was cleared. */
   readonly before: Uint8Array | undefined;
   /**
-   * Where `rlp` and `before`, if they are equally long, may differ: from here up to `differsTo`; left out: anywhere. PERF: most branches differ
-   * in one hash of sixteen.
+   * If `rlp` and `before` have the same length, they may only differ from here up to `differsTo`; absent: they may differ anywhere.
+   * PERF: most branches differ in one of sixteen hashes.
    */
   readonly differsFrom?: number;
   readonly differsTo?: number;
@@ -37,7 +37,7 @@ export type TrieErrorCode =
   | "trie/missing-node"
   /** bytes that are not a trie node */
   | "trie/bad-node"
-  /** a proof that does not lead from the root to the key's place */
+  /** a proof that does not lead from the root to the key */
   | "trie/bad-proof"
-  /** keys of a sorted build that do not ascend */
+  /** the keys of a sorted build do not ascend */
   | "trie/unsorted-keys";

@@ -3,16 +3,16 @@ import { nibbleAt } from "./node-codec.ts";
 import type { TrieErrorCode, TrieNodeChange } from "./node-reader.ts";
 
 /*
- * Decoded nodes. They may stay in memory from one update to the next. PERF: decoding a branch makes one array of sixteen small integers
- * (positions in its RLP) and no object a child; a child becomes an object only when an update goes through it.
+ * Decoded nodes, which may stay in memory from one update to the next. PERF: decoding a branch creates one array of sixteen small
+ * integers (positions in its RLP) instead of an object per child; a child becomes an object only when an update goes through it.
  */
 
-/** A child that an update went through or put there: a node, or a reference (RLP) taken over from another node. */
+/** A child that an update has visited or inserted: a node, or a reference (RLP) taken over from another node. */
 export type Child = Uint8Array | TrieNode;
 
 export type TrieNode = LeafNode | ExtensionNode | BranchNode;
 
-/** How a node is listed: a node that is written, or at last not, because it lies inside its parent and never had a row. */
+/** The listing of a node: the node is written or, if it turns out to be inside its parent and never had a row, not listed after all. */
 export class NodeWrite implements TrieNodeChange {
   readonly owner: Uint8Array | undefined;
   readonly path: Uint8Array;
@@ -44,15 +44,15 @@ export class LeafNode implements NibbleRange {
   changed: boolean;
   /** what the database has at this node's path; undefined: no row */
   row: Uint8Array | undefined;
-  /** the pass that went through it last */
+  /** the last pass that went through it */
   usedAt = 0;
-  /** whether it was encoded since it came. PERF: what is kept for the next time is kept only of nodes that change again and again */
+  /** whether it was encoded since it was read. PERF: spare buffers are only kept for nodes that change repeatedly */
   isEncoded = false;
-  /** in place: how it is listed, at the one path where a node ever is */
+  /** in place: its listing, at the only path that a node ever has */
   write: NodeWrite | undefined = undefined;
   /** in place: the value inside `row`; undefined: the row is not this leaf's */
   rowValue: Uint8Array | undefined;
-  /** in place: the row before this one, and the value inside it: the next row is made there */
+  /** in place: the row before this one, and the value inside it: the next row is encoded there */
   spare: Uint8Array | undefined = undefined;
   spareValue: Uint8Array | undefined = undefined;
 
@@ -73,7 +73,7 @@ export class ExtensionNode implements NibbleRange {
   readonly from: number;
   readonly to: number;
   child: Child;
-  /** reference to the child as last encoded; undefined: none yet */
+  /** the reference to the child as it was last encoded; undefined: none yet */
   ref: Uint8Array | undefined;
   changed: boolean;
   row: Uint8Array | undefined;
@@ -96,19 +96,19 @@ export class BranchNode {
   readonly kind = "branch";
   /** as last encoded */
   rlp: Uint8Array;
-  /** where the reference to each child lies in `rlp`; 0: not there */
+  /** positions of the references to the children in `rlp`; 0: not there */
   readonly at: number[];
-  /** children that are not only in `rlp`; undefined: none */
+  /** children that exist as more than a reference in `rlp`; undefined: none */
   nodes: (Child | undefined)[] | undefined;
   value: Uint8Array | undefined;
   changed: boolean;
-  /** whether children or the value came or went since `rlp` was made */
+  /** whether children or the value were added or removed since `rlp` was encoded */
   reshaped = false;
   row: Uint8Array | undefined;
   usedAt = 0;
   isEncoded = false;
   write: NodeWrite | undefined = undefined;
-  /** in place: the encoding before `rlp`: the next one is made there */
+  /** in place: the encoding before `rlp`, where the next one is made */
   spare: Uint8Array | undefined = undefined;
 
   constructor(rlp: Uint8Array, at: number[], value: Uint8Array | undefined, changed: boolean, row: Uint8Array | undefined) {
@@ -132,14 +132,14 @@ export class BranchNode {
     return this.at[nibble] !== 0 || this.nodes?.[nibble] !== undefined;
   }
 
-  /** Puts another child in; undefined: none. */
+  /** Replaces a child; undefined: none. */
   set(nibble: number, child: Child | undefined): void {
     this.at[nibble] = 0;
     this.reshaped = true;
     this.keep(nibble, child);
   }
 
-  /** Remembers the node that the reference in `rlp` stands for. */
+  /** Keeps the node that the reference in `rlp` stands for. */
   keep(nibble: number, child: Child | undefined): void {
     this.nodes ??= new Array<Child | undefined>(16).fill(undefined);
     this.nodes[nibble] = child;
@@ -179,7 +179,7 @@ export function decodeNode(rlp: Uint8Array, at: number, stored: boolean): TrieNo
   const first = readRlpSpan(rlp, list.dataStart, list.end);
   const second = readRlpSpan(rlp, first.end, list.end);
   if (second.end === list.end) return decodeShortNode(rlp, first, second, stored);
-  // A branch inside its parent gets bytes of its own, because later encodings of it begin with a copy of them.
+  // A branch inside its parent gets bytes of its own, because later encodings start as a copy of them.
   if (at > 0) return decodeNode(rlp.slice(at, list.end), 0, stored);
   const children = new Array<number>(16);
   let position = list.dataStart;
@@ -220,7 +220,7 @@ function decodeShortNode(rlp: Uint8Array, path: RlpSpan, item: RlpSpan, stored: 
   return new ExtensionNode(rlp, from, to, rlp.subarray(item.start, item.end), false, stored ? rlp : undefined);
 }
 
-/** The nibbles of `range` after one nibble more or a whole range, as new bytes; the result starts at nibble 0. */
+/** The nibbles of `range` after a single nibble or another range, as new bytes; the result starts at nibble 0. */
 export function joinNibbles(first: NibbleRange | number, second: NibbleRange): NibbleRange {
   const firstLength = typeof first === "number" ? 1 : first.to - first.from;
   const length = firstLength + second.to - second.from;

@@ -1,11 +1,11 @@
 import { encodeRlp, rlpUint } from "@rnode/primitives";
 import { SortedTrieBuilder } from "./sorted-trie.ts";
 
-/** Holds the leaf of a receipt with some logs. */
+/** Large enough for the leaf of a receipt with some logs. */
 const LEAF_BYTES = 4096;
 
 /**
- * Root of the trie from the RLP of an index to the item: transactions, receipts and withdrawals of a block.
+ * Root of the trie that maps the RLP of an index to the item: transactions, receipts and withdrawals of a block.
  *
  * @param encodedItems in the encoding that the root commits to (EIP-2718 bytes, not wrapped in a string)
  */

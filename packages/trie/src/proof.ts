@@ -6,8 +6,8 @@ import type { TrieErrorCode, TrieNodeReader } from "./node-reader.ts";
 /**
  * Follows `key` down from `root`.
  *
- * @param onNode gets the RLP of every node that is referred to by hash, the root first
- * @returns the value, undefined when the trie does not have the key
+ * @param onNode is called with the RLP of every node that is referred to by hash, the root first
+ * @returns the value; undefined if the trie does not have the key
  */
 function walk(
   reader: TrieNodeReader,
@@ -49,7 +49,7 @@ function walk(
         const length = node.to - node.from;
         if (commonNibbles(key, depth, keyLength, node.bytes, node.from, node.to) < length) return undefined;
         depth += length;
-        // A decoded extension holds its child's reference.
+        // A decoded extension holds the reference to its child.
         node = follow(node.child as Uint8Array, 0);
         break;
       }
@@ -65,7 +65,7 @@ function walk(
   }
 }
 
-/** Value of `key`, undefined when the trie does not have it. @throws {CodedError} trie/missing-node, trie/bad-node */
+/** The value of `key`; undefined if the trie does not have it. @throws {CodedError} trie/missing-node, trie/bad-node */
 export function readTrie(
   reader: TrieNodeReader,
   owner: Uint8Array | undefined,
@@ -76,8 +76,8 @@ export function readTrie(
 }
 
 /**
- * Proof of a key's value or of its absence, as `eth_getProof` gives it: the nodes from the root down, without those inside their parents.
- * The empty trie has the empty proof.
+ * A proof of a key's value or of its absence, in the form of `eth_getProof`: the nodes from the root down, without those inside
+ * their parents. The proof of an empty trie is empty.
  *
  * @throws {CodedError} trie/missing-node, trie/bad-node
  */
@@ -93,10 +93,10 @@ export function createProof(
 }
 
 /**
- * Checks a proof of `createProof`'s form.
+ * Checks a proof in the form of `createProof`.
  *
- * @returns the proven value, undefined when absence is proven
- * @throws {CodedError} trie/bad-proof: a node is missing, has another hash, is no node, or is not on the key's path
+ * @returns the proven value; undefined if absence is proven
+ * @throws {CodedError} trie/bad-proof: a node is missing, has another hash, is not a valid node, or is not on the key's path
  */
 export function verifyProof(root: Uint8Array, key: Uint8Array, proof: readonly Uint8Array[]): Uint8Array | undefined {
   let used = 0;

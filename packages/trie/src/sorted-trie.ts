@@ -2,7 +2,7 @@ import { CodedError, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { commonNibbles, encodeBranch, encodeExtension, encodeLeaf, nibbleAt, nodeRef } from "./node-codec.ts";
 import type { TrieErrorCode } from "./node-reader.ts";
 
-/** Holds the leaf of an account. */
+/** Large enough for the leaf of an account. */
 const LEAF_BYTES = 192;
 
 /** A branch on the path of the last key; everything left of that path is already encoded. */
@@ -13,8 +13,8 @@ interface OpenBranch {
 }
 
 /**
- * Builds a trie from keys that come in ascending order, none a prefix of another, holding only the path to the last key. For tries made
- * in one go: transactions, receipts, a genesis, a recomputation of the whole state.
+ * Builds a trie from ascending keys, none a prefix of another, keeping only the path to the last key in memory. For tries that are
+ * built in one go: transactions, receipts, a genesis, a recomputation of the whole state.
  */
 export class SortedTrieBuilder {
   readonly #onNode: ((path: Uint8Array, rlp: Uint8Array) => void) | undefined;
@@ -22,13 +22,13 @@ export class SortedTrieBuilder {
   readonly #open: OpenBranch[] = [];
   #key: Uint8Array | undefined;
   #value: Uint8Array | undefined;
-  /** PERF: of the leaf at hand. */
+  /** PERF: reused for each leaf. */
   readonly #leaf: Uint8Array;
 
   /**
-   * @param onNode gets every node that a database stores: those of 32 bytes and more, and the root; `path` in nibbles, one a byte; `rlp` is
-   * overwritten afterwards
-   * @param leafBytes of most leaves; PERF: larger ones are allocated
+   * @param onNode is called with every node that a database stores: those of 32 bytes and more, and the root; `path` holds nibbles,
+   * one per byte; `rlp` is overwritten afterwards
+   * @param leafBytes an upper bound for most leaves; PERF: larger ones are allocated
    */
   constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leafBytes: number = LEAF_BYTES) {
     this.#onNode = onNode;
@@ -36,7 +36,7 @@ export class SortedTrieBuilder {
   }
 
   /**
-   * Both arrays are kept until the next `add`, not copied.
+   * Both arrays are kept until the next `add`, without a copy.
    *
    * @throws {CodedError} trie/unsorted-keys
    */
@@ -52,7 +52,7 @@ export class SortedTrieBuilder {
     this.#value = value;
   }
 
-  /** The root of all that was added, 32 bytes. The builder is done. */
+  /** The root of everything that was added, 32 bytes. The builder cannot be used afterwards. */
   finish(): Uint8Array {
     const key = this.#key;
     if (key === undefined) return EMPTY_TRIE_ROOT;
@@ -62,7 +62,8 @@ export class SortedTrieBuilder {
   }
 
   /**
-   * Encodes all below the depth at which the next key leaves the path of the last one, and hangs it into a branch at that depth.
+   * Encodes everything below the depth at which the next key leaves the path of the last one, and attaches it to a branch at that
+   * depth.
    *
    * @param depth −1: there is no next key
    * @returns RLP of the root for depth −1
@@ -86,7 +87,7 @@ export class SortedTrieBuilder {
     }
   }
 
-  /** Depth of the branch that takes the node closed next: the deepest open one, or a new one where the next key leaves. */
+  /** Depth of the branch that receives the node closed next: the deepest open one, or a new one where the next key leaves the path. */
   #parentDepth(depth: number): number {
     return Math.max(depth, this.#open.at(-1)?.depth ?? -1);
   }

@@ -20,7 +20,7 @@ export const CHANNEL_OPTIONS: ChannelOptions = {
 export const simChannelConfig = (options: Partial<ChannelOptions> = {}): ChannelConfig =>
   channelConfig({ ...CHANNEL_OPTIONS, ...options }, simRollupConfig(), 1_800_000_000);
 
-/** Channels with ids 0, 1, 2…; their compression counts as work of the clock. */
+/** Creates channels with ids 0, 1, 2…; their compression counts as work for the clock. */
 export function simChannelOuts(config: ChannelConfig, clock?: SimClock, firstId = 0): () => ChannelOut {
   let id = firstId;
   return () => {

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Time that passes only when everybody sleeps: a simulation of hours takes milliseconds and is the same each time. */
+/** A clock that only advances when everyone sleeps: simulated hours take milliseconds and are reproducible. */
 export class SimClock implements Clock {
   #nowMs = 1_800_000_000_000;
   #sleepers: Sleeper[] = [];
@@ -34,7 +34,7 @@ export class SimClock implements Clock {
     });
   }
 
-  /** Work outside of this clock (a thread pool, say), during which time stands still. */
+  /** Waits for work outside this clock (in a thread pool, for example), during which time stands still. */
   async working<T>(work: Promise<T>): Promise<T> {
     this.#working++;
     try {
@@ -44,7 +44,7 @@ export class SimClock implements Clock {
     }
   }
 
-  /** Lets `ms` pass, waking whoever sleeps until then. */
+  /** Lets `ms` pass and wakes the sleepers whose time has come. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -59,7 +59,7 @@ export class SimClock implements Clock {
     this.#nowMs = endMs;
   }
 
-  /** Until nothing moves without time passing. */
+  /** Waits until nothing can happen without time passing. */
   async #settle(): Promise<void> {
     for (let quiet = 0; quiet < 3; quiet++) {
       await new Promise((resolve) => setImmediate(resolve));

@@ -20,20 +20,20 @@ export interface SimL1Block {
 
 const GWEI = 10n ** 9n;
 
-/** An L1 of one account: a pool with Geth's rules for replacements, blocks on demand, reorganisations. */
+/** An L1 with one account: a pool with Geth's replacement rules, blocks and reorganisations on demand. */
 export class SimL1 implements L1Access {
   readonly blocks: SimL1Block[] = [];
   baseFee = 10n * GWEI;
   tip = GWEI;
   blobBaseFee = GWEI;
   accountBalance = 10n ** 18n;
-  /** what an endpoint does while it is away */
+  /** true: calls fail, as those to an unreachable endpoint do */
   isDown = false;
-  /** `send` loses the answer, though the pool takes the transaction */
+  /** the answer to `send` is lost, but the pool accepts the transaction */
   losesAnswers = false;
-  /** false: pending transactions stay where they are */
+  /** false: pending transactions are not included */
   includes = true;
-  /** the states of blocks up to this one are gone */
+  /** the states of blocks up to this one are pruned */
   prunedUpTo = -1;
   readonly pool = new Map<bigint, SimTransaction>();
   #salt = 0;
@@ -46,7 +46,7 @@ export class SimL1 implements L1Access {
     return this.blocks.length - 1;
   }
 
-  /** A block with everything in the pool that pays enough, in the order of nonces. */
+  /** Mines a block with everything in the pool that pays enough, in the order of nonces. */
   mine(): void {
     const number = this.blocks.length;
     const included: SimTransaction[] = [];
@@ -70,7 +70,7 @@ export class SimL1 implements L1Access {
     this.blocks.push({ ref, transactions: included });
   }
 
-  /** Replaces the newest `depth` blocks by one more; their transactions go back to the pool, or are lost. */
+  /** Replaces the newest `depth` blocks by one more; their transactions return to the pool, or are lost. */
   reorg(depth: number, isLost: boolean): void {
     const removed = this.blocks.splice(this.blocks.length - depth, depth);
     if (!isLost) for (const tx of removed.flatMap(({ transactions }) => transactions)) this.pool.set(tx.nonce, tx);

@@ -52,7 +52,7 @@ export function simRollupConfig(overrides: Readonly<Record<string, unknown>> = {
   });
 }
 
-/** Transactions of a block: `count` with `dataBytes` of data that does not compress. */
+/** The transactions of a block: `count`, each with `dataBytes` of incompressible data. */
 export function simTransactions(seed: number, count: number, dataBytes: number): Uint8Array[] {
   return Array.from({ length: count }, (_, i) => {
     const data = new Uint8Array(dataBytes);
@@ -82,18 +82,18 @@ export function simTransactions(seed: number, count: number, dataBytes: number):
 /** The node's state after an L1 block. */
 export interface DerivedState {
   readonly safe: L2BlockRef;
-  /** blocks in batches that were safe already */
+  /** number of blocks in batches that were safe already */
   readonly repeated: number;
-  /** blocks in batches that are not the next one */
+  /** number of blocks in batches that are not the next block */
   readonly unfit: number;
   readonly timedOut: number;
-  /** frames of the channel under way */
+  /** frames of the current channel */
   readonly channel: readonly { readonly frame: Frame; readonly l1Block: number }[];
 }
 
 /**
- * A sequencer's chain, and a node that derives it from the batches on a `SimL1` by Holocene's rules. Each block that is derived
- * must be the next one of the chain: what does not fit is counted.
+ * A sequencer's chain, and a node that derives it from the batches on a `SimL1` by Holocene's rules. Each derived block must be the
+ * next one of the chain; blocks that are not are counted.
  */
 export class SimRollup implements RollupNode, BlockSource {
   readonly config: RollupConfig;
@@ -103,7 +103,7 @@ export class SimRollup implements RollupNode, BlockSource {
   #chain: BatcherBlock[] = [];
   #salt = 0;
   readonly #derived: { readonly l1Hash: Hex; readonly chain: number; readonly state: DerivedState }[] = [];
-  /** L1 blocks that the node stays behind the head */
+  /** how many L1 blocks the node stays behind the head */
   lag = 0;
   isDown = false;
   transactionsPerBlock = 1;
@@ -120,7 +120,7 @@ export class SimRollup implements RollupNode, BlockSource {
     return this.#chain.at(-1)?.ref ?? this.#genesis;
   }
 
-  /** Sequences a block on the newest L1 origin. */
+  /** Sequences blocks on the newest L1 origin. */
   produce(count = 1): void {
     for (let i = 0; i < count; i++) {
       const parent = this.unsafeHead;
@@ -153,15 +153,15 @@ export class SimRollup implements RollupNode, BlockSource {
     }
   }
 
-  /** Forgets the newest `depth` unsafe blocks; what is produced then has other hashes. */
+  /** Discards the newest `depth` unsafe blocks; blocks produced afterwards have other hashes. */
   reorgUnsafe(depth: number): void {
     this.#chain = this.#chain.slice(0, this.#chain.length - depth);
     this.#salt++;
   }
 
-  /** What L1 up to a block gives. */
+  /** The state derived from L1 up to a block. */
   derive(l1Number: number): DerivedState {
-    // PERF: states by L1 block are kept: the node is asked again and again.
+    // PERF: states are cached by L1 block, as the node is asked repeatedly.
     while (this.#derived.length > 0) {
       const { l1Hash, chain } = this.#derived.at(-1)!;
       if (
@@ -189,7 +189,7 @@ export class SimRollup implements RollupNode, BlockSource {
         timedOut++;
         frames = [];
       }
-      // Holocene: in order, without gaps, of the newest channel only
+      // Holocene: in order, without gaps, and only of the newest channel
       if (frame.number !== frames.length) continue;
       if (frames[0] !== undefined && bytesToHex(frames[0].frame.channelId) !== bytesToHex(frame.channelId)) continue;
       frames.push({ frame, l1Block: ref.number });

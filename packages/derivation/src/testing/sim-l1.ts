@@ -32,14 +32,14 @@ export interface SimBlockContent {
   readonly timestamp?: number | undefined;
 }
 
-/** An L1 chain in memory: blocks on demand, reorganisations, failures on demand. */
+/** An L1 chain in memory: mines blocks, reorganises and fails on demand. */
 export class SimL1 implements L1Provider, BlobProvider {
   readonly #blobs = new Map<Hex, Uint8Array>();
   readonly #byHash = new Map<Hex, SimBlock>();
   #chain: SimBlock[] = [];
   #salt = 0;
   #nonce = 0;
-  /** calls that are still to fail, by method */
+  /** number of calls that will still fail, by method */
   readonly failures: Partial<Record<"blockByNumber" | "blockByHash" | "receipts" | "transactions" | "blobs", number>> = {};
   areBlobsGone = false;
 
@@ -65,7 +65,7 @@ export class SimL1 implements L1Provider, BlobProvider {
     for (let i = 0; i < count; i++) this.mine();
   }
 
-  /** Removes the newest blocks; what is mined then has other hashes. */
+  /** Removes the newest blocks; blocks mined afterwards have other hashes. */
   reorg(depth: number): void {
     for (const { header } of this.#chain.splice(this.#chain.length - depth)) this.#byHash.delete(header.hash);
     this.#salt++;
@@ -101,7 +101,7 @@ export class SimL1 implements L1Provider, BlobProvider {
     return signTransaction({ ...this.#fields(to === "create" ? undefined : to), type: 2, data }, key);
   }
 
-  /** A transaction whose blobs hold `contents`, each one as the batcher encodes it. */
+  /** A transaction whose blobs hold `contents`, encoded as the batcher encodes them. */
   blobTransaction(contents: readonly Uint8Array[], key: Uint8Array = BATCHER_KEY): Transaction {
     return this.rawBlobs(contents.map(encodeBlob), key);
   }
@@ -150,7 +150,7 @@ export class SimL1 implements L1Provider, BlobProvider {
   async blobs(block: L1BlockRef, ids: Parameters<BlobProvider["blobs"]>[1]): Promise<readonly Uint8Array[] | undefined> {
     this.#failOnDemand("blobs");
     if (this.areBlobsGone) return undefined;
-    // The index is the place among all blobs of the block.
+    // The index is the position among all blobs of the block.
     const hashes = this.#byHash.get(block.hash)!.transactions.flatMap((tx) => (tx.type === 3 ? tx.blobVersionedHashes : []));
     return ids.map(({ index, versionedHash }) => {
       if (bytesToHex(hashes[index]!) !== bytesToHex(versionedHash)) throw new Error(`blob ${index} has another hash`);

@@ -27,7 +27,7 @@ export class SimL2 implements L2Provider {
   readonly #config: RollupConfig;
   readonly #byHash = new Map<Hex, ExecutionPayload>();
   #chain: ExecutionPayload[] = [];
-  /** calls that are still to fail */
+  /** number of calls that will still fail */
   failures = 0;
 
   constructor(config: RollupConfig) {

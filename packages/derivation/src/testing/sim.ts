@@ -26,7 +26,7 @@ export const GENESIS_TIME = 100_000;
 const L2_CHAIN_ID = 901n;
 const USER_KEY = new Uint8Array(32).fill(0x77);
 
-/** Active from the genesis up to and with `fork`; `later` at other times. */
+/** Forks up to and including `fork` are active from the genesis; those in `later` at other times. */
 export function forksUpTo(fork: OpFork, later: ForkTimes = {}): ForkTimes {
   return { ...allUpTo(fork), ...later };
 }
@@ -38,7 +38,7 @@ export interface SimOptions {
   readonly channelTimeoutL1Blocks?: number;
   readonly maxSequencerDriftSec?: number;
   readonly checkSpanOverlapInStrictOrder?: boolean;
-  /** an L1 to share; a new one otherwise */
+  /** an L1 to share; default: a new one */
   readonly l1?: SimL1;
 }
 
@@ -50,11 +50,11 @@ export class Sim {
   readonly sequencer: SimL2;
   readonly verifier: SimL2;
   readonly pipeline: DerivationPipeline;
-  /** what the observer was told, one line each */
+  /** the observer's events, one line each */
   readonly events: string[] = [];
   readonly derived: DerivedAttributes[] = [];
   readonly resets: ResetReason[] = [];
-  /** the verifier's engine finds these attributes invalid */
+  /** whether the verifier's engine finds these attributes invalid */
   isInvalid: (attributes: DerivedAttributes) => boolean = () => false;
   #userNonce = 0;
   #channelSeed = 0;
@@ -116,7 +116,10 @@ export class Sim {
     return encodeTransaction(signTransaction(tx, USER_KEY));
   }
 
-  /** The sequencer builds one block: on the next L1 origin as soon as its time allows, with one transaction unless told otherwise. */
+  /**
+   * The sequencer builds one block. It adopts the next L1 origin as soon as its time allows, and includes one transaction unless
+   * told otherwise.
+   */
   async sequence(options: { transactions?: readonly Uint8Array[]; keepOrigin?: boolean } = {}): Promise<L2BlockRef> {
     const parent = this.sequencer.head;
     const timestamp = parent.timestamp + this.config.rollup.blockTimeSec;
@@ -134,7 +137,7 @@ export class Sim {
     for (let i = 0; i < count; i++) await this.sequence();
   }
 
-  /** Sequences up to the newest block that can have the L1 head as origin. */
+  /** Sequences up to the newest block that can have the L1 head as its origin. */
   async sequenceToL1Head(): Promise<void> {
     while (this.sequencer.head.l1Origin.number < this.l1.head.number) await this.sequence();
   }
@@ -175,15 +178,15 @@ export class Sim {
     }));
   }
 
-  /** Resets the verifier's pipeline to its safe head, which it keeps. */
+  /** Resets the verifier's pipeline to the verifier's safe head, which does not change. */
   async reset(): Promise<void> {
     await this.pipeline.reset(this.verifier.head);
     this.#pending = { head: this.verifier.head, safe: this.verifier.head };
   }
 
   /**
-   * Steps until L1 is used up, doing what a driver does: blocks are built from attributes, invalid ones handled, provider failures
-   * retried. Stops at a reset.
+   * Steps until L1 is used up, acting as the driver: builds blocks from attributes, handles invalid ones, retries after provider
+   * failures. Stops at a reset.
    */
   async derive(maxSteps = 5000): Promise<"idle" | "reset"> {
     if (this.#pending === undefined) await this.reset();
@@ -206,7 +209,7 @@ export class Sim {
     let accepted = attributes;
     if (this.isInvalid(attributes)) {
       if (!attributes.isReplacedIfInvalid) {
-        // Back to the last complete span.
+        // back to the end of the last complete span
         heads.head = heads.safe;
         this.verifier.rewind(heads.safe.number);
         return;
@@ -218,7 +221,7 @@ export class Sim {
     if (accepted.isLastInSpan) heads.safe = heads.head;
   }
 
-  /** The sequencer goes on from the verifier's chain. */
+  /** The sequencer continues from the verifier's chain. */
   adoptDerived(): void {
     this.sequencer.adopt(this.verifier);
   }

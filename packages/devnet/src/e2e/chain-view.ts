@@ -12,7 +12,7 @@ export interface OutputAtBlock {
   readonly blockRef: { readonly hash: Hex; readonly number: number };
 }
 
-/** Questions to the devnet's nodes that the tests ask again and again. */
+/** Questions to the devnet's nodes that the tests ask repeatedly. */
 export class ChainView {
   readonly #devnet: Devnet;
 
@@ -36,7 +36,7 @@ export class ChainView {
     return rpcCall<T>(this.#devnet.info.endpoints.l1, method, params);
   }
 
-  /** As the node answers: version and root. */
+  /** The node's answer: version and root. */
   async outputRoot(role: Role, number: number): Promise<Hex> {
     const [version, root] = await this.node<[Hex, Hex]>(role, "rnode_outputAtBlock", [`0x${number.toString(16)}`]);
     if (BigInt(version) !== 0n) throw new Error(`output version ${version}`);

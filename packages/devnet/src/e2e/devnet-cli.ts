@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** `npm start` as a user runs it: the real command in a process of its own. */
+/** `npm start` as a user runs it: the real command as a separate process. */
 export class DevnetCli {
   readonly #child: ChildProcess;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;

@@ -151,7 +151,7 @@ describe("a devnet that goes on", () => {
   const verifierReaches = (number: number, timeoutMs = 40_000): Promise<number> =>
     waitFor(`safe block ${number} on the verifier`, timeoutMs, async () => {
       const safe = await view.safeNumber("verifier");
-      // The node moves its labels first and tells the engine then.
+      // The node first moves its labels and then tells the engine.
       return safe >= number && (await view.unsafeNumber("verifier")) >= number ? safe : undefined;
     });
   const expectSameHash = async (number: number): Promise<void> => {
@@ -275,7 +275,7 @@ describe("a devnet that goes on", () => {
     const receipt = await l2Client().waitForTransactionReceipt({ hash: l2Hash, timeout: 20_000 });
     const [withdrawal] = getWithdrawals(receipt);
 
-    // The oracle takes outputs at its interval only: the next one after the withdrawal.
+    // The oracle only accepts outputs at its interval: the next one after the withdrawal.
     const oracle = { address: devnet.info.contracts.l1.L2OutputOracle, abi: abiOf("L2OutputOracle") } as const;
     const interval = devnet.info.parameters.outputIntervalBlocks;
     const outputs: number[] = [];
@@ -399,7 +399,7 @@ describe("a devnet that goes on", () => {
     const snapshot = await view.l1<Hex>("evm_snapshot");
     const fork = await l1Head();
 
-    // A deposit that the reorganisation undoes; three blocks on top of the fork point, derived by the verifier.
+    // A deposit that the reorganisation undoes; the verifier derives three blocks on top of the fork point.
     const undone = key(7).address;
     const undoneRequest = await l2Client().buildDepositTransaction({ account: key(7), mint: 1n, to: undone });
     const undoneReceipt = await l1Client().waitForTransactionReceipt({ hash: await l1Wallet(7).depositTransaction(undoneRequest) });
@@ -417,7 +417,7 @@ describe("a devnet that goes on", () => {
     expect(await view.l1("evm_revert", [snapshot])).toBe(true);
     expect(await l1Head()).toBe(fork);
     await view.l1("anvil_dropAllTransactions");
-    // Another three blocks and one more, so that the new chain is the longer one; one has a deposit of its own.
+    // Three blocks and one more, so that the new chain is the longer one; one contains a deposit of its own.
     const forkTime = Number((await view.l1<{ timestamp: Hex }>("eth_getBlockByNumber", [numberToHex(fork), false])).timestamp);
     const nowSec = Math.floor(Date.now() / 1000);
     const step = Math.max(1, Math.floor((nowSec - forkTime) / (depth + 1)));

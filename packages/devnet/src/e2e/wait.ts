@@ -1,6 +1,6 @@
 /**
- * Asks until the answer is there.
- * @throws an error naming what was waited for, with the last error if asking failed
+ * Asks repeatedly until there is an answer.
+ * @throws an error that names what was waited for, with the last error if asking failed
  */
 export async function waitFor<T>(what: string, timeoutMs: number, ask: () => Promise<T | undefined> | T | undefined): Promise<T> {
   const deadlineMs = Date.now() + timeoutMs;

@@ -14,7 +14,7 @@ export interface AnvilFixture {
   close(): Promise<void>;
 }
 
-/** An anvil that mines by hand (or as `extraArgs` say), in a temporary folder. */
+/** An anvil that mines on demand (or as `extraArgs` say), in a temporary folder. */
 export async function startAnvil(
   parameters: ChainParameters,
   extraArgs?: (folder: string) => readonly string[],

@@ -20,11 +20,14 @@ export const EVM_FORKS = [
 ] as const;
 export type EvmFork = (typeof EVM_FORKS)[number];
 
-/** Versions of an Engine API method for blocks of a fork. Spec: execution-apis src/engine; docs/protocol/04-rpc.md#version-selection-by-l2-timestamp */
+/**
+ * Versions of an Engine API method for the blocks of a fork. Spec: execution-apis src/engine;
+ * docs/protocol/04-rpc.md#version-selection-by-l2-timestamp
+ */
 export interface EngineMethodVersions<Version extends number> {
-  /** what a rollup node calls */
+  /** the version that a rollup node calls */
   readonly called: Version;
-  /** what an execution client takes */
+  /** the versions that an execution client accepts */
   readonly accepted: readonly Version[];
 }
 
@@ -32,7 +35,7 @@ export type ForkchoiceUpdatedVersion = 1 | 2 | 3;
 export type NewPayloadVersion = 1 | 2 | 3 | 4;
 export type GetPayloadVersion = 1 | 2 | 3 | 4 | 5;
 
-/** What Ethereum's forks change outside the interpreter, which knows its opcodes by the fork's number. No limit is Infinity. */
+/** What Ethereum forks change outside the interpreter, which knows its opcodes by the fork's number. Infinity means no limit. */
 export interface EvmRules {
   /** proof of stake: `mixHash` is prevRandao, difficulty is 0 */
   readonly isPostMerge: boolean;
@@ -41,9 +44,9 @@ export interface EvmRules {
   readonly acceptsAccessLists: boolean;
   readonly acceptsDynamicFees: boolean;
   readonly acceptsBlobs: boolean;
-  /** EIP-7702: also lets accounts with a delegation send transactions */
+  /** EIP-7702; accounts with a delegation may also send transactions */
   readonly acceptsSetCode: boolean;
-  /** signatures in the upper half of the curve's order */
+  /** whether s may be in the upper half of the curve's order */
   readonly allowsHighS: boolean;
   /** EIP-155 */
   readonly allowsChainIdInSignature: boolean;
@@ -52,7 +55,7 @@ export interface EvmRules {
   /** EIP-3860 */
   readonly initcodeWordGas: number;
   readonly maxInitcodeBytes: number;
-  /** EIP-7623; 0: a transaction pays nothing for its data but what it executes */
+  /** EIP-7623; 0: data has no minimum price */
   readonly floorGasPerToken: number;
   /** EIP-7825 */
   readonly maxTransactionGas: bigint | undefined;
@@ -64,54 +67,57 @@ export interface EvmRules {
   readonly chargesColdAccess: boolean;
   /** EIP-3651 */
   readonly startsWithWarmBeneficiary: boolean;
-  /** the refund is at most this part of the gas used; EIP-3529 */
+  /** the refund is at most the gas used divided by this; EIP-3529 */
   readonly maxRefundQuotient: bigint;
-  /** EIP-6780: SELFDESTRUCT deletes only what its own transaction created */
+  /** EIP-6780: SELFDESTRUCT deletes an account only if the same transaction created it */
   readonly keepsDestructedAccounts: boolean;
-  /** EIP-161: an empty account that is touched goes */
+  /** EIP-161: an empty account that is touched is deleted */
   readonly clearsEmptyAccounts: boolean;
-  /** 0x01 to this one exist */
+  /** precompiles exist from 0x01 to this address */
   readonly lastPrecompile: number;
   readonly modexpPricing: "eip198" | "eip2565" | "eip7883";
   /** EIP-1108 */
   readonly hasCheapBn254: boolean;
   readonly hasP256Precompile: boolean;
   readonly p256Gas: bigint;
-  /** input sizes that the OP Stack bounds */
+  /** input sizes that the OP Stack limits */
   readonly maxBn254PairingBytes: number;
   readonly maxBlsG1MsmBytes: number;
   readonly maxBlsG2MsmBytes: number;
   readonly maxBlsPairingBytes: number;
 
   // blocks
-  /** status instead of a state root; EIP-658 */
+  /** receipts have a status instead of a state root; EIP-658 */
   readonly receiptsHaveStatus: boolean;
   /** EIP-1559 */
   readonly hasBaseFee: boolean;
   readonly hasWithdrawals: boolean;
   /** `blobGasUsed` and `excessBlobGas` in headers */
   readonly hasBlobGas: boolean;
-  /** EIP-4788: a parent beacon block root in the header, kept by a contract */
+  /** EIP-4788: the header has a parent beacon block root, which a contract stores */
   readonly hasBeaconRoot: boolean;
-  /** EIP-2935: a contract keeps block hashes */
+  /** EIP-2935: a contract stores block hashes */
   readonly storesParentHash: boolean;
   /** EIP-7685: `requestsHash` in headers */
   readonly hasExecutionRequests: boolean;
-  /** EIP-7918: a blob costs at least what its execution would */
+  /** EIP-7918: a blob costs at least as much as its execution would */
   readonly bindsBlobFeeToBaseFee: boolean;
-  /** EIP-7594: proofs of cells in the pool */
+  /** EIP-7594: the pool expects cell proofs */
   readonly provesBlobCells: boolean;
   /** EIP-7934 */
   readonly maxBlockRlpBytes: number;
-  /** blob limits where a configuration gives none */
+  /** blob limits if the configuration has none */
   readonly defaultBlobParams: BlobParams | undefined;
 
   // proof of work
   /** EIP-649, EIP-1234 */
   readonly blockRewardWei: bigint;
-  /** how far a block's time moves the difficulty: by a threshold, by steps (EIP-2), by steps and the parent's ommers (EIP-100) */
+  /**
+   * how a block's time changes the difficulty: by a threshold, in steps (EIP-2), or in steps that depend on the parent's ommers
+   * (EIP-100)
+   */
   readonly difficultyAdjustment: "threshold" | "steps" | "steps-and-ommers";
-  /** blocks by which the difficulty bomb is put off, all in all; EIP-649, 1234, 3554 */
+  /** total number of blocks by which the difficulty bomb is delayed; EIP-649, 1234, 3554 */
   readonly bombDelayBlocks: number;
 
   // Engine API
@@ -125,12 +131,12 @@ export interface EvmForkFacts {
   readonly activation:
     | {
         readonly block: string;
-        /** keys that files have beside it for the same block */
+        /** keys that genesis files write in addition, for the same block */
         readonly alsoWritten?: readonly string[];
       }
     | { readonly time: string }
     | undefined;
-  /** what is not named here is as in the fork before */
+  /** anything not listed is as in the previous fork */
   readonly changes: Partial<EvmRules>;
 }
 
@@ -274,7 +280,7 @@ const EVM_FORK_FACTS: Readonly<Record<EvmFork, EvmForkFacts>> & { readonly front
       p256Gas: 6900n,
       bindsBlobFeeToBaseFee: true,
       provesBlobCells: true,
-      maxBlockRlpBytes: 10_485_760 - 2_097_152, // a margin for the consensus block around it
+      maxBlockRlpBytes: 10_485_760 - 2_097_152, // minus a margin for the consensus block around it
       getPayload: { called: 5, accepted: [5] },
     },
   },

@@ -5,7 +5,7 @@ import { derivationFacts, EVM_FORK_BEARERS, type ForkRules, rollupRules } from "
 /** Activation times in seconds; 0: active at genesis, missing: not scheduled. */
 export type ForkTimes = Readonly<Partial<Record<OpFork, number>>>;
 
-/** The newest fork active at `timestampSec` (the first one when none is). */
+/** The newest fork that is active at `timestampSec`, or the first fork if none is. */
 export function activeOpFork(forkTimes: ForkTimes, timestampSec: number): OpFork {
   for (let i = OP_FORKS.length - 1; i > 0; i--) {
     const time = forkTimes[OP_FORKS[i]!];
@@ -22,11 +22,11 @@ export function rollupRulesAt(forkTimes: ForkTimes, timestampSec: number): ForkR
 export const derivationFactsAt = (forkTimes: ForkTimes, timestampSec: number): DerivationFacts =>
   derivationFacts(activeOpFork(forkTimes, timestampSec));
 
-/** What will hold when all scheduled forks are active. */
+/** The facts that hold once all scheduled forks are active. */
 export const lastDerivationFacts = (forkTimes: ForkTimes): DerivationFacts =>
   derivationFactsAt(forkTimes, Number.POSITIVE_INFINITY);
 
-/** The forks whose first block is the one at `timestampSec`, in order; none at a genesis at which they are active. */
+/** The forks whose first block is the one at `timestampSec`, in order. A genesis block is no fork's first block. */
 export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): readonly OpFork[] {
   return OP_FORKS.filter((fork) => {
     const time = forkTimes[fork];
@@ -37,19 +37,19 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
 /** What happens in the first block of a fork. */
 export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => forkFacts(fork).firstBlock;
 
-/** Whether the block is the first of a fork that leaves it without transactions but deposits, and why. */
+/** Whether the block is the first of a fork that allows only deposits in it, and why. */
 export function emptinessAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): FirstBlockFacts["emptiness"] {
   const reasons = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map((fork) => firstBlockFacts(fork).emptiness);
   if (reasons.includes("rule")) return "rule";
   return reasons.includes("custom") ? "custom" : "none";
 }
 
-/** Every fork up to and with `newest`, active at genesis. */
+/** Every fork up to and including `newest`, active at genesis. */
 export function forksUpTo(newest: OpFork): ForkTimes {
   return Object.fromEntries(OP_FORKS.slice(1, OP_FORKS.indexOf(newest) + 1).map((fork) => [fork, 0]));
 }
 
-/** Times of the Ethereum forks that come with a rollup's forks. */
+/** Activation times of the Ethereum forks that come with a rollup's forks. */
 export function evmForkTimesOf(forkTimes: ForkTimes): Partial<Record<EvmFork, number>> {
   const times: Partial<Record<EvmFork, number>> = {};
   for (const [fork, evm] of EVM_FORK_BEARERS) {

@@ -9,7 +9,7 @@ const repository = resolve(fileURLToPath(import.meta.url), "../../../../..");
 const folder = mkdtempSync(join(tmpdir(), "rnode-new-fork-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The sources of all packages without their tests, as one project. */
+/** Copies the sources of all packages, without their tests, as one project. */
 function copySources(): void {
   for (const name of readdirSync(join(repository, "packages"))) {
     const source = join(repository, "packages", name, "src");
@@ -43,7 +43,7 @@ function addFork(file: string, list: string, name: string): void {
   writeFileSync(path, changed);
 }
 
-/** Each error, with the lines that explain it. */
+/** Compiles it; returns each error with the lines that explain it. */
 function compile(): string[] {
   const tsc = join(repository, "node_modules", "typescript", "bin", "tsc");
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], { cwd: folder, encoding: "utf8" });
@@ -51,7 +51,7 @@ function compile(): string[] {
   return stdout.split(/\n(?=\S)/).filter((text) => text.trim() !== "");
 }
 
-// CONTRIBUTING.md has these places as the recipe for a new fork.
+// CONTRIBUTING.md lists these places as the recipe for a new fork.
 it("a fork that is new to the lists is missing in its table, and nowhere else", { timeout: 120_000 }, () => {
   copySources();
   addFork("op-forks.ts", "OP_FORKS", "madeUpRollupFork");

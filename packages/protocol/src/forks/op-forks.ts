@@ -28,58 +28,58 @@ export const OP_FORKS = [
 ] as const;
 export type OpFork = (typeof OP_FORKS)[number];
 
-/** What the OP Stack's forks change in L2 blocks; judged by the block's own time. */
+/** What OP Stack forks change in L2 blocks, by the block's own timestamp. */
 export interface RollupBlockRules {
   readonly acceptsDeposits: boolean;
-  /** deposits marked as system transactions take no gas */
+  /** deposits that are marked as system transactions use no gas */
   readonly hasFreeSystemTransactions: boolean;
-  /** a deposit uses the gas that it needs; otherwise all of its limit */
+  /** a deposit counts the gas that it uses; before, its whole gas limit */
   readonly countsGasOfDeposits: boolean;
   readonly receiptsHaveDepositNonce: boolean;
   readonly receiptsHaveDepositVersion: boolean;
   /** non-zero bytes that the L1 fee adds for the signature */
   readonly l1FeeSignatureBytes: number;
-  /** the L1 fee has a part for blobs, and scalars for both parts */
+  /** the L1 fee has a blob part, and a scalar for each part */
   readonly l1FeeCountsBlobs: boolean;
-  /** the L1 fee is for an estimate of the compressed size, not for calldata gas */
+  /** the L1 fee is based on an estimate of the compressed size instead of calldata gas */
   readonly l1FeeEstimatesCompression: boolean;
   readonly hasOperatorFee: boolean;
   /** operator fee = gas × scalar × multiplier ÷ divisor + constant */
   readonly operatorFeeFactor: { readonly multiplier: bigint; readonly divisor: bigint };
-  /** `blobGasUsed` is the block's DA footprint, which is limited like gas and moves the base fee */
+  /** `blobGasUsed` is the block's DA footprint, which is limited like gas and influences the base fee */
   readonly hasDaFootprint: boolean;
-  /** form of the EIP-1559 parameters in `extraData`; undefined: it is empty */
+  /** version of the EIP-1559 parameters in `extraData`; undefined: `extraData` is empty */
   readonly extraDataVersion: ExtraDataVersion | undefined;
   readonly eip1559DenominatorField: "eip1559Denominator" | "eip1559DenominatorCanyon";
   /** `withdrawalsRoot` is the storage root of L2ToL1MessagePasser; otherwise that of the empty trie */
   readonly hasMessagePasserRoot: boolean;
 }
 
-/** What the OP Stack's forks change in reading L1. */
+/** What OP Stack forks change in reading L1. */
 export interface DerivationFacts {
   // by the time of the L1 block that is read
   /** any ready channel of the bank may be read, not only the first */
   readonly readsChannelsOutOfOrder: boolean;
-  /** also judged by the time of a span's first L1 origin */
+  /** a span batch is also judged by the time of its first L1 origin */
   readonly allowsSpanBatches: boolean;
   readonly readsBlobs: boolean;
   readonly allowsBrotli: boolean;
-  /** frames and batches come in order, one channel at a time; what does not fit ends its channel */
+  /** frames and batches must arrive in order, one channel at a time; whatever does not fit ends its channel */
   readonly hasStrictOrder: boolean;
-  /** a block that cannot be executed is built with its deposits only; otherwise its batch is dropped */
+  /** a block that cannot be executed is rebuilt with its deposits only; before, its batch was dropped */
   readonly replacesInvalidBlocks: boolean;
   readonly maxRlpBytesPerChannel: number;
   readonly maxChannelBankBytes: number;
-  /** undefined: the rollup configuration's */
+  /** undefined: the value of the rollup configuration */
   readonly channelTimeoutL1Blocks: number | undefined;
-  /** updates of fee scalars have a version and two scalars in one word */
+  /** updates of the fee scalars carry a version and both scalars in one word */
   readonly hasVersionedFeeScalars: boolean;
 
   // by the time of a block's L1 origin
-  /** undefined: the rollup configuration's */
+  /** undefined: the value of the rollup configuration */
   readonly maxSequencerDriftSec: number | undefined;
 
-  // by the time of an L2 block's parent, as the contract that reads them is upgraded in the fork's first block
+  // by the timestamp of an L2 block's parent, because the contract that reads the attributes is upgraded in the fork's first block
   readonly l1InfoLayout: L1InfoLayout;
 }
 
@@ -93,30 +93,30 @@ export type NetworkUpgrade =
 
 /** What happens only in the first block of a fork, unless it is active at genesis. */
 export interface FirstBlockFacts {
-  /** why it has no transactions but deposits: the protocol forbids them, or all sequencers leave them out */
+  /** why it has only deposits: the protocol demands it, or all sequencers do it by custom */
   readonly emptiness: "none" | "custom" | "rule";
   readonly upgrade: NetworkUpgrade;
-  /** the code of Create2Deployer is put into the state before anything runs */
+  /** the code of Create2Deployer is written to the state before anything is executed */
   readonly setsCreate2Deployer?: true;
 }
 
 export interface ForkFacts {
-  /** as texts for people name it */
+  /** the name in texts for people */
   readonly title: string;
-  /** key of its time in a rollup configuration; undefined: every rollup has it */
+  /** key of its time in a rollup configuration; undefined: active on every rollup */
   readonly rollupKey: string | undefined;
   /** another name of `rollupKey` */
   readonly rollupKeyAlias?: string;
-  /** key of its time in a genesis file; undefined: execution does not ask for it */
+  /** key of its time in a genesis file; undefined: execution does not depend on it */
   readonly genesisKey: string | undefined;
   /** `--override.<this>`; undefined: there is none */
   readonly override: string | undefined;
   readonly firstBlock: FirstBlockFacts;
-  /** The Ethereum fork that blocks run on, where it is another than before. Spec: docs/protocol/01-execution.md#fork-map */
+  /** The Ethereum fork that blocks run on, if it changes. Spec: docs/protocol/01-execution.md#fork-map */
   readonly evm?: EvmFork;
-  /** what is not named here is as in the fork before, or as in Ethereum */
+  /** anything not listed is as in the previous fork, or as in Ethereum */
   readonly blocks: Partial<RollupBlockRules & EvmRules>;
-  /** what is not named here is as in the fork before */
+  /** anything not listed is as in the previous fork */
   readonly derivation: Partial<DerivationFacts>;
 }
 
@@ -125,7 +125,7 @@ interface FirstForkFacts extends ForkFacts {
   readonly derivation: DerivationFacts;
 }
 
-/** Where the first OP Stack fork starts from, and what an Ethereum chain stays with. */
+/** The rules of an Ethereum chain, from which the first OP Stack fork starts. */
 export const ETHEREUM_BLOCKS: RollupBlockRules = {
   acceptsDeposits: false,
   hasFreeSystemTransactions: false,

@@ -1,13 +1,13 @@
 import { EVM_FORKS, type EvmFork, type EvmRules, evmForkFacts } from "./evm-forks.ts";
 import { type DerivationFacts, ETHEREUM_BLOCKS, forkFacts, OP_FORKS, type OpFork, type RollupBlockRules } from "./op-forks.ts";
 
-/** All that forks decide about a block. `op` is undefined on an Ethereum chain. */
+/** Everything about a block that depends on forks. `op` is undefined on an Ethereum chain. */
 export interface ForkRules extends EvmRules, RollupBlockRules {
   readonly evm: EvmFork;
   readonly op: OpFork | undefined;
 }
 
-/** The sum of what forks change, up to and with each of them. */
+/** For each fork, the facts with all changes up to and including its own. */
 function accumulate<Fork extends string, Facts extends object>(
   forks: readonly Fork[],
   changesOf: (fork: Fork) => Partial<Facts>,
@@ -32,7 +32,7 @@ const EVM_FORK_OF_OP_FORK = accumulate<OpFork, { evm: EvmFork }>(OP_FORKS, (fork
 /** The Ethereum fork that blocks of an OP fork run on. */
 export const evmForkOf = (op: OpFork): EvmFork => EVM_FORK_OF_OP_FORK.get(op)!.evm;
 
-/** OP forks that bring another Ethereum fork along. */
+/** OP Stack forks that bring an Ethereum fork with them. */
 export const EVM_FORK_BEARERS: readonly (readonly [OpFork, EvmFork])[] = OP_FORKS.slice(1).flatMap((fork) => {
   const { evm } = forkFacts(fork);
   return evm === undefined ? [] : [[fork, evm] as const];

@@ -1,7 +1,7 @@
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
-/** A header that commits to nothing but what is given. */
+/** A header in which all fields but the given ones have neutral values. */
 export const headerOf = (fields: Partial<Header>): Header => ({
   parentHash: new Uint8Array(32),
   ommersHash: EMPTY_OMMERS_HASH,

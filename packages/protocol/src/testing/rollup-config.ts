@@ -1,7 +1,7 @@
 import { hexToBytes } from "@rnode/primitives";
 import type { RollupConfig } from "../rollup-config.ts";
 
-/** A rollup config for tests: chain 901 on 900, two-second blocks, genesis at 1000 s, no fork but Bedrock. */
+/** A rollup config for tests: L2 chain 901 on L1 chain 900, two-second blocks, genesis at 1000 s, only Bedrock active. */
 export function testRollupConfig(over: Partial<RollupConfig> = {}): RollupConfig {
   return {
     genesis: {
