@@ -15,13 +15,13 @@ import type { PreparedBlock } from "./prepared-block.ts";
 
 export type { StateView } from "@rnode/storage";
 
-/** A block that can be asked for by tag, number or hash. */
+/** Selects a block by tag, number or hash. */
 export type BlockSelector =
   | { readonly kind: "tag"; readonly tag: "latest" | "pending" | "safe" | "finalized" | "earliest" }
   | { readonly kind: "number"; readonly number: number }
   | { readonly kind: "hash"; readonly hash: Uint8Array; readonly requireCanonical: boolean };
 
-/** A block with all that JSON-RPC shows of it. */
+/** A block with everything that JSON-RPC shows of it. */
 export interface StoredBlock {
   readonly hash: Uint8Array;
   readonly block: Block;
@@ -38,10 +38,10 @@ export interface BuiltPayload {
   readonly requests: readonly Uint8Array[];
 }
 
-/** To be read before the listener returns: blocks that have left meanwhile are not in it. */
+/** Must be read before the listener returns: it does not contain blocks that have left the chain since. */
 export interface HeadChange {
   readonly head: StoredBlock;
-  /** blocks that left the canonical chain, newest first; empty when the chain only grew */
+  /** blocks that left the canonical chain, newest first; empty if the chain only grew */
   readonly removed: readonly StoredBlock[];
   /** blocks that joined, oldest first */
   readonly added: readonly StoredBlock[];
@@ -49,7 +49,7 @@ export interface HeadChange {
 
 export interface ForkchoiceState {
   readonly headBlockHash: Uint8Array;
-  /** zero hash: not set */
+  /** the zero hash means that it is not set */
   readonly safeBlockHash: Uint8Array;
   readonly finalizedBlockHash: Uint8Array;
 }
@@ -98,7 +98,7 @@ export type BuildResult =
   | { readonly kind: "unknown-parent" }
   | { readonly kind: "invalid-attributes"; readonly fault: AttributesFault; readonly reason: string };
 
-/** A transaction that may go into a block being built. */
+/** A transaction that may be included in a block under construction. */
 export interface PendingTransaction {
   readonly transaction: SignedTransaction;
   readonly sender: Uint8Array;
@@ -107,21 +107,21 @@ export interface PendingTransaction {
   readonly hash: Uint8Array;
 }
 
-/** Transactions by descending tip; nonces of one sender ascend. */
+/** Transactions by descending tip, with ascending nonces for each sender. */
 export interface BestTransactions {
   next(): PendingTransaction | undefined;
-  /** Leaves out what remains of the sender of the last transaction: it cannot follow. */
+  /** Skips the remaining transactions of the last transaction's sender, which cannot follow if that one is left out. */
   skipSender(): void;
 }
 
-/** What block building asks of the transaction pool. */
+/** What block building needs from the transaction pool. */
 export interface PendingSource {
   /** @param block the block that is being built */
   best(baseFeeWei: bigint, block: { readonly number: number; readonly timestampSec: number }): BestTransactions;
 }
 
 /**
- * Rules a block can break. The name goes into `validationError`.
+ * Rules that a block can break. The name of the broken rule appears in `validationError`.
  * Spec: docs/protocol/01-execution.md#header-and-body-validity, yellow paper, EIPs of each fork
  */
 export type BlockRule =
@@ -165,7 +165,7 @@ export type BlockRule =
   | "receipts-root-mismatch"
   | "state-root-mismatch";
 
-/** A broken rule and small plain data that says where. */
+/** A broken rule, with a few plain values that show where. */
 export interface BlockFault {
   readonly rule: BlockRule;
   readonly data: Readonly<Record<string, string | number | bigint>>;
@@ -178,37 +178,37 @@ export interface BadBlock {
   readonly fault: BlockFault;
 }
 
-/** What Ethereum's attributes leave to the builder. */
+/** What Ethereum's payload attributes leave to the builder. */
 export interface BuildChoices {
   /** default: the parent's */
   readonly desiredGasLimit?: bigint | undefined;
   readonly extraData?: Uint8Array | undefined;
 }
 
-/** What is told of an item whose block is stored. PERF: the block's transactions are not kept in memory until then. */
+/** What is reported about an item once its block is stored. PERF: the block's transactions are not kept in memory until then. */
 export type StoredItem<T extends { readonly block: Block }> = Omit<T, "block"> & {
   readonly header: Header;
   readonly transactionCount: number;
 };
 
 export interface ImportOptions<S> {
-  /** written in one durable commit */
+  /** the number of blocks in one durable commit */
   readonly groupBlocks: number;
-  /** for every block that is stored, or already was */
+  /** called for every block that is stored, or already was */
   readonly onStored?: ((item: S) => void) | undefined;
   /** default: `IMPORT_LIMITS` */
   readonly limits?: ImportLimits | undefined;
 }
 
-/** Bytes of blocks that wait in memory; the last block of each may be beyond them, however large it is. */
+/** Limits for the bytes of blocks that wait in memory. The last block counted by each limit may exceed it, however large it is. */
 export interface ImportLimits {
-  /** of a group's headers, bodies, receipts and senders; up to three groups are in memory */
+  /** for the headers, bodies, receipts and senders of one group; up to three groups are in memory */
   readonly groupBytes: number;
-  /** of what is prepared before its turn */
+  /** for blocks that are prepared ahead */
   readonly aheadBytes: number;
 }
 
-/** A block that was not imported, and everything after it. */
+/** The block at which an import stopped. */
 export interface ImportRefusal {
   readonly block: Block;
   readonly hash: Uint8Array;
@@ -216,52 +216,52 @@ export interface ImportRefusal {
   readonly validationError: string | undefined;
 }
 
-/** The canonical chain of one node: the only writer of the store. All methods are synchronous unless they say otherwise. */
+/** The canonical chain of one node, and the only writer of the store. All methods are synchronous unless they say otherwise. */
 export interface Chain {
   readonly config: ChainConfig;
   readonly genesis: StoredBlock;
   head(): BlockId;
-  /** undefined also when the history of the block was pruned */
+  /** also undefined if the history of the block was pruned */
   resolve(selector: BlockSelector): StoredBlock | undefined;
-  /** also of blocks whose history was pruned */
+  /** also for blocks whose history was pruned */
   bodyOf(selector: BlockSelector): { readonly block: Block; readonly hash: Uint8Array } | undefined;
   headerOf(selector: BlockSelector): { readonly header: Header; readonly hash: Uint8Array } | undefined;
-  /** State after the block, canonical or executed and in memory; undefined when not retained. */
+  /** The state after a block, which may be canonical, or executed and in memory; undefined if it is not retained. */
   stateAt(block: BlockId): StateView | undefined;
-  /** Trie nodes of the state after the block; undefined when out of the proof window. */
+  /** The trie nodes of the state after a block; undefined if it is outside the proof window. */
   trieNodesAt(block: BlockId): TrieNodeReader | undefined;
-  /** Executes and checks a block; VALID blocks are kept in memory until fork choice makes them canonical. */
+  /** Executes and checks a block. VALID blocks are kept in memory until fork choice makes them canonical. */
   newPayload(block: PreparedBlock): PayloadStatusV1;
   /**
-   * Executes blocks that follow each other and commits them in groups; each group's last block becomes the head, and listeners are told. Blocks
-   * that are canonical already are passed over. What was executed before an invalid block, or before `blocks` throws, is stored.
+   * Executes consecutive blocks and commits them in groups; the last block of each group becomes the head, and listeners are told.
+   * Blocks that are already canonical are skipped. Blocks executed before an invalid block, or before `blocks` throws, are stored.
    *
-   * Until it has ended, only the import moves the head: `forkchoiceUpdated` answers SYNCING and changes nothing, `newPayload` answers SYNCING
-   * for a block that it would have to execute. `close` ends it after the block that it is at.
+   * Until the import ends, only it moves the head: `forkchoiceUpdated` answers SYNCING and changes nothing, and `newPayload` answers
+   * SYNCING for any block that it would have to execute. `close` ends the import after the current block.
    *
-   * @returns undefined when all blocks were imported
-   * @throws {CodedError} chain/importing: one at a time; chain/closed
+   * @returns undefined if all blocks were imported
+   * @throws {CodedError} chain/importing: only one import at a time; chain/closed
    */
   import<T extends { readonly block: Block }>(
     blocks: AsyncIterable<T> | Iterable<T>,
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined>;
-  /** A block that was built or executed here, chosen or not, as long as it is in memory. */
+  /** A block that was built or executed here, whether or not fork choice chose it, as long as it is in memory. */
   executedBlock(hash: Uint8Array): PreparedBlock | undefined;
-  /** Moves the labels, reorganising or rewinding where needed, and starts a build when attributes are given. */
+  /** Moves the labels, with a reorganisation or rewind if necessary, and starts a build if attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
-  /** The best version so far; ends the job. */
+  /** Returns the best version so far, and ends the job. */
   getPayload(id: Hex): BuiltPayload | undefined;
   /**
-   * A block on any executed parent, built at once and kept nowhere: the forced transactions, and those of the pool unless the attributes say
-   * otherwise. For tests of other clients: the rollup node builds with `forkchoiceUpdated`.
+   * Builds a block on any executed parent at once, and keeps it nowhere. It contains the forced transactions and, unless the attributes
+   * say otherwise, transactions from the pool. Meant for tests of other clients: the rollup node builds with `forkchoiceUpdated`.
    */
   buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices?: BuildChoices): BuildResult;
-  /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 is off. */
+  /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 turns a limit off. */
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
-  /** Where pool transactions come from; without one, blocks hold forced transactions only. */
+  /** Sets the source of pool transactions. Without one, blocks contain forced transactions only. */
   setPendingSource(source: PendingSource): void;
-  /** The last blocks that were executed and found invalid, newest first. */
+  /** The most recent blocks that were executed and found invalid, newest first. */
   badBlocks(): readonly BadBlock[];
   onHeadChange(listener: (change: HeadChange) => void): () => void;
   close(): Promise<void>;

@@ -8,13 +8,13 @@ import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { type HeadNotice, LazyHeadChange } from "./head-change.ts";
 
-/** The canonical chain as another process writes it. Blocks that fork choice has not chosen are not in it. */
+/** The canonical chain as another process writes it. It does not contain blocks that fork choice has not chosen. */
 export interface ChainReader
   extends Pick<
     Chain,
     "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
   > {
-  /** Tells the listeners of `onHeadChange`. Every notice must come, in order. */
+  /** Tells the listeners of `onHeadChange`. Must be called for every notice, in order. */
   follow(notice: HeadNotice): void;
 }
 
@@ -31,7 +31,7 @@ class StoredChainReader implements ChainReader {
   readonly genesis: StoredBlock;
   readonly #store: ChainStoreReader;
   readonly #listeners = new Set<(change: HeadChange) => void>();
-  /** blocks whose coming was not told, because they were gone already; nor is their going */
+  /** blocks that left before listeners were told of them; listeners are not told that they left, either */
   readonly #missed = new Set<string>();
 
   constructor(store: ChainStoreReader, config: ChainConfig) {

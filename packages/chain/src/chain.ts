@@ -47,14 +47,17 @@ import { checkBodyBelongs } from "./validation/body-validation.ts";
 import { rulesOfBlock } from "./validation/rules.ts";
 
 export interface ChainDependencies {
-  /** with its genesis written (`initGenesis`); of a database, which a thread can open too, state roots of larger blocks are made there */
+  /**
+   * must have its genesis (`initGenesis`). If it is a database, which a thread can open as well, a thread computes the state roots of
+   * larger blocks
+   */
   readonly store: ChainStore & Partial<Pick<ChainDatabase, "folder">>;
   readonly config: ChainConfig;
   readonly senders?: SenderSource;
   readonly metrics?: MetricFactory;
   /** milliseconds; for the time limits of block building */
   readonly nowMs: () => number;
-  /** who makes state roots beside execution; default: a thread, where there are cores for it */
+  /** computes state roots in parallel with execution; default: a thread, if there are enough cores */
   readonly liveRoots?: LiveRoots | undefined;
   /** the same for the groups of an import */
   readonly startGroupRoots?: ((store: RootStore, stateRoot: Uint8Array) => StateRoots) | undefined;
@@ -62,14 +65,15 @@ export interface ChainDependencies {
 
 export interface ChainOptions {
   /**
-   * trie nodes kept in memory for the next blocks, half a kilobyte each; default 100,000. They are kept here or in the thread of state roots
+   * limit for the trie nodes kept in memory for the next blocks, half a kilobyte each, here or in the state-root thread; default:
+   * 100,000
    */
   readonly maxStateTrieNodes?: number | undefined;
   readonly tree?: Partial<BlockTreeLimits>;
-  /** decoded code that each of the two engines keeps across blocks */
+  /** limit for the decoded code that each of the two engines keeps across blocks */
   readonly codeCacheBytes?: number | undefined;
   readonly building?: PayloadJobsOptions;
-  /** folder of the Canyon bytecode bundle */
+  /** the folder with the Canyon bytecode bundle */
   readonly upgradesDir?: string | undefined;
 }
 
@@ -86,7 +90,7 @@ class StoredChain implements Chain {
   readonly #tree: BlockTree;
   readonly #branches: Branches;
   readonly #invalid = new InvalidBlocks();
-  readonly #left = new LeftBlocks();
+  readonly #leftBlocks = new LeftBlocks();
   readonly #jobs: PayloadJobs;
   readonly #listeners = new Set<(change: HeadChange) => void>();
   readonly #metrics: ChainMetrics;
@@ -94,9 +98,9 @@ class StoredChain implements Chain {
   readonly #liveRoots: LiveRoots | undefined;
   readonly #startGroupRoots: (stateRoot: Uint8Array) => StateRoots;
   readonly #codeCacheBytes: number | undefined;
-  /** of the blocks of an import */
+  /** the engine that executes the blocks of an import */
   #importEngine: EvmEngine | undefined;
-  /** ends with the import that is under way */
+  /** settles when the import in progress ends */
   #importing: Promise<unknown> | undefined;
   #isClosing = false;
 
@@ -108,7 +112,7 @@ class StoredChain implements Chain {
     this.#store = store;
     this.#metrics = createChainMetrics(metrics, {
       executed: () => this.#tree.bytes,
-      left: () => this.#left.bytes,
+      left: () => this.#leftBlocks.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes + (this.#importEngine?.memoryBytes ?? 0),
       stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
@@ -119,7 +123,7 @@ class StoredChain implements Chain {
     this.#liveRoots = liveRoots ?? startedRoots(store, options.maxStateTrieNodes);
     const { startGroupRoots = startStateRoots } = dependencies;
     this.#startGroupRoots = (stateRoot) => startGroupRoots(store, stateRoot);
-    const stateTrie = new LiveStateTrie(); // one for building and executing: what was built is mostly what comes next
+    const stateTrie = new LiveStateTrie(); // shared by building and execution, because a built block is mostly the next one to be executed
     const buildContext: ExecutionContext = {
       config,
       engine: newEngine({ codeCacheBytes }),
@@ -134,7 +138,7 @@ class StoredChain implements Chain {
       isCanonicalBlock(store, hash, number),
     );
     this.#branches = new Branches(store, this.#tree);
-    // A build keeps its engine busy between calls: it has its own.
+    // A build keeps its engine busy between calls, so it has one of its own.
     this.#jobs = new PayloadJobs(buildContext, nowMs, options.building);
     this.genesis = this.#branches.storedBlock(genesisHash)!;
   }
@@ -178,7 +182,7 @@ class StoredChain implements Chain {
     return this.#importing === undefined ? this.#execute(block) : SYNCING;
   }
 
-  /** undefined: the block has to be executed */
+  /** @returns undefined if the block has to be executed */
   #knownVerdict(block: PreparedBlock): PayloadStatusV1 | undefined {
     const { header, hash, hashHex } = block;
     const known = this.#invalid.get(hashHex);
@@ -224,8 +228,8 @@ class StoredChain implements Chain {
     if (labels.kind === "invalid-state") return labels;
     const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: headHex };
     const isRewind = branch.blocks.length === 0 && branch.forkPoint.hash !== this.head().hash;
-    // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it.
-    // Spec: docs/protocol/01-execution.md#engine-semantics
+    // An Ethereum chain ignores a head that is an ancestor of its own; an OP Stack chain goes back to it. Spec:
+    // docs/protocol/01-execution.md#engine-semantics
     if (isRewind && this.config.optimism === undefined) return updated(valid);
     if (this.#isTooDeep(branch.forkPoint)) return { kind: "invalid-state", reason: "reorganisation-too-deep" };
     this.#moveHead(branch, labels.labels);
@@ -268,13 +272,13 @@ class StoredChain implements Chain {
     };
   }
 
-  /** What was executed is used after other methods may have been called: an import has an engine of its own. */
+  /** An import has an engine of its own, because the outcome of an execution is used after other methods may have been called. */
   readonly #runImported: ImportingChain["runBlock"] = (parent, block) => {
     const startMs = this.#nowMs();
     const engine = (this.#importEngine ??= newEngine({ codeCacheBytes: this.#codeCacheBytes }));
     const outcome = runBlock({ ...this.#context, engine }, parent, block);
     if (outcome.kind === "run") this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: "valid" });
-    return outcome; // an invalid one comes again, by itself
+    return outcome; // an invalid block is executed again, on its own
   };
 
   #commitGroup(group: BlockGroup, { blocks, nodeRows }: GroupRoots): void {
@@ -286,7 +290,7 @@ class StoredChain implements Chain {
       nodeRows,
     );
     stopTimer();
-    this.#context.stateTrie?.clear(); // its nodes are those of a head that is long gone
+    this.#context.stateTrie?.clear(); // its nodes belong to a head from long ago
     this.#tree.trim(this.head().number, this.head().hash);
   }
 
@@ -305,7 +309,7 @@ class StoredChain implements Chain {
     const executed = this.#jobs.finish(id);
     stopTimer();
     if (executed === undefined) return undefined;
-    this.#tree.add(executed, this.head().number); // comes back as newPayload: not executed again
+    this.#tree.add(executed, this.head().number); // it comes back through newPayload, and is then not executed again
     const { block, hash, tipsWei, requests } = executed;
     return { block, hash, value: tipsWei, requests };
   }
@@ -341,7 +345,7 @@ class StoredChain implements Chain {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#importing?.catch(() => undefined); // its caller is told
+    await this.#importing?.catch(() => undefined); // reported to the caller of the import
     this.#listeners.clear();
     await this.#liveRoots?.close();
     await this.#store.close();
@@ -373,19 +377,19 @@ class StoredChain implements Chain {
     return { status: "VALID", latestValidHash: hashHex };
   }
 
-  /** The block with its state; a block that left the chain and memory is executed again. */
+  /** A block with the state after it. A block that has left the chain and the memory is executed again. */
   #parentState(hashHex: Hex, hash: Uint8Array): ParentState | undefined {
     const branch = this.#branches.branchOf(hashHex) ?? this.#reexecuted(hash);
     return branch && this.#branches.parentState(branch, hash);
   }
 
-  /** Executes again what a reorganisation left and the tree no longer has. */
+  /** Executes blocks again that were left in a reorganisation and are no longer in the tree. */
   #reexecuted(hash: Uint8Array): Branch | undefined {
     const hashHex = bytesToHex(hash);
     const missing: PreparedBlock[] = [];
     for (let at = hash; ; ) {
       if (this.#branches.branchOf(bytesToHex(at)) !== undefined) break;
-      const block = this.#left.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // there, but not all that it stands on
+      const block = this.#leftBlocks.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // in the tree, but without all the blocks that it builds on
       if (block === undefined) return undefined;
       missing.push(block);
       at = block.header.parentHash;
@@ -394,7 +398,7 @@ class StoredChain implements Chain {
     return this.#branches.branchOf(hashHex);
   }
 
-  /** What the blocks above it replaced is not stored any more, or what a head must have. */
+  /** Whether the store no longer has what the blocks above replaced, or what a head must have. */
   #isTooDeep({ number, hash }: BlockId): boolean {
     if (hash === this.head().hash) return false;
     const retained = this.#store.retainedHistory();
@@ -408,12 +412,12 @@ class StoredChain implements Chain {
       if (Object.keys(changed).length > 0) this.#store.writeLabels(changed);
       return;
     }
-    this.#jobs.suspend(); // an open build reads the state that is about to move
+    this.#jobs.suspend(); // an open build reads the state that is about to change
     const removed: StoredBlock[] = [];
     for (let number = before.number; number > forkPoint.number; number--) {
       const block = this.#branches.storedBlock(this.#store.readCanonicalHash(number)!)!;
       removed.push(block);
-      this.#left.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
+      this.#leftBlocks.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
     }
     const stopTimer = this.#metrics.commit.time();
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);

@@ -2,7 +2,7 @@ import { bytesToHex } from "@rnode/primitives";
 import type { BlockId } from "@rnode/protocol";
 import type { HeadChange, StoredBlock } from "./api.ts";
 
-/** A change of the head as the writing process tells it: what joined is in the database, what left no longer is. */
+/** A change of the head as reported by the writing process: blocks that joined are in the database, blocks that left no longer are. */
 export interface HeadNotice {
   readonly head: BlockId;
   /** newest first */
@@ -20,11 +20,11 @@ export const headNoticeOf = ({ head, removed, added }: HeadChange): HeadNotice =
 interface BlockSource {
   head(): StoredBlock;
   block(hash: Uint8Array): StoredBlock | undefined;
-  /** The chain has moved on from the block; that it left is told next. */
+  /** The chain has already left the block; the next notice says so. */
   miss(hash: Uint8Array): void;
 }
 
-/** PERF: while nobody listens for more than the going of blocks, none is decoded: a syncing writer sends hundreds of notices a second. */
+/** PERF: a syncing writer sends hundreds of notices per second, so added blocks are decoded only if a listener looks at them. */
 export class LazyHeadChange implements HeadChange {
   readonly removed: readonly StoredBlock[];
   readonly #hashes: readonly Uint8Array[];
@@ -46,7 +46,7 @@ export class LazyHeadChange implements HeadChange {
     return this.#added;
   }
 
-  /** The new head; when the chain has moved on already, that of now. */
+  /** The new head or, if the chain has moved on already, the current one. */
   get head(): StoredBlock {
     return this.added.at(-1) ?? this.#source.head();
   }

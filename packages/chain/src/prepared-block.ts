@@ -2,21 +2,21 @@ import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { type Block, encodeHeader, encodeTransaction, type Header, hashTransaction } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 
-/** What whoever hands a block over has made of it already. */
+/** Derived values that the sender of a block already has. */
 export interface KnownParts {
-  /** of exactly these transactions */
+  /** must be the root of exactly these transactions */
   readonly transactionsRoot?: Uint8Array | undefined;
   readonly transactionHashes?: readonly Uint8Array[] | undefined;
   readonly senders?: readonly Uint8Array[] | undefined;
 }
 
 /**
- * A block on its way from whoever sent or built it to the database. What follows from its bytes is made when it is first asked for, and
+ * A block on its way from its sender or builder to the database. Everything derived from its bytes is computed on first use, and only
  * once.
  */
 export class PreparedBlock {
   readonly block: Block;
-  /** of each transaction; undefined: not recovered yet */
+  /** the sender of each transaction; undefined: not recovered yet */
   readonly senders: readonly Uint8Array[] | undefined;
   #encodedHeader: Uint8Array | undefined;
   #hash: Uint8Array | undefined;
@@ -36,12 +36,12 @@ export class PreparedBlock {
     return this.block.header;
   }
 
-  /** RLP, as it is hashed and stored */
+  /** the RLP that is hashed and stored */
   get encodedHeader(): Uint8Array {
     return (this.#encodedHeader ??= encodeHeader(this.block.header));
   }
 
-  /** the block's: that of the header */
+  /** hash of the block, that is, of its header */
   get hash(): Uint8Array {
     return (this.#hash ??= keccak256(this.encodedHeader));
   }
@@ -59,7 +59,7 @@ export class PreparedBlock {
     return (this.#transactionHashes ??= this.block.transactions.map(hashTransaction));
   }
 
-  /** of the transactions that are there, whatever the header says */
+  /** root of the transactions in the body, whatever the header says */
   get transactionsRoot(): Uint8Array {
     return (this.#transactionsRoot ??= orderedTrieRoot(this.encodedTransactions));
   }

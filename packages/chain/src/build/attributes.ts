@@ -27,7 +27,7 @@ const MAX_GAS_LIMIT = 2n ** 63n - 1n;
 const GAS_LIMIT_BOUND_DIVISOR = 1024n;
 
 /**
- * What a fork demands of payload attributes.
+ * Checks payload attributes against the requirements of the fork.
  * Spec: docs/protocol/01-execution.md#payload-attributes-and-payload-id, docs/protocol/04-rpc.md#payload-attributes-json
  */
 export function checkAttributes(rules: BlockRules, parent: Header, attributes: PayloadAttributes): AttributesProblem | undefined {
@@ -82,7 +82,7 @@ function checkFeeParameters(
   return undefined;
 }
 
-/** The header of the block to build, as far as it is known before execution. The attributes are checked. */
+/** The header of the block to build, as far as it is known before execution. The attributes must have been checked. */
 export function headerOfAttributes(
   config: ChainConfig,
   rules: BlockRules,
@@ -109,21 +109,21 @@ export function headerOfAttributes(
   };
 }
 
-/** Empty before Holocene and on Ethereum chains. */
+/** Empty before Holocene, and on Ethereum chains. */
 function extraDataOf(config: ChainConfig, attributes: PayloadAttributes): Uint8Array {
   const { eip1559Params, minBaseFee, timestamp } = attributes;
   if (config.optimism === undefined || eip1559Params === undefined) return EMPTY_BYTES;
   return extraDataFromAttributes(eip1559Params, chainEip1559Params(config.optimism, timestamp), minBaseFee);
 }
 
-/** Ethereum: as far towards the wanted limit as the 1/1024 rule lets a block go. */
+/** Ethereum: moves as far towards the desired limit as the 1/1024 rule permits. */
 function nextGasLimit(parentGasLimit: bigint, desired: bigint): bigint {
   const step = parentGasLimit / GAS_LIMIT_BOUND_DIVISOR - 1n;
   if (desired > parentGasLimit) return parentGasLimit + step < desired ? parentGasLimit + step : desired;
   return parentGasLimit - step > desired ? parentGasLimit - step : desired;
 }
 
-/** @returns the forced transactions, or what is wrong with them: on an OP Stack chain the first is the L1 attributes deposit */
+/** @returns the forced transactions, or what is wrong with them; on an OP Stack chain, the first must be the L1 attributes deposit */
 export function decodeForcedTransactions(
   rules: BlockRules,
   attributes: PayloadAttributes,

@@ -23,11 +23,11 @@ import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
 
-/** Node policy on top of the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
+/** Node policy in addition to the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
 export interface DaLimits {
-  /** compressed bytes a transaction; 0: no limit */
+  /** compressed bytes per transaction; 0: no limit */
   readonly maxTransactionBytes: bigint;
-  /** compressed bytes of pool transactions a block; 0: no limit */
+  /** compressed bytes of pool transactions per block; 0: no limit */
   readonly maxBlockBytes: bigint;
 }
 
@@ -39,7 +39,7 @@ const MILLIONTHS = 1_000_000n;
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const ZERO_NONCE = new Uint8Array(8);
 
-/** Starts a block: pre-processing and the forced transactions. One of them failing makes the attributes invalid. */
+/** Starts a block: pre-processing and the forced transactions. If one of these fails, the attributes are invalid. */
 export function startBuild(
   context: ExecutionContext,
   parent: ParentState,
@@ -60,7 +60,7 @@ export function startBuild(
   return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
 }
 
-/** A block being built: open for transactions until it is sealed. */
+/** A block under construction, which accepts transactions until it is sealed. */
 export class PayloadBuild {
   readonly #context: ExecutionContext;
   readonly #rules: BlockRules;
@@ -70,7 +70,7 @@ export class PayloadBuild {
   readonly #run: BlockRun;
   readonly #transactions: Transaction[] = [];
   readonly #senders: Uint8Array[] = [];
-  /** hashes of the pool transactions that are in */
+  /** hashes of the pool transactions already in the block */
   readonly #included = new Set<Hex>();
   #daBytes = 0n;
   #blobCount = 0;
@@ -98,7 +98,7 @@ export class PayloadBuild {
     return this.#transactions.length;
   }
 
-  /** Puts in transactions that must be there, in order. */
+  /** Adds transactions that the block must contain, in order. */
   force(transactions: readonly Transaction[]): AttributesProblem | undefined {
     const refused = (index: number, fault: string): AttributesProblem => ({
       fault: "transaction-invalid",
@@ -123,7 +123,7 @@ export class PayloadBuild {
     return undefined;
   }
 
-  /** Adds pool transactions until the block is full, the pool has no more, or time is up. May be called again for newer ones. */
+  /** Adds pool transactions until the block is full, the pool is exhausted, or the time is up. May be called again for newer ones. */
   fill(source: PendingSource, limits: DaLimits, isTimeUp: () => boolean): void {
     const { number, timestamp, baseFeePerGas } = this.#header;
     const best = source.best(baseFeePerGas ?? 0n, { number, timestampSec: timestamp });
@@ -142,7 +142,8 @@ export class PayloadBuild {
       }
       const applied = this.#run.apply(transaction, sender, encoded);
       if (applied.kind === "rejected") {
-        // Too low a nonce: mined before, the sender's next may fit. All else stands in the way of what follows.
+        // If the nonce is too low, the transaction was mined earlier and the sender's next may fit. Any other reason also rules out the
+        // transactions that follow.
         if (applied.reason !== "nonce-too-low") best.skipSender();
         continue;
       }
@@ -154,7 +155,7 @@ export class PayloadBuild {
     }
   }
 
-  /** Finishes the block. @throws {CodedError} chain/unbuildable when its post-processing fails */
+  /** Finishes the block. @throws {CodedError} chain/unbuildable if its post-processing fails */
   seal(): ExecutedBlock {
     const { withdrawals } = this.#attributes;
     const finished = this.#run.finish(withdrawals, []);
@@ -163,7 +164,7 @@ export class PayloadBuild {
     }
     const { result } = finished;
     const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);
-    // PERF: while the state root is on its way
+    // PERF: done while the state root is being computed
     const transactionsRoot = orderedTrieRoot(this.#transactions.map(encodeTransaction));
     const bodyRoots = { transactionsRoot, receiptsRoot: receiptsRoot(result) };
     const update = updated();
@@ -178,7 +179,7 @@ export class PayloadBuild {
     return executedBlock(prepared, this.#senders, result, update);
   }
 
-  /** Bytes towards the DA limits; undefined when a limit keeps the transaction out. */
+  /** Bytes that count towards the DA limits; undefined if a limit rules the transaction out. */
   #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: DaLimits): bigint | undefined {
     if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
     if (this.#rules.op === undefined) return 0n;

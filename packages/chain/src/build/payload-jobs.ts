@@ -7,9 +7,9 @@ import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { type DaLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {
-  /** time for pool transactions when the build starts, and again when the payload is taken */
+  /** time for adding pool transactions when the build starts, and again when the payload is fetched */
   readonly fillMs: number;
-  /** Ethereum blocks move their gas limit towards it */
+  /** the gas limit that Ethereum blocks move towards */
   readonly desiredGasLimit?: bigint | undefined;
 }
 
@@ -19,8 +19,8 @@ const DEFAULT_OPTIONS: PayloadJobsOptions = { fillMs: 500 };
 const MAX_JOBS = 8;
 
 /**
- * Payloads being built, by id. A build stays open for pool transactions until it is taken, so that each is executed once and
- * the latest still get in; at most one is open, because it occupies the engine.
+ * Payloads under construction, by id. A build stays open for pool transactions until it is fetched, so that each transaction is
+ * executed once and the latest are still included. At most one build is open, because it occupies the engine.
  */
 export class PayloadJobs {
   limits: DaLimits = { maxTransactionBytes: 0n, maxBlockBytes: 0n };
@@ -36,7 +36,7 @@ export class PayloadJobs {
     this.#options = options;
   }
 
-  /** Starts a build on `parent`, or finds it running. */
+  /** Starts a build on `parent`, unless the same one is already running. */
   start(
     parent: ParentState,
     attributes: PayloadAttributes,
@@ -57,7 +57,7 @@ export class PayloadJobs {
     return { kind: "started", id };
   }
 
-  /** The block, with the newest transactions; undefined for an unknown id. */
+  /** Returns the block with the newest transactions; undefined for an unknown id. */
   finish(id: Hex): ExecutedBlock | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -66,7 +66,7 @@ export class PayloadJobs {
     return this.#seal(id, job.build);
   }
 
-  /** Seals the open build as it is: its engine or its state is needed. */
+  /** Seals the open build as it is, because its engine or its state is needed. */
   suspend(): void {
     for (const [id, job] of [...this.#jobs]) if (job.kind === "open") this.#seal(id, job.build);
   }

@@ -23,7 +23,7 @@ import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
 import { requestsHash } from "./requests.ts";
 
-/** What execution needs besides the block and its parent. */
+/** What execution needs in addition to the block and its parent. */
 export interface ExecutionContext extends LiveTries {
   readonly config: ChainConfig;
   readonly engine: EvmEngine;
@@ -31,15 +31,15 @@ export interface ExecutionContext extends LiveTries {
   readonly create2DeployerCode: () => Uint8Array;
 }
 
-/** The parent and the state after it. */
+/** The parent, and the state after it. */
 export interface ParentState {
   readonly header: Header;
   readonly hash: Uint8Array;
   readonly reader: StateReader;
   readonly trie: ParentTrie;
-  /** for the ommers of proof-of-work blocks */
+  /** finds the ancestors that the ommers of proof-of-work blocks refer to */
   readonly ancestorOf: AncestorSource;
-  /** Σ difficulty up to the parent, which decides whether the merge is due; undefined: unknown, and not checked */
+  /** Σ difficulty up to the parent, which determines whether the merge is due; undefined: unknown, and not checked */
   readonly totalDifficulty: () => bigint | undefined;
 }
 
@@ -48,23 +48,23 @@ export type ExecutionVerdict =
   | {
       readonly kind: "invalid";
       readonly fault: BlockFault;
-      /** whether no block with this hash can be valid; false: only this body is not the hash's */
+      /** whether no block with this hash can be valid; false: only this body does not belong to the hash */
       readonly isFinal: boolean;
     };
 
 const invalid = (fault: BlockFault): Extract<ExecutionVerdict, { kind: "invalid" }> => ({ kind: "invalid", fault, isFinal: true });
 
-/** A block that was executed, and right in everything but what the state trie tells. */
+/** The outcome of an executed block that is right in everything except possibly the state roots. */
 export interface BlockRunOutcome {
   readonly kind: "run";
   readonly rules: BlockRules;
   readonly senders: readonly Uint8Array[];
   readonly result: BlockRunResult;
-  /** as they enter the receipts root */
+  /** as encoded for the receipts root */
   readonly encodedReceipts: readonly Uint8Array[];
 }
 
-/** Checks everything about a block whose parent is valid, and executes it. */
+/** Executes a block whose parent is valid, and checks everything about it. */
 export function executeBlock(context: ExecutionContext, parent: ParentState, block: PreparedBlock): ExecutionVerdict {
   let updated: (() => StateTrieUpdate) | undefined;
   const outcome = runBlock(context, parent, block, (changes) => {
@@ -79,10 +79,10 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
 }
 
 /**
- * As `executeBlock`, but for the roots of the state.
+ * Like `executeBlock`, but without the state roots.
  *
- * @param parent `trie` is asked only before Byzantium
- * @param onChanges told as soon as all transactions are executed, before what the header says of them is checked
+ * @param parent `trie` is used only before Byzantium
+ * @param onChanges called as soon as all transactions have been executed, before the results are compared with the header
  */
 export function runBlock(
   context: ExecutionContext,
@@ -160,7 +160,7 @@ export function executedBlock(
     changes: result.changes,
     storageRoots: update.storageRoots,
     get nodes() {
-      return update.nodes; // PERF: they may be packed until a commit asks for them
+      return update.nodes; // PERF: they may stay packed until a commit needs them
     },
     packedNodesBytes: update instanceof PackedUpdate ? update.packedBytes : undefined,
     requests: result.requests,
@@ -170,7 +170,7 @@ export function executedBlock(
 
 export const receiptsRoot = ({ receipts }: BlockRunResult): Uint8Array => orderedTrieRoot(encodeReceipts(receipts));
 
-/** What the header says of the execution, other than the state. */
+/** Compares the results of execution, except for the state, with the header. */
 function checkResult(
   rules: BlockRules,
   header: Header,
@@ -183,7 +183,7 @@ function checkResult(
   const root = orderedTrieRoot(encodedReceipts);
   if (!equalBytes(root, header.receiptsRoot)) return mismatch("receipts-root-mismatch", root, header.receiptsRoot);
   if (!equalBytes(result.logsBloom, header.logsBloom)) {
-    return blockFault("logs-bloom-mismatch", { number: header.number }); // 256 bytes say nothing to a reader
+    return blockFault("logs-bloom-mismatch", { number: header.number }); // the 256 bytes would tell a reader nothing
   }
   if (rules.op !== undefined) {
     if (rules.hasDaFootprint && result.daFootprint !== header.blobGasUsed) {
@@ -196,7 +196,7 @@ function checkResult(
   return undefined;
 }
 
-/** What the header says of the state. @param withdrawalsRoot the message passer's storage root, asked from Isthmus on */
+/** Compares the state roots with the header. @param withdrawalsRoot the message passer's storage root, needed from Isthmus on */
 export function checkRoots(
   rules: BlockRules,
   header: Header,

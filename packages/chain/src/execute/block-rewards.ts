@@ -1,7 +1,7 @@
 import type { BlockExecution } from "@rnode/evm";
 import type { BlockRules, Header } from "@rnode/protocol";
 
-/** Pays the miner, 1/32 more for each ommer, and each ommer's miner (8 − distance)/8. Spec: yellow paper §11.3 */
+/** Pays the miner, with 1/32 more for each ommer, and pays each ommer's miner (8 − distance)/8. Spec: yellow paper §11.3 */
 export function payBlockRewards(
   execution: BlockExecution,
   rules: BlockRules,

@@ -27,7 +27,7 @@ import { payBlockRewards } from "./block-rewards.ts";
 import { collectRequests } from "./requests.ts";
 
 const WEI_PER_GWEI = 1_000_000_000n;
-/** The header fields that execution depends on: those that are known before it. */
+/** The header fields that execution depends on, all of which are known before it. */
 export type UnsealedHeader = Pick<
   Header,
   | "parentHash"
@@ -65,15 +65,15 @@ export interface BlockRunOptions {
   readonly rules: BlockRules;
   readonly parent: Header;
   readonly header: UnsealedHeader;
-  /** state after the parent */
+  /** the state after the parent */
   readonly reader: StateReader;
-  /** bytecode that Canyon's first block puts into the state */
+  /** the bytecode that Canyon's first block puts into the state */
   readonly create2DeployerCode: () => Uint8Array;
-  /** before Byzantium a receipt holds the state root after its transaction */
+  /** before Byzantium, a receipt contains the state root after its transaction */
   readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
 }
 
-/** What running all of a block gives. */
+/** The results of running a whole block. */
 export interface BlockRunResult {
   readonly receipts: readonly Receipt[];
   readonly gasUsed: bigint;
@@ -91,8 +91,8 @@ export type FinishResult =
   | { readonly kind: "invalid"; readonly fault: BlockFault };
 
 /**
- * One block on its way through the engine: pre-processing, transactions, post-processing. Import, building and stateless
- * execution all go through here. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
+ * Runs one block through the engine: pre-processing, transactions, post-processing. Import, building and stateless execution all use
+ * it. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
  */
 export class BlockRun {
   readonly execution: BlockExecution;
@@ -123,11 +123,11 @@ export class BlockRun {
     return this.#receipts.length;
   }
 
-  /** What `encoded` adds to the block's DA footprint; 0 before Jovian and for deposits. */
+  /** What the transaction adds to the block's DA footprint; 0 before Jovian, and for deposits. */
   daFootprintOf(transaction: Transaction, encoded: Uint8Array): bigint {
     const { rules } = this.#options;
     if (!rules.hasDaFootprint || transaction.type === 0x7e) return 0n;
-    // Only deposits (the L1 attributes) change the parameters.
+    // Only deposits (the L1 attributes) can change the parameters.
     this.#l1Params ??= l1FeeParamsFromL1BlockStorage(
       (slot) => bytesToBigint(this.execution.getStorage(PREDEPLOYS.l1Block, bigintToBytes(BigInt(slot), 32))),
       rules,
@@ -135,7 +135,7 @@ export class BlockRun {
     return daFootprint(rules, this.#l1Params, encoded);
   }
 
-  /** Executes the next transaction; a rejected one leaves no trace. */
+  /** Executes the next transaction. A rejected one leaves no trace. */
   apply(transaction: Transaction, sender: Uint8Array, encoded: Uint8Array): TransactionResult {
     const footprint = this.daFootprintOf(transaction, encoded);
     const applied = this.execution.applyTransaction(transaction, { sender, encoded });
@@ -161,7 +161,7 @@ export class BlockRun {
     return applied;
   }
 
-  /** Post-processing and the net effect. Nothing can be applied afterwards. */
+  /** Runs the post-processing, and returns the net effect. Nothing can be applied afterwards. */
   finish(withdrawals: readonly Withdrawal[] | undefined, ommers: readonly Header[]): FinishResult {
     const { rules, config, header } = this.#options;
     let requests: readonly Uint8Array[] = [];
@@ -201,7 +201,7 @@ export class BlockRun {
   }
 }
 
-/** The rejection of a transaction as a fault of its block. */
+/** Turns the rejection of a transaction into a fault of its block. */
 export function rejectionFault(index: number, result: Extract<TransactionResult, { kind: "rejected" }>): BlockFault {
   return blockFault("transaction-rejected", { index, reason: result.reason, ...result.data });
 }

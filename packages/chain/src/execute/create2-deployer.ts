@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { loadUpgradeArtifact, type UpgradeArtifact, upgradeArtifactsFromFiles } from "@rnode/protocol";
 
 /**
- * The code that Canyon's first block gives to CREATE2_DEPLOYER_ADDRESS (runtime code, not creation code). Chains that start
- * with Canyon have it in their genesis and need no file. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
+ * The code that Canyon's first block gives to CREATE2_DEPLOYER_ADDRESS (runtime code, not creation code). Chains that start with Canyon
+ * have it in their genesis and need no file. Spec: docs/protocol/01-execution.md#before-and-after-the-transactions
  */
 export const CREATE2_DEPLOYER: UpgradeArtifact = {
   file: "canyon-create2deployer.txt",
@@ -14,10 +14,10 @@ export const CREATE2_DEPLOYER: UpgradeArtifact = {
 };
 
 /**
- * Reads the code when it is asked for.
+ * Reads the code on demand.
  *
- * @param upgradesDir folder of upgrade bundles (`--rollup.upgrades-dir`); undefined: none was given
- * @returns throws upgrade/missing-artifact, naming the file and the hash, or upgrade/wrong-artifact
+ * @param upgradesDir the folder of upgrade bundles (`--rollup.upgrades-dir`); undefined: none was given
+ * @returns a function that throws upgrade/missing-artifact, naming the file and the hash, or upgrade/wrong-artifact
  */
 export function create2DeployerCodeFrom(upgradesDir: string | undefined): () => Uint8Array {
   return () => {

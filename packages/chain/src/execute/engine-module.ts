@@ -7,13 +7,13 @@ import { createKzgVerifier } from "./kzg.ts";
 const require = createRequire(import.meta.url);
 let compiled: EvmModule | undefined;
 
-/** The EVM engine's WebAssembly, compiled once a process. @throws when the package was not built */
+/** The WebAssembly module of the EVM engine, compiled once per process. @throws if the package has not been built */
 export function loadEvmModule(): EvmModule {
   compiled ??= compileEvm(readFileSync(require.resolve("@rnode/evm/engine.wasm")));
   return compiled;
 }
 
-/** A new engine: one instance executes one block at a time. */
+/** A new engine. One engine executes one block at a time. */
 export function newEngine(options: Pick<EvmOptions, "codeCacheBytes"> = {}): EvmEngine {
   return createEvm(loadEvmModule(), { ...options, kzg: createKzgVerifier(), hashSeed: randomBytes(16) });
 }

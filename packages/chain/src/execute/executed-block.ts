@@ -4,13 +4,13 @@ import type { BlockCommit } from "@rnode/storage";
 import type { StoredBlock } from "../api.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 
-/** A block that was executed and found valid: all that a commit needs, kept in memory until fork choice decides. */
+/** A block that was executed and found valid, with everything that a commit needs. It is kept in memory until fork choice decides. */
 export interface ExecutedBlock extends BlockCommit {
   readonly prepared: PreparedBlock;
   readonly hashHex: Hex;
   readonly parentHashHex: Hex;
   readonly requests: readonly Uint8Array[];
-  /** of `nodes`, where they are packed: each time they are asked for they are made anew */
+  /** size of `nodes` if they are packed; packed nodes are unpacked anew on each access */
   readonly packedNodesBytes?: number | undefined;
   /** Σ tips in wei */
   readonly tipsWei: bigint;
@@ -18,7 +18,7 @@ export interface ExecutedBlock extends BlockCommit {
 
 export const storedBlockOf = ({ hash, block, receipts, senders }: BlockCommit): StoredBlock => ({ hash, block, receipts, senders });
 
-/** The changes of one block, by key. Made when the first child is executed on it while it is not in the database. */
+/** The changes of one block, by key. Created when the first child is executed while the block is not in the database. */
 export interface StateLayer {
   readonly accounts: ReadonlyMap<Hex, { readonly change: AccountChange; readonly storage: ReadonlyMap<Hex, Uint8Array> }>;
   readonly codes: ReadonlyMap<Hex, Uint8Array>;
@@ -34,7 +34,7 @@ const layers = new WeakMap<ExecutedBlock, StateLayer>();
 export function stateLayerOf(executed: ExecutedBlock): StateLayer {
   let layer = layers.get(executed);
   if (layer === undefined) {
-    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: mostly they are in memory, and nobody asks
+    let nodes: ReadonlyMap<string, Uint8Array | undefined> | undefined; // PERF: created on demand, because the nodes are mostly in memory and nobody needs these
     layer = {
       accounts: new Map(
         executed.changes.accounts.map((change) => [
@@ -56,7 +56,7 @@ export function stateLayerOf(executed: ExecutedBlock): StateLayer {
   return layer;
 }
 
-/** Path nibbles as characters after the trie's owner. */
+/** The nibbles of the path as characters, after the trie's owner. */
 export function nodeKey(owner: Uint8Array | undefined, path: Uint8Array): string {
   let key = owner === undefined ? "" : bytesToHex(owner);
   for (let i = 0; i < path.length; i++) key += HEX_DIGITS[path[i]!];

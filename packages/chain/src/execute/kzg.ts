@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 
-/** The one KZG operation of the EVM: `y` is the value at `z` of the polynomial behind `commitment`. */
+/** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean;
 }
@@ -30,8 +30,8 @@ function context(): KzgContext {
 }
 
 /**
- * Verifier for the point evaluation precompile. The native library and its trusted setup (2 s) are loaded at the first
- * proof, because most chains see none. A malformed point or field element is an invalid proof.
+ * Creates the verifier for the point evaluation precompile. The native library and its trusted setup (2 s) are loaded at the first
+ * proof, because most chains never see one. A malformed point or field element counts as an invalid proof.
  */
 export function createKzgVerifier(): KzgVerifier {
   return {
@@ -40,13 +40,13 @@ export function createKzgVerifier(): KzgVerifier {
       try {
         return kzg.verifyKzgProof(commitment, z, y, proof);
       } catch {
-        return false; // the library throws on bytes that are no curve point or no canonical field element
+        return false; // the library throws on bytes that are not a curve point or not a canonical field element
       }
     },
   };
 }
 
-/** Whether the blobs are those that the commitments stand for. Spec: EIP-4844 verify_blob_kzg_proof_batch, EIP-7594 */
+/** Whether the blobs match the commitments. Spec: EIP-4844 verify_blob_kzg_proof_batch, EIP-7594 */
 export function verifyBlobSidecar({ version, blobs, commitments, proofs }: BlobSidecar): boolean {
   const kzg = context();
   try {

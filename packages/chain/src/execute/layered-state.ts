@@ -5,8 +5,8 @@ import type { TrieNodeReader } from "@rnode/trie";
 import { nodeKey, type StateLayer } from "./executed-block.ts";
 
 /**
- * State after a block that is not in the database: the changes of its in-memory ancestors and itself over the state of the
- * canonical block they grew from. Reads cost one map look-up a layer.
+ * The state after a block that is not in the database: the changes of the block and of its in-memory ancestors, on top of the state of
+ * the canonical block that they build on. A read costs one map look-up per layer.
  */
 export class LayeredState implements StateView {
   readonly block: BlockId;
@@ -67,7 +67,7 @@ export class LayeredState implements StateView {
     for (const layer of this.#layers) {
       const root = layer.storageRoots.get(key);
       if (root !== undefined) return root;
-      // Gone and created again above: the roots below are of another storage.
+      // The account was destroyed and created again above, so the roots below are those of another storage.
       if (layer.accounts.get(key)?.change.after === undefined && layer.accounts.has(key)) return EMPTY_TRIE_ROOT;
     }
     return this.#base.readAccount(address)?.storageRoot ?? EMPTY_TRIE_ROOT;
@@ -75,8 +75,8 @@ export class LayeredState implements StateView {
 }
 
 /**
- * Trie nodes that belong to a `LayeredState`. A storage trie that a layer cleared leaves its old nodes below; no new root
- * leads to them.
+ * The trie nodes that belong to a `LayeredState`. If a layer cleared a storage trie, its old nodes remain below, but no new root leads
+ * to them.
  *
  * @param layers newest first
  */

@@ -4,7 +4,7 @@ import { CONSOLIDATION_REQUESTS_ADDRESS, type Receipt, WITHDRAWAL_REQUESTS_ADDRE
 import type { BlockFault } from "../api.ts";
 import { blockFault } from "../faults.ts";
 
-/** System contracts that yield requests after the last transaction: EIP-7002 (type 1) and EIP-7251 (type 2). */
+/** System contracts that return requests after the last transaction: EIP-7002 (type 1) and EIP-7251 (type 2). */
 const REQUEST_CONTRACTS = [
   { type: 0x01, address: WITHDRAWAL_REQUESTS_ADDRESS },
   { type: 0x02, address: CONSOLIDATION_REQUESTS_ADDRESS },
@@ -13,7 +13,7 @@ const REQUEST_CONTRACTS = [
 /** DepositEvent(bytes,bytes,bytes,bytes,bytes) */
 const DEPOSIT_TOPIC = hexToBytes("0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
 const DEPOSIT_LOG_BYTES = 576;
-/** pubkey, withdrawal credentials, amount, signature, index: ABI offset word and length of each. Spec: EIP-6110 */
+/** pubkey, withdrawal credentials, amount, signature, index: the ABI offset word and the length of each. Spec: EIP-6110 */
 const DEPOSIT_FIELDS = [
   { offset: 160, length: 48 },
   { offset: 256, length: 32 },
@@ -26,7 +26,7 @@ export type RequestsResult =
   | { readonly kind: "requests"; readonly requests: readonly Uint8Array[] }
   | { readonly kind: "invalid"; readonly fault: BlockFault };
 
-/** EIP-7685 requests of an Ethereum block from Prague on, in order of their type; empty ones are left out. */
+/** EIP-7685 requests of an Ethereum block from Prague on, ordered by type; empty ones are left out. */
 export function collectRequests(
   execution: BlockExecution,
   receipts: readonly Receipt[],
@@ -60,7 +60,7 @@ export function requestsHash(requests: readonly Uint8Array[]): Uint8Array {
   return sha256(concatBytes(...requests.map(sha256)));
 }
 
-/** The 192 bytes of one deposit; undefined when the log is not laid out as the deposit contract does. */
+/** The 192 bytes of one deposit; undefined if the log does not have the deposit contract's layout. */
 function depositRequest(data: Uint8Array): Uint8Array | undefined {
   if (data.length !== DEPOSIT_LOG_BYTES) return undefined;
   const word = (at: number): bigint => bytesToBigint(data.subarray(at, at + 32));

@@ -5,15 +5,15 @@ import type { ExecutedBlock } from "../execute/executed-block.ts";
 
 export interface BlockTreeLimits {
   readonly maxBlocks: number;
-  /** rough size of all blocks */
+  /** limit for the rough size of all blocks */
   readonly maxBytes: number;
-  /** the same while the lowest block is stored: what is canonical can be given up */
+  /** the limit once the lowest block is stored: canonical blocks need not be kept */
   readonly maxStoredBytes: number;
 }
 
 const MIB = 1024 * 1024;
 export const DEFAULT_TREE_LIMITS: BlockTreeLimits = { maxBlocks: 256, maxBytes: 256 * MIB, maxStoredBytes: 64 * MIB };
-/** Measured: objects with their typed arrays, and what is remembered with them. */
+/** Measured: the objects with their typed arrays, and the values cached with them. */
 const BYTES_PER_TRANSACTION = 1500;
 const BYTES_PER_RECEIPT = 600;
 const BYTES_PER_LOG = 800;
@@ -22,9 +22,9 @@ const BYTES_PER_SLOT = 500;
 const BYTES_PER_NODE = 450;
 
 /**
- * Executed blocks in memory: those that fork choice has not chosen (yet), and the latest canonical ones, so that a chain that
- * was left can be returned to. Beyond the limits the lowest blocks go first; they are executed again if asked for. The branch of the latest
- * block stays whole as long as the limits of all blocks allow it: what is not canonical is nowhere else.
+ * Executed blocks in memory: those that fork choice has not chosen (yet), and the latest canonical ones, so that fork choice can return
+ * to a chain that it left. Beyond the limits, the lowest blocks are dropped first; they are executed again if needed. The branch of the
+ * latest block stays complete as long as the limit for all blocks permits, because blocks that are not canonical exist nowhere else.
  */
 export class BlockTree {
   readonly #limits: BlockTreeLimits;
@@ -32,7 +32,7 @@ export class BlockTree {
   readonly #blocks = new Map<Hex, { readonly executed: ExecutedBlock; readonly bytes: number }>();
   #bytes = 0;
 
-  /** @param isCanonical whether the database has the block */
+  /** @param isCanonical tells whether the database has the block */
   constructor(limits: BlockTreeLimits, isCanonical: (hashHex: Hex, number: number) => boolean) {
     this.#limits = limits;
     this.#isCanonical = isCanonical;
@@ -46,12 +46,12 @@ export class BlockTree {
     return this.#blocks.size;
   }
 
-  /** rough */
+  /** rough size in bytes */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** @param storedNumber blocks up to this one are in the database, if they are canonical */
+  /** @param storedNumber canonical blocks up to this number are in the database */
   add(executed: ExecutedBlock, storedNumber: number): void {
     if (this.#blocks.has(executed.hashHex)) return;
     const bytes = roughBytes(executed);
@@ -60,7 +60,7 @@ export class BlockTree {
     this.trim(storedNumber, executed.hashHex);
   }
 
-  /** Gives up the lowest blocks, but for `latest`, as far as the limits ask for it. */
+  /** Drops the lowest blocks, except for `latest`, as far as the limits require. */
   trim(storedNumber: number, latest: Hex): void {
     const { maxBlocks, maxBytes, maxStoredBytes } = this.#limits;
     let branch: ReadonlySet<Hex> | undefined;
@@ -76,7 +76,7 @@ export class BlockTree {
     }
   }
 
-  /** The block and those below it that are not canonical. */
+  /** The block, and those of its ancestors that are not canonical. */
   #branchOf(latest: Hex): ReadonlySet<Hex> {
     const branch = new Set([latest]);
     for (let at = this.get(latest)?.parentHashHex; at !== undefined; ) {
@@ -116,7 +116,7 @@ function roughBytes(executed: ExecutedBlock): number {
   return bytes + roughBodyBytes(block);
 }
 
-/** Of the objects that they become when a child is executed on them. */
+/** Rough size of the objects that are created from the records when a child is executed. */
 function roughRecordBytes(records: ChangeRecords): number {
   let bytes = records.bytes.length;
   for (let at = 0; at < records.bytes.length; at = records.nextAfter(at)) {
@@ -125,7 +125,7 @@ function roughRecordBytes(records: ChangeRecords): number {
   return bytes;
 }
 
-/** Of the decoded transactions, which remember how they are encoded. */
+/** Rough size of the decoded transactions, which cache their encodings. */
 export function roughBodyBytes({ transactions }: Block): number {
   let bytes = 0;
   for (const { data } of transactions) bytes += BYTES_PER_TRANSACTION + 2 * data.length;

@@ -10,15 +10,15 @@ import { TotalDifficulties } from "../validation/merge.ts";
 import type { BlockTree } from "./block-tree.ts";
 import { isCanonicalBlock, readStoredBlock } from "./canonical-blocks.ts";
 
-/** How a block hangs on the canonical chain. */
+/** A block's connection to the canonical chain. */
 export interface Branch {
-  /** last canonical block below it, or itself */
+  /** the last canonical block below it, or the block itself */
   readonly forkPoint: BlockId;
-  /** executed blocks above the fork point, oldest first; empty when the block is canonical */
+  /** the executed blocks above the fork point, oldest first; empty if the block is canonical */
   readonly blocks: readonly ExecutedBlock[];
 }
 
-/** Blocks that are executed, those of the database and those that wait in memory alike. */
+/** The executed blocks, whether they are in the database or wait in memory. */
 export class Branches {
   readonly #store: ChainStoreReader;
   readonly #tree: Pick<BlockTree, "get">;
@@ -48,7 +48,7 @@ export class Branches {
     return header !== undefined && isCanonicalBlock(this.#store, hashHex, header.number);
   }
 
-  /** Where the block hangs, if it and all below it down to the canonical chain are executed. */
+  /** The block's branch, if the block and all blocks below it, down to the canonical chain, have been executed. */
   branchOf(hashHex: Hex): Branch | undefined {
     const blocks: ExecutedBlock[] = [];
     for (let at = hashHex; ; ) {
@@ -62,7 +62,7 @@ export class Branches {
     }
   }
 
-  /** State after the last block of the branch; undefined when that of its fork point is not retained. */
+  /** The state after the last block of the branch; undefined if the state of its fork point is not retained. */
   stateOf({ forkPoint, blocks }: Branch): { readonly view: StateView; readonly nodes: TrieNodeReader } | undefined {
     const view = this.#store.stateAt(forkPoint.number);
     const nodes = this.#store.trieNodesAt(forkPoint.number);
@@ -74,7 +74,7 @@ export class Branches {
     return { view: new LayeredState(block, view, layers), nodes: layeredNodes(nodes, layers) };
   }
 
-  /** The last block of the branch as the parent of another one. @param hash of that block */
+  /** The last block of the branch as the parent of another block. @param hash hash of that last block */
   parentState(branch: Branch, hash: Uint8Array): ParentState | undefined {
     const state = this.stateOf(branch);
     const header = this.header(hash);

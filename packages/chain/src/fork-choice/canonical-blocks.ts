@@ -2,7 +2,7 @@ import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { ChainStoreReader } from "@rnode/storage";
 import type { BlockSelector, StoredBlock } from "../api.ts";
 
-/** Whether the block is the canonical one of its number. */
+/** Whether the block is canonical. */
 export function isCanonicalBlock(store: ChainStoreReader, hash: Hex, number: number): boolean {
   const head = store.head();
   const canonical = head !== undefined && number <= head.number ? store.readCanonicalHash(number) : undefined;
@@ -10,9 +10,9 @@ export function isCanonicalBlock(store: ChainStoreReader, hash: Hex, number: num
 }
 
 /**
- * The hash of the block that a selector names. A block named by its hash need not be known, unless it has to be canonical.
+ * The hash of the block that a selector names. A block named by its hash need not be known unless it has to be canonical.
  *
- * @param numberOf of blocks that may not be stored; undefined: not known
+ * @param numberOf looks up blocks that may not be stored; undefined: not known
  */
 export function hashOfSelector(
   store: ChainStoreReader,
@@ -31,7 +31,7 @@ export function hashOfSelector(
     case "tag":
       switch (selector.tag) {
         case "latest":
-        case "pending": // what is being built is not shown
+        case "pending": // the block under construction is not shown
           return hexToBytes(store.head()!.hash);
         case "earliest":
           return genesisHash;
@@ -44,7 +44,7 @@ export function hashOfSelector(
   }
 }
 
-/** @returns undefined also for a block whose receipts are pruned */
+/** @returns undefined also for a block whose receipts were pruned */
 export function readStoredBlock(store: ChainStoreReader, hash: Uint8Array): StoredBlock | undefined {
   const block = store.readBlock(hash);
   const receipts = store.readReceipts(hash);

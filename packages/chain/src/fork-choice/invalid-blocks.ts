@@ -3,22 +3,22 @@ import type { BadBlock, BlockFault } from "../api.ts";
 
 export interface InvalidBlock {
   readonly fault: BlockFault;
-  /** hash of the nearest valid ancestor; null: the header's hash is not what was said */
+  /** hash of the nearest valid ancestor; null: the header does not have the claimed hash */
   readonly latestValidHash: Hex | null;
 }
 
 const CAPACITY = 1024;
-/** whole blocks are kept for fewer */
+/** the number of bad blocks that are kept with their content */
 const BAD_BLOCKS = 10;
 
-/** Blocks found invalid, so that neither they nor their children are executed again. Forgets those not asked for longest. */
+/** Blocks found invalid, remembered so that neither they nor their children are executed again. The least recently used are forgotten. */
 export class InvalidBlocks {
   readonly #blocks = new LruCache<Hex, InvalidBlock>(CAPACITY);
 
   /** newest first */
   readonly #bad: BadBlock[] = [];
 
-  /** The last ones with their content, newest first. */
+  /** The most recent ones with their content, newest first. */
   recent(): readonly BadBlock[] {
     return this.#bad;
   }

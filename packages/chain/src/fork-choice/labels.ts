@@ -8,7 +8,7 @@ import { isCanonicalBlock } from "./canonical-blocks.ts";
 export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
 
 /**
- * Safe and finalized must lie on the chain of the new head, the last block of `branch`.
+ * Checks that the safe and finalized blocks are on the chain of the new head, which is the last block of `branch`.
  *
  * @param numberOf undefined: the block is not known
  */
@@ -27,7 +27,7 @@ export function checkLabels(
   for (const [label, hash] of wanted) {
     if (isZeroBytes(hash)) {
       const current = store.label(label);
-      // A label must not stay above a head that goes back, nor on a chain that is left.
+      // After a rewind or a reorganisation, no label may stay above the head or on the chain that was left.
       if (current !== undefined && current.number > forkPoint.number) labels[label] = forkPoint;
       continue;
     }
@@ -42,7 +42,7 @@ export function checkLabels(
   return { kind: "labels", labels };
 }
 
-/** Those that are not in the store yet. */
+/** The labels that differ from those in the store. */
 export function changedLabels(store: ChainStoreReader, labels: Labels): Labels {
   const changed: Labels = {};
   for (const label of ["safe", "finalized"] as const) {

@@ -6,14 +6,14 @@ const MAX_BLOCKS = 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * Bodies of blocks that left the canonical chain, which the database drops: should fork choice return to them, they are
- * executed again. Forgets the oldest.
+ * Bodies of blocks that left the canonical chain, which the database drops. If fork choice returns to them, they are executed again.
+ * The oldest are forgotten.
  */
 export class LeftBlocks {
   readonly #blocks = new Map<Hex, PreparedBlock>();
   #bytes = 0;
 
-  /** rough */
+  /** rough size in bytes */
   get bytes(): number {
     return this.#bytes;
   }

@@ -17,11 +17,11 @@ import type { GenesisRows } from "@rnode/storage";
 import { encodeStorageValue, MAX_ACCOUNT_RLP_BYTES, SortedTrieBuilder, writeAccount } from "@rnode/trie";
 
 /*
- * Accounts and slots of a genesis outside of the heap, so that a million of each take some 200 MB and no garbage collection:
- *   account: address 20 ‖ keccak256 of it 32 ‖ nonce 8 ‖ balance 32 ‖ code, its place in the list + 1, 4 ‖ first slot 4 ‖ slots 4
+ * Keeps the accounts and slots of a genesis outside the heap, so that a million of each take some 200 MB and need no garbage collection:
+ *   account: address 20 ‖ keccak256 of it 32 ‖ nonce 8 ‖ balance 32 ‖ index of the code in the list + 1, 4 ‖ first slot 4 ‖ number of slots 4
  *   slot:    slot 32 ‖ keccak256 of it 32 ‖ value 32
- * Tries are made from sorted leaves, once for their roots and once more to write their nodes: nothing is written before the block
- * is known to be the right one.
+ * Tries are built from sorted leaves twice: once to compute their roots, and once more to write their nodes. Nothing is written before the
+ * block is known to be the right one.
  */
 
 const ADDRESS_SIZE = 20;
@@ -36,16 +36,16 @@ const SLOT_SIZE = 3 * HASH_SIZE;
 
 type OnNode = (path: Uint8Array, rlp: Uint8Array) => void;
 
-/** The state of a block 0: filled account by account, then sealed, then written. */
+/** The state of a genesis block. It is filled account by account, then sealed, then written. */
 export class GenesisState {
   readonly #accounts = new Rows(ACCOUNT_SIZE);
   readonly #slots = new Rows(SLOT_SIZE);
   readonly #codes: { readonly codeHash: Uint8Array; readonly code: Uint8Array }[] = [];
   readonly #codePlaces = new Map<string, number>();
-  /** by place of the account */
+  /** by index of the account */
   readonly #storageRoots = new Map<number, Uint8Array>();
   #accountSlots = 0;
-  /** places of the accounts, ascending by the hash of the address */
+  /** indices of the accounts, in ascending order of the hashes of their addresses */
   #byHash: Uint32Array = new Uint32Array(0);
 
   static of(alloc: readonly GenesisAccount[]): GenesisState {
@@ -54,7 +54,7 @@ export class GenesisState {
     return state;
   }
 
-  /** A slot of the account that is added next; empty ones are left out. */
+  /** Adds a slot of the account that is added next; slots with value zero are left out. */
   addSlot({ slot, value }: GenesisSlot): void {
     if (equalBytes(value, ZERO_HASH)) return;
     const row = this.#slots.add();
@@ -90,7 +90,7 @@ export class GenesisState {
   }
 
   /**
-   * The state root, and that of one account's storage. Nothing is added afterwards.
+   * Computes the state root and the storage root of one account. Nothing can be added afterwards.
    *
    * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot
    */
@@ -118,7 +118,7 @@ export class GenesisState {
         const address = bytesToHex(this.#addressOf(place));
         throw new CodedError<GenesisErrorCode>("genesis/duplicate-account", { address });
       }
-      // PERF: the builder keeps a value until the next one: two buffers take turns.
+      // PERF: the builder holds a value until the next one, so two buffers take turns.
       isOdd = !isOdd;
       const buffer = isOdd ? odd : even;
       builder.add(hash, buffer.subarray(0, writeAccount(buffer, 0, this.#accountOf(place))));
@@ -145,7 +145,7 @@ export class GenesisState {
     return builder.finish();
   }
 
-  /** Places of the account's slots, ascending by what is at `keyAt` of their rows. */
+  /** The indices of the account's slots, in ascending order of the key at `keyAt` in their rows. */
   #slotsOf(place: number, keyAt: number): Uint32Array {
     const view = viewOf(this.#accounts.row(place));
     const keyOf = (slot: number): Uint8Array => this.#slots.row(slot).subarray(keyAt, keyAt + HASH_SIZE);
@@ -168,7 +168,7 @@ export class GenesisState {
     };
   }
 
-  /** Hands everything over in the order of the tables' keys, a little a step. After `seal`. */
+  /** Hands over everything in the key order of the tables, a little per step. Must be called after `seal`. */
   *rowsInto(rows: GenesisRows): Generator<void> {
     for (const { codeHash, code } of this.#codes) yield rows.code(codeHash, code);
     const byAddress = ascending(0, this.#accounts.count, (place) => this.#addressOf(place));
@@ -190,7 +190,7 @@ export class GenesisState {
   }
 }
 
-/** What a generator returns that nobody need stop. */
+/** Runs a generator to its end, and returns its result. */
 function toEnd<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next();
@@ -203,7 +203,7 @@ const viewOf = (row: Uint8Array): DataView => new DataView(row.buffer, row.byteO
 
 const PAGE_ROWS = 1024;
 
-/** Rows of one size in memory that is not the heap's. */
+/** Rows of one size, in memory outside the heap. */
 class Rows {
   readonly #size: number;
   readonly #pages: Uint8Array[] = [];
@@ -213,7 +213,7 @@ class Rows {
     this.#size = size;
   }
 
-  /** A new row, all zero. */
+  /** Adds a row of zeros. */
   add(): Uint8Array {
     const place = this.count++;
     if (place % PAGE_ROWS === 0) this.#pages.push(new Uint8Array(PAGE_ROWS * this.#size));
@@ -229,8 +229,8 @@ class Rows {
 const [PLACE, PREFIX] = endianness() === "LE" ? ([0, 1] as const) : ([1, 0] as const);
 
 /**
- * The places from `first` on, ascending by their keys. PERF: 64-bit numbers, the first four bytes of a key above the place, are sorted
- * without a call a comparison; keys that begin alike are then sorted among themselves.
+ * The indices from `first` on, in ascending order of their keys. PERF: 64-bit numbers, with the first four bytes of a key above the
+ * index, are sorted without a function call per comparison; keys with the same first bytes are then sorted among themselves.
  */
 function ascending(first: number, count: number, keyOf: (place: number) => Uint8Array): Uint32Array {
   const pairs = new Uint32Array(2 * count);

@@ -27,14 +27,14 @@ import type { ChainErrorCode } from "../faults.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
 import type { GenesisState } from "./genesis-state.ts";
 
-/** EIP-1559: base fee of a chain that starts with London */
+/** EIP-1559: the base fee of a chain that starts with London */
 const INITIAL_BASE_FEE_WEI = 1_000_000_000n;
 const EMPTY_BLOOM = new Uint8Array(256);
 
 const NO_NODES: TrieNodeReader = { readNode: () => undefined };
 const EMPTY_TRIE: ParentTrie = { stateRoot: EMPTY_TRIE_ROOT, nodes: NO_NODES, storageRootOf: () => undefined };
 
-/** Block 0 with all of its state in memory: for tests and public suites. A client has `sealGenesis`. */
+/** Block 0 with its entire state in memory, for tests and public suites. A client uses `sealGenesis`. */
 export function genesisBlock(genesis: Genesis, config: ChainConfig): BlockCommit {
   const changes = genesisChanges(genesis);
   const update = stateUpdate(EMPTY_TRIE, changes);
@@ -54,7 +54,7 @@ export interface SealedGenesis {
 }
 
 /**
- * Block 0 on the accounts in `state`.
+ * Creates block 0 from the accounts in `state`.
  *
  * @throws {CodedError} genesis/duplicate-account, genesis/duplicate-slot
  */
@@ -65,8 +65,8 @@ export function sealGenesis(header: GenesisHeader, config: ChainConfig, state: G
 }
 
 /**
- * Fields that a fork active at genesis demands are filled in as all clients do; `extraData` stays as the file has it, because that is
- * what published genesis hashes refer to.
+ * Fields required by a fork that is active at genesis are filled in, as all clients do. `extraData` stays as in the file, because
+ * published genesis hashes depend on it.
  */
 function blockOf(
   given: GenesisHeader,
@@ -121,22 +121,22 @@ function genesisChanges({ alloc }: Genesis): StateChanges {
 
 const GENESIS_HASH_KEY = "genesis-hash";
 
-/** As far as a genesis is written into it. */
+/** The part of a store that writing a genesis needs. */
 export type GenesisStore = Pick<ChainStoreReader, "head" | "readMeta"> &
   Pick<ChainStoreWriter, "writeMeta"> &
   Pick<ChainStoreBulk, "writeLargeGenesis">;
 
 /**
- * Writes the genesis into an empty store; a store that has it already is left alone. A large one takes several commits and counts with the
- * last of them: killed before, it is written anew.
+ * Writes the genesis into an empty store, and leaves a store that already has it unchanged. A large genesis takes several commits, of
+ * which the last makes it valid. If the process is killed before that, it is written again from the start.
  *
- * @returns "again": rows of a genesis whose writing was interrupted were removed first
+ * @returns "again": rows of an interrupted attempt were removed first
  * @throws {CodedError} chain/other-genesis, naming both hashes
  */
 export function initGenesis(store: GenesisStore, { block, hash, state }: SealedGenesis): "present" | "written" | "again" {
   const stored = storedGenesisHash(store);
   if (stored === undefined) {
-    store.writeMeta(GENESIS_HASH_KEY, hash); // counts only once there is a head
+    store.writeMeta(GENESIS_HASH_KEY, hash); // has no effect until there is a head
     return store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows)) ? "again" : "written";
   }
   if (!equalBytes(stored, hash)) {
@@ -148,7 +148,7 @@ export function initGenesis(store: GenesisStore, { block, hash, state }: SealedG
   return "present";
 }
 
-/** Hash of the block the store began with; undefined when it is empty. */
+/** Hash of the store's genesis block; undefined if the store is empty. */
 export function storedGenesisHash(store: Pick<ChainStoreReader, "head" | "readMeta">): Uint8Array | undefined {
   return store.head() === undefined ? undefined : store.readMeta(GENESIS_HASH_KEY);
 }

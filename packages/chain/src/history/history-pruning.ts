@@ -1,7 +1,7 @@
 import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 
-/** Runs `action` after the delay, unless it is cancelled first. */
+/** Runs `action` after the delay unless it is cancelled. */
 export type Delay = (delayMs: number, action: () => void) => { readonly cancel: () => void };
 
 export interface HistoryPruningDependencies {
@@ -12,23 +12,26 @@ export interface HistoryPruningDependencies {
   readonly metrics?: MetricFactory;
 }
 
-/** Blocks that are removed in one go: neighbours share pages, and each commit waits for the disk. */
+/** Blocks that are removed together: neighbours share pages, and each commit waits for the disk. */
 const BATCH_BLOCKS = 16;
-/** After a head: what a caller does with it comes first. */
+/** The pause after a new head, so that whatever the caller does with the head comes first. */
 const AFTER_HEAD_MS = 50;
-/** Between commits, at least, and this many times what the commit took: a block and requests that wait go first. */
+/**
+ * The minimum pause between commits, which is also at least this many times the duration of the commit, so that blocks and requests
+ * come first.
+ */
 const PAUSE_MS = 15;
 const PAUSE_FACTOR = 3;
 const AFTER_ERROR_MS = 60_000;
-/** What one commit may take; the number of rows follows from it. */
+/** Target duration of one commit, from which the number of rows follows. */
 const COMMIT_TARGET_MS = 10;
-/** With fewer, all of the time goes into the wait for the disk. */
+/** With fewer rows, all of the time would be spent waiting for the disk. */
 const MIN_ROWS = 1000;
 const MAX_ROWS = 50_000;
 
 /**
- * Removes history older than the last `keepBlocks` blocks while the chain goes on: some milliseconds at a time, after heads. Starts
- * with `onHead`.
+ * Removes history older than the last `keepBlocks` blocks while the chain advances: some milliseconds at a time, after new heads.
+ * `onHead` starts it.
  */
 export class HistoryPruning {
   readonly #keepBlocks: number;
@@ -36,7 +39,7 @@ export class HistoryPruning {
   readonly #metrics: ReturnType<typeof createPruningMetrics>;
   #waiting: { readonly cancel: () => void } | undefined;
   #isStopped = false;
-  /** head that was pruned for last */
+  /** the head for which pruning last ran */
   #prunedFor = Number.NEGATIVE_INFINITY;
   #rows = 1000;
   #remaining = 0;
@@ -53,7 +56,7 @@ export class HistoryPruning {
     );
   }
 
-  /** The head has moved. */
+  /** To be called when the head has moved. */
   onHead(): void {
     if (this.#waiting === undefined && this.#isDue()) this.#wait(AFTER_HEAD_MS);
   }
@@ -105,16 +108,16 @@ export class HistoryPruning {
   }
 }
 
-/** Imported blocks whose history goes in one go: short blocks do not wait for the disk one by one. */
+/** Imported blocks whose history is removed together, so that short blocks do not each wait for the disk. */
 const IMPORT_BATCH_BLOCKS = 128;
-/** Of one step: a tenth of a second, and more than most blocks leave behind. */
+/** The most rows per step: a tenth of a second, and more than most blocks leave behind. */
 const IMPORT_ROWS = 20_000;
-/** While more blocks than a batch wait. */
+/** The most rows per step while more blocks than one batch are waiting. */
 const IMPORT_ROWS_BEHIND = 50_000;
 
 /**
- * Removes history older than the last `keepBlocks` blocks while blocks are imported, so that the database stays bounded: `step` between two
- * blocks is one commit at most.
+ * Removes history older than the last `keepBlocks` blocks during an import, so that the database stays bounded. `step`, called between
+ * two blocks, makes at most one commit.
  */
 export class ImportPruning {
   readonly #keepBlocks: number;
@@ -133,7 +136,7 @@ export class ImportPruning {
     this.#prune(head.number, this.#remaining > IMPORT_BATCH_BLOCKS ? IMPORT_ROWS_BEHIND : IMPORT_ROWS);
   }
 
-  /** Removes all that is old enough. @param onProgress gets the number of blocks whose history is still there */
+  /** Removes everything that is old enough. @param onProgress gets the number of blocks whose history is still there */
   finish(onProgress: (remainingBlocks: number) => void = () => undefined): void {
     const head = this.#store.head();
     if (head === undefined) return;

@@ -6,31 +6,34 @@ import { isCanonicalBlock } from "../fork-choice/canonical-blocks.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 import { fitsGroup, type GroupChain, GroupImport, type ImportedBlock } from "./group-import.ts";
 
-/** What an import asks of the chain that it extends. */
+/** What an import needs from the chain that it extends. */
 export interface ImportingChain extends GroupChain {
   readonly config: ChainConfig;
   readonly genesisNumber: number;
-  /** Whether no more blocks are to be taken. */
+  /** Whether to stop taking blocks. */
   isClosing(): boolean;
-  /** The block with what takes long to make of it. */
+  /** Does the expensive preparations for a block. */
   prepare(block: Block): Promise<PreparedBlock>;
   headerOf(hash: Uint8Array): Header | undefined;
   newPayload(block: PreparedBlock): PayloadStatusV1;
-  /** Makes an executed block the head; labels stay. @returns why it cannot be */
+  /** Makes an executed block the head without moving the labels. @returns why it cannot be the head; undefined: it is */
   choose(hash: Uint8Array): string | undefined;
 }
 
-/** PERF: a group of common blocks has some 5 MiB. */
+/** PERF: a group of ordinary blocks has some 5 MiB. */
 export const IMPORT_LIMITS: ImportLimits = { groupBytes: 16 << 20, aheadBytes: 8 << 20 };
 
 const BLOCKS_AHEAD = 12;
-/** Of a transaction, its data left out: signature, fees, addresses. */
+/** Rough size of a transaction without its data: signature, fees and addresses. */
 const ROUGH_TRANSACTION_BYTES = 250;
-/** Of blocks one by one that wait for a commit: less than the chain keeps of blocks that are not chosen, however much they change. */
+/**
+ * The most blocks executed one by one that may wait for a commit. The chain keeps more unchosen blocks than this, however much they
+ * change.
+ */
 const MAX_SINGLE_BLOCKS = 128;
 const MAX_SINGLE_GAS = 60_000_000n;
 
-/** `Chain.import`. */
+/** Implements `Chain.import`. */
 export async function importBlocks<T extends { readonly block: Block }>(
   chain: ImportingChain,
   blocks: AsyncIterable<T> | Iterable<T>,
@@ -46,19 +49,19 @@ export async function importBlocks<T extends { readonly block: Block }>(
     }
     return await importer.finish();
   } catch (error) {
-    await importer.finish().catch(() => undefined); // there is a better error already
+    await importer.finish().catch(() => undefined); // there is already a more informative error
     throw error;
   } finally {
     await importer.close();
   }
 }
 
-/** Groups where blocks follow the head, one by one where they do not (another branch, receipts with state roots). */
+/** Imports blocks in groups where they extend the head, and one by one where they do not (another branch, or receipts with state roots). */
 class Importer<S> {
   readonly #chain: ImportingChain;
   readonly #options: ImportOptions<S>;
   #groups: GroupImport<S> | undefined;
-  /** executed one by one, not stored yet */
+  /** executed one by one, but not stored yet */
   #single: ImportedBlock<S>[] = [];
   #singleGas = 0n;
 
@@ -75,12 +78,15 @@ class Importer<S> {
       if (fitsGroup(config, tip, next.prepared.block)) return await this.#addToGroup((this.#groups ??= this.#startGroups()), next);
       const refusal = await this.#endGroups();
       if (refusal !== undefined) return refusal;
-      if (this.#isKnown(next)) return undefined; // it was on its way
+      if (this.#isKnown(next)) return undefined; // it was on its way in a group
     }
     return this.#addSingle(next);
   }
 
-  /** Of canonical blocks tells that they are stored. Neither they nor those on their way are chosen again: an OP Stack chain would go back. */
+  /**
+   * Whether the block is canonical or on its way; a canonical one is reported as stored. Such blocks are not chosen again, because that
+   * would rewind an OP Stack chain.
+   */
   #isKnown({ item, prepared: { hash, hashHex, header } }: ImportedBlock<S>): boolean {
     if (this.#single.some(({ prepared }) => equalBytes(prepared.hash, hash))) return true;
     const isStored = isCanonicalBlock(this.#chain.store, hashHex, header.number);
@@ -97,11 +103,11 @@ class Importer<S> {
     const problem = await groups.add(next);
     if (problem === undefined) return undefined;
     if (problem.kind === "wrong") return await this.#addAgain(problem.blocks);
-    // Those before it are stored; then the chain judges the block, and remembers what is wrong with it.
+    // The blocks before it are stored first. Then the chain judges the block, and remembers what is wrong with it.
     return (await this.#endGroups()) ?? this.#addSingle(next);
   }
 
-  /** A group with a wrong root somewhere is imported block by block, which names the block and keeps those before it. */
+  /** Imports the blocks of a group with a wrong root one by one, which identifies the wrong block and keeps those before it. */
   async #addAgain(blocks: readonly ImportedBlock<S>[]): Promise<ImportRefusal | undefined> {
     await this.#groups?.close();
     this.#groups = undefined;
@@ -124,7 +130,10 @@ class Importer<S> {
     return this.#single.length >= most || this.#singleGas >= MAX_SINGLE_GAS ? this.#storeSingle() : undefined;
   }
 
-  /** Chooses the last one of the blocks that were executed one by one; those of a lighter branch wait in memory for what makes it heavier. */
+  /**
+   * Chooses the last of the blocks that were executed one by one. Blocks of a lighter branch stay in memory until the branch is
+   * heavier.
+   */
   #storeSingle(): ImportRefusal | undefined {
     const stored = this.#single;
     this.#single = [];
@@ -137,7 +146,10 @@ class Importer<S> {
     return undefined;
   }
 
-  /** Of proof of work the heaviest branch is the chain, and the first one of two that weigh the same; of proof of stake what comes last. */
+  /**
+   * Under proof of work, the heaviest branch is the chain and, of two equally heavy ones, the first. Under proof of stake, it is the
+   * latest.
+   */
   #isHeavier({ header, hash }: PreparedBlock): boolean {
     const { store } = this.#chain;
     if (header.difficulty === 0n) return true;
@@ -163,7 +175,7 @@ class Importer<S> {
     return wrong === undefined ? undefined : await this.#addAgain(wrong.blocks);
   }
 
-  /** Stores all that was taken. */
+  /** Stores all blocks that were taken. */
   async finish(): Promise<ImportRefusal | undefined> {
     const refusal = await this.#endGroups();
     const notStored = this.#storeSingle();
@@ -175,7 +187,7 @@ class Importer<S> {
   }
 }
 
-/** The same blocks, what takes long of the next ones being made meanwhile. */
+/** The same blocks, while the expensive preparations for the next ones are already going on. */
 async function* prepared<T extends { readonly block: Block }>(
   blocks: AsyncIterable<T> | Iterable<T>,
   chain: Pick<ImportingChain, "prepare">,
@@ -201,7 +213,7 @@ async function* prepared<T extends { readonly block: Block }>(
       while (ahead.length > BLOCKS_AHEAD || (ahead.length > 1 && bytesAhead > aheadBytes)) yield await shift();
     }
   } catch (error) {
-    failure = { error }; // after the blocks that came before it
+    failure = { error }; // thrown only after the blocks that came before it
   }
   while (ahead.length > 0) yield await shift();
   if (failure !== undefined) throw failure.error;

@@ -11,13 +11,13 @@ import { TotalDifficulties } from "../validation/merge.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { PendingState } from "./pending-state.ts";
 
-/** A block with what came with it. */
+/** A block, and the item it came with. */
 export interface ImportedBlock<T> {
   readonly item: T;
   readonly prepared: PreparedBlock;
 }
 
-/** A block that was executed; its state root is on the way. Its body is in the group's content, as bytes. */
+/** A block that was executed and whose state root is being computed. Its body is in the group's content, as bytes. */
 interface RunBlock<T> {
   readonly item: T;
   readonly header: Header;
@@ -28,44 +28,52 @@ interface RunBlock<T> {
 interface SealedGroup<T> {
   readonly blocks: readonly RunBlock<T>[];
   readonly content: BlockGroup;
-  /** undefined: nobody can tell them */
+  /** undefined: the roots are not available */
   readonly roots: Promise<GroupRoots | undefined>;
 }
 
-/** Something has another state root than its header says, or the thread of state roots has ended: all that is not stored, the next block too. */
+/**
+ * The outcome if a state root does not match its header, or if the state-root thread has ended: all blocks that are not stored,
+ * including the next one.
+ */
 export interface WrongGroup<T> {
   readonly kind: "wrong";
   readonly blocks: readonly ImportedBlock<T>[];
 }
 
-/** What a group asks of the chain that it extends. */
+/** What a group needs from the chain that it extends. */
 export interface GroupChain {
   readonly store: ChainStoreReader & Pick<ChainStoreBulk, "newGroup">;
-  /** Executes a block on a state that is not in the chain yet, with an engine that nobody else uses. */
+  /** Executes a block on a state that is not in the chain yet, with an engine that nothing else uses. */
   readonly runBlock: (parent: Parameters<typeof runBlock>[1], block: PreparedBlock) => ReturnType<typeof runBlock>;
-  /** Who makes state roots of what follows the head. */
+  /** Starts computing state roots for blocks after the head. */
   startRoots(stateRoot: Uint8Array): StateRoots;
-  /** Commits a group on the head. */
+  /** Commits a group on top of the head. */
   commitGroup(group: BlockGroup, roots: GroupRoots): void;
-  /** Tells those who follow the head of the committed group. */
+  /** Tells the chain's listeners about the committed group. */
   tellGroup(hashes: readonly Uint8Array[]): void;
 }
 
-/** Whether groups can take a block after the one with the hash `tip`: its child, whose receipts hold no state roots. */
+/**
+ * Whether groups can take the block after the one with the hash `tip`: it must be its child, and its receipts must not contain state
+ * roots.
+ */
 export const fitsGroup = (config: ChainConfig, tip: Uint8Array, { header }: Block): boolean =>
   equalBytes(header.parentHash, tip) && rulesOfBlock(config, header).receiptsHaveStatus;
 
-/** PERF: memory; of the changed accounts and slots of a group. */
+/** PERF: limits the memory for the changed accounts and slots of a group. */
 const MAX_GROUP_CHANGES = 60_000;
 /**
- * However slow the blocks: what was done is stored every few seconds. PERF: groups that end before they are full write most rows again with the
- * next one: of 96 blocks of 300 swaps on a busy machine, groups of two seconds (3 to 5 blocks) take a tenth more CPU time than full ones.
+ * The longest duration of a group: however slow the blocks are, they are stored every few seconds. PERF: a group that ends before it is
+ * full writes most rows again with the next group. With 96 blocks of 300 swaps on a busy machine, groups of two seconds (3 to 5 blocks)
+ * take a tenth more CPU time than full ones.
  */
 const MAX_GROUP_MS = 4000;
 
 /**
- * Imports a straight chain of blocks on the head in groups: a block is executed on the changes of those before it, while the thread of
- * state roots works on them; a group is committed as one when all of its roots are right. The root may lag by up to two groups.
+ * Imports a straight chain of blocks on top of the head, in groups. Each block is executed on the changes of the blocks before it,
+ * while the state-root thread works on those. A group is committed as a whole when all of its roots are right. The roots may lag behind
+ * execution by up to two groups.
  */
 export class GroupImport<T> {
   readonly #chain: GroupChain;
@@ -81,7 +89,7 @@ export class GroupImport<T> {
   #tip: { readonly hash: Uint8Array; readonly header: Header };
   #group: RunBlock<T>[] = [];
   #content: BlockGroup;
-  /** PERF: what groups are made in is used again */
+  /** PERF: the buffers of groups that can be reused */
   readonly #unused: BlockGroup[] = [];
   #groupChanges = 0;
   #groupStartMs = performance.now();
@@ -91,7 +99,7 @@ export class GroupImport<T> {
     chain: GroupChain,
     options: {
       readonly groupBlocks: number;
-      /** of the rows of a group's blocks (headers, bodies, receipts, senders), the last block left out */
+      /** limit for the rows of a group's blocks (headers, bodies, receipts, senders), without the last block */
       readonly groupBytes: number;
       readonly onStored?: ((item: T) => void) | undefined;
     },
@@ -126,7 +134,7 @@ export class GroupImport<T> {
     return this.#tip.hash;
   }
 
-  /** Executes the next block. @returns that it is invalid, or what is not stored because a group is */
+  /** Executes the next block. @returns that it is invalid, or which blocks are not stored because a group is wrong; undefined: neither */
   async add(next: ImportedBlock<T>): Promise<{ readonly kind: "invalid" } | WrongGroup<T> | undefined> {
     const { prepared } = next;
     const { block, hash, encodedHeader, encodedTransactions, transactionHashes } = prepared;
@@ -143,7 +151,7 @@ export class GroupImport<T> {
     const { changes, receipts } = result;
     const isClearing = anyClearsStorage(changes);
     if (isClearing) {
-      // The rows of the storage that goes must be in the database.
+      // The rows of the storage that is cleared must be in the database.
       const wrong = await this.finish();
       if (wrong !== undefined) return { kind: "wrong", blocks: [...wrong.blocks, next] };
     }
@@ -175,7 +183,7 @@ export class GroupImport<T> {
   }
 
   #seal(): void {
-    const roots = this.#roots.seal().catch(() => undefined); // whatever it was comes again where the blocks are executed again
+    const roots = this.#roots.seal().catch(() => undefined); // the same error will occur when the blocks are executed again
     this.#sealed.push({ blocks: this.#group, content: this.#content, roots });
     this.#group = [];
     this.#content = this.#newContent();
@@ -183,18 +191,18 @@ export class GroupImport<T> {
     this.#groupStartMs = performance.now();
   }
 
-  /** Commits all that is on the way. */
+  /** Commits everything that is in progress. */
   async finish(): Promise<WrongGroup<T> | undefined> {
     if (this.#group.length > 0) this.#seal();
     return await this.#commitUntil(0);
   }
 
-  /** Commits the oldest sealed groups, until `left` of them are left. */
+  /** Commits the oldest sealed groups until only `left` of them remain. */
   async #commitUntil(left: number): Promise<WrongGroup<T> | undefined> {
     while (this.#sealed.length > left) {
       const { blocks, content, roots: pendingRoots } = this.#sealed[0]!;
       const roots = await pendingRoots;
-      if (roots === undefined || !this.#areRight(blocks, roots)) return this.#left();
+      if (roots === undefined || !this.#areRight(blocks, roots)) return this.#notStored();
       this.#sealed.shift();
       this.#chain.commitGroup(content, roots);
       const { number } = blocks.at(-1)!.header;
@@ -209,7 +217,7 @@ export class GroupImport<T> {
     return undefined;
   }
 
-  #left(): WrongGroup<T> {
+  #notStored(): WrongGroup<T> {
     const groups = [...this.#sealed, { blocks: this.#group, content: this.#content }];
     return {
       kind: "wrong",

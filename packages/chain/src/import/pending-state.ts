@@ -1,7 +1,10 @@
 import type { AccountRecord, StateReader } from "@rnode/evm";
 import type { BlockGroup } from "@rnode/storage";
 
-/** State of a block on its way: what blocks that are not stored yet changed, over the state of the last one that is. */
+/**
+ * The state for executing blocks of an import: the changes of blocks that are not stored yet, on top of the state of the last stored
+ * block.
+ */
 export class PendingState implements StateReader {
   #base: StateReader;
   /** newest first */
@@ -12,17 +15,17 @@ export class PendingState implements StateReader {
     this.#base = base;
   }
 
-  /** The next group of blocks, empty or not; its blocks are seen as they are added. */
+  /** Adds the next group of blocks, which may be empty; changes of blocks added to it later are visible at once. */
   push(group: BlockGroup): void {
     this.#groups.unshift(group);
   }
 
-  /** Tells of the hash of a block that is in no state yet. */
+  /** Adds the hash of a block that is not stored yet. */
   addHash(number: number, hash: Uint8Array): void {
     this.#hashes.set(number, hash);
   }
 
-  /** The oldest group, of blocks up to `number`, is stored, and `base` is the state of the last of them. */
+  /** The oldest group, with blocks up to `number`, is now stored, and `base` is the state after the last of them. */
   rebase(base: StateReader, number: number): void {
     this.#base = base;
     this.#groups.pop();
@@ -45,7 +48,10 @@ export class PendingState implements StateReader {
     return this.#base.readStorage(address, slot);
   }
 
-  /** Asked of accounts without code: what storage such an account has, it had before, and no block but one that is stored at once takes it away. */
+  /**
+   * Needed only for accounts without code. Such an account has no storage that it did not have in the base: only a block that is stored
+   * at once can clear storage.
+   */
   hasStorage(address: Uint8Array): boolean {
     return this.#base.hasStorage?.(address) ?? false;
   }

@@ -3,8 +3,8 @@ import { recoverEncodedSender } from "@rnode/protocol";
 import { serveWorker } from "../worker-host/serve-worker.ts";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
-// The thread of `SenderWorkers`: encoded transactions in, senders and hashes out. What cannot be recovered stays zero: the
-// caller's thread finds out why.
+// The thread of `SenderWorkers`: receives encoded transactions, and returns senders and hashes. A sender that cannot be recovered stays
+// zero; the caller's thread finds out why.
 
 function prepare(packed: Uint8Array, ends: Uint32Array): RecoverReply {
   const senders = new Uint8Array(ends.length * SENDER_BYTES);

@@ -4,13 +4,13 @@ import { isCompiled, type ThreadOverrides, WorkerHost } from "../worker-host/wor
 export const SENDER_BYTES = 20;
 
 export interface RecoverRequest {
-  /** encoded transactions, and where each ends */
+  /** encoded transactions, and the offset at which each ends */
   readonly packed: Uint8Array;
   readonly ends: Uint32Array;
 }
 
 export interface RecoverReply {
-  /** 20 bytes each; zeros where the signature gives no sender */
+  /** 20 bytes each; zeros if the signature yields no sender */
   readonly senders: Uint8Array;
   /** 32 bytes each */
   readonly hashes: Uint8Array;
@@ -28,7 +28,7 @@ export class SenderWorkers {
     this.#hosts = isThere ? Array.from({ length: count }, () => new WorkerHost(options)) : [];
   }
 
-  /** @returns the senders of encoded transactions, each undefined where there is none, and the hashes; undefined when the threads cannot help */
+  /** @returns the senders (undefined where there is none) and hashes of the encoded transactions; undefined: the threads cannot help */
   async prepare(
     encoded: readonly Uint8Array[],
   ): Promise<{ senders: (Uint8Array | undefined)[]; hashes: Uint8Array[] } | undefined> {

@@ -14,43 +14,43 @@ import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =
   | { readonly kind: "senders"; readonly senders: readonly Uint8Array[] }
-  /** the first transaction whose signature gives no sender */
+  /** the first transaction whose signature yields no sender */
   | { readonly kind: "unrecoverable"; readonly index: number; readonly reason: string };
 
-/** Who signed each transaction. Recovery costs 65 µs a transaction, so what is known is remembered. */
+/** Provides the signer of each transaction. A recovery costs 65 µs per transaction, so known senders are remembered. */
 export interface SenderSource {
-  /** Synchronous: recovers here what is not known. @param allowHighS signatures of before Homestead */
+  /** Synchronous: recovers unknown senders in this thread. @param allowHighS accept the signatures of blocks before Homestead */
   sendersOf(transactions: readonly Transaction[], allowHighS: boolean): SendersResult;
-  /** Tells of a sender that another part has already recovered (the pool). */
+  /** Remembers a sender that another part, such as the pool, has already recovered. */
   remember(transactionHash: Uint8Array, sender: Uint8Array): void;
   /**
-   * Recovers what is not known in workers and, while the caller waits, here: half of the time on two cores. Meanwhile the caller may do what
-   * else there is to do.
+   * Recovers unknown senders in workers and, while the caller waits, in this thread: half the time on two cores. The caller may do
+   * other work before it awaits the result.
    *
-   * @returns undefined: one of them cannot be recovered by today's rules; `sendersOf` says which and why
+   * @returns undefined: a sender cannot be recovered under the current rules; `sendersOf` tells which one, and why
    */
   recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined>;
-  /** rough; bounded by the capacity */
+  /** rough size; bounded by the capacity */
   readonly rememberedBytes: number;
-  /** The block with its transactions' hashes and senders, made in workers where there are any. */
+  /** Prepares a block with the hashes and senders of its transactions, which workers compute if there are any. */
   prepare(block: Block): Promise<PreparedBlock>;
   close(): Promise<void>;
 }
 
 export interface SenderOptions {
-  /** transactions remembered; the oldest are forgotten */
+  /** how many transactions are remembered; the oldest are forgotten */
   readonly capacity?: number;
-  /** threads */
+  /** number of threads */
   readonly workers?: number;
   readonly threads?: ThreadOverrides | undefined;
 }
 
 const DEFAULT_CAPACITY = 65_536;
-/** Measured: a hash as text, 20 bytes, a map entry. */
+/** Measured: a hash as text, 20 bytes, and a map entry. */
 const BYTES_PER_SENDER = 400;
-/** Fewer are recovered faster here than handed over. */
+/** Fewer than this are recovered faster here than in a worker. */
 const MIN_BATCH = 8;
-/** So many are recovered here in one turn of the event loop: some 5 ms. */
+/** How many are recovered here in one turn of the event loop: some 5 ms. */
 const TURN = 100;
 
 export function createSenderCache(options: SenderOptions = {}): SenderSource {
@@ -102,7 +102,7 @@ class SenderCache implements SenderSource {
   async recoverAhead(transactions: readonly Transaction[]): Promise<readonly Uint8Array[] | undefined> {
     const senders = transactions.map((transaction) => this.#knownSenderOf(transaction));
     const unknown = Array.from(senders.keys()).filter((index) => senders[index] === undefined);
-    // The last ones are recovered here.
+    // The last ones are recovered in this thread.
     const here = unknown.length < MIN_BATCH ? unknown : unknown.splice(-Math.ceil(unknown.length / (this.#workerCount + 1)));
     const there = here === unknown ? [] : unknown;
     const answer =
@@ -134,7 +134,7 @@ class SenderCache implements SenderSource {
   }
 }
 
-/** undefined: there is none, for whatever reason */
+/** @returns undefined if there is none, for whatever reason */
 function recoveredSender(transaction: Transaction): Uint8Array | undefined {
   try {
     return recoverEncodedSender(encodeTransaction(transaction));

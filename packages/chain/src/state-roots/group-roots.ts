@@ -4,7 +4,7 @@ import { LiveStateTrie } from "@rnode/trie";
 import { unpackChanges } from "./packed-changes.ts";
 import { MAX_STATE_TRIE_NODES } from "./state-root.ts";
 
-/** What the state trie tells of a group of blocks. */
+/** The state roots and trie nodes of a group of blocks. */
 export interface GroupRoots {
   readonly blocks: readonly BlockRoots[];
   /** for `ChainStoreBulk.commitGroup` */
@@ -16,20 +16,20 @@ export interface BlockRoots {
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
 }
 
-/** State roots and trie nodes of blocks that follow each other, in groups that are committed as one. */
+/** Computes state roots and trie nodes of consecutive blocks, in groups that are committed as a whole. */
 export class GroupRootsBuilder {
   readonly #groups: NodeGroups;
   readonly #maxNodes: number;
-  // What it lists is used up by `add`, and the groups read nodes as copies.
+  // In place, because `add` uses up the nodes that it lists, and the groups read nodes as copies.
   readonly #trie = new LiveStateTrie({ inPlace: true });
   #stateRoot: Uint8Array;
   #blocks: BlockRoots[] = [];
-  /** sizes of groups that are not committed */
+  /** sizes of the groups that are not committed yet */
   readonly #sealed: number[] = [];
 
   /**
-   * @param store whose head is the parent of the first block, with `stateRoot`
-   * @param maxNodes in memory when a group is committed, those of the groups after it not counted
+   * @param store its head must be the parent of the first block, with `stateRoot`
+   * @param maxNodes limit for the nodes in memory when a group is committed, not counting those of later groups
    */
   constructor(store: Pick<ChainStoreBulk, "nodeGroups">, stateRoot: Uint8Array, maxNodes = MAX_STATE_TRIE_NODES) {
     this.#groups = store.nodeGroups();
@@ -37,12 +37,12 @@ export class GroupRootsBuilder {
     this.#stateRoot = stateRoot;
   }
 
-  /** trie nodes in memory */
+  /** number of trie nodes in memory */
   get nodeCount(): number {
     return this.#trie.nodeCount;
   }
 
-  /** @param packed changes of the block, of `packChanges` */
+  /** @param packed changes of the block, made by `packChanges` */
   add(number: number, packed: Uint8Array): void {
     const { changes, cleared } = unpackChanges(packed);
     const { stateRoot, storageRoots, nodes } = this.#trie.update(this.#groups.reader, this.#stateRoot, changes);
@@ -62,11 +62,11 @@ export class GroupRootsBuilder {
     return { blocks, nodeRows: this.#groups.seal() };
   }
 
-  /** Tells that the oldest sealed group is committed. */
+  /** To be called when the oldest sealed group has been committed. */
   committed(): void {
     this.#groups.committed();
     this.#sealed.shift();
-    // What was made since is only here.
+    // Nodes made since then exist only here.
     const pinned = this.#sealed.reduce((sum, count) => sum + count, this.#blocks.length);
     this.#trie.evict(this.#maxNodes, pinned);
   }

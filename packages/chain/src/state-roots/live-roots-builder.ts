@@ -4,7 +4,7 @@ import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import { unpackChanges } from "./packed-changes.ts";
 import { packUpdate } from "./packed-update.ts";
 
-/** The last canonical block below a block, or itself. */
+/** The last canonical block below a block, or the block itself. */
 export interface RootBase {
   readonly number: number;
   /** 32 bytes */
@@ -15,24 +15,24 @@ export interface RootBase {
 export interface RootQuestion {
   readonly base: RootBase;
   readonly parentStateRoot: Uint8Array;
-  /** of `packChanges` */
+  /** made by `packChanges` */
   readonly changes: Uint8Array;
 }
 
 export type RootStore = Pick<ChainDatabase, "trieNodesAt" | "readCanonicalHash" | "refresh">;
 
-/** State roots that are remembered: how far back a block may hang on the database while its parents are only here. */
+/** How many state roots are remembered. It limits how far a block may be above the database while its parents exist only here. */
 const MAX_PASSES = 512;
 
 /**
- * State roots of blocks that mostly follow each other, on a database that another thread writes. Nodes that blocks changed stay in memory as
- * long as the database may not have them.
+ * Computes state roots of mostly consecutive blocks, on a database that another thread writes. Changed nodes stay in memory as long as
+ * the database may not have them.
  */
 export class LiveRootsBuilder {
   readonly #store: RootStore;
   readonly #maxNodes: number;
   #trie = new LiveStateTrie();
-  /** state roots of the last blocks in the trie; what the blocks from one to the next changed is all in memory */
+  /** state roots of the last blocks in the trie; all nodes changed between the first and the last of them are in memory */
   #roots: Uint8Array[] = [];
 
   constructor(store: RootStore, maxNodes: number) {
@@ -45,9 +45,9 @@ export class LiveRootsBuilder {
   }
 
   /**
-   * What the block does to the trie, of `packUpdate`; undefined: its parent is not in memory nor in the database.
+   * The block's update of the trie, made by `packUpdate`; undefined if its parent is neither in memory nor in the database.
    *
-   * @throws {CodedError} trie/missing-node: the database is not, or not any more, as the question says
+   * @throws {CodedError} trie/missing-node: the database is not, or no longer, in the state that the question assumes
    */
   update({ base, parentStateRoot, changes }: RootQuestion): Uint8Array<ArrayBuffer> | undefined {
     this.#store.refresh();
@@ -63,7 +63,7 @@ export class LiveRootsBuilder {
     }
     const pinned = this.#roots.length - baseAt;
     const roots = this.#roots;
-    this.#roots = []; // if it throws: nothing is right any more
+    this.#roots = []; // nothing is valid any more if it throws
     const update = this.#trie.update(checked(nodes), parentStateRoot, unpackChanges(changes).changes);
     roots.push(update.stateRoot);
     const kept = Math.min(this.#trie.evict(this.#maxNodes, pinned), MAX_PASSES);
@@ -72,7 +72,7 @@ export class LiveRootsBuilder {
   }
 }
 
-/** Finds nodes by path and looks at their hash: whatever happens to the database meanwhile, a root is right or not there. */
+/** Looks up nodes by path and checks their hashes: whatever happens to the database meanwhile, a root is either right or not available. */
 function checked(nodes: TrieNodeReader): TrieNodeReader {
   return {
     readNode(owner, path, hash) {

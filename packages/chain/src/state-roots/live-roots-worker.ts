@@ -3,7 +3,7 @@ import { serveWorker, startData } from "../worker-host/serve-worker.ts";
 import type { LiveRootsAnswer, LiveRootsData } from "./live-roots.ts";
 import { LiveRootsBuilder, type RootQuestion } from "./live-roots-builder.ts";
 
-// The thread of `LiveRoots`: changes in, roots and trie nodes out.
+// The thread of `LiveRoots`: receives changes, and returns roots and trie nodes.
 const { folder, maxNodes } = startData<LiveRootsData>();
 const builder = new LiveRootsBuilder(openChainStore(folder, { readOnly: true }), maxNodes);
 

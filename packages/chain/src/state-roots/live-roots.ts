@@ -6,45 +6,49 @@ import { packChanges } from "./packed-changes.ts";
 import { PackedUpdate } from "./packed-update.ts";
 
 export interface LiveRootsData {
-  /** of the database */
+  /** folder of the database */
   readonly folder: string;
   readonly maxNodes: number;
 }
 
-/** Of `packUpdate`; undefined: it cannot tell. */
+/** made by `packUpdate`; undefined: not available */
 export type LiveRootsAnswer = Uint8Array<ArrayBuffer> | undefined;
 
-/** Somebody who answers questions while the caller goes on. */
+/** Answers questions while the caller goes on. */
 export interface RootAnswers {
-  /** false: not yet, or not any more */
+  /** false: not yet, or no longer */
   readonly isReady: boolean;
-  /** trie nodes in its memory */
+  /** number of trie nodes in its memory */
   readonly nodeCount: number;
-  /** @param question its `changes` are not used by the caller afterwards */
+  /** @param question the caller must not use its `changes` afterwards */
   ask(question: RootQuestion): void;
-  /** Waits for the answer to the last question; what is not waited for is dropped. @returns undefined: there is none */
+  /** Waits for the answer to the last question. An answer that nobody waits for is dropped. @returns undefined: there is none */
   answer(): Uint8Array | undefined;
   close(): Promise<void>;
 }
 
 /**
- * Changed accounts and slots from which on a block's root is made in the thread. Measured: the way there and back takes 0.1 ms, and packing what
- * goes and what comes is a third of the work. So 100 changed accounts take the caller 0.7 ms here and 0.8 there, 300 1.9 ms either way, of which 1.5
- * and 0.6 are its CPU time, 1000 5.3 ms either way (5.3 and 1.8); there, receipts and transactions are hashed meanwhile.
+ * The number of changed accounts and slots from which on the thread computes a block's root. Measured: the round trip takes 0.1 ms, and
+ * packing and unpacking is a third of the work. 100 changed accounts take the caller 0.7 ms in line and 0.8 ms with the thread; 300
+ * take 1.9 ms either way, of which 1.5 and 0.6 ms are its CPU time; 1000 take 5.3 ms either way (CPU time 5.3 and 1.8 ms). With the
+ * thread, receipts and transactions are hashed meanwhile.
  */
 const MIN_CHANGES = 256;
-/** So many smaller blocks in a row, and the thread is left alone. PERF: with every change of place nodes are read from the database again. */
+/**
+ * After this many smaller blocks in a row, the thread is no longer used. PERF: with every switch, nodes are read from the database
+ * again.
+ */
 const SMALL_BLOCKS = 64;
 
-/** A state root that is on its way. */
+/** A state root that is being computed. */
 export interface PendingRoot {
-  /** undefined: it has to be made here */
+  /** @returns undefined: the root has to be computed in line */
   wait(): PackedUpdate | undefined;
 }
 
 /**
- * State roots of blocks, while the caller makes what else a header has. Small blocks, and all while the thread is not there, are the
- * caller's.
+ * Computes state roots of blocks in a thread, while the caller computes the other header fields. The caller computes the root itself
+ * for small blocks, and whenever the thread is not available.
  */
 export class LiveRoots {
   readonly #start: () => RootAnswers;
@@ -53,13 +57,13 @@ export class LiveRoots {
   #isOn = false;
   #smallBlocks = 0;
 
-  /** @param minChanges accounts and slots of a block that is not small */
+  /** @param minChanges from this number of changed accounts and slots on, a block is not small */
   constructor(start: () => RootAnswers, minChanges = MIN_CHANGES) {
     this.#start = start;
     this.#minChanges = minChanges;
   }
 
-  /** @returns undefined: the root has to be made here */
+  /** @returns undefined: the root has to be computed in line */
   begin(question: Omit<RootQuestion, "changes">, changes: StateChanges): PendingRoot | undefined {
     if (!this.#isWorthwhile(changes)) return undefined;
     const answers = (this.#answers ??= this.#start());
@@ -83,7 +87,7 @@ export class LiveRoots {
     return this.#isOn;
   }
 
-  /** Trie nodes in the thread's memory. */
+  /** Number of trie nodes in the thread's memory. */
   get nodeCount(): number {
     return this.#answers?.nodeCount ?? 0;
   }
@@ -94,10 +98,10 @@ export class LiveRoots {
 }
 
 /**
- * Where the process has a core for it.
+ * Starts a thread if the process has a core for it.
  *
- * @param folder of the database
- * @param minChanges as of `LiveRoots`
+ * @param folder the folder of the database
+ * @param minChanges as for `LiveRoots`
  */
 export function startLiveRoots(
   folder: string,
@@ -109,12 +113,12 @@ export function startLiveRoots(
   return new LiveRoots(() => new RootsThread({ folder, maxNodes }, overrides), minChanges);
 }
 
-/** A thread that does not answer in this time is given up. */
+/** A thread that does not answer within this time is given up. */
 const MAX_WAIT_MS = 3000;
-/** PERF: a small young generation copies what is garbage a moment later. */
+/** PERF: a small young generation would copy objects that become garbage a moment later. */
 const YOUNG_GENERATION_MB = 32;
 
-/** The caller waits without its event loop: a block is executed in one synchronous run. */
+/** The caller waits without its event loop, because a block is executed in one synchronous run. */
 class RootsThread implements RootAnswers {
   readonly #host: WorkerHost<RootQuestion, LiveRootsAnswer>;
   #asked: AwaitedAnswer<LiveRootsAnswer> | undefined;

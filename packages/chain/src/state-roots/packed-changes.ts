@@ -4,13 +4,14 @@ import { clearsStorage } from "@rnode/storage";
 import { MAX_ACCOUNT_RLP_BYTES, type StateTrieChange, writeAccount, writeAccountFields } from "@rnode/trie";
 
 /*
- * Changes of a block as they go to the thread of state roots. PERF: one buffer instead of ten thousand small objects to be cloned.
- *   account: address 20 ‖ flags 1 ‖ bytes of the RLP 1 (0: gone) ‖ RLP of the account, its storage root to be filled in
+ * The changes of a block in the form in which they are sent to the state-root thread. PERF: one buffer, instead of ten thousand small objects
+ * to clone.
+ *   account: address 20 ‖ flags 1 ‖ size of the RLP 1 (0: the account is gone) ‖ RLP of the account, whose storage root is filled in later
  *            ‖ number of slots 4 ‖ (slot 32 ‖ value 32) each
  */
 
 const STORAGE_CLEARED = 1;
-/** there may be nodes of a storage trie that go */
+/** there may be nodes of a storage trie to remove */
 const CLEARS_NODES = 2;
 const ACCOUNT_SIZE = 20 + 2 + MAX_ACCOUNT_RLP_BYTES + 4;
 
@@ -20,7 +21,7 @@ export function packChanges(changes: StateChanges): Uint8Array<ArrayBuffer> {
 
 function packRecords(records: ChangeRecords): Uint8Array<ArrayBuffer> {
   const { bytes } = records;
-  const packed = new Uint8Array(bytes.length); // a record is longer than what is packed of it
+  const packed = new Uint8Array(bytes.length); // a record is longer than its packed form
   const view = new DataView(packed.buffer);
   let at = 0;
   for (let record = 0, end = 0; record < bytes.length; record = end) {
@@ -66,7 +67,7 @@ function packAccounts(accounts: readonly AccountChange[]): Uint8Array<ArrayBuffe
   return packed.slice(0, at);
 }
 
-/** Views into `packed`. PERF: made so, a view costs two thirds of what `subarray` costs. */
+/** Views into `packed`. PERF: creating views in this way takes two thirds of the time of `subarray`. */
 export function unpackChanges(packed: Uint8Array): { changes: StateTrieChange[]; cleared: Uint8Array[] } {
   const { buffer, byteOffset } = packed;
   const view = new DataView(buffer, byteOffset);

@@ -2,10 +2,10 @@ import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { StateTrieUpdate, TrieNodeChange } from "@rnode/trie";
 
 /*
- * What a block does to the state trie, in one buffer that goes from thread to thread:
+ * A block's update of the state trie, in one buffer that is passed between threads:
  *   state root 32 ‖ number of storage roots 4 ‖ (address 20 ‖ root 32) each ‖ nodes
- *   node: flags 1 ‖ owner 32 (if it is not that of the node before, nor the account trie's) ‖ length of the path 1 ‖ path
- *         ‖ bytes 2 ‖ RLP (if written) ‖ bytes 2 ‖ RLP before (if there was one)
+ *   node: flags 1 ‖ owner 32 (unless it is the owner of the previous node, or the node is in the account trie) ‖ length of the path 1 ‖ path
+ *         ‖ size 2 ‖ RLP (if written) ‖ size 2 ‖ previous RLP (if there was one)
  */
 
 const OWNER_FOLLOWS = 1;
@@ -61,14 +61,14 @@ export function packUpdate({ stateRoot, storageRoots, nodes }: StateTrieUpdate):
   return packed;
 }
 
-/** An update whose nodes stay packed until they are asked for. */
+/** An update whose nodes stay packed until they are needed. */
 export class PackedUpdate implements StateTrieUpdate {
   readonly stateRoot: Uint8Array;
   readonly storageRoots: ReadonlyMap<Hex, Uint8Array>;
   readonly #packed: Uint8Array;
   readonly #nodesAt: number;
 
-  /** @param packed kept; everything is views into it */
+  /** @param packed is kept; everything is a view into it */
   constructor(packed: Uint8Array) {
     const count = new DataView(packed.buffer, packed.byteOffset).getUint32(ROOTS_AT);
     const storageRoots = new Map<Hex, Uint8Array>();
@@ -82,12 +82,12 @@ export class PackedUpdate implements StateTrieUpdate {
     this.#nodesAt = at;
   }
 
-  /** bytes of the whole update */
+  /** size of the whole update in bytes */
   get packedBytes(): number {
     return this.#packed.length;
   }
 
-  /** New objects each time. */
+  /** Creates new objects on each access. */
   get nodes(): readonly TrieNodeChange[] {
     const packed = this.#packed;
     const nodes: TrieNodeChange[] = [];

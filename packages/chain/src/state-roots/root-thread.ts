@@ -3,7 +3,7 @@ import type { ChainDatabase, ChainStoreBulk } from "@rnode/storage";
 import { hasThreads, type ThreadOverrides, WorkerHost } from "../worker-host/worker-host.ts";
 import { type GroupRoots, GroupRootsBuilder } from "./group-roots.ts";
 
-/** Blocks one after the other; after each group of them "seal", which is answered, and "committed" when it is. */
+/** Blocks one after the other. After each group comes "seal", which is answered, and later "committed" once the group is. */
 export type RootQuestion =
   | { readonly kind: "add"; readonly number: number; readonly packed: Uint8Array }
   | { readonly kind: "seal" }
@@ -23,27 +23,27 @@ export interface RootThreadData {
   readonly stateRoot: Uint8Array;
 }
 
-/** PERF: most of what a block makes is garbage when the next one comes; a small young generation copies it before. */
+/** PERF: most of what a block creates is garbage by the next block; a smaller young generation would copy it before that. */
 const YOUNG_GENERATION_MB = 96;
 
-/** A database has a folder, which a thread can open too. */
+/** If it is a database, it has a folder, which a thread can open as well. */
 export type RootStore = Pick<ChainStoreBulk, "nodeGroups"> & Partial<Pick<ChainDatabase, "folder">>;
 
-/** State roots of groups of blocks, beside the execution of what follows. */
+/** Computes state roots of groups of blocks while the blocks after them are executed. */
 export interface StateRoots {
-  /** @param packed changes of the next block, of `packChanges`; not used by the caller afterwards */
+  /** @param packed changes of the next block, made by `packChanges`; the caller must not use it afterwards */
   add(number: number, packed: Uint8Array<ArrayBuffer>): void;
-  /** Ends a group. @returns undefined: the roots cannot be told, nor those of what follows */
+  /** Ends a group. @returns undefined: its roots are not available, nor are those of later groups */
   seal(): Promise<GroupRoots | undefined>;
-  /** Tells that the oldest sealed group is committed. */
+  /** To be called when the oldest sealed group has been committed. */
   committed(): void;
   close(): Promise<void>;
 }
 
 /**
- * In a thread of its own where there are cores for it, else here.
+ * Computes them in a thread if there are enough cores, otherwise in this thread.
  *
- * @param store whose head has `stateRoot`
+ * @param store its head must have `stateRoot`
  */
 export function startStateRoots(store: RootStore, stateRoot: Uint8Array, overrides: ThreadOverrides = {}): StateRoots {
   const { folder } = store;
@@ -51,7 +51,7 @@ export function startStateRoots(store: RootStore, stateRoot: Uint8Array, overrid
   return new RootThread({ folder, stateRoot }, overrides);
 }
 
-/** @param maxNodes trie nodes in memory, of blocks that are stored */
+/** @param maxNodes limit for the trie nodes in memory, for blocks that are stored */
 export function rootsHere(store: RootStore, stateRoot: Uint8Array, maxNodes?: number): StateRoots {
   const builder = new GroupRootsBuilder(store, stateRoot, maxNodes);
   return {
@@ -62,7 +62,7 @@ export function rootsHere(store: RootStore, stateRoot: Uint8Array, maxNodes?: nu
   };
 }
 
-/** A thread knows the blocks since its start: one that comes after it cannot go on. */
+/** The thread knows only the blocks since its start, so a replacement could not continue its work. */
 class RootThread implements StateRoots {
   readonly #host: WorkerHost<RootQuestion, SealedRoots>;
 

@@ -3,7 +3,7 @@ import { type Served, serveWorker, startData } from "../worker-host/serve-worker
 import { GroupRootsBuilder } from "./group-roots.ts";
 import type { RootQuestion, RootThreadData, SealedRoots } from "./root-thread.ts";
 
-// The thread of `StateRoots`: changes in, roots and rows of trie nodes out.
+// The thread of `StateRoots`: receives changes, and returns roots and rows of trie nodes.
 const { folder, stateRoot } = startData<RootThreadData>();
 const builder = new GroupRootsBuilder(openChainStore(folder, { readOnly: true }), stateRoot);
 

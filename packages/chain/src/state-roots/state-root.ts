@@ -5,13 +5,13 @@ import { type LiveStateTrie, type StateTrieUpdate, type TrieNodeReader, updateSt
 import type { LiveRoots } from "./live-roots.ts";
 import type { RootBase } from "./live-roots-builder.ts";
 
-/** The state a block starts from, as the trie sees it. */
+/** The state from which a block starts, as the trie sees it. */
 export interface ParentTrie {
   readonly stateRoot: Uint8Array;
   readonly nodes: TrieNodeReader;
-  /** undefined: no such account */
+  /** undefined: there is no such account */
   storageRootOf(address: Uint8Array): Uint8Array | undefined;
-  /** the last canonical block at or below the parent; left out: the state is of no chain */
+  /** the last canonical block at or below the parent; absent if the state belongs to no chain */
   readonly base?: () => RootBase;
 }
 
@@ -20,24 +20,24 @@ export function stateUpdate(parent: ParentTrie, changes: StateChanges): StateTri
   return updateStateTrie(parent.nodes, parent.stateRoot, changes.accounts, (address) => parent.storageRootOf(address));
 }
 
-/** Trie nodes in memory. */
+/** The default limit for trie nodes in memory. */
 export const MAX_STATE_TRIE_NODES = 100_000;
-/** Measured: 730 bytes of objects and 140 to 250 of buffers each. */
+/** Measured: 730 bytes of objects and 140 to 250 bytes of buffers per node. */
 export const ROUGH_NODE_BYTES = 900;
 
-/** Where the nodes of live blocks are kept from block to block; none: each block reads all that it needs. */
+/** Where nodes are kept from block to block for live blocks. Without either, each block reads everything it needs. */
 export interface LiveTries {
   readonly stateTrie?: LiveStateTrie;
   readonly maxStateTrieNodes?: number;
-  /** the thread that makes roots of blocks that are not small */
+  /** the thread that computes the roots of blocks that are not small */
   readonly liveRoots?: LiveRoots | undefined;
 }
 
 /**
- * As `stateUpdate`, for a block whose child is likely to be next: its nodes stay in memory. PERF: the next block reads only what this one
- * did not touch.
+ * Like `stateUpdate`, for a block whose child is likely to be next, so its nodes stay in memory. PERF: the next block reads only what
+ * this one did not touch.
  *
- * @returns what waits for the update, or makes it; called once or not at all, before the next one begins
+ * @returns a function that waits for the update or computes it; it may be called at most once, before the next update begins
  */
 export function beginLiveStateUpdate(tries: LiveTries, parent: ParentTrie, changes: StateChanges): () => StateTrieUpdate {
   const { liveRoots, stateTrie } = tries;

@@ -29,7 +29,7 @@ import type { ChainErrorCode } from "../faults.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
-/** One block to execute without a database: `rengine stateless`. Form: docs/stateless-block.md. */
+/** One block to execute without a database: `rengine stateless`. Format: docs/stateless-block.md. */
 export interface BlockFile {
   readonly config: ChainConfig;
   readonly parentHeader: Header;
@@ -39,7 +39,7 @@ export interface BlockFile {
   readonly expected: ExpectedResult;
 }
 
-/** What the file says of the result; everything that is there is compared. */
+/** The expected results in the file; every result that is present is compared. */
 export interface ExpectedResult {
   readonly blockHash: Uint8Array | undefined;
   readonly transactionsRoot: Uint8Array | undefined;
@@ -58,20 +58,20 @@ export interface Mismatch {
 
 export interface StatelessResult {
   readonly executed: ExecutedBlock;
-  /** empty when all that the file expects is so */
+  /** empty if all expectations hold */
   readonly mismatches: readonly Mismatch[];
 }
 
 export interface StatelessOptions {
   readonly engine?: EvmEngine;
-  /** folder of the Canyon bytecode bundle */
+  /** the folder with the Canyon bytecode bundle */
   readonly upgradesDir?: string | undefined;
 }
 
 /**
- * Builds the block that the attributes describe on the witness's state.
+ * Builds the block that the attributes describe, on the witness's state.
  *
- * @throws {CodedError} chain/bad-block-file when it cannot be built: a forced transaction is invalid, the witness lacks something
+ * @throws {CodedError} chain/bad-block-file if it cannot be built: a forced transaction is invalid, or the witness lacks something
  */
 export function executeStateless(file: BlockFile, options: StatelessOptions = {}): StatelessResult {
   const engine = options.engine ?? newEngine();
@@ -124,7 +124,7 @@ export function parseBlockFile(json: unknown): BlockFile {
   };
 }
 
-/** The header as RLP, as JSON, or both, which must then be the same. */
+/** The header as RLP, as JSON, or as both, which must then be the same. */
 function parseParentHeader(rlp: Uint8Array | undefined, json: unknown): Header {
   const fromJson = json === undefined || json === null ? undefined : headerFromRpc(json);
   const fromRlp = rlp === undefined ? undefined : decodeHeader(rlp);
@@ -174,7 +174,7 @@ const parseWitness: JsonParser<Witness> = (value, path) => {
   };
 };
 
-/** A list of hex, or an object whose values are (older clients give a map by hash). */
+/** A list of hex strings, or an object whose values are hex strings (older clients give a map by hash). */
 const jsonItems: JsonParser<Uint8Array[]> = (value, path) =>
   jsonArray(jsonBytes())(Array.isArray(value) ? value : Object.values(jsonObject(value, path)), path);
 

@@ -15,9 +15,9 @@ import { decodeAccount, readTrie, type TrieAccount, witnessNodeReader } from "@r
 import type { ParentState } from "../execute/block-execution.ts";
 import type { ChainErrorCode } from "../faults.ts";
 
-/** What `debug_executionWitness` gives: everything one block reads. */
+/** The result of `debug_executionWitness`: everything that one block reads. */
 export interface Witness {
-  /** RLP of trie nodes, of the account trie and of storage tries */
+  /** RLP of trie nodes, from the account trie and storage tries */
   readonly state: readonly Uint8Array[];
   readonly codes: readonly Uint8Array[];
   /** RLP of ancestors, for BLOCKHASH */
@@ -25,8 +25,8 @@ export interface Witness {
 }
 
 /**
- * The state after `header` from a witness. Nothing in it is trusted: nodes and codes are found by their own hashes, ancestors
- * by the hash their child has of them.
+ * The state after `header`, taken from a witness. Nothing in the witness is trusted: nodes and codes are looked up by their own hashes,
+ * ancestors by the parent hash in their child.
  */
 export function witnessState(header: Header, hash: Uint8Array, witness: Witness): ParentState {
   const nodes = witnessNodeReader(witness.state);
@@ -67,7 +67,7 @@ export function witnessState(header: Header, hash: Uint8Array, witness: Witness)
     hash,
     reader,
     trie: { stateRoot: header.stateRoot, nodes, storageRootOf: (address) => accountOf(address)?.storageRoot },
-    // witnesses are of proof-of-stake blocks
+    // witnesses are for proof-of-stake blocks
     ancestorOf: () => undefined,
     totalDifficulty: () => undefined,
   };

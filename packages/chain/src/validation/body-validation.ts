@@ -15,15 +15,15 @@ import { blockFault, mismatch } from "../faults.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 
 /**
- * Checks that the body is the one the header commits to. A fault says nothing about the block that has this hash: another body
- * may be its own.
+ * Checks that the body is the one that the header commits to. A fault says nothing about the block with this hash, which may be valid
+ * with another body.
  */
 export function checkBodyBelongs(rules: BlockRules, prepared: PreparedBlock): BlockFault | undefined {
   const { block } = prepared;
   return checkTransactionsRoot(prepared) ?? checkOmmersHash(block) ?? checkWithdrawals(rules, block);
 }
 
-/** Checks that the body, which belongs to the header, holds only what the fork allows. */
+/** Checks that a body that belongs to its header contains only what the fork allows. */
 export function checkBody(rules: BlockRules, block: Block): BlockFault | undefined {
   return checkTransactionTypes(rules, block.transactions) ?? checkBlobGasUsed(rules, block) ?? checkSize(rules, block);
 }
@@ -54,7 +54,7 @@ function checkWithdrawals(rules: BlockRules, { header, withdrawals }: Block): Bl
   }
   if (withdrawals === undefined || header.withdrawalsRoot === undefined) return undefined;
   if (rules.op !== undefined) {
-    // The header's root is the empty one until Isthmus and the message passer's afterwards: checked elsewhere.
+    // Until Isthmus the header has the empty root, and afterwards the message passer's; both are checked elsewhere.
     return withdrawals.length === 0 ? undefined : blockFault("withdrawals-not-empty", { count: withdrawals.length });
   }
   const root = orderedTrieRoot(withdrawals.map(encodeWithdrawal));
@@ -69,7 +69,7 @@ function checkBlobGasUsed(rules: BlockRules, { header, transactions }: Block): B
   return header.blobGasUsed === expected ? undefined : blockFault("blob-gas-used-mismatch", { expected, got: header.blobGasUsed });
 }
 
-/** EIP-7934, which OP Stack chains leave out. */
+/** EIP-7934, which does not apply to OP Stack chains. */
 function checkSize(rules: BlockRules, block: Block): BlockFault | undefined {
   const maximum = rules.maxBlockRlpBytes;
   if (maximum === Number.POSITIVE_INFINITY) return undefined;

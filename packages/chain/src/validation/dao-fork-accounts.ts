@@ -1,8 +1,8 @@
 import { hexToBytes } from "@rnode/primitives";
 
 /**
- * The 116 accounts whose balances the DAO fork moves: theDAO (0xbb9b…9413), its extra-balance account and the child DAOs with theirs. In
- * order of their addresses. Spec: EIP-779, as of Ethereum's block 1,880,000
+ * The 116 accounts whose balances the DAO fork moves: theDAO (0xbb9b…9413), its extra-balance account, and the child DAOs with theirs,
+ * ordered by address. Spec: EIP-779, as of Ethereum's block 1,880,000
  */
 export const DAO_FORK_ACCOUNTS: readonly Uint8Array[] = [
   "0x005f5cee7a43331d5a3d3eec71305925a62f34b6",

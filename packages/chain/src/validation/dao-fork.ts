@@ -8,7 +8,7 @@ const DAO_EXTRA_DATA = asciiToBytes("dao-hard-fork");
 const EXTRA_DATA_BLOCKS = 10;
 const REFUND_CONTRACT = hexToBytes("0xbf4ed7b27f1d666546e30d74d50d173d20bca754");
 
-/** The fork's block and the nine after it carry its mark; a chain that stayed without it must not. Spec: EIP-779 */
+/** The fork's block and the nine blocks after it carry its mark; blocks of a chain that did not fork must not. Spec: EIP-779 */
 export function checkDaoExtraData(
   config: ChainConfig,
   { number, extraData }: Pick<Header, "number" | "extraData">,
@@ -19,7 +19,7 @@ export function checkDaoExtraData(
   return blockFault("dao-extra-data", { number, extraData: bytesToHex(extraData) });
 }
 
-/** Moves what the fork takes to the refund contract, before the block's first transaction. Spec: EIP-779 */
+/** Moves the balances to the refund contract, before the block's first transaction. Spec: EIP-779 */
 export function applyDaoFork(execution: BlockExecution, accounts: readonly Uint8Array[]): void {
   let total = execution.getBalance(REFUND_CONTRACT);
   for (const account of accounts) {

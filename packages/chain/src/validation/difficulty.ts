@@ -5,17 +5,17 @@ const MIN_DIFFICULTY = 131_072n;
 const BOUND_DIVISOR = 2048n;
 const BOMB_PERIOD_BLOCKS = 100_000;
 const LOWEST_STEP = -99;
-/** Frontier: a block within this time makes the next one harder */
+/** Frontier: a block that takes less than this makes the next one harder */
 const FRONTIER_DURATION_SEC = 13;
 const HOMESTEAD_STEP_SEC = 10;
 const BYZANTIUM_STEP_SEC = 9;
 
-/** Blocks by which forks that do nothing else put the bomb off, all in all: EIP-2384, 4345, 5133 */
+/** The total delay of the difficulty bomb, in blocks, by forks that do nothing else: EIP-2384, 4345, 5133 */
 const BOMB_DELAY = { muirGlacier: 9_000_000, arrowGlacier: 10_700_000, grayGlacier: 11_400_000 } as const;
 
 export type DifficultyParent = Pick<Header, "number" | "timestamp" | "difficulty" | "ommersHash">;
 
-/** The difficulty a proof-of-work block must have. Spec: yellow paper §4.4.4, EIP-2, EIP-100 and the bomb delays */
+/** The required difficulty of a proof-of-work block. Spec: yellow paper §4.4.4, EIP-2, EIP-100 and the bomb delays */
 export function expectedDifficulty(config: ChainConfig, rules: BlockRules, parent: DifficultyParent, timestampSec: number): bigint {
   const elapsedSec = timestampSec - parent.timestamp;
   const number = parent.number + 1;

@@ -21,14 +21,14 @@ import { blockFault } from "../faults.ts";
 import { checkDaoExtraData } from "./dao-fork.ts";
 import { expectedDifficulty } from "./difficulty.ts";
 
-/** Nothing may need more than a signed 64-bit integer of gas. */
+/** Gas must fit into a signed 64-bit integer. */
 const MAX_GAS_LIMIT = 2n ** 63n - 1n;
 const MIN_GAS_LIMIT = 5000n;
 const GAS_LIMIT_BOUND_DIVISOR = 1024n;
 const MAX_EXTRA_DATA_BYTES = 32;
 
 /**
- * Checks a header against its parent; what only execution can tell is checked afterwards.
+ * Checks a header against its parent. What depends on execution is checked later.
  * Spec: docs/protocol/01-execution.md#header-and-body-validity
  */
 export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
@@ -53,8 +53,8 @@ export function checkHeader(config: ChainConfig, rules: BlockRules, parent: Head
 function checkGasLimit(rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
   const { gasLimit } = header;
   if (gasLimit > MAX_GAS_LIMIT) return blockFault("gas-limit-out-of-bounds", { gasLimit });
-  if (rules.op !== undefined) return undefined; // set by the attributes, without a bound
-  // EIP-1559: the first block with a base fee starts from twice its parent's limit.
+  if (rules.op !== undefined) return undefined; // the attributes set it, without a bound
+  // EIP-1559: the first block with a base fee counts from twice its parent's limit.
   const isFirstWithBaseFee = rules.hasBaseFee && parent.baseFeePerGas === undefined;
   const reference = isFirstWithBaseFee ? parent.gasLimit * 2n : parent.gasLimit;
   const difference = gasLimit > reference ? gasLimit - reference : reference - gasLimit;
@@ -102,7 +102,7 @@ function checkBaseFee(config: ChainConfig, rules: BlockRules, parent: Header, he
   return undefined;
 }
 
-/** Fields that a fork adds must be there from it on, and not before. */
+/** A field that a fork adds must be present from the fork on, and absent before. */
 function checkForkFields(config: ChainConfig, rules: BlockRules, parent: Header, header: Header): BlockFault | undefined {
   const { hasWithdrawals, hasBeaconRoot, hasBlobGas, hasExecutionRequests } = rules;
   if ((header.withdrawalsRoot !== undefined) !== hasWithdrawals)

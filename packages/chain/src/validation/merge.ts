@@ -6,8 +6,8 @@ import { blockFault } from "../faults.ts";
 const MAX_REMEMBERED = 1024;
 
 /**
- * The merge by terminal total difficulty: proof of stake begins on the first block that reaches it, and nothing but proof of stake
- * follows. Spec: EIP-3675
+ * The merge by terminal total difficulty: proof of stake begins after the first block that reaches it, and from then on there is only
+ * proof of stake. Spec: EIP-3675
  */
 export function checkMerge(
   config: ChainConfig,
@@ -27,7 +27,7 @@ export function checkMerge(
   return undefined;
 }
 
-/** Total difficulties of recent blocks; the first one asked for is added up from the genesis block on. */
+/** Total difficulties of recent blocks; the first one requested is summed up from the genesis block on. */
 export class TotalDifficulties {
   readonly #headerOf: (hash: Uint8Array) => Header | undefined;
   readonly #known = new LruCache<Hex, bigint>(MAX_REMEMBERED);

@@ -6,14 +6,14 @@ import { checkHeader } from "./header-validation.ts";
 import { rulesOfBlock } from "./rules.ts";
 
 const MAX_OMMERS = 2;
-/** An ommer's parent is one of this many ancestors. */
+/** An ommer's parent must be one of this many ancestors. */
 const MAX_OMMER_DEPTH = 7;
 
-/** An ancestor by its hash; undefined: beyond genesis */
+/** Finds an ancestor by its hash; undefined: before the genesis */
 export type AncestorSource = (hash: Uint8Array) => Pick<Block, "header" | "ommers"> | undefined;
 
 /**
- * Checks the ommers of a proof-of-work block: at most two valid headers that branched off within seven blocks, each counted once and
+ * Checks the ommers of a proof-of-work block: at most two valid headers that branched off within seven blocks, each included once, and
  * none of them an ancestor. Spec: yellow paper §11.1
  */
 export function checkOmmers(config: ChainConfig, block: Block, ancestorOf: AncestorSource): BlockFault | undefined {

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 
-/** To the thread. Requests are answered in their order. */
+/** A message to the thread. Requests are answered in order. */
 export interface WorkerRequest<Q> {
   /** 0: no answer is wanted */
   readonly id: number;
@@ -15,16 +15,16 @@ export type WorkerReply<A> =
 export interface WorkerStart {
   readonly port: MessagePort;
   readonly signals: Int32Array<SharedArrayBuffer>;
-  /** what the program itself needs */
+  /** what the thread's own program needs */
   readonly data: unknown;
 }
 
-/** Places in `signals`. 0: the thread starts. */
+/** Indices in `signals`. Value 0 of the state: the thread is starting. */
 export const SIGNAL_STATE = 0;
 export const STATE_SERVES = 1;
 export const STATE_ENDED = 2;
-/** Counts replies and the end of the thread: what waits without an event loop waits for it to change. */
+/** Counts replies and the end of the thread. A caller that waits without an event loop waits for it to change. */
 export const SIGNAL_REPLIES = 1;
-/** A number that the program tells of itself. */
+/** A number that the program reports about itself. */
 export const SIGNAL_GAUGE = 2;
 export const SIGNAL_COUNT = 3;

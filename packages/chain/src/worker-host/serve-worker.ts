@@ -12,28 +12,28 @@ import {
 
 const { port, signals, data } = workerData as WorkerStart;
 
-/** What the host gave this thread to start with. */
+/** The data that the host passed to this thread at its start. */
 export const startData = <T>(): T => data as T;
 
-/** An answer, and what of it is handed over instead of copied. */
+/** An answer, and the buffers in it to transfer instead of copying. */
 export interface Served<A> {
   readonly answer: A;
   readonly transfer: readonly ArrayBuffer[];
 }
 
 /**
- * Answers the questions of the `WorkerHost` that started this thread. When `handle` throws, the asker is told so; where no answer is
- * wanted, it ends the thread.
+ * Answers the questions of the `WorkerHost` that started this thread. If `handle` throws, the asker is told; if no answer was wanted,
+ * the thread ends.
  *
- * @param handle undefined: nothing to say, to what wants no answer
- * @param gauge looked at after each question
+ * @param handle returns undefined if there is no answer, to a message that wants none
+ * @param gauge read after each question
  */
 export function serveWorker<Q, A>(handle: (question: Q) => Served<A> | undefined, gauge?: () => number): void {
   const changed = (): void => {
     Atomics.add(signals, SIGNAL_REPLIES, 1);
     Atomics.notify(signals, SIGNAL_REPLIES);
   };
-  // Also after an error that nobody catches: whoever waits without an event loop sees neither that nor the end of the thread.
+  // Also runs after an uncaught error: a caller that waits without an event loop notices neither the error nor the end of the thread.
   process.on("exit", () => {
     Atomics.store(signals, SIGNAL_STATE, STATE_ENDED);
     changed();

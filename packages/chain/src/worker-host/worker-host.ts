@@ -18,30 +18,30 @@ export interface WorkerOptions {
   readonly program: URL;
   readonly data: unknown;
   readonly youngGenerationMb?: number | undefined;
-  /** a thread that has questions and answers none in this time is ended */
+  /** a thread that leaves its questions unanswered for this long is ended */
   readonly maxSilenceMs?: number | undefined;
-  /** of Node; default: those of this process */
+  /** options for Node; default: those of this process */
   readonly execArgv?: readonly string[] | undefined;
 }
 
-/** Of threads that are not the shipped ones, or run otherwise. */
+/** For threads that run another program, or run it differently. */
 export type ThreadOverrides = Partial<Pick<WorkerOptions, "program" | "maxSilenceMs" | "execArgv">>;
 
-/** An answer that the asker can wait for without its event loop. */
+/** An answer that a caller can wait for without its event loop. */
 export interface AwaitedAnswer<A> {
-  /** @returns undefined: there is none */
+  /** @returns undefined: there is no answer */
   wait(): A | undefined;
 }
 
-/** Run from sources (tests), there is no file that a thread could load. */
+/** When run from sources (in tests), there is no file that a thread could load. */
 export const isCompiled = (moduleUrl: string): boolean => moduleUrl.endsWith(".js");
 
-/** Whether work is done sooner in a thread. */
+/** Whether a thread would finish the work sooner. */
 export const hasThreads = (moduleUrl: string): boolean => isCompiled(moduleUrl) && availableParallelism() > 1;
 
-/** However busy the machine: whole groups of blocks are made in some seconds. */
+/** Enough for a busy machine: whole groups of blocks take some seconds. */
 const MAX_SILENCE_MS = 30_000;
-/** Before another thread is started after one that never answered; twice as long after each one more. */
+/** The delay before replacing a thread that never answered; it doubles with each one in a row. */
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 60_000;
 
@@ -50,16 +50,16 @@ interface Pending<A> {
 }
 
 /**
- * A thread that answers questions in their order, for as long as the host is open: one that ends, throws or does not answer any more is
- * lost with its questions, whose askers do without, and the next question starts another one. It does not keep the process alive but while
- * somebody waits.
+ * Keeps a thread that answers questions in order, for as long as the host is open. A thread that ends, throws, or stops answering is
+ * lost together with its questions, whose askers must do without an answer; the next question starts another thread. The thread does
+ * not keep the process alive unless somebody waits for it.
  */
 export class WorkerHost<Q, A> {
   readonly #options: WorkerOptions;
   #thread: Thread<A> | undefined;
   #lastId = 0;
   #losses = 0;
-  /** in a row, of threads that never answered */
+  /** how many threads in a row never answered */
   #vainStarts = 0;
   #notBeforeMs = 0;
   #isClosed = false;
@@ -68,17 +68,17 @@ export class WorkerHost<Q, A> {
     this.#options = options;
   }
 
-  /** Starts the thread, unless it is there, or was lost again a moment ago. @returns whether it takes questions at once */
+  /** Starts the thread, unless it is running or was lost a moment ago. @returns whether it takes questions at once */
   start(): boolean {
     return this.#started()?.isServing ?? false;
   }
 
-  /** The number that the thread tells of itself. */
+  /** The number that the thread reports about itself. */
   get gauge(): number {
     return this.#thread?.gauge ?? 0;
   }
 
-  /** times that a thread was lost */
+  /** how many times a thread was lost */
   get losses(): number {
     return this.#losses;
   }
@@ -101,7 +101,7 @@ export class WorkerHost<Q, A> {
     this.#notBeforeMs = performance.now() + delayMs;
   }
 
-  /** @param transfer not used by the caller afterwards @returns undefined: there is no answer */
+  /** @param transfer buffers that the caller must not use afterwards. @returns undefined: there is no answer */
   ask(question: Q, transfer: readonly ArrayBuffer[] = []): Promise<A | undefined> {
     const thread = this.#started();
     if (thread === undefined) return Promise.resolve(undefined);
@@ -112,7 +112,7 @@ export class WorkerHost<Q, A> {
     });
   }
 
-  /** As `ask`; what is not waited for is dropped. @param maxWaitMs the thread is lost when it takes longer */
+  /** Like `ask`. An answer that nobody waits for is dropped. @param maxWaitMs if it takes longer, the thread counts as lost */
   askToWait(question: Q, transfer: readonly ArrayBuffer[], maxWaitMs: number): AwaitedAnswer<A> {
     const thread = this.#started();
     let reply: WorkerReply<A> | undefined;
@@ -131,7 +131,7 @@ export class WorkerHost<Q, A> {
     };
   }
 
-  /** Tells the thread something that needs no answer. @returns false: there is no thread that it could be told */
+  /** Sends the thread something that needs no answer. @returns false: there is no thread to send it to */
   tell(question: Q, transfer: readonly ArrayBuffer[] = []): boolean {
     const thread = this.#started();
     thread?.post({ id: 0, question }, transfer);
@@ -146,7 +146,7 @@ export class WorkerHost<Q, A> {
   }
 }
 
-/** One thread, from its start to its end. */
+/** One thread, from start to end. */
 class Thread<A> {
   readonly #worker: Worker;
   readonly #port: MessagePort;
@@ -205,7 +205,7 @@ class Thread<A> {
     pending?.settle(reply);
   }
 
-  /** Somebody waits: the process must not end meanwhile, and the thread not be silent. */
+  /** Somebody waits: the process must not end meanwhile, and the thread must not stay silent. */
   #setWaiting(): void {
     clearTimeout(this.#silence);
     if (this.#pending.size === 0) {
@@ -218,7 +218,7 @@ class Thread<A> {
     this.#silence = setTimeout(() => this.#onSilence(), this.#maxSilenceMs);
   }
 
-  /** The caller may have been busy for so long: then there are replies. */
+  /** If the caller itself was busy for that long, replies have arrived. */
   #onSilence(): void {
     if (!this.#takeReplies()) this.#onLoss();
   }
@@ -233,7 +233,7 @@ class Thread<A> {
     }
   }
 
-  /** Takes replies without the event loop. @returns false: it has ended, or takes too long */
+  /** Receives replies without the event loop. @returns false: the thread has ended, or took too long */
   waitUntil(isSettled: () => boolean, maxWaitMs: number): boolean {
     const deadlineMs = performance.now() + maxWaitMs;
     for (;;) {
@@ -247,7 +247,7 @@ class Thread<A> {
     }
   }
 
-  /** What was asked gets no answer any more. */
+  /** Ends the thread; open questions get no answer. */
   async end(): Promise<void> {
     clearTimeout(this.#silence);
     const pending = [...this.#pending.values()];
