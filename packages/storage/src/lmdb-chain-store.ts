@@ -1,39 +1,31 @@
 import type { StateChanges } from "@rnode/evm";
-import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
-import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
-import type { TrieNodeReader } from "@rnode/trie";
+import { bytesToHex, equalBytes, type Hex, hexToBytes, keccak256, ZERO_HASH } from "@rnode/primitives";
+import type { Block } from "@rnode/protocol";
 import type {
   BlockCommit,
   BlockContent,
   BlockGroup,
   ChainDatabase,
-  ForkchoiceLabel,
   GenesisRows,
   Labels,
-  LogFilter,
   NodeGroups,
   PageReading,
   PruneProgress,
-  RetainedHistory,
   StateVerification,
-  StateView,
   StorageStats,
-  TransactionLocation,
 } from "./api.ts";
 import { BufferedGroup, bufferedGroupOf } from "./block-group.ts";
-import { BlockBatch, BlockTables } from "./blocks/block-tables.ts";
-import { type Head, MetaTable } from "./blocks/meta-table.ts";
+import { BlockBatch } from "./blocks/block-tables.ts";
+import type { Head } from "./blocks/meta-table.ts";
 import type { Environment } from "./database/environment.ts";
 import { storageError } from "./errors.ts";
 import { writeGenesisState } from "./genesis/genesis-writer.ts";
-import { LogIndex, logsOf } from "./logs/log-index.ts";
+import { LmdbChainReader } from "./lmdb-chain-reader.ts";
+import { logsOf } from "./logs/log-index.ts";
 import { createNodeGroups, writeNodeRows } from "./nodes/node-groups.ts";
-import { NodeTables } from "./nodes/node-tables.ts";
 import { HistoryPruner } from "./pruning/pruning.ts";
 import { FORMAT, openTables, type Tables } from "./schema.ts";
 import { anyClearsStorage, clearsStorage } from "./state/state-batch.ts";
-import { StateTables } from "./state/state-tables.ts";
-import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
 import { verifyTables } from "./verify-state.ts";
 
 export interface ChainStoreOptions {
@@ -84,156 +76,32 @@ export function openChainStore(path: string, options: ChainStoreOptions = {}): C
   return new LmdbChainStore(environment, tables, window);
 }
 
-class LmdbChainStore implements ChainDatabase, ViewSource {
-  readonly #environment: Environment;
+class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
   readonly #tables: Tables;
-  readonly #proofWindowBlocks: number;
-  readonly #meta: MetaTable;
-  readonly #logs: LogIndex;
-  readonly blocks: BlockTables;
-  readonly state: StateTables;
-  readonly nodes: NodeTables;
   readonly #pruner: HistoryPruner;
   /** the group in which commits of blocks are built */
   readonly #group = new BufferedGroup();
-  /** used by the writer only, which alone moves the floor; a reader asks the database */
-  #floor: number;
-  /** used by the writer only, which alone moves the head; a reader asks the database */
-  #head: Head | undefined;
-  /** used by a reader only: valid for the synchronous run in which it was read, in which all reads see one state of the database */
-  #headOfRun: Head | undefined;
 
   constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
-    this.#environment = environment;
+    super(environment, tables, proofWindowBlocks);
     this.#tables = tables;
-    this.#proofWindowBlocks = proofWindowBlocks;
-    this.#meta = new MetaTable(tables.meta);
-    this.#logs = new LogIndex(tables.logs);
-    this.blocks = new BlockTables(tables);
-    this.state = new StateTables(tables);
-    this.nodes = new NodeTables(tables);
-    this.#pruner = new HistoryPruner(tables, this.#meta, this.blocks, this.nodes);
-    this.#floor = this.#meta.readPrunedHistory().floor;
-    this.#head = this.#meta.readHead();
+    this.#pruner = new HistoryPruner(tables, this.meta, this.blocks, this.nodes);
   }
 
   get folder(): string {
-    return this.#environment.folder;
+    return this.environment.folder;
   }
 
   get pageReading(): PageReading {
-    return this.#environment.pageReading;
-  }
-
-  historyFloor(): number {
-    return this.#environment.readOnly ? this.#meta.readPrunedHistory().floor : this.#floor;
-  }
-
-  /** Whether the receipts and senders of a block are stored. They always are for the first block, whose rows are nearly empty. */
-  #hasHistory(number: number): boolean {
-    return number > this.historyFloor() || number === this.#meta.readFirstBlock();
-  }
-
-  #currentHead(): Head | undefined {
-    return this.#environment.readOnly ? this.#readerHead() : this.#head;
-  }
-
-  // PERF: every read of a state asks for the head, and a batch of requests does so hundreds of times.
-  #readerHead(): Head | undefined {
-    if (this.#headOfRun === undefined) {
-      this.#headOfRun = this.#meta.readHead();
-      queueMicrotask(this.#onRunEnd);
-    }
-    return this.#headOfRun;
-  }
-
-  readonly #onRunEnd = (): void => {
-    this.#headOfRun = undefined;
-  };
-
-  currentHead(): Head {
-    const head = this.#currentHead();
-    if (head === undefined) throw storageError("storage/empty", { folder: this.#environment.folder });
-    return head;
-  }
-
-  head(): BlockId | undefined {
-    const head = this.#currentHead();
-    return head === undefined ? undefined : { number: head.number, hash: head.hashHex };
-  }
-
-  label(label: ForkchoiceLabel): BlockId | undefined {
-    return this.#meta.readLabel(label);
-  }
-
-  /** Runs `read` with the number of a stored block. @throws {CodedError} storage/corrupted: the rows are not what was written */
-  #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
-    const number = this.blocks.numberOf(hash);
-    if (number === undefined) return undefined;
-    try {
-      return read(number);
-    } catch (error) {
-      if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;
-      const data = { folder: this.#environment.folder, row: `block ${number}`, reason: error.message };
-      throw storageError("storage/corrupted", data, { cause: error });
-    }
-  }
-
-  readHeader(hash: Uint8Array): Header | undefined {
-    return this.#withNumber(hash, (number) => this.blocks.header(number));
-  }
-
-  readBlock(hash: Uint8Array): Block | undefined {
-    return this.#withNumber(hash, (number) => this.blocks.block(number));
-  }
-
-  readReceipts(hash: Uint8Array): readonly Receipt[] | undefined {
-    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.receipts(number) : undefined));
-  }
-
-  readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined {
-    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.senders(number) : undefined));
-  }
-
-  readTotalDifficulty(hash: Uint8Array): bigint | undefined {
-    return this.#withNumber(hash, (number) => this.blocks.totalDifficulty(number));
-  }
-
-  readCanonicalHash(number: number): Uint8Array | undefined {
-    return this.blocks.canonicalHash(number);
-  }
-
-  readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined {
-    const location = this.blocks.transactionLocation(transactionHash);
-    return location === undefined || !this.#hasHistory(location.blockNumber) ? undefined : location;
-  }
-
-  stateAt(blockNumber: number): StateView | undefined {
-    if (blockNumber < this.historyFloor()) return undefined;
-    const hash = this.blocks.canonicalHash(blockNumber);
-    return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
-  }
-
-  trieNodesAt(blockNumber: number): TrieNodeReader | undefined {
-    const oldest = this.#oldestProvableBlock();
-    if (oldest === undefined || blockNumber < oldest) return undefined;
-    const hash = this.blocks.canonicalHash(blockNumber);
-    return hash === undefined ? undefined : new StoredNodeView(this, blockNumber, hash);
-  }
-
-  #oldestProvableBlock(): number | undefined {
-    const head = this.#currentHead();
-    const pruned = this.#meta.readPrunedNodes();
-    if (head === undefined || pruned === undefined) return undefined;
-    return Math.max(pruned, head.number - this.#proofWindowBlocks, this.historyFloor());
+    return this.environment.pageReading;
   }
 
   writeGenesis(commit: BlockCommit): void {
     this.#write(undefined, () => {
-      if (this.#head !== undefined) throw storageError("storage/not-empty", { head: this.#head.number });
+      if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
       const { number } = commit.block.header;
-      this.#meta.writeFirstBlock(number);
-      this.#floor = number;
+      this.meta.writeFirstBlock(number);
+      this.floor = number;
       this.#writeFirstBlock(commit);
       this.state.writeCodes(commit.changes.codes);
       this.state.writeGenesis(commit.changes.accounts, commit.storageRoots);
@@ -243,17 +111,17 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   writeLargeGenesis(block: Block, hash: Uint8Array, write: (rows: GenesisRows) => Iterable<unknown>): boolean {
-    if (this.#head !== undefined) throw storageError("storage/not-empty", { head: this.#head.number });
+    if (this.writtenHead !== undefined) throw storageError("storage/not-empty", { head: this.writtenHead.number });
     const { number } = block.header;
     const head = { number, hash, hashHex: bytesToHex(hash), reorganisations: 0 };
-    const atomically = <T>(action: () => T): T => this.#environment.atomically(action);
+    const atomically = <T>(action: () => T): T => this.environment.atomically(action);
     const startsAnew = writeGenesisState(this.#tables, atomically, write, () => {
-      this.#meta.writeFirstBlock(number);
+      this.meta.writeFirstBlock(number);
       this.#writeFirstBlock({ block, hash, receipts: [], senders: [], changes: { accounts: [], codes: [] } });
-      this.#meta.writeHead(head);
+      this.meta.writeHead(head);
     });
-    this.#floor = number;
-    this.#head = head;
+    this.floor = number;
+    this.writtenHead = head;
     return startsAnew;
   }
 
@@ -296,7 +164,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       if (target === undefined || toNumber > before.number) {
         throw storageError("storage/unknown-ancestor", { number: toNumber, head: before.number });
       }
-      const oldest = this.#oldestProvableBlock();
+      const oldest = this.oldestProvableBlock();
       if (oldest !== undefined && toNumber < oldest) throw storageError("storage/unwind-too-deep", { number: toNumber, oldest });
       for (let number = before.number; number > toNumber; number--) this.#unwind(number);
       const reorganisations = before.reorganisations + (toNumber < before.number ? 1 : 0);
@@ -310,32 +178,21 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   writeLabels(labels: Labels): void {
     const isKnown = (["safe", "finalized"] as const).every(
-      (label) => labels[label] === undefined || labels[label].hash === this.#meta.readLabel(label)?.hash,
+      (label) => labels[label] === undefined || labels[label].hash === this.meta.readLabel(label)?.hash,
     );
-    if (!isKnown) this.#environment.atomically(() => this.#writeLabels(labels));
-  }
-
-  readMeta(key: string): Uint8Array | undefined {
-    return this.#meta.readClientValue(key);
+    if (!isKnown) this.environment.atomically(() => this.#writeLabels(labels));
   }
 
   writeMeta(key: string, value: Uint8Array): void {
-    this.#environment.atomically(() => this.#meta.writeClientValue(key, value));
-  }
-
-  blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number> {
-    const head = this.#currentHead();
-    return head === undefined
-      ? []
-      : this.#logs.blocks(filter, Math.max(fromBlock, this.retainedHistory()?.oldestReceipts ?? 0), Math.min(toBlock, head.number));
+    this.environment.atomically(() => this.meta.writeClientValue(key, value));
   }
 
   /** Runs one transaction. The head in memory moves only once it is committed. */
   #write(labels: Labels | undefined, action: () => Head): void {
     try {
-      this.#head = this.#environment.atomically(() => {
+      this.writtenHead = this.environment.atomically(() => {
         const head = action();
-        this.#meta.writeHead(head);
+        this.meta.writeHead(head);
         if (labels !== undefined) this.#writeLabels(labels);
         return head;
       });
@@ -346,8 +203,8 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   #writeLabels(labels: Labels): void {
-    if (labels.safe !== undefined) this.#meta.writeLabel("safe", labels.safe);
-    if (labels.finalized !== undefined) this.#meta.writeLabel("finalized", labels.finalized);
+    if (labels.safe !== undefined) this.meta.writeLabel("safe", labels.safe);
+    if (labels.finalized !== undefined) this.meta.writeLabel("finalized", labels.finalized);
   }
 
   #append(base: Head, commits: readonly BlockCommit[]): Head {
@@ -394,12 +251,12 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
     this.blocks.write(group.blocks);
     this.state.writeCodes(group.codes.values());
     this.state.apply(group.state, storageRoots);
-    this.#logs.append(group.logs);
+    this.logs.append(group.logs);
     return head;
   }
 
   #unwind(number: number): void {
-    this.#logs.remove(number, logsOf(this.blocks.receipts(number) ?? []));
+    this.logs.remove(number, logsOf(this.blocks.receipts(number) ?? []));
     this.nodes.unwind(number);
     this.state.unwind(number);
     this.blocks.remove(number);
@@ -407,26 +264,18 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   #dropLabelsOfUnwound(): void {
     for (const label of ["safe", "finalized"] as const) {
-      const block = this.#meta.readLabel(label);
+      const block = this.meta.readLabel(label);
       if (block === undefined) continue;
       if (!equalBytes(this.blocks.canonicalHash(block.number) ?? ZERO_HASH, hexToBytes(block.hash)))
-        this.#meta.writeLabel(label, undefined);
+        this.meta.writeLabel(label, undefined);
     }
   }
 
   #pruneNodes(headNumber: number, blocks = 1): void {
-    const pruned = this.#meta.readPrunedNodes() ?? 0;
-    const last = Math.min(headNumber - this.#proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT * blocks);
+    const pruned = this.meta.readPrunedNodes() ?? 0;
+    const last = Math.min(headNumber - this.proofWindowBlocks, pruned + MAX_PRUNED_BLOCKS_PER_COMMIT * blocks);
     for (let number = pruned + 1; number <= last; number++) this.nodes.prune(number);
-    if (last > pruned) this.#meta.writePrunedNodes(last);
-  }
-
-  retainedHistory(): RetainedHistory | undefined {
-    const firstBlock = this.#meta.readFirstBlock();
-    const oldestProof = this.#oldestProvableBlock();
-    if (firstBlock === undefined || oldestProof === undefined) return undefined;
-    const floor = this.historyFloor();
-    return { firstBlock, oldestState: floor, oldestProof, oldestReceipts: floor === firstBlock ? firstBlock : floor + 1 };
+    if (last > pruned) this.meta.writePrunedNodes(last);
   }
 
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress {
@@ -434,35 +283,30 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
       throw storageError("storage/history-too-short", { blocks: keepBlocks, minimum: MIN_HISTORY_BLOCKS });
     const head = this.currentHead().number;
     // Blocks that are not final may still be left, so neither they nor the state before them is pruned.
-    const settled = (this.#meta.readLabel("finalized") ?? this.#meta.readLabel("safe"))?.number ?? head;
+    const settled = (this.meta.readLabel("finalized") ?? this.meta.readLabel("safe"))?.number ?? head;
     const wanted = Math.min(head - keepBlocks, settled);
     try {
-      const result = this.#environment.atomically(() => this.#pruner.prune(wanted, maxRows));
-      return { ...result, heldBack: Math.max(0, head - keepBlocks - Math.max(settled, this.#meta.readPrunedHistory().floor)) };
+      const result = this.environment.atomically(() => this.#pruner.prune(wanted, maxRows));
+      return { ...result, heldBack: Math.max(0, head - keepBlocks - Math.max(settled, this.meta.readPrunedHistory().floor)) };
     } finally {
-      this.#floor = this.#meta.readPrunedHistory().floor;
+      this.floor = this.meta.readPrunedHistory().floor;
     }
   }
 
-  refresh(): void {
-    this.#headOfRun = undefined;
-    this.#environment.refresh();
-  }
-
   forgetDeadReaders(): void {
-    this.#environment.forgetDeadReaders();
+    this.environment.forgetDeadReaders();
   }
 
   storageStats(): StorageStats {
-    const { fileBytes, freeBytes, tables } = this.#environment.stats();
+    const { fileBytes, freeBytes, tables } = this.environment.stats();
     return {
-      folder: this.#environment.folder,
+      folder: this.environment.folder,
       format: FORMAT,
       head: this.head(),
-      firstBlock: this.#meta.readFirstBlock(),
-      oldestProvableBlock: this.#oldestProvableBlock(),
+      firstBlock: this.meta.readFirstBlock(),
+      oldestProvableBlock: this.oldestProvableBlock(),
       retained: this.retainedHistory(),
-      prunedRowsUpTo: this.#meta.readPrunedHistory().removed,
+      prunedRowsUpTo: this.meta.readPrunedHistory().removed,
       fileBytes,
       freeBytes,
       tables,
@@ -471,7 +315,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
 
   verifyState(options: { readonly maxEntriesInMemory?: number | undefined } = {}): StateVerification {
     const head = this.currentHead();
-    this.#environment.checkPages();
+    this.environment.checkPages();
     const header = this.blocks.header(head.number);
     if (header === undefined) throw storageError("storage/corrupted", { row: `header ${head.number}`, reason: "missing" });
     const verified = verifyTables(this.#tables, options.maxEntriesInMemory ?? DEFAULT_VERIFY_ENTRIES);
@@ -486,7 +330,7 @@ class LmdbChainStore implements ChainDatabase, ViewSource {
   }
 
   close(): Promise<void> {
-    return this.#environment.close();
+    return this.environment.close();
   }
 }
 

@@ -1,0 +1,170 @@
+import { isCodedError } from "@rnode/primitives";
+import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
+import type { TrieNodeReader } from "@rnode/trie";
+import type { ChainStoreReader, ForkchoiceLabel, LogFilter, RetainedHistory, StateView, TransactionLocation } from "./api.ts";
+import { BlockTables } from "./blocks/block-tables.ts";
+import { type Head, MetaTable } from "./blocks/meta-table.ts";
+import type { Environment } from "./database/environment.ts";
+import { storageError } from "./errors.ts";
+import { LogIndex } from "./logs/log-index.ts";
+import { NodeTables } from "./nodes/node-tables.ts";
+import type { Tables } from "./schema.ts";
+import { StateTables } from "./state/state-tables.ts";
+import { StoredNodeView, StoredStateView, type ViewSource } from "./state/state-view.ts";
+
+/** Reading, for the process that writes as for one next to it. */
+export class LmdbChainReader implements ChainStoreReader, ViewSource {
+  protected readonly environment: Environment;
+  protected readonly meta: MetaTable;
+  protected readonly logs: LogIndex;
+  readonly blocks: BlockTables;
+  readonly state: StateTables;
+  readonly nodes: NodeTables;
+  /** how far back tries can be read */
+  protected readonly proofWindowBlocks: number;
+  /** used by the writer only, which alone moves the floor; a reader asks the database */
+  protected floor: number;
+  /** used by the writer only, which alone moves the head; a reader asks the database */
+  protected writtenHead: Head | undefined;
+  /** used by a reader only: valid for the synchronous run in which it was read, in which all reads see one state of the database */
+  #headOfRun: Head | undefined;
+
+  constructor(environment: Environment, tables: Tables, proofWindowBlocks: number) {
+    this.environment = environment;
+    this.proofWindowBlocks = proofWindowBlocks;
+    this.meta = new MetaTable(tables.meta);
+    this.logs = new LogIndex(tables.logs);
+    this.blocks = new BlockTables(tables);
+    this.state = new StateTables(tables);
+    this.nodes = new NodeTables(tables);
+    this.floor = this.meta.readPrunedHistory().floor;
+    this.writtenHead = this.meta.readHead();
+  }
+
+  historyFloor(): number {
+    return this.environment.readOnly ? this.meta.readPrunedHistory().floor : this.floor;
+  }
+
+  /** Whether the receipts and senders of a block are stored. They always are for the first block, whose rows are nearly empty. */
+  #hasHistory(number: number): boolean {
+    return number > this.historyFloor() || number === this.meta.readFirstBlock();
+  }
+
+  #currentHead(): Head | undefined {
+    return this.environment.readOnly ? this.#readerHead() : this.writtenHead;
+  }
+
+  // PERF: every read of a state asks for the head, and a batch of requests does so hundreds of times.
+  #readerHead(): Head | undefined {
+    if (this.#headOfRun === undefined) {
+      this.#headOfRun = this.meta.readHead();
+      queueMicrotask(this.#onRunEnd);
+    }
+    return this.#headOfRun;
+  }
+
+  readonly #onRunEnd = (): void => {
+    this.#headOfRun = undefined;
+  };
+
+  currentHead(): Head {
+    const head = this.#currentHead();
+    if (head === undefined) throw storageError("storage/empty", { folder: this.environment.folder });
+    return head;
+  }
+
+  head(): BlockId | undefined {
+    const head = this.#currentHead();
+    return head === undefined ? undefined : { number: head.number, hash: head.hashHex };
+  }
+
+  label(label: ForkchoiceLabel): BlockId | undefined {
+    return this.meta.readLabel(label);
+  }
+
+  /** Runs `read` with the number of a stored block. @throws {CodedError} storage/corrupted: the rows are not what was written */
+  #withNumber<T>(hash: Uint8Array, read: (number: number) => T | undefined): T | undefined {
+    const number = this.blocks.numberOf(hash);
+    if (number === undefined) return undefined;
+    try {
+      return read(number);
+    } catch (error) {
+      if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;
+      const data = { folder: this.environment.folder, row: `block ${number}`, reason: error.message };
+      throw storageError("storage/corrupted", data, { cause: error });
+    }
+  }
+
+  readHeader(hash: Uint8Array): Header | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.header(number));
+  }
+
+  readBlock(hash: Uint8Array): Block | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.block(number));
+  }
+
+  readReceipts(hash: Uint8Array): readonly Receipt[] | undefined {
+    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.receipts(number) : undefined));
+  }
+
+  readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined {
+    return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.senders(number) : undefined));
+  }
+
+  readTotalDifficulty(hash: Uint8Array): bigint | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.totalDifficulty(number));
+  }
+
+  readCanonicalHash(number: number): Uint8Array | undefined {
+    return this.blocks.canonicalHash(number);
+  }
+
+  readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined {
+    const location = this.blocks.transactionLocation(transactionHash);
+    return location === undefined || !this.#hasHistory(location.blockNumber) ? undefined : location;
+  }
+
+  stateAt(blockNumber: number): StateView | undefined {
+    if (blockNumber < this.historyFloor()) return undefined;
+    const hash = this.blocks.canonicalHash(blockNumber);
+    return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
+  }
+
+  trieNodesAt(blockNumber: number): TrieNodeReader | undefined {
+    const oldest = this.oldestProvableBlock();
+    if (oldest === undefined || blockNumber < oldest) return undefined;
+    const hash = this.blocks.canonicalHash(blockNumber);
+    return hash === undefined ? undefined : new StoredNodeView(this, blockNumber, hash);
+  }
+
+  protected oldestProvableBlock(): number | undefined {
+    const head = this.#currentHead();
+    const pruned = this.meta.readPrunedNodes();
+    if (head === undefined || pruned === undefined) return undefined;
+    return Math.max(pruned, head.number - this.proofWindowBlocks, this.historyFloor());
+  }
+
+  readMeta(key: string): Uint8Array | undefined {
+    return this.meta.readClientValue(key);
+  }
+
+  blocksWithLogs(filter: LogFilter, fromBlock: number, toBlock: number): Iterable<number> {
+    const head = this.#currentHead();
+    return head === undefined
+      ? []
+      : this.logs.blocks(filter, Math.max(fromBlock, this.retainedHistory()?.oldestReceipts ?? 0), Math.min(toBlock, head.number));
+  }
+
+  retainedHistory(): RetainedHistory | undefined {
+    const firstBlock = this.meta.readFirstBlock();
+    const oldestProof = this.oldestProvableBlock();
+    if (firstBlock === undefined || oldestProof === undefined) return undefined;
+    const floor = this.historyFloor();
+    return { firstBlock, oldestState: floor, oldestProof, oldestReceipts: floor === firstBlock ? firstBlock : floor + 1 };
+  }
+
+  refresh(): void {
+    this.#headOfRun = undefined;
+    this.environment.refresh();
+  }
+}
