@@ -1,18 +1,21 @@
-/** Bytes that the parts of one process may keep; what each of them counts is said there. */
+/** Memory limits in bytes for the caches of one process. Each user of a limit documents what it counts. */
 export interface CacheSizes {
-  /** executed blocks that are in the database already: reorganisations go back to them without executing again */
+  /** executed blocks that are already in the database: a reorganisation back to one of them does not execute it again */
   readonly executedBlocks: number;
-  /** decoded code of each engine that executes and builds blocks */
+  /** decoded code in each engine that executes and builds blocks */
   readonly chainCode: number;
-  /** decoded code of each engine that serves calls and traces */
+  /** decoded code in each engine that serves calls and traces */
   readonly callCode: number;
-  /** blocks that were asked for last, with their texts */
+  /** most recently requested blocks, with their JSON texts */
   readonly decodedBlocks: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** How `--cache` is shared out. Two engines have `chainCode`, about four `callCode`: with these, three quarters of it are taken. */
+/**
+ * Divides up `--cache`. Two engines use `chainCode` and about four use `callCode`; together with the other caches that is three
+ * quarters of it.
+ */
 export const cacheSizesOf = (cacheMib: number): CacheSizes => ({
   executedBlocks: (cacheMib * MIB) / 8,
   chainCode: (cacheMib * MIB) / 8,

@@ -227,7 +227,7 @@ describe.each(["R", "G"] as const)("viem against profile %s", (profile) => {
     expect(await rpc.call("eth_getFilterChanges", [pendingFilter])).toEqual([hash]);
     expect(await rpc.call("eth_getFilterChanges", [logFilter])).toEqual([]);
     expect((await rpc.call<unknown[]>("eth_getFilterLogs", [logFilter])).length).toBe(4);
-    // A query may not go beyond the head, a filter may: it waits.
+    // A query must not go beyond the head, but a filter may: it waits.
     const ahead = { fromBlock: "0x0", toBlock: "0xffff" };
     await expect(rpc.call("eth_getLogs", [ahead])).rejects.toMatchObject({ code: -32602 });
     const waiting = await rpc.call("eth_newFilter", [ahead]);

@@ -24,18 +24,18 @@ import { historyBlocksOf } from "./setup/history-option.ts";
 import { VERSION } from "./version.ts";
 
 const MIB = 1024 * 1024;
-/** Requests of the rollup node hold whole blocks. */
+/** Requests from the rollup node contain whole blocks. */
 const ENGINE_MAX_REQUEST_BYTES = 128 * MIB;
 
-/** A client that runs. */
+/** A running client. */
 export interface RunningClient {
   readonly httpPort: number | undefined;
   readonly wsPort: number | undefined;
   readonly enginePort: number;
   readonly jwtSecretPath: string;
-  /** of the reader processes that serve now */
+  /** pids of the reader processes that are currently serving */
   readerPids(): number[];
-  /** rejects when the client cannot go on, with the reason */
+  /** rejects with the reason when the client cannot go on */
   readonly failure: Promise<never>;
 }
 
@@ -46,9 +46,10 @@ export interface ClientDependencies {
 }
 
 /**
- * Builds the client and starts it: every part is made here, once, in the order of what it needs. It stops when the scope closes.
+ * Builds and starts the client. All parts are created here, once, in the order of their dependencies. The client stops when the scope
+ * closes.
  *
- * @throws {UserError} what the operator must change; CodedError of the parts; listen errors
+ * @throws {UserError} something that the operator must change; CodedError from the parts; errors from listening
  */
 export async function startClient(
   scope: Scope,
@@ -59,7 +60,7 @@ export async function startClient(
   const profile = profileOf(options);
 
   const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
-  let isStoreOwned = true; // until the chain closes it
+  let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
     () => openDatabase(chainOptions.datadir),
@@ -167,7 +168,7 @@ export async function startClient(
   const failure = new Promise<never>((_, reject) => {
     onFatal = (reason) => reject(new UserError(reason));
   });
-  failure.catch(() => {}); // told to whoever awaits it
+  failure.catch(() => {}); // reported to whoever awaits it
   let readers: Readers | undefined;
   if (count === 0) {
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
@@ -252,7 +253,7 @@ function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, lo
   };
 }
 
-/** @throws {UserError} the file can neither be read nor made; CodedError: what is in it is no secret */
+/** @throws {UserError} the file can be neither read nor created; CodedError: its content is not a secret */
 function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
   try {
     return readOrCreateJwtSecret(path);

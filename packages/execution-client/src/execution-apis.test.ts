@@ -11,7 +11,7 @@ import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, ty
 
 type Json = Record<string, unknown>;
 
-/** A checkout of ethereum/execution-apis, whose schemas say what the standard methods answer. */
+/** A checkout of ethereum/execution-apis, whose schemas describe the results of the standard methods. */
 const folder = process.env.RNODE_EXECUTION_APIS;
 if (folder === undefined)
   console.warn("answers are not held against the schemas of ethereum/execution-apis: RNODE_EXECUTION_APIS is not set");
@@ -22,21 +22,21 @@ const authority = privateKeyToAccount(`0x${"d4".repeat(32)}`);
 const OTHER = "0x00000000000000000000000000000000000000aa";
 const ZERO = `0x${"00".repeat(32)}`;
 
-/** What the standard has and we have not. */
+/** Standard methods that this client does not have. */
 const NOT_SERVED = [
-  "debug_getRawBlockAccessList", // of a fork that is not there yet
+  "debug_getRawBlockAccessList", // of a fork that does not exist yet
   "eth_getBlockAccessList",
 ];
 
-/** What an OP Stack chain adds to transactions, receipts and payloads; the standard's schemas know nothing of it. */
+/** Fields that an OP Stack chain adds to transactions, receipts and payloads; the standard's schemas do not know them. */
 const ROLLUP_FIELDS = new Set([
   ...["l1Fee", "l1GasUsed", "l1GasPrice", "l1FeeScalar", "l1BaseFeeScalar", "l1BlobBaseFee", "l1BlobBaseFeeScalar"],
   ...["daFootprintGasScalar", "operatorFeeScalar", "operatorFeeConstant", "depositNonce", "depositReceiptVersion"],
 ]);
-/** The engine's `executionPayload` has it from Isthmus. */
+/** Present in the engine's `executionPayload` from Isthmus on. */
 const PAYLOAD_FIELDS = new Set(["withdrawalsRoot"]);
 
-/** As the standard would have it: without the rollup's fields, and without deposits, which are no type of its. */
+/** The value as the standard would have it: without the rollup's fields and without deposits, a type that the standard lacks. */
 function withoutRollup(value: unknown, within = ""): unknown {
   if (Array.isArray(value)) {
     return value
@@ -46,7 +46,7 @@ function withoutRollup(value: unknown, within = ""): unknown {
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      // "or null" in the text of the Engine API, which its schema has forgotten
+      // the text of the Engine API says "or null", but its schema does not
       .filter(([name, field]) => !(/^(validationError|payloadId)$/.test(name) && field === null))
       .filter(([name]) => !ROLLUP_FIELDS.has(name) && !(within === "executionPayload" && PAYLOAD_FIELDS.has(name)))
       .map(([name, field]) => [name, withoutRollup(field, name)]),
@@ -83,7 +83,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     blockHash = built.hash;
     const pending = await send({ type: "eip1559", ...fees, to: OTHER });
     hashes = { creation, legacy, listed, market, delegating, pending };
-    // A payload that is built and imported, and another that is only begun.
+    // One payload that is built and imported, and one that is only started.
     const attributes = {
       timestamp: toQuantity(GENESIS_TIME_SEC + 6),
       prevRandao: ZERO,
@@ -102,10 +102,10 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
   });
   afterAll(() => node.remove());
 
-  /** Every standard method that is served, with parameters; several rows where answers take several forms. */
+  /** Every standard method that this client serves, with parameters; several rows where a method has several forms of results. */
   const rows = (): Readonly<Record<string, readonly (readonly unknown[])[]>> => {
     const call = { from: RICH_ADDRESS, to: counter };
-    const { pending, ...mined } = hashes; // one that waits is in txpool_content: the schema of the others wants a block
+    const { pending, ...mined } = hashes; // the pending one is in txpool_content: the schemas of the other methods require a block
     const byHash = Object.values(mined).map((hash) => [hash]);
     const logs = { fromBlock: "0x0", toBlock: "latest", address: counter };
     return {
@@ -144,7 +144,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
         ["0x2", false],
         ["0x2", true],
         ["latest", true],
-        // G, like Geth, leaves hash, nonce and miner of a block that is not there yet null, of which the schema knows nothing.
+        // Like Geth, G leaves hash, nonce and miner of the pending block null, which the schema does not allow.
         ...(profile === "R" ? [["pending", true]] : []),
         ["0xffff", false],
       ],
@@ -200,7 +200,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
       testing_buildBlockV1: [],
     };
   };
-  /** Answered below, in the order that they need. */
+  /** Tested below, in the order that they require. */
   const APART = [
     "eth_newFilter",
     "eth_newBlockFilter",
@@ -210,11 +210,11 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     "eth_uninstallFilter",
     "eth_sendRawTransaction",
   ];
-  /** A node without keys has no answer but an error. */
+  /** A node without keys can only answer with an error. */
   const REFUSED = ["eth_sign", "eth_signTransaction", "eth_sendTransaction"];
-  /** Of proof of work: R answers as Reth, that it is not implemented, G as Geth, that it does not exist. */
+  /** A proof-of-work method: R answers, as Reth does, that it is not implemented; in G, as in Geth, it does not exist. */
   const COINBASE = "eth_coinbase";
-  /** R's sync status has stages (docs/faces.md), and an OP Stack chain no blob schedule: not as the standard has it. */
+  /** Results that deviate from the standard: R's sync status has stages (docs/faces.md), and an OP Stack chain has no blob schedule. */
   const OWN = ["eth_config", ...(profile === "R" ? ["eth_syncing"] : [])];
 
   const check = async (method: string, params: readonly unknown[], rpc = node.rpc): Promise<unknown> => {
@@ -231,7 +231,7 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
   });
 
   it("hold for a transaction that is filled in, but for the gas price", async () => {
-    // As Geth and Reth: the schema wants both fee models of one that can only be sent with one of them.
+    // As Geth and Reth do, returns one fee model; the schema requires both for a transaction that can be sent with only one of them.
     for (const request of [
       { from: RICH_ADDRESS, to: counter },
       { from: RICH_ADDRESS, data: COUNTER_CREATION },
@@ -282,13 +282,13 @@ describe.skipIf(folder === undefined).each(["R", "G"] as const)("the schemas of 
     const faulty = async (method: string, params: readonly unknown[], expected: unknown, rpc = node.rpc): Promise<void> => {
       const result = await rpc.call(method, params);
       expect([method, result]).toEqual([method, expected]);
-      expect([method, apis.faultOf(method, result)]).not.toEqual([method, undefined]); // when it is mended: a row above
+      expect([method, apis.faultOf(method, result)]).not.toEqual([method, undefined]); // if this fails, the schema was fixed: add a row above
     };
-    // A list without entries is both of hashes and of logs, of which the schema wants exactly one.
+    // An empty list matches both the schema for hashes and the one for logs, but the standard requires exactly one match.
     await faulty("eth_getLogs", [{ fromBlock: "0x0", toBlock: "latest", address: OTHER }], []);
     const filter = await node.rpc.call("eth_newFilter", [{ fromBlock: "0x0", address: OTHER }]);
     for (const method of ["eth_getFilterLogs", "eth_getFilterChanges"]) await faulty(method, [filter], []);
-    // "null for unavailable" bodies and blobs
+    // the text says "null for unavailable" bodies and blobs
     await faulty("engine_getPayloadBodiesByHashV1", [[ZERO]], [null], node.engine);
     await faulty("engine_getBlobsV1", [[ZERO]], [null], node.engine);
     await faulty("engine_getBlobsV2", [[ZERO]], null, node.engine);

@@ -1,7 +1,7 @@
 import { type Command, runCommand } from "@rnode/program";
 import { describeError } from "./setup/describe-error.ts";
 
-// A subcommand's module is loaded when it is asked for: `rengine --help` and short commands start fast.
+// A subcommand's module is loaded only when it is needed, so that `rengine --help` and short commands start fast.
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import("./commands/init.ts")).init,
   import: async () => (await import("./commands/import.ts")).importBlocks,
@@ -11,7 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   db: async () => (await import("./commands/db.ts")).db,
 };
 
-/** `rengine`: a subcommand, or without one the client itself. @returns the exit code */
+/** `rengine`: runs a subcommand or, without one, the client itself. @returns the exit code */
 export async function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name = "", ...rest] = args;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;

@@ -14,15 +14,15 @@ import { type DescribedMethod, malformedRequests, type RequestGenerator } from "
 import { GENESIS } from "./testing/test-client.ts";
 
 /*
- * A rengine in a process of its own, with all its methods, gets ten thousand requests that are wrong in some way. Each is answered in the form of
- * JSON-RPC, no handler fails in a way nobody foresaw, and the memory and the connections are afterwards what they were.
+ * Sends ten thousand requests that are wrong in some way to a rengine process with all methods enabled. Each must get a well-formed
+ * JSON-RPC answer, no handler may fail in an unforeseen way, and afterwards memory and connections must be back to what they were.
  */
 
 const SEED = Number(process.env.RNODE_MALFORMED_SEED ?? 1);
-/** reader processes; 0: one process does it all, and its memory is looked at */
+/** reader processes; 0: a single process does everything, and its memory is checked */
 const WORKERS = Number(process.env.RNODE_MALFORMED_WORKERS ?? 0);
 const API = "eth,net,web3,debug,txpool,trace,miner,admin,testing,rpc";
-/** In the process under test: says what memory and connections it has, when asked. */
+/** Runs in the tested process: reports its memory and connections on request. */
 const REPORTER = `process.on("message", () => {
   globalThis.gc(); globalThis.gc();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
@@ -97,7 +97,7 @@ async function usage(): Promise<Usage> {
   return (await answer)[0] as Usage;
 }
 
-/** What is wrong with an answer, as far as its form goes; undefined: nothing. */
+/** What is wrong with the form of an answer; undefined: nothing. */
 function faultOf(value: unknown): string | undefined {
   if (Array.isArray(value)) return value.length === 0 ? "an empty batch" : value.map(faultOf).find((fault) => fault !== undefined);
   if (typeof value !== "object" || value === null) return "not an object";
@@ -112,7 +112,7 @@ function faultOf(value: unknown): string | undefined {
 
 const faultOfText = (text: string): string | undefined => (text === "" ? undefined : faultOf(JSON.parse(text)));
 
-/** So many at a time; every answer has the form it should have. */
+/** Sends requests, a limited number at a time, and checks the form of every answer. */
 async function eachAnswered(count: number, next: () => string | Uint8Array): Promise<void> {
   const faults: string[] = [];
   let left = count;
@@ -133,7 +133,7 @@ const isAlive = async (): Promise<void> =>
     '{"jsonrpc":"2.0","id":1,"result":"0x0"}',
   );
 
-/** A connection that sends what it is told; `ended`: the server closed it. */
+/** A connection that sends the given data; `ended`: the server closed it. */
 function open(
   port: number,
   text = "",
@@ -159,12 +159,12 @@ async function openSocket(port: number): Promise<WebSocket> {
 
 describe("a server that gets ten thousand malformed requests", () => {
   let before: Usage;
-  /** they open at the start and dribble until the server ends them */
+  /** connections that open at the start and send slowly until the server ends them */
   const slow: ReturnType<typeof open>[] = [];
   let dribble: NodeJS.Timeout;
 
   it("answers while slow connections are open", async () => {
-    // Whatever is loaded, compiled or cached at the first call is not counted.
+    // Whatever the first call loads, compiles or caches must not be counted.
     for (const { name } of methods) await post(`{"jsonrpc":"2.0","id":1,"method":"${name}","params":[]}`);
     await eachAnswered(2000, generate.request);
     before = await usage();
@@ -213,7 +213,7 @@ describe("a server that gets ten thousand malformed requests", () => {
       expect(await ask("PUT", "/", { "content-type": "application/json" })).toBe(405);
       expect(await ask("POST", "/", { "content-type": "application/json", host: "evil.example" })).toBe(403);
     }
-    // What is not even HTTP.
+    // Input that is not even HTTP.
     const raw = [
       "\r\n\r\n",
       "\u0000\u0001\u0002",
@@ -313,7 +313,7 @@ describe("a server that gets ten thousand malformed requests", () => {
           const kinds = [generate.request, generate.damaged, generate.batch, generate.bytes];
           const body = kinds[count % 4]!();
           const half = Math.floor(body.length / 2);
-          const binary = typeof body !== "string" || count % 2 === 0; // what is no UTF-8 as text ends the connection, see below
+          const binary = typeof body !== "string" || count % 2 === 0; // a text frame that is not UTF-8 ends the connection, see below
           if (count % 3 === 0) {
             socket.send(body.slice(0, half), { binary, fin: false });
             socket.send(body.slice(half), { binary, fin: true });
@@ -328,7 +328,7 @@ describe("a server that gets ten thousand malformed requests", () => {
     );
     expect(faults).toEqual([]);
 
-    // Frames that no client may send end the connection, with the code that says why.
+    // Frames that a client must not send end the connection, with a code that gives the reason.
     const handshake = `${UPGRADE}\r\n`;
     const frames: readonly (readonly [string, number[]])[] = [
       ["not masked", [0x81, 0x02, 0x7b, 0x7d]],
@@ -358,7 +358,7 @@ describe("a server that gets ten thousand malformed requests", () => {
   });
 
   it("ends the slow ones, and has the memory and the connections it had", async () => {
-    // 10 s for the head of a request; a body has longer, its clients give up here.
+    // The server allows 10 s for the head of a request. A body has longer, so those clients give up here.
     const heads = slow.filter((_, index) => index < 120);
     await Promise.all(heads.map(({ ended }) => ended));
     clearInterval(dribble);

@@ -16,7 +16,7 @@ import { buildPackage } from "./testing/built-package.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
 import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
 
-// What each option changes, on a running client.
+// The effect of each option on a running client.
 
 const account = privateKeyToAccount(RICH_KEY);
 const OTHER = `0x${"00".repeat(19)}aa` as const;
@@ -58,7 +58,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** `eth_chainId` over HTTP: status, headers and text of the answer; or the code of the error. */
+/** Requests `eth_chainId` over HTTP. @returns status, headers and text of the answer, or the code of the error */
 function post(
   port: number,
   options: { readonly host?: string; readonly headers?: Readonly<Record<string, string>> } = {},
@@ -83,7 +83,7 @@ function post(
   });
 }
 
-/** Whether a WebSocket opens. */
+/** Whether a WebSocket connection can be opened. */
 const opens = (url: string, options: ClientOptions = {}): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = new WebSocket(url, options);
@@ -107,7 +107,7 @@ const sign = (nonce: number, fields: object = {}) =>
 const send = async (node: TestClient, nonce: number, fields?: object) =>
   node.rpc.call<Hex>("eth_sendRawTransaction", [await sign(nonce, fields)]);
 
-/** What a call of some code returns. */
+/** The result of a call that runs some code. */
 const run = (node: TestClient, code: string, fields: object = {}) =>
   node.rpc.call<Hex>("eth_call", [{ to: OTHER, ...fields }, "latest", { [OTHER]: { code: bytesToHex(assemble(code)) } }]);
 const ENDLESS = {
@@ -116,7 +116,7 @@ const ENDLESS = {
   timeout: "60s",
 };
 
-/** A chain of blocks with so many logs each. */
+/** Builds blocks with the given number of logs each. */
 async function withLogs(node: TestClient, blocks: number, logsEach: number): Promise<Hex> {
   const creation = await send(node, 0, { to: undefined, gas: 200_000n, data: COUNTER_CREATION });
   await node.buildBlock();
@@ -237,7 +237,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await status(["--authrpc.vhosts=*"], "other.example")).toBe(401);
   },
   async "authrpc.jwtsecret"() {
-    const first = await start(); // without it: made in the data folder
+    const first = await start(); // without the option: created in the data folder
     expect(first.client.jwtSecretPath).toBe(join(first.folder, "data", "jwt.hex"));
     const path = join(first.folder, "secret.hex");
     writeFileSync(path, "ab".repeat(32));
@@ -276,7 +276,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await failureOf(node.rpc.call("debug_traceCall", [{ to: OTHER }, "latest", ENDLESS]))).toMatchObject(late);
   },
   async "rpc.max-tracing-requests"() {
-    // Each that runs lets 64 wait: 100 at once are too many beside one, not beside two.
+    // Each running request lets 64 wait: 100 at once are too many for one slot, but not for two.
     const refused = async (running: number): Promise<number> => {
       const node = await start([`--rpc.max-tracing-requests=${running}`, "--rpc.tracetimeout=1s"]);
       const loop = bytesToHex(assemble("10000 JUMPDEST 1 SWAP1 SUB DUP1 3 JUMPI STOP"));
@@ -322,7 +322,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     const ask = (fromBlock: string, toBlock: string) => node.rpc.call<unknown[]>("eth_getLogs", [{ fromBlock, toBlock }]);
     const { code, message } = await failureOf(ask("0x1", "0x4"));
     expect([code, message]).toEqual([-32602, "query exceeds max block range 2, retry with the range 1-2"]);
-    expect(await ask("0x1", "0x2")).toHaveLength(1); // the range that it named
+    expect(await ask("0x1", "0x2")).toHaveLength(1); // the range that the error suggested
     const unlimited = await start(["--rpc.max-blocks-per-filter=0"]);
     await withLogs(unlimited, 3, 1);
     expect(await unlimited.rpc.call("eth_getLogs", [{ fromBlock: "0x0", toBlock: "0x4" }])).toHaveLength(3);
@@ -395,7 +395,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     await send(node, 0);
     await expect.poll(size).toBeGreaterThan(0);
     await node.buildBlock();
-    await expect.poll(size, { timeout: 10_000 }).toBe(0); // written anew, without what was mined
+    await expect.poll(size, { timeout: 10_000 }).toBe(0); // rewritten without the mined transactions
   },
   async "txpool.lifetime"() {
     const waitedFor = async (args: string[]) => {
@@ -462,7 +462,7 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** What the program writes with these options. */
+/** What the program logs with these options. */
 function logged(...args: string[]): string {
   const parsed = parseOptions(clientTable, ["--chain=x", "--datadir=x", ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
@@ -472,7 +472,7 @@ function logged(...args: string[]): string {
   return lines.join("");
 }
 
-/** What others are tested by, from the folder of the packages. */
+/** Options tested elsewhere, with the path of the test relative to the packages folder. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   chain: "execution-client/src/commands/commands.test.ts",
   genesis: "execution-client/src/commands/commands.test.ts",

@@ -51,12 +51,12 @@ const outcome = async (call: Promise<unknown>): Promise<unknown> => {
 describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (profile) => {
   let node: TestClient;
   const blocks: BuiltBlock[] = [];
-  /** what every method said before anything was pruned */
+  /** the answers of all methods before anything was pruned */
   const before = new Map<string, unknown>();
   const call = (method: string, ...params: unknown[]): Promise<unknown> => outcome(node.rpc.call(method, params));
   const api = "--http.api=eth,net,web3,debug,txpool,miner,trace";
 
-  /** Methods about block `number`, each with parameters. */
+  /** Requests about block `number`: methods with parameters. */
   function questions(number: number): [method: string, params: unknown[]][] {
     const at = toQuantity(number);
     const { hash, transactions } = blocks[number]!;
@@ -234,7 +234,7 @@ describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (prof
     let floor = 0;
     do {
       if (performance.now() > endMs) throw new Error(`not pruned: ${await oldestState()}`);
-      await new Promise((resolve) => setTimeout(resolve, 200)); // it ends soon after the last head
+      await new Promise((resolve) => setTimeout(resolve, 200)); // pruning finishes soon after the last head
       floor = Number(await oldestState());
     } while (floor < BLOCKS - 5 + 30 - KEEP - 16);
     const zero = `0x${"00".repeat(32)}`;
@@ -253,7 +253,7 @@ describe.each(["R", "G"] as const)("rengine --history.blocks, profile %s", (prof
     expect(await db(["verify", `--datadir=${node.folder}/data`], {}, io)).toBe(0);
     expect(lines.at(-1)).toBe("verified");
     node = await startTestClient([`--profile=${profile}`, api], node.folder);
-    expect(await oldestState()).toBe(toQuantity(floor)); // without the option nothing comes back
+    expect(await oldestState()).toBe(toQuantity(floor)); // without the option, nothing comes back
   });
 });
 
@@ -261,7 +261,7 @@ interface BlockJson {
   readonly transactions: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Only its receipt had it: as of the deposits before Regolith. */
+/** Only the pruned receipt had it; this also holds for deposits before Regolith. */
 function withoutDepositNonce(block: BlockJson, profile: "R" | "G"): BlockJson {
   return {
     ...block,

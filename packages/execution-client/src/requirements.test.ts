@@ -31,14 +31,14 @@ const OTHER = "0x00000000000000000000000000000000000000aa";
 const GAS_PRICE = 2_000_000_000n;
 const ZERO = `0x${"00".repeat(32)}`;
 
-/** A chain with a deposit, a creation, a transfer of each type, logs, and a transaction that waits. */
+/** A chain with a deposit, a creation, a transfer of each type, logs, and a pending transaction. */
 interface Scene {
   readonly node: TestClient;
-  /** each answer is also as `rpc.discover` says */
+  /** also checks every answer against `rpc.discover` */
   readonly described: RpcClient;
   readonly counter: string;
   readonly deposit: string;
-  /** another deposit, which mints */
+  /** another deposit, one that mints */
   readonly minting: string;
   readonly creation: string;
   readonly legacy: string;
@@ -84,7 +84,7 @@ const isByProfile = <T>(value: T | ByProfile<T>): value is ByProfile<T> =>
   typeof value === "object" && value !== null && "R" in value && "G" in value;
 const of = <T>(value: T | ByProfile<T>, profile: ProfileName): T => (isByProfile(value) ? value[profile] : value);
 
-/** The document's words for types, without what stands in brackets behind them. */
+/** The document's words for types, without the remarks in parentheses. */
 const TYPES: Readonly<Record<string, JsonSchema>> = {
   Quantity: results.QUANTITY,
   Hash: results.HASH,
@@ -104,7 +104,7 @@ const TYPES: Readonly<Record<string, JsonSchema>> = {
   "`CALL`, `DELEGATECALL`, `STATICCALL` appear": { enum: ["CALL", "DELEGATECALL", "STATICCALL", "CREATE", "CREATE2"] },
 };
 
-/** A field: its type in the document's words, and the answers that have it. */
+/** A field: its type in the document's words, and the objects that have it. */
 interface FieldRow {
   readonly type: string;
   readonly in: readonly string[] | ByProfile<readonly string[]>;
@@ -152,7 +152,7 @@ const RECEIPT: Readonly<Record<string, FieldRow>> = {
   ...rows("Quantity", R_ALL, "l1BaseFeeScalar", "l1BlobBaseFee", "l1BlobBaseFeeScalar", "daFootprintGasScalar"),
   ...rows("decimal string", ["old"], "l1FeeScalar"),
 };
-/** What the document gives one implementation both have, but for the difficulty that Reth has left out. */
+/** Both profiles have the fields that the document lists for one implementation only; the exception is the difficulty, which Reth omits. */
 const BLOCK: Readonly<Record<string, FieldRow>> = {
   ...rows("Hash", ["block"], "hash", "parentHash"),
   ...rows("Quantity", ["block"], "number", "gasLimit", "gasUsed", "timestamp", "baseFeePerGas"),
@@ -201,7 +201,7 @@ const RESOURCES: Readonly<Record<string, Readonly<Record<string, FieldRow>>>> = 
 };
 
 const counterOf = ({ counter }: Scene): string => counter.slice(2);
-/** Calls the counter and keeps what it returns. */
+/** Calls the counter and returns its result. */
 const CALLER = "0x00000000000000000000000000000000000000cc";
 const callerCode = (scene: Scene): string => `0x60206000600160006000${"73"}${counterOf(scene)}5af100`;
 const callTracer = { tracer: "callTracer" };
@@ -211,7 +211,7 @@ const tracedCall = (scene: Scene): unknown[] => [
   { ...callTracer, stateOverrides: { [CALLER]: { code: callerCode(scene) } } },
 ];
 
-/** The answers that have the fields, by what the tables call them. */
+/** Objects that have the fields, under the names that the tables use. */
 async function specimens(scene: Scene, old: Json): Promise<Readonly<Record<string, Readonly<Record<string, Json>>>>> {
   const { node, minting, creation, market, counter } = scene;
   const get = (method: string, ...params: unknown[]): Promise<Json> => node.rpc.call<Json>(method, params);
@@ -234,7 +234,7 @@ async function specimens(scene: Scene, old: Json): Promise<Readonly<Record<strin
   };
 }
 
-/** A receipt of a chain before the V2 fee model. */
+/** A receipt from a chain before the V2 fee model. */
 async function oldReceipt(profile: ProfileName): Promise<Json> {
   const { optimism } = GENESIS.config;
   const config = { chainId: CHAIN_ID, bedrockBlock: 0, regolithTime: 0, optimism };
@@ -263,7 +263,7 @@ async function oldReceipt(profile: ProfileName): Promise<Json> {
   }
 }
 
-/** What the document says of a method's result, and what that is. */
+/** A result that the document only names, and its schema. */
 const named = (resource: string): JsonSchema => ({
   type: "object",
   properties: Object.fromEntries(Object.entries(RESOURCES[resource]!).map(([name, { type }]) => [name, TYPES[type]!])),
@@ -285,7 +285,7 @@ interface MethodRow {
   /** in the document's words */
   readonly result: keyof typeof RESULTS;
   readonly params: (scene: Scene) => unknown[] | Promise<unknown[]>;
-  /** beyond the type */
+  /** a check beyond the type */
   readonly check?: (result: never, scene: Scene) => void;
 }
 
@@ -379,7 +379,7 @@ const METHODS: Readonly<Record<string, MethodRow>> = {
   web3_clientVersion: { result: "string", params: () => [], check: (version) => expect(version).toMatch(/^rengine\//) },
   rpc_modules: { result: "error -32601 in implementation R", params: () => [] },
 };
-/** Rows about subscriptions: tested over WebSocket below. */
+/** Rows about subscriptions, which are tested over WebSocket below. */
 const OVER_WEBSOCKET: Readonly<Record<string, string>> = { eth_subscribe: "subscription id string", eth_unsubscribe: "not shown" };
 const TOPICS = ["newHeads", "logs", "newPendingTransactions", "syncing"];
 
@@ -396,7 +396,7 @@ const ERRORS: readonly {
     code: -32602,
     message: "failed to decode signed transaction",
     params: ["0xdeadbeef"],
-    elsewhere: -32000, // Geth's words and code
+    elsewhere: -32000, // Geth's text and code
   },
   { method: "rpc_modules", ...NO_METHOD, params: [], elsewhere: undefined },
 ];
@@ -433,7 +433,7 @@ const DIFFERENCES: Readonly<Record<string, (scene: Scene, profile: ProfileName, 
   },
 };
 
-/** "Authentication", by number, as far as it is about the execution client. */
+/** "Authentication", by number, as far as it concerns the execution client. */
 const AUTHENTICATION: Readonly<
   Record<number, ((scene: Scene, profile: ProfileName) => Promise<void>) | "of the rollup node" | "not shown">
 > = {
@@ -472,7 +472,7 @@ const AUTHENTICATION: Readonly<
   8: "not shown",
 };
 
-/** Options of the execution client that the document names: what they do is in options.test.ts. */
+/** Options of the execution client that the document names; options.test.ts tests their effects. */
 const OPTIONS = [
   ...["chain", "datadir", "http", "http.addr", "http.port", "http.api", "ws", "ws.addr", "ws.port", "ws.api"],
   ...["authrpc.addr", "authrpc.port", "authrpc.jwtsecret", "rollup.sequencer-http", "rollup.disable-tx-pool-gossip"],
@@ -618,7 +618,7 @@ describe.each([
     expect(names).toEqual(expect.arrayContaining(served));
     expect(methods.filter(({ result }) => Object.keys(result.schema).length === 0)).toEqual([]);
     expect(methods.flatMap(({ params }) => params.filter(({ name, schema }) => name === "" || schema === undefined))).toEqual([]);
-    // Without its parameters, a method that needs some says so, and one that needs none answers as described.
+    // Without parameters, a method that requires some says so, and one that requires none answers as described.
     for (const { name, params, result } of methods) {
       if (name === "rpc.discover") continue;
       const needed = params.filter(({ required }) => required);
@@ -634,13 +634,13 @@ const document = [process.env.RNODE_REQUIREMENTS, join(import.meta.dirname, "../
 
 describe.skipIf(document === undefined)("the document's tables", () => {
   const text = document === undefined ? "" : readFileSync(document, "utf8");
-  /** What stands under a heading that begins so. @throws Error when there is none */
+  /** The text under the heading that starts like this. @throws Error when there is none */
   const section = (heading: string): string => {
     const from = text.search(new RegExp(`^#+ ${heading.replaceAll(/[()]/g, String.raw`\$&`)}`, "m"));
     if (from === -1) throw new Error(`the document has no section ${heading}`);
     return text.slice(from).split(/\n#+ /, 2)[0]!;
   };
-  /** The rows of its table, by cells. @throws Error when there is no table, or an empty one */
+  /** The rows of its table as lists of cells. @throws Error when there is no table, or an empty one */
   const tableOf = (heading: string): string[][] => {
     const lines = section(heading)
       .split("\n")
@@ -654,7 +654,7 @@ describe.skipIf(document === undefined)("the document's tables", () => {
     if (cells.length === 0) throw new Error(`${heading}: no rows`);
     return cells;
   };
-  /** A type without what is said about it in brackets. */
+  /** A type without the remarks in parentheses. */
   const bare = (type: string): string => type.replace(/ \([^)]*\)$/, "");
   const own = (resource: string): Record<string, string> =>
     Object.fromEntries(Object.entries(RESOURCES[resource]!).map(([name, { type }]) => [name, type]));
@@ -672,7 +672,7 @@ describe.skipIf(document === undefined)("the document's tables", () => {
       const fields = section(resource)
         .split("Fields: ")[1]!
         .replace(/\.\s*$/, "");
-      // `a (T), b, c (U; …)`: names without a type have that of the next one that has
+      // `a (T), b, c (U; …)`: a name without a type has the type of the next name that has one
       const given: Record<string, string> = {};
       let names: string[] = [];
       for (const [, name, type] of fields.matchAll(/(\w+)(?: \(((?:[^()]|\([^()]*\))*)\))?(?:[,;] |$)/g)) {

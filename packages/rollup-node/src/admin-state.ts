@@ -2,12 +2,12 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname } from "node:path";
 import { StartError } from "./start-error.ts";
 
-/** What the admin namespace changes and a restart must not forget. Spec: docs/protocol/05-services.md#admin-state-file */
+/** State that the admin namespace changes and that must survive a restart. Spec: docs/protocol/05-services.md#admin-state-file */
 export interface AdminState {
   readonly sequencerStarted: boolean;
 }
 
-/** The file of `--rpc.admin-state`; without a path nothing is kept. */
+/** The file of `--rpc.admin-state`. Without a path, nothing is stored. */
 export class AdminStateFile {
   private readonly path: string | undefined;
 
@@ -15,7 +15,7 @@ export class AdminStateFile {
     this.path = path;
   }
 
-  /** undefined: nothing stored. @throws {StartError} start/bad-admin-state */
+  /** @returns undefined if nothing is stored. @throws {StartError} start/bad-admin-state */
   load(): AdminState | undefined {
     const { path } = this;
     if (path === undefined || !existsSync(path)) return undefined;
@@ -36,7 +36,7 @@ export class AdminStateFile {
     return { sequencerStarted };
   }
 
-  /** Replaces the file in one step: a kill leaves the old or the new state. @throws the file system's errors */
+  /** Replaces the file atomically: a kill leaves either the old or the new state. @throws the file system's errors */
   save(state: AdminState): void {
     const { path } = this;
     if (path === undefined) return;

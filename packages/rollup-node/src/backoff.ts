@@ -1,13 +1,13 @@
 export interface BackoffOptions {
   readonly maxMs: number;
-  /** 0 to 1; a fixed number makes tests repeatable */
+  /** a number from 0 to 1; a constant makes tests repeatable */
   readonly random: () => number;
 }
 
 const JITTER_MS = 250;
 
 /**
- * Pauses between attempts: 2 s, 4 s, 8 s … up to a bound, and a little jitter.
+ * Pauses between attempts: 2 s, 4 s, 8 s … up to a maximum, with a little jitter.
  * Spec: docs/protocol/02-derivation.md#pipeline-control
  */
 export class Backoff {
@@ -18,7 +18,7 @@ export class Backoff {
     this.options = options;
   }
 
-  /** The pause after one more failed attempt. */
+  /** Counts another failed attempt, and returns the pause that follows it. */
   nextMs(): number {
     this.attempts++;
     return Math.min(2 ** this.attempts * 1_000, this.options.maxMs) + Math.floor(this.options.random() * JITTER_MS);

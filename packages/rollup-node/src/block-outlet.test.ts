@@ -175,7 +175,7 @@ describe("the way out for a block", () => {
   });
 });
 
-/** A sequencer in the loop of its node, with a clock that the test moves. */
+/** A sequencer running in its node's loop, with a clock that the test moves. */
 async function running() {
   const harness = createHarness({ l1Blocks: 10 });
   harness.sequencer.start();
@@ -316,7 +316,7 @@ describe("stopping the sequencer while a block is on its way out", () => {
         if (isFirst) {
           isFirst = false;
           harness.engine.nextNewPayload.push(new EngineError("engine/unavailable", {}));
-          harness.engine.pool.push(Uint8Array.of(0x02, 1, 2)); // a second block would be another one
+          harness.engine.pool.push(Uint8Array.of(0x02, 1, 2)); // changes what the engine would build, so that a second block would be a different one
           harness.driver.requestReset("asked for");
         }
         return { kind: "published" };

@@ -17,13 +17,13 @@ export interface BlockOutletDeps {
 }
 
 export type Commit =
-  /** others can have it, and our own engine has it */
+  /** other nodes may have the block, and our own engine has it */
   | { readonly kind: "committed" }
-  /** another sequencer makes the blocks: this one went nowhere */
+  /** another sequencer makes the blocks, so this one was not released */
   | { readonly kind: "notLeader" }
-  /** a stop or a reset came first: the block went nowhere */
+  /** a stop or a reset came first, so the block was not released */
   | { readonly kind: "fenced" }
-  /** it cannot be a block of the chain, and does not become one by trying again */
+  /** it cannot be a block of this chain, and trying again would not change that */
   | { readonly kind: "refused"; readonly by: "network" | "engine"; readonly reason: string }
   /** try again with the same block */
   | Trouble;
@@ -32,36 +32,36 @@ const CONSENT_LIMIT_MS = 5_000;
 const PUBLISH_LIMIT_MS = 1_000;
 
 /**
- * The one way out for a block that this node sequenced: leadership, then gossip, then our own engine. Nothing that these do (refuse,
- * throw, never answer) holds the caller for longer than their limits.
+ * The one way out for a block that this node sequenced: first leadership, then gossip, then our own engine. Whatever these do (refuse,
+ * throw, never answer), the caller is not held up beyond their time limits.
  *
- * What has left is inserted, whatever happens: another block at its height would contradict it. A network that does not take a block
- * does not stop the chain: others find the block on L1.
+ * A block that was released to the network is always inserted into our engine, because another block at its height would contradict it.
+ * If the network does not accept a block, the chain does not stop: other nodes find the block on L1.
  */
 export class BlockOutlet {
   private readonly deps: BlockOutletDeps;
   private gate = new AbortController();
-  /** the last block that others may have */
-  private left: Hex | undefined;
+  /** the last block that other nodes may have */
+  private releasedHash: Hex | undefined;
 
   constructor(deps: BlockOutletDeps) {
     this.deps = deps;
   }
 
-  /** To be taken before a block is sealed: aborted by the first `fence` after that. */
+  /** Must be obtained before a block is sealed. The signal is aborted by the next `fence`. */
   pass(): AbortSignal {
     return this.gate.signal;
   }
 
-  /** From now on, no block leaves that was begun before. */
+  /** Blocks whose pass was obtained before this call can no longer be released. */
   fence(): void {
     this.gate.abort();
     this.gate = new AbortController();
   }
 
-  /** Whether others may have the block, so that it must not be replaced by another one. */
+  /** Whether other nodes may have the block. If so, it must not be replaced by a different one. */
   hasLeft(hash: Hex): boolean {
-    return this.left === hash;
+    return this.releasedHash === hash;
   }
 
   async commit(envelope: ExecutionPayloadEnvelope, pass: AbortSignal): Promise<Commit> {
@@ -75,7 +75,7 @@ export class BlockOutlet {
     return inserted.kind === "invalid" ? { kind: "refused", by: "engine", reason: inserted.reason } : inserted;
   }
 
-  /** @returns why the block does not go out */
+  /** @returns why the block must not be released; undefined: it may */
   private async askLeadership(envelope: ExecutionPayloadEnvelope, pass: AbortSignal): Promise<Commit | undefined> {
     const { leadership, clock } = this.deps;
     const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: pass }, (signal) => leadership.consent(envelope, signal));
@@ -84,10 +84,10 @@ export class BlockOutlet {
     return answer.value === "leader" ? undefined : { kind: "notLeader" };
   }
 
-  /** @returns why the block does not go out */
+  /** @returns why the block was not released; undefined: other nodes may have it */
   private async publish(envelope: ExecutionPayloadEnvelope, hash: Hex): Promise<Commit | undefined> {
     const { gossip, clock, log, metrics } = this.deps;
-    this.left = hash;
+    this.releasedHash = hash;
     const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal));
     if (answer.kind !== "settled") {
       metrics.publishingError();
@@ -97,7 +97,7 @@ export class BlockOutlet {
     }
     if (answer.value.kind === "published") return undefined;
     metrics.publishingError();
-    this.left = undefined;
+    this.releasedHash = undefined;
     return { kind: "refused", by: "network", reason: answer.value.reason };
   }
 }

@@ -16,10 +16,10 @@ export interface ConnectionsDeps {
   readonly metrics: L1EndpointMetrics;
 }
 
-/** Transactions and receipts of an L1 block are some megabytes. */
+/** The transactions and receipts of one L1 block take some megabytes. */
 const MAX_L1_CACHE_SIZE = 1_000;
 
-/** The L1 endpoints and the engine, as the options name them. Nothing is asked before `check`. */
+/** The L1 endpoints and the engine that the options name. No request is sent before `check`. */
 export class Connections {
   readonly l1: L1Client;
   readonly engine: EngineClient;
@@ -56,7 +56,7 @@ export class Connections {
     this.l2 = new L2Blocks(this.engineRpc, config);
   }
 
-  /** Waits until both answer, and checks that they are of this rollup. @throws {StartError} */
+  /** Waits until L1 and the engine both answer, and checks that they belong to this rollup. @throws {StartError} */
   async check(signal: AbortSignal): Promise<void> {
     const { config, clock, log, engineSecret } = this.deps;
     const { l1, l2, engine } = this;
@@ -65,7 +65,7 @@ export class Connections {
     await preflight({ config, l1, l2, engine, clock, log, l1Name, l2Name, jwtPath: engineSecret.path, signal });
   }
 
-  /** Requests under way end. */
+  /** Ends all requests in progress. */
   async close(): Promise<void> {
     await Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
   }

@@ -47,7 +47,7 @@ export function attributesMismatch(
   return undefined;
 }
 
-/** The EIP-1559 parameters, where zeros stand for the chain's constants, and the minimum base fee. */
+/** Compares the EIP-1559 parameters, where zeros stand for the chain's constants, and the minimum base fee. */
 function extraDataMatches(config: RollupConfig, attributes: PayloadAttributes, extraData: Uint8Array): boolean {
   if (rollupRulesAt(config.forkTimes, attributes.timestamp).extraDataVersion === undefined) return true;
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
@@ -59,7 +59,7 @@ function extraDataMatches(config: RollupConfig, attributes: PayloadAttributes, e
     );
     return equalBytes(expected, extraData);
   } catch (error) {
-    // attributes that no block can satisfy: the engine will say so when they are built
+    // No block can satisfy these attributes; the engine will report that when it builds them.
     if (isCodedError(error, "extra-data/")) return false;
     throw error;
   }

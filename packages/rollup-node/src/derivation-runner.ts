@@ -14,21 +14,21 @@ export interface DerivationRunnerDeps {
   readonly pipeline: DerivationPipeline;
   readonly control: EngineControl;
   readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
-  /** tells a derivation failure that retrying cannot help */
+  /** recognises a derivation failure that cannot be solved by trying again */
   readonly isCritical: (error: unknown) => boolean;
   readonly log: Logger;
   readonly safeChain: SafeChainCheck;
   /** derivation starts over after `base` */
   readonly onReset: (base: L2BlockRef) => void;
-  /** a block became safe, derived from L1 data up to `derivedFrom` */
+  /** a block became safe, derived from L1 data up to and including `derivedFrom` */
   readonly onSafe: (safe: L2BlockRef, derivedFrom: L1BlockRef) => void;
-  /** all of L1 up to `origin` has been read */
+  /** all of L1 up to and including `origin` has been read */
   readonly onIdle: (origin: L1BlockRef) => void;
-  /** something that `turn` waits for in the background has arrived */
+  /** something that `turn` is waiting for in the background has arrived */
   readonly wake: () => void;
 }
 
-/** Steps that a pull may take on its own before the driver looks at it again. */
+/** How many steps a pull may take before it returns to the driver. */
 const STEPS_A_PULL = 64;
 
 type Pulled =
@@ -36,12 +36,12 @@ type Pulled =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Turns what the pipeline derives into safe blocks: blocks that the unsafe chain already has are confirmed, others are built.
+ * Turns what the pipeline derives into safe blocks: blocks that are already in the unsafe chain are confirmed, the others are built.
  *
- * Reading L1 goes on in the background while the driver does other things, since it can take long; the heads change only in `turn`.
+ * Reading L1 can take long. It therefore goes on in the background while the driver does other things; the heads change only in `turn`.
  *
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation,
- *   docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
+ * docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
  */
 export class DerivationRunner {
   private readonly deps: DerivationRunnerDeps;
@@ -49,7 +49,7 @@ export class DerivationRunner {
   private pulling: Promise<void> | undefined;
   private pulled: Pulled | undefined;
   private isExhausted = false;
-  /** L1 got new blocks while a pull was under way, which may have looked before */
+  /** L1 got new blocks during a pull, which may have checked before they arrived */
   private hasL1Changed = false;
   private lastSaidSafe: L2BlockRef | undefined;
 
@@ -57,13 +57,13 @@ export class DerivationRunner {
     this.deps = deps;
   }
 
-  /** L1 has more blocks than when the pipeline last asked. */
+  /** L1 has more blocks than when the pipeline last checked. */
   onL1Change(): void {
     this.isExhausted = false;
     this.hasL1Changed = true;
   }
 
-  /** Starts over with the block after `base`. @returns what went wrong */
+  /** Starts over with the block after `base`. @returns what went wrong; undefined: nothing */
   async reset({ base, settled }: { readonly base: L2BlockRef; readonly settled: L2BlockRef }): Promise<Trouble | undefined> {
     await this.pulling;
     this.attributes = undefined;
@@ -92,12 +92,12 @@ export class DerivationRunner {
     return IDLE;
   }
 
-  /** Something came out of the pipeline that no turn has looked at yet. */
+  /** Whether the pipeline has produced something that no turn has handled yet. */
   get hasPulled(): boolean {
     return this.pulled !== undefined;
   }
 
-  /** Resolves when nothing is under way in the background. */
+  /** Resolves when nothing is in progress in the background. */
   async settled(): Promise<void> {
     await this.pulling;
   }
@@ -144,7 +144,7 @@ export class DerivationRunner {
     }
   }
 
-  /** One line for all that was derived until there was nothing left to read. */
+  /** Logs one line for everything that was derived until there was nothing left to read. */
   private saySafe(origin: L1BlockRef | undefined): void {
     const { safe } = this.deps.control.heads;
     const before = this.lastSaidSafe;
@@ -175,7 +175,7 @@ export class DerivationRunner {
     return pendingSafe.number < unsafe.number ? this.consolidate(derived) : this.build(derived);
   }
 
-  /** The unsafe chain has a block at this height: is it the derived one? */
+  /** The unsafe chain already has a block at this height: checks whether it is the derived one. */
   private async consolidate(derived: DerivedAttributes): Promise<Progress> {
     const { control, log, config } = this.deps;
     const number = derived.parent.number + 1;
@@ -230,7 +230,7 @@ export class DerivationRunner {
     this.deps.onSafe(safe, derived.derivedFrom);
   }
 
-  /** What L1 says cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */
+  /** L1 contains a block that cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */
   private async handleInvalid(derived: DerivedAttributes, reason: string): Promise<Progress> {
     const { control, pipeline, log } = this.deps;
     const number = derived.parent.number + 1;

@@ -26,7 +26,7 @@ describe("derivation into an empty chain (a verifier)", () => {
     expect(pauseMs).toBe(10_000);
     const steps = pipeline.steps;
     await harness.advance(5_000, 1_000);
-    expect(pipeline.steps).toBe(steps); // exhausted: L1 is not asked again before it has a new head
+    expect(pipeline.steps).toBe(steps); // the data is exhausted: L1 is not queried again before it has a new head
     pipeline.batches.push({ origin: 1, from: 4 });
     harness.newL1Head();
     await harness.untilIdle();
@@ -89,7 +89,7 @@ describe("consolidation", () => {
     const harness = createHarness({ l1Blocks: 3 });
     buildUnsafe(harness, [{ origin: 0 }, { origin: 0 }]);
     await harness.untilIdle();
-    harness.engine.head = harness.config.genesis.l2.hash; // rewound behind our back
+    harness.engine.head = harness.config.genesis.l2.hash; // rewound without our knowledge
     harness.pipeline.batches.push({ origin: 0, from: 3 }, { origin: 0, from: 3 });
     harness.newL1Head();
     await harness.untilIdle();
@@ -132,7 +132,7 @@ describe("invalid derived blocks", () => {
       { origin: 0, from: 1, userTransactions: [userTransaction(7)], isLastInSpan: false },
       { origin: 0, from: 1, userTransactions: [invalidTransaction] },
     );
-    // the batches after the dropped one: the script has none for block 1 any more
+    // the batches after the dropped one; the script has no more batches for block 1
     const first = harness.pipeline.batches[0]!;
     const step = harness.pipeline.step.bind(harness.pipeline);
     let isDropped = false;
@@ -271,7 +271,7 @@ describe("L1 trouble and reorganisations", () => {
 });
 
 describe("unsafe payloads from others", () => {
-  /** Blocks that another node made on the genesis. */
+  /** Blocks that another node made on top of the genesis. */
   const chain = (harness: Harness, count: number) => {
     const other = new FakeEngine(harness.config);
     let parent = other.block(other.head).ref;

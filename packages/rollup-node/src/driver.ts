@@ -14,20 +14,20 @@ import type { UnsafeInserter } from "./unsafe-inserter.ts";
 export type DriverErrorCode =
   /** an operator has to act; `reason` says what is wrong */
   | "driver/critical"
-  /** more commands wait than anybody sends who reads the answers */
+  /** too many commands are waiting */
   | "driver/busy"
   | "driver/closing";
 
-/** Heads to start from, found in the engine and on L1. */
+/** The heads to start from, as found in the engine and on L1. */
 export type FoundHeads =
   | {
       readonly kind: "found";
       readonly unsafe: L2BlockRef;
       readonly safe: L2BlockRef;
       readonly finalized: L2BlockRef;
-      /** the highest block that was called safe before: L1 has to say the same of it again */
+      /** the highest block that was labelled safe before; derivation from L1 has to confirm it again */
       readonly settled: L2BlockRef;
-      /** where derivation starts: the safe block, or one before it when the safe chain is in doubt */
+      /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
       readonly base: L2BlockRef;
     }
   | Trouble;
@@ -40,17 +40,17 @@ export interface DriverDeps {
   readonly finalizer: Finalizer;
   readonly findHeads: () => Promise<FoundHeads>;
   readonly clock: Clock;
-  /** 0 to 1, for the jitter of pauses */
+  /** a number from 0 to 1, for the jitter of pauses */
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: { reset(): void; derivationError(): void };
 }
 
 const MAX_PAUSE_MS = 10_000;
-/** More resets than this in a minute do not help: the log says so, and they wait. */
+/** More resets per minute than this do not help: the log says so, and further resets wait. */
 const MAX_RESETS_A_MINUTE = 5;
 const MINUTE_MS = 60_000;
-/** Of operators, who wait for their answers. */
+/** Limit for commands of operators, who wait for their answers. */
 const MAX_WAITING_COMMANDS = 32;
 
 interface Part {
@@ -61,9 +61,9 @@ interface Part {
 }
 
 /**
- * The one loop of the node. In each turn, in this order: what the operator asked for; a reset when one is due; the sequencer, because
- * blocks are due at their time; blocks from others; what L1 says; finality; telling the engine. A part that fails waits, with
- * growing pauses, while the others go on.
+ * The one loop of the node. Each turn goes through these, in this order: the operator's commands; a reset if one is due; the sequencer,
+ * because blocks are due at fixed times; blocks from other nodes; derivation from L1; finality; updating the engine. A part that fails
+ * pauses, for longer and longer, while the others go on.
  */
 export class Driver {
   private readonly deps: DriverDeps;
@@ -89,12 +89,12 @@ export class Driver {
     this.resetBackoff = this.newBackoff();
   }
 
-  /** Something arrived: look again now. */
+  /** Something arrived: start the next turn now. */
   wake(): void {
     this.woken.abort();
   }
 
-  /** Whether heads are being looked for, and why; undefined in normal operation. */
+  /** Why the heads are being searched; undefined in normal operation. */
   get resetUnderWay(): string | undefined {
     return this.resetReason;
   }
@@ -106,9 +106,9 @@ export class Driver {
   }
 
   /**
-   * Runs `task` between two turns, so that nothing changes under it. Rejects as it does.
+   * Runs `task` between two turns, so that nothing changes meanwhile. Rejects if the task does.
    *
-   * @throws {CodedError} driver/busy, driver/closing: `reason` says it in words
+   * @throws {CodedError} driver/busy, driver/closing: `reason` explains it in words
    */
   run<T>(task: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -133,7 +133,7 @@ export class Driver {
   }
 
   /**
-   * Turns until `close`.
+   * Runs turns until `close`.
    *
    * @throws {CodedError} driver/critical
    */
@@ -144,7 +144,7 @@ export class Driver {
         if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken.signal);
       }
     } catch (error) {
-      // connections are being closed under whatever was under way
+      // close() also closes the connections, which can fail whatever was in progress
       if (!this.closing.signal.aborted) throw error;
     }
   }
@@ -154,7 +154,7 @@ export class Driver {
     this.wake();
   }
 
-  /** One turn. @returns how long there is nothing to do, in milliseconds, unless `wake` is called */
+  /** One turn. @returns how many milliseconds there is nothing to do, unless `wake` is called */
   async turn(): Promise<number> {
     this.woken = new AbortController();
     const { commands } = this;
@@ -238,7 +238,7 @@ export class Driver {
     });
   }
 
-  /** Heads first, then the engine, then the pipeline. @returns what went wrong */
+  /** Finds the heads, then updates the engine, then the pipeline. @returns what went wrong; undefined: nothing */
   private async findAndSetHeads(): Promise<Trouble | undefined> {
     const { control, derivation, finalizer, sequencer } = this.deps;
     const found = await this.deps.findHeads();

@@ -2,7 +2,7 @@ import type { ChannelEvent, DerivationObserver } from "@rnode/derivation";
 import { bytesToHex } from "@rnode/primitives";
 import type { L1BlockRef, RollupConfig } from "@rnode/protocol";
 
-/** What became of a channel that gave nothing, or not all that was in it. */
+/** The ways in which a channel ends without yielding all of its data. */
 const LOST: Partial<Record<ChannelEvent, true>> = {
   "timed-out": true,
   pruned: true,
@@ -12,13 +12,13 @@ const LOST: Partial<Record<ChannelEvent, true>> = {
   malformed: true,
 };
 
-/** What the batcher published and derivation could not use, counted by reason. The reasons are closed sets, so this stays small. */
+/** Counts, by reason, what the batcher published and derivation could not use. The reasons are closed sets, so this stays small. */
 export class DroppedData {
   private readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
   private readonly counts = new Map<string, number>();
   private latest: string | undefined;
 
-  /** to be joined to the pipeline's observer */
+  /** to be added to the pipeline's observers */
   readonly observer: Pick<DerivationObserver, "onDataDropped" | "onFrameDropped" | "onChannel" | "onBatch"> = {
     onDataDropped: ({ block, transactionHash, reason }) => this.add("transaction", reason, `transaction ${transactionHash}`, block),
     onFrameDropped: ({ block, frame: { channelId, number }, reason }) =>
@@ -42,13 +42,13 @@ export class DroppedData {
     return this.counts.size === 0;
   }
 
-  /** "2 batch epoch-too-old, 1 frame not-first": most frequent first. */
+  /** For example "2 batch epoch-too-old, 1 frame not-first", with the most frequent first. */
   get summary(): string {
     const byCount = [...this.counts].sort(([, a], [, b]) => b - a);
     return byCount.length === 0 ? "nothing" : byCount.map(([what, count]) => `${count} ${what}`).join(", ");
   }
 
-  /** The last that was dropped, where, and why. */
+  /** What was dropped last, where, and why. */
   get last(): string | undefined {
     return this.latest;
   }

@@ -11,7 +11,7 @@ import {
 import type { Heads } from "./heads.ts";
 import { critical, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
 
-/** What the driver calls of the Engine API; `EngineClient` has it. */
+/** The part of the Engine API that the driver uses; `EngineClient` implements it. */
 export interface DriverEngine {
   forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome>;
   getPayload(id: Hex, timestampSec: number): Promise<GetPayloadOutcome>;
@@ -30,7 +30,7 @@ export interface SealedPayload {
   readonly ref: L2BlockRef;
 }
 
-/** The engine will not have these attributes or this payload, now or later. */
+/** The engine rejects these attributes or this payload for good. */
 export interface Invalid {
   readonly kind: "invalid";
   readonly reason: string;
@@ -48,18 +48,18 @@ export type Sealing =
 export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
 
 /**
- * The heads of the chain, and the one place from which the engine is told of them.
+ * Holds the heads of the chain, and is the only place from which the engine is told about them.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation,
- *   docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
+ * docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
  *
- * In consensus-layer sync every block comes from us, parents first. An engine that answers SYNCING has lost a block (it was restarted
- * without its last ones, or rewound): waiting would never end, so the heads are found again from what it has.
+ * In consensus-layer sync every block comes from us, parents first. An engine that answers SYNCING has therefore lost a block: it was
+ * restarted without its last blocks, or rewound. Waiting would never end, so the heads are determined again from the blocks it has.
  */
 export class EngineControl {
   private readonly engine: DriverEngine;
   private readonly config: RollupConfig;
   private labels: Heads | undefined;
-  /** what the engine last agreed to */
+  /** the fork choice that the engine last accepted */
   private announced: ForkchoiceState | undefined;
 
   constructor(engine: DriverEngine, config: RollupConfig) {
@@ -77,7 +77,7 @@ export class EngineControl {
     return this.labels;
   }
 
-  /** Moves the labels; the engine hears of it with the next `announce`. */
+  /** Moves the labels; the engine is told by the next `announce`. */
   setHeads(heads: Heads): void {
     this.labels = heads;
   }
@@ -88,12 +88,12 @@ export class EngineControl {
     return announced?.head === state.head && announced.safe === state.safe && announced.finalized === state.finalized;
   }
 
-  /** After a reset the engine is told even what it may know already: it can have been restarted in between. */
+  /** Called on a reset: the engine is then told the labels even if they have not changed, because it may have been restarted in between. */
   forgetAnnounced(): void {
     this.announced = undefined;
   }
 
-  /** Tells the engine the labels, unless it knows them. */
+  /** Tells the engine the labels, unless they have not changed since the last time. */
   async announce(): Promise<Progress> {
     if (this.isAnnounced) return PROGRESS;
     const { unsafe, finalized } = this.heads;
@@ -118,7 +118,7 @@ export class EngineControl {
     }
   }
 
-  /** Makes `parent` the engine's head and has it build on it. */
+  /** Makes `parent` the engine's head, and starts building a block on it. */
   async startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildStart> {
     if (this.heads.unsafe.number < this.heads.finalized.number) return this.unsafeBehindFinalized();
     const state = this.forkchoiceState(parent.hash);
@@ -141,14 +141,14 @@ export class EngineControl {
     }
   }
 
-  /** Takes what was built. Any failure to get it counts as expired: the same attributes are built again. */
+  /** Retrieves the block that was built. Any failure counts as expired, after which the same attributes are built again. */
   async seal(job: BuildJob): Promise<Sealing> {
     const outcome = await this.call("sealing", () => this.engine.getPayload(job.payloadId, job.attributes.timestamp));
     if (outcome.kind === "payload") return this.checkSealed(outcome.envelope, job);
     return { kind: "expired", reason: outcome.reason };
   }
 
-  /** Has the engine execute the payload; the labels are the caller's to move. */
+  /** Makes the engine execute the payload. Moving the labels is up to the caller. */
   async insert(envelope: ExecutionPayloadEnvelope): Promise<Insertion> {
     const outcome = await this.call("insertion", () => this.engine.newPayload(envelope));
     switch (outcome.kind) {
@@ -189,7 +189,7 @@ export class EngineControl {
     }
   }
 
-  /** Failures of the call itself are temporary: the engine may be restarting. */
+  /** A failure of the call itself is temporary, because the engine may be restarting. */
   private async call<T>(what: string, call: () => Promise<T>): Promise<T | Extract<Trouble, { kind: "temporary" }>> {
     try {
       return await call();

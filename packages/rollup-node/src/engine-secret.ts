@@ -11,7 +11,7 @@ export interface EngineSecret {
   readonly secret: Uint8Array;
 }
 
-/** The secret shared with the execution client, made when there is none. @throws {StartError} start/bad-config */
+/** Reads the secret shared with the execution client, and creates it if there is none. @throws {StartError} start/bad-config */
 export function readEngineSecret(file: string | undefined, log: Logger): EngineSecret {
   const path = file ?? resolve(DEFAULT_JWT_FILE);
   try {

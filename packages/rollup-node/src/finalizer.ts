@@ -12,13 +12,13 @@ export interface FinalizerDeps {
   readonly log: Logger;
 }
 
-/** 4 epochs of 32 blocks, and one. */
+/** 4 epochs of 32 blocks, plus one. */
 const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
-/** While derivation is busy, finality is looked at once in so many L1 blocks. */
+/** While derivation is busy, finality is checked once per this many L1 blocks. */
 const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
 
 /**
- * Which L2 block L1's finality makes final: the last that was derived from finalized L1 blocks.
+ * Determines which L2 block L1's finality finalizes: the last one that was derived from finalized L1 blocks.
  * Spec: docs/protocol/02-derivation.md#finality
  */
 export class Finalizer {
@@ -49,14 +49,14 @@ export class Finalizer {
     if (derivedFrom.number > this.lastAttemptAtL1Block + L1_BLOCKS_BETWEEN_ATTEMPTS) this.isDue = true;
   }
 
-  /** Derivation has read all of L1: what it derived since the last signal may be final already. */
+  /** Derivation has read all of L1. Blocks derived since the last finality signal may already be final. */
   onDerivationIdle(): void {
     if (this.hasTriedSinceSignal) return;
     this.hasTriedSinceSignal = true;
     this.isDue = true;
   }
 
-  /** The L1 blocks that were derived from may be gone. What is final stays final. */
+  /** Forgets the recorded L1 blocks, which may be gone. The finalized head itself stays. */
   reset(): void {
     this.derived = [];
     this.lastAttemptAtL1Block = 0;

@@ -25,13 +25,13 @@ const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
   "sync-start/inconsistent-chain",
 ]);
 
-/** A walk over this many blocks is worth a line in the log. */
+/** A line is logged each time a walk has covered this many blocks. */
 const BLOCKS_A_LINE = 500;
 
 /**
- * The heads in the engine that hold on L1 as it is now.
+ * Finds the heads in the engine that are valid on L1 as it is now.
  *
- * @param doubted a block of the safe chain that the batcher does not build on: derivation has to start before it
+ * @param doubted a block of the safe chain that the batcher does not build on, so that derivation has to start before it
  */
 export async function findHeads(
   { rollup }: DerivationConfig,
@@ -68,7 +68,8 @@ export async function findHeads(
 }
 
 /**
- * The newest block before `doubted` with transactions of users: those come from a batch that fitted, which on a chain of lies no batch does.
+ * The newest block before `doubted` that has user transactions. They come from a batch that fitted the chain, whereas no batch fits a chain
+ * made up by an L1 endpoint that lied.
  *
  * @throws {CodedError} sync-start/l2-block-missing, and what the providers reject with
  */
@@ -97,7 +98,7 @@ async function isOriginCanonical(l1: FindHeadsDeps["l1"], { l1Origin }: L2BlockR
   return (await l1.blockByNumber(l1Origin.number))?.hash === l1Origin.hash;
 }
 
-/** The error in words, and what to do when it is about the L1 origins of blocks that were final. */
+/** The text of the error and, if it is about the L1 origins of finalized blocks, what to do about it. */
 async function contradictionByL1(config: RollupConfig, deps: FindHeadsDeps, error: CodedError): Promise<string> {
   const { code, data, message } = error;
   if (code !== "sync-start/finalized-reorg" && code !== "sync-start/too-deep-reorg") return message;
@@ -106,7 +107,7 @@ async function contradictionByL1(config: RollupConfig, deps: FindHeadsDeps, erro
   return `${message}: the L1 origin of L2 block ${agreeing + 1} is not a block of L1. ${resyncAdvice(agreeing)}`;
 }
 
-/** By bisection: L1 origins hold up to some block and not after it. */
+/** Bisection: the L1 origins are canonical up to some block, and not after it. */
 async function lastWithCanonicalOrigin({ genesis }: RollupConfig, { l1, l2 }: FindHeadsDeps, highest: number): Promise<number> {
   let agreeing = genesis.l2.number;
   let differing = highest;

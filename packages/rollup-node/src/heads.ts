@@ -1,25 +1,25 @@
 import type { L2BlockRef } from "@rnode/protocol";
 
 /**
- * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a safe
- * chain that is in doubt is derived again, pendingSafe is below the others: it is where derivation is.
+ * The labels of the L2 chain, by number: unsafe ≥ pendingSafe ≥ localSafe ≥ safe ≥ finalized. Only a reset lowers a label. While a
+ * doubtful safe chain is derived again, pendingSafe is below the others: it marks how far derivation has come.
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation
  */
 export interface Heads {
   /** tip of the chain */
   readonly unsafe: L2BlockRef;
-  /** derived from L1, but not yet its whole span batch */
+  /** derived from L1, although the rest of its span batch may not be yet */
   readonly pendingSafe: L2BlockRef;
-  /** derived from L1; safe before interop */
+  /** derived from L1; the same as safe before interop */
   readonly localSafe: L2BlockRef;
   readonly safe: L2BlockRef;
   /** derived from finalized L1 blocks */
   readonly finalized: L2BlockRef;
-  /** the tip before a derived block replaced it, while it may be needed again (before Holocene) */
+  /** the tip before a derived block replaced it, kept while it may be needed again (before Holocene) */
   readonly backupUnsafe: L2BlockRef | undefined;
 }
 
-/** @param base where derivation starts */
+/** @param base the block after which derivation starts */
 export const headsAfterReset = ({
   unsafe,
   safe,
@@ -37,14 +37,14 @@ export const headsAfterReset = ({
 const higher = (current: L2BlockRef, candidate: L2BlockRef): L2BlockRef =>
   candidate.number >= current.number ? candidate : current;
 
-/** A block that was derived from L1 and is in the chain. */
+/** The heads after a block of the chain was derived from L1. */
 export function withDerived(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
   const pendingSafe = higher(heads.pendingSafe, block);
   if (!isLastInSpan) return { ...heads, pendingSafe };
   return clearBackup({ ...heads, pendingSafe, localSafe: higher(heads.localSafe, block), safe: higher(heads.safe, block) });
 }
 
-/** A derived block that had to be built: it is the new tip, and what it replaced is kept for the case that it proves invalid. */
+/** The heads after a derived block had to be built: it is the new tip. The replaced tip is kept in case the new one proves invalid. */
 export function withDerivedTip(heads: Heads, block: L2BlockRef, isLastInSpan: boolean): Heads {
   const backupUnsafe = block.number <= heads.unsafe.number ? heads.unsafe : heads.backupUnsafe;
   return withDerived({ ...heads, unsafe: block, backupUnsafe }, block, isLastInSpan);

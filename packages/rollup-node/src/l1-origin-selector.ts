@@ -6,7 +6,7 @@ import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { reset, type Trouble, temporary } from "./progress.ts";
 
 export interface L1OriginSelectorOptions {
-  /** distance kept from the L1 head */
+  /** number of L1 blocks to stay behind the L1 head */
   readonly l1Confs: number;
 }
 
@@ -22,26 +22,26 @@ export type OriginChoice =
   | {
       readonly kind: "origin";
       readonly origin: L1BlockHeader;
-      /** the block's time is beyond what the sequencer may fill with transactions at this origin */
+      /** the block's timestamp is beyond the limit up to which the sequencer may include transactions at this origin */
       readonly isPastDrift: boolean;
     }
-  /** the next L1 block must be the origin, and L1 does not have it yet */
+  /** the next L1 block must be the origin, but L1 does not have it yet */
   | { readonly kind: "wait"; readonly reason: string }
   | Trouble;
 
-/** How long a block waits for the next origin while the current one still does. */
+/** How long to wait for the next origin while the current one is still allowed. */
 const OPTIONAL_LOOKUP_MS = 300;
-/** What is known of the L1 block after an origin. */
+/** What is known about the L1 block after an origin. */
 interface Lookup {
   readonly after: Hex;
-  /** the L1 head it was asked under: a new one is a reason to ask again */
+  /** the L1 head at the time of the look-up; a new head is a reason to look again */
   readonly l1Head: Hex | undefined;
   readonly done: Promise<void>;
   result: { readonly block: L1BlockHeader | undefined } | { readonly error: Error } | undefined;
 }
 
 /**
- * Which L1 block the next L2 block is built on: the one after the current origin as soon as the rules allow.
+ * Selects the L1 origin of the next L2 block: the block after the current origin, as soon as the rules allow.
  * Spec: docs/protocol/05-services.md#sequencing
  *
  * The next origin and its receipts are read ahead, so that a slow L1 does not delay blocks that can do without it.
@@ -114,7 +114,7 @@ export class L1OriginSelector {
     return lookup.result ?? { error: new Error("L1 is slow to answer") };
   }
 
-  /** undefined: the block after `current` is within the confirmation distance */
+  /** @returns undefined if the block after `current` is within the confirmation distance */
   private ask(current: { readonly hash: Hex; readonly number: number }): Lookup | undefined {
     const { l1Confs } = this.options;
     const l1Head = this.deps.l1Head();

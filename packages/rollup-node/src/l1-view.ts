@@ -2,7 +2,7 @@ import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
 import type { L1BlockLabel } from "@rnode/l1";
 import type { L1BlockRef } from "@rnode/protocol";
 
-/** What L1 last said of its labels. */
+/** The L1 labels as last reported by L1. */
 export class L1View {
   private readonly labels = new Map<L1BlockLabel, L1BlockRef>();
 
@@ -24,7 +24,7 @@ export class L1View {
 }
 
 /**
- * L1 without the `confs` blocks nearest to its head, for derivation. Look-ups by hash are not affected.
+ * L1 as derivation sees it: without the `confs` blocks nearest to the head. Look-ups by hash are not affected.
  * Spec: docs/protocol/05-services.md#node-options (verifier.l1-confs)
  */
 export function withConfirmations(l1: L1Provider, confs: number, head: () => L1BlockRef | undefined): L1Provider {

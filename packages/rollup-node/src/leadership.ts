@@ -1,14 +1,14 @@
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 
-/** Which of several sequencers may let blocks out. */
+/** Decides which of several sequencers may release blocks. */
 export interface Leadership {
   /**
-   * Asks for a block that was sealed, before anybody else sees it. It may be asked again for the same block.
+   * Asks for permission to release a sealed block, before anybody else sees it. May be called again for the same block.
    *
-   * @param signal nobody waits for the answer any more
+   * @param signal aborted when nobody waits for the answer any more
    */
   consent(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<"leader" | "notLeader">;
 }
 
-/** There is one sequencer, and this node is it. */
+/** For a network with a single sequencer: this node. */
 export const onlySequencer: Leadership = { consent: () => Promise.resolve("leader") };

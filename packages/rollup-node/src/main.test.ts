@@ -13,7 +13,7 @@ import { main } from "./main.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const HEADER = headerOf({});
-/** Of an L2 block without transactions. */
+/** The header of an L2 block without transactions. */
 const L2_HEADER = headerOf({ baseFeePerGas: 1n });
 const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
 const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
@@ -41,11 +41,11 @@ const blockJson = (header: Header) => ({
 interface EndpointOptions {
   readonly jwtSecret?: Uint8Array;
   readonly header?: Header;
-  /** heads that it was told of */
+  /** collects the fork choices it receives */
   readonly told?: unknown[];
 }
 
-/** An endpoint of a chain with one block. */
+/** An endpoint for a chain with one block. */
 async function endpoint(
   chainId: number,
   { jwtSecret, header = HEADER, told = [] }: EndpointOptions = {},
@@ -91,7 +91,7 @@ describe("rnode as a command", () => {
   let otherL1: string;
   let l2: string;
   let lockedL2: string;
-  /** has the genesis of same.json */
+  /** the endpoint with the genesis of same.json */
   let sameL2: string;
   const told: unknown[] = [];
   const servers: RpcServer[] = [];

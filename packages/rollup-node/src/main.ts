@@ -19,7 +19,7 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   start,
 };
 
-/** `rnode`: the node itself, or a subcommand. @returns the exit code */
+/** `rnode`: runs the node itself, or a subcommand. @returns the exit code */
 export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const [name, ...rest] = args;
   if (name === "resync")
@@ -58,7 +58,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print: () => log.info("status", node.status()) } };
 }
 
-/** Blobs are where most chains publish from Ecotone on, and this build cannot read them. */
+/** From Ecotone on, most chains publish their data in blobs, which this build cannot read. */
 function assertBeaconIgnored(options: RnodeOptions, log: Logger): void {
   if (!options.l1.beaconIgnore) {
     throw new StartError(

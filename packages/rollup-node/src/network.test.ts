@@ -6,7 +6,7 @@ import { SimNetwork } from "./testing/sim-network.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The verifier, which knows only L1, has the sequencer's chain; and neither is behind. */
+/** The verifier, which knows only L1, has the same chain as the sequencer, and neither lags behind. */
 function expectAgreement(network: SimNetwork): void {
   const { sequencer, verifier, clock } = network;
   const own = network.safeChain(sequencer);
@@ -14,7 +14,7 @@ function expectAgreement(network: SimNetwork): void {
   const shared = Math.min(own.length, derived.length);
   expect(derived.slice(0, shared)).toEqual(own.slice(0, shared));
   const { unsafe } = sequencer.harness.control.heads;
-  // blocks are made at their time, and published within some L1 blocks
+  // blocks are made on time, and are published within a few L1 blocks
   expect(unsafe.timestamp).toBeGreaterThanOrEqual(Math.floor(clock.now / 1_000) - 2);
   expect(derived.length).toBeGreaterThan(unsafe.number - 40);
   const userTransactions = sequencer.engine
@@ -98,7 +98,7 @@ describe("a sequencer and a verifier over one L1, in simulated time", () => {
           break;
         }
         case 5: {
-          // somebody's unsafe block that the sequencer never made
+          // an unsafe block that the sequencer never made
           const parent = node.harness.control.headsIfKnown?.unsafe;
           const origin = network.l1.blocks.find(({ hash }) => hash === parent?.l1Origin.hash);
           if (parent === undefined || origin === undefined || node === network.sequencer) break;

@@ -50,17 +50,17 @@ export interface NodeDeps {
   readonly health: () => Health;
 }
 
-/** L1 blocks asked for before derivation wants them, while it is far from the L1 head. */
+/** How many L1 blocks to request ahead of derivation while it is far from the L1 head. */
 const READ_AHEAD_BLOCKS = 8;
 const READ_AHEAD_HEAD_DISTANCE = 32;
 
-/** Reading blobs is not part of this build: an L1 block with a batcher's blob transaction stops derivation, and the log says so. */
+/** This build cannot read blobs: an L1 block with a blob transaction of the batcher stops derivation, and the log says so. */
 const NO_BLOBS: BlobProvider = {
   blobs: (block) =>
     Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
 };
 
-/** Blocks that go through our hands are not read back from the engine. */
+/** Remembers blocks that pass through, so that they need not be read back from the engine. */
 function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
   return {
     forkchoiceUpdated: (state, attributes) => engine.forkchoiceUpdated(state, attributes),
@@ -73,7 +73,7 @@ function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
   };
 }
 
-/** All the wiring of the rollup node. Nothing runs before `start`; `close` ends it in reverse order. */
+/** All the wiring of the rollup node. Nothing runs before `start`; `close` stops everything in reverse order. */
 export class RollupNode {
   private readonly options: RnodeOptions;
   private readonly deps: NodeDeps;
@@ -97,7 +97,7 @@ export class RollupNode {
     const l1View = new L1View();
     const control = new EngineControl(remembering(engine, l2), config);
 
-    // derivation and what follows from it
+    // derivation, and what depends on it
     let currentL1: L1BlockRef | undefined;
     const l1Head = (): L1BlockRef | undefined => l1View.head;
     const readAhead = new ReadAhead(
@@ -140,7 +140,7 @@ export class RollupNode {
     metrics.observeInbox(inbox);
     const unsafe = new UnsafeInserter({ inbox, control, log });
 
-    // making blocks
+    // sequencing
     const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1, l1Head, clock, log });
     this.sequencer = new Sequencer(options.sequencer, {
       config,
@@ -182,7 +182,7 @@ export class RollupNode {
       },
     );
 
-    // what others ask
+    // RPC, metrics and health
     const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
     this.syncFacts = syncFacts;
     metrics.observeHeads(syncFacts);
@@ -205,7 +205,7 @@ export class RollupNode {
           return undefined;
         }),
       stopSequencer: () => {
-        this.sequencer.fence(); // the turn that is under way may be long
+        this.sequencer.fence(); // the turn in progress may take long
         return this.driver.run(async () => {
           if (!this.sequencer.isActive) return { kind: "not-running" as const };
           deps.adminState.save({ sequencerStarted: false });
@@ -236,10 +236,10 @@ export class RollupNode {
   }
 
   /**
-   * Checks the endpoints, then begins to work. With the scope all of it ends within moments, whatever is under way: what matters is in
-   * the engine and on L1.
+   * Checks the endpoints, then starts working. Everything ends within moments when the scope closes, whatever is in progress: all state
+   * that matters is in the engine and on L1.
    *
-   * @returns the port of the RPC server and the end of the node, which rejects when it cannot go on
+   * @returns the port of the RPC server, and a promise for the end of the node, which rejects when the node cannot go on
    * @throws {StartError}
    */
   async start(scope: Scope): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
@@ -247,7 +247,7 @@ export class RollupNode {
     scope.onClose("endpoints", () => this.connections.close());
     scope.signal.addEventListener("abort", () => {
       this.driver.close();
-      void this.connections.close(); // requests under way end: nobody waits for them
+      void this.connections.close(); // ends requests in progress, whose results nobody needs any more
     });
     await this.connections.check(scope.signal);
     const { rpc } = options;
@@ -263,11 +263,11 @@ export class RollupNode {
       () => this.poller.close(),
     );
     const ended = this.driver.loop();
-    scope.onClose("driver", () => ended.catch(() => {})); // told to whoever awaits `ended`
+    scope.onClose("driver", () => ended.catch(() => {})); // reported to whoever awaits `ended`
     return { rpcPort: httpPort, ended };
   }
 
-  /** Where the node is and, when it does not move, what it waits for. */
+  /** How far the node has come and, if it makes no progress, what it is waiting for. */
   status(): LogFields {
     const { heads, l1, currentL1 } = this.syncFacts();
     const findingHeadsBecause = this.driver.resetUnderWay;

@@ -10,7 +10,7 @@ function parse(args: string[], env: Record<string, string> = {}) {
   return parsed;
 }
 
-/** The reference's table: flag, variable without RNODE_, default as it is written there. */
+/** The reference implementation's table: flag, variable without RNODE_, and the default as written there. */
 const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: string | undefined])[] = [
   ["l1", "L1_ETH_RPC", "http://127.0.0.1:8545"],
   ["l1.beacon", "L1_BEACON", undefined],
@@ -113,7 +113,7 @@ const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: str
   ["experimental.sequencer-api", "EXPERIMENTAL_SEQUENCER_API", "false"],
   ["fetch-withdrawal-root-from-state", "FETCH_WITHDRAWAL_ROOT_FROM_STATE", "false"],
 ];
-/** Ours, beyond the reference. */
+/** Options that the reference does not have. */
 const EXTRA = ["rollup.upgrades-dir", "override.karst", "rpc.corsdomain", "rpc.vhosts"];
 
 describe("the options of rnode", () => {

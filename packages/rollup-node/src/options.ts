@@ -24,7 +24,7 @@ import { FORK_FACTS } from "@rnode/protocol";
 import { interopOptions } from "./interop-options.ts";
 import { p2pOptions } from "./p2p-options.ts";
 
-/** The kind in any case. */
+/** The kind of endpoint, in upper or lower case. */
 const rpcKind: Parser<(typeof L1_RPC_KINDS)[number]> = {
   ...oneOf(...L1_RPC_KINDS),
   parse: (value) => L1_RPC_KINDS.find((kind) => kind === value.toLowerCase()),
@@ -238,7 +238,7 @@ export const conductorOptions = optionGroup("conductor", {
   rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Limit of one conductor request." },
 });
 
-/** of an option without which the remote signer is not used */
+/** for options that have an effect only with the remote signer */
 const signer = { needs: "signer.endpoint" } as const;
 
 export const signerOptions = optionGroup("signer", {

@@ -1,6 +1,6 @@
 import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, path, port, text, uint } from "@rnode/options";
 
-/** What only makes sense with peers is refused; what merely tunes the network is harmless without it. */
+/** Options that make sense only with peers are rejected; those that merely tune the network are harmless without it. */
 const PEERS = { what: "peer-to-peer networking", unless: "p2p.disable" } as const;
 
 export const p2pOptions = optionGroup("p2p", {

@@ -13,11 +13,11 @@ export interface PreflightDeps {
   readonly engine: Pick<EngineClient, "capabilities">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** what errors call the endpoints and files */
+  /** how error messages refer to the endpoints and files */
   readonly l1Name: string;
   readonly l2Name: string;
   readonly jwtPath: string;
-  /** stops waiting */
+  /** aborts the waiting */
   readonly signal: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
 /**
- * Are these the L1 and the engine of this rollup? Waits for endpoints that are not up yet, saying so.
+ * Checks that L1 and the engine belong to this rollup. Waits for endpoints that are not up yet, and logs that it does.
  * Spec: docs/protocol/05-services.md#l1-execution-client-access
  *
  * @throws {StartError} start/wrong-chain, start/unauthorized, start/unreachable

@@ -9,7 +9,7 @@ import { isCodedError } from "@rnode/primitives";
 import { critical, reset, temporary } from "./progress.ts";
 import type { PrepareAttributes } from "./sequencer.ts";
 
-/** The sequencer's attributes come from the same rules as derived ones. */
+/** Prepares the sequencer's attributes by the same rules as derived ones. */
 export function attributesPreparer(
   config: DerivationConfig,
   providers: { readonly l1: L1Provider; readonly l2: Pick<L2Provider, "systemConfigByHash"> },

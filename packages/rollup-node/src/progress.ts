@@ -1,16 +1,16 @@
-/** What a part of the driver says after its turn. */
+/** What a part of the driver reports after its turn. */
 export type Progress =
-  /** something was done: there may be more to do at once */
+  /** something was done, and there may be more to do at once */
   | { readonly kind: "progress" }
   /** nothing to do until something new arrives */
   | { readonly kind: "idle" }
   | Trouble;
 
-/** How bad it is, which says what the driver does next. It follows from the cause. */
+/** The kind of trouble follows from its cause, and decides what the driver does next. */
 export type Trouble =
-  /** try again, after a pause that grows */
+  /** try again, with growing pauses */
   | { readonly kind: "temporary"; readonly reason: string; readonly retryAfterMs?: number | undefined }
-  /** what we believe of the chain does not hold: find the heads again */
+  /** what we believe about the chain is wrong: determine the heads again */
   | { readonly kind: "reset"; readonly reason: string }
   /** stop the node: an operator has to act */
   | { readonly kind: "critical"; readonly reason: string };

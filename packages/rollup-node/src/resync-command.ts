@@ -22,7 +22,7 @@ const table = optionTable({
   },
 });
 
-/** `rnode resync --from=N`, while no rollup node drives the execution client. */
+/** `rnode resync --from=N`. It must run while no rollup node drives the execution client. */
 export const resyncCommand = command({ table, version: VERSION }, async ({ options }, io) => {
   const { from } = options.resync;
   const log = createLogger(options.log);

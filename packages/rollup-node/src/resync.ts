@@ -14,7 +14,7 @@ export type Resync =
   | { readonly kind: "refused"; readonly reason: string };
 
 /**
- * Takes all heads of the engine back to block `from`, the finalized one too: the next start derives from there.
+ * Moves all heads of the engine, including the finalized one, back to block `from`. The next start derives from there.
  *
  * @throws what the providers reject with
  */

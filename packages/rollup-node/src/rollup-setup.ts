@@ -21,10 +21,10 @@ import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
 
 type SetupErrorCode =
-  /** a configuration file, or what was given in its place, is not JSON */
+  /** a configuration file, or the value given in its place, is not JSON */
   "config/not-json";
 
-/** The chain that the options name, with overrides applied. @throws {StartError} */
+/** The chain that the options select, with overrides applied. @throws {StartError} */
 export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
   const rollup = withOverrides(loadRollupConfig(options), options.override);
   const upgradesDir = options.rollup.upgradesDir;
@@ -62,11 +62,11 @@ function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]
   if (pectrablobschedule !== undefined) given.push("--override.pectrablobschedule");
   if (given.length === 0) return config;
   const overridden = { ...config, forkTimes, pectraBlobScheduleTime: pectrablobschedule ?? config.pectraBlobScheduleTime };
-  // the checks of a configuration file: forks in order, none left out
+  // applies the checks of a configuration file: forks in order, none left out
   return orBadConfig(given.join(", "), () => rollupConfigFromJson(rollupConfigToJson(overridden)));
 }
 
-/** The L1's blob base fee parameters: built in for public L1s, otherwise from a file. */
+/** L1's blob base fee parameters: built in for public L1s, otherwise read from a file. */
 function loadL1BlobSchedule(rollup: RollupConfig, path: string | undefined): readonly BlobScheduleEntry[] {
   const known = l1ChainConfig(rollup.l1ChainId);
   if (known !== undefined) return blobScheduleOf(known);

@@ -26,11 +26,11 @@ import type { SequencerRefusal } from "./sequencer.ts";
 import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
 import type { Offered } from "./unsafe-inbox.ts";
 
-/** What the methods ask of the node. */
+/** What the RPC methods need from the node. */
 export interface NodeApi {
   readonly config: RollupConfig;
   readonly version: string;
-  /** prove the message passer's root from the state even where the header has it */
+  /** prove the message passer's root from the state even if the header contains it */
   readonly fetchWithdrawalRootFromState: boolean;
   readonly l2: {
     blockByNumber(number: number): Promise<L2Block | undefined>;
@@ -39,17 +39,17 @@ export interface NodeApi {
   syncStatus(): SyncStatusJson;
 }
 
-/** What the admin methods ask of the node. */
+/** What the admin methods need from the node. */
 export interface NodeAdminApi {
   readonly hasSequencer: boolean;
   isSequencerActive(): boolean;
-  /** @throws when the new state cannot be stored */
+  /** @throws if the new state cannot be stored */
   startSequencer(expectedHead: Hex | undefined): Promise<SequencerRefusal | undefined>;
   stopSequencer(): Promise<SequencerRefusal | undefined>;
   setRecoverMode(isOn: boolean): Promise<void>;
   resetDerivationPipeline(): void;
   postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
-  /** undefined: no such level */
+  /** @returns undefined if there is no such level */
   parseLogLevel(text: string): LogLevel | undefined;
   setLogLevel(level: LogLevel): void;
 }
@@ -91,7 +91,7 @@ async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
 }
 
 /**
- * The methods of `rnode_`, and the same under the upstream name `optimism_`, where `outputAtBlock` answers an object.
+ * The methods of `rnode_`. The upstream namespace `optimism_` has the same methods, but its `outputAtBlock` returns an object.
  * Spec: docs/protocol/04-rpc.md#namespace-rnode
  */
 export function rollupMethods(node: NodeApi): MethodTable {
@@ -143,7 +143,7 @@ function refusalError(refusal: SequencerRefusal, received: Hex | undefined): Rpc
   }
 }
 
-/** What the driver does not take, as the caller is told. */
+/** Turns an error of the driver, when it takes no command, into one for the caller. */
 async function inWords<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -153,7 +153,7 @@ async function inWords<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-/** @returns undefined when the payload waits */
+/** @returns undefined if the payload was queued */
 function payloadRefusal(offered: Offered): string | undefined {
   switch (offered.kind) {
     case "queued":
@@ -170,7 +170,7 @@ function payloadRefusal(offered: Offered): string | undefined {
   }
 }
 
-/** The admin namespace. Spec: docs/protocol/04-rpc.md#namespace-admin */
+/** The methods of the admin namespace. Spec: docs/protocol/04-rpc.md#namespace-admin */
 export function adminMethods(admin: NodeAdminApi): MethodTable {
   const assertSequencer = (): void => {
     if (!admin.hasSequencer) throw serverError("sequencer is not enabled");
@@ -183,7 +183,7 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
         return null;
       },
     }),
-    // upstream's callers send the hash of the unsafe head to start from, others send nothing
+    // upstream's callers send the hash of the unsafe head to start from; others send nothing
     admin_startSequencer: method({
       params: [optionalParam("unsafeHead", hashShape)],
       handler: async ([unsafeHead]) => {

@@ -19,7 +19,7 @@ describe("a node whose safe chain came from a lie", () => {
     await network.run(4 * MINUTE_MS);
   });
 
-  /** L1 hides what the batcher sends, for so long that the verifier's own blocks become safe, and final where asked for. */
+  /** L1 hides the batcher's transactions until the verifier's own blocks become safe, and final where the test needs that. */
   async function lieUntil(isEnough: () => boolean): Promise<void> {
     verifier.l1.hidesTransactions = true;
     for (let minutes = 0; !isEnough(); minutes++) {

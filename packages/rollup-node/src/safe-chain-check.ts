@@ -12,7 +12,7 @@ export interface SafeChainCheckDeps {
   readonly log: Logger;
 }
 
-/** The batcher built on a block, or on blocks, that are not in our safe chain. */
+/** The batcher built on one or more blocks that are not in our safe chain. */
 const NAMES_ANOTHER_CHAIN: ReadonlySet<BatchDropReason> = new Set([
   "parent-hash-mismatch",
   "span-parent-mismatch",
@@ -20,18 +20,18 @@ const NAMES_ANOTHER_CHAIN: ReadonlySet<BatchDropReason> = new Set([
 ]);
 
 /**
- * Does L1 say the same of blocks that were safe before? Labels outlive what they were derived from: a node that once followed an L1
- * endpoint with lies has a chain of its own, which is even final, and every block of it fits the one before.
+ * Checks whether L1 still confirms blocks that were safe before. Labels outlive the data they were derived from: a node that once
+ * followed an L1 endpoint that lied has a chain of its own, even a finalized one, and each of its blocks fits the one before.
  *
- * Derivation starts after the finalized block, so that one is taken on trust until an accepted batch builds on it. If the first batches build on
- * another block, derivation starts again further back. A block of the engine that was safe and differs from the derived one ends the
- * node: `rnode resync` takes the engine back.
+ * Derivation starts after the finalized block, which is therefore taken on trust until an accepted batch builds on it. If the first
+ * batches build on a different block, derivation starts again further back. If a block of the engine was safe and differs from the
+ * derived one, the node stops; `rnode resync` moves the engine back.
  */
 export class SafeChainCheck {
   private readonly deps: SafeChainCheckDeps;
-  /** the block that derivation started after, until a batch on L1 builds on what follows from it */
+  /** the block after which derivation started; undefined once a batch on L1 builds on the chain after it */
   private unconfirmed: L2BlockRef | undefined;
-  /** once in the life of a process: later everything was derived by this process itself */
+  /** set once per process: from then on, this process has derived everything itself */
   private isConfirmed = false;
   private settledNumber = 0;
   private doubted: { readonly base: L2BlockRef; readonly reason: string } | undefined;
@@ -56,7 +56,7 @@ export class SafeChainCheck {
     this.deps = deps;
   }
 
-  /** Why the safe chain has to be derived again from before `doubtedBase`. */
+  /** Why the safe chain has to be derived again from before `doubtedBase`; undefined if it need not be. */
   get doubt(): string | undefined {
     return this.doubted?.reason;
   }
@@ -66,7 +66,7 @@ export class SafeChainCheck {
     return this.doubted?.base;
   }
 
-  /** Derivation starts after `base`; `settled` was safe before. */
+  /** Derivation starts after `base`; blocks up to `settled` were safe before. */
   onReset(base: L2BlockRef, settled: L2BlockRef): void {
     this.settledNumber = settled.number;
     this.doubted = undefined;
@@ -74,15 +74,15 @@ export class SafeChainCheck {
   }
 
   onSafe({ number }: L2BlockRef, { hash, number: l1Number }: L1BlockRef): void {
-    // what is derived again after a reset says nothing of the blocks above it
+    // a block that is derived again after a reset says nothing about the blocks above it
     if (this.highest === undefined || number >= this.highest.number)
       this.highest = { number, derivedFrom: { hash, number: l1Number } };
   }
 
   /**
-   * The engine's `block` is not the one that L1 says.
+   * Judges a `block` of the engine that differs from the one that L1 says.
    *
-   * @returns undefined when it may be replaced: it was never safe, or L1 itself was reorganised
+   * @returns undefined if it may be replaced: it was never safe, or L1 itself was reorganised
    */
   async judge(block: L2BlockRef, mismatch: AttributesMismatch, { finalized }: Heads): Promise<Trouble | undefined> {
     if (block.number > this.settledNumber) return undefined;
@@ -100,7 +100,7 @@ export class SafeChainCheck {
   }
 }
 
-/** What the operator is told; the same words wherever the chain turns out to be another than L1's. */
+/** The advice to the operator, the same wherever a chain other than L1's is discovered. */
 export function resyncAdvice(from: number): string {
   return (
     "The execution client holds a chain that L1 does not confirm, as after following an L1 endpoint with wrong answers, or after missing a reorganisation of L1. " +

@@ -33,7 +33,7 @@ function watching() {
     lines,
     l1,
     l2,
-    /** derivation goes on by so many L1 blocks, each at its time */
+    /** derivation reads this many L1 blocks, each at its time */
     read(count: number): void {
       for (let i = 0; i < count; i++) {
         clock.advance(L1_BLOCK_MS);

@@ -10,50 +10,50 @@ export interface SafeHeadWatchDeps {
   readonly log: Logger;
 }
 
-/** How the safe head stands, for metrics and probes. */
+/** The condition of the safe head, for metrics and probes. */
 export interface SafeHeadState {
-  /** since the safe head last moved; 0 while derivation has read no L1 block since */
+  /** time since the safe head last moved; 0 if derivation has read no L1 block since */
   readonly stalledSec: number;
-  /** read since the safe head last moved */
+  /** number of L1 blocks read since the safe head last moved */
   readonly stalledL1Blocks: number;
-  /** L1 blocks until the sequencing window of the safe head's epoch ends; undefined before the heads are known */
+  /** number of L1 blocks until the sequencing window of the safe head's epoch ends; undefined before the heads are known */
   readonly windowLeftL1Blocks: number | undefined;
   /** at least half of the window has passed */
   readonly isWindowHalfUsed: boolean;
 }
 
-/** Where the safe head last moved. */
+/** The point at which the safe head last moved. */
 interface LastMove {
   readonly safe: L2BlockRef;
   readonly l1Block: number;
   readonly atMs: number;
 }
 
-/** While the batcher's data is dropped, so many L1 blocks without a safe block are worth a line. */
+/** While data of the batcher is being dropped, a warning is logged after this many L1 blocks without a safe block. */
 const L1_BLOCKS_WITH_DROPS = 10;
-/** Otherwise this part of the window: channels may stay open for long. */
+/** Otherwise the warning comes after this fraction of the window, because channels may stay open for long. */
 const WINDOW_PARTS_BEFORE_FIRST_LINE = 32;
-/** After half of the window, a line for each such part of it. */
+/** Once half of the window has passed, there is a line for each such fraction of it. */
 const WINDOW_PARTS_BETWEEN_LINES = 8;
-/** Old L1 blocks are read many a second, and an hour without batches in them is nothing to act on. */
+/** Old L1 blocks are read at a rate of many per second, and an hour of them without batches is no reason to act. */
 const MIN_PAUSE_MS = 60_000;
 const EMPTY_BLOCKS_PAUSE_MS = 600_000;
 
 /**
- * Says when derivation goes through L1 and the safe head does not follow: since when, what was dropped, and how much of the sequencing
- * window is left. When that ends, blocks without transactions are derived, and that is said too.
+ * Warns when derivation advances through L1 but the safe head does not follow: since when, what was dropped, and how much of the
+ * sequencing window is left. When the window ends, blocks without transactions are derived, which is logged as well.
  */
 export class SafeHeadWatch {
   private readonly deps: SafeHeadWatchDeps;
   private readonly dropped: DroppedData;
   private lastMove: LastMove | undefined;
-  /** as the labels say now: after a reset it can be lower than where it last moved to */
+  /** the current label; after a reset it can be below the point that it last moved to */
   private safe: L2BlockRef | undefined;
   private derivedTo: number | undefined;
   private isStallSaid = false;
   private nextLineAtL1Blocks = 0;
   private lastLineAtMs = 0;
-  /** derived in a row because the window had ended */
+  /** number of blocks derived in a row because the window had ended */
   private emptyBlocks = 0;
   private areEmptyBlocksSaid = false;
   private emptyLineAtMs = Number.NEGATIVE_INFINITY;
@@ -63,7 +63,7 @@ export class SafeHeadWatch {
     this.dropped = new DroppedData(deps.config);
   }
 
-  /** What it hears of the pipeline. */
+  /** The events of the pipeline that are watched. */
   get observer(): Partial<DerivationObserver> {
     const { observer } = this.dropped;
     return {
@@ -76,7 +76,7 @@ export class SafeHeadWatch {
     };
   }
 
-  /** The heads were found anew; L1 is read again from before `safe`. */
+  /** The heads were determined again, and L1 is read again from before `safe`. */
   onReset(safe: L2BlockRef): void {
     this.safe = safe;
     this.dropped.clear();
@@ -87,7 +87,7 @@ export class SafeHeadWatch {
     const { clock, log } = this.deps;
     this.safe = safe;
     const before = this.lastMove;
-    // what is derived again after a reset is no step forward
+    // a block that is derived again after a reset is no progress
     if (before !== undefined && safe.number <= before.safe.number) return;
     const isEmpty = this.emptyBlocks > 0;
     if (before !== undefined && this.isStallSaid && !isEmpty) {
@@ -116,7 +116,7 @@ export class SafeHeadWatch {
     };
   }
 
-  /** Why the safe head cannot be relied on to follow; empty when it can. */
+  /** Reasons why the safe head cannot be expected to follow; empty if it can. */
   get faults(): readonly string[] {
     const { isWindowHalfUsed, windowLeftL1Blocks } = this.state;
     if (!isWindowHalfUsed) return [];
@@ -128,7 +128,7 @@ export class SafeHeadWatch {
 
   private onL1Block({ number }: L1BlockRef): void {
     this.derivedTo = number;
-    // before that block everything was in the safe chain already
+    // everything before that block was already in the safe chain
     if (this.lastMove !== undefined && number <= this.lastMove.l1Block) this.dropped.clear();
     this.sayStall();
   }

@@ -6,13 +6,13 @@ import { buildUnsafe, createHarness, type HarnessOptions, userTransaction } from
 
 const BLOCK_MS = 2_000;
 
-/** A sequencer whose L1 is `l1Blocks` old and whose clock stands at the genesis time of the L2 plus `atSec`. */
+/** A sequencer whose L1 has `l1Blocks` blocks, and whose clock stands at the L2 genesis time plus `atSec`. */
 async function sequencing(options: HarnessOptions = {}, atSec = 0) {
   const harness = createHarness({ l1Blocks: 10, ...options });
   harness.clock.now += atSec * 1_000;
   harness.sequencer.start();
   await harness.untilIdle();
-  // after a reset it rests for one block time, so that derivation comes first
+  // after a reset it pauses for one block time, so that derivation comes first
   await harness.advance(BLOCK_MS);
   return harness;
 }
@@ -23,11 +23,11 @@ describe("sequencer timing", () => {
   it("seals each block shortly before its time, and starts the next at the time of its parent", async () => {
     const harness = await sequencing({}, 0);
     const { clock, engine } = harness;
-    // genesis + 2 s: block 1 is due now and was made at once
+    // genesis + 2 s: block 1 is due now, and was made at once
     expect(number(harness)).toBe(1);
     engine.calls.length = 0;
     await harness.advance(50);
-    expect(engine.calls).toEqual([]); // block 2 has been building since block 1's time
+    expect(engine.calls).toEqual([]); // block 2 has been under construction since block 1's time
     await harness.advance(1_850);
     expect(number(harness)).toBe(1);
     await harness.advance(50);
@@ -67,7 +67,7 @@ describe("sequencer timing", () => {
     harness.driver.close();
     harness.clock.advance(1_000);
     await looping;
-    // the look-up costs a fraction of a second of a block's building time, never the block
+    // a slow look-up costs a fraction of a second of a block's building time, never the block itself
     expect(number(harness)).toBe(6);
     expect(harness.control.heads.unsafe.timestamp * 1_000).toBeGreaterThanOrEqual(now);
   });
@@ -92,26 +92,26 @@ describe("L1 origin selection", () => {
     await harness.advance(60_000);
     expect(harness.control.heads.unsafe.l1Origin.number).toBe(1);
     harness.newL1Head(2);
-    await harness.advance(3 * BLOCK_MS); // the block being built has its origin already
+    await harness.advance(3 * BLOCK_MS); // the block under construction already has its origin
     expect(harness.control.heads.unsafe.l1Origin.number).toBe(3);
   });
 
   it("leaves the pool alone beyond the drift, and waits when there is no next origin", async () => {
-    // before Fjord the drift is the configuration's
+    // before Fjord the maximum drift comes from the configuration
     const config = testConfig("jovian", {
       maxSequencerDriftSec: 20,
       forkTimes: { regolith: 0, canyon: 0, delta: 0, ecotone: 0 },
     });
     const harness = await sequencing({ config, l1Blocks: 1 }, 0);
     await harness.advance(60_000);
-    expect(number(harness)).toBe(10); // 20 s after the genesis, whose origin is as old
+    expect(number(harness)).toBe(10); // 20 s after the genesis, whose origin is just as old
     expect(harness.logs).toContainEqual(expect.objectContaining({ text: "waiting for L1" }));
     harness.newL1Head(1);
     harness.engine.pool = [userTransaction(1)];
     await harness.advance(4_000);
     const unsafe = harness.control.heads.unsafe;
     expect(unsafe.l1Origin.number).toBe(1);
-    // catching up: 12 s + 20 s are allowed at origin 1, and no more
+    // catching up: origin 1 allows timestamps up to 12 s + 20 s
     expect(unsafe.number).toBe(16);
   });
 
@@ -213,7 +213,7 @@ describe("sequencer trouble", () => {
   it("waits a block time after attributes that the engine refuses", async () => {
     const harness = await sequencing();
     harness.engine.nextForkchoice.push(undefined, { kind: "invalid-attributes", reason: "no" });
-    await harness.advance(BLOCK_MS - 50); // seals block 2; its fork choice is the first answer, the next build the second
+    await harness.advance(BLOCK_MS - 50); // seals block 2: the first answer is for its fork choice, the second for the next build
     await harness.advance(100);
     expect(harness.logs).toContainEqual(
       expect.objectContaining({ level: "error", text: expect.stringContaining("refuses the attributes") }),
@@ -261,7 +261,7 @@ describe("sequencer trouble", () => {
     l1.blockByNumber = () => Promise.reject(new CodedError("l1/unavailable", {}));
     await harness.advance(10_000);
     expect(number(harness)).toBe(6);
-    // the one that was read ahead
+    // the origin that was read ahead
     expect(harness.control.heads.unsafe.l1Origin.number).toBe(1);
     await harness.advance(30_000);
     expect(harness.control.heads.unsafe.l1Origin.number).toBe(1);
@@ -274,7 +274,7 @@ describe("sequencer trouble", () => {
     harness.newL1Head();
     await harness.untilIdle();
     expect(harness.heads().safe).toBe(1);
-    // it caught up again on the new chain
+    // it has caught up again on the new chain
     await harness.advance(BLOCK_MS);
     expect(harness.control.heads.unsafe.number).toBeGreaterThanOrEqual(own);
     let block = harness.engine.block(harness.engine.head);

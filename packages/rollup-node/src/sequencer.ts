@@ -9,13 +9,13 @@ import { IDLE, PROGRESS, type Progress, type Trouble, temporary } from "./progre
 import { within } from "./within.ts";
 
 export interface SequencerOptions {
-  /** blocks that unsafe may be ahead of safe; 0: no limit */
+  /** how many blocks the unsafe head may be ahead of the safe head; 0: no limit */
   readonly maxSafeLag: number;
-  /** take L1 origins as fast as allowed and build without the transaction pool */
+  /** advance L1 origins as fast as allowed, and build without the transaction pool */
   readonly recover: boolean;
 }
 
-/** Attributes on a parent at an L1 origin, without a decision on the transaction pool. */
+/** Attributes for a parent and an L1 origin. Whether to use the transaction pool is decided elsewhere. */
 export type PrepareAttributes = (
   parent: L2BlockRef,
   origin: L1BlockHeader,
@@ -35,15 +35,14 @@ export type SequencerRefusal =
   | { readonly kind: "already-running" | "not-running" }
   | { readonly kind: "wrong-head"; readonly head: Hex };
 
-/** Time for getPayload, publishing and insertion before the block is due. */
+/** Time reserved for getPayload, publishing and insertion before the block is due. */
 const SEALING_MARGIN_MS = 50;
 const TEMPORARY_RETRY_MS = 1_000;
 const PREPARATION_LIMIT_MS = 20_000;
 
-/** Blocks that every sequencer leaves without user transactions. Spec: docs/protocol/05-services.md#sequencing */
 /**
- * Makes blocks: starts building one as soon as its parent's time has come, seals it shortly before its own.
- * Each turn does one step; between them the driver does other things. Spec: docs/protocol/05-services.md#sequencing
+ * Makes blocks. It starts building a block as soon as its parent's time has come, and seals the block shortly before its own time.
+ * Each turn does one step; between turns, the driver does other things. Spec: docs/protocol/05-services.md#sequencing
  */
 export class Sequencer {
   private readonly options: SequencerOptions;
@@ -51,7 +50,7 @@ export class Sequencer {
   private active = false;
   private isRecovering: boolean;
   private nextActionAtMs = 0;
-  /** the unsafe head that `nextActionAtMs` was computed for */
+  /** the unsafe head for which `nextActionAtMs` was computed */
   private scheduledOn: Hex | undefined;
   private job: BuildJob | undefined;
   /** sealed, but not yet in the engine */
@@ -68,7 +67,7 @@ export class Sequencer {
     return this.active;
   }
 
-  /** @param expectedHead refuse when the unsafe head is another block */
+  /** @param expectedHead refuse if the unsafe head is a different block */
   checkStart(expectedHead: Hex | undefined): SequencerRefusal | undefined {
     if (this.active) return { kind: "already-running" };
     const head = this.deps.control.headsIfKnown?.unsafe.hash;
@@ -83,12 +82,12 @@ export class Sequencer {
     this.deps.log.info("sequencing started", { head: this.deps.control.headsIfKnown?.unsafe.number });
   }
 
-  /** Ends what is under way, between two turns or in the middle of one, unless the block has left already. */
+  /** Gives up what is in progress, between two turns or in the middle of one, unless the block has already been released. */
   fence(): void {
     this.deps.outlet.fence();
   }
 
-  /** A block that has left is inserted first; one that has not is given up. */
+  /** A block that has already been released is inserted first; any other is given up. */
   async stop(): Promise<void> {
     this.fence();
     if (this.sealed !== undefined && this.deps.outlet.hasLeft(this.sealed.ref.hash)) await this.commit(this.sealed);
@@ -102,19 +101,19 @@ export class Sequencer {
     this.isRecovering = isRecovering;
   }
 
-  /** The heads were found anew: one block time of rest, so that derivation comes first. */
+  /** The heads were determined again. The sequencer pauses for one block time, so that derivation comes first. */
   onReset(): void {
     this.fence();
     const { unsafe } = this.deps.control.heads;
     this.job = undefined;
-    // others may have the block: it is not made a second time as long as it fits
+    // Other nodes may have the block, so it is kept as long as it still builds on the unsafe head.
     const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.hasLeft(this.sealed.ref.hash);
     if (!mustStay) this.sealed = undefined;
     this.scheduledOn = unsafe.hash;
     this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
   }
 
-  /** Milliseconds until there is something to do; undefined: nothing before something else changes. */
+  /** Milliseconds until there is something to do; undefined: nothing until something else changes. */
   dueInMs(): number | undefined {
     if (!this.active || this.isHeldBack()) return undefined;
     if (this.scheduledOn !== this.deps.control.heads.unsafe.hash) return 0;
@@ -129,7 +128,7 @@ export class Sequencer {
     return this.job === undefined ? this.begin() : this.seal(this.job);
   }
 
-  /** A head that is not ours ends what was being built on another one. */
+  /** If another block has become the head, gives up what was being built on the previous one. */
   private followHead(): void {
     const { unsafe } = this.deps.control.heads;
     if (this.scheduledOn === unsafe.hash) return;
@@ -141,7 +140,7 @@ export class Sequencer {
     this.scheduleAfter(unsafe);
   }
 
-  /** Building on `head` starts at the head's own time: at once when that is past. */
+  /** Schedules building on `head` for the head's own time, or at once if that has passed. */
   private scheduleAfter(head: L2BlockRef): void {
     this.scheduledOn = head.hash;
     this.nextActionAtMs = Math.max(this.deps.clock.nowMs(), head.timestamp * 1_000);
@@ -247,7 +246,7 @@ export class Sequencer {
     return control.announce();
   }
 
-  /** Temporary trouble keeps the sequencer's own rhythm: a second, then again. */
+  /** Temporary trouble does not use the driver's growing pauses: the sequencer retries every second. */
   private onTrouble(what: string, trouble: Trouble): Progress {
     if (trouble.kind !== "temporary") return trouble;
     this.deps.log.warn("sequencing is delayed", { what, reason: trouble.reason });

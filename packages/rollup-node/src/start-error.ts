@@ -7,7 +7,7 @@ export type StartErrorCode =
   | "start/unreachable"
   | "start/bad-admin-state";
 
-/** Why the node does not start, in one line that says what to do. Exit code 1. */
+/** Why the node cannot start, in one line that says what to do. The exit code is 1. */
 export class StartError extends CodedError<StartErrorCode> {
   constructor(code: StartErrorCode, text: string, options?: ErrorOptions) {
     super(code, {}, options);

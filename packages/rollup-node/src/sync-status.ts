@@ -9,7 +9,7 @@ const ZERO_L2: L2BlockRef = { ...ZERO_L1, l1Origin: { hash: ZERO_HASH_HEX, numbe
 export interface SyncFacts {
   readonly heads: Heads | undefined;
   readonly l1: L1View;
-  /** the L1 block up to which everything was derived */
+  /** the L1 block up to which everything has been derived */
   readonly currentL1: L1BlockRef | undefined;
   readonly queuedUnsafe: L2BlockRef | undefined;
 }
@@ -42,7 +42,7 @@ export const l2RefToJson = ({ hash, number, parentHash, timestamp, l1Origin, seq
   sequenceNumber,
 });
 
-/** Spec: docs/protocol/04-rpc.md#syncstatus. What is not known is the zero ref, never null. */
+/** Unknown references are shown as the zero reference, never as null. Spec: docs/protocol/04-rpc.md#syncstatus */
 export function syncStatusToJson({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): SyncStatusJson {
   const l1Json = (block: L1BlockRef | undefined): L1BlockRef => l1RefToJson(block ?? ZERO_L1);
   const l2Json = (block: L2BlockRef | undefined): L2RefJson => l2RefToJson(block ?? ZERO_L2);

@@ -17,7 +17,7 @@ const unhashed = (fields: Partial<Payload>): ExecutionPayloadEnvelope => ({
   executionPayload: { ...envelope.executionPayload, ...fields },
 });
 
-/** The payload with other fields, under the hash that it has with them. */
+/** The payload with changed fields, and the hash that they give it. */
 function withFields(fields: Partial<Payload>): ExecutionPayloadEnvelope {
   const changed = unhashed(fields);
   const blockHash = hashHeader(payloadToBlock(changed, EMPTY_REQUESTS_HASH, orderedTrieRoot).header);

@@ -11,26 +11,29 @@ import {
 import { orderedTrieRoot } from "@rnode/trie";
 import { payloadSizeBytes, type QueuedPayload, UnsafeQueue, type UnsafeQueueLimits } from "./unsafe-queue.ts";
 
-/** What became of a payload that somebody offered. */
+/** What happened to a payload that was offered. */
 export type Offered =
   | { readonly kind: "queued" | "duplicate" }
   | { readonly kind: "bad-hash"; readonly stated: Hex; readonly actual: Hex }
-  /** no block of this chain has this form */
+  /** a block of this chain cannot have this form */
   | { readonly kind: "malformed"; readonly reason: string }
   | { readonly kind: "too-large"; readonly sizeBytes: number; readonly maxBytes: number }
-  /** so many wait, all of them with higher numbers */
+  /** the queue is full of payloads with higher numbers */
   | { readonly kind: "full"; readonly waiting: number };
 
 export interface UnsafeInboxDeps {
   readonly config: RollupConfig;
-  /** a payload waits that did not before */
+  /** a payload was added to the queue */
   readonly onQueued: () => void;
-  /** the hash that a payload's content has */
+  /** computes the hash of a payload's content */
   readonly hashOf?: (config: RollupConfig, envelope: ExecutionPayloadEnvelope) => Uint8Array;
   readonly limits?: UnsafeQueueLimits;
 }
 
-/** The one door for blocks that others made, from the network and from `admin_postUnsafePayload`. Nothing waits unchecked, or without a bound. */
+/**
+ * The only entrance for blocks made by others, whether from the network or from `admin_postUnsafePayload`. Everything in the queue was
+ * checked, and the queue is bounded.
+ */
 export class UnsafeInbox {
   private readonly deps: UnsafeInboxDeps;
   private readonly queue: UnsafeQueue;
@@ -48,7 +51,7 @@ export class UnsafeInbox {
     return this.queue.sizeBytes;
   }
 
-  /** At any time, also in the middle of a turn of the driver. */
+  /** May be called at any time, even in the middle of a turn of the driver. */
   offer(envelope: ExecutionPayloadEnvelope): Offered {
     const { maxBytes } = this.queue.limits;
     const sizeBytes = payloadSizeBytes(envelope);
@@ -63,7 +66,7 @@ export class UnsafeInbox {
     return { kind: enqueued };
   }
 
-  /** The lowest payload that waits. */
+  /** The payload with the lowest number. */
   peek(): QueuedPayload | undefined {
     return this.queue.peek();
   }
@@ -75,7 +78,7 @@ export class UnsafeInbox {
 
 type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Extract<Offered, { kind: "bad-hash" | "malformed" }>;
 
-/** What can be said of a payload without its parent: its hash covers its content, and it names its L1 origin. */
+/** Checks what can be checked without the parent: the payload's hash covers its content, and the payload names its L1 origin. */
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,

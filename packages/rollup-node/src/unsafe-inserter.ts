@@ -10,7 +10,7 @@ export interface UnsafeInserterDeps {
 }
 
 /**
- * Extends the unsafe chain by payloads that others made. Never replaces a block: only derivation does.
+ * Extends the unsafe chain with payloads that others made. It never replaces a block: only derivation does.
  * Spec: docs/protocol/02-derivation.md#unsafe-payload-queue
  */
 export class UnsafeInserter {
@@ -33,7 +33,7 @@ export class UnsafeInserter {
       if (!isKnown) log.debug("unsafe payload does not build on our chain, dropping it", fields);
       return PROGRESS;
     }
-    if (ref.parentHash !== unsafe.hash) return IDLE; // a gap: its parents may still come
+    if (ref.parentHash !== unsafe.hash) return IDLE; // there is a gap, but the missing parents may still arrive
     const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
       inbox.remove(ref.hash);

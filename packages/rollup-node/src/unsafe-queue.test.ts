@@ -10,7 +10,7 @@ const payload = (number: number, seed = 0, transactionBytes = 0): QueuedPayload 
 });
 const limits = { maxPayloads: 100, maxBytes: 100_000 };
 
-/** Hashes in the order in which they come out. */
+/** The hashes in the order in which they leave the queue. */
 function drain(queue: UnsafeQueue): string[] {
   const hashes: string[] = [];
   for (let lowest = queue.peek(); lowest !== undefined; lowest = queue.peek()) {

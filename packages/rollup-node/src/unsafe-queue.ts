@@ -13,22 +13,25 @@ export interface UnsafeQueueLimits {
   readonly maxBytes: number;
 }
 
-/** More than half an hour of blocks, and memory for 2,000 of 64 kB. */
+/** More than half an hour of blocks, and enough memory for 2,000 blocks of 64 kB. */
 const DEFAULT_LIMITS: UnsafeQueueLimits = { maxPayloads: 2_000, maxBytes: 128 * 1024 * 1024 };
 
-/** Estimate of the memory a payload takes. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue */
+/** Estimates the memory that a payload takes. Spec: docs/protocol/02-derivation.md#unsafe-payload-queue */
 export function payloadSizeBytes({ executionPayload }: ExecutionPayloadEnvelope): number {
   return executionPayload.transactions.reduce((sum, { length }) => sum + length + 24, 1_000);
 }
 
-/** Unsafe payloads that wait for their parents, lowest number first, bounded in count and memory: the lowest are dropped when it is full. */
+/**
+ * Unsafe payloads that wait for their parents, lowest number first. The queue is bounded in count and memory; when it is full, the
+ * lowest payloads are dropped.
+ */
 export class UnsafeQueue {
   readonly limits: UnsafeQueueLimits;
-  /** ascending by number, then by arrival */
+  /** ordered by number, then by arrival */
   private readonly payloads: QueuedPayload[] = [];
   private readonly hashes = new Set<Hex>();
   private bytes = 0;
-  /** payloads dropped because the queue was full */
+  /** number of payloads dropped because the queue was full */
   droppedCount = 0;
 
   constructor(limits: UnsafeQueueLimits = DEFAULT_LIMITS) {
@@ -63,12 +66,12 @@ export class UnsafeQueue {
     return this.hashes.has(ref.hash) ? "queued" : "full";
   }
 
-  /** The lowest. */
+  /** The payload with the lowest number. */
   peek(): QueuedPayload | undefined {
     return this.payloads[0];
   }
 
-  /** The lowest when `remove` is called need not be the one that it was before. */
+  /** By hash, because the lowest payload may have changed since `peek`. */
   remove(hash: Hex): void {
     const at = this.payloads.findIndex(({ ref }) => ref.hash === hash);
     if (at >= 0) this.removeAt(at);

@@ -1,4 +1,4 @@
 import { versionOf } from "@rnode/program";
 
-/** `v` and the package's version. */
+/** `v` followed by the package's version. */
 export const VERSION = versionOf(import.meta.url);

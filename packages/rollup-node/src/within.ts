@@ -1,17 +1,17 @@
 import type { Clock } from "@rnode/primitives";
 
-/** How waiting for something that may fail, or never end, ended. */
+/** How waiting for an action that may fail or never end turned out. */
 export type Within<T> =
   | { readonly kind: "settled"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** the time is over; what was waited for may still go on */
+  /** the time is over; the action itself may still be running */
   | { readonly kind: "late" }
   /** `stop` was aborted */
   | { readonly kind: "stopped" };
 
 /**
- * Waits for `action`, but never longer than `limitMs` and not beyond `stop`. The signal that `action` gets is aborted as soon as nobody
- * waits for it any more.
+ * Waits for `action`, but no longer than `limitMs`, and only until `stop` is aborted. The signal passed to `action` is aborted as soon
+ * as nobody waits for it any more.
  */
 export async function within<T>(
   { clock, limitMs, stop }: { readonly clock: Clock; readonly limitMs: number; readonly stop?: AbortSignal },

@@ -7,17 +7,17 @@ import { COUNTER_CREATION } from "../testing/counter.ts";
 import { describedMethods } from "../testing/described-answers.ts";
 import { CHAIN_ID, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// Each method that takes a block takes it in every form there is, and says when there is none.
+// Every method that takes a block accepts every form of block parameter, and reports a block that does not exist.
 
 const account = privateKeyToAccount(RICH_KEY);
 const ZERO = `0x${"00".repeat(32)}`;
 const API = "eth,net,web3,debug,trace";
 
-/** Parameters with a block among them. The answer depends on which. */
+/** Makes parameters that include a block. The result depends on which block it is. */
 type Call = (counter: Hex, block: unknown) => readonly unknown[];
 const call = (counter: Hex) => ({ to: counter, data: "0x00" });
 
-/** Methods that take a block in all forms, objects of EIP-1898 among them. */
+/** Methods that accept a block in every form, including EIP-1898 objects. */
 const BY_ANY: Readonly<Record<string, Call>> = {
   eth_getBalance: (_, block) => [RICH_ADDRESS, block],
   eth_getTransactionCount: (_, block) => [RICH_ADDRESS, block],
@@ -52,7 +52,7 @@ const BY_ANY: Readonly<Record<string, Call>> = {
   trace_replayBlockTransactions: (_, block) => [block, ["trace"]],
   trace_filter: (_, block) => [{ fromBlock: block, toBlock: block }],
 };
-/** Methods that take a number or a tag. */
+/** Methods that accept a number or a tag. */
 const BY_NUMBER: Readonly<Record<string, Call>> = {
   eth_getBlockByNumber: (_, block) => [block, false],
   eth_getHeaderByNumber: (_, block) => [block],
@@ -67,18 +67,18 @@ const BY_NUMBER: Readonly<Record<string, Call>> = {
   debug_dumpBlock: (_, block) => [block],
   debug_traceBlockByNumber: (_, block) => [block, { tracer: "callTracer" }],
 };
-/** Blocks that are not there are nothing, or no fault of a filter, which waits for them. */
+/** For a block that does not exist these return null; a filter is no error either, because it waits for the block. */
 const NULL_IF_UNKNOWN = [
   ...["eth_getBlockByNumber", "eth_getHeaderByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"],
   ...["eth_getTransactionByBlockNumberAndIndex", "eth_getUncleByBlockNumberAndIndex", "eth_getUncleCountByBlockNumber"],
   ...["eth_getRawTransactionByBlockNumberAndIndex", "trace_block", "trace_replayBlockTransactions"],
 ];
 const WAITS = ["eth_newFilter"];
-/** What differs from answer to answer. */
+/** Methods whose results differ from call to call. */
 const CHANGING = ["eth_newFilter"];
-/** Of the block `pending` Geth shows no hash, and the pool's transactions count. */
+/** For the block `pending`, Geth shows no hash and counts the pool's transactions. */
 const SHOWS_PENDING = ["eth_getBlockByNumber", "eth_getHeaderByNumber", "eth_getTransactionCount", "eth_feeHistory"];
-/** Answers that are alike for the genesis and the latest block. */
+/** Methods whose results are the same for the genesis and the latest block. */
 const SAME_AT_GENESIS = ["eth_getUncleByBlockNumberAndIndex", "eth_getUncleCountByBlockNumber", "debug_codeByHash"];
 let RAW: Hex;
 
@@ -92,7 +92,7 @@ describe.each([
   let node: TestClient;
   let counter: Hex;
   let block: { readonly number: Hex; readonly hash: Hex };
-  /** of another branch */
+  /** hash of a block on another branch */
   let left: Hex;
   beforeAll(async () => {
     if (readers > 0) buildPackage();
@@ -198,7 +198,7 @@ describe.each([
     expect(await balance("0xffff")).toEqual(text("0xffff", "header not found"));
     expect(await balance(unknown)).toEqual(text(`hash ${unknown}`, "header for hash not found"));
     const canonical = { blockHash: left, requireCanonical: true };
-    // Only the process that keeps the chain remembers a block that left it.
+    // Only the process that owns the chain remembers a block that has left it.
     const forgotten = readers > 0 ? "header for hash not found" : "hash is not currently canonical";
     expect(await balance(canonical)).toEqual(text(`canonical hash ${left}`, forgotten));
     expect(await words("eth_getLogs", { blockHash: unknown })).toEqual(text(`hash ${unknown}`, "unknown block"));

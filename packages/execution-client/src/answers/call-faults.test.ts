@@ -2,16 +2,16 @@ import { type Hex, toQuantity } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// What calls and estimates are refused for before they run, in the words of both profiles.
+// Reasons for refusing calls and estimates before they run, in the words of both profiles.
 
-const POOR = "0xC000000000000000000000000000000000000000"; // as EIP-55 has it
+const POOR = "0xC000000000000000000000000000000000000000"; // with its EIP-55 checksum
 const FUNDED = "0xd000000000000000000000000000000000000000";
 const OTHER: Hex = `0x${"00".repeat(19)}aa`;
 const GWEI = 10n ** 9n;
 const BOTH = "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified";
 const from = POOR.toLowerCase();
 
-/** Fields of the call, and what is said by `eth_call` and `eth_estimateGas`: R's code and text, and G's text. */
+/** The fields of the call, and the answers of `eth_call` and `eth_estimateGas`: R's code and text, and G's text. */
 type Row = readonly [name: string, fields: object, call: Words, estimate: Words];
 type Words = readonly [code: number, r: string, g: string] | "answered";
 

@@ -27,10 +27,10 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
   let node: TestClient;
   let callee: Hex;
   let nonce = 0;
-  /** the block of deposits */
+  /** the block that contains the deposits */
   let mixed: { readonly number: number; readonly hash: Hex; readonly transactions: Hex[] };
   let described: RpcClient;
-  /** each answer is also as `rpc.discover` says */
+  /** also checks every answer against `rpc.discover` */
   const rpc = <T>(method: string, ...params: unknown[]): Promise<T> => described.call<T>(method, params);
   const send = async (to: Hex | null, data: Hex, value = 0n): Promise<Hex> => {
     const wallet = createWalletClient({ account, chain, transport: http(node.httpUrl) });
@@ -53,12 +53,12 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
     const deposits = [
       depositOf(0, { to, data: Uint8Array.of(0), mint: 5n }),
       depositOf(1, { to, data: Uint8Array.of(1) }), // reverts
-      depositOf(2, { to, value: 1000n }), // more than there is: fails before it runs
+      depositOf(2, { to, value: 1000n }), // more than the sender has: fails before it runs
       depositOf(3, { to: undefined, data: assemble("1 0 MSTORE8 1 0 RETURN"), mint: 7n, value: 3n }),
     ];
     const { number, hash } = await node.buildBlock({ transactions: deposits });
     mixed = { number, hash, transactions: deposits.map((raw) => bytesToHex(keccak256(hexToBytes(raw)))) };
-    await send(callee, "0x0a"); // clears what it sets
+    await send(callee, "0x0a"); // clears what the transaction before it set
     await send(null, bytesToHex(assemble("NUMBER 3 SWAP1 SUB BLOCKHASH 0 SSTORE 7 1 SSTORE STOP")));
     await node.buildBlock();
     await send(callee, "0x07");
@@ -165,7 +165,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
       const { output } = await rpc<{ output: Hex }>("debug_traceCall", { to: callee }, toQuantity(mixed.number), options);
       return BigInt(output);
     };
-    // The first deposit and the last transaction count up.
+    // The first deposit and the last transaction increment the counter.
     expect(await Promise.all([at("0x1"), at("0x2"), at(5), at()])).toEqual([0n, 1n, 1n, 2n]);
     for (const beyond of ["0x6", 99])
       await expect(at(beyond)).rejects.toMatchObject({ code: -32602, message: /^txIndex \d+ is not/ });
@@ -211,7 +211,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
         code: -32005,
         message: expect.stringMatching(/larger than 1048576 bytes \(--rpc.max-response-size\)/),
       });
-      // Messages with much data: 64 KiB to the identity precompile, again and again.
+      // Messages with much data: 64 KiB to the identity precompile, over and over.
       const copies = withCode("JUMPDEST 0 0 65536 0 0 4 GAS CALL POP 0 JUMP");
       const tooMany = ask("debug_traceCall", call, "latest", { ...copies, tracer: "callTracer" });
       await expect(tooMany).rejects.toMatchObject({ code: -32005 });
@@ -259,7 +259,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
       const witness = await rpc<{ headers: Hex[]; keys: Hex[] }>("debug_executionWitness", toQuantity(number));
       expect(await rpc("debug_executionWitnessByBlockHash", hash)).toEqual(witness);
       expect(witness.keys).toContain("0x4200000000000000000000000000000000000015");
-      // the third block asks for the hash of block 0
+      // the third block reads the hash of block 0
       expect(witness.headers).toHaveLength(number === 3 ? 3 : 1);
       const file = {
         chain: {
@@ -298,7 +298,7 @@ describe.each(["R", "G"] as const)("debug_ and trace_ with profile %s", (profile
       rpc<{ storage: Record<Hex, { key: Hex | null; value: Hex }>; nextKey: Hex | null }>(
         ...(["debug_storageRangeAt", mixed.hash, index, callee, start, count] as const),
       );
-    // L1 attributes, four deposits, the pool's transaction
+    // L1 attributes, four deposits, and the pool's transaction
     expect(await at(1)).toEqual({ storage: {}, nextKey: null });
     expect(await at(2)).toEqual({ storage: { [slotHash(0)]: { key: word(0), value: word(1) } }, nextKey: null });
     expect((await at(6)).storage[slotHash(0)]!.value).toBe(word(2));

@@ -27,7 +27,7 @@ describe.each([
   });
   afterAll(() => node.remove());
   const fill = (request: object) => node.rpc.call<Filled>("eth_fillTransaction", [{ from: RICH_ADDRESS, ...request }]);
-  /** What was filled in, signed as it is. */
+  /** Signs the filled-in transaction as it is. */
   const sign = ({ raw }: Filled) =>
     account.signTransaction({ ...parseTransaction(raw), r: undefined, s: undefined, v: undefined, yParity: undefined } as never);
 
@@ -50,7 +50,7 @@ describe.each([
     for (const absent of ["gasPrice", "blockHash", "blockNumber", "transactionIndex", "from"])
       expect(filled.tx).not.toHaveProperty(absent);
     const hash = await node.rpc.call<Hex>("eth_sendRawTransaction", [await sign(filled)]);
-    expect((await fill({ to: OTHER })).tx).toMatchObject({ nonce: "0x1" }); // the pool's counts
+    expect((await fill({ to: OTHER })).tx).toMatchObject({ nonce: "0x1" }); // the transaction in the pool counts
     await node.buildBlock();
     expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ status: "0x1" });
   });

@@ -196,9 +196,9 @@ describe("eth_simulateV1", () => {
     const outputs = async (override: object) => (await simulate(blockOf(override)))[0]!.calls.map(({ returnData }) => returnData);
     expect(await outputs({ movePrecompileToAddress: target })).toEqual(["0x1234", "0x"]);
     expect(await outputs({ movePrecompileToAddress: target, code: "0x60ff60005260206000f3" })).toEqual(["0x1234", word(0xff)]);
-    expect(await outputs({ code: "0x" })).toEqual(["0x", "0x"]); // an override alone takes it away
+    expect(await outputs({ code: "0x" })).toEqual(["0x", "0x"]); // the override alone removes it
     const [plain] = await simulate({ blockStateCalls: [{ calls: twice("0x1234") }] });
-    expect(plain!.calls.map(({ returnData }) => returnData)).toEqual(["0x", "0x1234"]); // nothing stays
+    expect(plain!.calls.map(({ returnData }) => returnData)).toEqual(["0x", "0x1234"]); // nothing persists
     expect(
       await node.rpc.call("eth_call", [
         { to: target, data: "0x1234" },
@@ -245,7 +245,7 @@ describe("eth_simulateV1", () => {
   });
 
   it("applies authorizations in eth_call", async () => {
-    // Signed by nobody known: it is skipped, but its gas is counted.
+    // The signature recovers to an unknown account: the authorization is skipped, but its gas is charged.
     const authorization = { chainId: "0x0", address: COUNTER, nonce: "0x0", yParity: "0x0", r: "0x1", s: "0x1" };
     const estimate = (authorizationList?: object[]) =>
       node.rpc.call<string>("eth_estimateGas", [{ ...call, data: "0x", authorizationList }]);

@@ -38,13 +38,13 @@ beforeAll(async () => {
 });
 afterAll(() => node.remove());
 
-/** Code that returns words, the gas left before each among them: what an earlier call has made warm would show. */
+/** Code that returns words, each preceded by the remaining gas, which would reveal what an earlier call has warmed. */
 const returning = (...words: string[]): string => {
   const stores = words.flatMap((word, index) => [`GAS ${64 * index} MSTORE`, `${word} ${64 * index + 32} MSTORE`]);
   return bytesToHex(assemble(`${stores.join(" ")} ${64 * words.length} 0 RETURN`));
 };
 const callOf = (address: string, data = ""): string => `${data} 0 0 ${data === "" ? 0 : 1} 0 0 ${address} GAS CALL`;
-/** Init code of a contract that has one byte, STOP: PUSH1 0, PUSH1 0, MSTORE8, PUSH1 1, PUSH1 0, RETURN. */
+/** Init code for a contract of one byte, STOP: PUSH1 0, PUSH1 0, MSTORE8, PUSH1 1, PUSH1 0, RETURN. */
 const CREATE = "0x600060005360016000f3 0 MSTORE 10 22 0 CREATE";
 
 const calls = (): Record<string, unknown>[] => [
@@ -67,7 +67,7 @@ const calls = (): Record<string, unknown>[] => [
   { to: "0x0000000000000000000000000000000000000002", data: "0x1234" },
 ];
 
-/** With an override of nothing the call runs on a block of its own. */
+/** An empty override makes the call run on a block of its own. */
 const ask = async (call: unknown, isAlone: boolean): Promise<unknown> => {
   const params = isAlone ? [call, "latest", null, {}] : [call, "latest"];
   return node.rpc.call("eth_call", params).catch(({ code, message, data }: Record<string, unknown>) => ({ code, message, data }));

@@ -3,28 +3,28 @@ import { bytesToHex, type Hex, sha256 } from "@rnode/primitives";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RICH_ADDRESS, startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// State and block overrides, in each method that takes them.
+// State and block overrides in every method that accepts them.
 
 const CALLED: Hex = `0x${"c1".repeat(20)}`;
 const OTHER: Hex = `0x${"d2".repeat(20)}`;
 const word = (digits: string): Hex => `0x${digits.padStart(64, "0")}`;
 const code = (text: string): Hex => bytesToHex(assemble(text));
 const RETURNED = "0 MSTORE 32 0 RETURN";
-/** Reverts unless what is read is as expected. */
+/** Code that reverts unless it reads the expected word. */
 function strict(reads: string, expected: Hex): string {
   const test = `${expected} ${reads} SUB`;
   const revertAt = assemble(test).length + 4;
   return `${test} ${revertAt} JUMPI STOP JUMPDEST 0 0 REVERT`;
 }
 
-/** Overrides, what the called contract reads then, and the word that this is. */
+/** Overrides, what the called contract reads under them, and the word that it should read. */
 interface Case {
   readonly name: string;
   readonly reads: string;
   readonly state?: Readonly<Record<Hex, object>>;
   readonly block?: object;
   readonly expected: Hex;
-  /** of CALLED, beside its code */
+  /** override of CALLED, besides its code */
   readonly own?: object;
 }
 
@@ -68,8 +68,8 @@ describe.each(["R", "G"] as const)("overrides, profile %s", (profile) => {
       expect(await rpc("trace_call", call, ["trace"], "latest", state, block)).toMatchObject({ output: expected });
     const simulated = { blockStateCalls: [{ blockOverrides: block, stateOverrides: state, calls: [call] }] };
     const blocks = await rpc<{ calls: { returnData: Hex }[] }[]>("eth_simulateV1", simulated);
-    expect(blocks.at(-1)!.calls.map(({ returnData }) => returnData)).toEqual([expected]); // the blocks up to a number are made too
-    // A slot whose number is what was read.
+    expect(blocks.at(-1)!.calls.map(({ returnData }) => returnData)).toEqual([expected]); // the simulation also creates the blocks up to that number
+    // Loads the slot whose number is the word that was read.
     const listed = stateOf(one, `${reads} SLOAD STOP`);
     const { accessList } = await rpc<{ accessList: { address: Hex; storageKeys: Hex[] }[] }>(
       "eth_createAccessList",

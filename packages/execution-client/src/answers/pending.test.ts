@@ -7,8 +7,8 @@ import { holdingToDescription } from "../testing/described-answers.ts";
 import { CHAIN_ID, RICH_ADDRESS, RICH_BALANCE, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 
 /*
- * What is built next is not shown: as with both clients' defaults on an OP Stack chain, `pending` is the latest block and its state. Only the
- * nonce counts what is in the pool.
+ * The block under construction is not shown: as with the defaults of both clients on an OP Stack chain, `pending` is the latest block
+ * and its state. Only the nonce takes the pool into account.
  */
 
 const account = privateKeyToAccount(RICH_KEY);
@@ -35,7 +35,7 @@ describe.each(["R", "G"] as const)("the block pending, profile %s", (profile) =>
     counter = (await rpc<{ contractAddress: Hex }>("eth_getTransactionReceipt", creation)).contractAddress;
     await send(1, { to: counter });
     await node.buildBlock();
-    // In the pool: two that are next, one that waits for a nonce.
+    // The pool gets two executable transactions and one whose nonce leaves a gap.
     for (const nonce of [2, 3, 5]) await send(nonce, { to: OTHER, value: 7n });
   }, 60_000);
   afterAll(() => node.remove());

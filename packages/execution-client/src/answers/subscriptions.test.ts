@@ -13,7 +13,7 @@ const account = privateKeyToAccount(RICH_KEY);
 const OTHER: Hex = `0x${"5a".repeat(20)}`;
 type Json = Record<string, unknown>;
 
-/** A WebSocket that asks, and keeps what it is told by subscription. */
+/** A WebSocket client that sends requests and collects notifications by subscription. */
 class Listener {
   readonly socket: WebSocket;
   readonly #received: Json[] = [];
@@ -48,7 +48,7 @@ class Listener {
     return own.map(({ params }) => (params as Json).result as T);
   }
 
-  /** What a subscription told, once it is so many. */
+  /** The notifications of a subscription, once there are `count`. */
   async told<T = Json>(subscription: string, count: number): Promise<T[]> {
     await expect.poll(() => this.of(subscription).length, { timeout: 5000 }).toBeGreaterThanOrEqual(count);
     return this.of<T>(subscription);
@@ -85,7 +85,7 @@ describe.each([
     const heads = await listener.subscribe("newHeads");
     const first = await node.buildBlock();
     const parent = await node.rpc.call<{ parentHash: Hex; timestamp: Hex }>("eth_getBlockByHash", [first.hash, false]);
-    // Two blocks instead of the one.
+    // Two blocks replace the one.
     const second = await node.buildBlock({ parent: { hash: parent.parentHash, timestampSec: Number(parent.timestamp) } });
     const third = await node.buildBlock();
     const told = await listener.told(heads, 3);
@@ -112,7 +112,7 @@ describe.each([
     const instead = await node.buildBlock({ parent: { hash: parentHash, timestampSec: Number(timestamp) }, noTxPool: true });
     expect((await listener.told(own, 2))[1]).toEqual({ ...log, removed: true });
     expect(instead.hash).not.toBe(block.hash);
-    // The transaction is back in the pool, and so is its log with the next block.
+    // The transaction is back in the pool; the next block includes it and its log again.
     const again = await node.buildBlock();
     expect((await listener.told(own, 3))[2]).toMatchObject({ transactionHash: hash, blockHash: again.hash, removed: false });
     expect(listener.of(all)).toEqual(listener.of(own));
@@ -148,7 +148,7 @@ describe.each([
     expect(await listener.told<boolean>(syncing, 1)).toEqual([false]);
     await node.buildBlock();
     expect(await listener.ask("eth_unsubscribe", syncing)).toMatchObject({ result: true });
-    expect(listener.of(syncing)).toEqual([false]); // a new block is no news of syncing
+    expect(listener.of(syncing)).toEqual([false]); // a new block does not change the sync status
     listener.socket.close();
   });
 
@@ -218,7 +218,7 @@ describe.each([
       const [slow, quick] = [await Listener.open(node.wsUrl), await Listener.open(node.wsUrl)];
       const heads = await quick.subscribe("newHeads");
       slow.socket.pause();
-      // Answers of two megabytes each (PUSH3 1000000 PUSH0 RETURN), which nobody takes.
+      // Answers of two megabytes each (PUSH3 1000000 PUSH0 RETURN), which the client does not read.
       const params = [{ to: OTHER }, "latest", { [OTHER]: { code: "0x620f42405ff3" } }];
       for (let id = 0; id < 60; id++) slow.socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_call", params }));
       await node.buildBlock();
@@ -226,7 +226,8 @@ describe.each([
       const closed = once(slow.socket, "close");
       slow.socket.resume();
       const [status, reason] = (await closed) as [number, Buffer];
-      // Who takes up reading within a second finds the reason behind what waited; later the connection is cut off.
+      // A client that resumes reading within a second finds the close reason behind the queued data; after that, the connection is cut
+      // off.
       expect(status === 1006 ? "cut off" : `${status} ${String(reason)}`).toMatch(
         /^cut off$|^1008 slow consumer: \d+ bytes waiting$/,
       );

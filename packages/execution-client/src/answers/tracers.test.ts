@@ -14,7 +14,7 @@ const chain = defineChain({
 });
 const account = privateKeyToAccount(RICH_KEY);
 const binary = anvilBinary();
-/** Created by the first transaction of the account. */
+/** Created by the account's first transaction. */
 const CALLEE: Hex = "0x0000000000000000000000000000000000000000";
 
 interface StructLog {
@@ -43,7 +43,7 @@ interface Replay {
   vmTrace: VmTrace;
 }
 
-/** anvil tells apart why gas ran out. */
+/** anvil distinguishes several reasons for running out of gas. */
 const plainError = (text: string | undefined): string | undefined =>
   text
     ?.replace(/^out of gas: .*/, "out of gas")
@@ -54,7 +54,7 @@ const plainFrame = (frame: Frame): Frame => ({
   ...(frame.calls !== undefined && { calls: frame.calls.map(plainFrame) }),
 });
 
-/** Without the accounts whose balances fees change, which are not the same on the two chains. */
+/** Accounts whose balances fees change; they differ between the two chains. */
 const PAID = new Set([
   RICH_ADDRESS,
   "0x0000000000000000000000000000000000000000",
@@ -125,13 +125,13 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
       const plain = (logs: StructLog[]) =>
         logs.map((log) => {
           const error = plainError(log.error);
-          // what is left when gas runs out depends on how far the instruction came
+          // the gas left when it runs out depends on how far the instruction got
           const plainLog: StructLog = {
             ...log,
             ...(error !== undefined && { error }),
             ...(error === "Some(OutOfGas)" && { gasCost: 0 }),
           };
-          // a write that is not allowed: here what it would have written, there what is in the slot
+          // for a forbidden write, we show what it would have written, anvil what is in the slot
           if (error !== undefined) delete plainLog.storage;
           return plainLog;
         });
@@ -143,7 +143,7 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
     it("callTracer", async () => {
       const [ours, theirs] = await both<Frame>(name, { tracer: "callTracer", tracerConfig: { withLog: true } });
       const { gas: _, ...own } = ours;
-      const { gas: __, ...other } = plainFrame(theirs); // anvil's is without the intrinsic gas
+      const { gas: __, ...other } = plainFrame(theirs); // anvil's gas is without the intrinsic gas
       expect(own).toEqual(other);
     });
 
@@ -180,9 +180,9 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
         list.map((trace, index) =>
           index > 0 || trace.result === null ? trace : { ...trace, result: { ...trace.result, gasUsed: "" } },
         );
-      // anvil leaves the gas of the root as it ran, and has no result where there is nothing
+      // anvil shows the root's gas as the engine ran it, and has no result where there is nothing
       expect(traces(ours.trace)).toEqual(traces(theirs.trace));
-      if (name.startsWith("a delegation")) delete ours.stateDiff[AUTHORITY]; // anvil does not show that its code changed
+      if (name.startsWith("a delegation")) delete ours.stateDiff[AUTHORITY]; // anvil does not show the change of the authority's code
       if (name.startsWith("a delegation")) delete theirs.stateDiff[AUTHORITY];
       expect(withoutFees(ours.stateDiff)).toEqual(withoutFees(theirs.stateDiff));
       expect(operations(ours.vmTrace)).toEqual(operations(theirs.vmTrace));
@@ -191,8 +191,8 @@ describe.skipIf(binary === undefined)("traces are those of anvil", () => {
 });
 
 /**
- * What both show of the instructions of the first message; what calls push is not yet known where anvil looks, it hangs what they ran on
- * the wrong ones of them, and the last instruction may have failed.
+ * The parts of the first message's instructions on which both agree. anvil looks before a call has pushed its result, attaches
+ * sub-traces to the wrong calls, and the last instruction may have failed.
  */
 const operations = ({ ops }: VmTrace): object[] =>
   ops.map(({ pc, op, cost, ex }, index) => {

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A Jovian chain from its genesis on. */
+/** An OP Stack chain with all forks up to Jovian active from genesis. */
 const GENESIS = {
   config: {
     chainId: 901,
@@ -50,7 +50,7 @@ const GENESIS = {
   },
 };
 
-/** Runs a command as `main` does: exit code, what it printed, and its one-line error. */
+/** Runs a command as `main` does. @returns the exit code, the output, and the one-line error */
 async function run(command: Command, ...args: string[]) {
   const out: string[] = [];
   const err: string[] = [];
@@ -65,7 +65,7 @@ async function run(command: Command, ...args: string[]) {
   }
 }
 
-/** RLP of `count` blocks on the genesis, and their hashes. */
+/** The RLP of `count` blocks on top of the genesis, and their hashes. */
 async function makeBlocks(count: number): Promise<{ rlp: Uint8Array[]; hashes: string[] }> {
   const spec = await loadChainSpec({ chain: at("genesis.json") });
   const store = openChainStore(at("maker"));
@@ -205,7 +205,7 @@ describe("import and export", () => {
     const { rlp, hashes } = await makeBlocks(5);
     writeFileSync(at("a.rlp"), concatBytes(...rlp));
     writeFileSync(at("first.rlp"), concatBytes(...rlp.slice(0, 2)));
-    // A bad block ends the run, as a kill would, after the blocks before it were chosen again.
+    // Like a kill, a bad block ends the run; by then the blocks before it have been chosen again.
     writeFileSync(at("bad.rlp"), concatBytes(...rlp.slice(0, 3), Uint8Array.of(0xc1, 0x80)));
     const into = [`--chain=${at("genesis.json")}`, `--datadir=${at("data")}`, "--batch=1"];
     for (const file of ["a.rlp", "first.rlp", "a.rlp"]) {

@@ -66,7 +66,7 @@ const pruneTable = optionTable({
   groups: { main: optionGroup("", { datadir: { parse: path, required: true, help: "Folder of the database." } }), history },
 });
 
-/** Rows of one commit: some tens of milliseconds, so that progress shows and a signal is soon heard. */
+/** Rows per commit: some tens of milliseconds of work, so that progress is visible and a signal is handled soon. */
 const ROWS_PER_COMMIT = 20_000;
 
 const prune = command({ table: pruneTable, version: VERSION }, async ({ options }, io) => {

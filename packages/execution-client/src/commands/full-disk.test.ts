@@ -24,11 +24,11 @@ import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient, limitedCommand } from "../testing/kill-process.ts";
 
 /*
- * The program itself on a disk that is full, on files that are damaged and beside another process: errors that say what and where, and it goes
- * on afterwards.
+ * Runs the program on a full disk, on damaged files and next to another process. Errors must say what happened and where, and the
+ * program must work again afterwards.
  */
 
-/** For what hangs: a loaded machine takes many times what a calm one does. */
+/** Only for hangs: a loaded machine takes many times as long as an idle one. */
 const TIMEOUT_MS = 300_000;
 const BLOCKS = 160;
 
@@ -49,7 +49,7 @@ interface Ended {
   readonly status: number | null;
   readonly signal: string | null;
   readonly out: string;
-  /** the last line */
+  /** the last line of standard error */
   readonly error: string;
 }
 
@@ -74,7 +74,7 @@ describe("a full disk", () => {
       const ended = importInto(datadir, 2_500_000);
       expect(ended).toMatchObject({ status: 1, out: "" });
       expect(ended.error).toMatch(diskFull("import", datadir));
-      // Started again and again it says the same, and breaks nothing.
+      // Started again, it reports the same error each time, and damages nothing.
       expect(importInto(datadir, 2_500_000)).toEqual(ended);
       const store = openChainStore(databasePath(datadir));
       const { number, hash } = store.head()!;
@@ -104,7 +104,7 @@ describe("a full disk", () => {
       const ended = init(at("init"), 6_000_000);
       expect(ended).toMatchObject({ status: 1, out: "" });
       expect(ended.error).toMatch(diskFull("init", at("init")));
-      // Nobody takes the half for a chain.
+      // The incomplete genesis is not mistaken for a chain.
       expect(rengine(["db", "verify", `--datadir=${at("init")}`])).toMatchObject({
         status: 1,
         error: `rengine db: ${at("init")}: the database is empty`,
@@ -172,7 +172,7 @@ describe("a second process", () => {
       const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
       expect(second.status).toBe(1);
       expect(second.error).toContain(`lvl=error msg="rengine cannot start" error="${locked}"`);
-      // Reading is not writing.
+      // Reading works, because it writes nothing.
       expect(rengine(["db", "verify", `--datadir=${datadir}`]).status).toBe(0);
       expect(await first.killAfter(0)).toBe(true);
       expect(importInto(datadir)).toMatchObject({ status: 0, out: `head ${BLOCKS} ${hashes.at(-1)}` });
@@ -191,7 +191,7 @@ describe("a damaged file", () => {
       const client = new KillableClient(PROGRAM, [...args, "--authrpc.port=0", "--log.level=debug"]);
       const reader = Number(await client.logged(/reader is ready.* pid=(\d+)/));
       await client.logged(/HTTP JSON-RPC (listens)/);
-      const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has it mapped: it must not get shorter
+      const file = openSync(join(databasePath(datadir), "data.mdb"), "r+"); // the client has the file mapped, so it must not get shorter
       writeSync(file, Buffer.alloc(1_000_000, 0xa5), 0, 1_000_000, 200_000);
       closeSync(file);
       process.kill(reader, "SIGKILL");
@@ -228,7 +228,7 @@ describe("a damaged file", () => {
         expect(error).toContain(`storage/corrupted folder=${databasePath(at("damaged"))} reason=`);
         expect(error).toMatch(/: put a copy of the folder back, or remove it and import the chain anew"?$/m);
       }
-      copyFileSync(at("copy.mdb"), file); // as it says
+      copyFileSync(at("copy.mdb"), file); // as the error message advises
       expect(rengine(["db", "verify", `--datadir=${at("damaged")}`]).status).toBe(0);
     },
     TIMEOUT_MS,

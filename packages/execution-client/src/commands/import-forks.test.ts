@@ -34,7 +34,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const timeOf = (block: number): number => FORK_GENESIS_TIME_SEC + block * FORK_BLOCK_TIME_SEC;
 
-/** Every fork of Ethereum, two blocks each; blob counts of our own from the first blob-parameter fork on. */
+/** All forks of Ethereum, two blocks each; from the first blob-parameter fork on, the blob counts are our own. */
 const CONFIG = {
   chainId: 1337,
   homesteadBlock: 2,
@@ -66,7 +66,7 @@ const CONFIG = {
   },
 };
 const BLOCKS = 34;
-/** The most blobs of a block, by number. */
+/** The maximum number of blobs in a block, by block number. */
 const maxBlobs = (number: number): number => (number >= 32 ? 18 : number >= 30 ? 12 : number >= 26 ? 9 : 6);
 
 const common = (chain: ForkChain) => ({ nonce: chain.takeNonce(), gasLimit: 21_000n, value: 1n, data: new Uint8Array(0) });
@@ -79,7 +79,7 @@ function payment(chain: ForkChain): Transaction {
   return signTransaction({ ...fields, chainId: isReplayProtected ? 1337n : undefined }, FORK_KEY);
 }
 
-/** Transactions with six blobs at most, as Osaka has it. */
+/** Blob transactions with at most six blobs each, Osaka's limit. */
 function blobTransactions(chain: ForkChain, blobs: number): Transaction[] {
   return Array.from({ length: Math.ceil(blobs / 6) }, (_, index) => {
     const hashes = Array.from({ length: Math.min(6, blobs - 6 * index) }, (__, i) => padBytesLeft(Uint8Array.of(index, i), 32));
@@ -106,7 +106,7 @@ async function makeChain(): Promise<ForkChain> {
   const chain = await ForkChain.open(at("genesis.json"), at("maker"));
   let sibling: Header | undefined;
   for (let number = 1; number <= BLOCKS; number++) {
-    // A sibling of the block before, as another miner would have made it.
+    // A sibling of the previous block, as another miner would have made it.
     const ommers = number === 9 && sibling !== undefined ? [sibling] : [];
     if (number === 8) sibling = { ...chain.template(), extraData: Uint8Array.of(7) };
     const first = payment(chain);
@@ -137,7 +137,7 @@ describe("a chain from proof of work to blob-parameter forks", () => {
     const chain = await makeChain();
     await chain.close();
     const headers = chain.blocks.map((rlp) => decodeBlock(rlp).header);
-    // It is what it should be.
+    // The chain really covers what it should.
     const lastOfWork = headers.findLast(({ difficulty }) => difficulty > 0n)!.number;
     expect(lastOfWork).toBeGreaterThan(CONFIG.londonBlock);
     expect(lastOfWork).toBeLessThan(21);
@@ -161,7 +161,7 @@ describe("a chain from proof of work to blob-parameter forks", () => {
     await store.close();
   });
 
-  /** The block of this number with another header; what follows hangs on the right one. */
+  /** The encoded blocks, with changed header fields in the block of this number; later blocks still build on the correct one. */
   const spoiled = (blocks: readonly Uint8Array[], number: number, fields: (header: Header) => Partial<Header>) =>
     blocks.map((rlp) => {
       const block = decodeBlock(rlp);
@@ -196,14 +196,14 @@ describe("a chain from proof of work to blob-parameter forks", () => {
       expect(store.head()).toEqual({ number: number - 1, hash: chain.hashes[number - 1] });
       await store.close();
     }
-    // Mended, it goes on from there.
+    // After the block is corrected, the import continues from there.
     expect(await importInto("bad-29", chain.blocks)).toEqual({ code: 0, out: [`head ${BLOCKS} ${chain.hashes.at(-1)}`] });
   });
 });
 
 describe("an OP Stack chain from Canyon to Jovian", () => {
   const FORKS = ["ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"] as const;
-  /** Two blocks each; the first fork at block 3. */
+  /** Timestamp of a fork: two blocks per fork, with the first fork at block 3. */
   const timeOfFork = (index: number): number => timeOf(3 + 2 * index);
   const OP_BLOCKS = 2 + 2 * FORKS.length;
   const OP_GENESIS = {

@@ -39,7 +39,7 @@ const importInto = (name: string, ...args: string[]) =>
 
 const open = (name: string): ChainDatabase => openChainStore(databasePath(at(name)), { readOnly: true });
 
-/** What is there of a block: state, proofs, receipts, senders, places of transactions, logs. */
+/** Everything stored about a block: state, proofs, receipts, senders, transaction locations, logs. */
 function contentOf(store: ChainDatabase, number: number) {
   const hash = store.readCanonicalHash(number)!;
   const block = store.readBlock(hash)!;
@@ -72,7 +72,7 @@ describe("import --history.blocks", () => {
       const [stats, allStats] = [pruned.storageStats(), all.storageStats()];
       expect(stats.prunedRowsUpTo).toBe(BLOCKS - KEEP);
       for (const [name, { entries }] of Object.entries(allStats.tables)) {
-        // A list of blocks may keep removed numbers in its last chunk: which of them depends on when they were removed.
+        // The last chunk of a block list may still contain removed numbers; which ones depends on when they were removed.
         if (["accountHistory", "storageHistory", "logs"].includes(name)) continue;
         expect({ name, entries: stats.tables[name]!.entries }).toEqual({ name, entries });
       }
@@ -117,7 +117,7 @@ describe("ImportPruning", () => {
       head--;
       expect(largest).toBeLessThanOrEqual(50_000);
       expect(mostBehind).toBeLessThan(400);
-      // Short blocks do not wait for the disk each.
+      // Short blocks do not each wait for the disk.
       if (rowsPerBlock === 1) expect(commits).toBeLessThan(60);
       pruning.finish();
       expect(removedRows).toBe((3000 - KEEP) * rowsPerBlock);

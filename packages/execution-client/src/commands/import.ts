@@ -30,7 +30,10 @@ const table = optionTable({
   positionals: { name: "BLOCKS.rlp…", min: 1, max: Number.MAX_SAFE_INTEGER },
 });
 
-/** `rengine import`: prints the new head, `head <number> 0x<hash>`. A block that breaks a rule ends it; those before it stay. */
+/**
+ * `rengine import`: prints the new head as `head <number> 0x<hash>`. A block that breaks a rule ends the import; the blocks before it
+ * remain.
+ */
 export const importBlocks = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { chain: name, genesis, datadir, batch } = options.main;
   const spec = await loadChainSpec({ chain: name, genesis });
@@ -72,7 +75,7 @@ async function importFile(
   if (refusal !== undefined) throw new UserError(`${file}: ${describeImportRefusal(refusal)}`);
 }
 
-/** The same blocks, a step of pruning after each. */
+/** The same blocks, with a step of pruning after each. */
 async function* withSteps<T>(blocks: AsyncIterable<T>, pruning: ImportPruning): AsyncGenerator<T> {
   for await (const block of blocks) {
     yield block;

@@ -15,17 +15,18 @@ import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient } from "../testing/kill-process.ts";
 
 /*
- * Kills rengine with SIGKILL at random moments. RNODE_KILLS: how often in all (6); RNODE_KILL_SEED: another run of moments.
+ * Kills rengine with SIGKILL at random moments. RNODE_KILLS sets the total number of kills (default 6), RNODE_KILL_SEED the seed of the
+ * moments.
  */
 
 const KILLS = Number(process.env.RNODE_KILLS ?? 6);
-/** For what hangs: a loaded machine takes many times what a calm one does. */
+/** Only for hangs: a loaded machine takes many times as long as an idle one. */
 const TIMEOUT_MS = 180_000 + KILLS * 45_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 const IMPORTED_BLOCKS = Math.min(400, 100 + 4 * KILLS);
-/** of the fork choices between a start and a kill */
+/** the fewest fork choices that must be acknowledged between a start and a kill */
 const LEAST_ACKNOWLEDGEMENTS = 5;
-/** of the chain that is built: then a new one begins */
+/** the longest chain to build before a new one begins */
 const MAX_BUILT_BLOCKS = 1000;
 
 const random = createRandomFraction(Number(process.env.RNODE_KILL_SEED ?? 1));
@@ -38,13 +39,13 @@ beforeAll(() => {
   writeFileSync(genesisPath, JSON.stringify(WRITER_GENESIS));
   buildPackage();
 }, 240_000);
-/** A database that is not what it should be stays where it is. */
+/** A faulty database is kept for inspection. */
 let isKept = false;
 afterAll(() => {
   if (!isKept) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Tells what was killed, and when, with whatever turns out to be wrong in `check`. */
+/** If `check` fails, adds to the error what was killed, and when. */
 async function after<T>(story: () => string, check: () => Promise<T>): Promise<T> {
   try {
     return await check();
@@ -54,7 +55,7 @@ async function after<T>(story: () => string, check: () => Promise<T>): Promise<T
   }
 }
 
-/** Moments of what a run takes. They follow what runs really take: the machine may be slower than it was, or faster. */
+/** Random moments within the duration of a run. They adapt to the measured durations, because the machine may get slower or faster. */
 class Moments {
   #fromMs: number;
   #toMs: number;
@@ -74,7 +75,7 @@ class Moments {
     this.#fromMs = Math.min(this.#fromMs, tookMs / 2);
   }
 
-  /** Nothing was done yet. */
+  /** Nothing had been done yet. */
   wasTooEarly(): void {
     this.#toMs *= 1.25;
   }
@@ -90,7 +91,7 @@ interface StoredChain {
 
 const MAX_EXTRA_KILLS = 40;
 
-/** How `stored` differs from what it should be; empty: not at all. @param expected canonical hashes by number */
+/** Describes how `stored` differs from `expected`; empty if it does not. @param expected canonical hashes by number */
 function differenceOf(stored: readonly Hex[], expected: readonly Hex[]): string {
   const parting = expected.findIndex((hash, number) => stored[number] !== hash);
   if (parting < 0) return stored.length > expected.length ? `blocks after ${expected.length - 1} that are not expected` : "";
@@ -100,7 +101,7 @@ function differenceOf(stored: readonly Hex[], expected: readonly Hex[]): string 
     : `${lost} lost, block ${parting} is ${stored[parting]} instead of ${expected[parting]}`;
 }
 
-/** Opens the database that a kill left behind, and checks it: the whole chain, its labels, and the state down to the last slot. */
+/** Opens the database that a kill left behind and checks it: the whole chain, its labels, and the state down to the last slot. */
 async function checkedChain(datadir: string): Promise<StoredChain | undefined> {
   const store = openChainStore(databasePath(datadir));
   try {
@@ -154,7 +155,7 @@ describe("kill -9", () => {
         expect(client.stdout).toBe(`head ${IMPORTED_BLOCKS} ${hashes.at(-1)}\n`);
         return performance.now() - startMs;
       };
-      // How long an import takes, and how much of that is the start: an import of what is there already.
+      // Measures an import, and with an import of blocks that are already present, the share of the start in it.
       const wholeMs = await runToEnd(join(folder, "reference"));
       const startMs = Math.min(wholeMs, await runToEnd(join(folder, "reference")));
       const moments = new Moments(startMs * 0.8, wholeMs);
@@ -163,7 +164,7 @@ describe("kill -9", () => {
       let heads: number[] = [];
       let moved = 0;
       let wholeImports = 0;
-      // Few kills may all come before the first commit: there are more then.
+      // With few kills, all may come before the first commit; in that case there are more.
       let kills = 0;
       while (kills < Math.floor(KILLS / 2) || (moved === 0 && kills < MAX_EXTRA_KILLS)) {
         if (heads.length === 0) datadir = join(folder, `import-${kills}`);
@@ -181,7 +182,7 @@ describe("kill -9", () => {
           const stored = await checkedChain(datadir);
           const found = stored?.head.number ?? 0;
           if (stored !== undefined) expect(differenceOf(stored.chain, hashes.slice(0, found + 1))).toBe("");
-          // What was there once stays.
+          // Whatever was once present remains.
           expect(found, `blocks ${found + 1} to ${before} lost`).toBeGreaterThanOrEqual(before);
           if (!isKilled) expect(found, "ended, but not at its end").toBe(IMPORTED_BLOCKS);
           return found;
@@ -223,7 +224,7 @@ describe("kill -9", () => {
       const datadir = join(folder, "init");
       let begun = 0;
       for (let kills = 0; kills < Math.ceil(KILLS / 3); kills++) {
-        // Reading the file and the roots come first.
+        // Reading the file and computing the roots come first.
         const momentMs = wholeMs * (0.4 + 0.6 * random());
         await start(datadir).killAfter(momentMs);
         const stored = await after(
@@ -261,7 +262,7 @@ describe("kill -9", () => {
         const startMs = performance.now();
         const client = new KillableClient(PROGRAM, [`--chain=${genesisPath}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
         if (kills % 5 === 4 && stored !== undefined) {
-          // Under its start: nothing may have changed.
+          // Killed during its start: nothing may have changed.
           expect(await client.killAfter(random() * startupMs)).toBe(true);
           const expected = stored;
           await after(
@@ -290,7 +291,7 @@ describe("kill -9", () => {
           isDying = true;
           return isKilled;
         });
-        // Ends with the connection; any other answer than VALID before that is a failure.
+        // Ends when the connection breaks; any answer other than VALID before that is a failure.
         let failure: unknown;
         try {
           for (;;) await driver.buildBlock();
@@ -329,7 +330,7 @@ const choiceOf = ({ chain, safe, finalized }: Choice) => ({ chain: [...chain], s
 
 const isConnectionLost = (error: unknown): boolean => isCodedError(error, "rpc/unreachable");
 
-/** What a long run did. */
+/** Prints the summary of a long run. */
 function report(text: string): void {
   if (process.env.RNODE_KILLS !== undefined) console.log(text);
 }

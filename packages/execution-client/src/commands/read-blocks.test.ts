@@ -12,7 +12,7 @@ it("does not read a file into memory for a length that is damaged", async () => 
   try {
     const file = join(folder, "a.rlp");
     const block = encodeBlock(storedBlock([], { number: 7 }).block);
-    // A list of 2⁴⁰ bytes, of which some are there.
+    // A list that claims 2⁴⁰ bytes, only some of which are present.
     const damaged = concatBytes(Uint8Array.of(0xfd, 1, 0, 0, 0, 0, 0), new Uint8Array(10_000));
     writeFileSync(file, concatBytes(block, damaged));
     const numbers: number[] = [];

@@ -6,14 +6,14 @@ import { UserError } from "@rnode/program";
 import { type Block, decodeBlock } from "@rnode/protocol";
 
 const CHUNK_BYTES = 4 * 1024 * 1024;
-/** More than any gas limit allows: a damaged length must not read the rest of the file into memory. */
+/** More than any gas limit allows. It keeps a damaged length from reading the rest of the file into memory. */
 const MAX_BLOCK_BYTES = 256 * 1024 * 1024;
 
 /**
- * The blocks of a stream of RLP blocks, gzipped or not, without holding the file in memory. `fileOffset` is how far the file
- * has been read.
+ * Reads the blocks from a stream of RLP blocks, gzipped or not, without holding the whole file in memory. `fileOffset` is how far the
+ * file has been read.
  *
- * @throws {UserError} at the first thing that is no block, with its position and the number that it should have
+ * @throws {UserError} at the first item that is not a block, with its position and the number the block should have
  */
 export async function* readBlocks(
   file: string,
@@ -29,7 +29,7 @@ export async function* readBlocks(
       rest = rest.length === 0 ? chunk : concatBytes(rest, chunk);
       let at = 0;
       for (let end: number | undefined; (end = blockEnd(rest, at)) !== undefined; at = end) {
-        // A copy: what is decoded are views, and the block outlives the chunk.
+        // A copy, because decoded values are views and the block outlives the chunk.
         const block = decodeBlock(rest.slice(at, end));
         place.advance(block, end - at);
         yield { block, fileOffset: source.bytesRead };
@@ -47,7 +47,7 @@ export async function* readBlocks(
   if (rest.length > 0) throw place.error("is cut off");
 }
 
-/** Where the next block of a file begins. */
+/** Position and number of the file's next block. */
 class Place {
   readonly #file: string;
   #position = 0;
@@ -68,7 +68,7 @@ class Place {
   }
 }
 
-/** Where the block at `at` ends; undefined when the bytes do not hold all of it. @throws {CodedError} rlp/* */
+/** Offset of the end of the block at `at`; undefined if `bytes` does not contain all of it. @throws {CodedError} rlp/* */
 function blockEnd(bytes: Uint8Array, at: number): number | undefined {
   if (at === bytes.length) return undefined;
   try {
@@ -81,7 +81,7 @@ function blockEnd(bytes: Uint8Array, at: number): number | undefined {
 
 function gunzipped(source: ReadStream): Gunzip {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
-  source.once("error", (error) => gunzip.destroy(error)); // `pipe` does not hand errors on
+  source.once("error", (error) => gunzip.destroy(error)); // `pipe` does not forward errors
   return source.pipe(gunzip);
 }
 

@@ -30,7 +30,7 @@ async function run(...args: string[]) {
   return { code, err: err.join("") };
 }
 
-/** Why the client does not start with these options. */
+/** The error with which the client refuses to start with these options. */
 async function refusal(...args: string[]): Promise<string | undefined> {
   const parsed = parseOptions(clientTable, ["--authrpc.port=0", `--datadir=${join(folder, "data")}`, ...args], {});
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));

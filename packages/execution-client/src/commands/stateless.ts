@@ -21,7 +21,7 @@ const table = optionTable({
   positionals: { name: "BLOCK.json", min: 1, max: 1 },
 });
 
-/** `rengine stateless`: prints `block 0x… state 0x… gas N time N ms`; exits with 1 when the file expects another result. */
+/** `rengine stateless`: prints `block 0x… state 0x… gas N time N ms`; exits with 1 if the file expects a different result. */
 export const stateless = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const file = positionals[0]!;
   const json = await readJson(file);
@@ -54,7 +54,7 @@ export const stateless = command({ table, version: VERSION }, async ({ options, 
   return mismatches.length === 0 ? 0 : 1;
 });
 
-/** Puts the file's name before what is wrong with its content. */
+/** Prefixes errors about a file's content with the file's name. */
 function naming<T>(file: string, work: () => T): T {
   try {
     return work();

@@ -29,8 +29,8 @@ const table = optionTable({
 });
 
 /**
- * `rengine statetest`: failures, one a line, then `N passed, M failed`. The first ones that fail are run again with a trace. No case at all is
- * a failure.
+ * `rengine statetest`: prints the failures, one per line, then `N passed, M failed`. The first failures are run again with a trace.
+ * Finding no test at all counts as a failure.
  */
 export const statetest = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { fork, json, jobs = availableParallelism(), traces } = options.main;

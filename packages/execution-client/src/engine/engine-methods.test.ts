@@ -36,7 +36,7 @@ const attributes = {
 describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
   let node: TestClient;
   let genesis: string;
-  /** each answer is also as `rpc.discover` says */
+  /** also checks every answer against `rpc.discover` */
   let described: RpcClient;
   beforeAll(async () => {
     node = await startTestClient([`--profile=${profile}`]);
@@ -69,7 +69,7 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       ...["getPayloadBodiesByHashV1", "getPayloadBodiesByRangeV1", "getClientVersionV1", "signalSuperchainV1"].map(
         (name) => `engine_${name}`,
       ),
-      ...(profile === "G" ? ["engine_exchangeTransitionConfigurationV1"] : []), // the standard lets clients leave it out
+      ...(profile === "G" ? ["engine_exchangeTransitionConfigurationV1"] : []), // the specification lets clients omit it
     ];
     expect([...capabilities].sort()).toEqual(expected.sort());
     expect(capabilities).not.toContain("engine_exchangeCapabilities");
@@ -127,7 +127,7 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       ? { code: -32602, message: "Invalid params", data: { err } }
       : { code: -38003, message: "Invalid payload attributes", ...(text && { data: { err: text } }) };
   const MISSING_L1_ATTRIBUTES = "missing L1 attributes deposit transaction";
-  /** what makes a rollup node build with the deposits only; other codes it would take for a passing fault and try again */
+  /** the error that makes a rollup node build with deposits only; it would treat other codes as temporary and try again */
   const invalid = (err: unknown) => ({ code: -38003, message: "Invalid payload attributes", data: { err } });
   it.each<[string, object, object]>([
     ["no gas limit", { gasLimit: undefined }, opFault("MissingGasLimitInPayloadAttributes", "gasLimit parameter is required")],
@@ -175,7 +175,7 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       "parentBeaconBlockRoot",
       "shouldOverrideBuilder",
     ]);
-    expect(await call("getPayloadV4", payloadId)).toEqual(payload); // asked again, answered again
+    expect(await call("getPayloadV4", payloadId)).toEqual(payload); // the same payload can be requested again
   });
 
   it("describes every method: the fields a payload and attributes need are those that are read", async () => {
@@ -225,7 +225,7 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       status: "INVALID",
       validationError: expect.stringMatching(/^invalid transaction: /),
     });
-    // The block is known, but only as it was built: whatever else comes under its hash is judged by what it is.
+    // The block is known only as it was built: any other payload with its hash is judged by its own content.
     const { transactions } = executionPayload as unknown as { transactions: string[] };
     const digits = transactions.map((raw) => `0x${raw.slice(2).toUpperCase()}`);
     expect(await submit({ transactions: digits })).toMatchObject({ status: "VALID" });
@@ -305,7 +305,7 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       messages.filter(({ params }) => params?.subscription === id).map(({ params }) => params!.result);
     await expect.poll(() => notes(logsId)).toMatchObject([{ removed: false, blockHash: first.hash }]);
 
-    // Another chain from the block before: first the creation again (without the pool it is forced), then an empty block.
+    // Another branch from the parent: first the creation again (forced, because the pool is not used), then an empty block.
     const rawCreation = await rpc.call<`0x${string}`>("debug_getRawTransaction", [
       (await rpc.call<{ transactions: string[] }>("eth_getBlockByHash", [creation.hash, false])).transactions[1],
     ]);

@@ -46,16 +46,16 @@ export interface EngineServices {
   readonly chain: Chain;
   readonly profile: Profile;
   readonly senders: Pick<SenderSource, "recoverAhead">;
-  /** the pool: blobs of the transactions that go into payloads */
+  /** the pool, which has the blobs of transactions that go into payloads */
   readonly sidecars?: SidecarSource | undefined;
   readonly log: Logger;
-  /** told of the protocol versions that L1 recommends and requires */
+  /** called with the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
 }
 
 const MAX_BODIES = 1024;
 const MAX_BLOBS = 128;
-/** Payloads that stay available after they were fetched: a client may ask again. */
+/** How many payloads stay available after they were fetched, because a client may request one again. */
 const KEPT_PAYLOADS = 10;
 
 const rpcError = (name: Parameters<typeof engineError>[0], detail?: string): RpcError => {
@@ -100,7 +100,8 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     try {
       const received = await receivedBlock({ executionPayload: payload, parentBeaconBlockRoot }, hash, { chain, senders });
       const blobHashes = received.block.transactions.flatMap((tx) => (tx.type === 0x03 ? tx.blobVersionedHashes : []));
-      // Before anything else, a known hash too: the fields are then those of the known block.
+      // Checked first, and for known hashes as well: a payload is judged by its own fields, even if its blockHash is that of a known
+      // block.
       const fault = !equalBytes(received.hash, payload.blockHash)
         ? `blockhash mismatch: computed ${received.hashHex}, given ${bytesToHex(payload.blockHash)}`
         : versionedHashes !== undefined && !isSameList(versionedHashes, blobHashes)
@@ -218,7 +219,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       handler: ([start, count]) => {
         if (start === 0 || count === 0) throw rpcError("invalid-params", "start and count must not be 0");
         if (count > MAX_BODIES) throw rpcError("too-large", `requested ${count} bodies, limit ${MAX_BODIES}`);
-        const last = Math.min(start + count - 1, chain.head().number); // nothing is said of blocks after the head
+        const last = Math.min(start + count - 1, chain.head().number); // blocks after the head are left out of the answer
         const bodies: (JsonObject | null)[] = [];
         for (let number = start; number <= last; number++) bodies.push(bodyOf({ kind: "number", number }));
         return bodies;

@@ -14,7 +14,7 @@ import {
 } from "@rnode/eth-api/schemas";
 import type { JsonSchema } from "@rnode/jsonrpc";
 
-// What the Engine API takes and answers, as its published description says it.
+// Parameters and results of the Engine API as the published description states them.
 // Spec: execution-apis src/engine, docs/protocol/04-rpc.md#engine-api
 
 const result = (name: string, schema: JsonSchema): ResultDoc => ({ name, schema });

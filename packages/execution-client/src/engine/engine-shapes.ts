@@ -5,7 +5,7 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type ExecutionPayload, type KnownTransactions, payloadFromJson } from "@rnode/protocol";
 import { PAYLOAD } from "./engine-results.ts";
 
-/** @param known transactions that need not be decoded: those of a block that comes back */
+/** @param known transactions that need not be decoded: those of a built block that comes back */
 export const payloadShape = (known: KnownTransactions): Shape<ExecutionPayload> =>
   protocolShape({ title: "Execution payload", ...PAYLOAD }, (value, path) => payloadFromJson(value, path, known));
 

@@ -25,7 +25,10 @@ const fault = (error: EngineErrorName, detail: string): VersionFault => ({ error
 export const rulesAtTime = (config: ChainConfig, timestamp: number): BlockRules =>
   blockRules(config, { number: 1, timestamp, isPostMerge: true });
 
-/** Presence of withdrawals and beacon root in V2 and V3 is checked with the other attributes, after the fork choice. */
+/**
+ * Checks the version against the fork. In V2 and V3, the presence of withdrawals and beacon root is checked later, with the other
+ * attributes, after the fork choice.
+ */
 export function checkForkchoiceVersion(
   config: ChainConfig,
   version: ForkchoiceUpdatedVersion,

@@ -4,7 +4,7 @@ import { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, type ExecutionPayload, type GetPayloadVersion, payloadToJson } from "@rnode/protocol";
 
-/** The answer of `engine_getPayload`. @param bundle of the block's blobs, from version 3 */
+/** The result of `engine_getPayload`. @param bundle the block's blobs; from version 3 on */
 export function payloadAnswer(
   version: GetPayloadVersion,
   built: BuiltPayload,
@@ -29,11 +29,11 @@ function payloadText(payload: ExecutionPayload): string {
   return withField(fields, "transactions", hexListText(payload.transactions));
 }
 
-/** An object that is not empty as JSON, with one more field, which is JSON already. */
+/** Serialises a non-empty object to JSON and appends a field whose value is already JSON. */
 const withField = (object: object, name: string, value: string): string =>
   `${JSON.stringify(object).slice(0, -1)},${JSON.stringify(name)}:${value}}`;
 
-/** PERF: the digits of all transactions at once: a quarter of the time that they take one by one. */
+/** PERF: converts all transactions to hex in one go, which takes a quarter of the time of converting them one by one. */
 function hexListText(items: readonly Uint8Array[]): string {
   const digits = Buffer.concat(items).toString("hex");
   let at = 0;

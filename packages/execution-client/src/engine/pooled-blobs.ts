@@ -3,7 +3,7 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 
 /**
- * Blobs of the pool by their versioned hashes, in the order asked; null for one that no sidecar of the version has.
+ * Looks up blobs in the pool by versioned hash, in the order requested; null for a blob that no sidecar of the version contains.
  * Spec: execution-apis src/engine/cancun.md#blobandproofv1 (version 0), osaka.md#blobandproofv2 (version 1)
  */
 export function pooledBlobs(

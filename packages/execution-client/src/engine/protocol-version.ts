@@ -19,5 +19,5 @@ function protocolVersion(major: number, minor: number, patch: number): Uint8Arra
   return concatBytes(new Uint8Array(8), uint64ToBytes(0), numbers);
 }
 
-/** The protocol this client implements: up to Jovian. */
+/** The protocol version that this client implements: up to Jovian. */
 export const LOCAL_PROTOCOL_VERSION = protocolVersion(9, 0, 0);

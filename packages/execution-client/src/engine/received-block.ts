@@ -8,8 +8,9 @@ export interface ReceivedBlockSources {
 }
 
 /**
- * The block that a payload describes. If its transactions are those of a block that was built here or came before (`payloadFromJson` has
- * compared them), neither they nor their root are made again. Its hash is not compared with `blockHash`.
+ * The block that a payload describes. If its transactions are those of a block that was built here or received before
+ * (`payloadFromJson` has compared them), they are not decoded again and their root is not computed again. The block's hash is not
+ * compared with `blockHash`.
  *
  * @throws {CodedError} tx/*
  */
@@ -23,7 +24,7 @@ export async function receivedBlock(
   const known = executed?.encodedTransactions === encoded ? executed : undefined;
   const transactions = known?.block.transactions ?? encoded.map(decodeTransaction);
   const recovered = known?.senders ?? senders.recoverAhead(transactions);
-  // PERF: while threads recover senders
+  // PERF: this runs while worker threads recover the senders
   const header = payloadToHeader(envelope, requestsHash, (items) =>
     items === known?.encodedTransactions ? known.transactionsRoot : orderedTrieRoot(items),
   );

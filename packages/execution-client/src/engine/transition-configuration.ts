@@ -18,7 +18,7 @@ const configurationShape = objectShape(
   {},
 );
 
-/** Compares what both clients were told of the merge. Spec: execution-apis src/engine/paris.md, deprecated by cancun.md */
+/** Compares both clients' configurations of the merge. Spec: execution-apis src/engine/paris.md, deprecated by cancun.md */
 export function transitionConfigurationMethods({ config, hashOf }: Pick<Chain, "config"> & HashByNumber): MethodTable {
   return {
     engine_exchangeTransitionConfigurationV1: method({
@@ -44,6 +44,6 @@ export function transitionConfigurationMethods({ config, hashOf }: Pick<Chain, "
 }
 
 interface HashByNumber {
-  /** of a canonical block */
+  /** hash of a canonical block */
   readonly hashOf: (number: number) => string | undefined;
 }

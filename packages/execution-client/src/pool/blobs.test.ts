@@ -52,7 +52,7 @@ const forks = {
 const params = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 };
 const blobSchedule = { cancun: params, prague: params, osaka: params };
 const PRAGUE = { ...forks, blobSchedule };
-/** They have no requests. */
+/** The system contracts, without requests. */
 const SYSTEM_CONTRACTS = Object.fromEntries(
   [WITHDRAWAL_REQUESTS_ADDRESS, CONSOLIDATION_REQUESTS_ADDRESS].map((address) => [
     bytesToHex(address),
@@ -170,7 +170,7 @@ describe.each([
       blobGasPrice: "0x1",
     });
     expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
-    expect(await blobs(version === 0 ? "V1" : "V3", [own])).toEqual([null]); // they left with the transaction
+    expect(await blobs(version === 0 ? "V1" : "V3", [own])).toEqual([null]); // the blobs left the pool with their transaction
   });
 
   it("count their blobs among what the sender must have, and are replaced by their like only", async () => {

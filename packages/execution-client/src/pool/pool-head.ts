@@ -15,12 +15,12 @@ import {
 import type { StateView } from "@rnode/storage";
 import type { PoolHead } from "@rnode/txpool";
 
-/** Gas of the L1 attributes deposit, which every block holds. Spec: docs/protocol/01-execution.md#transaction-pool */
+/** Gas of the L1 attributes deposit, which every block contains. Spec: docs/protocol/01-execution.md#transaction-pool */
 const L1_INFO_GAS_OVERHEAD = 70_000n;
 /** EIP-7702: `0xef0100 ‖ address` */
 const DELEGATION_BYTES = 23;
 
-/** What the pool checks transactions against: the state after `header`, the rules of the block after it. */
+/** What the pool checks transactions against: the state after `header`, and the rules of the block after it. */
 export function poolHeadOf(config: ChainConfig, header: Header, state: StateView): PoolHead {
   const childTime = header.timestamp + 1;
   const isPostMerge = rulesOfBlock(config, header).isPostMerge;

@@ -3,15 +3,16 @@ import { finished } from "node:stream/promises";
 import { errorText, type Logger } from "@rnode/observe";
 import { decodeRlpPrefix, encodeRlp, isCodedError } from "@rnode/primitives";
 
-/** After a write, what comes within this time is written together. */
+/** After a write, transactions that arrive within this time are written together. */
 const PAUSE_MS = 10;
 
 /**
- * Transactions that came in over this node's own RPC, on disk, so that a restart does not lose them: RLP strings of their
- * EIP-2718 encodings, one after the other. A transaction is appended when it arrives; `rewrite` leaves out what is gone.
+ * Keeps transactions that arrived over this node's own RPC on disk, so that a restart does not lose them. The file is a sequence of RLP
+ * strings, each a transaction in its EIP-2718 encoding. A transaction is appended when it arrives; `rewrite` leaves out those that are
+ * gone.
  *
- * PERF: a write costs as much as taking a transaction into the pool. The first is written at once, those that follow closely together: a
- * process that is killed loses at most those of the last 10 ms.
+ * PERF: a write costs as much as adding a transaction to the pool. The first transaction is written at once, and those that follow
+ * closely are written together: a process that is killed loses at most those of the last 10 ms.
  */
 export class PoolJournal {
   readonly #path: string;
@@ -26,7 +27,7 @@ export class PoolJournal {
     this.#log = log;
   }
 
-  /** What was in it. An end that was cut off (a crash) is left out. */
+  /** Reads the transactions in the journal. An incomplete one at the end, left by a crash, is ignored. */
   read(): Uint8Array[] {
     if (!existsSync(this.#path)) return [];
     const bytes = new Uint8Array(readFileSync(this.#path));
@@ -50,7 +51,7 @@ export class PoolJournal {
     this.#waiting.push(raw);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(this.#next); // whoever sent it is answered first
+    setImmediate(this.#next); // after the sender has been answered
   }
 
   readonly #next = (): void => {
@@ -58,7 +59,7 @@ export class PoolJournal {
     if (this.#isScheduled) setTimeout(this.#next, PAUSE_MS).unref();
   };
 
-  /** @returns whether there was something to write */
+  /** @returns whether there was anything to write */
   #write(): boolean {
     if (this.#waiting.length === 0) return false;
     const encoded = this.#waiting.map((raw) => encodeRlp(raw));
@@ -68,7 +69,7 @@ export class PoolJournal {
     return true;
   }
 
-  /** Replaces what is in it, at once or not at all. */
+  /** Replaces the content of the journal, atomically. */
   async rewrite(transactions: Iterable<Uint8Array>): Promise<void> {
     await this.close();
     const temporary = `${this.#path}.new`;
@@ -84,7 +85,7 @@ export class PoolJournal {
     if (stream === undefined) return;
     this.#stream = undefined;
     stream.end();
-    await finished(stream).catch(() => {}); // said by the listener already
+    await finished(stream).catch(() => {}); // the listener has already reported it
   }
 
   #open(): WriteStream {

@@ -5,7 +5,8 @@ import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it } from "vitest";
 import { CHAIN_ID, GENESIS, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
 
-// The pool's rules as users meet them: over RPC, in the words of both profiles. What each rule does is tested in the pool's own package.
+// The pool's rules as users meet them: over RPC, in the words of both profiles. The rules themselves are tested in the pool's own
+// package.
 
 const GWEI = 10n ** 9n;
 const OTHER = `0x${"00".repeat(19)}aa` as const;
@@ -40,7 +41,7 @@ const sign = (nonce: number, fields: object = {}, account: PrivateKeyAccount = r
     ...fields,
   });
 
-/** The hash, or code and message of the refusal. */
+/** The transaction's hash, or code and message of the refusal. */
 const submit = (node: TestClient, raw: string): Promise<string | [number, string]> =>
   node.rpc
     .call<string>("eth_sendRawTransaction", [raw])
@@ -113,7 +114,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     const constant = 10n ** 15n;
     const storage = { ...own.storage, [`0x${"08".padStart(64, "0")}`]: `0x${constant.toString(16).padStart(64, "0")}` };
     const gasAndValue = 21_000n * 2n * GWEI;
-    // Enough for two with their operator fees (and the small L1 fees), not for three.
+    // Enough for two transactions with their operator fees (and the small L1 fees), but not for three.
     const balance = 2n * (gasAndValue + constant) + constant / 2n;
     const alloc = { [l1Block]: { ...own, storage }, [bob.address.toLowerCase()]: { balance: toQuantity(balance) } };
     const node = await start([`--profile=${profile}`], undefined, { alloc, l1: { operatorFeeConstant: constant } });
@@ -127,7 +128,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
       ),
     );
     expect(await status(node)).toEqual({ pending: "0x2", queued: "0x0" });
-    // a replacement: by how much it costs more; one that costs more than all there is: alone
+    // a replacement is judged by its additional cost; one that exceeds the whole balance is judged alone
     const dearer = { maxFeePerGas: 8n * GWEI, maxPriorityFeePerGas: 2n, gas: 80_000n };
     const bumped = (await submit(node, await sign(1, dearer, bob))) as [number, string];
     expect(bumped[1]).toMatch(text(/have \d+ want \d+$/, /balance \d+, queued cost \d+, tx bumped \d+, overshot \d+$/));
@@ -155,7 +156,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     const full = ["--txpool.globalslots=2"];
     const node = await start([`--profile=${profile}`, ...full, "--txpool.pricelimit=5"], undefined, { alloc: FUNDED });
     const tip = (wei: bigint) => ({ maxPriorityFeePerGas: wei });
-    expect(await submit(node, await sign(0, tip(1n)))).toEqual(TAKEN); // a user of this node: not held to it
+    expect(await submit(node, await sign(0, tip(1n)))).toEqual(TAKEN); // from a user of this node, to whom the minimum does not apply
     expect(await submit(node, await sign(0, tip(20n), bob))).toEqual(TAKEN);
     expect(await submit(node, await sign(0, tip(1n), carol))).toEqual(
       text([-32003, "txpool is full"], [-32000, "transaction underpriced"]),

@@ -69,7 +69,7 @@ describe("the pool and the chain", () => {
     const { transactions } = await node.rpc.call<{ transactions: string[] }>("eth_getBlockByHash", [hash, false]);
     expect(transactions.slice(1)).toEqual([first, second, third]);
 
-    // An account that holds gas and value to the wei cannot pay the L1 fee as well.
+    // An account with exactly enough for gas and value cannot pay the L1 fee in addition.
     const poorKey = `0x${"b2".repeat(32)}` as const;
     const poor = privateKeyToAccount(poorKey);
     const exact = 21_000n * 2_000_000_000n;

@@ -12,16 +12,16 @@ import { readSubmission } from "./submission.ts";
 
 /** Sends raw transactions to the sequencer. */
 export interface Forwarder {
-  /** @throws {RpcError} what the sequencer answered, or that it cannot be reached */
+  /** @throws {RpcError} the sequencer's error, or that it cannot be reached */
   send(raw: Uint8Array): Promise<void>;
   sendConditional(raw: Uint8Array, conditional: TransactionConditional): Promise<void>;
 }
 
 export interface PoolServiceOptions {
   readonly limits: Partial<PoolLimits>;
-  /** wei; most that gas may cost in all of a transaction sent over RPC; 0: no cap */
+  /** the most that a transaction sent over RPC may pay for all of its gas, wei; 0: no cap */
   readonly feeCapWei: bigint;
-  /** what users send is treated like any other transaction: evicted by price, held to the minimum tip */
+  /** treat transactions from users like any others: evicted by price, and subject to the minimum tip */
   readonly hasNoLocals?: boolean | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface PoolServiceDependencies {
   readonly chain: Chain;
   readonly profile: Profile;
   readonly senders: SenderSource;
-  /** undefined: this node's own pool is what the sequencer builds from */
+  /** undefined: the sequencer builds blocks from this node's own pool */
   readonly forwarder: Forwarder | undefined;
   readonly log: Logger;
   readonly metrics: MetricFactory;
@@ -44,7 +44,7 @@ export const createPoolMetrics = (m: MetricFactory) => ({
   refused: m.counter<{ reason: string }>("txpool_refused_total", "Transactions refused, by reason.", ["reason"]),
 });
 
-/** Keeps the transaction pool at the head of the chain and takes in what users send. */
+/** Keeps the transaction pool in step with the head of the chain, and accepts transactions from users. */
 export class PoolService {
   readonly pool: TransactionPool;
   readonly #chain: Chain;
@@ -54,11 +54,11 @@ export class PoolService {
   readonly #stop: () => void;
   /** by transaction hash */
   readonly #conditionals = new Map<string, TransactionConditional>();
-  /** whose conditions were not met when a block was built */
+  /** transactions whose conditions were not met when a block was built */
   readonly #unmet: Uint8Array[] = [];
-  /** of the pool's blob transactions, by hash */
+  /** sidecars of the pool's blob transactions, by transaction hash */
   readonly #sidecars = new Map<string, BlobSidecar>();
-  /** least tip that goes into a block built here (`miner_setGasPrice`), wei a gas */
+  /** lowest tip for transactions in blocks built here (`miner_setGasPrice`), wei per unit of gas */
   #minimumTipWei = 0n;
 
   constructor(options: PoolServiceOptions, dependencies: PoolServiceDependencies) {
@@ -80,7 +80,7 @@ export class PoolService {
     return this.pool.onPending(listener);
   }
 
-  /** Blocks built here leave out transactions that tip less. */
+  /** Sets the lowest tip for transactions in blocks built here. */
   setMinimumTip(tipWei: bigint): void {
     this.#minimumTipWei = tipWei;
   }
@@ -89,12 +89,12 @@ export class PoolService {
     return this.pool.nextNonce(sender);
   }
 
-  /** Blobs of a transaction in the pool. */
+  /** The blobs of a transaction in the pool. */
   sidecarOf(hash: Uint8Array): BlobSidecar | undefined {
     return this.#sidecars.get(bytesToHex(hash));
   }
 
-  /** Blobs of all the pool's transactions. */
+  /** The blobs of all transactions in the pool. */
   *sidecars(): Iterable<PooledSidecar> {
     for (const [hash, sidecar] of this.#sidecars) {
       const transaction = this.pool.get(hexToBytes(hash))?.transaction;
@@ -102,7 +102,7 @@ export class PoolService {
     }
   }
 
-  /** Takes in what an earlier run kept. @returns how many are in the pool again */
+  /** Adds the transactions that an earlier run saved. @returns how many are in the pool again */
   restore(): number {
     const { journal, log } = this.#dependencies;
     if (journal === undefined) return 0;
@@ -121,12 +121,12 @@ export class PoolService {
     return restored;
   }
 
-  /** Writes the journal anew, with what the pool still holds. */
+  /** Rewrites the journal with the transactions that the pool still holds. */
   async saveJournal(): Promise<void> {
     const raws: Uint8Array[] = [];
     for (const { pending, queued } of this.pool.content()) {
       for (const pooled of [...pending, ...queued]) {
-        // What was conditional must not come back without its conditions.
+        // A conditional transaction must not come back without its conditions.
         if (pooled.isLocal && pooled.transaction.type !== 0x03 && !this.#conditionals.has(bytesToHex(pooled.hash)))
           raws.push(pooled.encoded);
       }
@@ -135,10 +135,10 @@ export class PoolService {
   }
 
   /**
-   * Takes a raw transaction from a user: forwards it where there is a sequencer, else adds it.
+   * Accepts a raw transaction from a user: forwards it if there is a sequencer, otherwise adds it to the pool.
    *
    * @param conditional when it may be included; already checked against the head
-   * @param knownSender when another process has checked the signature
+   * @param knownSender set if another process has already checked the signature
    * @throws {RpcError}
    */
   async submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array> {
@@ -154,11 +154,11 @@ export class PoolService {
     }
     if (conditional !== undefined) {
       await forwarder.sendConditional(raw, conditional);
-      return pooled.hash; // its conditions are the sequencer's to check
+      return pooled.hash; // the sequencer checks the conditions
     }
     await forwarder.send(raw);
     const result = this.#add(pooled);
-    // The sequencer has it: what our own pool thinks only matters to who asks us for pending transactions.
+    // The sequencer has the transaction. Our own pool's verdict matters only to those who ask this node for pending transactions.
     if (result.kind === "refused" && result.reason !== "already-known") {
       log.debug("forwarded transaction not kept", { hash: pooled.hash, reason: result.reason });
     }
@@ -204,7 +204,7 @@ export class PoolService {
     const next = (): ReturnType<BestTransactions["next"]> => {
       for (;;) {
         const pooled = best.next();
-        // The tips only fall from here on.
+        // From here on the tips only fall.
         if (pooled === undefined || effectiveTip(pooled.transaction, baseFeeWei) < this.#minimumTipWei) return undefined;
         const conditional = this.#conditionals.get(bytesToHex(pooled.hash));
         if (conditional === undefined) return pooled;
@@ -222,7 +222,7 @@ export class PoolService {
   #follow({ removed, added }: HeadChange): void {
     const { nowSec } = this.#dependencies;
     for (const hash of this.#unmet.splice(0)) this.pool.remove(hash);
-    // PERF: growing the chain is the common case and puts nothing back
+    // PERF: extending the chain is the common case, and returns nothing to the pool
     const mined =
       removed.length === 0
         ? undefined
@@ -242,7 +242,7 @@ export class PoolService {
     this.#count();
   }
 
-  /** Of blob transactions for the next block; undefined: there are none on an OP Stack chain. */
+  /** The version for blob transactions in the next block; undefined: an OP Stack chain, which has none. */
   #sidecarVersion(): BlobSidecar["version"] | undefined {
     const { config } = this.#chain;
     if (config.optimism !== undefined) return undefined;
@@ -256,7 +256,7 @@ export class PoolService {
     const id = this.#chain.head();
     const at = this.#chain.headerOf({ kind: "hash", hash: hexToBytes(id.hash), requireCanonical: false });
     const state = this.#chain.stateAt(id);
-    if (at === undefined || state === undefined) throw new Error(`the head ${id.hash} has no state`); // the store keeps the head's state
+    if (at === undefined || state === undefined) throw new Error(`the head ${id.hash} has no state`); // the store always keeps the head's state
     return poolHeadOf(this.#chain.config, at.header, state);
   }
 

@@ -1,7 +1,10 @@
 import { encodeTransaction, hashTransaction, recoverAuthority, type SignedTransaction } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 
-/** A transaction as the pool holds it. Whose authorizations it holds is found out (a signature recovery each) when it is first asked for. */
+/**
+ * A transaction as the pool holds it. Its authorities are determined only when they are needed, because each takes a signature
+ * recovery.
+ */
 export function pooledTransaction(
   transaction: SignedTransaction,
   sender: Uint8Array,
@@ -17,7 +20,7 @@ export function pooledTransaction(
     arrivedAtSec,
     get authorities() {
       if (transaction.type !== 0x04) return undefined;
-      // A signature that is not valid authorizes nothing.
+      // An authorization with an invalid signature has no effect.
       authorities ??= transaction.authorizationList.flatMap((authorization) => recoverAuthority(authorization) ?? []);
       return authorities;
     },

@@ -5,19 +5,19 @@ import { bytesToHex, toQuantity } from "@rnode/primitives";
 import type { Forwarder } from "./pool-service.ts";
 
 export interface SequencerForwarder extends Forwarder {
-  /** Asks whether the endpoint answers and is on our chain; says so in the log. */
+  /** Checks whether the endpoint responds and is on our chain, and logs the result. */
   probe(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param url of the sequencer's public RPC */
+/** @param url the sequencer's public RPC endpoint */
 export function createSequencerForwarder(url: string, chainId: bigint, log: Logger): SequencerForwarder {
   const client = createRpcClient({ url, timeoutMs: 5000, maxConcurrency: 64 });
   async function forward(method: string, params: readonly unknown[]): Promise<void> {
     try {
       await client.call(method, params);
     } catch (error) {
-      if (error instanceof RpcError) throw error; // verbatim: code, message and data
+      if (error instanceof RpcError) throw error; // passed on unchanged: code, message and data
       if (!(error instanceof RpcTransportError)) throw error;
       log.warn("sequencer not reached", { endpoint: client.endpoint, err: error });
       throw new RpcError(SERVER_ERROR, `failed to forward the transaction to the sequencer: ${error.code}`);

@@ -12,25 +12,26 @@ import {
 } from "@rnode/protocol";
 import { feeCap } from "@rnode/txpool";
 
-/** A transaction as a user sent it, read. */
+/** A transaction that a user sent, decoded. */
 export interface Submission {
   readonly transaction: SignedTransaction;
   readonly sender: Uint8Array;
-  /** of a blob transaction */
+  /** set for a blob transaction */
   readonly sidecar?: BlobSidecar | undefined;
 }
 
 const WEI_PER_GWEI = 10n ** 9n;
 
-/** @param ether `--rpc.txfeecap` */
+/** @param ether value of `--rpc.txfeecap` */
 export const feeCapWeiOf = (ether: number): bigint => BigInt(Math.round(ether * 1e9)) * WEI_PER_GWEI;
 
 /**
- * Reads a raw transaction and checks what can be checked without the pool.
+ * Decodes a raw transaction and makes all checks that do not need the pool.
  *
- * @param feeCapWei most that its gas may cost; 0: no cap
- * @param sidecarVersion an Ethereum chain's pool: blob transactions come with their blobs, in the form of the next block's fork
- * @param knownSender when the signature has been checked. PERF: recovering it is most of the work
+ * @param feeCapWei the most that its gas may cost; 0: no cap
+ * @param sidecarVersion for the pool of an Ethereum chain: blob transactions arrive with their blobs, in the format that the next
+ * block's fork requires
+ * @param knownSender set if the signature has been checked. PERF: recovering the sender is most of the work
  * @throws {RpcError} in the profile's words
  */
 export function readSubmission(

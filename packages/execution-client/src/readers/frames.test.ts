@@ -19,7 +19,7 @@ const MESSAGES: readonly Message[] = [
   { kind: "answer", id: 12, text: "x".repeat(70_000) },
 ];
 
-/** What comes out when the bytes come in parts of a size, each in the same buffer. */
+/** Decodes bytes that arrive in parts of the given size, all in the same buffer. */
 function received(sent: Buffer, partBytes: number): Message[] {
   const found: Message[] = [];
   const reader = new FrameReader<Message>((message) => found.push(message));

@@ -3,7 +3,7 @@ import type { MessageToReader, MessageToWriter } from "./messages.ts";
 
 type Message = MessageToReader | MessageToWriter;
 
-/** What follows the length. Numbers are little-endian; ids and readers are 32 bits, texts UTF-8 to the end of the frame. */
+/** What follows the length. Numbers are little-endian; ids and readers are 32 bits; texts are UTF-8 and extend to the end of the frame. */
 const OTHER = 0; //    the message, in V8's own form
 const CALL = 1; //     id ‖ reader, −1: the writer ‖ text
 const ANSWER = 2; //   id ‖ text
@@ -11,12 +11,15 @@ const SUBMIT = 3; //   id ‖ sender 20 ‖ encoding
 const ACCEPTED = 4; // id ‖ hash 32
 
 const LENGTH_BYTES = 4;
-/** length, kind, id */
+/** length, kind and id */
 const HEAD_BYTES = 9;
 const SENDER_BYTES = 20;
 const WRITER = -1;
 
-/** What readers and the writer say to each other all the time has a form of its own: V8's costs eight times as much (11 µs against 1.4). */
+/**
+ * The frequent messages between readers and the writer have a format of their own: V8's serialisation costs eight times as much (11 µs
+ * against 1.4).
+ */
 interface Plan {
   readonly kind: number;
   readonly id: number;
@@ -52,7 +55,7 @@ function planOf(message: Message): Plan {
   return { kind: OTHER, id: 0, size: bytes.length, write: (out, at) => out.set(bytes, at) };
 }
 
-/** Messages as bytes, one after the other. */
+/** Encodes messages as bytes, one after the other. */
 export function encodeFrames(messages: readonly Message[]): Buffer {
   const plans = messages.map(planOf);
   const out = Buffer.allocUnsafe(plans.reduce((sum, { size }) => sum + HEAD_BYTES + size, 0));
@@ -85,19 +88,19 @@ function decodeFrame(bytes: Buffer, start: number, end: number): Message {
     case ACCEPTED:
       return { kind: "accepted", id, hash: copyOf(bytes, at, end) };
     case OTHER:
-      return deserialize(copyOf(bytes, at, end)) as Message; // its bytes may be views
+      return deserialize(copyOf(bytes, at, end)) as Message; // copied, because the message may contain views of its bytes
     default:
       throw new Error(`a message of kind ${bytes[start]}, which this version does not know`);
   }
 }
 
-/** A transaction outlives the bytes that it came in. */
+/** A copy, because a transaction outlives the buffer it arrived in. */
 const copyOf = (bytes: Buffer, start: number, end: number): Uint8Array => new Uint8Array(bytes.subarray(start, end));
 
-/** Finds messages in a stream of bytes. */
+/** Extracts messages from a stream of bytes. */
 export class FrameReader<M extends Message> {
   readonly #onMessage: (message: M) => void;
-  /** the beginning of a frame that is not there yet */
+  /** the start of a frame that is still incomplete */
   #parts: Buffer[] = [];
   #size = 0;
   #needed = LENGTH_BYTES;
@@ -106,7 +109,7 @@ export class FrameReader<M extends Message> {
     this.#onMessage = onMessage;
   }
 
-  /** @param part may be written to again afterwards @throws Error what came is no message; nothing more can be read then */
+  /** @param part may be overwritten after the call. @throws Error the input is not a message; nothing more can be read afterwards */
   read(part: Buffer): void {
     this.#size += part.length;
     if (this.#size < this.#needed) {

@@ -23,7 +23,7 @@ const serve = async ({ fd, port }: ListeningSocket, name: string): Promise<RpcSe
 };
 
 const BODY = '{"jsonrpc":"2.0","id":1,"method":"name"}';
-/** On a new connection, which stays. @returns the result, or that the connection was not taken */
+/** Sends a request on a new connection, which stays open. @returns the result, or that the connection was refused */
 const ask = (port: number): Promise<string> =>
   new Promise((resolve) => {
     const socket = connect(port, HOST);
@@ -60,7 +60,7 @@ describe("a listening socket", () => {
     expect(await server.connections()).toEqual([2]);
     server.limitConnections([2]);
     expect(await ask(socket.port)).toBe("closed");
-    server.limitConnections([0]); // others have all that there may be
+    server.limitConnections([0]); // other processes already have all the connections allowed
     expect(await ask(socket.port)).toBe("closed");
     server.limitConnections([3]);
     expect(await ask(socket.port)).toBe("one");

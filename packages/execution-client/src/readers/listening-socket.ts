@@ -1,33 +1,34 @@
 import * as net from "node:net";
 
-/** A socket bound to an address, on which only other processes accept. */
+/** A socket bound to an address. This process does not accept connections on it; other processes do. */
 export interface ListeningSocket {
-  /** for the `stdio` of a child process, which listens with it */
+  /** for the `stdio` of a child process, which then listens on it */
   readonly fd: number;
   readonly port: number;
-  /** Lets go of it; the port is closed when every child has done so too. */
+  /** Closes this process's descriptor. The port closes once every child has closed its own. */
   close(): void;
 }
 
-/** Of libuv's TCP handle. */
+/** The part of libuv's TCP handle that is used here. */
 interface TcpHandle {
   readonly fd: number;
   getsockname(out: { port?: number }): number;
   close(): void;
 }
 
-// What node:cluster binds its shared sockets with. `listen` would do it too, but then this process accepts connections as well.
+// What node:cluster uses to bind its shared sockets. `listen` would bind as well, but then this process would accept connections, too.
 const { _createServerHandle: bind } = net as unknown as {
   _createServerHandle(this: void, address: string, port: number, family: 4 | 6): TcpHandle | number;
 };
 
-/** @throws Error with `code` and `port`, as `listen` gives them */
+/** @throws Error with `code` and `port`, like the errors of `listen` */
 export function openListeningSocket(address: string, port: number): ListeningSocket {
   const handle = bind(address, port, net.isIPv6(address) ? 6 : 4);
   if (typeof handle === "number") throw listenError(handle === UV_EACCES ? "EACCES" : "EADDRNOTAVAIL", address, port);
   const bound: { port?: number } = {};
   handle.getsockname(bound);
-  // libuv keeps an address in use to itself until it listens; the socket is not bound then, and a child would listen on any port.
+  // libuv reports that an address is in use only on listen. The socket is not bound in that case, and a child would listen on a random
+  // port.
   if (bound.port === undefined || (port !== 0 && bound.port !== port)) {
     handle.close();
     throw listenError("EADDRINUSE", address, port);

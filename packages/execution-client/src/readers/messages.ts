@@ -4,27 +4,27 @@ import type { ChainConfig } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ClientOptions } from "../options.ts";
 
-/** A reader's socket to the writer; its listening sockets follow. */
+/** The descriptor of a reader's socket to the writer; its listening sockets follow. */
 export const WRITER_FD = 3;
 
-/** What a reader needs to know once. */
+/** What a reader is told when it starts. */
 export interface ReaderStart {
-  /** 0 … count − 1; another process that takes its place has the same */
+  /** 0 … count − 1; a process that replaces another takes over its number */
   readonly reader: number;
   readonly count: number;
   readonly options: ClientOptions;
   readonly config: ChainConfig;
   /** number of the head when the writer started */
   readonly startingBlock: number;
-  /** listening sockets; the same for both when one listener serves both */
+  /** listening sockets; the two are the same if one listener serves both */
   readonly httpFd: number | undefined;
   readonly wsFd: number | undefined;
-  /** of the writer */
+  /** pid of the writer */
   readonly pid: number;
   readonly version: string;
 }
 
-/** A JSON-RPC request with the id 0, and its answer; the message's own id is of 32 bits. */
+/** A JSON-RPC request with the id 0. The answer refers to the message's own id, of 32 bits. */
 interface Call {
   readonly kind: "call";
   readonly id: number;
@@ -35,16 +35,16 @@ interface Answer {
   readonly id: number;
   readonly text: string;
 }
-/** A transaction for the pool; its signature has been checked. Answered by `accepted`, or as a call is: with an error. */
+/** A transaction for the pool, whose signature has been checked. Answered with `accepted`, or with an error, as a call is. */
 export interface Submit {
   readonly kind: "submit";
   readonly id: number;
   readonly raw: Uint8Array;
-  /** undefined: of a blob transaction, which the writer checks */
+  /** undefined: a blob transaction, whose signature the writer checks */
   readonly sender: Uint8Array | undefined;
   readonly conditional: TransactionConditional | undefined;
 }
-/** @param hash of the transaction that the pool has */
+/** @param hash hash of the transaction, which is now in the pool */
 interface Accepted {
   readonly kind: "accepted";
   readonly id: number;
@@ -59,31 +59,31 @@ export type MessageToReader =
   | { readonly kind: "start"; readonly start: ReaderStart }
   | { readonly kind: "head"; readonly notice: HeadNotice }
   | { readonly kind: "pending"; readonly transactions: readonly PooledTransaction[] }
-  /** another reader's, about a filter of this one */
+  /** another reader's call about a filter of this reader */
   | Call
   | Answer
   | Accepted
-  /** @param elsewhere connections that other readers have, by listener */
+  /** @param elsewhere number of connections of the other readers, by listener */
   | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
   | { readonly kind: "metrics" | "close" };
 
 export type MessageToWriter =
   | { readonly kind: "ready" }
-  /** @param connections by listener */
+  /** @param connections number of connections, by listener */
   | { readonly kind: "pong"; readonly connections: readonly number[] }
-  /** the last message: it cannot start. @param isFatal nor can another in its place: the database is damaged */
+  /** the last message: the reader cannot start. @param isFatal nor could a replacement, because the database is damaged */
   | { readonly kind: "failed"; readonly reason: string; readonly isFatal: boolean }
-  /** @param reader whose filter it is about; undefined: for the writer */
+  /** @param reader the reader that keeps the filter in question; undefined: the call is for the writer */
   | (Call & { readonly reader?: number | undefined })
   | Submit
   | Answer
   | MetricsAnswer
-  /** whether somebody here waits for pending transactions; answered, without a text, when it holds */
+  /** whether anybody here listens for pending transactions. Answered, without a text, once it has taken effect */
   | { readonly kind: "watch"; readonly id: number; readonly isOn: boolean };
 
 /**
- * Sends messages of one turn of the event loop together. PERF: what a message between processes costs, about 15 µs on either side, is
- * nearly the same for one and for twenty.
+ * Collects the messages of one turn of the event loop and sends them together. PERF: a message between processes costs about 15 µs on
+ * either side, and twenty together cost nearly the same as one.
  */
 export class Outbox<Message> {
   readonly #send: (batch: readonly Message[]) => void;

@@ -13,7 +13,7 @@ describe("once per run", () => {
     run();
     await Promise.resolve();
     expect(perRun).toEqual([1]);
-    // Node ends the run after each callback of a turn, as after each socket that is read.
+    // Node ends a synchronous run after each callback of a turn, and after each socket that it reads.
     await new Promise<void>((resolve) => {
       setImmediate(run);
       setImmediate(run);

@@ -1,7 +1,7 @@
 /**
- * Once in a synchronous run, which is at most what one read from each socket has brought: its requests were there before the run began,
- * and so were the commits that their senders know of. A turn of the event loop is too long: a socket that is read late in it may bring a
- * request that was sent after the turn began.
+ * Runs the action at most once in a synchronous run, which handles at most one read from each socket. All requests of such a run
+ * arrived before it began, and so did the commits that their senders know of. A turn of the event loop would be too long: a socket that
+ * is read late in the turn may bring a request that was sent after the turn began.
  */
 export function oncePerRun(action: () => void): () => void {
   let isDone = false;

@@ -9,13 +9,13 @@ import { encodeFrames, FrameReader } from "./frames.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, WRITER_FD } from "./messages.ts";
 import { type Reader, startReader } from "./reader.ts";
 
-/** A graceful end that takes longer is cut off. */
+/** A graceful shutdown that takes longer is cut off. */
 const CLOSE_LIMIT_MS = 3000;
 const READ_BYTES = 256 * 1024;
 
 leaveStopToParent();
 
-/** Messages that come while the reader starts. */
+/** Messages that arrive while the reader starts. */
 const early: MessageToReader[] = [];
 let reader: Reader | undefined;
 
@@ -42,7 +42,7 @@ async function begin(message: Extract<MessageToReader, { kind: "start" }>): Prom
       isFatal: isCodedError(error, "storage/corrupted"),
     });
     outbox.flush();
-    setTimeout(() => process.exit(1), 100); // the message is on its way
+    setTimeout(() => process.exit(1), 100); // leaves time for the message to be sent
     return;
   }
   for (const waiting of early.splice(0)) reader.receive(waiting);
@@ -55,7 +55,7 @@ const frames = new FrameReader<MessageToReader>((message) => {
   else if (reader === undefined) early.push(message);
   else reader.receive(message);
 });
-// PERF: read into one buffer again and again; a stream takes a new one of 64 KiB for every read.
+// PERF: all reads use one buffer; a stream would allocate 64 KiB for every read.
 const received = Buffer.allocUnsafe(READ_BYTES);
 const writer = new Socket({
   fd: WRITER_FD,
@@ -72,6 +72,6 @@ const writer = new Socket({
 const outbox = new Outbox<MessageToWriter>((batch) => {
   if (writer.writable) writer.write(encodeFrames(batch));
 });
-writer.on("error", () => {}); // the writer is gone: "close" follows
+writer.on("error", () => {}); // the writer is gone; "close" follows
 writer.on("close", () => process.exit(0));
 writer.resume();

@@ -1,15 +1,15 @@
 import type { CollectedMetrics } from "@rnode/observe";
 import type { MessageToReader, Outbox } from "./messages.ts";
 
-/** A reader that does not answer in time is left out. */
+/** A reader that does not answer within this time is left out. */
 const ANSWER_LIMIT_MS = 500;
 
-/** Asks readers for their metrics when somebody asks the writer. */
+/** Collects the readers' metrics whenever the writer's metrics are requested. */
 export class ReaderMetrics {
-  /** by the reader's number */
+  /** by number of the reader */
   readonly #waiting = new Map<number, (values: CollectedMetrics | undefined) => void>();
 
-  /** Of one reader; undefined when it does not answer in time. */
+  /** The metrics of one reader; undefined if it does not answer in time. */
   ask(reader: number, outbox: Pick<Outbox<MessageToReader>, "push">): Promise<CollectedMetrics | undefined> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.onAnswer(reader, undefined), ANSWER_LIMIT_MS);
@@ -23,7 +23,7 @@ export class ReaderMetrics {
     });
   }
 
-  /** @param values undefined: there will be none */
+  /** @param values undefined: the reader will not answer */
   onAnswer(reader: number, values: CollectedMetrics | undefined): void {
     const answer = this.#waiting.get(reader);
     this.#waiting.delete(reader);

@@ -8,44 +8,44 @@ import { ReaderRelay, type RelayDependencies } from "./reader-relay.ts";
 
 export interface ReaderPoolOptions extends ReaderProcessOptions {
   readonly count: number;
-  /** a reader that does not react for so long is killed; 0: never */
+  /** a reader that does not respond for this long is killed; 0: never */
   readonly hardLimitMs: number;
-  /** what every reader is told, apart from its number */
+  /** what every reader is told, apart from its number and its sockets */
   readonly start: Omit<ReaderStart, "reader" | "count" | "httpFd" | "wsFd" | "pid" | "version">;
 }
 
 export interface ReaderPoolDependencies extends RelayDependencies {
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** A reader has ended: what it held of the database may be used again. */
+  /** A reader has ended, so whatever it held in the database can be reused. */
   readonly onEnd: () => void;
-  /** No process can take the place of a reader: the client should end. */
+  /** A reader cannot be replaced by another process, so the client should end. */
   readonly onFatal: (reason: string) => void;
 }
 
 const PING_INTERVAL_MS = 1000;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
-/** A reader that lived so long was well. */
+/** A reader that has run this long is considered healthy. */
 const STABLE_MS = 30_000;
-/** A reader that does not serve after so long is tried again. */
+/** A reader that is not serving after this long is started again. */
 const START_LIMIT_MS = 120_000;
 
-/** A reader's place: it stays when the process in it is replaced. */
+/** The place of a reader in the pool. It remains when the process in it is replaced. */
 interface Place {
   readonly number: number;
   process: ReaderProcess | undefined;
   isReady: boolean;
   backoffMs: number;
-  /** pings without an answer */
+  /** consecutive pings that were not answered */
   silentPings: number;
-  /** open connections, by listener */
+  /** number of open connections, by listener */
   connections: readonly number[];
 }
 
 /**
- * Starts the reader processes and keeps them running. They share listening sockets that stay open here, so that connections wait while a
- * reader is replaced.
+ * Starts the reader processes and keeps them running. They share listening sockets that stay open in this process, so connections wait
+ * while a reader is being replaced.
  */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
@@ -74,7 +74,7 @@ export class ReaderPool {
     this.#restarts = createPoolMetrics(dependencies.metrics, () => this.#places.filter(({ isReady }) => isReady).length).restarts;
   }
 
-  /** Resolves when all readers serve. @throws {UserError} one cannot start */
+  /** Resolves when all readers are serving. @throws {UserError} a reader cannot start */
   start(): Promise<void> {
     const started = new Promise<void>((resolve, reject) => {
       this.#onFirstReady = { resolve, reject };
@@ -89,7 +89,7 @@ export class ReaderPool {
     for (const { process } of this.#places) process?.outbox.push({ kind: "head", notice });
   }
 
-  /** Of the readers that answer in time. */
+  /** The metrics of the readers that answer in time. */
   async collectMetrics(): Promise<CollectedMetrics[]> {
     const collected = await Promise.all(
       this.#places.flatMap(({ number, process, isReady }) =>
@@ -99,7 +99,7 @@ export class ReaderPool {
     return collected.filter((values) => values !== undefined);
   }
 
-  /** Pids of the processes that serve. */
+  /** Pids of the processes that are serving. */
   pids(): number[] {
     return this.#places.flatMap(({ process, isReady }) => (isReady && process?.pid !== undefined ? [process.pid] : []));
   }
@@ -180,7 +180,7 @@ export class ReaderPool {
     }
   }
 
-  /** Counts pings, not time: when this process was busy, the answers were waiting. */
+  /** Counts pings instead of measuring time: while this process was busy, the answers were waiting to be read. */
   #ping(): void {
     const { hardLimitMs } = this.#options;
     for (const place of this.#places) {
@@ -200,7 +200,7 @@ export class ReaderPool {
     }
   }
 
-  /** Connections that the other readers have, by listener. */
+  /** Number of connections of the other readers, by listener. */
   #connectionsBeside(place: Place): readonly number[] {
     const others = this.#places.filter((other) => other !== place);
     return place.connections.map((_, listener) => sum(others.map(({ connections }) => connections[listener] ?? 0)));

@@ -8,7 +8,7 @@ import { VERSION } from "../version.ts";
 import { encodeFrames, FrameReader } from "./frames.ts";
 import { type MessageToReader, type MessageToWriter, Outbox, type ReaderStart, WRITER_FD } from "./messages.ts";
 
-/** What every reader process is given. */
+/** What every reader process needs. */
 export interface ReaderProcessOptions {
   readonly maxHeapMib: number;
   /** listening sockets */
@@ -16,28 +16,28 @@ export interface ReaderProcessOptions {
   readonly wsFd: number | undefined;
 }
 
-/** What a reader that runs says. */
+/** The messages of a reader that has started. */
 export type ReaderMessage = Exclude<MessageToWriter, { kind: "failed" }>;
 
 export interface ReaderEvents {
   readonly onMessage: (message: ReaderMessage) => void;
-  /** Called once, and nothing after it. @param isFatal no other process can take its place: the database is damaged */
+  /** Called once, as the last call. @param isFatal no other process can take its place, because the database is damaged */
   readonly onEnd: (reason: string, isFatal: boolean) => void;
 }
 
-/** stdio of a reader: nothing, output, errors, messages, then its listening sockets */
+/** stdio of a reader: no input, output, errors, the socket for messages, then its listening sockets */
 const FIRST_SOCKET_FD = WRITER_FD + 1;
-/** A graceful end that takes longer is cut off. */
+/** A graceful shutdown that takes longer is cut off. */
 const CLOSE_LIMIT_MS = 3000;
 
-/** One reader process, from its start to its end. */
+/** One reader process, from start to end. */
 export class ReaderProcess {
   readonly outbox: Outbox<MessageToReader>;
   readonly startedAtMs = performance.now();
   readonly #child: ChildProcess;
   #hasEnded = false;
 
-  /** @throws {UserError} the program is not built */
+  /** @throws {UserError} the program has not been built */
   constructor(
     start: Omit<ReaderStart, "httpFd" | "wsFd" | "pid" | "version">,
     { maxHeapMib, httpFd, wsFd }: ReaderProcessOptions,
@@ -49,9 +49,9 @@ export class ReaderProcess {
       env: process.env,
     });
     this.#child = child;
-    // undefined: it could not be started
+    // undefined: the process could not be started
     const socket = (child.stdio as ChildProcess["stdio"] | undefined)?.[WRITER_FD] as Socket | null | undefined;
-    socket?.on("error", () => {}); // its end follows
+    socket?.on("error", () => {}); // the end of the process follows
     this.outbox = new Outbox<MessageToReader>((batch) => {
       if (socket?.writable === true) socket.write(encodeFrames(batch));
     });
@@ -71,7 +71,7 @@ export class ReaderProcess {
       try {
         frames.read(bytes);
       } catch (error) {
-        failure = errorText(error); // of another version, or of nobody knows what: not a reason to end here
+        failure = errorText(error); // from another version, or from an unknown sender: no reason for this process to fail
         this.kill();
       }
     });
@@ -95,7 +95,7 @@ export class ReaderProcess {
     this.#child.kill("SIGKILL");
   }
 
-  /** Has it finish what it does, for a while. */
+  /** Lets it finish its work, within a time limit. */
   async close(): Promise<void> {
     if (this.#hasEnded) return;
     const ended = new Promise<void>((resolve) => {
@@ -108,7 +108,7 @@ export class ReaderProcess {
   }
 }
 
-/** Compiled; run from sources (tests), the client still needs it built. @throws {UserError} */
+/** The compiled reader. It must have been built even if the client itself runs from its sources, as in tests. @throws {UserError} */
 function readerProgram(): string {
   for (const place of ["./reader-main.js", "../../dist/readers/reader-main.js"]) {
     const path = fileURLToPath(new URL(place, import.meta.url));

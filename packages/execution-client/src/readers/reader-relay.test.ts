@@ -8,7 +8,7 @@ const NOT_FOUND = { code: -32000, message: "filter not found" };
 const REFUSED = errorAnswer(NOT_FOUND);
 const HASH = new Uint8Array(32).fill(7);
 
-/** A relay between readers 0 and 1, what each was sent, and how many listen to the pool. */
+/** A relay between readers 0 and 1, with what each was sent and the number of listeners to the pool. */
 function setUp() {
   let listeners = 0;
   let tell: (transactions: readonly PooledTransaction[]) => void = () => {};
@@ -38,7 +38,7 @@ describe("the relay between readers and the writer", () => {
     relay.receive(0, { kind: "call", id: 5, text: "a request" });
     relay.receive(0, { kind: "submit", id: 6, raw: Uint8Array.of(1), sender: undefined, conditional: undefined });
     relay.receive(0, { kind: "submit", id: 7, raw: new Uint8Array(0), sender: undefined, conditional: undefined });
-    relay.close(); // what was asked is answered still
+    relay.close(); // pending requests are still answered
     relay.receive(1, { kind: "call", id: 8, text: "another" });
     await settled();
     expect(sent).toEqual([

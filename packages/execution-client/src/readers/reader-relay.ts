@@ -5,31 +5,34 @@ import type { ReaderMessage } from "./reader-process.ts";
 import { errorAnswer } from "./routing.ts";
 
 export interface RelayDependencies {
-  /** A JSON-RPC request of a reader that belongs to the writer. Never fails. */
+  /** Answers a reader's JSON-RPC request that belongs to the writer. Never rejects. */
   readonly answer: (text: string) => Promise<string>;
-  /** A transaction whose signature a reader has checked. Never fails. @returns its hash, or an error as `answer` gives it */
+  /**
+   * Submits a transaction whose signature a reader has checked. Never rejects. @returns its hash, or an error in the form that `answer`
+   * gives it
+   */
   readonly submit: (transaction: Submit) => Promise<Uint8Array | string>;
   readonly pending: { onPending(listener: (transactions: readonly PooledTransaction[]) => void): () => void };
-  /** a filter was in a reader that is gone */
+  /** the answer about a filter that was in a reader that is gone */
   readonly filterNotFound: RpcErrorBody;
 }
 
 type Way = Pick<Outbox<MessageToReader>, "push">;
-/** What readers want of others. */
+/** Messages of readers that go on to the writer or to another reader. */
 export type RelayedMessage = Extract<ReaderMessage, { kind: "call" | "answer" | "submit" | "watch" }>;
 
-/** A reader as long as its process lives. */
+/** A reader for the lifetime of its process. */
 interface Connected {
   readonly outbox: Way;
   isWatching: boolean;
-  /** requests of other readers that its process works on, by the ids that they have there */
+  /** requests from other readers that this process is working on, by the ids that they have there */
   readonly asked: Map<number, { readonly from: Way; readonly id: number }>;
 }
 
-/** Brings what readers ask to the chain, to the pool and to each other, and the answers back. */
+/** Carries requests of readers to the chain, to the pool and to other readers, and carries the answers back. */
 export class ReaderRelay {
   readonly #dependencies: RelayDependencies;
-  /** by number */
+  /** by number of the reader */
   readonly #connected = new Map<number, Connected>();
   #stopPending: (() => void) | undefined;
   #nextId = 0;
@@ -43,7 +46,7 @@ export class ReaderRelay {
     this.#connected.set(reader, { outbox, isWatching: false, asked: new Map() });
   }
 
-  /** Its process has ended: nobody is left waiting for it. */
+  /** The reader's process has ended: everybody who waits for its answers gets one. */
   disconnect(reader: number): void {
     const gone = this.#connected.get(reader);
     this.#connected.delete(reader);
@@ -51,7 +54,7 @@ export class ReaderRelay {
     this.#followPending();
   }
 
-  /** No pending transactions any more; what readers have asked before they end is still answered. */
+  /** Stops listening for pending transactions. Requests that readers made before they end are still answered. */
   close(): void {
     this.#isClosing = true;
     this.#followPending();
@@ -60,7 +63,7 @@ export class ReaderRelay {
   receive(reader: number, message: RelayedMessage): void {
     const connected = this.#connected.get(reader);
     if (connected === undefined) return;
-    const { outbox } = connected; // an answer to a process that is gone is lost with it
+    const { outbox } = connected; // an answer to a process that has ended goes nowhere
     switch (message.kind) {
       case "watch":
         connected.isWatching = message.isOn;
@@ -104,7 +107,7 @@ export class ReaderRelay {
     to.push({ kind: "answer", id, text: errorAnswer(this.#dependencies.filterNotFound) });
   }
 
-  /** Listens to the pool while a reader wants it. */
+  /** Listens to the pool as long as any reader wants pending transactions. */
   #followPending(): void {
     const isWanted = !this.#isClosing && [...this.#connected.values()].some(({ isWatching }) => isWatching);
     if (isWanted) {

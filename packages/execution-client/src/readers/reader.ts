@@ -12,13 +12,13 @@ import { oncePerRun } from "./once-per-run.ts";
 import { routeMethods } from "./routing.ts";
 import { WriterLink } from "./writer-link.ts";
 
-/** A process that serves the public listeners from the database which another one writes. */
+/** Serves the public listeners from the database that another process writes. */
 export interface Reader {
   receive(message: MessageToReader): void;
   close(): Promise<void>;
 }
 
-/** @throws CodedError of the database; listen errors */
+/** @throws CodedError from the database; errors from listening */
 export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWriter>): Promise<Reader> {
   const { options, config, reader, count, startingBlock } = start;
   const log = createLogger(options.log).child({ reader: reader + 1 });
@@ -53,7 +53,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
 
   const maxConnections = options.rpc.maxConnections || Number.POSITIVE_INFINITY;
 
-  // What other readers were asked about filters of this one; they have counted the requests.
+  // Requests from other readers about filters kept here; those readers have counted the requests.
   const ownFilters = routeMethods(ethLogMethods(services), routing);
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(options.rpc) }, log });
   const answerOther = async (text: string): Promise<string> =>

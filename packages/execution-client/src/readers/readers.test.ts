@@ -55,7 +55,7 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
-/** @throws Error when it does not come true */
+/** @throws Error when it does not become true */
 async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const endMs = performance.now() + 20_000;
   while (!(await isTrue())) {
@@ -64,7 +64,7 @@ async function until(what: string, isTrue: () => boolean | Promise<boolean>): Pr
   }
 }
 
-/** A WebSocket with its notifications, by subscription. */
+/** A WebSocket connection that collects notifications by subscription. */
 async function openSocket(url: string) {
   const socket = new WebSocket(url);
   closers.push(() => socket.terminate());
@@ -186,7 +186,7 @@ describe("two readers", () => {
     expect(await second.call("eth_getFilterLogs", [logs])).toMatchObject([{ blockHash: left.hash }]);
     expect(await first.call("eth_getFilterChanges", [blocks])).toEqual([left.hash]);
 
-    // The block is left for another on the same parent, without the transaction, which comes again in the next one.
+    // Another block on the same parent, without the transaction, replaces the block; the next block includes the transaction again.
     const parent = await node.engine.call<{ timestamp: string }>("eth_getBlockByHash", [base.hash, false]);
     const sibling = await node.buildBlock({
       parent: { hash: base.hash, timestampSec: Number(parent.timestamp) + 1 },
@@ -201,7 +201,7 @@ describe("two readers", () => {
     expect(socket.of(subscription).slice(1)).toMatchObject(expected);
     expect(await second.call("eth_getFilterChanges", [logs])).toMatchObject(expected);
     expect(await first.call("eth_getFilterChanges", [blocks])).toEqual([sibling.hash, next.hash]);
-    // The writer remembers what fork choice left; the database does not.
+    // The writer remembers a block that fork choice has left; the database does not.
     expect(await first.call("eth_getBlockByHash", [left.hash, false])).toMatchObject({ hash: left.hash });
     expect(await first.call("eth_getBlockByHash", [`0x${"12".repeat(32)}`, false])).toBeNull();
     expect(await first.call("eth_uninstallFilter", [blocks])).toBe(true);
@@ -232,7 +232,7 @@ describe("two readers", () => {
       order.push("block");
     }
     process.kill(node.client.readerPids()[busy.reader]!, "SIGKILL");
-    expect(await heavy).toContain("rejected"); // what it had to answer is lost
+    expect(await heavy).toContain("rejected"); // what it was working on is lost
     expect(order).toEqual([...Array.from({ length: 5 }, () => "block"), "heavy"]);
 
     const head = await other.call("eth_blockNumber");
@@ -301,7 +301,7 @@ describe("the end of the writer", () => {
     expect(pids).toHaveLength(2);
     const [[busy]] = (await connectToEach(url, 2)) as [[Connection]];
     const cut = expect(busy.call("eth_call", [ENDLESS, "latest"])).rejects.toMatchObject({ code: "ECONNRESET" });
-    await sleep(200); // it is at it
+    await sleep(200); // time for it to start working
     await writer.killAfter(0);
     await cut;
     await until("the readers' end", () => !pids.some(isAlive));

@@ -7,7 +7,7 @@ const CONTEXT = { transport: "http", remoteAddress: "" } as const;
 const FILTER_NOT_FOUND = { code: -32000, message: "filter not found" };
 const answered = (result: string): string => `{"jsonrpc":"2.0","id":0,"result":${result}}`;
 
-/** Methods as reader 1 of 3 serves them, and what it asks others. */
+/** Methods as served by reader 1 of 3, and the requests that it sends to other processes. */
 function routed(handler: (args: readonly unknown[]) => unknown, answer = answered('{"b":1, "a":2}')) {
   const asked: { text: string; reader: number | undefined }[] = [];
   const params = [param("a", textShape), optionalParam("b", textShape)] as const;

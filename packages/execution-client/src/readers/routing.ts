@@ -10,23 +10,23 @@ import {
   type RpcErrorBody,
 } from "@rnode/jsonrpc";
 
-/** Asks another process, with a JSON-RPC request whose id is 0. */
+/** Sends a JSON-RPC request with the id 0 to another process. */
 export interface Elsewhere {
   /** @param reader undefined: the writer */
   ask(text: string, reader?: number): Promise<string>;
 }
 
 export interface RoutingOptions {
-  /** of this reader */
+  /** number of this reader */
   readonly reader: number;
   readonly count: number;
   readonly elsewhere: Elsewhere;
-  /** Makes the reads that follow see every commit that came before. */
+  /** Makes subsequent reads see every commit made so far. */
   readonly refresh: () => void;
   readonly filterNotFound: RpcErrorBody;
 }
 
-/** What a parameter was before and after it was read. */
+/** A parameter before and after parsing. */
 interface Read {
   readonly raw: unknown;
   readonly value: unknown;
@@ -34,7 +34,10 @@ interface Read {
 
 const RESULT_START = '{"jsonrpc":"2.0","id":0,"result":';
 
-/** The methods of a listener as a reader serves them: each runs where it belongs. Parameters are read, and refused, here. */
+/**
+ * The methods of a listener as a reader serves them: each runs in the process where it belongs. Parameters are parsed, and rejected, in
+ * the reader.
+ */
 export function routeMethods(methods: ApiMethods, options: RoutingOptions): MethodTable {
   return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, routed(name, method, options)]));
 }
@@ -101,14 +104,14 @@ const rememberingParams = (params: Params): Params =>
     shape: { schema: param.shape.schema, parse: (raw: unknown): Read => ({ raw, value: param.shape.parse(raw) }) },
   }));
 
-/** A request for another process, without the parameters at its end that are not given. */
+/** A request for another process. Missing parameters at the end are left out. */
 export function requestText(method: string, given: readonly unknown[]): string {
   const params = [...given];
   while (params.at(-1) === null) params.pop();
   return JSON.stringify({ jsonrpc: "2.0", id: 0, method, params });
 }
 
-/** The result of an answer, as it is. @throws {RpcError} the error of the answer */
+/** The result in an answer, as JSON text. @throws {RpcError} the answer is an error */
 export function resultOf(answer: string): JsonText {
   if (answer.startsWith(RESULT_START)) return new JsonText(answer.slice(RESULT_START.length, -1));
   const { error } = JSON.parse(answer) as { error?: RpcErrorBody };

@@ -20,33 +20,33 @@ export interface ReadersDependencies {
   readonly store: Pick<ChainDatabase, "forgetDeadReaders">;
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** Nobody can serve any more, and why. */
+  /** Called with the reason when readers can no longer be kept running. */
   readonly onFatal: (reason: string) => void;
 }
 
-/** Readers that start. */
+/** Readers that have been started. */
 export interface Readers {
   readonly pool: ReaderPool;
   readonly httpPort: number | undefined;
   readonly wsPort: number | undefined;
-  /** Settles when all serve. @throws {UserError} one cannot start */
+  /** Settles when all readers are serving. @throws {UserError} one cannot start */
   readonly isReady: Promise<void>;
   close(): Promise<void>;
 }
 
-/** How many reader processes serve the public listeners; 0: this process does. */
+/** The number of reader processes that serve the public listeners; 0: this process serves them. */
 export function readerCount({ http, ws, rpc }: ClientOptions): number {
   if (!http.enabled && !ws.enabled) return 0;
   return rpc.workers ?? defaultReaderCount(availableParallelism(), process.platform);
 }
 
-/** One core is the writer's; but a request that takes long should never be in everybody's way, so that there are two at least. */
+/** One core is for the writer. There are at least two readers nevertheless, so that one slow request never blocks everyone. */
 export function defaultReaderCount(cores: number, platform: NodeJS.Platform): number {
-  if (platform === "win32") return 0; // hands no sockets to other processes
+  if (platform === "win32") return 0; // cannot pass sockets to other processes
   return Math.max(2, cores - 1);
 }
 
-/** Binds the public listeners and starts the processes that serve them. @throws listen errors */
+/** Binds the public listeners and starts the processes that serve them. @throws errors from listening */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
   const { http, ws, rpc } = options;
   const { services, write, submit, pending, chain, store, log, metrics, onFatal } = dependencies;
@@ -71,7 +71,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     throw error;
   }
 
-  // Readers have counted the requests that they pass on.
+  // The readers have already counted the requests that they pass on.
   const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(rpc) }, log });
   const methods = methodsInWriter(methodsOf(NAMESPACES, services), write);
   const pool = new ReaderPool(
@@ -107,7 +107,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
     },
   );
   const isReady = pool.start();
-  isReady.catch(() => {}); // whoever awaits it later hears of it
+  isReady.catch(() => {}); // reported to whoever awaits it later
   const unfollow = chain.onHeadChange((change) => pool.announceHead(headNoticeOf(change)));
   return {
     pool,

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { MessageToWriter } from "./messages.ts";
 import { WriterLink } from "./writer-link.ts";
 
-/** A link whose messages nobody carries on. */
+/** A link whose messages go nowhere. */
 function linkOf() {
   const sent: MessageToWriter[] = [];
   const outbox = { push: (message: MessageToWriter) => void sent.push(message) };
@@ -43,7 +43,7 @@ describe("a reader's link to the writer", () => {
       { kind: "watch", id: 1, isOn: false },
       { kind: "watch", id: 2, isOn: true },
     ]);
-    link.onAnswer(1, ""); // of the end; the beginning is not answered yet
+    link.onAnswer(1, ""); // the answer to the end of watching; its start has not been answered yet
     expect(await isSettled(link.isListening())).toBe(false);
     link.onAnswer(2, "");
     expect(await isSettled(link.isListening())).toBe(true);

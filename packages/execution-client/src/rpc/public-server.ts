@@ -10,9 +10,9 @@ export interface PublicServerDependencies {
   readonly pending: PendingFeed;
   readonly log: Logger;
   readonly metrics: MetricFactory;
-  /** sockets that are bound already */
+  /** sockets that are already bound */
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
-  /** Has each method run where it belongs, seen from this process. */
+  /** Makes each method run in the process where it belongs, seen from this process. */
   readonly bind: (methods: ApiMethods) => MethodTable;
 }
 
@@ -50,10 +50,10 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
   });
 }
 
-/** As operators mean it: 0 is no limit. */
+/** A limit as operators write it: 0 means none. */
 export const limitOf = (limit: number): number => (limit === 0 ? Number.POSITIVE_INFINITY : limit);
 
-/** Of every listener. */
+/** The limits of every listener. */
 export const rpcLimits = (rpc: ClientOptions["rpc"]): Partial<RpcServerLimits> => ({
   maxRequestBytes: limitOf(rpc.maxRequestSize) * MIB,
   maxResponseBytes: limitOf(rpc.maxResponseSize) * MIB,

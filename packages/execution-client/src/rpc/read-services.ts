@@ -24,10 +24,10 @@ import { limitOf } from "./public-server.ts";
 
 const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
 const MIB = 1024 * 1024;
-/** what Geth gives a call that nothing limits */
+/** the gas that Geth gives a call without any limit */
 const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
 
-/** What differs between the process that owns the chain and one that reads it. */
+/** What differs between the process that owns the chain and those that only read it. */
 export interface ServiceSources {
   readonly store: ChainDatabase;
   readonly chainView: ReadBackend["chain"];
@@ -35,7 +35,7 @@ export interface ServiceSources {
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
-  /** which process the filters are in */
+  /** which of several processes keeps the filters created here */
   readonly filterHome?: FilterHome | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface FilterHome {
   readonly count: number;
 }
 
-/** Builds what the methods work with, the same in every process that serves them. */
+/** Builds what the methods work with, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
   const { rpc, gpo, rollup } = options;
   const { store, chainView, writer, startingBlock, filterHome, metrics = noMetrics } = sources;
@@ -57,7 +57,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   const maxBytes = limitOf(rpc.maxResponseSize) * MIB;
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
-  engine.warmUp(); // compiled code is shared by all engines of the process
+  engine.warmUp(); // the compiled code is shared by all engines of the process
   const callLimits = {
     gasCap: rpc.gascap === 0n ? UNLIMITED_GAS : rpc.gascap,
     timeoutMs: rpc.evmtimeoutMs,
@@ -94,7 +94,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
 
 const orUnlimited = (limit: number | undefined, standard: number): number => (limit === undefined ? standard : limitOf(limit));
 
-/** The profile that was chosen, with the limits that were. */
+/** The chosen profile, with the chosen limits. */
 export function profileOf({ chain, rpc }: ClientOptions): Profile {
   const profile = PROFILES[chain.profile];
   return {

@@ -3,7 +3,7 @@ import type { WriterAccess, WriteServices } from "@rnode/eth-api";
 import { equalBytes } from "@rnode/primitives";
 import type { PoolService } from "../pool/pool-service.ts";
 
-/** What methods reach in the process that owns the chain: its own things, without a way between processes. */
+/** The services of the process that owns the chain. They are reached directly, without messages between processes. */
 export const writeServicesOf = (chain: Chain, pool: PoolService): WriteServices => ({
   chain,
   pool: pool.pool,

@@ -6,21 +6,22 @@ import { type ChainConfig, chainConfigOfNetwork, L1_CHAINS, NETWORKS, type Netwo
 import { type GenesisFile, openGenesisFile } from "./genesis-file.ts";
 import { isUrl } from "./read-input.ts";
 
-/** What `--chain` and `--genesis` say. */
+/** The chain that `--chain` and `--genesis` describe. */
 export interface ChainSpec {
-  /** as given: a file or a name */
+  /** as given: a file or the name of a network */
   readonly chain: string;
   readonly config: ChainConfig;
-  /** undefined: a named network without `--genesis`; enough for a database that has its genesis */
+  /** undefined: a named network without `--genesis`, which is enough for a database that already has its genesis */
   readonly genesis: GenesisFile | undefined;
-  /** of a network's table */
+  /** entry in the table of networks */
   readonly network: Network | undefined;
 }
 
 /**
- * Reads `--chain=FILE|NAME` and `--genesis=FILE|URL`. A name gives forks and ids from the table; allocations come from the file.
+ * Reads `--chain=FILE|NAME` and `--genesis=FILE|URL`. A name selects the forks and ids from the table of networks; allocations come
+ * from the file.
  *
- * @throws {UserError} on anything that does not fit, naming it; CodedError of the genesis parser
+ * @throws {UserError} on anything that does not fit, naming it; CodedError from the genesis parser
  */
 export async function loadChainSpec(given: { readonly chain: string; readonly genesis?: string | undefined }): Promise<ChainSpec> {
   const { chain } = given;
@@ -55,9 +56,9 @@ async function chainSpecOfFile(chain: string, genesisSource: string | undefined)
 }
 
 /**
- * The genesis block, which must have the hash of the table.
+ * The genesis block, whose hash must match the table of networks.
  *
- * @throws {UserError} naming both hashes, or that allocations are missing
+ * @throws {UserError} naming both hashes, or saying that allocations are missing
  */
 export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
   const { chain, config, genesis, network } = spec;
@@ -78,15 +79,18 @@ export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
   return sealed;
 }
 
-/** Of a file, and what else its genesis depends on: with it the database's genesis need not be computed again at every start. */
+/**
+ * Database key for the digest of the genesis file and everything else the genesis depends on. If it has not changed, the genesis need
+ * not be computed again at every start.
+ */
 const GENESIS_SOURCE_KEY = "genesis-source";
 const sourceOf = ({ chain, config, genesis }: ChainSpec): Uint8Array | undefined =>
   genesis && concatBytes(genesis.digest, asciiToBytes(config === genesis.head.config ? "" : chain));
 
 /**
- * Sees to it that the database begins with the genesis of the chain, which is written where there is none.
+ * Makes sure that the database begins with the genesis of the chain, and writes it if there is none.
  *
- * @throws {UserError} {CodedError} chain/other-genesis: it begins with another one
+ * @throws {UserError} {CodedError} chain/other-genesis: the database begins with a different one
  */
 export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Promise<"present" | "written" | "again"> {
   const stored = storedGenesisHash(store);
@@ -95,7 +99,7 @@ export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Prom
     if (expected !== undefined && expected !== bytesToHex(stored)) {
       throw new UserError(`the database begins with block ${bytesToHex(stored)}, but ${spec.chain} begins with ${expected}`);
     }
-    // A named network without --genesis: the database was made by `rengine init`, and the table has the hash.
+    // A named network without --genesis: the database was created by `rengine init`, and the table has the genesis hash.
     if (spec.genesis === undefined) return "present";
     const known = store.readMeta(GENESIS_SOURCE_KEY);
     if (known !== undefined && equalBytes(known, sourceOf(spec)!)) return "present";
@@ -103,7 +107,7 @@ export async function prepareGenesis(store: GenesisStore, spec: ChainSpec): Prom
   return writeGenesis(store, spec, await genesisOfSpec(spec));
 }
 
-/** As `prepareGenesis`, with the genesis of `genesisOfSpec`. */
+/** Like `prepareGenesis`, but with a genesis from `genesisOfSpec`. */
 export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: SealedGenesis): "present" | "written" | "again" {
   const outcome = initGenesis(store, genesis);
   const source = sourceOf(spec);
@@ -111,6 +115,6 @@ export function writeGenesis(store: GenesisStore, spec: ChainSpec, genesis: Seal
   return outcome;
 }
 
-/** For a person who had it interrupted. */
+/** For an operator whose earlier start was interrupted. */
 export const INTERRUPTED_GENESIS =
   "writing the genesis had been interrupted: what was there of it is removed, and it is written from the beginning";

@@ -1,7 +1,10 @@
 import { describeFailure } from "@rnode/program";
 import { storageAdvice } from "@rnode/storage";
 
-/** One line for what a user or the system caused, with what to do about a database; undefined for what can only be a fault of ours. */
+/**
+ * Describes in one line an error that the user or the system caused, with advice if it is about the database; undefined for errors that
+ * can only be a bug.
+ */
 export function describeError(error: unknown): string | undefined {
   const description = describeFailure(error);
   const advice = storageAdvice(error);

@@ -18,19 +18,19 @@ import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts
 import { download, fileError, isGzip, isUrl } from "./read-input.ts";
 
 const CHUNK_BYTES = 1 << 20;
-/** An account with more text is read slot by slot. */
+/** An account with a longer text is read slot by slot. */
 const LARGE_ACCOUNT_BYTES = 1 << 18;
 
-/** A Geth-style genesis file of any size, gzipped or not. Its accounts are read when they are asked for. */
+/** A Geth-style genesis file of any size, gzipped or not. Its accounts are read on demand. */
 export interface GenesisFile {
   readonly head: GenesisHead;
-  /** SHA-256 of the file as it is */
+  /** SHA-256 of the file's bytes */
   readonly digest: Uint8Array;
-  /** @throws {UserError} naming the file and what is wrong in it */
+  /** @throws {UserError} naming the file and what is wrong with it */
   readState(): Promise<GenesisState>;
 }
 
-/** @throws {UserError} as `readState` */
+/** @throws {UserError} as for `readState` */
 export async function openGenesisFile(source: string): Promise<GenesisFile> {
   const bytes = isUrl(source) ? await download(source) : undefined;
   const chunks = (): AsyncIterable<Uint8Array> => (bytes === undefined ? fileChunks(source) : Readable.from([bytes]));
@@ -57,7 +57,7 @@ export async function openGenesisFile(source: string): Promise<GenesisFile> {
   });
 }
 
-/** Goes over members; none is at hand as a whole if it is large. */
+/** Skips members; large ones are never held in memory as a whole. */
 const ignoring: MemberSink = {
   member: () => undefined,
   open: () => ({ sink: ignoring, minBytes: LARGE_ACCOUNT_BYTES }),
@@ -126,7 +126,7 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGene
   }
 }
 
-/** Decompressed when it is gzip. */
+/** Decompresses gzip input. */
 async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = await iterator.next();
@@ -141,7 +141,7 @@ async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): Asy
   let readError: Error | undefined;
   packed.once("error", (error) => {
     readError = error;
-    gunzip.destroy(error); // `pipe` does not hand errors on
+    gunzip.destroy(error); // `pipe` does not forward errors
   });
   try {
     yield* packed.pipe(gunzip) as AsyncIterable<Buffer>;

@@ -1,7 +1,7 @@
 import { bool, integerBetween, type OptionsOf, optionGroup } from "@rnode/options";
 import { MIN_HISTORY_BLOCKS } from "@rnode/storage";
 
-/** What Reth keeps with the option of this name. */
+/** The number of blocks that Reth keeps with its option of this name. */
 const FULL_HISTORY_BLOCKS = 10_064;
 
 export const history = optionGroup("history", {
@@ -18,6 +18,6 @@ export const history = optionGroup("history", {
   },
 });
 
-/** How many blocks of history are kept; undefined: all. */
+/** The number of blocks whose history is kept; undefined: all. */
 export const historyBlocksOf = ({ full, blocks }: OptionsOf<typeof history>): number | undefined =>
   blocks ?? (full ? FULL_HISTORY_BLOCKS : undefined);

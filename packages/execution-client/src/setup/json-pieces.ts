@@ -1,15 +1,15 @@
-/** Where the members of a JSON object go, in the order of the text. */
+/** Receives the members of a JSON object, in the order of the text. */
 export interface MemberSink {
-  /** @param read parses the member's value; not called: its text need only end where a value can end */
+  /** @param read parses the member's value. If it is not called, the text is skipped, and checked only for where the value ends. */
   member(key: string, read: () => unknown): void;
   /**
-   * Takes the members of an object one by one instead of its value, when its text is `minBytes` or longer. Undefined: its value is wanted,
-   * however long.
+   * Returns a sink for the members of an object, which then takes them one by one instead of the object's value if its text is at least
+   * `minBytes` long. Undefined: the value is wanted as a whole, however long.
    */
   open?(key: string): { readonly sink: MemberSink; readonly minBytes: number; readonly onEnd?: () => void } | undefined;
 }
 
-/** What is not JSON, and where. */
+/** A text that is not JSON, with the position of the error. */
 export class JsonTextError extends Error {
   constructor(problem: string, position: number) {
     super(`not JSON: ${problem} at byte ${position}`);
@@ -29,10 +29,10 @@ const COLON = 0x3a;
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /**
- * Reads a JSON object that may be longer than a string can be, from a text in pieces: an object that a sink opens is gone through member by
- * member, everything else is handed to JSON.parse.
+ * Reads a JSON object, which may be longer than the longest possible string, from a text in pieces. The members of an object that a
+ * sink opens are read one by one; everything else is passed to JSON.parse.
  *
- * @returns the value, when the text is not an object
+ * @returns the value, if the text is not an object
  * @throws {JsonTextError} and whatever a sink throws
  */
 export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: MemberSink): Promise<unknown> {
@@ -48,13 +48,13 @@ export async function readJsonPieces(pieces: AsyncIterable<Uint8Array>, sink: Me
   return step.value;
 }
 
-/** A generator's step needs no promise: it gives way only where the text at hand ends. */
+/** A generator rather than an async function, because a step needs no promise: it yields only where the available text ends. */
 type Reading<T> = Generator<undefined, T, void>;
 
 class JsonText {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
-  /** of the first byte at hand in the whole text */
+  /** position in the whole text of the first available byte */
   #position = 0;
   #isEnd = false;
 
@@ -88,7 +88,7 @@ class JsonText {
     }
     for (;;) {
       if (byte !== QUOTE) throw this.#error("no key");
-      // PERF: most members are at hand, and need no generator of their own.
+      // PERF: most members are completely available, and need no generator of their own.
       let end = this.#valueEnd();
       if (end < 0) end = yield* this.#wholeValue();
       const key = this.#parse(end) as string;
@@ -130,7 +130,7 @@ class JsonText {
     this.#at = end;
   }
 
-  /** Waits until there is more text. */
+  /** Yields until there is more text. */
   *#more(): Reading<void> {
     if (this.#isEnd) {
       this.#at = this.#bytes.length;
@@ -155,14 +155,14 @@ class JsonText {
     }
   }
 
-  /** The next byte that is no space; −1: there is none at hand. */
+  /** The next byte that is not white space; −1: none is available. */
   #peek(): number {
     const bytes = this.#bytes;
     while (this.#at < bytes.length && isSpace(bytes[this.#at]!)) this.#at++;
     return this.#at < bytes.length ? bytes[this.#at]! : -1;
   }
 
-  /** Where the value that begins here ends, as far as quotes and brackets tell; −1: not at hand. */
+  /** Where the value that begins here ends, judging by quotes and brackets; −1: the end is not available yet. */
   #valueEnd(): number {
     const bytes = this.#bytes;
     const { length } = bytes;
@@ -183,7 +183,7 @@ class JsonText {
     return -1;
   }
 
-  /** The value from here to `end`, and moves there. */
+  /** Parses the value from here to `end`, and moves to `end`. */
   #parse(end: number): unknown {
     const text = this.#bytes.toString("utf8", this.#at, end);
     try {
@@ -200,7 +200,7 @@ class JsonText {
   }
 }
 
-/** Behind the closing quote; −1: not at hand. */
+/** The offset after the closing quote; −1: it is not available yet. */
 function stringEnd(bytes: Uint8Array, from: number): number {
   for (let at = from + 1; at < bytes.length; at++) {
     const byte = bytes[at];

@@ -6,7 +6,7 @@ export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes
 export const isUrl = (source: string): boolean => /^https?:\/\//.test(source);
 const FETCH_TIMEOUT_MS = 60_000;
 
-/** Content of a file or http(s) URL, decompressed when it is gzip. @throws {UserError} */
+/** The content of a file or an http(s) URL, decompressed if it is gzip. @throws {UserError} */
 export async function readInput(source: string): Promise<Uint8Array> {
   const bytes = isUrl(source) ? await download(source) : await readFileOf(source);
   if (!isGzip(bytes)) return bytes;
@@ -35,7 +35,7 @@ async function readFileOf(path: string): Promise<Uint8Array> {
   }
 }
 
-/** @param cause of an attempt to read the file */
+/** @param cause the error from trying to read the file */
 export function fileError(path: string, cause: unknown): UserError {
   const { code } = cause as NodeJS.ErrnoException;
   const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "is a folder, not a file" : String(code);

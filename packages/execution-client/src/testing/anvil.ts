@@ -7,10 +7,10 @@ export interface Anvil {
   stop(): Promise<void>;
 }
 
-/** Path of the program of this platform; undefined where there is none. */
+/** Path of anvil for this platform; undefined if there is none. */
 export const anvilBinary = (): string | undefined => foundryBinary("anvil");
 
-/** A chain that mines one block a transaction. @param binary of `anvilBinary` */
+/** A chain that mines one block per transaction. @param binary the result of `anvilBinary` */
 export async function startAnvil(binary: string, args: readonly string[]): Promise<Anvil> {
   const child = spawn(binary, ["--host", "127.0.0.1", "--port", "0", ...args], { stdio: ["ignore", "pipe", "inherit"] });
   const port = await new Promise<number>((resolve, reject) => {

@@ -7,13 +7,13 @@ interface Described {
   readonly result: { readonly name: string; readonly schema: JsonSchema };
 }
 
-/** What the server says of its methods, by name. */
+/** The methods that the server describes, by name. */
 export async function describedMethods(rpc: Pick<RpcClient, "call">): Promise<ReadonlyMap<string, Described>> {
   const { methods } = await rpc.call<{ methods: readonly Described[] }>("rpc.discover");
   return new Map(methods.map((own) => [own.name, own]));
 }
 
-/** A client that holds every answer against what `rpc.discover` of the same server says of it. */
+/** A client that checks every answer against the same server's `rpc.discover`. */
 export function holdingToDescription(rpc: RpcClient): RpcClient {
   let methods: Promise<ReadonlyMap<string, Described>> | undefined;
   return {

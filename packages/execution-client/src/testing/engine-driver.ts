@@ -4,7 +4,7 @@ import type { BlockId } from "@rnode/protocol";
 import { attributesJson } from "./generated-blocks.ts";
 import { GENESIS_TIME_SEC } from "./test-client.ts";
 
-/** What a fork choice makes of the chain. */
+/** The chain that results from a fork choice. */
 export interface Choice {
   /** canonical hashes by number; the last is the head */
   readonly chain: readonly Hex[];
@@ -13,27 +13,27 @@ export interface Choice {
 }
 
 const ZERO = bytesToHex(ZERO_HASH);
-const SAFE_DISTANCE = 4; // beyond what is replaced
+const SAFE_DISTANCE = 4; // more than the number of blocks that are replaced
 const FINALIZED_DISTANCE = 6;
-/** Every so many blocks, some are replaced. */
+/** How often some blocks are replaced, in blocks. */
 const REORGANISATION_INTERVAL = 5;
 const MAX_REORGANISATION_DEPTH = 3;
 
 /**
- * Builds blocks over the Engine API as a rollup node does, now and then on an ancestor of the head, and remembers what it was promised:
- * `acknowledged` is the last fork choice that was answered VALID, `asked` one that was sent afterwards and has no answer.
+ * Builds blocks over the Engine API as a rollup node does, now and then on an ancestor of the head, and remembers what the client
+ * promised: `acknowledged` is the last fork choice that was answered with VALID, `asked` a later one that was sent but not answered.
  */
 export class EngineDriver {
   readonly #engine: RpcClient;
   #seed: number;
   acknowledged: Choice;
   asked: Choice | undefined;
-  /** fork choices that were acknowledged */
+  /** number of acknowledged fork choices */
   acknowledgements = 0;
-  /** times it began to build on an ancestor of the head */
+  /** number of times it started to build on an ancestor of the head */
   reorganisations = 0;
 
-  /** @param seed of its first block; a driver after it must begin at `nextSeed` */
+  /** @param seed seed of the first block; a driver that continues the chain must start at `nextSeed` */
   constructor(engine: RpcClient, start: Choice, seed: number) {
     this.#engine = engine;
     this.#seed = seed;
@@ -44,7 +44,7 @@ export class EngineDriver {
     return this.#seed;
   }
 
-  /** One block: build, get, import, make it the head. @throws what the client answers wrongly, or that it is gone */
+  /** Makes one block: build, get, import, and make it the head. @throws on a wrong answer, or when the client is gone */
   async buildBlock(): Promise<void> {
     const parent = this.#chooseParent();
     const number = parent.chain.length - 1;

@@ -17,15 +17,16 @@ import { openChainStore } from "@rnode/storage";
 import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 
 /*
- * Blocks of an Ethereum chain, made one by one for any fork: what a header commits to is taken from what the chain says it computed
- * when it refuses the block, until it takes it. (What the values should be is the business of the public suites.)
+ * Makes blocks of an Ethereum chain one by one, for any fork. The values that a header commits to come from the chain's error messages:
+ * they say what it computed, and the header is corrected until the chain accepts it. (Whether the values are right is for the public
+ * suites to test.)
  */
 
 export const FORK_KEY = new Uint8Array(32).fill(0x5e);
 const SENDER = bytesToHex(privateKeyToAddress(FORK_KEY));
 export const FORK_BLOCK_TIME_SEC = 12;
 export const FORK_GENESIS_TIME_SEC = 1_700_000_000;
-/** Contracts of Prague's requests (EIP-7002, EIP-7251); these have none. */
+/** The contracts for Prague's requests (EIP-7002, EIP-7251); here they return none. */
 const REQUEST_CONTRACTS = ["0x00000961ef480eb55e80d19ad83579a64c007002", "0x0000bbddc7ce488642fb579f8b00f3a590007251"];
 
 export const forkGenesis = (config: Readonly<Record<string, unknown>>) => ({
@@ -47,7 +48,7 @@ export class ForkChain {
   readonly #config: ChainConfig;
   #parent: Block;
   #nonce = 0n;
-  /** RLP, from block 1 on */
+  /** RLP of the blocks, from block 1 on */
   readonly blocks: Uint8Array[] = [];
   readonly hashes: Hex[] = [];
 
@@ -75,7 +76,7 @@ export class ForkChain {
     return this.#nonce++;
   }
 
-  /** A header that could follow, but for what it commits to. */
+  /** A header that could come next, except for the values that it commits to. */
   template(): Fields {
     const parent = this.#parent.header;
     const number = parent.number + 1;
@@ -112,7 +113,7 @@ export class ForkChain {
   /**
    * Adds a block with these transactions and ommers.
    *
-   * @throws Error with the rule that no correction of the header satisfies
+   * @throws Error naming the rule that no correction of the header satisfies
    */
   add(transactions: readonly Transaction[], ommers: readonly Header[] = []): Header {
     const header = this.template();

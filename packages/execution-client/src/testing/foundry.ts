@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Path of a Foundry program from npm, for this platform; undefined where there is none. */
+/** Path of a Foundry program that npm installed for this platform; undefined if there is none. */
 export function foundryBinary(name: "anvil" | "cast"): string | undefined {
   const arch = process.arch === "x64" ? "amd64" : process.arch;
   try {
@@ -18,7 +18,7 @@ export function foundryBinary(name: "anvil" | "cast"): string | undefined {
 
 const TIMEOUT_MS = 20_000;
 
-/** Runs a program to its end. @returns what it printed, without the last newline @throws Error with what it complained of */
+/** Runs a program to its end. @returns its output without the last newline. @throws Error with its error output */
 export function runProgram(binary: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(

@@ -7,12 +7,12 @@ import { genesisOfSpec, loadChainSpec } from "../setup/chain-spec.ts";
 import { GENESIS, GENESIS_TIME_SEC } from "./test-client.ts";
 
 /*
- * Blocks of deposits that need no signatures: mints to some thousand accounts, and writes and deletions of some thousand slots of a
- * contract that logs each of them. A block is made from its seed alone.
+ * Blocks of deposits, which need no signatures: they mint to some thousand accounts, and write and delete some thousand slots of a
+ * contract that logs each of them. The seed alone determines a block.
  */
 
 const WRITER = "0x00000000000000000000000000000000000010ab";
-/** slot[calldata 0] = calldata 1, and LOG1 with the slot as its topic */
+/** sets slot[calldata 0] to calldata 1, and emits LOG1 with the slot as its topic */
 const WRITER_CODE = "0x6020356000355560003560206000a100";
 const KEYS = 3000;
 const DEPOSITS = 16;
@@ -30,7 +30,7 @@ function keyOf(seed: number, index: number): Uint8Array {
   return keccak256(Uint8Array.of(number >> 8, number));
 }
 
-/** The forced transactions of a block, encoded: the L1 attributes first. */
+/** The forced transactions of a block, encoded; the L1 attributes come first. */
 export function forcedTransactions(seed: number): Uint8Array[] {
   const deposits = [{ ...l1Info("jovian"), sourceHash: seeded(seed, 255) }];
   for (let i = 0; i < DEPOSITS; i++) {
@@ -39,7 +39,7 @@ export function forcedTransactions(seed: number): Uint8Array[] {
     const data = new Uint8Array(isWrite ? 64 : 0);
     if (isWrite) {
       data.set(key);
-      if (i % 8 !== 0) data.set(seeded(seed, i + 100), 32); // else the slot is deleted
+      if (i % 8 !== 0) data.set(seeded(seed, i + 100), 32); // otherwise the slot is deleted
     }
     const deposit: DepositTransaction = {
       type: 0x7e,
@@ -57,7 +57,7 @@ export function forcedTransactions(seed: number): Uint8Array[] {
   return deposits.map(encodeTransaction);
 }
 
-/** Attributes of a block, for engine_forkchoiceUpdatedV3. */
+/** Payload attributes of a block, for engine_forkchoiceUpdatedV3. */
 export function attributesJson(seed: number, parentTimestampSec: number): Readonly<Record<string, unknown>> {
   return {
     timestamp: toQuantity(parentTimestampSec + 2),
@@ -74,9 +74,9 @@ export function attributesJson(seed: number, parentTimestampSec: number): Readon
 }
 
 /**
- * A chain of `count` blocks on the genesis, made in a database of its own in `folder`.
+ * Makes a chain of `count` blocks on top of the genesis, in a separate database in `folder`.
  *
- * @returns the blocks in RLP, one after the other; the hashes by number, the genesis first
+ * @returns the RLP of the blocks, one after the other, and the hashes by number, starting with the genesis
  */
 export async function generateBlocks(
   genesisPath: string,

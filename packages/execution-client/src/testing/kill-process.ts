@@ -3,10 +3,10 @@ import { once } from "node:events";
 
 const LISTENS = /Engine API listens.* port=(\d+)/;
 
-/** Blocks of `ulimit -f` in a POSIX shell. */
+/** Size of a block for `ulimit -f` in a POSIX shell. */
 const ULIMIT_BYTES = 512;
 
-/** Needs no rights, and no file system of its own: a write beyond the limit fails, in part too. */
+/** Simulates a full disk without special rights or a file system of its own: a write beyond the limit fails, or is cut short. */
 export const limitedCommand = (command: readonly string[], maxFileBytes: number): string[] => [
   "sh",
   "-c",
@@ -15,7 +15,7 @@ export const limitedCommand = (command: readonly string[], maxFileBytes: number)
   ...command,
 ];
 
-/** A `rengine` in a process of its own, to be killed. */
+/** A `rengine` in a process of its own that can be killed. */
 export class KillableClient {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -24,7 +24,7 @@ export class KillableClient {
 
   /**
    * @param program the built bin/rengine.js
-   * @param maxFileBytes no file may grow beyond it, as on a disk that is full
+   * @param maxFileBytes no file may grow beyond this size, as on a full disk
    */
   constructor(program: string, args: readonly string[], maxFileBytes?: number) {
     const command = [process.execPath, program, ...args];
@@ -43,7 +43,7 @@ export class KillableClient {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Resolves when it has ended by itself. @returns the exit code; null: a signal */
+  /** Resolves when the process has ended by itself. @returns the exit code; null: ended by a signal */
   async exitCode(): Promise<number | null> {
     await this.#ended;
     return this.#child.exitCode;
@@ -57,13 +57,13 @@ export class KillableClient {
     return this.#stderr;
   }
 
-  /** Resolves when the Engine API listens, with its port; undefined when the process ended before. */
+  /** Resolves with the port when the Engine API listens; with undefined if the process ends before. */
   async enginePort(): Promise<number | undefined> {
     const port = await this.logged(LISTENS);
     return port === undefined ? undefined : Number(port);
   }
 
-  /** Resolves when the log matches, with the first group; undefined when the process ended before. */
+  /** Resolves with the first group when the log matches; with undefined if the process ends before. */
   async logged(pattern: RegExp): Promise<string | undefined> {
     for (;;) {
       const group = pattern.exec(this.#stderr)?.[1];
@@ -73,7 +73,7 @@ export class KillableClient {
     }
   }
 
-  /** Kills it at `afterMs` from now, unless it ends earlier; resolves when it is gone. @returns whether it was killed */
+  /** Kills the process after `afterMs`, unless it ends earlier; resolves when it is gone. @returns whether it was killed */
   async killAfter(afterMs: number): Promise<boolean> {
     const timer = setTimeout(() => this.#child.kill("SIGKILL"), afterMs);
     await this.#ended;

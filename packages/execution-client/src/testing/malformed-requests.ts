@@ -10,7 +10,7 @@ const nested = (depth: number, open: string, close: string): string => open.repe
 const ADDRESS = `0x${"11".repeat(20)}`;
 const HASH = `0x${"22".repeat(32)}`;
 
-/** Values that almost fit somewhere, as JSON texts: a number of 400 digits has none other. */
+/** Values that almost fit somewhere. They are JSON texts, because a number of 400 digits has no other representation. */
 const VALUES: readonly string[] = [
   "null",
   "true",
@@ -63,13 +63,13 @@ const VALUES: readonly string[] = [
 ];
 
 export interface RequestGenerator {
-  /** one request object, or something like it */
+  /** a request object, or something like it */
   readonly request: () => string;
-  /** a text with a piece cut out, doubled or put in */
+  /** a text with a piece removed, doubled or inserted */
   readonly damaged: () => string;
-  /** batches: empty, long, of batches, with all kinds of members */
+  /** a batch: empty, long, nested, or with all kinds of members */
   readonly batch: () => string;
-  /** bytes that are no UTF-8, or no text at all */
+  /** bytes that are not UTF-8, or not text at all */
   readonly bytes: () => Uint8Array;
 }
 
@@ -90,7 +90,7 @@ const PIECES = [
   nested(300, '{"a":', "}"),
 ];
 
-/** Requests that are wrong in one way or in several; the same for the same seed. */
+/** Generates requests that are wrong in one way or in several. The same seed gives the same requests. */
 export function malformedRequests(methods: readonly DescribedMethod[], seed: number): RequestGenerator {
   const random = createRandomFraction(seed);
   const below = (limit: number): number => Math.floor(random() * limit);

@@ -2,11 +2,11 @@ import { Agent, request } from "node:http";
 import { tagOfFilterId } from "@rnode/eth-api";
 import type { RpcErrorBody } from "@rnode/jsonrpc";
 
-/** One kept connection to a public listener: its requests all go to one reader. */
+/** A kept-alive connection to a public listener. All its requests go to one reader. */
 export interface Connection {
-  /** @throws Error with the `code` of a JSON-RPC error, or of the socket */
+  /** @throws Error with the `code` of a JSON-RPC error, or of a socket error */
   readonly call: <T = unknown>(method: string, params?: readonly unknown[]) => Promise<T>;
-  /** 0 … */
+  /** number of the reader, from 0 */
   readonly reader: number;
   close(): void;
 }
@@ -19,13 +19,13 @@ export async function connect(url: string): Promise<Connection> {
     if (error !== undefined) throw Object.assign(new Error(error.message), { code: error.code });
     return result as T;
   };
-  // The id of a filter says which reader keeps it: the one that was asked.
+  // The id of a filter reveals which reader keeps it: the one that received the request.
   const filter = await call<string>("eth_newBlockFilter");
   await call("eth_uninstallFilter", [filter]);
   return { call, reader: tagOfFilterId(filter) ?? -1, close: () => agent.destroy() };
 }
 
-/** `perReader` connections to each of `count` readers, in the order of the readers. */
+/** Opens `perReader` connections to each of `count` readers. The result is ordered by reader. */
 export async function connectToEach(url: string, count: number, perReader = 1): Promise<Connection[][]> {
   const found: Connection[][] = Array.from({ length: count }, () => []);
   const isComplete = (): boolean => found.every(({ length }) => length === perReader);

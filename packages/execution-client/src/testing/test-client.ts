@@ -17,12 +17,12 @@ export const GENESIS_TIME_SEC = 1_700_000_000;
 export const RICH_KEY: Hex = `0x${"a1".repeat(32)}`;
 export const RICH_ADDRESS: Hex = bytesToHex(privateKeyToAddress(hexToBytes(RICH_KEY)));
 export const RICH_BALANCE = 10n ** 21n;
-/** The test's own limit comes first, however slow the machine. */
+/** Long enough for the test's own limit to strike first, however slow the machine. */
 const REQUEST_TIMEOUT_MS = 60_000;
 const ZERO: Hex = `0x${"00".repeat(32)}`;
 const word = (digits: string): Hex => `0x${digits.padStart(64, "0")}`;
 
-/** A Jovian chain with one rich account, and fee parameters in L1Block as its contract would hold them. */
+/** A Jovian chain with one rich account, and with the fee parameters in L1Block's storage as the contract would hold them. */
 export const GENESIS = {
   config: JOVIAN_CONFIG,
   timestamp: toQuantity(GENESIS_TIME_SEC),
@@ -33,7 +33,7 @@ export const GENESIS = {
     [RICH_ADDRESS]: { balance: toQuantity(RICH_BALANCE) },
     [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { nonce: "0x1", balance: "0x0", storage: { [ZERO]: word("1") } },
     [bytesToHex(PREDEPLOYS.l1Block)]: {
-      nonce: "0x1", // not empty: the deposit to it must not delete it
+      nonce: "0x1", // not empty, so that the deposit to it does not delete it
       balance: "0x0",
       storage: {
         [word("1")]: word((7n * 10n ** 9n).toString(16)),
@@ -46,15 +46,15 @@ export const GENESIS = {
 
 export interface TestClient {
   readonly client: RunningClient;
-  /** for `startTestClient` again */
+  /** to be passed to `startTestClient` again */
   readonly folder: string;
   readonly httpUrl: string;
   readonly wsUrl: string;
   readonly rpc: RpcClient;
   readonly engine: RpcClient;
-  /** Builds a block on a parent from the pool and forced transactions, and makes it the head; as the rollup node does. */
+  /** As the rollup node does, builds a block on a parent from the pool and forced transactions, and makes it the head. */
   buildBlock(options?: BuildOptions): Promise<{ readonly hash: Hex; readonly number: number; readonly payload: BuiltPayloadJson }>;
-  /** Stops the client; the folder stays for `restart`. */
+  /** Stops the client. The folder remains, for `restart`. */
   close(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -77,17 +77,17 @@ export interface BuiltPayloadJson {
   readonly executionRequests: Hex[];
 }
 
-/** What a test's chain has other than the usual one. */
+/** How a test's chain differs from the usual one. */
 export interface TestChain {
-  /** more accounts, or others in place of the usual ones */
+  /** additional accounts, or replacements for the usual ones */
   readonly alloc?: Readonly<Record<Hex, object>>;
-  /** a chain of another kind; `buildBlock` makes blocks of an OP Stack chain */
+  /** the configuration of a different kind of chain; `buildBlock` makes blocks of an OP Stack chain */
   readonly config?: object;
-  /** what the L1 attributes of each block say */
+  /** content of the L1 attributes in every block */
   readonly l1?: Partial<L1BlockInfo>;
 }
 
-/** @param folder of an earlier client; default: a new one */
+/** @param folder folder of an earlier client; default: a new one */
 export async function startTestClient(
   extra: readonly string[] = [],
   folder = mkdtempSync(join(tmpdir(), "rengine-")),

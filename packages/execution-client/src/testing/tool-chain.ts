@@ -9,10 +9,10 @@ export interface ToolContracts {
   readonly preinstalls: Readonly<Record<string, { readonly address: Hex; readonly code: Hex }>>;
 }
 
-/** A client whose chain has the predeploys that tools call, and a block a moment after a transaction is sent. */
+/** A client whose chain has the predeploys that tools call, and which makes a block shortly after a transaction was sent. */
 export interface ToolChain {
   readonly node: TestClient;
-  /** no block comes by itself while it runs */
+  /** no block is made automatically while it runs */
   withoutMining<T>(run: () => Promise<T>): Promise<T>;
   stop(): Promise<void>;
 }
@@ -29,12 +29,12 @@ const SLOT_0 = `0x${"00".repeat(32)}`;
 /** isEcotone, isFjord, isIsthmus, isJovian */
 const ORACLE_FLAGS = `0x${"01010101".padStart(64, "0")}`;
 const POLL_MS = 20;
-/** Blocks come without transactions too: tools that miss one look again at the next. */
+/** Blocks are also made without transactions: a tool that misses a block looks again at the next one. */
 const BLOCK_INTERVAL_MS = 300;
 
 /** @param bundle the devnet's contracts */
 export async function startToolChain(extra: readonly string[], bundle: ToolContracts): Promise<ToolChain> {
-  // As on real chains: `viem` estimates withdrawals without naming a sender.
+  // A balance for the zero address, as on real chains: `viem` estimates withdrawals without specifying a sender.
   const alloc: Record<Hex, object> = { [`0x${"00".repeat(20)}`]: { balance: "0xde0b6b3a7640000" } };
   for (const [name, address] of Object.entries(PREDEPLOYS)) {
     const code = bundle.contracts[name]?.runtimeCode;
@@ -48,7 +48,7 @@ export async function startToolChain(extra: readonly string[], bundle: ToolContr
   }
   for (const { address, code } of Object.values(bundle.preinstalls)) alloc[address] = { nonce: "0x1", balance: "0x0", code };
   const node = await startTestClient(extra, undefined, { alloc, l1: TOOL_L1 });
-  await node.buildBlock(); // L1Block has its values from here on
+  await node.buildBlock(); // L1Block has its values from this block on
 
   let isStopped = false;
   let held = 0;

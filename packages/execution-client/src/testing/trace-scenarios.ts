@@ -1,15 +1,15 @@
 import { assemble, deployerOf } from "@rnode/eth-api/testing";
 import { bytesToHex, concatBytes, type Hex, hexToBytes, privateKeyToAddress } from "@rnode/primitives";
 
-/** What the callee does, by the first byte of its calldata. */
+/** The callee's behaviours, chosen by the first byte of the calldata. */
 const CASES = [
   "0 SLOAD 1 ADD DUP1 0 SSTORE 0 MSTORE 7 32 0 LOG1 STOP", // counts in slot 0 and logs
   "0x08c379a0 224 SHL 0 MSTORE 32 4 MSTORE 4 36 MSTORE 0x6e6f7065 224 SHL 68 MSTORE 100 0 REVERT", // Error("nope")
   "INVALID",
   "0xffffffffff 0 KECCAK256", // out of gas
-  "0xfff JUMP", // to nowhere
+  "0xfff JUMP", // invalid destination
   "POP POP", // from an empty stack
-  "1 0xffffff MSTORE", // memory that nobody can pay
+  "1 0xffffff MSTORE", // memory too large to pay for
   "CALLER SELFDESTRUCT",
   "GAS 0 MSTORE 64 0 RETURN",
   "1 0 MSTORE8 0 0 1 0 0 ADDRESS GAS CALL STOP", // calls itself, which reverts
@@ -38,7 +38,7 @@ export interface Scenario {
   readonly data: Hex;
   readonly value: bigint;
   readonly gas: bigint;
-  /** EIP-7702: `AUTHORITY_KEY` delegates to the callee, in the transaction */
+  /** EIP-7702: in this transaction, `AUTHORITY_KEY` delegates to the callee */
   readonly delegates?: boolean;
 }
 
@@ -50,7 +50,7 @@ const toMemory = (code: string): string => {
   return `0x${code} ${256 - 8 * bytes.length} SHL 0 MSTORE`;
 };
 
-/** @param callee a contract of `CALLEE_CREATION` */
+/** @param callee a contract created with `CALLEE_CREATION` */
 export function traceScenarios(callee: Hex): Scenario[] {
   const call = (kind: string, item: number, gas = "60000", value = "0"): string => {
     const amount = kind === "CALL" || kind === "CALLCODE" ? `${value} ` : "";
@@ -75,7 +75,7 @@ export function traceScenarios(callee: Hex): Scenario[] {
   return [
     { name: "a transfer", to: `0x${"ab".repeat(20)}`, data: "0x", value: 7n, gas: 21_000n },
     ...direct,
-    // anvil says of every account that it exists, which a refund depends on
+    // anvil says that every account exists, which affects a refund
     { name: "a transfer to an authority", to: AUTHORITY, data: "0x", value: 7n, gas: 21_000n },
     { name: "a delegation, and its code at once", to: AUTHORITY, data: "0x00", value: 0n, gas: 300_000n, delegates: true },
     { name: "a call of delegated code", to: AUTHORITY, data: "0x09", value: 3n, gas: 300_000n },

@@ -19,27 +19,27 @@ const ZERO = `0x${"00".repeat(32)}`;
 const GAS_PRICE = 3_000_000_000n;
 const word = (value: number): string => `0x${value.toString(16).padStart(64, "0")}`;
 
-/** Differs because the blocks do: their numbers, hashes, times, fees, and where in them a transaction is. */
+/** Fields that differ because the blocks do: their numbers, hashes, times and fees, and the places of transactions in them. */
 const OF_THE_BLOCK = new Set([
   ...["blockHash", "blockNumber", "blockTimestamp", "transactionIndex", "logIndex", "cumulativeGasUsed"],
   ...["effectiveGasPrice", "gasPrice", "logsBloom"],
 ]);
-/** A rollup's, and what anvil adds to receipts without blobs. */
+/** Fields that only a rollup has, and those that anvil adds to receipts without blobs. */
 const OF_ONE_SIDE = /^(l1\w+|daFootprintGasScalar|operatorFee\w+|blobGasUsed|blobGasPrice)$/;
 
-/** The same with nothing that depends on the block: a value that does is only named. */
+/** The answer without anything that depends on the block: only the names of such fields remain. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      // anvil has the time of receipts too, and not as a quantity
+      // anvil also has the time in receipts, and not as a quantity
       .filter(([name, field]) => !OF_ONE_SIDE.test(name) && !(name === "blockTimestamp" && typeof field === "number"))
       .map(([name, field]) => [name, OF_THE_BLOCK.has(name) ? typeof field : comparable(field)]),
   );
 }
 
-/** The same transactions on both chains: what they are, and did, must be told alike. */
+/** With the same transactions on both chains, answers about the transactions and their effects must be the same. */
 describe.skipIf(binary === undefined)("answers are those of anvil", () => {
   let node: TestClient;
   let anvil: Anvil;
@@ -65,7 +65,7 @@ describe.skipIf(binary === undefined)("answers are those of anvil", () => {
     await send("revert", { ...market, to: COUNTER, data: "0x01" });
     await send("out of gas", { ...market, to: COUNTER, gas: 25_000n });
     await send("transfer with data", { ...market, to: OTHER, value: 1n, data: "0x00ff00ff" });
-    // An account that is there: one that is not, anvil takes for one that is.
+    // The account must exist: anvil treats a missing account as an existing one.
     await send("endowment", { ...market, to: authority.address, value: 1n });
     const authorization = await authority.signAuthorization({ chainId: CHAIN_ID, address: OTHER, nonce: 0 });
     await send("delegation", {

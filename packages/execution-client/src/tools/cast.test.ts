@@ -6,7 +6,7 @@ import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_BALANCE, RICH_KEY } from
 import { startToolChain, type ToolChain } from "../testing/tool-chain.ts";
 
 const binary = foundryBinary("cast");
-// Where npm installs it, it is there: a machine without it says so and tests the rest.
+// npm installs it on most platforms; where it is missing, this is reported and the rest is tested.
 if (binary === undefined)
   console.warn(`cast is not tested: @foundry-rs/cast has no program for ${process.platform}-${process.arch}`);
 it.runIf(process.env.CI !== undefined && process.platform === "linux")("cast is installed", () => expect(binary).toBeDefined());
@@ -128,7 +128,7 @@ describe.skipIf(binary === undefined).each(["R", "G"] as const)("cast against pr
     await expect(send(token, "transfer(address,uint256)", OTHER, "5000")).rejects.toThrow(/InsufficientBalance|execution reverted/);
   });
 
-  // `cast run` is not among them: of a chain that it does not know it reads no block with deposits.
+  // `cast run` is missing here: for a chain it does not know, it cannot read blocks that contain deposits.
   it("traces on the node", async () => {
     const hash = creation.transactionHash as string;
     const traced = await castJson("rpc", "debug_traceTransaction", hash, '{"tracer":"callTracer"}');

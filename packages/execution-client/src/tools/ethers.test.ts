@@ -23,7 +23,7 @@ const OTHER = "0x00000000000000000000000000000000000000AA";
 const POOR_KEY = `0x${"b2".repeat(32)}`;
 const SUPPLY = 1000n;
 
-/** As `ethers` types a contract by its ABI at run time. */
+/** The methods that `ethers` adds at run time, from the contract's ABI. */
 type Token = BaseContract & {
   symbol(): Promise<string>;
   balanceOf(account: string): Promise<bigint>;
@@ -77,7 +77,7 @@ describe.each(["R", "G"] as const)("ethers against profile %s", (profile) => {
     expect(fees.gasPrice).toBeGreaterThan(0n);
     expect(fees.maxFeePerGas! - fees.maxPriorityFeePerGas!).toBeGreaterThan(0n);
     for (const tag of ["latest", "pending", "safe", "finalized"] as const) {
-      // nothing is safe or final on a chain without a rollup node
+      // nothing is safe or finalized on a chain without a rollup node
       const found = await provider.getBlock(tag).catch((error: unknown) => error);
       if (tag === "latest" || tag === "pending") expect(found).toMatchObject({ number: expect.any(Number) });
     }
@@ -138,15 +138,15 @@ describe.each(["R", "G"] as const)("ethers against profile %s", (profile) => {
       action: "call",
       revert: { name: "InsufficientBalance", args: [wallet.address, SUPPLY - 3n, SUPPLY * 2n] },
     });
-    // sending asks for an estimate first, whose errors ethers does not name
+    // sending starts with an estimate, whose errors ethers does not decode
     const unsent = await refusal(token.transfer(OTHER, SUPPLY * 2n));
     expect(unsent).toMatchObject({ code: "CALL_EXCEPTION", action: "estimateGas" });
     expect(token.interface.parseError((unsent as unknown as { data: string }).data)).toMatchObject({ name: "InsufficientBalance" });
-    // mined all the same when the limit is given: the receipt says that it failed
+    // with an explicit gas limit it is mined all the same, and the receipt says that it failed
     const response = await token.transfer(OTHER, SUPPLY * 2n, { gasLimit: 100_000n });
     const failed = await refusal(response.wait());
     expect(failed).toMatchObject({ code: "CALL_EXCEPTION", receipt: { status: 0, hash: response.hash } });
-    const code = "0x60006000fd"; // reverts with nothing
+    const code = "0x60006000fd"; // reverts without data
     const bare = await refusal(provider.call({ data: code }));
     expect(bare).toMatchObject({ code: "CALL_EXCEPTION", data: "0x" });
   });
@@ -215,7 +215,7 @@ describe.each(["R", "G"] as const)("ethers against profile %s", (profile) => {
     await socket.on("block", (number: number) => blocks.push(number));
     await socket.on("pending", (hash: string) => pending.push(hash));
     await watched.on("Transfer", (from: BytesLike, to: BytesLike, value: bigint) => transfers.push([from, to, value]));
-    await socket.getBlockNumber(); // the subscriptions went ahead of it
+    await socket.getBlockNumber(); // the subscriptions were sent before it
     const response = await token.transfer(OTHER, 9n);
     const receipt = await response.wait();
     await expect.poll(() => transfers).toEqual([[wallet.address, OTHER, 9n]]);

@@ -79,7 +79,7 @@ describe.each(["R", "G"] as const)("viem/op-stack against profile %s", (profile)
     const receipt = await mined(await wallet().sendTransaction(request));
     const after = await client().getBalance({ address: RICH_ADDRESS });
     expect(receipt).toMatchObject({ status: "success", l1GasPrice: 7_000_000_000n, l1FeeScalar: null });
-    const share = Number(receipt.l1Fee) / Number(l1Fee); // the oracle counts an unsigned transaction, and guesses the signature
+    const share = Number(receipt.l1Fee) / Number(l1Fee); // the oracle gets an unsigned transaction, and guesses the size of the signature
     expect(share).toBeGreaterThan(0.8);
     expect(share).toBeLessThan(1.2);
     // Jovian: gas × scalar × 100 + constant

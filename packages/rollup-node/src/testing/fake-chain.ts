@@ -59,7 +59,7 @@ const SYSTEM_CONFIG: SystemConfig = {
   daFootprintGasScalar: 0,
 };
 
-/** A chain with every fork to Jovian at genesis, or up to Granite only. */
+/** A chain with all forks active at genesis, up to Jovian or only up to Granite. */
 export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: Partial<RollupConfig> = {}): RollupConfig {
   const config: RollupConfig = {
     genesis: {
@@ -86,7 +86,7 @@ export function testConfig(newest: "jovian" | "granite" = "jovian", overrides: P
   return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(genesis.executionPayload.blockHash), number: 0 } } };
 }
 
-/** What an L1 block holds. */
+/** The content of an L1 block. */
 export interface L1Content {
   readonly transactions: readonly Transaction[];
   readonly receipts: readonly Receipt[];
@@ -94,12 +94,12 @@ export interface L1Content {
 
 const EMPTY_CONTENT: L1Content = { transactions: [], receipts: [] };
 
-/** L1 as a list of blocks; `reorg` replaces its end by another branch. */
+/** L1 as a list of blocks; `reorg` replaces its end with another branch. */
 export class FakeL1 implements L1Provider {
   readonly blocks: L1BlockHeader[] = [];
   private readonly all = new Map<Hex, L1BlockHeader>();
   private readonly contents = new Map<Hex, L1Content>();
-  /** thrown by every call while set */
+  /** while set, every call throws it */
   failure: Error | undefined;
   readonly calls: string[] = [];
 
@@ -111,7 +111,7 @@ export class FakeL1 implements L1Provider {
     return this.blocks.at(-1)!;
   }
 
-  /** @param content of the first new block */
+  /** @param content content of the first new block */
   extend(count: number, branch = "a", content: L1Content = EMPTY_CONTENT): void {
     for (let i = 0; i < count; i++) {
       const number = this.blocks.length;
@@ -162,7 +162,7 @@ export class FakeL1 implements L1Provider {
   }
 }
 
-/** What derivation and the sequencer make of a parent and an origin, here with the given user transactions. */
+/** The attributes that derivation and the sequencer produce for a parent and an origin, with the given user transactions. */
 export function attributesOn(
   config: RollupConfig,
   parent: L2BlockRef,
@@ -209,7 +209,7 @@ function genesisEnvelope(config: RollupConfig): ExecutionPayloadEnvelope {
   });
 }
 
-/** The payload of a block; its hash covers all that distinguishes blocks in these tests. */
+/** The payload of a block. Its hash covers everything that distinguishes blocks in these tests. */
 function envelopeOf(
   config: RollupConfig,
   parent: { readonly parentHash: Uint8Array; readonly blockNumber: number },
@@ -255,7 +255,7 @@ function envelopeOf(
   return { executionPayload: { ...payload, blockHash }, parentBeaconBlockRoot: attributes.parentBeaconBlockRoot };
 }
 
-/** An engine in memory: keeps every block it was given, follows fork choice, builds what it is told plus its pool. */
+/** An engine in memory. It keeps every block it receives, follows fork choice, and builds from the attributes plus its pool. */
 export class FakeEngine implements DriverEngine, L2Provider {
   readonly config: RollupConfig;
   private readonly blocks = new Map<Hex, L2Block>();
@@ -266,13 +266,13 @@ export class FakeEngine implements DriverEngine, L2Provider {
   finalized: Hex;
   /** user transactions that the next built block takes from the pool */
   pool: Uint8Array[] = [];
-  /** a user transaction with this first byte makes its block invalid */
+  /** a user transaction that starts with this byte makes its block invalid */
   readonly invalidFirstByte = 0xee;
-  /** answers instead of the engine, once each, in order; undefined: the engine answers */
+  /** answers to return instead of the engine's own, in order and once each; undefined: the engine answers */
   readonly nextForkchoice: (ForkchoiceOutcome | EngineError | undefined)[] = [];
   readonly nextGetPayload: (GetPayloadOutcome | EngineError | undefined)[] = [];
   readonly nextNewPayload: (NewPayloadOutcome | EngineError | undefined)[] = [];
-  /** every call fails while set */
+  /** while set, every call fails */
   isDown = false;
   readonly calls: string[] = [];
 
@@ -284,7 +284,7 @@ export class FakeEngine implements DriverEngine, L2Provider {
     this.finalized = genesis.ref.hash;
   }
 
-  /** Makes a block on `parent` and stores it without moving the head. */
+  /** Makes a block on `parent`, and stores it without moving the head. */
   make(parent: L2BlockRef, attributes: PayloadAttributes): L2Block {
     return this.store(envelopeOf(this.config, { parentHash: hexToBytes(parent.hash), blockNumber: parent.number }, attributes));
   }
@@ -417,7 +417,7 @@ export class FakeEngine implements DriverEngine, L2Provider {
   }
 }
 
-/** Moves only when a test moves it. */
+/** A clock that only tests move. */
 export class ManualClock {
   now = GENESIS_TIME_SEC * 1_000;
   private sleepers: { at: number; wake: () => void }[] = [];

@@ -28,17 +28,17 @@ import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
 
-/** What L1 holds for one L2 block. */
+/** What L1 contains for one L2 block. */
 export interface Batch {
   /** L1 origin of the block */
   readonly origin: number;
-  /** L1 block in which the batch is complete */
+  /** the L1 block that completes the batch */
   readonly from: number;
   readonly userTransactions?: readonly Uint8Array[];
   readonly isLastInSpan?: boolean;
 }
 
-/** Derives what the test says L1 holds: `batches[n]` is for block n + 1. */
+/** Derives what the test puts on L1: `batches[n]` is for block n + 1. */
 export class ScriptedPipeline implements DerivationPipeline {
   readonly batches: Batch[] = [];
   /** answers of `step` before the batches; an Error is thrown */
@@ -95,11 +95,11 @@ export interface HarnessOptions {
   readonly l1Blocks?: number;
   readonly sequencer?: Partial<SequencerOptions>;
   readonly l1Confs?: number;
-  /** shared with other harnesses, or kept over a restart */
+  /** shared with other harnesses, or kept across a restart */
   readonly clock?: ManualClock;
   readonly engine?: FakeEngine;
   readonly l1?: FakeL1;
-  /** instead of the scripted pipeline and what goes with it */
+  /** replaces the scripted pipeline and everything that belongs to it */
   readonly real?: {
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
@@ -108,7 +108,7 @@ export interface HarnessOptions {
   };
 }
 
-/** The driver with everything around it replaced: engine, L1, pipeline, clock. */
+/** The driver with everything around it replaced by fakes: engine, L1, pipeline and clock. */
 export function createHarness(options: HarnessOptions = {}) {
   const config = options.config ?? testConfig();
   const clock = options.clock ?? new ManualClock();
@@ -212,7 +212,7 @@ export function createHarness(options: HarnessOptions = {}) {
     },
   });
 
-  /** Turns until there is nothing to do at this moment. @returns the pause that the driver wants then */
+  /** Runs turns until there is nothing to do at the moment. @returns the pause that the driver then requests */
   async function untilIdle(): Promise<number> {
     for (let turns = 0; turns < 2_000; turns++) {
       const pauseMs = await driver.turn();
@@ -222,7 +222,7 @@ export function createHarness(options: HarnessOptions = {}) {
     throw new Error("the driver does not come to rest: it loops without pause");
   }
 
-  /** Moves the clock in steps, giving the driver its turns at each. */
+  /** Moves the clock in steps, and runs the driver's turns at each. */
   async function advance(ms: number, stepMs = 50): Promise<void> {
     for (let passed = 0; passed < ms; passed += stepMs) {
       clock.advance(stepMs);
@@ -230,7 +230,7 @@ export function createHarness(options: HarnessOptions = {}) {
     }
   }
 
-  /** L1 grows, and the node hears of it. */
+  /** Extends L1, and notifies the node. */
   function newL1Head(count = 1, branch = "a"): void {
     l1.extend(count, branch);
     derivation.onL1Change();
@@ -274,7 +274,7 @@ export type Harness = ReturnType<typeof createHarness>;
 export const userTransaction = (seed: number): Uint8Array => Uint8Array.of(0x02, seed, 1, 2, 3);
 export const invalidTransaction = Uint8Array.of(0xee, 1, 2, 3);
 
-/** Extends the engine's chain by blocks of its own, as if they had been gossiped or sequenced before. */
+/** Extends the engine's chain with blocks of its own, as if they had been gossiped or sequenced earlier. */
 export function buildUnsafe(
   harness: Harness,
   blocks: readonly { origin: number; userTransactions?: readonly Uint8Array[] }[],

@@ -69,10 +69,10 @@ export function simConfig(): RollupConfig {
   return testConfig("jovian", { seqWindowSize: 20, genesis: { ...base.genesis, systemConfig } });
 }
 
-/** L1 as one node gets to see it. */
+/** L1 as one node sees it. */
 export class L1Endpoint implements L1Provider {
   private readonly l1: L1Provider;
-  /** blocks seem to hold no transactions, under their right hashes */
+  /** blocks appear to have no transactions, although their hashes are right */
   hidesTransactions = false;
 
   constructor(l1: L1Provider) {
@@ -96,7 +96,7 @@ export class L1Endpoint implements L1Provider {
   }
 }
 
-/** A rollup node with the real pipeline; its engine outlives it. */
+/** A rollup node with the real pipeline. Its engine outlives it. */
 export class SimNode {
   readonly engine: FakeEngine;
   /** what this node reads of the network's L1 */
@@ -114,7 +114,7 @@ export class SimNode {
     this.harness = this.create();
   }
 
-  /** Kills the node; a new one starts with nothing but the engine and L1. */
+  /** Kills the node, and starts a new one with nothing but the engine and L1. */
   restart(): void {
     this.restarts++;
     this.harness = this.create();
@@ -143,14 +143,14 @@ export class SimNode {
   }
 }
 
-/** An L1, a sequencer, a batcher and a verifier under one clock that stands still between `step`s. */
+/** An L1, a sequencer, a batcher and a verifier, with a common clock that stands still between calls of `step`. */
 export class SimNetwork {
   readonly config = simConfig();
   readonly clock = new ManualClock();
   readonly l1 = new FakeL1(1);
   readonly sequencer: SimNode;
   readonly verifier: SimNode;
-  /** while set, L1 answers nobody */
+  /** while set, L1 does not answer anybody */
   isL1Down = false;
   private nextL1Ms: number;
   private branch = "a";
@@ -183,7 +183,7 @@ export class SimNetwork {
     for (const { harness } of this.nodes) await harness.untilIdle();
   }
 
-  /** L1 forgets its newest blocks and what was in them. */
+  /** L1 loses its newest blocks and their content. */
   reorgL1(depth: number): void {
     const undone = Math.min(depth, this.l1.blocks.length - 1);
     this.branch += "r";
@@ -202,7 +202,7 @@ export class SimNetwork {
     }
   }
 
-  /** What a batcher sends that starts again from the safe head whenever that fell behind what it had sent. */
+  /** What a batcher sends. It starts again from the safe head whenever that has fallen behind what was sent. */
   private batch(): FeeMarketTransaction[] {
     const { control } = this.sequencer.harness;
     const heads = control.headsIfKnown;
@@ -247,7 +247,7 @@ export class SimNetwork {
     return encodeTransaction(signTransaction(tx, USER_KEY));
   }
 
-  /** Hashes of the chain of a node's engine up to its safe head. */
+  /** Hashes of the chain in a node's engine, up to its safe head. */
   safeChain(node: SimNode): Hex[] {
     const { safe } = node.harness.control.heads;
     return node.engine
