@@ -1,4 +1,5 @@
 import { parseOptions, referenceTable, resolveOptions } from "@rnode/options";
+import { FORK_FACTS } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 
@@ -36,9 +37,7 @@ const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: str
   ["rollup.halt", "ROLLUP_HALT", "none"],
   ["rollup.l1-chain-config", "ROLLUP_L1_CHAIN_CONFIG", undefined],
   ["syncmode", "SYNCMODE", "consensus-layer"],
-  ...["canyon", "delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "lagoon", "jovian", "pectrablobschedule"].map(
-    (fork) => [`override.${fork}`, `OVERRIDE_${fork.toUpperCase()}`, undefined] as const,
-  ),
+  ["override.pectrablobschedule", "OVERRIDE_PECTRABLOBSCHEDULE", undefined],
   ["log.color", "LOG_COLOR", "false"],
   ["log.format", "LOG_FORMAT", "text"],
   ["log.level", "LOG_LEVEL", "info"],
@@ -113,13 +112,17 @@ const REFERENCE: readonly (readonly [flag: string, env: string, defaultText: str
   ["experimental.sequencer-api", "EXPERIMENTAL_SEQUENCER_API", "false"],
   ["fetch-withdrawal-root-from-state", "FETCH_WITHDRAWAL_ROOT_FROM_STATE", "false"],
 ];
+/** One for each fork that can be moved: the fork table says which. */
+const FORK_OVERRIDES = Object.values(FORK_FACTS).flatMap(({ override }) =>
+  override === undefined ? [] : [[`override.${override}`, `OVERRIDE_${override.toUpperCase()}`, undefined] as const],
+);
 /** Options that the reference does not have. */
-const EXTRA = ["rollup.upgrades-dir", "override.karst", "rpc.corsdomain", "rpc.vhosts"];
+const EXTRA = ["rollup.upgrades-dir", "rpc.corsdomain", "rpc.vhosts"];
 
 describe("the options of rnode", () => {
   const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
 
-  it.each(REFERENCE)("has --%s, RNODE_%s, default %s", (flag, env, defaultText) => {
+  it.each([...REFERENCE, ...FORK_OVERRIDES])("has --%s, RNODE_%s, default %s", (flag, env, defaultText) => {
     const option = resolved.get(flag);
     expect(option?.env).toBe(`RNODE_${env}`);
     const { default: value, parse: parser } = option!.declaration;
@@ -127,7 +130,8 @@ describe("the options of rnode", () => {
   });
 
   it("has nothing that is not in the reference", () => {
-    expect([...resolved.keys()].filter((flag) => !REFERENCE.some(([known]) => known === flag))).toEqual(EXTRA);
+    const known = new Set<string>([...REFERENCE, ...FORK_OVERRIDES].map(([flag]) => flag));
+    expect([...resolved.keys()].filter((flag) => !known.has(flag))).toEqual(EXTRA);
   });
 
   it("refuses a network and a configuration at once", () => {

@@ -125,7 +125,6 @@ export const rollupOptions = optionGroup("rollup", {
   },
   l1ChainConfig: {
     parse: path,
-    flag: "rollup.l1-chain-config",
     help: "Chain configuration of an L1 that is not public, or its genesis file: JSON.",
   },
   upgradesDir: { parse: path, help: "Folder of network upgrade bundles, for chains that go through an upgrade." },
@@ -175,7 +174,6 @@ export const sequencerOptions = optionGroup("sequencer", {
   enabled: { parse: bool, default: false, help: "Make blocks." },
   l1Confs: {
     parse: uint,
-    flag: "sequencer.l1-confs",
     default: 4,
     needs: "sequencer.enabled",
     unit: "L1 blocks",
@@ -205,7 +203,6 @@ export const sequencerOptions = optionGroup("sequencer", {
 export const verifierOptions = optionGroup("verifier", {
   l1Confs: {
     parse: uint,
-    flag: "verifier.l1-confs",
     default: 0,
     unit: "L1 blocks",
     help: "Distance kept from the L1 head when deriving.",
