@@ -5,13 +5,13 @@ import type { DerivationConfig } from "./config.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DerivedAttributes } from "./pipeline-types.ts";
 import type { L1Provider, L2Provider } from "./providers.ts";
-import type { Pull, Stage } from "./pull.ts";
+import type { PipelineStage, Pull, Source } from "./pull.ts";
 
 /** Turns batches into payload attributes. Spec: docs/protocol/02-derivation.md#payload-attributes */
-export class AttributesStage implements Stage<DerivedAttributes> {
+export class AttributesStage implements PipelineStage<DerivedAttributes> {
   readonly #config: DerivationConfig;
   readonly #position: L1Position;
-  readonly #previous: Stage<NextBatch>;
+  readonly #previous: Source<NextBatch>;
   readonly #providers: { readonly l1: L1Provider; readonly l2: L2Provider };
   /** kept until its attributes are complete, because providers can fail */
   #batch: NextBatch | undefined;
@@ -19,7 +19,7 @@ export class AttributesStage implements Stage<DerivedAttributes> {
   constructor(
     config: DerivationConfig,
     position: L1Position,
-    previous: Stage<NextBatch>,
+    previous: Source<NextBatch>,
     providers: { readonly l1: L1Provider; readonly l2: L2Provider },
   ) {
     this.#config = config;
@@ -31,6 +31,9 @@ export class AttributesStage implements Stage<DerivedAttributes> {
   reset(): void {
     this.#batch = undefined;
   }
+
+  /** Nothing is left by then: L1 moves on when no batch is under way. */
+  activateStrictOrder(): void {}
 
   async next(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
     if (this.#batch === undefined) {

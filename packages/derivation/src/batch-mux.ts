@@ -1,15 +1,15 @@
-import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { BatchQueue, type NextBatch } from "./batch-queue.ts";
 import { BatchStage } from "./batch-stage.ts";
-import type { ChannelReader } from "./channel-reader.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
 import type { L2Provider } from "./providers.ts";
-import type { Pull, Stage } from "./pull.ts";
+import type { PipelineStage, Pull } from "./pull.ts";
+import type { BatchSource } from "./read-batch.ts";
 
 /** The batch of the next block: from the batch queue before Holocene, from the batch stage from then on. */
-export class BatchMux implements Stage<NextBatch> {
+export class BatchMux implements PipelineStage<NextBatch> {
   readonly #position: L1Position;
   readonly #window = new L1Window();
   readonly #queue: BatchQueue;
@@ -18,7 +18,7 @@ export class BatchMux implements Stage<NextBatch> {
   constructor(
     config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
     position: L1Position,
-    previous: ChannelReader,
+    previous: BatchSource,
     l2: L2Provider,
     observer: DerivationObserver,
   ) {
@@ -27,13 +27,13 @@ export class BatchMux implements Stage<NextBatch> {
     this.#stage = new BatchStage(config, position, this.#window, previous, l2, observer);
   }
 
-  reset(base: L1BlockRef): void {
-    this.#window.reset(base);
+  reset(): void {
+    this.#window.reset(this.#position.origin);
     this.#queue.reset();
     this.#stage.reset();
   }
 
-  /** Called when Holocene begins: waiting batches are dropped, the L1 blocks are kept. */
+  /** Waiting batches are dropped, the L1 blocks are kept. */
   activateStrictOrder(): void {
     this.#queue.reset();
   }

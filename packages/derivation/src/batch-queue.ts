@@ -5,7 +5,7 @@ import type { L1Position } from "./l1-traversal.ts";
 import type { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
 import type { L2Provider } from "./providers.ts";
-import { AGAIN, EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, EXHAUSTED, type Pull, type Source, type Stage } from "./pull.ts";
 import { type BlockBatch, observed, observedBlock, type ReadBatch } from "./read-batch.ts";
 import { checkWholeSpan } from "./span-batch-checks.ts";
 import { SpanQueue } from "./span-queue.ts";
@@ -26,7 +26,7 @@ export class BatchQueue implements Stage<NextBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
   readonly #window: L1Window;
-  readonly #previous: Stage<ReadBatch>;
+  readonly #previous: Source<ReadBatch>;
   readonly #l2: L2Provider;
   readonly #observer: DerivationObserver;
   readonly #span = new SpanQueue();
@@ -38,7 +38,7 @@ export class BatchQueue implements Stage<NextBatch> {
     config: RollupConfig,
     position: L1Position,
     window: L1Window,
-    previous: Stage<ReadBatch>,
+    previous: Source<ReadBatch>,
     l2: L2Provider,
     observer: DerivationObserver,
   ) {

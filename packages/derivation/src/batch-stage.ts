@@ -9,7 +9,7 @@ import type { DerivationObserver } from "./observer.ts";
 import type { DerivationErrorCode } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
-import { type BlockBatch, observed, observedBlock, type ReadBatch, type SpanRead } from "./read-batch.ts";
+import { type BatchSource, type BlockBatch, observed, observedBlock, type SpanRead } from "./read-batch.ts";
 import { checkSpanOverlap, checkSpanPrefix } from "./span-batch-checks.ts";
 import { SpanQueue } from "./span-queue.ts";
 
@@ -29,7 +29,7 @@ export class BatchStage implements Stage<NextBatch> {
   readonly #checksOverlap: boolean;
   readonly #position: L1Position;
   readonly #window: L1Window;
-  readonly #previous: Stage<ReadBatch> & { flush(): void };
+  readonly #previous: BatchSource;
   readonly #l2: L2Provider;
   readonly #observer: DerivationObserver;
   readonly #span = new SpanQueue();
@@ -40,7 +40,7 @@ export class BatchStage implements Stage<NextBatch> {
     config: { readonly rollup: RollupConfig; readonly checksOverlap: boolean },
     position: L1Position,
     window: L1Window,
-    previous: Stage<ReadBatch> & { flush(): void },
+    previous: BatchSource,
     l2: L2Provider,
     observer: DerivationObserver,
   ) {

@@ -1,17 +1,17 @@
 import { Channel, type Frame, type L2BlockRef } from "@rnode/protocol";
 import type { L1Position } from "./l1-traversal.ts";
 import type { ChannelEvent, DerivationObserver, FrameDropReason } from "./observer.ts";
-import { AGAIN, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, type Pull, type Source, type Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
 /** From Holocene on: one channel at a time, its frames in order. Spec: docs/protocol/02-derivation.md#channel-assembler */
 export class ChannelAssembler implements Stage<RawChannel> {
   readonly #position: L1Position;
-  readonly #previous: Stage<Frame>;
+  readonly #previous: Source<Frame>;
   readonly #observer: DerivationObserver;
   #channel: Channel | undefined;
 
-  constructor(position: L1Position, previous: Stage<Frame>, observer: DerivationObserver) {
+  constructor(position: L1Position, previous: Source<Frame>, observer: DerivationObserver) {
     this.#position = position;
     this.#previous = previous;
     this.#observer = observer;

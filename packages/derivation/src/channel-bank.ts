@@ -2,18 +2,18 @@ import { bytesToHex, type Hex } from "@rnode/primitives";
 import { Channel, type Frame, type L2BlockRef } from "@rnode/protocol";
 import type { L1Position } from "./l1-traversal.ts";
 import type { ChannelEvent, DerivationObserver } from "./observer.ts";
-import { AGAIN, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, type Pull, type Source, type Stage } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 
 /** Before Holocene: channels whose frames arrive in any order, at any time. Spec: docs/protocol/02-derivation.md#channel-bank */
 export class ChannelBank implements Stage<RawChannel> {
   readonly #position: L1Position;
-  readonly #previous: Stage<Frame>;
+  readonly #previous: Source<Frame>;
   readonly #observer: DerivationObserver;
   /** in the order of their first frames */
   readonly #channels = new Map<Hex, Channel>();
 
-  constructor(position: L1Position, previous: Stage<Frame>, observer: DerivationObserver) {
+  constructor(position: L1Position, previous: Source<Frame>, observer: DerivationObserver) {
     this.#position = position;
     this.#previous = previous;
     this.#observer = observer;

@@ -12,7 +12,7 @@ import { drop } from "./batch-verdict.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { ChannelEvent, DerivationObserver, ObservedBatch } from "./observer.ts";
 import type { Decompressor } from "./providers.ts";
-import { AGAIN, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, type PipelineStage, type Pull, type Source } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 import type { ReadBatch } from "./read-batch.ts";
 
@@ -28,10 +28,10 @@ interface OpenChannel {
 }
 
 /** Reads the batches of channels. Spec: docs/protocol/02-derivation.md#channel-reader */
-export class ChannelReader implements Stage<ReadBatch> {
+export class ChannelReader implements PipelineStage<ReadBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
-  readonly #previous: Stage<RawChannel>;
+  readonly #previous: Source<RawChannel>;
   readonly #decompressor: Decompressor;
   readonly #observer: DerivationObserver;
   #channel: OpenChannel | undefined;
@@ -39,7 +39,7 @@ export class ChannelReader implements Stage<ReadBatch> {
   constructor(
     config: RollupConfig,
     position: L1Position,
-    previous: Stage<RawChannel>,
+    previous: Source<RawChannel>,
     decompressor: Decompressor,
     observer: DerivationObserver,
   ) {
@@ -53,6 +53,9 @@ export class ChannelReader implements Stage<ReadBatch> {
   reset(): void {
     this.#channel = undefined;
   }
+
+  /** Nothing is left by then: L1 moves on when the channel is read to its end. */
+  activateStrictOrder(): void {}
 
   /** Drops the rest of the channel. */
   flush(): void {

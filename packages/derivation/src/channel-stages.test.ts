@@ -7,7 +7,7 @@ import { ChannelBank } from "./channel-bank.ts";
 import { ChannelReader } from "./channel-reader.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
-import { EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+import { EXHAUSTED, type Pull, type Source } from "./pull.ts";
 import type { RawChannel } from "./raw-channel.ts";
 import { type DerivationRules, derivationRules } from "./rules.ts";
 import { forksUpTo, join } from "./testing/sim.ts";
@@ -29,13 +29,12 @@ class Position implements L1Position {
 }
 
 /** A stage that hands out the given values. */
-function source<T>(values: T[]): Stage<T> {
+function source<T>(values: T[]): Source<T> {
   return {
     next: async () => {
       const value = values.shift();
       return value === undefined ? EXHAUSTED : { kind: "value", value };
     },
-    reset: () => {},
   };
 }
 

@@ -3,7 +3,7 @@ import { decodeBatcherData, type Frame, type FrameErrorCode, type L2BlockRef } f
 import type { BatcherData } from "./l1-retrieval.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DataDropReason, DerivationObserver, FrameDropReason } from "./observer.ts";
-import { AGAIN, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, type PipelineStage, type Pull, type Source } from "./pull.ts";
 
 const DROP_REASONS: Readonly<Record<Exclude<FrameErrorCode, "frame/bad-number">, DataDropReason>> = {
   "frame/empty": "empty",
@@ -15,13 +15,13 @@ const DROP_REASONS: Readonly<Record<Exclude<FrameErrorCode, "frame/bad-number">,
 };
 
 /** The frames of the batcher's data, one by one. Spec: docs/protocol/02-derivation.md#frames */
-export class FrameQueue implements Stage<Frame> {
+export class FrameQueue implements PipelineStage<Frame> {
   readonly #position: L1Position;
-  readonly #previous: Stage<BatcherData>;
+  readonly #previous: Source<BatcherData>;
   readonly #observer: DerivationObserver;
   #frames: Frame[] = [];
 
-  constructor(position: L1Position, previous: Stage<BatcherData>, observer: DerivationObserver) {
+  constructor(position: L1Position, previous: Source<BatcherData>, observer: DerivationObserver) {
     this.#position = position;
     this.#previous = previous;
     this.#observer = observer;
@@ -29,6 +29,10 @@ export class FrameQueue implements Stage<Frame> {
 
   reset(): void {
     this.#frames = [];
+  }
+
+  activateStrictOrder(): void {
+    this.reset();
   }
 
   async next(l2SafeHead: L2BlockRef): Promise<Pull<Frame>> {

@@ -3,7 +3,7 @@ import { decodeBlob, hashTransaction, type L1BlockRef, type RollupConfig, recove
 import type { L1Position } from "./l1-traversal.ts";
 import type { DerivationObserver } from "./observer.ts";
 import type { BlobId, BlobProvider, L1Provider } from "./providers.ts";
-import { EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+import { EXHAUSTED, type PipelineStage, type Pull, type Source } from "./pull.ts";
 
 const BLOB_TRANSACTION = 0x03;
 /** Includes deposits: if the L1 is itself an OP Stack chain, the batcher can be a contract. */
@@ -22,10 +22,10 @@ export interface BatcherData {
 }
 
 /** The batcher data of each L1 block, in order. Spec: docs/protocol/02-derivation.md#l1-retrieval */
-export class L1Retrieval implements Stage<BatcherData> {
+export class L1Retrieval implements PipelineStage<BatcherData> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
-  readonly #previous: Stage<L1BlockRef>;
+  readonly #previous: Source<L1BlockRef>;
   readonly #l1: L1Provider;
   readonly #blobs: BlobProvider;
   readonly #observer: DerivationObserver;
@@ -36,7 +36,7 @@ export class L1Retrieval implements Stage<BatcherData> {
   constructor(
     config: RollupConfig,
     position: L1Position,
-    previous: Stage<L1BlockRef>,
+    previous: Source<L1BlockRef>,
     providers: { readonly l1: L1Provider; readonly blobs: BlobProvider },
     observer: DerivationObserver,
   ) {
@@ -53,7 +53,10 @@ export class L1Retrieval implements Stage<BatcherData> {
     this.#items = undefined;
   }
 
-  async next(...args: Parameters<Stage<L1BlockRef>["next"]>): Promise<Pull<BatcherData>> {
+  /** Nothing is left by then: L1 moves on when its block is used up. */
+  activateStrictOrder(): void {}
+
+  async next(...args: Parameters<Source<L1BlockRef>["next"]>): Promise<Pull<BatcherData>> {
     if (this.#items === undefined) {
       if (this.#block === undefined) {
         const pulled = await this.#previous.next(...args);

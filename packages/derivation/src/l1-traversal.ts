@@ -3,7 +3,7 @@ import { applySystemConfigUpdates, type L1BlockRef, type RollupConfig, type Syst
 import type { DerivationObserver } from "./observer.ts";
 import type { DerivationErrorCode } from "./pipeline-types.ts";
 import type { L1Provider } from "./providers.ts";
-import { AGAIN, EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+import { AGAIN, EXHAUSTED, type Pull, type Source } from "./pull.ts";
 import { type DerivationRules, derivationRules } from "./rules.ts";
 
 /** The position of the pipeline: every stage reads the same L1 block. */
@@ -15,7 +15,7 @@ export interface L1Position {
 }
 
 /** Walks L1 block by block. Spec: docs/protocol/02-derivation.md#pipeline-control */
-export class L1Traversal implements Stage<L1BlockRef>, L1Position {
+export class L1Traversal implements Source<L1BlockRef>, L1Position {
   readonly #config: RollupConfig;
   readonly #l1: L1Provider;
   readonly #observer: DerivationObserver;

@@ -61,7 +61,7 @@ export interface ObservedBatch {
   readonly fromSpan: boolean;
 }
 
-/** Is told what became of the data, in order. Must not throw. For metrics, logs and `rnode derive --explain`. */
+/** Is told what became of the data, in order. Must not throw. For metrics and logs. */
 export interface DerivationObserver {
   onL1Block(block: L1BlockRef): void;
   onData(event: {

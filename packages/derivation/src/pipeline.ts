@@ -11,7 +11,7 @@ import { L1Traversal } from "./l1-traversal.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
 import type { DerivationErrorCode, DerivationPipeline, DerivationProviders, DerivedAttributes } from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider } from "./providers.ts";
-import type { Pull } from "./pull.ts";
+import type { PipelineStage, Pull } from "./pull.ts";
 import { derivationRules } from "./rules.ts";
 
 /**
@@ -27,12 +27,18 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInStrictOrder ?? true };
 
   const traversal = new L1Traversal(rollup, l1, observer);
-  const retrieval = new L1Retrieval(rollup, traversal, traversal, { l1, blobs }, observer);
-  const frames = new FrameQueue(traversal, retrieval, observer);
-  const channels = new ChannelStage(traversal, frames, observer);
-  const reader = new ChannelReader(rollup, traversal, channels, decompressor, observer);
-  const batches = new BatchMux(batchConfig, traversal, reader, l2, observer);
-  const attributes = new AttributesStage(config, traversal, batches, { l1, l2 });
+  const stages: PipelineStage<unknown>[] = [];
+  /** Every stage goes through here: the list is reset, and told of Holocene, in its order. */
+  const add = <S extends PipelineStage<unknown>>(stage: S): S => {
+    stages.push(stage);
+    return stage;
+  };
+  const retrieval = add(new L1Retrieval(rollup, traversal, traversal, { l1, blobs }, observer));
+  const frames = add(new FrameQueue(traversal, retrieval, observer));
+  const channels = add(new ChannelStage(traversal, frames, observer));
+  const reader = add(new ChannelReader(rollup, traversal, channels, decompressor, observer));
+  const batches = add(new BatchMux(batchConfig, traversal, reader, l2, observer));
+  const attributes = add(new AttributesStage(config, traversal, batches, { l1, l2 }));
 
   /** false before the first reset, and after the pipeline has asked for one */
   let isReady = false;
@@ -49,9 +55,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     const wasStrict = traversal.rules.hasStrictOrder;
     const outcome = await traversal.advance();
     if (outcome.kind === "again" && traversal.rules.hasStrictOrder && !wasStrict) {
-      frames.reset();
-      channels.reset();
-      batches.activateStrictOrder();
+      for (const stage of stages) stage.activateStrictOrder();
     }
     return outcome;
   }
@@ -62,8 +66,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     const systemConfig = await l2.systemConfigByHash(start.l2Block.hash);
     if (systemConfig === undefined) throw missing(start.l2Block);
     traversal.reset(start.l1Block, systemConfig);
-    for (const stage of [retrieval, frames, channels, reader, attributes]) stage.reset();
-    batches.reset(traversal.origin);
+    for (const stage of stages) stage.reset();
     isReady = true;
   }
 

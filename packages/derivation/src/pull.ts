@@ -1,4 +1,4 @@
-import type { L1BlockRef, L2BlockRef, SystemConfig } from "@rnode/protocol";
+import type { L2BlockRef } from "@rnode/protocol";
 
 /**
  * Why everything that was read must be forgotten.
@@ -24,9 +24,20 @@ export type Pull<T> =
 export const AGAIN = { kind: "again" } as const;
 export const EXHAUSTED = { kind: "exhausted" } as const;
 
-/** One stage of the derivation pipeline; it pulls from the stage before it. */
-export interface Stage<T> {
+/** What a stage pulls from. */
+export interface Source<T> {
+  /** @param l2SafeHead the block to derive on: the pending safe head, which is ahead of the safe head within a span batch */
   next(l2SafeHead: L2BlockRef): Promise<Pull<T>>;
-  /** Forgets everything read from L1 blocks after `base`. */
-  reset(base: L1BlockRef, systemConfig: SystemConfig): void;
+}
+
+/** Takes values from its source and makes others of them. */
+export interface Stage<T> extends Source<T> {
+  /** Forgets everything that was read. `L1Traversal` is reset first, and stands at the L1 block from which reading starts over. */
+  reset(): void;
+}
+
+/** One box of the derivation pipeline. */
+export interface PipelineStage<T> extends Stage<T> {
+  /** Holocene begins with the L1 block being read: drops what must not be carried over into it. */
+  activateStrictOrder(): void;
 }

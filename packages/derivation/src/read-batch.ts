@@ -1,6 +1,7 @@
 import type { Hex } from "@rnode/primitives";
 import type { BlockId, ExpandedSpanBatch, L1BlockRef } from "@rnode/protocol";
 import type { ObservedBatch } from "./observer.ts";
+import type { Source } from "./pull.ts";
 
 /** The batch of one block, as derivation checks it. Numbers above 2^53 are inexact, but nothing that high is ever valid. */
 export interface BlockBatch {
@@ -29,6 +30,12 @@ export interface SpanRead {
 
 /** A batch read from a channel. */
 export type ReadBatch = SingularRead | SpanRead;
+
+/** Where the batches come from. */
+export interface BatchSource extends Source<ReadBatch> {
+  /** Drops the rest of the channel. */
+  flush(): void;
+}
 
 export function observed(read: ReadBatch, l1InclusionBlock: L1BlockRef): ObservedBatch {
   const common = { channelId: read.channelId, l1InclusionBlock, fromSpan: false };
