@@ -4,6 +4,8 @@ import type { MetricFactory } from "@rnode/observe";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
 
+const notCounted = (): void => {};
+
 /** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
 export function createNodeMetrics(factory: MetricFactory) {
   const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
@@ -20,12 +22,15 @@ export function createNodeMetrics(factory: MetricFactory) {
   const droppedData = factory.counter<{ reason: string }>("dropped_data_total", "Batcher data that held no frames, by reason.", [
     "reason",
   ]);
-  const observer: Partial<DerivationObserver> = {
+  const observer: DerivationObserver = {
     onBatch: ({ batch, verdict }) =>
       batches.inc({ type: batch.type, verdict: verdict.kind === "drop" ? verdict.reason : verdict.kind }),
     onChannel: ({ event }) => channels.inc({ event }),
     onFrameDropped: ({ reason }) => droppedFrames.inc({ reason }),
     onDataDropped: ({ reason }) => droppedData.inc({ reason }),
+    onL1Block: notCounted,
+    onData: notCounted,
+    onFrame: notCounted,
   };
   return {
     l1: createL1Metrics(factory),
