@@ -66,8 +66,8 @@ describe("sync start", () => {
       12,
     ],
     ["the head of a rewound engine", l1Chain(120), { unsafe: 30, safe: 35, finalized: 12 }, 30],
-  ])("of the safe chain there stays settled %s", async (_, l1, l2, expected) => {
-    expect((await findSyncStart(config, l1, l2Chain(l2))).settled.number).toBe(expected);
+  ])("the highest former safe block is %s", async (_, l1, l2, expected) => {
+    expect((await findSyncStart(config, l1, l2Chain(l2))).highestFormerSafe.number).toBe(expected);
   });
 
   it.each<[string, ReturnType<typeof l1Chain>, L2, number[]]>([

@@ -6,7 +6,7 @@ export interface L2Heads {
   readonly safe: L2BlockRef;
   readonly finalized: L2BlockRef;
   /** the highest block that was safe before and whose L1 origin is still canonical: L1 must derive the same block again */
-  readonly settled: L2BlockRef;
+  readonly highestFormerSafe: L2BlockRef;
 }
 
 export interface SyncStartL1 {
@@ -63,13 +63,13 @@ export async function findSyncStart(
     unsafe.l1Origin.number > config.genesis.l1.number + RECOVERY_WINDOWS * config.seqWindowSize;
   // The engine was rewound, or synced without labels: only its head can be relied on.
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
-    return { unsafe, safe: unsafe, finalized: unsafe, settled: unsafe };
+    return { unsafe, safe: unsafe, finalized: unsafe, highestFormerSafe: unsafe };
   const found = await walkBack(config, l1, l2, heads, options);
   // If L1 has reorganised the origin of the safe block away, what was derived from the blocks after it is open again.
-  return { ...found, settled: found.unsafe.number >= safe.number ? safe : finalized };
+  return { ...found, highestFormerSafe: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
-async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Omit<L2Heads, "settled">> {
+async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Omit<L2Heads, "highestFormerSafe">> {
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
   const unsafe = await l2.blockRefByLabel("unsafe");
@@ -81,9 +81,9 @@ async function walkBack(
   config: RollupConfig,
   l1: SyncStartL1,
   l2: SyncStartL2,
-  heads: Omit<L2Heads, "settled">,
+  heads: Omit<L2Heads, "highestFormerSafe">,
   options: SyncStartOptions,
-): Promise<Omit<L2Heads, "settled">> {
+): Promise<Omit<L2Heads, "highestFormerSafe">> {
   const lookback = config.seqWindowSize;
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;

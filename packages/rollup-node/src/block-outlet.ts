@@ -80,7 +80,7 @@ export class BlockOutlet {
     const { leadership, clock } = this.deps;
     const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: pass }, (signal) => leadership.consent(envelope, signal));
     if (pass.aborted) return { kind: "fenced" };
-    if (answer.kind !== "settled") return temporary(`leadership: ${failureText(answer, CONSENT_LIMIT_MS)}`);
+    if (answer.kind !== "done") return temporary(`leadership: ${failureText(answer, CONSENT_LIMIT_MS)}`);
     return answer.value === "leader" ? undefined : { kind: "notLeader" };
   }
 
@@ -89,7 +89,7 @@ export class BlockOutlet {
     const { gossip, clock, log, metrics } = this.deps;
     this.releasedHash = hash;
     const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal));
-    if (answer.kind !== "settled") {
+    if (answer.kind !== "done") {
       metrics.publishingError();
       const reason = failureText(answer, PUBLISH_LIMIT_MS);
       log.warn("the new block could not be published", { number: envelope.executionPayload.blockNumber, hash, reason });
@@ -102,7 +102,7 @@ export class BlockOutlet {
   }
 }
 
-function failureText(answer: Exclude<Within<unknown>, { kind: "settled" }>, limitMs: number): string {
+function failureText(answer: Exclude<Within<unknown>, { kind: "done" }>, limitMs: number): string {
   if (answer.kind !== "failed") return `no answer within ${limitMs / 1_000} s`;
   return answer.error instanceof Error ? answer.error.message : String(answer.error);
 }

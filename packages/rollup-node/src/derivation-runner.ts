@@ -64,12 +64,18 @@ export class DerivationRunner {
   }
 
   /** Starts over with the block after `base`. @returns what went wrong; undefined: nothing */
-  async reset({ base, settled }: { readonly base: L2BlockRef; readonly settled: L2BlockRef }): Promise<Trouble | undefined> {
+  async reset({
+    base,
+    highestFormerSafe,
+  }: {
+    readonly base: L2BlockRef;
+    readonly highestFormerSafe: L2BlockRef;
+  }): Promise<Trouble | undefined> {
     await this.pulling;
     this.attributes = undefined;
     this.pulled = undefined;
     this.isExhausted = false;
-    this.deps.safeChain.onReset(base, settled);
+    this.deps.safeChain.onReset(base, highestFormerSafe);
     this.deps.onReset(base);
     try {
       await this.deps.pipeline.reset(base);
@@ -98,7 +104,7 @@ export class DerivationRunner {
   }
 
   /** Resolves when nothing is in progress in the background. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await this.pulling;
   }
 

@@ -206,7 +206,14 @@ describe("engine trouble while deriving", () => {
     const harness = createHarness({ l1Blocks: 3 });
     const tip = buildUnsafe(harness, [{ origin: 0 }, { origin: 0 }]);
     const genesis = harness.engine.block(harness.config.genesis.l2.hash).ref;
-    harness.found.next = { kind: "found", unsafe: genesis, safe: genesis, finalized: tip, settled: genesis, base: genesis };
+    harness.found.next = {
+      kind: "found",
+      unsafe: genesis,
+      safe: genesis,
+      finalized: tip,
+      highestFormerSafe: genesis,
+      base: genesis,
+    };
     await expect(harness.untilIdle()).rejects.toThrow(/driver\/critical.*behind the finalized/);
   });
 });
@@ -253,7 +260,14 @@ describe("L1 trouble and reorganisations", () => {
     harness.l1.reorg(3, 4, "b");
     const first = (await harness.engine.blockByNumber(2))!.ref;
     const genesis = harness.engine.block(harness.config.genesis.l2.hash).ref;
-    harness.found.next = { kind: "found", unsafe: first, safe: genesis, finalized: genesis, settled: genesis, base: genesis };
+    harness.found.next = {
+      kind: "found",
+      unsafe: first,
+      safe: genesis,
+      finalized: genesis,
+      highestFormerSafe: genesis,
+      base: genesis,
+    };
     harness.pipeline.next.push({ kind: "reset", reason: "l1-reorg", detail: "test" });
     harness.derivation.onL1Change();
     await harness.untilIdle();

@@ -26,7 +26,7 @@ export type FoundHeads =
       readonly safe: L2BlockRef;
       readonly finalized: L2BlockRef;
       /** the highest block that was labelled safe before; derivation from L1 has to confirm it again */
-      readonly settled: L2BlockRef;
+      readonly highestFormerSafe: L2BlockRef;
       /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
       readonly base: L2BlockRef;
     }

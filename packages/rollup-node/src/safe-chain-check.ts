@@ -33,7 +33,7 @@ export class SafeChainCheck {
   private unconfirmed: L2BlockRef | undefined;
   /** set once per process: from then on, this process has derived everything itself */
   private isConfirmed = false;
-  private settledNumber = 0;
+  private highestFormerSafeNumber = 0;
   private doubted: { readonly base: L2BlockRef; readonly reason: string } | undefined;
   /** the highest safe block that this process derived, and the L1 block it came from */
   private highest: { readonly number: number; readonly derivedFrom: BlockId } | undefined;
@@ -66,9 +66,9 @@ export class SafeChainCheck {
     return this.doubted?.base;
   }
 
-  /** Derivation starts after `base`; blocks up to `settled` were safe before. */
-  onReset(base: L2BlockRef, settled: L2BlockRef): void {
-    this.settledNumber = settled.number;
+  /** Derivation starts after `base`; blocks up to `highestFormerSafe` were safe before. */
+  onReset(base: L2BlockRef, highestFormerSafe: L2BlockRef): void {
+    this.highestFormerSafeNumber = highestFormerSafe.number;
     this.doubted = undefined;
     this.unconfirmed = this.isConfirmed || base.number <= this.deps.config.genesis.l2.number ? undefined : base;
   }
@@ -85,7 +85,7 @@ export class SafeChainCheck {
    * @returns undefined if it may be replaced: it was never safe, or L1 itself was reorganised
    */
   async judge(block: L2BlockRef, mismatch: AttributesMismatch, { finalized }: Heads): Promise<Trouble | undefined> {
-    if (block.number > this.settledNumber) return undefined;
+    if (block.number > this.highestFormerSafeNumber) return undefined;
     if (block.number <= finalized.number) return critical(contradiction(block, "finalized", mismatch));
     const derivedFrom = this.highest?.derivedFrom;
     try {

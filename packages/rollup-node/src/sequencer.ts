@@ -189,7 +189,7 @@ export class Sequencer {
     const { clock, prepareAttributes } = this.deps;
     const prepared = await within({ clock, limitMs: PREPARATION_LIMIT_MS }, () => prepareAttributes(parent, origin));
     if (prepared.kind === "failed") throw prepared.error;
-    return prepared.kind === "settled" ? prepared.value : temporary(`no answer within ${PREPARATION_LIMIT_MS / 1_000} s`);
+    return prepared.kind === "done" ? prepared.value : temporary(`no answer within ${PREPARATION_LIMIT_MS / 1_000} s`);
   }
 
   private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {

@@ -2,7 +2,7 @@ import type { Clock } from "@rnode/primitives";
 
 /** How waiting for an action that may fail or never end turned out. */
 export type Within<T> =
-  | { readonly kind: "settled"; readonly value: T }
+  | { readonly kind: "done"; readonly value: T }
   | { readonly kind: "failed"; readonly error: unknown }
   /** the time is over; the action itself may still be running */
   | { readonly kind: "late" }
@@ -19,10 +19,10 @@ export async function within<T>(
 ): Promise<Within<T>> {
   if (stop?.aborted) return { kind: "stopped" };
   const over = new AbortController();
-  const settled = Promise.resolve()
+  const done = Promise.resolve()
     .then(() => action(over.signal))
     .then(
-      (value): Within<T> => ({ kind: "settled", value }),
+      (value): Within<T> => ({ kind: "done", value }),
       (error: unknown): Within<T> => ({ kind: "failed", error }),
     );
   const late = clock.sleep(limitMs, over.signal).then((): Within<T> => ({ kind: "late" }));
@@ -30,7 +30,7 @@ export async function within<T>(
     stop?.addEventListener("abort", () => resolve({ kind: "stopped" }), { once: true, signal: over.signal });
   });
   try {
-    return await Promise.race([settled, late, stopped]);
+    return await Promise.race([done, late, stopped]);
   } finally {
     over.abort();
   }

@@ -208,7 +208,7 @@ export function createHarness(options: HarnessOptions = {}) {
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);
-      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized!, settled: safe!, base: safe! };
+      return { kind: "found", unsafe: head!, safe: safe!, finalized: finalized!, highestFormerSafe: safe!, base: safe! };
     },
   });
 
@@ -216,7 +216,7 @@ export function createHarness(options: HarnessOptions = {}) {
   async function untilIdle(): Promise<number> {
     for (let turns = 0; turns < 2_000; turns++) {
       const pauseMs = await driver.turn();
-      await derivation.settled();
+      await derivation.whenIdle();
       if (pauseMs > 0 && !derivation.hasPulled) return pauseMs;
     }
     throw new Error("the driver does not come to rest: it loops without pause");
