@@ -55,7 +55,7 @@ function outletWith(parts: {
 describe("the way out for a block", () => {
   it("goes by leadership, gossip and our own engine", async () => {
     const { outlet, envelope, steps } = outletWith({});
-    expect(await outlet.commit(envelope, outlet.pass())).toEqual({ kind: "committed" });
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toEqual({ kind: "committed" });
     expect(steps).toEqual(["leadership", "gossip", "engine"]);
   });
 
@@ -113,7 +113,7 @@ describe("the way out for a block", () => {
     ],
   ])("of %s", async (_, parts, outcome, expectedSteps) => {
     const { outlet, envelope, steps, counts, warnings } = outletWith(parts);
-    expect(await outlet.commit(envelope, outlet.pass())).toMatchObject(outcome as object);
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toMatchObject(outcome as object);
     expect(steps).toEqual(expectedSteps);
     const hasFailed = parts.publish !== undefined;
     expect(counts.publishingErrors).toBe(hasFailed ? 1 : 0);
@@ -127,12 +127,12 @@ describe("the way out for a block", () => {
       return never();
     };
     const silent = outletWith({ consent: (_, signal) => note(signal) });
-    const asking = silent.outlet.commit(silent.envelope, silent.outlet.pass());
+    const asking = silent.outlet.commit(silent.envelope, silent.outlet.fenceSignal());
     await nothingPending();
     silent.clock.advance(5_000);
     expect(await asking).toEqual({ kind: "temporary", reason: "leadership: no answer within 5 s", retryAfterMs: undefined });
     const deaf = outletWith({ publish: (_, signal) => note(signal) });
-    const publishing = deaf.outlet.commit(deaf.envelope, deaf.outlet.pass());
+    const publishing = deaf.outlet.commit(deaf.envelope, deaf.outlet.fenceSignal());
     await nothingPending();
     deaf.clock.advance(1_000);
     expect(await publishing).toEqual({ kind: "committed" });
@@ -142,18 +142,18 @@ describe("the way out for a block", () => {
   it("does not let out twice what it tries to insert again", async () => {
     const answers: Insertion[] = [{ kind: "temporary", reason: "down" }];
     const { outlet, envelope, steps } = outletWith({ insert: async () => answers.shift() ?? { kind: "inserted" } });
-    expect(await outlet.commit(envelope, outlet.pass())).toMatchObject({ kind: "temporary" });
-    expect(outlet.hasLeft(`0x${Buffer.from(envelope.executionPayload.blockHash).toString("hex")}`)).toBe(true);
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toMatchObject({ kind: "temporary" });
+    expect(outlet.hasBeenPublished(`0x${Buffer.from(envelope.executionPayload.blockHash).toString("hex")}`)).toBe(true);
     outlet.fence();
-    expect(await outlet.commit(envelope, outlet.pass())).toEqual({ kind: "committed" });
+    expect(await outlet.commit(envelope, outlet.fenceSignal())).toEqual({ kind: "committed" });
     expect(steps).toEqual(["leadership", "gossip", "engine", "engine"]);
   });
 
   it("lets nothing out after a fence, however late leadership consents", async () => {
     let consent: (answer: "leader") => void = () => {};
     const { outlet, envelope, steps } = outletWith({ consent: () => new Promise((resolve) => (consent = resolve)) });
-    const before = outlet.pass();
-    const committing = outlet.commit(envelope, outlet.pass());
+    const before = outlet.fenceSignal();
+    const committing = outlet.commit(envelope, outlet.fenceSignal());
     await nothingPending();
     outlet.fence();
     expect(await committing).toEqual({ kind: "fenced" });
@@ -166,7 +166,7 @@ describe("the way out for a block", () => {
   it("inserts what was being published when the fence came", async () => {
     let publish: (answer: Published) => void = () => {};
     const { outlet, envelope, steps } = outletWith({ publish: () => new Promise((resolve) => (publish = resolve)) });
-    const committing = outlet.commit(envelope, outlet.pass());
+    const committing = outlet.commit(envelope, outlet.fenceSignal());
     await nothingPending();
     outlet.fence();
     publish({ kind: "published" });

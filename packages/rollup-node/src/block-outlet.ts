@@ -42,14 +42,14 @@ export class BlockOutlet {
   private readonly deps: BlockOutletDeps;
   private gate = new AbortController();
   /** the last block that other nodes may have */
-  private releasedHash: Hex | undefined;
+  private publishedHash: Hex | undefined;
 
   constructor(deps: BlockOutletDeps) {
     this.deps = deps;
   }
 
   /** Must be obtained before a block is sealed. The signal is aborted by the next `fence`. */
-  pass(): AbortSignal {
+  fenceSignal(): AbortSignal {
     return this.gate.signal;
   }
 
@@ -60,14 +60,14 @@ export class BlockOutlet {
   }
 
   /** Whether other nodes may have the block. If so, it must not be replaced by a different one. */
-  hasLeft(hash: Hex): boolean {
-    return this.releasedHash === hash;
+  hasBeenPublished(hash: Hex): boolean {
+    return this.publishedHash === hash;
   }
 
-  async commit(envelope: ExecutionPayloadEnvelope, pass: AbortSignal): Promise<Commit> {
+  async commit(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit> {
     const hash = bytesToHex(envelope.executionPayload.blockHash);
-    if (!this.hasLeft(hash)) {
-      const held = (await this.askLeadership(envelope, pass)) ?? (await this.publish(envelope, hash));
+    if (!this.hasBeenPublished(hash)) {
+      const held = (await this.askLeadership(envelope, fenced)) ?? (await this.publish(envelope, hash));
       if (held !== undefined) return held;
     }
     const inserted = await this.deps.control.insert(envelope);
@@ -76,10 +76,12 @@ export class BlockOutlet {
   }
 
   /** @returns why the block must not be released; undefined: it may */
-  private async askLeadership(envelope: ExecutionPayloadEnvelope, pass: AbortSignal): Promise<Commit | undefined> {
+  private async askLeadership(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit | undefined> {
     const { leadership, clock } = this.deps;
-    const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: pass }, (signal) => leadership.consent(envelope, signal));
-    if (pass.aborted) return { kind: "fenced" };
+    const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: fenced }, (signal) =>
+      leadership.consent(envelope, signal),
+    );
+    if (fenced.aborted) return { kind: "fenced" };
     if (answer.kind !== "done") return temporary(`leadership: ${failureText(answer, CONSENT_LIMIT_MS)}`);
     return answer.value === "leader" ? undefined : { kind: "notLeader" };
   }
@@ -87,7 +89,7 @@ export class BlockOutlet {
   /** @returns why the block was not released; undefined: other nodes may have it */
   private async publish(envelope: ExecutionPayloadEnvelope, hash: Hex): Promise<Commit | undefined> {
     const { gossip, clock, log, metrics } = this.deps;
-    this.releasedHash = hash;
+    this.publishedHash = hash;
     const answer = await within({ clock, limitMs: PUBLISH_LIMIT_MS }, (signal) => gossip.publish(envelope, signal));
     if (answer.kind !== "done") {
       metrics.publishingError();
@@ -97,7 +99,7 @@ export class BlockOutlet {
     }
     if (answer.value.kind === "published") return undefined;
     metrics.publishingError();
-    this.releasedHash = undefined;
+    this.publishedHash = undefined;
     return { kind: "refused", by: "network", reason: answer.value.reason };
   }
 }

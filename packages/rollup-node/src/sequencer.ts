@@ -26,7 +26,7 @@ export interface SequencerDeps {
   readonly control: EngineControl;
   readonly origins: Pick<L1OriginSelector, "select" | "prefetch">;
   readonly prepareAttributes: PrepareAttributes;
-  readonly outlet: Pick<BlockOutlet, "pass" | "fence" | "hasLeft" | "commit">;
+  readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "commit">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -90,7 +90,7 @@ export class Sequencer {
   /** A block that has already been released is inserted first; any other is given up. */
   async stop(): Promise<void> {
     this.fence();
-    if (this.sealed !== undefined && this.deps.outlet.hasLeft(this.sealed.ref.hash)) await this.commit(this.sealed);
+    if (this.sealed !== undefined && this.deps.outlet.hasBeenPublished(this.sealed.ref.hash)) await this.commit(this.sealed);
     this.active = false;
     this.job = undefined;
     this.sealed = undefined;
@@ -107,7 +107,7 @@ export class Sequencer {
     const { unsafe } = this.deps.control.heads;
     this.job = undefined;
     // Other nodes may have the block, so it is kept as long as it still builds on the unsafe head.
-    const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.hasLeft(this.sealed.ref.hash);
+    const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.hasBeenPublished(this.sealed.ref.hash);
     if (!mustStay) this.sealed = undefined;
     this.scheduledOn = unsafe.hash;
     this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
@@ -201,7 +201,7 @@ export class Sequencer {
   private async seal(job: BuildJob): Promise<Progress> {
     const { control, outlet, log, config } = this.deps;
     const number = job.parent.number + 1;
-    const pass = outlet.pass();
+    const fenced = outlet.fenceSignal();
     const sealed = await control.seal(job);
     this.job = undefined;
     if (sealed.kind !== "sealed") {
@@ -209,13 +209,13 @@ export class Sequencer {
       return this.retryIn(config.blockTimeSec * 1_000);
     }
     this.sealed = { envelope: sealed.envelope, ref: sealed.ref };
-    return this.commit(this.sealed, pass);
+    return this.commit(this.sealed, fenced);
   }
 
-  private async commit({ envelope, ref }: SealedPayload, pass: AbortSignal = this.deps.outlet.pass()): Promise<Progress> {
+  private async commit({ envelope, ref }: SealedPayload, fenced: AbortSignal = this.deps.outlet.fenceSignal()): Promise<Progress> {
     const { control, outlet, log, config } = this.deps;
     const fields = { number: ref.number, hash: ref.hash };
-    const outcome = await outlet.commit(envelope, pass);
+    const outcome = await outlet.commit(envelope, fenced);
     switch (outcome.kind) {
       case "committed":
         break;
