@@ -225,7 +225,7 @@ export class DerivationRunner {
     if (inserted.kind !== "inserted") return inserted;
     control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
     this.finish(derived);
-    return control.announce();
+    return control.sendForkchoice();
   }
 
   private finish(derived: DerivedAttributes): void {
@@ -253,6 +253,6 @@ export class DerivationRunner {
     const { heads } = control;
     const restored = heads.backupUnsafe ?? heads.unsafe;
     control.setHeads({ ...heads, pendingSafe: heads.safe, unsafe: restored, backupUnsafe: undefined });
-    return control.announce();
+    return control.sendForkchoice();
   }
 }

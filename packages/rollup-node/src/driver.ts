@@ -84,7 +84,7 @@ export class Driver {
       part("unsafe blocks", () => deps.unsafe.turn()),
       part("derivation", () => deps.derivation.turn()),
       part("finality", () => deps.finalizer.turn()),
-      part("fork choice", () => this.announce()),
+      part("fork choice", () => this.sendForkchoice()),
     ];
     this.resetBackoff = this.newBackoff();
   }
@@ -175,9 +175,9 @@ export class Driver {
     return isBusy ? 0 : this.msUntilDue();
   }
 
-  private async announce(): Promise<Progress> {
-    if (this.deps.control.isAnnounced) return { kind: "idle" };
-    return this.deps.control.announce();
+  private async sendForkchoice(): Promise<Progress> {
+    if (this.deps.control.isForkchoiceSent) return { kind: "idle" };
+    return this.deps.control.sendForkchoice();
   }
 
   private note(part: Part, progress: Progress): void {
@@ -244,8 +244,8 @@ export class Driver {
     const found = await this.deps.findHeads();
     if (found.kind !== "found") return found;
     control.setHeads(headsAfterReset(found));
-    control.forgetAnnounced();
-    const told = await control.announce();
+    control.forgetSentForkchoice();
+    const told = await control.sendForkchoice();
     if (told.kind !== "progress" && told.kind !== "idle") return told;
     const failure = await derivation.reset(found);
     if (failure !== undefined) return failure;

@@ -60,7 +60,7 @@ export class EngineControl {
   private readonly config: RollupConfig;
   private labels: Heads | undefined;
   /** the fork choice that the engine last accepted */
-  private announced: ForkchoiceState | undefined;
+  private sent: ForkchoiceState | undefined;
 
   constructor(engine: DriverEngine, config: RollupConfig) {
     this.engine = engine;
@@ -77,32 +77,32 @@ export class EngineControl {
     return this.labels;
   }
 
-  /** Moves the labels; the engine is told by the next `announce`. */
+  /** Moves the labels; the engine is told by the next `sendForkchoice`. */
   setHeads(heads: Heads): void {
     this.labels = heads;
   }
 
-  get isAnnounced(): boolean {
-    const { announced } = this;
+  get isForkchoiceSent(): boolean {
+    const { sent } = this;
     const state = this.forkchoiceState(this.heads.unsafe.hash);
-    return announced?.head === state.head && announced.safe === state.safe && announced.finalized === state.finalized;
+    return sent?.head === state.head && sent.safe === state.safe && sent.finalized === state.finalized;
   }
 
   /** Called on a reset: the engine is then told the labels even if they have not changed, because it may have been restarted in between. */
-  forgetAnnounced(): void {
-    this.announced = undefined;
+  forgetSentForkchoice(): void {
+    this.sent = undefined;
   }
 
   /** Tells the engine the labels, unless they have not changed since the last time. */
-  async announce(): Promise<Progress> {
-    if (this.isAnnounced) return PROGRESS;
+  async sendForkchoice(): Promise<Progress> {
+    if (this.isForkchoiceSent) return PROGRESS;
     const { unsafe, finalized } = this.heads;
     if (unsafe.number < finalized.number) return this.unsafeBehindFinalized();
     const state = this.forkchoiceState(unsafe.hash);
     const outcome = await this.call("forkchoice update", () => this.engine.forkchoiceUpdated(state));
     switch (outcome.kind) {
       case "valid":
-        this.announced = state;
+        this.sent = state;
         return PROGRESS;
       case "syncing":
         return reset(`the engine does not know block ${unsafe.number}`);
@@ -125,7 +125,7 @@ export class EngineControl {
     const outcome = await this.call("start of building", () => this.engine.forkchoiceUpdated(state, attributes));
     switch (outcome.kind) {
       case "valid":
-        this.announced = state;
+        this.sent = state;
         if (outcome.payloadId === undefined) return temporary("the engine gave no payload id");
         return { kind: "started", job: { payloadId: outcome.payloadId, parent, attributes } };
       case "syncing":

@@ -243,7 +243,7 @@ export class Sequencer {
       transactions: envelope.executionPayload.transactions.length,
       l1Origin: ref.l1Origin.number,
     });
-    return control.announce();
+    return control.sendForkchoice();
   }
 
   /** Temporary trouble does not use the driver's growing pauses: the sequencer retries every second. */

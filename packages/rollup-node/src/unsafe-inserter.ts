@@ -43,6 +43,6 @@ export class UnsafeInserter {
     if (inserted.kind !== "inserted") return inserted;
     inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
-    return control.announce();
+    return control.sendForkchoice();
   }
 }
