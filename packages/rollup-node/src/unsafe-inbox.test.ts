@@ -1,5 +1,5 @@
 import { EMPTY_REQUESTS_HASH, hexToBytes, keccak256 } from "@rnode/primitives";
-import { type ExecutionPayloadEnvelope, hashHeader, payloadToBlock } from "@rnode/protocol";
+import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { describe, expect, it } from "vitest";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
@@ -20,7 +20,7 @@ const unhashed = (fields: Partial<Payload>): ExecutionPayloadEnvelope => ({
 /** The payload with changed fields, and the hash that they give it. */
 function withFields(fields: Partial<Payload>): ExecutionPayloadEnvelope {
   const changed = unhashed(fields);
-  const blockHash = hashHeader(payloadToBlock(changed, EMPTY_REQUESTS_HASH, orderedTrieRoot).header);
+  const blockHash = hashHeader(payloadToHeader(changed, EMPTY_REQUESTS_HASH, orderedTrieRoot));
   return { ...changed, executionPayload: { ...changed.executionPayload, blockHash } };
 }
 
@@ -47,7 +47,7 @@ describe("the door for blocks that others made", () => {
       { kind: "bad-hash" },
     ],
     ["no transactions", withFields({ transactions: [] }), { kind: "malformed" }],
-    ["a transaction that is none", unhashed({ transactions: [Uint8Array.of(0x02, 1)] }), { kind: "malformed" }],
+    ["a first transaction that is none", withFields({ transactions: [Uint8Array.of(0x02, 1)] }), { kind: "malformed" }],
     ["more bytes than may wait", unhashed({ transactions: [new Uint8Array(10_000)] }), { kind: "too-large", maxBytes: 10_000 }],
   ])("refuses a payload with %s", (_, bad, expected) => {
     const { inbox, wakes } = inboxOf();

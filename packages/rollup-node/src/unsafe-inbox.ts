@@ -4,7 +4,7 @@ import {
   hashHeader,
   type L2BlockRef,
   l2BlockRefFromPayload,
-  payloadToBlock,
+  payloadToHeader,
   type RollupConfig,
   rollupRulesAt,
 } from "@rnode/protocol";
@@ -97,5 +97,5 @@ export function checkUnsafePayload(
 
 function payloadHash({ forkTimes }: RollupConfig, envelope: ExecutionPayloadEnvelope): Uint8Array {
   const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
-  return hashHeader(payloadToBlock(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot).header);
+  return hashHeader(payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot));
 }

@@ -30,7 +30,7 @@ import {
   l1InfoDeposit,
   l2BlockRefFromPayload,
   type PayloadAttributes,
-  payloadToBlock,
+  payloadToHeader,
   type Receipt,
   type RollupConfig,
   rollupRulesAt,
@@ -401,11 +401,11 @@ export class FakeEngine implements DriverEngine, L2Provider {
           sequenceNumber: 0,
         }
       : l2BlockRefFromPayload(this.config, executionPayload);
-    const header: Header = payloadToBlock(
+    const header: Header = payloadToHeader(
       { ...envelope, executionPayload: { ...executionPayload, transactions: [] } },
       undefined,
       orderedTrieRoot,
-    ).header;
+    );
     const block = { ref, envelope, header };
     this.blocks.set(hash, block);
     return block;
