@@ -1,4 +1,4 @@
-import { emptinessAt, type L1BlockRef, type L2BlockRef, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
+import { type L1BlockRef, type L2BlockRef, type RollupConfig, rollupRulesAt, userTransactionsAt } from "@rnode/protocol";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
 import type { BlockBatch } from "./read-batch.ts";
 import { derivationRules, maxSequencerDriftSec } from "./rules.ts";
@@ -70,7 +70,7 @@ export function checkTransactions(
   transactions: readonly Uint8Array[],
 ): BatchVerdict | undefined {
   if (transactions.length === 0) return undefined;
-  if (emptinessAt(config.forkTimes, timestampSec, timestampSec - config.blockTimeSec) === "rule") {
+  if (userTransactionsAt(config.forkTimes, timestampSec, timestampSec - config.blockTimeSec) === "forbidden") {
     return drop("transactions-in-activation-block");
   }
   const { acceptsSetCode } = rollupRulesAt(config.forkTimes, timestampSec);

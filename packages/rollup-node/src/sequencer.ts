@@ -1,7 +1,7 @@
 import type { L1BlockHeader } from "@rnode/derivation";
 import type { Logger } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
-import { emptinessAt, type L2BlockRef, type PayloadAttributes, type RollupConfig } from "@rnode/protocol";
+import { type L2BlockRef, type PayloadAttributes, type RollupConfig, userTransactionsAt } from "@rnode/protocol";
 import type { BlockOutlet } from "./block-outlet.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
 import type { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -194,7 +194,7 @@ export class Sequencer {
 
   private isWithoutPool(timestampSec: number, isPastDrift: boolean): boolean {
     const { forkTimes, blockTimeSec } = this.deps.config;
-    const leavesEmpty = emptinessAt(forkTimes, timestampSec, timestampSec - blockTimeSec) !== "none";
+    const leavesEmpty = userTransactionsAt(forkTimes, timestampSec, timestampSec - blockTimeSec) !== "allowed";
     return isPastDrift || leavesEmpty || this.isRecovering;
   }
 

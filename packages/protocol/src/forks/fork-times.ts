@@ -37,11 +37,17 @@ export function forksBeginningAt(forkTimes: ForkTimes, timestampSec: number, par
 /** What happens in the first block of a fork. */
 export const firstBlockFacts = (fork: OpFork): FirstBlockFacts => forkFacts(fork).firstBlock;
 
-/** Whether the block is the first of a fork that allows only deposits in it, and why. */
-export function emptinessAt(forkTimes: ForkTimes, timestampSec: number, parentTimestampSec: number): FirstBlockFacts["emptiness"] {
-  const reasons = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map((fork) => firstBlockFacts(fork).emptiness);
-  if (reasons.includes("rule")) return "rule";
-  return reasons.includes("custom") ? "custom" : "none";
+/** Whether the block may have transactions of users: the first block of a fork may not, or by custom has none. */
+export function userTransactionsAt(
+  forkTimes: ForkTimes,
+  timestampSec: number,
+  parentTimestampSec: number,
+): FirstBlockFacts["userTransactions"] {
+  const answers = forksBeginningAt(forkTimes, timestampSec, parentTimestampSec).map(
+    (fork) => firstBlockFacts(fork).userTransactions,
+  );
+  if (answers.includes("forbidden")) return "forbidden";
+  return answers.includes("omitted") ? "omitted" : "allowed";
 }
 
 /** Every fork up to and including `newest`, active at genesis. */

@@ -93,8 +93,8 @@ export type NetworkUpgrade =
 
 /** What happens only in the first block of a fork, unless it is active at genesis. */
 export interface FirstBlockFacts {
-  /** why it has only deposits: the protocol demands it, or all sequencers do it by custom */
-  readonly emptiness: "none" | "custom" | "rule";
+  /** allowed; left out by all sequencers, though a batch may have them; or forbidden: a batch that has them is invalid */
+  readonly userTransactions: "allowed" | "omitted" | "forbidden";
   readonly upgrade: NetworkUpgrade;
   /** the code of Create2Deployer is written to the state before anything is executed */
   readonly setsCreate2Deployer?: true;
@@ -143,7 +143,7 @@ export const ETHEREUM_BLOCKS: RollupBlockRules = {
   hasMessagePasserRoot: false,
 };
 
-const ORDINARY_BLOCK = { emptiness: "none", upgrade: { kind: "none" } } as const;
+const ORDINARY_BLOCK = { userTransactions: "allowed", upgrade: { kind: "none" } } as const;
 
 /** The one place that says what each OP Stack fork changes. */
 export const FORK_FACTS = {
@@ -214,7 +214,7 @@ export const FORK_FACTS = {
     rollupKey: "ecotone_time",
     genesisKey: "ecotoneTime",
     override: "ecotone",
-    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: ECOTONE_UPGRADE } },
+    firstBlock: { userTransactions: "omitted", upgrade: { kind: "steps", steps: ECOTONE_UPGRADE } },
     evm: "cancun",
     blocks: { l1FeeCountsBlobs: true },
     derivation: { readsBlobs: true, hasVersionedFeeScalars: true, l1InfoLayout: "ecotone" },
@@ -224,7 +224,7 @@ export const FORK_FACTS = {
     rollupKey: "fjord_time",
     genesisKey: "fjordTime",
     override: "fjord",
-    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: FJORD_UPGRADE } },
+    firstBlock: { userTransactions: "omitted", upgrade: { kind: "steps", steps: FJORD_UPGRADE } },
     blocks: { l1FeeEstimatesCompression: true, hasP256Precompile: true },
     derivation: {
       allowsBrotli: true,
@@ -238,7 +238,7 @@ export const FORK_FACTS = {
     rollupKey: "granite_time",
     genesisKey: "graniteTime",
     override: "granite",
-    firstBlock: { emptiness: "custom", upgrade: { kind: "none" } },
+    firstBlock: { userTransactions: "omitted", upgrade: { kind: "none" } },
     blocks: { maxBn254PairingBytes: 112_687 },
     derivation: { channelTimeoutL1Blocks: 50 },
   },
@@ -247,7 +247,7 @@ export const FORK_FACTS = {
     rollupKey: "holocene_time",
     genesisKey: "holoceneTime",
     override: "holocene",
-    firstBlock: { emptiness: "custom", upgrade: { kind: "none" } },
+    firstBlock: { userTransactions: "omitted", upgrade: { kind: "none" } },
     blocks: { extraDataVersion: 0 },
     derivation: { hasStrictOrder: true, replacesInvalidBlocks: true },
   },
@@ -256,7 +256,7 @@ export const FORK_FACTS = {
     rollupKey: "isthmus_time",
     genesisKey: "isthmusTime",
     override: "isthmus",
-    firstBlock: { emptiness: "custom", upgrade: { kind: "steps", steps: ISTHMUS_UPGRADE } },
+    firstBlock: { userTransactions: "omitted", upgrade: { kind: "steps", steps: ISTHMUS_UPGRADE } },
     evm: "prague",
     blocks: {
       hasOperatorFee: true,
@@ -272,7 +272,7 @@ export const FORK_FACTS = {
     rollupKey: "jovian_time",
     genesisKey: "jovianTime",
     override: "jovian",
-    firstBlock: { emptiness: "rule", upgrade: { kind: "steps", steps: JOVIAN_UPGRADE } },
+    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "steps", steps: JOVIAN_UPGRADE } },
     blocks: {
       operatorFeeFactor: { multiplier: 100n, divisor: 1n },
       hasDaFootprint: true,
@@ -289,7 +289,7 @@ export const FORK_FACTS = {
     rollupKey: "karst_time",
     genesisKey: "karstTime",
     override: "karst",
-    firstBlock: { emptiness: "rule", upgrade: { kind: "bundle", bundle: KARST_UPGRADE } },
+    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "bundle", bundle: KARST_UPGRADE } },
     evm: "osaka",
     blocks: { maxBn254PairingBytes: 57_600 },
     derivation: {},
@@ -300,7 +300,7 @@ export const FORK_FACTS = {
     rollupKeyAlias: "lagoon_time",
     genesisKey: "interopTime",
     override: "lagoon",
-    firstBlock: { emptiness: "rule", upgrade: { kind: "unknown" } },
+    firstBlock: { userTransactions: "forbidden", upgrade: { kind: "unknown" } },
     blocks: {},
     derivation: {},
   },

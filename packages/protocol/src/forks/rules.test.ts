@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EVM_FORKS, type EvmFork, evmForkFacts } from "./evm-forks.ts";
-import { emptinessAt, forksBeginningAt, forksUpTo, lastDerivationFacts } from "./fork-times.ts";
+import { forksBeginningAt, forksUpTo, lastDerivationFacts, userTransactionsAt } from "./fork-times.ts";
 import { forkFacts, OP_FORKS, type OpFork } from "./op-forks.ts";
 import { derivationFacts, evmForkOf, type ForkRules, forkRules, rollupRules } from "./rules.ts";
 
@@ -76,17 +76,17 @@ describe("first blocks", () => {
     jovian: 300,
   };
 
-  it.each<[number, OpFork[], ReturnType<typeof emptinessAt>]>([
-    [98, [], "none"],
-    [100, ["ecotone"], "custom"],
-    [101, ["ecotone"], "custom"], // between two blocks
-    [102, [], "none"],
-    [200, ["fjord", "granite"], "custom"],
-    [300, ["holocene", "isthmus", "jovian"], "rule"],
-    [302, [], "none"],
-  ])("at %i", (time, forks, emptiness) => {
+  it.each<[number, OpFork[], ReturnType<typeof userTransactionsAt>]>([
+    [98, [], "allowed"],
+    [100, ["ecotone"], "omitted"],
+    [101, ["ecotone"], "omitted"], // between two blocks
+    [102, [], "allowed"],
+    [200, ["fjord", "granite"], "omitted"],
+    [300, ["holocene", "isthmus", "jovian"], "forbidden"],
+    [302, [], "allowed"],
+  ])("at %i", (time, forks, userTransactions) => {
     expect(forksBeginningAt(forkTimes, time, time - 2)).toEqual(forks);
-    expect(emptinessAt(forkTimes, time, time - 2)).toBe(emptiness);
+    expect(userTransactionsAt(forkTimes, time, time - 2)).toBe(userTransactions);
   });
 
   it("are not those of a chain that starts with the fork", () => {
