@@ -2,7 +2,7 @@ import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH } from "@rnode/primitives";
 import type { Block, Header } from "./block.ts";
 import { encodeWithdrawal } from "./block-codec.ts";
 import type { ExecutionPayloadEnvelope } from "./payload.ts";
-import { decodeTransaction, encodeTransaction } from "./transaction-codec.ts";
+import { encodeTransaction } from "./transaction-codec.ts";
 
 export type PayloadErrorCode = "payload/not-post-merge";
 
@@ -41,27 +41,6 @@ export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsR
       withdrawalsRoot: hasOpWithdrawalsRoot ? header.withdrawalsRoot : undefined,
     },
     parentBeaconBlockRoot: header.parentBeaconBlockRoot,
-  };
-}
-
-/**
- * The block that a payload describes; its hash is not compared with `blockHash` here.
- *
- * @param requestsHash see `payloadToHeader`
- * @param orderedTrieRoot see `payloadToHeader`
- * @throws {CodedError} tx/*
- */
-export function payloadToBlock(
-  envelope: ExecutionPayloadEnvelope,
-  requestsHash: Uint8Array | undefined,
-  orderedTrieRoot: (encodedItems: readonly Uint8Array[]) => Uint8Array,
-): Block {
-  const { transactions, withdrawals } = envelope.executionPayload;
-  return {
-    header: payloadToHeader(envelope, requestsHash, orderedTrieRoot),
-    transactions: transactions.map(decodeTransaction),
-    ommers: [],
-    withdrawals,
   };
 }
 

@@ -1,8 +1,9 @@
 import { bytesToHex, concatBytes, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, keccak256 } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
+import type { Block } from "./block.ts";
 import { hashHeader } from "./header-codec.ts";
 import type { ExecutionPayloadEnvelope, PayloadAttributes } from "./payload.ts";
-import { blockToPayload, payloadToBlock } from "./payload-block.ts";
+import { blockToPayload, payloadToHeader } from "./payload-block.ts";
 import {
   attributesFromJson,
   attributesToJson,
@@ -12,7 +13,7 @@ import {
   payloadToJson,
 } from "./payload-json.ts";
 import type { DepositTransaction } from "./transaction.ts";
-import { encodeTransaction } from "./transaction-codec.ts";
+import { decodeTransaction, encodeTransaction } from "./transaction-codec.ts";
 
 const fill = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
 
@@ -119,8 +120,15 @@ describe("payloads", () => {
   // Takes the place of the trie root: any function of the items shows which list the root was computed over.
   const rootOf = (items: readonly Uint8Array[]): Uint8Array => keccak256(concatBytes(fill(items.length, 1), ...items));
 
+  const blockOf = (...args: Parameters<typeof payloadToHeader>): Block => ({
+    header: payloadToHeader(...args),
+    transactions: args[0].executionPayload.transactions.map(decodeTransaction),
+    ommers: [],
+    withdrawals: args[0].executionPayload.withdrawals,
+  });
+
   it("become blocks and come back", () => {
-    const block = payloadToBlock(envelope, EMPTY_REQUESTS_HASH, rootOf);
+    const block = blockOf(envelope, EMPTY_REQUESTS_HASH, rootOf);
     expect(block.header.transactionsRoot).toEqual(rootOf(envelope.executionPayload.transactions));
     expect(block.header.withdrawalsRoot).toEqual(fill(14, 32));
     const hash = hashHeader(block.header);
@@ -130,15 +138,15 @@ describe("payloads", () => {
 
   it("take the withdrawals root from the list before Isthmus", () => {
     const { withdrawalsRoot: _, ...canyon } = envelope.executionPayload;
-    const block = payloadToBlock({ executionPayload: canyon }, undefined, () => EMPTY_TRIE_ROOT);
+    const block = blockOf({ executionPayload: canyon }, undefined, () => EMPTY_TRIE_ROOT);
     expect(block.header.withdrawalsRoot).toEqual(EMPTY_TRIE_ROOT);
     expect(blockToPayload(block, fill(0, 32), false).executionPayload.withdrawalsRoot).toBeUndefined();
     const { withdrawals: __, ...bedrock } = canyon;
-    expect(payloadToBlock({ executionPayload: bedrock }, undefined, rootOf).header.withdrawalsRoot).toBeUndefined();
+    expect(payloadToHeader({ executionPayload: bedrock }, undefined, rootOf).withdrawalsRoot).toBeUndefined();
   });
 
   it("refuse a block without base fee", () => {
-    const block = payloadToBlock(envelope, undefined, rootOf);
+    const block = blockOf(envelope, undefined, rootOf);
     const { baseFeePerGas: _, ...header } = block.header;
     expect(() => blockToPayload({ ...block, header }, fill(0, 32), false)).toThrow("payload/not-post-merge");
   });
