@@ -64,7 +64,6 @@ class Simulation {
     const config = simChannelConfig({ maxChannelDuration: 2, ...channels });
     const transactions = new TransactionManager(
       {
-        l1ChainId: 900n,
         confirmations,
         resubmissionTimeoutMs: 48_000,
         receiptQueryIntervalMs: 1000,
@@ -73,22 +72,22 @@ class Simulation {
         safeAbortNonceTooLowCount: 3,
         minTipWei: GWEI,
         minBaseFeeWei: GWEI,
-        feeLimitMultiplier: 5n,
+        feeLimitMultiplier: 5,
         feeLimitThresholdWei: 100n * GWEI,
       },
-      { l1, signer: localSigner(new Uint8Array(32).fill(0x11)), clock, log: silentLogger },
+      { l1ChainId: 900n, l1, signer: localSigner(new Uint8Array(32).fill(0x11)), clock, log: silentLogger },
     );
     const options: BatchSubmitterOptions = {
-      channels: config,
-      batchInboxAddress: rollup.config.batchInboxAddress,
       maxPendingTransactions,
       pollIntervalMs: 1000,
       waitNodeSync: false,
       checkRecentTxsDepth: 0,
-      stuckAfterMs: 96_000,
       stopTimeoutMs: 10_000,
     };
     const submitter = new BatchSubmitter(options, {
+      channels: config,
+      batchInboxAddress: rollup.config.batchInboxAddress,
+      stuckAfterMs: 96_000,
       l1,
       node: rollup,
       blocks: rollup,

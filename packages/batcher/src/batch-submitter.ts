@@ -13,9 +13,6 @@ import type { BlockSource, RollupNode } from "./rollup-access.ts";
 import type { SendOutcome, TransactionManager } from "./transaction-manager.ts";
 
 export interface BatchSubmitterOptions extends ResyncOptions {
-  readonly channels: ChannelConfig;
-  /** 20 bytes */
-  readonly batchInboxAddress: Uint8Array;
   /** maximum number of pending transactions; 0: no limit */
   readonly maxPendingTransactions: number;
   /** how long a stop waits for pending transactions */
@@ -23,6 +20,11 @@ export interface BatchSubmitterOptions extends ResyncOptions {
 }
 
 export interface BatchSubmitterDeps {
+  readonly channels: ChannelConfig;
+  /** 20 bytes */
+  readonly batchInboxAddress: Uint8Array;
+  /** how long transactions in the pool may take to be included before they are replaced */
+  readonly stuckAfterMs: number;
   readonly l1: L1Access;
   readonly node: RollupNode;
   readonly blocks: BlockSource;
@@ -169,13 +171,13 @@ class PublishingRun {
     const safeHead = await this.#resync();
     if (safeHead === undefined) return undefined;
     const { createChannelOut } = this.#deps;
-    this.#manager = new ChannelManager(this.#options.channels, { createChannelOut, events: this.#channelEvents() }, safeHead);
+    this.#manager = new ChannelManager(this.#deps.channels, { createChannelOut, events: this.#channelEvents() }, safeHead);
     return this.#manager;
   }
 
   async #resync(): Promise<L2BlockRef | undefined> {
-    const { l1, node, transactions, clock, log } = this.#deps;
-    const safeHead = await resync(this.#options, { l1, node, address: transactions.address, clock, log }, this.#stopping.signal);
+    const { transactions, log } = this.#deps;
+    const safeHead = await resync(this.#options, { ...this.#deps, address: transactions.address }, this.#stopping.signal);
     if (safeHead !== undefined) log.info("publishing from the safe head on", { number: safeHead.number, hash: safeHead.hash });
     return safeHead;
   }
@@ -271,7 +273,7 @@ class PublishingRun {
       sizeBytes: tx.data.length,
     });
     const underWay = transactions
-      .send({ to: this.#options.batchInboxAddress, carries: { kind: "calldata", data: tx.data } }, this.#sending.signal)
+      .send({ to: this.#deps.batchInboxAddress, carries: { kind: "calldata", data: tx.data } }, this.#sending.signal)
       .then((outcome) => {
         this.#underWay.delete(underWay);
         this.#settled.push({ tx, outcome });

@@ -136,32 +136,20 @@ async function createSubmitter(
     { endpoints: l1Endpoints, clock },
   );
   const l1 = new L1AccountClient({ endpoints: l1Endpoints, l1: l1Blocks });
-  const { privateKey, minTipCap, minBasefee, feeLimitMultiplier, feeLimitThreshold, numConfirmations, ...timing } =
-    options.transactions;
-  const transactions = new TransactionManager(
-    {
-      ...timing,
-      l1ChainId: rollup.l1ChainId,
-      confirmations: numConfirmations,
-      minTipWei: minTipCap,
-      minBaseFeeWei: minBasefee,
-      feeLimitMultiplier: BigInt(feeLimitMultiplier),
-      feeLimitThresholdWei: feeLimitThreshold,
-    },
-    {
-      l1,
-      signer: localSigner(privateKey),
-      clock,
-      log,
-      events: {
-        published: ({ fees }) => {
-          batcherMetrics.publications.inc();
-          batcherMetrics.feeCap.set(Number(fees.feeCap) / 1e9);
-        },
-        refused: (verdict) => batcherMetrics.refusals.inc({ verdict }),
+  const transactions = new TransactionManager(options.transactions, {
+    l1ChainId: rollup.l1ChainId,
+    l1,
+    signer: localSigner(options.account.privateKey),
+    clock,
+    log,
+    events: {
+      published: ({ fees }) => {
+        batcherMetrics.publications.inc();
+        batcherMetrics.feeCap.set(Number(fees.feeCap) / 1e9);
       },
+      refused: (verdict) => batcherMetrics.refusals.inc({ verdict }),
     },
-  );
+  });
   const address = bytesToHex(transactions.address);
   const configured = rollup.genesis.systemConfig.batcherAddress;
   if (!equalBytes(transactions.address, configured)) {
@@ -179,20 +167,19 @@ async function createSubmitter(
     batchType: channels.batchType,
     compression: channels.algorithm,
   });
-  const { pollIntervalMs, waitNodeSync, checkRecentTxsDepth, stopTimeoutMs, maxPendingTx } = options.batches;
-  return new BatchSubmitter(
-    {
-      channels,
-      batchInboxAddress: rollup.batchInboxAddress,
-      maxPendingTransactions: maxPendingTx,
-      pollIntervalMs,
-      waitNodeSync,
-      checkRecentTxsDepth,
-      stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
-      stopTimeoutMs,
-    },
-    { l1, node, blocks, transactions, createChannelOut: () => createChannelOut(channels), clock, log, metrics: batcherMetrics },
-  );
+  return new BatchSubmitter(options.batches, {
+    channels,
+    batchInboxAddress: rollup.batchInboxAddress,
+    stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
+    l1,
+    node,
+    blocks,
+    transactions,
+    createChannelOut: () => createChannelOut(channels),
+    clock,
+    log,
+    metrics: batcherMetrics,
+  });
 }
 
 function createChannelOut(config: ChannelConfig): ChannelOut {

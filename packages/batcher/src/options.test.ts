@@ -19,7 +19,7 @@ describe("rbatcher's options", () => {
   it("have upstream's defaults", () => {
     expect(parse([])).toMatchObject({
       pollIntervalMs: 6000,
-      maxPendingTx: 1,
+      maxPendingTransactions: 1,
       subSafetyMargin: 10,
       maxChannelDuration: 0,
       maxL1TxSizeBytes: 120_000,
@@ -29,11 +29,11 @@ describe("rbatcher's options", () => {
       compressionAlgo: "zlib",
       batchType: 0,
       dataAvailabilityType: "calldata",
-      numConfirmations: 10,
+      confirmations: 10,
       safeAbortNonceTooLowCount: 3,
       feeLimitMultiplier: 5,
-      feeLimitThreshold: 100_000_000_000n,
-      minTipCap: 1_000_000_000n,
+      feeLimitThresholdWei: 100_000_000_000n,
+      minTipWei: 1_000_000_000n,
       resubmissionTimeoutMs: 48_000,
       networkTimeoutMs: 10_000,
       sendTimeoutMs: 600_000,
@@ -50,8 +50,8 @@ describe("rbatcher's options", () => {
         RBATCHER_TXMGR_MIN_BASEFEE: "2.000000001",
       }),
     ).toMatchObject({
-      minTipCap: 500_000_000n,
-      minBasefee: 2_000_000_001n,
+      minTipWei: 500_000_000n,
+      minBaseFeeWei: 2_000_000_001n,
       batchType: 1,
       pollIntervalMs: 1000,
     });

@@ -90,7 +90,12 @@ export const endpointOptions = optionGroup("", {
 
 export const batcherOptions = optionGroup("", {
   pollIntervalMs: { parse: positiveDuration, default: 6000, help: "Interval of looking for new L2 blocks." },
-  maxPendingTx: { parse: uint, default: 1, help: "L1 transactions under way at once. 0: no limit." },
+  maxPendingTransactions: {
+    parse: uint,
+    flag: "max-pending-tx",
+    default: 1,
+    help: "L1 transactions under way at once. 0: no limit.",
+  },
   subSafetyMargin: {
     parse: uint,
     default: 10,
@@ -154,9 +159,18 @@ export const batcherOptions = optionGroup("", {
   stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for transactions under way." },
 });
 
-export const transactionOptions = optionGroup("", {
+export const accountOptions = optionGroup("", {
   privateKey: { parse: privateKey, required: true, secret: true, help: "Key of the batcher's account." },
-  numConfirmations: { parse: positive, default: 10, unit: "L1 blocks", help: "Depth at which a transaction counts as included." },
+});
+
+export const transactionOptions = optionGroup("", {
+  confirmations: {
+    parse: positive,
+    flag: "num-confirmations",
+    default: 10,
+    unit: "L1 blocks",
+    help: "Depth at which a transaction counts as included.",
+  },
   safeAbortNonceTooLowCount: {
     parse: positive,
     default: 3,
@@ -167,14 +181,14 @@ export const transactionOptions = optionGroup("", {
     default: 5,
     help: "A replacement may cost so many times what L1 asks of a new transaction.",
   },
-  feeLimitThreshold: {
+  feeLimitThresholdWei: {
     parse: gwei,
     flag: "txmgr.fee-limit-threshold",
     default: 100n * 10n ** 9n,
     help: "Fee cap up to which that limit does not apply.",
   },
-  minTipCap: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Lowest priority fee." },
-  minBasefee: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Lowest base fee that is reckoned with." },
+  minTipWei: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Lowest priority fee." },
+  minBaseFeeWei: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Lowest base fee that is reckoned with." },
   resubmissionTimeoutMs: {
     parse: positiveDuration,
     default: 48_000,
@@ -220,6 +234,7 @@ export const rbatcherOptions = optionTable({
   groups: {
     endpoints: endpointOptions,
     batches: batcherOptions,
+    account: accountOptions,
     transactions: transactionOptions,
     rpc: rpcOptions,
     log: logOptions,

@@ -7,7 +7,7 @@ import { SimL1 } from "./testing/sim-l1.ts";
 import { SimRollup } from "./testing/sim-rollup.ts";
 
 const address = new Uint8Array(20).fill(0x11);
-const OPTIONS: ResyncOptions = { pollIntervalMs: 1000, waitNodeSync: false, checkRecentTxsDepth: 0, stuckAfterMs: 96_000 };
+const OPTIONS: ResyncOptions = { pollIntervalMs: 1000, waitNodeSync: false, checkRecentTxsDepth: 0 };
 /** A frame of a channel that is never completed, so that transactions do not change the safe head. */
 const DATA = encodeBatcherData([{ channelId: new Uint8Array(16), number: 1, data: Uint8Array.of(1), isLast: false }]);
 
@@ -18,7 +18,11 @@ function setUp(options: Partial<ResyncOptions> = {}) {
   const stop = new AbortController();
   const start = () => {
     const result: { safeHead: L2BlockRef | undefined; isDone: boolean } = { safeHead: undefined, isDone: false };
-    void resync({ ...OPTIONS, ...options }, { l1, node, address, clock, log: silentLogger }, stop.signal).then((safeHead) => {
+    void resync(
+      { ...OPTIONS, ...options },
+      { stuckAfterMs: 96_000, l1, node, address, clock, log: silentLogger },
+      stop.signal,
+    ).then((safeHead) => {
       Object.assign(result, { safeHead, isDone: true });
     });
     return result;

@@ -11,11 +11,11 @@ export interface ResyncOptions {
   readonly waitNodeSync: boolean;
   /** own transactions further back in L1 than this are not waited for; 0: wait for all of them */
   readonly checkRecentTxsDepth: number;
-  /** how long transactions in the pool may take to be included before they are replaced */
-  readonly stuckAfterMs: number;
 }
 
 export interface ResyncDeps {
+  /** how long transactions in the pool may take to be included before they are replaced */
+  readonly stuckAfterMs: number;
   readonly l1: Pick<L1Access, "head" | "nonce" | "nonceAt">;
   readonly node: Pick<RollupNode, "syncStatus">;
   /** the batcher's account */
@@ -96,7 +96,7 @@ class NodeSync {
       const now = clock.nowMs();
       if (latest !== this.#lastPoolNonce || this.#stuckSinceMs === undefined) this.#stuckSinceMs = now;
       this.#lastPoolNonce = latest;
-      if (now - this.#stuckSinceMs < this.#options.stuckAfterMs) {
+      if (now - this.#stuckSinceMs < this.#deps.stuckAfterMs) {
         this.#waiting("waiting for transactions that were sent before", { count: pending - latest });
         return false;
       }

@@ -9,7 +9,6 @@ import type { TxCandidate } from "./tx-candidate.ts";
 
 const GWEI = 10n ** 9n;
 const OPTIONS: TransactionManagerOptions = {
-  l1ChainId: 900n,
   confirmations: 2,
   resubmissionTimeoutMs: 48_000,
   receiptQueryIntervalMs: 1000,
@@ -18,7 +17,7 @@ const OPTIONS: TransactionManagerOptions = {
   safeAbortNonceTooLowCount: 3,
   minTipWei: GWEI,
   minBaseFeeWei: GWEI,
-  feeLimitMultiplier: 5n,
+  feeLimitMultiplier: 5,
   feeLimitThresholdWei: 100n * GWEI,
 };
 const CALL = { to: new Uint8Array(20).fill(0xff), data: Uint8Array.of(0, 1, 2, 0, 3) };
@@ -28,7 +27,7 @@ const calldata = (data: Uint8Array): TxCandidate => ({ to: CALL.to, carries: { k
 function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer = SIGNER) {
   const clock = new SimClock();
   const l1 = new SimL1();
-  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1, signer, clock, log: silentLogger });
+  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1ChainId: 900n, l1, signer, clock, log: silentLogger });
   const stop = new AbortController();
   const send = (candidate: Uint8Array | TxCandidate = CALL.data): { outcome: SendOutcome | undefined } => {
     const sending: { outcome: SendOutcome | undefined } = { outcome: undefined };
@@ -88,7 +87,7 @@ describe("TransactionManager", () => {
     const { clock, l1, send } = setUp();
     l1.includes = false;
     l1.tip = 3n * GWEI;
-    const before = new TransactionManager(OPTIONS, { l1, signer: SIGNER, clock, log: silentLogger });
+    const before = new TransactionManager(OPTIONS, { l1ChainId: 900n, l1, signer: SIGNER, clock, log: silentLogger });
     const old = new AbortController();
     void before.send(calldata(Uint8Array.of(9)), old.signal);
     await clock.advance(0);

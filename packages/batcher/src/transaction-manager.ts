@@ -9,7 +9,6 @@ import { allowsFees, carriesBlobs, maxCostWei, rawTransaction, type TxCandidate,
 import { exceedsFeeLimit, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
 
 export interface TransactionManagerOptions extends FeePolicy {
-  readonly l1ChainId: bigint;
   /** a transaction counts as included once this many blocks, including its own, contain it */
   readonly confirmations: number;
   readonly resubmissionTimeoutMs: number;
@@ -40,6 +39,7 @@ export interface TransactionEvents {
 }
 
 export interface TransactionManagerDeps {
+  readonly l1ChainId: bigint;
   readonly l1: L1Access;
   readonly signer: Signer;
   readonly clock: Clock;
@@ -206,7 +206,7 @@ class Sending {
     const market = await l1.feeMarket({ withBlobs: carriesBlobs(this.#candidate) });
     const fees = this.#nextFees(market);
     if (fees === undefined) return this.#options.resubmissionTimeoutMs;
-    const tx = unsignedTransaction(this.#candidate, this.#options.l1ChainId, this.#nonce, fees);
+    const tx = unsignedTransaction(this.#candidate, this.#deps.l1ChainId, this.#nonce, fees);
     const signed = await signer.signTransaction(tx);
     const hash = bytesToHex(keccak256(signed));
     // Recorded before it is sent: a lost answer does not mean that the transaction was not accepted.

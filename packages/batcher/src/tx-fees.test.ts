@@ -5,7 +5,7 @@ const GWEI = 10n ** 9n;
 const policy: FeePolicy = {
   minTipWei: GWEI,
   minBaseFeeWei: GWEI,
-  feeLimitMultiplier: 5n,
+  feeLimitMultiplier: 5,
   feeLimitThresholdWei: 100n * GWEI,
 };
 const fees = (tip: bigint, feeCap: bigint): TxFees => ({ tip, feeCap });

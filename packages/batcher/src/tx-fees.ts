@@ -12,7 +12,7 @@ export interface FeePolicy {
   readonly minTipWei: bigint;
   readonly minBaseFeeWei: bigint;
   /** a replacement may cost this many times what a new transaction would */
-  readonly feeLimitMultiplier: bigint;
+  readonly feeLimitMultiplier: number;
   /** below this fee cap the multiplier does not apply */
   readonly feeLimitThresholdWei: bigint;
 }
@@ -61,7 +61,8 @@ function replacementGasFees(previous: TxFees, suggestion: TxFees, percent: bigin
 /** Whether a replacement would cost too much, so that it is better to wait with the published version. */
 export function exceedsFeeLimit(fees: TxFees, market: L1FeeMarket, policy: FeePolicy): boolean {
   const suggestion = suggestedFees(market, policy, fees.blobFeeCap !== undefined);
-  const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * policy.feeLimitMultiplier;
+  const multiplier = BigInt(policy.feeLimitMultiplier);
+  const isTooMuch = (fee: bigint, suggested: bigint): boolean => fee > suggested * multiplier;
   const isAboveThreshold = fees.feeCap > policy.feeLimitThresholdWei;
   if (isAboveThreshold && (isTooMuch(fees.tip, suggestion.tip) || isTooMuch(fees.feeCap, suggestion.feeCap))) return true;
   const { blobFeeCap } = fees;
