@@ -74,7 +74,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     { closeLimitMs },
   );
   const server = createRpcServer({
-    http: { host: rpc.addr, port: rpc.port, cors: rpc.corsdomain, vhosts: rpc.vhosts },
+    http: rpc,
     methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin),
     log,
     metrics: deps.metrics,

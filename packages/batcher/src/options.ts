@@ -221,10 +221,10 @@ export const transactionOptions = optionGroup("", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  addr: { parse: text, default: "0.0.0.0", help: "Address of the batcher's own JSON-RPC server." },
+  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address of the batcher's own JSON-RPC server." },
   port: { parse: port, default: 8545, help: "Its port." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace there." },
-  ...browserOptions,
+  ...browserOptions("rpc"),
 });
 
 export const rbatcherOptions = optionTable({

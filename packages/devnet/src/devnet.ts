@@ -34,7 +34,7 @@ export interface DevnetOptions {
   /** first of the consecutive ports; 0: any free ones */
   readonly basePort: number;
   /** for a new chain; an existing chain keeps its own, except for the L1 block time */
-  readonly parameters: Partial<ChainParameters>;
+  readonly parameters: { readonly [K in keyof ChainParameters]?: ChainParameters[K] | undefined };
   /** discard the chain of the data directory */
   readonly fresh: boolean;
   /** restart a program that ends by itself */
@@ -102,7 +102,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (options.fresh) clearDatadir(options.datadir, paths);
   const existing = readDevnetInfo(paths);
   if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
-  const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...options.parameters };
+  const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
   const specs = programSpecs(options, ports, parameters);
   const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specs[name])])) as Record<
@@ -257,6 +257,10 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
     },
   };
 }
+
+/** The parameters that are not left open. */
+const chosen = (parameters: DevnetOptions["parameters"]): Partial<ChainParameters> =>
+  Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined));
 
 /** An option cannot change what was fixed at genesis: say so instead of ignoring it. */
 function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): ChainParameters {

@@ -17,7 +17,7 @@ const devnet = (screen: Screen): Program<(typeof devnetOptionTable)["groups"]> =
     createLogger({ level: "info", format: plainLine, destination: { write: (line) => screen.line(line.trimEnd()) } }),
   // A program's last words are printed line by line.
   describe: (error) => (describeFailure(error) === undefined ? undefined : errorText(error)),
-  start: (options, context) => start(options.devnet, context, screen),
+  start: (options, context) => start(options, context, screen),
 });
 
 /** Runs the devnet: `npm start`. @returns the exit code */
@@ -35,23 +35,12 @@ function plainLine({ level, text, fields }: LogRecord): string {
   );
 }
 
-async function start(options: DevnetCliOptions, context: ProgramContext, screen: Screen): Promise<Started> {
+async function start({ devnet: options, parameters }: DevnetCliOptions, context: ProgramContext, screen: Screen): Promise<Started> {
   const { scope, log, clock, stop } = context;
   const startedMs = clock.nowMs();
   scope.signal.addEventListener("abort", () => screen.endStatus());
   if (options.exitAfterMs !== undefined) void clock.sleep(options.exitAfterMs, scope.signal).then(() => stop("--exit-after"));
-  const running = await startDevnet(scope, {
-    datadir: options.datadir,
-    basePort: options.basePort,
-    fresh: options.fresh,
-    supervise: options.supervise,
-    sequencerL1Confs: options.sequencerL1Confs,
-    parameters: {
-      ...(options.l1BlockTime === undefined ? {} : { l1BlockTimeSec: options.l1BlockTime }),
-      ...(options.blockTime === undefined ? {} : { l2BlockTimeSec: options.blockTime }),
-    },
-    log: (line) => log.info(line),
-  });
+  const running = await startDevnet(scope, { ...options, parameters, log: (line) => log.info(line) });
   log.info(summaryOf(running, options.datadir, clock.nowMs() - startedMs));
   const print = async (): Promise<void> => {
     const status = await running.status();

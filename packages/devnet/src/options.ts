@@ -6,17 +6,22 @@ const SECONDS = integerBetween(1, 600);
 /** There must be room for ten ports. */
 const BASE_PORT = integerBetween(0, 65_526);
 
-export const devnetOptions = optionGroup("", {
-  l1BlockTime: {
+const parameters = optionGroup("", {
+  l1BlockTimeSec: {
     parse: SECONDS,
+    flag: "l1-block-time",
     unit: "seconds",
     help: `Time between L1 blocks (new chain: ${DEFAULT_PARAMETERS.l1BlockTimeSec}).`,
   },
-  blockTime: {
+  l2BlockTimeSec: {
     parse: SECONDS,
+    flag: "block-time",
     unit: "seconds",
     help: `Time between L2 blocks; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.l2BlockTimeSec}).`,
   },
+});
+
+const devnet = optionGroup("", {
   basePort: { parse: BASE_PORT, default: DEFAULT_OPTIONS.basePort, help: "First of ten consecutive ports; 0 takes free ones." },
   datadir: { parse: path, default: path.parse("data/devnet")!, help: "Where the chains, logs and devnet.json are." },
   fresh: { parse: bool, default: false, help: "Forget the chain of the data directory and start a new one." },
@@ -35,7 +40,9 @@ export const devnetOptionTable = optionTable({
   program: "npm start --",
   summary: "Runs an L1, a sequencer, a batch submitter and a verifier on this machine.",
   envPrefix: "DEVNET_",
-  groups: { devnet: devnetOptions },
+  groups: { parameters, devnet },
 });
 
-export type DevnetCliOptions = OptionsOf<typeof devnetOptions>;
+export type DevnetCliOptions = {
+  readonly [K in keyof typeof devnetOptionTable.groups]: OptionsOf<(typeof devnetOptionTable.groups)[K]>;
+};

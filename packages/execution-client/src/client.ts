@@ -59,7 +59,7 @@ export async function startClient(
   const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
   const profile = profileOf(options);
 
-  const spec = await loadChainSpec({ chain: chainOptions.chain, genesis: chainOptions.genesis });
+  const spec = await loadChainSpec(chainOptions);
   let isStoreOwned = true; // until the chain takes it over, and closes it
   const store = await scope.use(
     "database",
@@ -95,21 +95,9 @@ export async function startClient(
     void forwarder.probe();
   }
   const journal =
-    txpool.journal === "" || txpool.nolocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
+    txpool.journal === "" || txpool.hasNoLocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
-    {
-      feeCapWei: feeCapWeiOf(rpc.txfeecap),
-      hasNoLocals: txpool.nolocals,
-      limits: {
-        maxSlots: txpool.globalSlots,
-        maxPendingPerSender: txpool.accountSlots,
-        maxQueuedPerSender: txpool.accountQueue,
-        maxQueued: txpool.globalQueue,
-        minimumTipWei: txpool.priceLimit,
-        priceBumpPercent: txpool.priceBump,
-        queuedLifetimeSec: Math.ceil(txpool.lifetimeMs / 1000),
-      },
-    },
+    { ...txpool, feeCapWei: feeCapWeiOf(rpc.txfeecap) },
     { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
@@ -204,10 +192,9 @@ export async function startClient(
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
   const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
-  const engineAddress = { host: authrpc.addr, port: authrpc.port, vhosts: authrpc.vhosts };
   const engineServer = createRpcServer({
-    http: engineAddress,
-    ws: { ...engineAddress, subscriptions: ethSubscriptions(services.backend, pool) },
+    http: authrpc,
+    ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
     methods: withDescription(VERSION, {
       ...methodsInWriter(methodsOf(["eth", "net", "web3", "miner", "debug"], services), write),
@@ -226,10 +213,10 @@ export async function startClient(
     metrics,
   });
   const { httpPort: enginePort } = await listen("Engine API", engineServer, { "authrpc.port": authrpc.port });
-  log.info("Engine API listens", { addr: authrpc.addr, port: enginePort });
+  log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
   await readers?.isReady;
-  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.addr, port: httpPort, api: http.api });
-  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.addr, port: wsPort, api: ws.api });
+  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.host, port: httpPort, api: http.api });
+  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.host, port: wsPort, api: ws.api });
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failure };
 }

@@ -45,12 +45,12 @@ const memory = optionGroup("", {
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
-  addr: { parse: text, default: "127.0.0.1", needs: "http", help: "Address to listen on." },
+  host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: "http", help: "Address to listen on." },
   port: { parse: port, default: 8545, needs: "http", help: "Port to listen on." },
   api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces served." },
-  corsdomain: { ...browserOptions.corsdomain, needs: "http" },
+  cors: { ...browserOptions("http").cors, needs: "http" },
   vhosts: {
-    ...browserOptions.vhosts,
+    ...browserOptions("http").vhosts,
     needs: ["http", "ws"],
     help: "Names accepted in the Host header, of WebSockets too, besides addresses; * is all.",
   },
@@ -58,7 +58,7 @@ const http = optionGroup("http", {
 
 const ws = optionGroup("ws", {
   enabled: { parse: bool, flag: "ws", default: false, help: "Serve JSON-RPC over WebSocket." },
-  addr: { parse: text, default: "127.0.0.1", needs: "ws", help: "Address to listen on." },
+  host: { parse: text, flag: "ws.addr", default: "127.0.0.1", needs: "ws", help: "Address to listen on." },
   port: {
     parse: port,
     default: 8546,
@@ -75,9 +75,9 @@ const ws = optionGroup("ws", {
 });
 
 const authrpc = optionGroup("authrpc", {
-  addr: { parse: text, default: "127.0.0.1", help: "Address of the Engine API." },
+  host: { parse: text, flag: "authrpc.addr", default: "127.0.0.1", help: "Address of the Engine API." },
   port: { parse: port, default: 8551, help: "Port of the Engine API." },
-  vhosts: browserOptions.vhosts,
+  vhosts: browserOptions("authrpc").vhosts,
   jwtsecret: { parse: path, help: "File of the 32-byte hex secret; made when missing. Default: jwt.hex in the data folder." },
 });
 
@@ -88,8 +88,9 @@ const rollup = optionGroup("rollup", {
     default: false,
     help: "Keep pool transactions to ourselves; so far the client never shares them.",
   },
-  enableTxConditional: {
+  acceptsConditionals: {
     parse: bool,
+    flag: "rollup.enable-tx-conditional",
     default: false,
     help: "Serve eth_sendRawTransactionConditional (sequencers).",
   },
@@ -135,13 +136,13 @@ const rpc = optionGroup("rpc", {
     default: 60_000,
     help: "Most time of a request that traces, from its arrival on; 0 is no limit.",
   },
-  txsyncDefaultTimeoutMs: {
+  defaultSyncTimeoutMs: {
     parse: duration,
     flag: "rpc.txsync.defaulttimeout",
     default: 20_000,
     help: "How long eth_sendRawTransactionSync waits for a receipt when the request does not say.",
   },
-  txsyncMaxTimeoutMs: {
+  maxSyncTimeoutMs: {
     parse: duration,
     flag: "rpc.txsync.maxtimeout",
     default: 60_000,
@@ -162,14 +163,14 @@ const rpc = optionGroup("rpc", {
 });
 
 const gpo = optionGroup("gpo", {
-  minSuggestedPriorityFee: {
+  minSuggestedTipWei: {
     parse: bigUint,
     flag: "gpo.minsuggestedpriorityfee",
     default: 1_000_000n,
     unit: "wei",
     help: "Tip that is suggested while blocks have room.",
   },
-  maxPrice: {
+  maxPriceWei: {
     parse: bigUint,
     flag: "gpo.maxprice",
     default: 500_000_000_000n,
@@ -190,29 +191,35 @@ const txpool = optionGroup("txpool", {
     needs: "txpool.journal",
     help: "How often the journal is written anew, without what is gone.",
   },
-  lifetimeMs: { parse: duration, default: 10_800_000, help: "How long a transaction waits for a nonce or for funds." },
-  globalSlots: {
+  queuedLifetimeMs: {
+    parse: duration,
+    flag: "txpool.lifetime",
+    default: 10_800_000,
+    help: "How long a transaction waits for a nonce or for funds.",
+  },
+  maxSlots: {
     parse: uint,
     flag: "txpool.globalslots",
     default: 20_000,
     unit: "slots of 32 KiB",
     help: "Room for all transactions.",
   },
-  accountSlots: { parse: uint, flag: "txpool.accountslots", default: 2048, help: "Executable transactions of one sender." },
-  accountQueue: { parse: uint, flag: "txpool.accountqueue", default: 256, help: "Waiting transactions of one sender." },
-  globalQueue: {
+  maxPendingPerSender: { parse: uint, flag: "txpool.accountslots", default: 2048, help: "Executable transactions of one sender." },
+  maxQueuedPerSender: { parse: uint, flag: "txpool.accountqueue", default: 256, help: "Waiting transactions of one sender." },
+  maxQueued: {
     parse: uint,
     flag: "txpool.globalqueue",
     default: 10_000,
     help: "Waiting transactions of all senders; beyond, who queues most loses its last one.",
   },
-  nolocals: {
+  hasNoLocals: {
     parse: bool,
+    flag: "txpool.nolocals",
     default: false,
     help: "Treat transactions sent to this node like all others: evicted by price, held to the least tip, not kept over restarts.",
   },
-  priceLimit: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
-  priceBump: {
+  minimumTipWei: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
+  priceBumpPercent: {
     parse: bigUint,
     flag: "txpool.pricebump",
     default: 10n,

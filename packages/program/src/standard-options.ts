@@ -31,16 +31,18 @@ export const metricsOptions = optionGroup("metrics", {
   port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
 });
 
-/** For the group of a JSON-RPC server: which pages, and which names of its own, browsers may reach it with. */
-export const browserOptions = {
-  corsdomain: {
-    parse: listOf(text),
-    default: [],
-    help: "Origins that browsers may call from; * is all. Requests from others are refused.",
-  },
-  vhosts: {
-    parse: listOf(text),
-    default: ["localhost"],
-    help: "Names accepted in the Host header, besides addresses; * is all.",
-  },
-} as const;
+/** For the group of a JSON-RPC server, of this name: which pages, and which names of its own, browsers may reach it with. */
+export const browserOptions = (group: string) =>
+  ({
+    cors: {
+      parse: listOf(text),
+      flag: `${group}.corsdomain`,
+      default: [],
+      help: "Origins that browsers may call from; * is all. Requests from others are refused.",
+    },
+    vhosts: {
+      parse: listOf(text),
+      default: ["localhost"],
+      help: "Names accepted in the Host header, besides addresses; * is all.",
+    },
+  }) as const;

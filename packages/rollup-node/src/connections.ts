@@ -31,27 +31,19 @@ export class Connections {
   constructor({ l1, l2 }: Pick<RnodeOptions, "l1" | "l2">, deps: ConnectionsDeps) {
     this.deps = deps;
     const { config, engineSecret, clock, log, metrics } = deps;
-    this.l1Rpcs = l1.urls.map((url) =>
-      createRpcClient({
-        url,
-        maxBatchSize: l1.rpcMaxBatchSize,
-        maxConcurrency: l1.maxConcurrency,
-        rateLimitPerSec: l1.rpcRateLimit,
-      }),
-    );
+    this.l1Rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
     const endpoints = new L1Endpoints(
       { chainId: config.l1ChainId },
       { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
     );
     this.l1 = new L1Client(
       {
-        trustRpc: l1.trustrpc,
-        rpcKind: l1.rpckind,
+        ...l1,
         cacheSize: Math.min(l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
       },
       { endpoints, clock },
     );
-    this.engineRpc = createRpcClient({ url: l2.url, jwtSecret: engineSecret.secret, timeoutMs: l2.engineRpcTimeoutMs });
+    this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes);
     this.l2 = new L2Blocks(this.engineRpc, config);
   }

@@ -141,7 +141,7 @@ export class RollupNode {
     const unsafe = new UnsafeInserter({ inbox, control, log });
 
     // sequencing
-    const origins = new L1OriginSelector({ l1Confs: options.sequencer.l1Confs }, { config, l1, l1Head, clock, log });
+    const origins = new L1OriginSelector(options.sequencer, { config, l1, l1Head, clock, log });
     this.sequencer = new Sequencer(options.sequencer, {
       config,
       control,
@@ -167,20 +167,17 @@ export class RollupNode {
       log,
       metrics,
     });
-    this.poller = new HeadPoller(
-      { headIntervalMs: options.l1.httpPollIntervalMs, epochIntervalMs: options.l1.epochPollIntervalMs },
-      {
-        l1,
-        clock,
-        log,
-        onChange: (label, block) => {
-          l1View.update(label, block);
-          if (label === "latest") derivation.onL1Change();
-          if (label === "finalized") finalizer.onL1Finalized(block);
-          this.driver.wake();
-        },
+    this.poller = new HeadPoller(options.l1, {
+      l1,
+      clock,
+      log,
+      onChange: (label, block) => {
+        l1View.update(label, block);
+        if (label === "latest") derivation.onL1Change();
+        if (label === "finalized") finalizer.onL1Finalized(block);
+        this.driver.wake();
       },
-    );
+    });
 
     // RPC, metrics and health
     const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
@@ -222,7 +219,7 @@ export class RollupNode {
       },
     });
     this.server = createRpcServer({
-      http: { host: options.rpc.addr, port: options.rpc.port, cors: options.rpc.corsdomain, vhosts: options.rpc.vhosts },
+      http: options.rpc,
       methods: options.rpc.enableAdmin ? { ...methods, ...admin } : methods,
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,

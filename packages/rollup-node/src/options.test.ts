@@ -143,7 +143,7 @@ describe("the options of rnode", () => {
 
   it("reads a kind of L1 in any case, and a comma list of endpoints", () => {
     const { options } = parse(["--l1.rpckind=BASIC", "--l1=http://a,http://b"]);
-    expect(options.l1).toMatchObject({ rpckind: "basic", urls: ["http://a", "http://b"] });
+    expect(options.l1).toMatchObject({ rpcKind: "basic", urls: ["http://a", "http://b"] });
   });
 
   it.each([

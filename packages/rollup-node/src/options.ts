@@ -70,17 +70,24 @@ export const l1Options = optionGroup("l1", {
     help: "Start without a working beacon node. Blobs then stop derivation.",
   },
   cacheSize: { parse: uint, default: 900, help: "Blocks, transaction and receipt lists kept. 0: 3/2 of the sequencing window." },
-  epochPollIntervalMs: {
+  epochIntervalMs: {
     parse: duration,
+    flag: "l1.epoch-poll-interval",
     default: 384_000,
     help: "Interval of looking for safe and finalized L1 blocks. 0: never.",
   },
-  httpPollIntervalMs: { parse: duration, default: 12_000, help: "Interval of looking for a new L1 head. 0: never." },
+  headIntervalMs: {
+    parse: duration,
+    flag: "l1.http-poll-interval",
+    default: 12_000,
+    help: "Interval of looking for a new L1 head. 0: never.",
+  },
   maxConcurrency: { parse: integerBetween(1, 10_000), default: 10, help: "L1 requests under way at once." },
-  rpcMaxBatchSize: { parse: integerBetween(1, 500), default: 20, help: "Calls in one L1 request." },
-  rpcRateLimit: { parse: rate, default: 0, help: "L1 calls a second. 0: no limit." },
-  rpckind: {
+  maxBatchSize: { parse: integerBetween(1, 500), flag: "l1.rpc-max-batch-size", default: 20, help: "Calls in one L1 request." },
+  rateLimitPerSec: { parse: rate, flag: "l1.rpc-rate-limit", default: 0, help: "L1 calls a second. 0: no limit." },
+  rpcKind: {
     parse: rpcKind,
+    flag: "l1.rpckind",
     env: "L1_RPC_KIND",
     default: "standard",
     help: "What the L1 endpoint is, to fetch receipts the cheap way.",
@@ -90,8 +97,9 @@ export const l1Options = optionGroup("l1", {
     default: 600_000,
     help: "Interval of reading the unsafe block signer from L1. Has no effect without peer-to-peer networking.",
   },
-  trustrpc: {
+  trustRpc: {
     parse: bool,
+    flag: "l1.trustrpc",
     env: "L1_TRUST_RPC",
     default: false,
     help: "Take block hashes and transactions as the endpoint gives them. Receipts are verified in any case.",
@@ -100,7 +108,7 @@ export const l1Options = optionGroup("l1", {
 
 export const l2Options = optionGroup("l2", {
   url: { parse: httpUrl, flag: "l2", env: "L2_ENGINE_RPC", required: true, help: "The execution client's authenticated endpoint." },
-  engineRpcTimeoutMs: { parse: duration, default: 10_000, help: "Limit of one engine request." },
+  timeoutMs: { parse: duration, flag: "l2.engine-rpc-timeout", default: 10_000, help: "Limit of one engine request." },
   jwtSecret: {
     parse: path,
     env: "L2_ENGINE_AUTH",
@@ -150,7 +158,7 @@ export const overrideOptions = optionGroup("override", {
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  addr: { parse: text, default: "0.0.0.0", help: "Address the RPC server listens on." },
+  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address the RPC server listens on." },
   port: { parse: port, default: 9545, help: "Port of the RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
   adminState: { parse: path, needs: "sequencer.enabled", help: "File that keeps what the admin namespace changes." },
@@ -167,7 +175,7 @@ export const rpcOptions = optionGroup("rpc", {
     unavailable: "the test sequencer's namespace",
     help: "Serve the test sequencer's namespace.",
   },
-  ...browserOptions,
+  ...browserOptions("rpc"),
 });
 
 export const sequencerOptions = optionGroup("sequencer", {

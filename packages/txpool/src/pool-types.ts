@@ -66,7 +66,7 @@ export interface PoolLimits {
   /** percent by which both fees of a replacement must be higher */
   readonly priceBumpPercent: bigint;
   /** queued transactions are dropped after this */
-  readonly queuedLifetimeSec: number;
+  readonly queuedLifetimeMs: number;
 }
 
 /** Geth's defaults, with room for a sequencer's load. */
@@ -78,7 +78,7 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   maxTransactionBytes: 131_072,
   minimumTipWei: 0n,
   priceBumpPercent: 10n,
-  queuedLifetimeSec: 3 * 3600,
+  queuedLifetimeMs: 3 * 3_600_000,
 };
 
 /** Why the pool refused a transaction; the numbers that belong to it are in `data`. The texts are in the RPC's error tables. */

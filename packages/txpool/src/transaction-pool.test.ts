@@ -204,7 +204,7 @@ describe("pending and queued", () => {
   });
 
   it("queued transactions expire, pending ones do not", () => {
-    const pool = new TransactionPool(head(), { queuedLifetimeSec: 100 });
+    const pool = new TransactionPool(head(), { queuedLifetimeMs: 100_000 });
     pool.add(pooled(ALICE, 0));
     pool.add(pooled(ALICE, 5));
     pool.reset(head(), [], 101);

@@ -181,7 +181,7 @@ export class TransactionPool {
       for (const pooled of dropped) this.#forget(pooled);
       for (const pooled of queue.promote(this.#limits.maxPendingPerSender)) if (!wasPending.has(pooled)) announced.push(pooled);
       for (const pooled of queue.queued) {
-        if (nowSec - pooled.arrivedAtSec <= this.#limits.queuedLifetimeSec) continue;
+        if ((nowSec - pooled.arrivedAtSec) * 1000 <= this.#limits.queuedLifetimeMs) continue;
         queue.remove(pooled);
         this.#forget(pooled);
       }

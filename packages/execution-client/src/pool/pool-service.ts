@@ -17,8 +17,7 @@ export interface Forwarder {
   sendConditional(raw: Uint8Array, conditional: TransactionConditional): Promise<void>;
 }
 
-export interface PoolServiceOptions {
-  readonly limits: Partial<PoolLimits>;
+export interface PoolServiceOptions extends Partial<PoolLimits> {
   /** the most that a transaction sent over RPC may pay for all of its gas, wei; 0: no cap */
   readonly feeCapWei: bigint;
   /** treat transactions from users like any others: evicted by price, and subject to the minimum tip */
@@ -67,7 +66,7 @@ export class PoolService {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#metrics = createPoolMetrics(dependencies.metrics);
-    this.pool = new TransactionPool(this.#headOfChain(), options.limits);
+    this.pool = new TransactionPool(this.#headOfChain(), options);
     chain.setPendingSource({ best: (baseFeeWei, block) => this.#best(baseFeeWei, block) });
     this.#stop = chain.onHeadChange((change) => this.#follow(change));
   }

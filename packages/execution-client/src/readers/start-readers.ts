@@ -63,9 +63,9 @@ export function startReaders(options: ClientOptions, count: number, dependencies
   let httpSocket: ListeningSocket | undefined;
   let wsSocket: ListeningSocket | undefined;
   try {
-    httpSocket = http.enabled ? open(http.addr, http.port) : undefined;
-    const isShared = http.enabled && http.addr === ws.addr && http.port === ws.port;
-    wsSocket = ws.enabled ? (isShared ? httpSocket : open(ws.addr, ws.port)) : undefined;
+    httpSocket = http.enabled ? open(http.host, http.port) : undefined;
+    const isShared = http.enabled && http.host === ws.host && http.port === ws.port;
+    wsSocket = ws.enabled ? (isShared ? httpSocket : open(ws.host, ws.port)) : undefined;
   } catch (error) {
     closeSockets();
     throw error;

@@ -23,19 +23,14 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
   return createRpcServer({
     ...(http.enabled && {
       http: {
-        host: http.addr,
-        port: http.port,
-        cors: http.corsdomain,
-        vhosts: http.vhosts,
+        ...http,
         methods: withDescription(services.version, bind(methodsOf(http.api, services))),
         fd: fds?.http,
       },
     }),
     ...(ws.enabled && {
       ws: {
-        host: ws.addr,
-        port: ws.port,
-        origins: ws.origins,
+        ...ws,
         vhosts: http.vhosts,
         methods: withDescription(services.version, bind(methodsOf(ws.api, services)), subscriptions),
         subscriptions,
