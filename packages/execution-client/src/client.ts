@@ -13,9 +13,8 @@ import type { ClientOptions } from "./options.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
-import { feeCapWeiOf } from "./pool/submission.ts";
 import { type Readers, readerCount, startReaders } from "./readers/start-readers.ts";
-import { createPublicServer, rpcLimits } from "./rpc/public-server.ts";
+import { createPublicServer } from "./rpc/public-server.ts";
 import { createReadServices, profileOf } from "./rpc/read-services.ts";
 import { writerAccessOf, writeServicesOf } from "./rpc/writer-services.ts";
 import { INTERRUPTED_GENESIS, loadChainSpec, prepareGenesis } from "./setup/chain-spec.ts";
@@ -56,7 +55,7 @@ export async function startClient(
   options: ClientOptions,
   { log, clock, metrics }: ClientDependencies,
 ): Promise<RunningClient> {
-  const { chain: chainOptions, http, ws, authrpc, rollup, rpc, txpool } = options;
+  const { chain: chainOptions, http, ws, authrpc, rollup, sending, limits, txpool } = options;
   const profile = profileOf(options);
 
   const spec = await loadChainSpec(chainOptions);
@@ -97,7 +96,7 @@ export async function startClient(
   const journal =
     txpool.journal === "" || txpool.hasNoLocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
-    { ...txpool, feeCapWei: feeCapWeiOf(rpc.txfeecap) },
+    { ...txpool, ...sending },
     { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
@@ -208,7 +207,7 @@ export async function startClient(
       }),
     }),
     dialect: profile.dialect,
-    limits: { ...rpcLimits(rpc), maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
+    limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
     log,
     metrics,
   });

@@ -11,6 +11,7 @@ import {
   oneOf,
   optionGroup,
   optionTable,
+  type Parser,
   path,
   port,
   text,
@@ -19,6 +20,50 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { history } from "./setup/history-option.ts";
+
+const MIB = 1024 * 1024;
+/** the gas that Geth gives a call without any limit */
+const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
+const WEI_PER_GWEI = 10n ** 9n;
+
+/** A limit that 0 switches off. */
+const limit: Parser<number> = {
+  ...uint,
+  parse: (value) => {
+    const parsed = uint.parse(value);
+    return parsed === 0 ? Number.POSITIVE_INFINITY : parsed;
+  },
+  format: (value) => (value === Number.POSITIVE_INFINITY ? "0" : uint.format(value)),
+};
+
+/** Such a limit in MiB, parsed into bytes. */
+const mebibytes: Parser<number> = {
+  ...limit,
+  parse: (value) => {
+    const parsed = limit.parse(value);
+    return parsed === undefined ? undefined : parsed * MIB;
+  },
+  format: (bytes) => limit.format(bytes / MIB),
+};
+
+const gasLimit: Parser<bigint> = {
+  ...bigUint,
+  parse: (value) => {
+    const parsed = bigUint.parse(value);
+    return parsed === 0n ? UNLIMITED_GAS : parsed;
+  },
+  format: (gas) => (gas === UNLIMITED_GAS ? "0" : bigUint.format(gas)),
+};
+
+/** An amount in ether, parsed into wei. */
+const ether: Parser<bigint> = {
+  ...decimal,
+  parse: (value) => {
+    const gwei = Math.round((decimal.parse(value) ?? Number.NaN) * 1e9);
+    return Number.isFinite(gwei) ? BigInt(gwei) * WEI_PER_GWEI : undefined;
+  },
+  format: (wei) => decimal.format(Number(wei / WEI_PER_GWEI) / 1e9),
+};
 
 const namespaces = listOf(oneOf(...NAMESPACES));
 
@@ -99,43 +144,63 @@ const rollup = optionGroup("rollup", {
 /** of options that have an effect where somebody is served */
 const LISTENERS = ["http", "ws"];
 
-const rpc = optionGroup("rpc", {
+const readers = optionGroup("rpc", {
   workers: {
     parse: integerBetween(0, 64),
     unit: "processes",
     needs: LISTENERS,
     help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 2.",
   },
-  workertimeoutMs: {
+  hardLimitMs: {
     parse: duration,
+    flag: "rpc.workertimeout",
     default: 90_000,
     needs: LISTENERS,
     help: "A reader that one request keeps busy for longer is replaced, and its connections close; 0 is no limit.",
   },
-  workermemory: {
+  maxHeapMib: {
     parse: integerBetween(64, 65_536),
+    flag: "rpc.workermemory",
     default: 1024,
     unit: "MiB",
     needs: LISTENERS,
     help: "Most memory of a reader's JavaScript objects.",
   },
-  gascap: { parse: bigUint, default: 50_000_000n, unit: "gas", help: "Most gas of a call or estimate; 0 is no limit." },
-  evmtimeoutMs: {
+});
+
+const calls = optionGroup("rpc", {
+  gasCap: {
+    parse: gasLimit,
+    flag: "rpc.gascap",
+    default: 50_000_000n,
+    unit: "gas",
+    help: "Most gas of a call or estimate; 0 is no limit.",
+  },
+  timeoutMs: {
     parse: duration,
+    flag: "rpc.evmtimeout",
     default: 5000,
     help: "Most time that a call, an estimate or a simulation executes; 0 is no limit.",
   },
-  maxTracingRequests: {
+});
+
+const traces = optionGroup("rpc", {
+  maxRunning: {
     parse: integerBetween(1, 64),
+    flag: "rpc.max-tracing-requests",
     default: 2,
     unit: "requests",
     help: "Requests of debug_ and trace_ that execute at once (in each reader); others wait for their turn.",
   },
-  tracetimeoutMs: {
+  timeoutMs: {
     parse: duration,
+    flag: "rpc.tracetimeout",
     default: 60_000,
     help: "Most time of a request that traces, from its arrival on; 0 is no limit.",
   },
+});
+
+const sending = optionGroup("rpc", {
   defaultSyncTimeoutMs: {
     parse: duration,
     flag: "rpc.txsync.defaulttimeout",
@@ -148,18 +213,51 @@ const rpc = optionGroup("rpc", {
     default: 60_000,
     help: "Longest wait of eth_sendRawTransactionSync.",
   },
-  txfeecap: { parse: decimal, default: 1, unit: "ether", help: "Most fee of a transaction sent over RPC; 0 is no cap." },
-  maxBlocksPerFilter: { parse: uint, unit: "blocks", help: "Longest range of a log query; 0 is no limit. Default: the profile's." },
-  maxLogsPerResponse: { parse: uint, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
-  maxRequestSize: { parse: uint, default: 15, unit: "MiB", help: "Largest request; 0 is no limit." },
-  maxResponseSize: { parse: uint, default: 160, unit: "MiB", help: "Largest response; 0 is no limit." },
-  maxBatchLength: { parse: uint, default: 1000, unit: "requests", help: "Longest batch; 0 is no limit." },
+  feeCapWei: {
+    parse: ether,
+    flag: "rpc.txfeecap",
+    default: 10n ** 18n,
+    unit: "ether",
+    help: "Most fee of a transaction sent over RPC; 0 is no cap.",
+  },
+});
+
+const logQueries = optionGroup("rpc", {
+  maxBlocksPerFilter: {
+    parse: limit,
+    unit: "blocks",
+    help: "Longest range of a log query; 0 is no limit. Default: the profile's.",
+  },
+  maxLogsPerResponse: { parse: limit, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
+});
+
+const limits = optionGroup("rpc", {
+  maxRequestBytes: {
+    parse: mebibytes,
+    flag: "rpc.max-request-size",
+    default: 15 * MIB,
+    unit: "MiB",
+    help: "Largest request; 0 is no limit.",
+  },
+  maxResponseBytes: {
+    parse: mebibytes,
+    flag: "rpc.max-response-size",
+    default: 160 * MIB,
+    unit: "MiB",
+    help: "Largest response; 0 is no limit.",
+  },
+  maxBatchLength: { parse: limit, default: 1000, unit: "requests", help: "Longest batch; 0 is no limit." },
   maxConnections: {
-    parse: uint,
+    parse: limit,
     default: 500,
     help: "Most connections of a listener; 0 is no limit; with several readers, a rush may exceed it for a second.",
   },
-  maxSubscriptionsPerConnection: { parse: uint, default: 1024, help: "Most subscriptions of a WebSocket; 0 is no limit." },
+  maxSubscriptions: {
+    parse: limit,
+    flag: "rpc.max-subscriptions-per-connection",
+    default: 1024,
+    help: "Most subscriptions of a WebSocket; 0 is no limit.",
+  },
 });
 
 const gpo = optionGroup("gpo", {
@@ -237,7 +335,25 @@ export const clientTable = optionTable({
     ["txpool.nolocals", "txpool.journal"],
     ["txpool.nolocals", "txpool.rejournal"],
   ],
-  groups: { chain, memory, history, http, ws, authrpc, rollup, rpc, gpo, txpool, log: logOptions, metrics: metricsOptions },
+  groups: {
+    chain,
+    memory,
+    history,
+    http,
+    ws,
+    authrpc,
+    rollup,
+    readers,
+    calls,
+    traces,
+    sending,
+    logQueries,
+    limits,
+    gpo,
+    txpool,
+    log: logOptions,
+    metrics: metricsOptions,
+  },
 });
 
 export type ClientOptions = { readonly [K in keyof typeof clientTable.groups]: OptionsOf<(typeof clientTable.groups)[K]> };

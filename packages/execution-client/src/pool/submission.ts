@@ -20,11 +20,6 @@ export interface Submission {
   readonly sidecar?: BlobSidecar | undefined;
 }
 
-const WEI_PER_GWEI = 10n ** 9n;
-
-/** @param ether value of `--rpc.txfeecap` */
-export const feeCapWeiOf = (ether: number): bigint => BigInt(Math.round(ether * 1e9)) * WEI_PER_GWEI;
-
 /**
  * Decodes a raw transaction and makes all checks that do not need the pool.
  *

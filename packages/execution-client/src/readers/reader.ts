@@ -3,8 +3,7 @@ import { ethLogMethods } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { describePageReading } from "@rnode/storage";
-import { feeCapWeiOf } from "../pool/submission.ts";
-import { createPublicServer, rpcLimits } from "../rpc/public-server.ts";
+import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
@@ -26,7 +25,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const metrics = options.metrics.enabled ? createMetrics({ prefix: "rengine_", labels }) : undefined;
   const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
   const chainView = openChainReader(store, config);
-  const link = new WriterLink(outbox, profileOf(options), feeCapWeiOf(options.rpc.txfeecap));
+  const link = new WriterLink(outbox, profileOf(options), options.sending.feeCapWei);
   const services = createReadServices(options, {
     store,
     chainView,
@@ -51,11 +50,11 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     bind: (methods) => routeMethods(methods, routing),
   });
 
-  const maxConnections = options.rpc.maxConnections || Number.POSITIVE_INFINITY;
+  const maxConnections = options.limits.maxConnections;
 
   // Requests from other readers about filters kept here; those readers have counted the requests.
   const ownFilters = routeMethods(ethLogMethods(services), routing);
-  const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(options.rpc) }, log });
+  const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...options.limits }, log });
   const answerOther = async (text: string): Promise<string> =>
     (await dispatcher.handle(text, ownFilters, { transport: "http", remoteAddress: "" })) ?? "";
 

@@ -6,7 +6,6 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 import type { ClientOptions } from "../options.ts";
 import type { PoolService } from "../pool/pool-service.ts";
-import { rpcLimits } from "../rpc/public-server.ts";
 import { type ListeningSocket, openListeningSocket } from "./listening-socket.ts";
 import { ReaderPool } from "./reader-pool.ts";
 import { errorAnswer } from "./routing.ts";
@@ -35,9 +34,9 @@ export interface Readers {
 }
 
 /** The number of reader processes that serve the public listeners; 0: this process serves them. */
-export function readerCount({ http, ws, rpc }: ClientOptions): number {
+export function readerCount({ http, ws, readers }: ClientOptions): number {
   if (!http.enabled && !ws.enabled) return 0;
-  return rpc.workers ?? defaultReaderCount(availableParallelism(), process.platform);
+  return readers.workers ?? defaultReaderCount(availableParallelism(), process.platform);
 }
 
 /** One core is for the writer. There are at least two readers nevertheless, so that one slow request never blocks everyone. */
@@ -48,7 +47,7 @@ export function defaultReaderCount(cores: number, platform: NodeJS.Platform): nu
 
 /** Binds the public listeners and starts the processes that serve them. @throws errors from listening */
 export function startReaders(options: ClientOptions, count: number, dependencies: ReadersDependencies): Readers {
-  const { http, ws, rpc } = options;
+  const { http, ws, readers, limits } = options;
   const { services, write, submit, pending, chain, store, log, metrics, onFatal } = dependencies;
   const { profile } = services.backend;
   const sockets: ListeningSocket[] = [];
@@ -72,13 +71,12 @@ export function startReaders(options: ClientOptions, count: number, dependencies
   }
 
   // The readers have already counted the requests that they pass on.
-  const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...rpcLimits(rpc) }, log });
+  const dispatcher = createDispatcher({ dialect: profile.dialect, limits: { ...DEFAULT_RPC_LIMITS, ...limits }, log });
   const methods = methodsInWriter(methodsOf(NAMESPACES, services), write);
   const pool = new ReaderPool(
     {
+      ...readers,
       count,
-      hardLimitMs: rpc.workertimeoutMs,
-      maxHeapMib: rpc.workermemory,
       start: {
         options: { ...options, log: { ...options.log, level: log.level } },
         config: chain.config,

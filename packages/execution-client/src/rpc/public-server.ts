@@ -1,9 +1,7 @@
 import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
-import { createRpcServer, type MethodTable, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
+import { createRpcServer, type MethodTable, type RpcServer } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
-
-const MIB = 1024 * 1024;
 
 export interface PublicServerDependencies {
   readonly services: ReadServices;
@@ -17,7 +15,7 @@ export interface PublicServerDependencies {
 }
 
 /** The listeners of `--http` and `--ws`. */
-export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
+export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
   const { services, pending, log, metrics, fds, bind } = dependencies;
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
@@ -39,20 +37,8 @@ export function createPublicServer({ http, ws, rpc }: ClientOptions, dependencie
     }),
     methods: {},
     dialect: services.backend.profile.dialect,
-    limits: rpcLimits(rpc),
+    limits,
     log,
     metrics,
   });
 }
-
-/** A limit as operators write it: 0 means none. */
-export const limitOf = (limit: number): number => (limit === 0 ? Number.POSITIVE_INFINITY : limit);
-
-/** The limits of every listener. */
-export const rpcLimits = (rpc: ClientOptions["rpc"]): Partial<RpcServerLimits> => ({
-  maxRequestBytes: limitOf(rpc.maxRequestSize) * MIB,
-  maxResponseBytes: limitOf(rpc.maxResponseSize) * MIB,
-  maxBatchLength: limitOf(rpc.maxBatchLength),
-  maxConnections: limitOf(rpc.maxConnections),
-  maxSubscriptions: limitOf(rpc.maxSubscriptionsPerConnection),
-});

@@ -20,12 +20,8 @@ import { cacheSizesOf } from "../cache-sizes.ts";
 import type { ClientOptions } from "../options.ts";
 import { historyBlocksOf } from "../setup/history-option.ts";
 import { VERSION } from "../version.ts";
-import { limitOf } from "./public-server.ts";
 
 const PROFILES: Readonly<Record<"R" | "G", Profile>> = { R: PROFILE_R, G: PROFILE_G };
-const MIB = 1024 * 1024;
-/** the gas that Geth gives a call without any limit */
-const UNLIMITED_GAS = (2n ** 64n - 1n) / 2n;
 
 /** What differs between the process that owns the chain and those that only read it. */
 export interface ServiceSources {
@@ -47,22 +43,17 @@ export interface FilterHome {
 
 /** Builds what the methods work with, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
-  const { rpc, gpo, rollup } = options;
   const { store, chainView, writer, startingBlock, filterHome, metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
   const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
   const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
-  const maxBytes = limitOf(rpc.maxResponseSize) * MIB;
+  const maxBytes = options.limits.maxResponseBytes;
   const logLimits = { maxBlocks: profile.rpc.maxBlocksPerFilter, maxLogs: profile.rpc.maxLogsPerResponse, maxBytes };
   const engine = newEngine({ codeCacheBytes: sizes.callCode }); // calls take turns on it: each runs to its end before the next begins
   engine.warmUp(); // the compiled code is shared by all engines of the process
-  const callLimits = {
-    gasCap: rpc.gascap === 0n ? UNLIMITED_GAS : rpc.gascap,
-    timeoutMs: rpc.evmtimeoutMs,
-    codeCacheBytes: sizes.callCode,
-  };
+  const callLimits = { ...options.calls, codeCacheBytes: sizes.callCode };
   const calls = new CallService(backend, engine, callLimits);
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
@@ -74,31 +65,29 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
     calls,
     simulations: new SimulateService(backend, engine, callLimits),
     traces: new TraceService(backend, calls, {
-      limits: { maxRunning: rpc.maxTracingRequests, timeoutMs: rpc.tracetimeoutMs, maxBytes },
+      limits: { ...options.traces, maxBytes },
       create2DeployerCode: create2DeployerCodeFrom(options.chain.upgradesDir),
       codeCacheBytes: sizes.callCode,
     }),
-    gasPrice: new GasPriceOracle(backend, gpo),
+    gasPrice: new GasPriceOracle(backend, options.gpo),
     filters: new FilterRegistry(backend, filterLimits, Date.now),
     logLimits,
-    sending: { ...rollup, ...rpc },
+    sending: { ...options.rollup, ...options.sending },
     oldestProvableBlock: () => store.retainedHistory()?.oldestProof,
     historyBlocks: historyBlocksOf(options.history),
     startingBlock,
   };
 }
 
-const orUnlimited = (limit: number | undefined, standard: number): number => (limit === undefined ? standard : limitOf(limit));
-
 /** The chosen profile, with the chosen limits. */
-export function profileOf({ chain, rpc }: ClientOptions): Profile {
+export function profileOf({ chain, logQueries }: ClientOptions): Profile {
   const profile = PROFILES[chain.profile];
   return {
     ...profile,
     rpc: {
       ...profile.rpc,
-      maxBlocksPerFilter: orUnlimited(rpc.maxBlocksPerFilter, profile.rpc.maxBlocksPerFilter),
-      maxLogsPerResponse: orUnlimited(rpc.maxLogsPerResponse, profile.rpc.maxLogsPerResponse),
+      maxBlocksPerFilter: logQueries.maxBlocksPerFilter ?? profile.rpc.maxBlocksPerFilter,
+      maxLogsPerResponse: logQueries.maxLogsPerResponse ?? profile.rpc.maxLogsPerResponse,
     },
   };
 }
