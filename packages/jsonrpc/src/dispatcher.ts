@@ -1,10 +1,12 @@
 import { setImmediate } from "node:timers/promises";
-import { type Logger, type MetricFactory, noMetrics } from "@rnode/observe";
+import type { Logger, MetricFactory } from "@rnode/observe";
 import type { RpcDialect } from "./dialect.ts";
 import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
-import { RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
+import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
+import { SLICE_BYTES, type UnsentBudget } from "./unsent.ts";
 
 export interface DispatchLimits {
   readonly maxBatchLength: number;
@@ -19,6 +21,8 @@ export interface DispatcherOptions {
   readonly limits: DispatchLimits;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
+  /** of the connections that receive the answers; default: there is no bound for all answers together */
+  readonly unsent?: Pick<UnsentBudget, "makeRoom" | "hold"> | undefined;
   /** turns errors of the application into error objects; undefined: an error that it does not know */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
@@ -40,30 +44,19 @@ export interface Dispatcher {
   ): Answer | Promise<Answer>;
 }
 
-export const createRpcMetrics = (m: MetricFactory) => ({
-  requests: m.counter<{ method: string; outcome: "result" | "error" }>("rpc_requests_total", "Requests answered, by method.", [
-    "method",
-    "outcome",
-  ]),
-  seconds: m.histogram<{ method: string }>("rpc_request_seconds", "Time to answer.", [0.001, 0.01, 0.1, 1, 10], ["method"]),
-});
-
-const metricsOfFactory = new WeakMap<MetricFactory, ReturnType<typeof createRpcMetrics>>();
-
-/** The servers of one program share their counters. */
-function sharedMetrics(factory: MetricFactory): ReturnType<typeof createRpcMetrics> {
-  let metrics = metricsOfFactory.get(factory);
-  if (metrics === undefined) metricsOfFactory.set(factory, (metrics = createRpcMetrics(factory)));
-  return metrics;
-}
+/** Smaller answers are always given. */
+const SMALL_ANSWER_BYTES = SLICE_BYTES;
+const NO_ROOM: RpcErrorBody = {
+  code: LIMIT_EXCEEDED,
+  message: "too many answers wait for their clients to read them: try again, or ask for less",
+};
 
 /** After this long, a batch lets other connections have their turn. */
 const SLICE_MS = 20;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { dialect, limits, log, mapError } = options;
-  // PERF: a request should not pay for labels that nobody reads.
-  const metrics = options.metrics === undefined || options.metrics === noMetrics ? undefined : sharedMetrics(options.metrics);
+  const { dialect, limits, log, mapError, unsent } = options;
+  const metrics = rpcMetricsOf(options.metrics);
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
 
@@ -98,8 +91,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** @throws {TypeError} the result cannot be represented in JSON */
   function succeed(name: string, id: unknown, endTimer: (() => void) | undefined, result: unknown): Answer {
     const text = resultText(result);
-    if (text.length <= limits.maxResponseBytes) return finish(name, id, endTimer, "result", text);
-    return finish(name, id, endTimer, "error", JSON.stringify(dialect.responseTooLarge(limits.maxResponseBytes)));
+    const refusal = whyNotGiven(text.length);
+    return refusal === undefined
+      ? finish(name, id, endTimer, "result", text)
+      : finish(name, id, endTimer, "error", JSON.stringify(refusal));
   }
 
   function fail(name: string, id: unknown, endTimer: (() => void) | undefined, error: unknown): Answer {
@@ -136,22 +131,38 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const answers: string[] = [];
     let size = 0;
     let sliceStartMs = performance.now();
-    for (const request of requests) {
-      let answer: Answer;
-      if (size <= limits.maxResponseBytes) {
-        const given = handleOne(request, methods, context, connectionMethods);
-        answer = given instanceof Promise ? await given : given;
-      } else if (hasId(request)) answer = errorText(idText(request), dialect.responseTooLarge(limits.maxResponseBytes));
-      if (answer !== undefined) {
-        answers.push(answer);
-        size += answer.length;
+    try {
+      for (const request of requests) {
+        let answer: Answer;
+        const refusal = whyNotGiven(size, 0);
+        if (refusal === undefined) {
+          const given = handleOne(request, methods, context, connectionMethods);
+          answer = given instanceof Promise ? await given : given;
+        } else if (hasId(request)) answer = errorText(idText(request), refusal);
+        if (answer !== undefined) {
+          answers.push(answer);
+          size += answer.length;
+          unsent?.hold(answer.length);
+        }
+        if (performance.now() - sliceStartMs > SLICE_MS) {
+          await setImmediate();
+          sliceStartMs = performance.now();
+        }
       }
-      if (performance.now() - sliceStartMs > SLICE_MS) {
-        await setImmediate();
-        sliceStartMs = performance.now();
-      }
+      return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+    } finally {
+      unsent?.hold(-size);
     }
-    return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+  }
+
+  /**
+   * Why an answer of such a size cannot be given; undefined: it can.
+   *
+   * @param more what it needs beyond what is held for it already
+   */
+  function whyNotGiven(size: number, more: number = size): RpcErrorBody | undefined {
+    if (size > limits.maxResponseBytes) return dialect.responseTooLarge(limits.maxResponseBytes);
+    return size > SMALL_ANSWER_BYTES && unsent?.makeRoom(more) === false ? NO_ROOM : undefined;
   }
 
   return {

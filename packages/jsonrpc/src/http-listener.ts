@@ -4,6 +4,7 @@ import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { checkJwt } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
+import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface HealthReport {
   readonly isHealthy: boolean;
@@ -21,6 +22,8 @@ export interface HttpHandlerOptions {
   /** names accepted in the Host header, besides addresses; `*`: all */
   readonly vhosts: readonly string[];
   readonly jwtSecret: Uint8Array | undefined;
+  /** bounds the answers that wait for clients to read them */
+  readonly unsent: Pick<UnsentBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
   readonly readyz: (() => HealthReport) | undefined;
 }
@@ -77,10 +80,36 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
       const answer = dispatcher.handle(text, methods, context);
-      if (answer instanceof Promise) void answer.then((later) => send(response, 200, JSON_TYPE, later ?? ""));
-      else send(response, 200, JSON_TYPE, answer ?? "");
+      const reply = (given = ""): void => {
+        if (response.headersSent || response.destroyed) return;
+        const unsent = options.unsent.open(context.remoteAddress, () => response.destroy());
+        response.once("close", () => unsent.close());
+        sendAnswer(response, given, unsent);
+      };
+      if (answer instanceof Promise) void answer.then(reply);
+      else reply(answer);
     });
   };
+}
+
+function sendAnswer(response: ServerResponse, text: string, unsent: Unsent): void {
+  if (text.length <= SLICE_BYTES) {
+    unsent.add(text.length);
+    send(response, 200, JSON_TYPE, text);
+    return;
+  }
+  const bytes = Buffer.from(text, "utf8");
+  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": bytes.length });
+  unsent.add(bytes.length);
+  writeInSlices(bytes, (slice, isLast, onTaken) => {
+    const onWritten = (error?: Error | null): void => {
+      if (error) return;
+      unsent.sent(slice.length);
+      onTaken();
+    };
+    if (isLast) response.end(slice, onWritten);
+    else response.write(slice, onWritten);
+  });
 }
 
 function send(response: ServerResponse, status: number, type: string, text: string): void {

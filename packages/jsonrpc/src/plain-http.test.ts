@@ -6,14 +6,16 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { method, optionalParam, param } from "./method-table.ts";
 import { createPlainHttp, type PlainHttpOptions } from "./plain-http.ts";
-import { createRpcServer, type RpcServerOptions } from "./rpc-server.ts";
+import { createRpcServer, DEFAULT_RPC_LIMITS, type RpcServerOptions } from "./rpc-server.ts";
 import { anyJson, countShape } from "./shape.ts";
+import { UnsentBudget } from "./unsent.ts";
 
 const PLAIN_OPTIONS: PlainHttpOptions = {
   answer: (text) => text,
   isAllowedHost: () => true,
   maxBodyBytes: 1000,
   handOver: (socket) => socket.destroy(),
+  unsent: new UnsentBudget(DEFAULT_RPC_LIMITS, { log: silentLogger, onDrop: () => {}, nowMs: () => performance.now() }),
   headTimeoutMs: 60_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,

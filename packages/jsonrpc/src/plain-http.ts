@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
+import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface PlainHttpOptions {
   /** turns the text of a request's body into that of the answer; undefined: an empty one */
@@ -9,6 +10,8 @@ export interface PlainHttpOptions {
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
   readonly handOver: (socket: Socket) => void;
+  /** bounds the answers that wait for clients to read them */
+  readonly unsent: Pick<UnsentBudget, "open">;
   /** for a head, and for a new connection to send one */
   readonly headTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -97,8 +100,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #text = "";
     /** the client has ended its side */
     #hasEnded = false;
-    /** an answer waits for the client to read */
-    #isFull = false;
+    readonly #unsent: Unsent;
     /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
     // The requests of one client differ little: the head is nearly always the same as the one before.
@@ -108,9 +110,9 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     constructor(socket: Socket) {
       this.#socket = socket;
       this.#remoteAddress = socket.remoteAddress ?? "";
+      this.#unsent = options.unsent.open(this.#remoteAddress, () => socket.destroy());
       socket.on("data", this.#onData);
       socket.on("end", this.#onEnd);
-      socket.on("drain", this.#onDrain);
       socket.on("error", this.#onError);
       socket.on("close", this.#onClose);
     }
@@ -217,24 +219,43 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       else this.#read(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size));
     }
 
-    readonly #onDrain = (): void => {
-      if (this.#isFull) {
-        this.#isFull = false;
-        this.#readOn();
-      }
-    };
     /** @returns whether the client has read enough for the next answer */
     #send(text = ""): boolean {
       const length = Buffer.byteLength(text, "utf8");
       const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${isClosing ? closingHeadEnd : headEnd}`;
-      // PERF: one write of one string; pure ASCII text is copied without conversion.
-      const isFull = !this.#socket.write(head + text, length === text.length ? "latin1" : "utf8");
-      if (isClosing) {
-        this.#socket.destroySoon();
+      if (length > SLICE_BYTES) {
+        this.#sendLarge(head, Buffer.from(text, "utf8"));
         return false;
       }
-      this.#isFull = isFull;
-      return !isFull;
+      // PERF: one write of one string; pure ASCII text is copied without conversion.
+      const isTaken = this.#socket.write(head + text, length === text.length ? "latin1" : "utf8");
+      if (!isTaken) {
+        const owed = head.length + length;
+        this.#unsent.add(owed);
+        this.#socket.once("drain", () => {
+          this.#unsent.sent(owed);
+          this.#afterAnswer();
+        });
+      } else if (isClosing) this.#afterAnswer();
+      return isTaken && !isClosing;
+    }
+
+    #sendLarge(head: string, body: Buffer): void {
+      this.#unsent.add(body.length);
+      this.#socket.write(head, "latin1");
+      writeInSlices(body, (slice, isLast, onTaken) =>
+        this.#socket.write(slice, (error) => {
+          if (error) return;
+          this.#unsent.sent(slice.length);
+          if (isLast) this.#afterAnswer();
+          else onTaken();
+        }),
+      );
+    }
+
+    #afterAnswer(): void {
+      if (isClosing) this.#socket.destroySoon();
+      else this.#readOn();
     }
 
     #refuse(why: keyof typeof REFUSALS): void {
@@ -266,13 +287,14 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     readonly #onClose = (): void => {
       connections.delete(this);
+      this.#unsent.close();
     };
 
     #forget(): void {
       connections.delete(this);
+      this.#unsent.close();
       this.#socket.off("data", this.#onData);
       this.#socket.off("end", this.#onEnd);
-      this.#socket.off("drain", this.#onDrain);
       this.#socket.off("error", this.#onError);
       this.#socket.off("close", this.#onClose);
     }

@@ -8,6 +8,8 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 /** What Go servers answer for any application error without a code of its own. */
 export const SERVER_ERROR = -32000;
+/** EIP-1474: a request beyond a limit of the server, which may be granted later. */
+export const LIMIT_EXCEEDED = -32005;
 
 export interface RpcErrorBody {
   readonly code: number;

@@ -11,9 +11,11 @@ import { checkJwt } from "./jwt.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
+import { rpcMetricsOf } from "./rpc-metrics.ts";
+import { UnsentBudget, type UnsentLimits } from "./unsent.ts";
 import { serveWsConnection } from "./ws-connection.ts";
 
-export interface RpcServerLimits {
+export interface RpcServerLimits extends UnsentLimits {
   readonly maxRequestBytes: number;
   readonly maxResponseBytes: number;
   readonly maxBatchLength: number;
@@ -22,6 +24,7 @@ export interface RpcServerLimits {
   readonly maxConnections: number;
   /** per WebSocket */
   readonly maxSubscriptions: number;
+  /** notifications of a WebSocket that wait for its client to read */
   readonly maxBufferedBytes: number;
   /** for receiving a whole request */
   readonly requestTimeoutMs: number;
@@ -36,6 +39,8 @@ export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
   maxSubscriptions: 1024,
   maxBufferedBytes: 16 * 1024 * 1024,
   requestTimeoutMs: 30_000,
+  maxUnsentBytes: 256 * 1024 * 1024,
+  writeTimeoutMs: 30_000,
 };
 
 export interface HttpListenerOptions {
@@ -106,7 +111,14 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
   const dialect = options.dialect ?? GO_DIALECT;
   const { log, jwtSecret, http, ws } = options;
-  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, mapError: options.mapError });
+  const metrics = rpcMetricsOf(options.metrics);
+  const unsent = new UnsentBudget(limits, {
+    log,
+    onDrop: (reason) => metrics?.dropped.inc({ reason }),
+    nowMs: () => performance.now(),
+  });
+  metrics?.addServer(() => unsent.bytes);
+  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, unsent, mapError: options.mapError });
   const servers: Server[] = [];
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
@@ -140,6 +152,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
+      unsent,
       headTimeoutMs,
       requestTimeoutMs: limits.requestTimeoutMs,
       keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
@@ -172,7 +185,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           maxSubscriptions: limits.maxSubscriptions,
           maxConcurrency: 64,
           maxBufferedBytes: limits.maxBufferedBytes,
-          log,
+          unsent,
         });
       });
     });
@@ -183,6 +196,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const silent = new WeakSet<WebSocket>();
     const timer = setInterval(() => {
       for (const socket of sockets) {
+        if (socket.isPaused) continue; // its pong would not be read; the time for reading an answer is limited
         if (silent.has(socket)) {
           socket.terminate();
           continue;
@@ -208,6 +222,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           cors: http.cors ?? [],
           vhosts: http.vhosts ?? DEFAULT_VHOSTS,
           jwtSecret,
+          unsent,
           healthz: options.healthz,
           readyz: options.readyz,
         });
@@ -261,6 +276,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       }, CLOSE_GRACE_MS);
       await Promise.all(closed);
       clearTimeout(grace);
+      unsent.close();
     },
   };
 }

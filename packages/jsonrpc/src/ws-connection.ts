@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
-import type { Logger } from "@rnode/observe";
 import type { WebSocket } from "ws";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import { JsonText } from "./json-text.ts";
 import { type Method, type MethodTable, param, type SubscriptionTable } from "./method-table.ts";
 import { RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { ShapeError, textShape } from "./shape.ts";
+import type { UnsentBudget } from "./unsent.ts";
+import { WsSender } from "./ws-sender.ts";
 
 export interface WsConnectionOptions {
   readonly methods: MethodTable;
@@ -15,13 +17,16 @@ export interface WsConnectionOptions {
   readonly maxSubscriptions: number;
   /** messages of one connection that are processed at once; further ones wait in the kernel's buffers */
   readonly maxConcurrency: number;
-  /** bytes that wait for a client that does not read; beyond this, the connection is dropped */
+  /** notifications that wait for a client that does not read; beyond this, the connection is dropped */
   readonly maxBufferedBytes: number;
-  readonly log: Logger;
+  /** bounds what waits for clients to read */
+  readonly unsent: Pick<UnsentBudget, "open">;
 }
 
 /** RFC 6455: the server ends the connection because of the client's behaviour. */
 const POLICY_VIOLATION = 1008;
+/** A client that has so much left to read is not asked for more requests. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
 interface Active {
   stop: () => void;
@@ -31,24 +36,27 @@ interface Active {
 
 /** Serves one WebSocket until it closes. */
 export function serveWsConnection(socket: WebSocket, remoteAddress: string, options: WsConnectionOptions): void {
-  const { methods, subscriptions, dispatcher, dialect, maxSubscriptions, maxConcurrency, maxBufferedBytes, log } = options;
+  const { methods, subscriptions, dispatcher, dialect, maxSubscriptions, maxConcurrency, maxBufferedBytes } = options;
   const active = new Map<string, Active>();
   const context = { transport: "ws", remoteAddress } as const;
   let underWay = 0;
 
-  const send = (text: string): void => {
-    if (socket.readyState !== socket.OPEN) return;
-    socket.send(text, (error) => {
-      if (error) socket.terminate();
-    });
-    if (socket.bufferedAmount > maxBufferedBytes) {
-      log.debug("slow WebSocket consumer dropped", { remoteAddress, bufferedBytes: socket.bufferedAmount });
-      endAll();
-      socket.close(POLICY_VIOLATION, `slow consumer: ${socket.bufferedAmount} bytes waiting`);
-      // A client that does not read does not see the close either.
-      setTimeout(() => socket.terminate(), 1000).unref();
+  const unsent = options.unsent.open(remoteAddress, (reason) => {
+    endAll();
+    sender.clear();
+    if (reason !== "backlog") {
+      socket.terminate();
+      return;
     }
+    socket.close(POLICY_VIOLATION, `slow consumer: more than ${maxBufferedBytes} bytes waiting`);
+    // A client that does not read does not see the close either.
+    setTimeout(() => socket.terminate(), 1000).unref();
+  });
+  const isBusy = (): boolean => underWay >= maxConcurrency || unsent.bytes > MAX_UNREAD_BYTES;
+  const readOn = (): void => {
+    if (socket.isPaused && !isBusy()) socket.resume();
   };
+  const sender = new WsSender(socket, { unsent, maxBacklogBytes: maxBufferedBytes, onProgress: readOn });
 
   const endAll = (): void => {
     for (const { stop } of active.values()) stop();
@@ -83,9 +91,10 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
       id,
       notify: (result) => {
         if (!active.has(id)) return;
-        const params = `{"subscription":"${id}","result":${JSON.stringify(result ?? null)}}`;
+        const resultText = result instanceof JsonText ? result.text : JSON.stringify(result ?? null);
+        const params = `{"subscription":"${id}","result":${resultText}}`;
         const text = `{"jsonrpc":"2.0","method":"${namespace}_subscription","params":${params}}`;
-        if (entry.waiting === undefined) send(text);
+        if (entry.waiting === undefined) sender.notify(text);
         else entry.waiting.push(text);
       },
     });
@@ -117,22 +126,29 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
   const sendWaiting = (entry: Active): void => {
     const waiting = entry.waiting ?? [];
     entry.waiting = undefined;
-    for (const text of waiting) send(text);
+    for (const text of waiting) sender.notify(text);
   };
 
   socket.on("message", (data, isBinary) => {
-    if (++underWay >= maxConcurrency) socket.pause();
+    underWay++;
+    if (isBusy()) socket.pause();
     const text = isBinary || data instanceof Buffer ? (data as Buffer).toString("utf8") : "";
     const opened: Active[] = [];
     const finish = (answer: string | undefined): void => {
-      if (answer !== undefined) send(answer);
+      if (answer !== undefined) sender.answer(answer);
       opened.forEach(sendWaiting);
-      if (--underWay < maxConcurrency && socket.isPaused) socket.resume();
+      underWay--;
+      if (isBusy()) socket.pause();
+      else readOn();
     };
     const answer = dispatcher.handle(text, methods, context, (name) => connectionMethods(name, opened));
     if (answer instanceof Promise) void answer.then(finish);
     else finish(answer);
   });
   socket.on("error", () => socket.terminate()); // oversized or malformed frames: ws has already sent the close code
-  socket.on("close", endAll);
+  socket.on("close", () => {
+    endAll();
+    sender.clear();
+    unsent.close();
+  });
 }

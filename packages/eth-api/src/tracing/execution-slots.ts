@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { EvmEngine } from "@rnode/evm";
-import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { formatDurationMs } from "@rnode/options";
 
 export interface SlotLimits {
@@ -24,8 +24,6 @@ export interface ExecutionSlot {
   check(): void;
 }
 
-/** EIP-1474: limit exceeded */
-export const LIMIT_EXCEEDED = -32005;
 /** How many requests may wait for each one that executes. */
 const WAITING_A_SLOT = 64;
 /** How long a request works before it yields. */

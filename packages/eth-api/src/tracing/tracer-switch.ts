@@ -1,6 +1,6 @@
 import type { EvmTracer } from "@rnode/evm";
-import { RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
-import { type ExecutionSlot, LIMIT_EXCEEDED } from "./execution-slots.ts";
+import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
+import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TransactionTracer } from "./transaction-tracer.ts";
 
 /** events between two checks of time and memory */

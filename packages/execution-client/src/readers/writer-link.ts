@@ -1,5 +1,5 @@
 import type { PendingFeed, Profile, TransactionConditional, WriterAccess } from "@rnode/eth-api";
-import { RpcError } from "@rnode/jsonrpc";
+import { LIMIT_EXCEEDED, RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import { type Block, decodeBlock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
@@ -9,8 +9,6 @@ import { type Elsewhere, requestText, resultOf } from "./routing.ts";
 
 /** Requests of a reader that wait for other processes. */
 const MAX_WAITING = 4096;
-/** EIP-1474: limit exceeded */
-const LIMIT_EXCEEDED = -32005;
 
 /** A reader's way to the writing process, and over it to other readers. */
 export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
