@@ -210,8 +210,8 @@ describe.each([
   ["R", 1],
   ["G", 0],
   ["G", 1],
-] as const)("a consumer that does not read, profile %s, %i readers", (profile, readers) => {
-  it("is dropped with a reason, while others are served", async () => {
+] as const)("a client that does not read for a while, profile %s, %i readers", (profile, readers) => {
+  it("gets its answers when it reads again, while others are served", async () => {
     if (readers > 0) buildPackage();
     const node = await startTestClient([`--profile=${profile}`, `--rpc.workers=${readers}`, "--ws.api=eth"]);
     try {
@@ -223,14 +223,10 @@ describe.each([
       for (let id = 0; id < 60; id++) slow.socket.send(JSON.stringify({ jsonrpc: "2.0", id, method: "eth_call", params }));
       await node.buildBlock();
       await quick.told(heads, 1);
-      const closed = once(slow.socket, "close");
+      let answers = 0;
+      slow.socket.on("message", () => answers++);
       slow.socket.resume();
-      const [status, reason] = (await closed) as [number, Buffer];
-      // A client that resumes reading within a second finds the close reason behind the queued data; after that, the connection is cut
-      // off.
-      expect(status === 1006 ? "cut off" : `${status} ${String(reason)}`).toMatch(
-        /^cut off$|^1008 slow consumer: \d+ bytes waiting$/,
-      );
+      await expect.poll(() => answers, { timeout: 20_000 }).toBe(60);
       await node.buildBlock();
       await quick.told(heads, 2);
       quick.socket.close();
