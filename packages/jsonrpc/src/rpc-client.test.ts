@@ -43,6 +43,23 @@ const echo: Answer = (body, _, response) => {
   reply(response, Array.isArray(parsed) ? parsed.map(one).reverse() : one(parsed));
 };
 
+const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+
+/** Writes as fast as the client reads, until it hangs up. */
+function flood(response: ServerResponse): void {
+  const chunk = Buffer.alloc(16_384, 0x20);
+  const write = (): void => {
+    while (!response.destroyed) if (!response.write(chunk)) return void response.once("drain", write);
+  };
+  write();
+}
+
+/** Never silent for long, and never ready. */
+function trickle(response: ServerResponse): void {
+  const timer = setInterval(() => response.write(" "), 20);
+  response.once("close", () => clearInterval(timer));
+}
+
 async function failure(promise: Promise<unknown>): Promise<{ code: string; data: Record<string, unknown> }> {
   const error = await promise.then(
     () => undefined,
@@ -132,10 +149,22 @@ describe("createRpcClient", () => {
     ["a lost connection", (_, request) => request.socket.destroy(), "rpc/unreachable"],
     ["silence", () => {}, "rpc/timeout"],
     ["a body without end", (_, __, response) => response.write("{"), "rpc/timeout"],
-    ["too much", (_, __, response) => response.end("x".repeat(5000)), "rpc/response-too-large"],
+    ["a body that trickles without end", (_, __, response) => trickle(response), "rpc/timeout"],
+    ["a body that floods without end", (_, __, response) => flood(response), "rpc/response-too-large"],
+    ["nesting", (_, __, response) => response.end(`{"jsonrpc":"2.0","id":1,"result":${nested(5000)}}`), "rpc/bad-response"],
+    ["nesting without end", (_, __, response) => response.end("[".repeat(20_000)), "rpc/bad-response"],
+    ["too much", (_, __, response) => response.end("x".repeat(100_001)), "rpc/response-too-large"],
   ])("tells %s from an error of the server", async (_, answer, code) => {
-    const client = await setUp(answer, { timeoutMs: 200, maxResponseBytes: 4000 });
+    const client = await setUp(answer, { timeoutMs: 200, maxResponseBytes: 100_000 });
     expect((await failure(client.call("m"))).code).toBe(code);
+  });
+
+  it("takes answers as deep as those of call tracers", async () => {
+    const client = await setUp((body, _, response) => {
+      const { id } = JSON.parse(body) as Request;
+      response.end(`{"jsonrpc":"2.0","id":${id},"result":${nested(2100)}}`);
+    });
+    expect(JSON.stringify(await client.call("debug_traceTransaction"))).toBe(nested(2100));
   });
 
   it("reports the reason of a refusal", async () => {

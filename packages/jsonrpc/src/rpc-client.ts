@@ -1,5 +1,6 @@
 import { isCodedError } from "@rnode/primitives";
 import { Pool } from "undici";
+import { isDeeperThan } from "./json-depth.ts";
 import { createJwt } from "./jwt.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { RpcError, type RpcErrorBody, type RpcTransportCode, RpcTransportError } from "./rpc-error.ts";
@@ -50,6 +51,8 @@ export interface RpcClient {
 }
 
 const JSON_TYPE = "application/json";
+/** nesting of an answer; call tracers nest two levels for each of 1,024 calls */
+const MAX_DEPTH = 4096;
 
 /** A JSON-RPC client over HTTP. It never repeats a request: only the caller knows whether that is safe. */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
@@ -104,6 +107,8 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const response = await pool.request({ path, method: "POST", headers, body, signal: abort.signal });
       const text = await readText(response.body, maxResponseBytes, fail);
       const isOk = response.statusCode >= 200 && response.statusCode < 300;
+      // Code that walks a parsed value recurses: its stack would overflow long before the limit in bytes is reached.
+      if (isDeeperThan(text, MAX_DEPTH)) throw fail("rpc/bad-response", { reason: `nested deeper than ${MAX_DEPTH}` });
       const parsed = parseJson(text);
       if (!isOk && !(carriesRpcError(parsed) && !GATEWAY_STATUSES.has(response.statusCode))) {
         const retryAfter = response.headers["retry-after"];

@@ -5,7 +5,7 @@ import { createMetrics, silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { RUST_DIALECT } from "./dialect.ts";
-import { isDeeperThan } from "./dispatcher.ts";
+import { isDeeperThan } from "./json-depth.ts";
 import { createJwt } from "./jwt.ts";
 import { method, optionalParam, param, type SubscriptionSink, subscription } from "./method-table.ts";
 import { createRpcClient } from "./rpc-client.ts";
