@@ -67,13 +67,13 @@ export function rnodeArgs(
   ];
 }
 
-export function rbatcherArgs(ports: Ports, batcherKey: string): string[] {
+export function rbatcherArgs(ports: Ports, keyPath: string): string[] {
   return [
     RBATCHER,
     `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
     `--l2-eth-rpc=http://127.0.0.1:${ports.sequencerHttp}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
-    `--private-key=${batcherKey}`,
+    `--private-key-file=${keyPath}`,
     ...["--batch-type=1", "--compression-algo=brotli", "--max-channel-duration=1", "--sub-safety-margin=4"],
     "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,17 @@ import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
 import { type NodeRole, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
-import { clearDatadir, DatadirLock, type DevnetInfo, devnetPaths, type NodeEndpoints, readDevnetInfo, writeJson } from "./files.ts";
+import {
+  clearDatadir,
+  DatadirLock,
+  type DevnetInfo,
+  devnetPaths,
+  type NodeEndpoints,
+  readDevnetInfo,
+  SECRET_MODE,
+  writeJson,
+  writeSecret,
+} from "./files.ts";
 import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
 import { deployL1 } from "./l1-deploy.ts";
@@ -125,7 +135,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
   await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
-  writeJson(paths.info, info, 2);
+  writeJson(paths.info, info, 2, SECRET_MODE);
   // The node only needs the Engine API; the processes that serve users come a moment later.
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
   await Promise.all([start("batcher"), start("verifierNode")]);
@@ -164,7 +174,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
   writeJson(paths.l1ChainConfig, l1ChainConfig(parameters), 2);
   for (const role of ["sequencer", "verifier"] as const) {
     mkdirSync(dirname(paths.jwt(role)), { recursive: true });
-    writeFileSync(paths.jwt(role), randomBytes(32).toString("hex"), { mode: 0o600 });
+    writeSecret(paths.jwt(role), randomBytes(32).toString("hex"));
   }
   const l2Genesis = await initEngine(options.datadir, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
@@ -251,7 +261,10 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
     batcher: {
       ...common,
       name: "rbatcher",
-      args: () => rbatcherArgs(ports, devRoles(devAccounts(5)).batcher.privateKey),
+      args: () => {
+        writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
+        return rbatcherArgs(ports, paths.batcherKey);
+      },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
     },

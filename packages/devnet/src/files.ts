@@ -54,6 +54,7 @@ export function devnetPaths(datadir: string) {
     rollupConfig: join(datadir, "rollup.json"),
     l1ChainConfig: join(datadir, "l1-chain-config.json"),
     l1State: join(datadir, "l1-state.json"),
+    batcherKey: join(datadir, "batcher-key.hex"),
     logs: join(datadir, "logs"),
     engine: (node: "sequencer" | "verifier") => join(datadir, node, "engine"),
     jwt: (node: "sequencer" | "verifier") => join(datadir, node, "jwt.hex"),
@@ -74,15 +75,31 @@ export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
   throw new UserError(`${paths.info} is not a devnet of this version: start with --fresh, or use another --datadir`);
 }
 
-export function writeJson(path: string, value: unknown, indent?: number): void {
+/** For files that only the owner may read. */
+export const SECRET_MODE = 0o600;
+
+export function writeSecret(path: string, value: string): void {
+  rmSync(path, { force: true }); // a file that is there keeps its mode
+  writeFileSync(path, value, { mode: SECRET_MODE });
+}
+
+export function writeJson(path: string, value: unknown, indent?: number, mode = 0o644): void {
   const temporary = `${path}.new`;
-  writeFileSync(temporary, JSON.stringify(value, undefined, indent));
+  writeFileSync(temporary, JSON.stringify(value, undefined, indent), { mode });
   renameSync(temporary, path);
 }
 
 /** Removes the files that a devnet writes, by name, so that a mistyped path is not emptied. */
 export function clearDatadir(datadir: string, paths: DevnetPaths): void {
-  for (const path of [paths.info, paths.genesis, paths.rollupConfig, paths.l1ChainConfig, paths.l1State, paths.logs]) {
+  for (const path of [
+    paths.info,
+    paths.genesis,
+    paths.rollupConfig,
+    paths.l1ChainConfig,
+    paths.l1State,
+    paths.batcherKey,
+    paths.logs,
+  ]) {
     rmSync(path, { recursive: true, force: true });
   }
   for (const node of ["sequencer", "verifier"]) rmSync(join(datadir, node), { recursive: true, force: true });

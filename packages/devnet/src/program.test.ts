@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -40,6 +40,7 @@ describe("a child program", () => {
     expect(await program.stop()).toEqual({ code: 0, signal: null });
     expect(program.pid).toBeUndefined();
     expect(readFileSync(logPath(), "utf8")).toMatch(/^=== .* -e .*\nready \d+\nbye\n$/);
+    if (process.platform !== "win32") expect(statSync(logPath()).mode & 0o777).toBe(0o600);
   });
 
   it("is killed when it does not listen", async () => {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { UserError } from "@rnode/program";
+import { SECRET_MODE } from "./files.ts";
 
 export interface ProgramSpec {
   /** as printed: `sequencer engine` */
@@ -120,7 +121,7 @@ export class Program {
   #launch(): void {
     const { command, logPath } = this.spec;
     mkdirSync(dirname(logPath), { recursive: true });
-    const log = openSync(logPath, "a");
+    const log = openSync(logPath, "a", SECRET_MODE);
     const args = [...this.spec.args()];
     writeSync(log, `=== ${new Date().toISOString()} ${[command, ...args].join(" ")}\n`);
     const child = spawn(command, args, { stdio: ["ignore", log, log], detached: true, windowsHide: true });

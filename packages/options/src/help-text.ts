@@ -1,4 +1,5 @@
 import { type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
+import { redactUrls } from "./redact.ts";
 
 const FLAG_COLUMN = 44;
 
@@ -80,7 +81,7 @@ function meaningOf({ help, needs, unavailable }: ResolvedOption["declaration"]):
   return note === "" ? help : `${help} (${note})`;
 }
 
-/** The values in force, one `flag=value` each, with secrets hidden: for the first lines of the log. */
+/** The values in force, one `flag=value` each, without secrets, and without the parts of URLs that may hold one: for the first lines of the log. */
 export function describeOptions(
   table: OptionTable,
   options: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
@@ -89,7 +90,7 @@ export function describeOptions(
   for (const { group, key, flag, declaration } of resolveOptions(table)) {
     const value = options[group]?.[key];
     if (value === undefined) continue;
-    described.set(flag, declaration.secret ? "(secret)" : declaration.parse.format(value));
+    described.set(flag, declaration.secret ? "(secret)" : redactUrls(declaration.parse.format(value)));
   }
   return described;
 }

@@ -1,4 +1,4 @@
-import type { Parser } from "./parsers.ts";
+import { type Parser, path } from "./parsers.ts";
 
 /** One option: its flag, environment variable, default, type, help and reference row all come from this declaration. */
 export interface OptionDeclaration<T> {
@@ -24,7 +24,7 @@ export interface OptionDeclaration<T> {
   check?(value: T, other: (flag: string) => unknown): string | undefined;
   /** older names of the flag that still work */
   readonly aliases?: readonly string[];
-  /** never printed, neither in errors nor by `describeOptions` */
+  /** never printed, neither in errors nor by `describeOptions`; `--<flag>-file` reads the value from a file */
   readonly secret?: boolean;
   /** accepted, but left out of `--help` */
   readonly hidden?: boolean;
@@ -96,6 +96,8 @@ export interface ResolvedOption {
   /** with the prefix; undefined: none */
   readonly env: string | undefined;
   readonly declaration: OptionDeclaration<unknown>;
+  /** the flag of the secret that is in the file which this option names */
+  readonly fileOf?: string;
 }
 
 export type OptionSource = "flag" | "env" | "default";
@@ -127,7 +129,27 @@ export function resolveOptions(table: OptionTable): ResolvedOption[] {
         env: suffixOfEnv === false ? undefined : table.envPrefix + suffixOfEnv,
         declaration,
       });
+      if (declaration.secret) resolved.push(fileOption(resolved.at(-1)!));
     }
   }
   return resolved;
+}
+
+/** Arguments and environments are visible to other processes, so that every secret can be given by a file too. */
+function fileOption({ group, key, flag, env, declaration }: ResolvedOption): ResolvedOption {
+  const { needs, unavailable, hidden } = declaration;
+  return {
+    group,
+    key: `${key}File`,
+    flag: `${flag}-file`,
+    env: env === undefined ? undefined : `${env}_FILE`,
+    fileOf: flag,
+    declaration: {
+      parse: path,
+      help: `File with the value of --${flag}; only its owner should be able to read it.`,
+      ...(needs === undefined ? {} : { needs }),
+      ...(unavailable === undefined ? {} : { unavailable }),
+      ...(hidden === undefined ? {} : { hidden }),
+    },
+  };
 }

@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { formatDurationMs, parseDurationMs } from "./duration.ts";
 import { describeOptions, helpText, referenceTable } from "./help-text.ts";
 import { optionGroup, optionTable, resolveOptions } from "./option-group.ts";
@@ -215,6 +218,75 @@ describe("parseOptions", () => {
     });
     expect(parseOptions(files, [], {})).toEqual({ kind: "error", faults: ["missing argument: expected FILE…"] });
     expect(parseOptions(files, ["a", "b", "c"], {})).toEqual({ kind: "error", faults: ['unexpected argument "c"'] });
+  });
+});
+
+describe("secrets", () => {
+  const KEY = "5a".repeat(32);
+  const fileOf = (content: string): string => {
+    const folder = mkdtempSync(join(tmpdir(), "options-secret-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "key");
+    writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  };
+  const faultsOf = (args: string[], env: Record<string, string> = {}): readonly string[] => {
+    const parsed = parseOptions(table, args, env);
+    return parsed.kind === "error" ? parsed.faults : [];
+  };
+
+  it.each([
+    ["a flag", (file: string) => options([L1, `--key-file=${file}`])],
+    ["a variable", (file: string) => options([L1], { EX_KEY_FILE: file })],
+  ])("come from a file that %s names", (_, read) => {
+    const { options: values } = read(fileOf(` 0x${KEY}\n`));
+    expect(values.main.key).toEqual(new Uint8Array(32).fill(0x5a));
+    expect(values.main).not.toHaveProperty("keyFile");
+  });
+
+  it("that a file should have and has not are told once, and not shown", () => {
+    const file = fileOf(`${KEY}00`);
+    expect(faultsOf([L1, `--key-file=${file}`])).toEqual([
+      "--key-file: the value is not valid, expected a 32-byte key as 64 hex digits",
+    ]);
+    const [fault, ...others] = faultsOf([L1, `--key-file=${file}x`]);
+    expect(fault).toMatch(/^--key-file: ENOENT/);
+    expect(others).toEqual([]);
+    expect(faultsOf([L1, "--key-file=/dev/zero"])).toEqual(["--key-file: /dev/zero is longer than 4096 bytes"]);
+    expect(faultsOf([L1, `--key-file=${file}`, `--key=${KEY}`])).toEqual([
+      "--key and --key-file exclude each other: give one of them",
+    ]);
+  });
+
+  it("that are required can be given by file", () => {
+    const strict = optionTable({
+      ...table,
+      groups: { main: optionGroup("", { key: { parse: hexKey, required: true, secret: true, help: "Key." } }) },
+      exclusive: [],
+    });
+    expect(parseOptions(strict, [`--key-file=${fileOf(KEY)}`], {}).kind).toBe("options");
+    expect(parseOptions(strict, [], {})).toMatchObject({
+      faults: ["--key or EX_KEY or --key-file is required: expected a 32-byte key as 64 hex digits"],
+    });
+  });
+
+  it.each([
+    ["a key after a space too many", [L1, "--key=", KEY]],
+    ["a key at another option", [L1, `--rpc.port=${KEY}`]],
+    ["a key one digit short", [L1, `--rpc.port=0x${KEY.slice(1)}`]],
+    ["a key as an option", [L1, `--${KEY}`]],
+    ["a key with a wrong digit", [L1, `--key=${KEY.slice(1)}g`]],
+    ["credentials of a URL", [`--l1=ftp://user:${KEY.slice(0, 20)}@host`]],
+    ["a key in the path of a URL", [L1, `--http.api=https://host/v2/${KEY.slice(0, 20)}`]],
+  ])("are not shown in errors: %s", (_, args) => {
+    const faults = faultsOf(args);
+    expect(faults).not.toEqual([]);
+    expect(faults.join()).not.toContain(KEY.slice(0, 20));
+  });
+
+  it("in URLs are left out of the description", () => {
+    const { options: values } = options(["--l1=https://user:word@host:8545/v2/abc?key=1"]);
+    expect(describeOptions(table, values).get("l1")).toBe("https://…@host:8545/…");
   });
 });
 

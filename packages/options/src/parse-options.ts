@@ -10,8 +10,10 @@ import {
   resolveOptions,
 } from "./option-group.ts";
 import { readArguments } from "./read-arguments.ts";
+import { quote } from "./redact.ts";
+import { readSecretFile } from "./secret-file.ts";
 
-/** What the command line and the environment say. Nothing has been opened yet. */
+/** What the command line and the environment say, and the files of secrets. Nothing else has been opened yet. */
 export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
   | {
       readonly kind: "options";
@@ -46,12 +48,24 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   const values: Record<string, Record<string, unknown>> = {};
   for (const group of Object.keys(table.groups)) values[group] = {};
   const inEffect = new Map<string, OptionInEffect>();
+  const files = new Map(resolved.flatMap((option) => (option.fileOf === undefined ? [] : [[option.fileOf, option] as const])));
   for (const option of resolved) {
-    const found = findValue(option, given.get(option.flag), env);
-    if (found.kind === "wrong") wrong.push(found.fault);
-    else if (found.kind === "missing") missing.push(found.fault);
+    const file = files.get(option.flag);
+    const isGiven = (one: ResolvedOption): boolean => given.has(one.flag) || isSet(one, env);
+    const isFromFile = file !== undefined && isGiven(file);
+    if (isFromFile && isGiven(option)) {
+      wrong.push(`--${option.flag} and --${file.flag} exclude each other: give one of them`);
+      continue;
+    }
+    const found = isFromFile
+      ? findInFile(option, findValue(file, given.get(file.flag), env))
+      : findValue(option, given.get(option.flag), env);
+    if (found.kind === "wrong") {
+      // a file's path is looked at twice, as an option and for what is in it
+      if (!wrong.includes(found.fault)) wrong.push(found.fault);
+    } else if (found.kind === "missing") missing.push(found.fault);
     else {
-      values[option.group]![option.key] = found.value;
+      if (option.fileOf === undefined) values[option.group]![option.key] = found.value;
       inEffect.set(option.flag, { ...found, option });
     }
   }
@@ -72,6 +86,16 @@ type Found =
   | { readonly kind: "wrong"; readonly fault: string }
   | { readonly kind: "missing"; readonly fault: string };
 
+const isSet = ({ env: name }: ResolvedOption, env: Environment): boolean => name !== undefined && (env[name] ?? "") !== "";
+
+function findInFile(option: ResolvedOption, file: Found): Found {
+  if (file.kind !== "value") return file;
+  const { writtenAs, source } = file;
+  const read = readSecretFile(file.value as string);
+  if (read.kind === "unreadable") return { kind: "wrong", fault: `${writtenAs}: ${read.reason}` };
+  return parsed(option, source, writtenAs, read.text);
+}
+
 function findValue(
   option: ResolvedOption,
   given: readonly { readonly name: string; readonly text: string }[] | undefined,
@@ -86,8 +110,9 @@ function findValue(
   }
   if (envText !== undefined && envText !== "") return parsed(option, "env", option.env!, envText);
   if (declaration.required) {
-    const orEnv = option.env === undefined ? "" : ` or ${option.env}`;
-    return { kind: "missing", fault: `--${flag}${orEnv} is required: expected ${declaration.parse.expects}` };
+    const alternatives = [...(option.env === undefined ? [] : [option.env]), ...(declaration.secret ? [`--${flag}-file`] : [])];
+    const names = [`--${flag}`, ...alternatives].join(" or ");
+    return { kind: "missing", fault: `${names} is required: expected ${declaration.parse.expects}` };
   }
   return { kind: "value", value: declaration.default, source: "default", writtenAs: `--${flag}` };
 }
@@ -95,7 +120,7 @@ function findValue(
 function parsed({ declaration: { parse, secret } }: ResolvedOption, source: OptionSource, writtenAs: string, raw: string): Found {
   const value = parse.parse(raw);
   if (value !== undefined) return { kind: "value", value, source, writtenAs };
-  const shown = secret ? "the value" : JSON.stringify(raw.length > 200 ? `${raw.slice(0, 200)}…` : raw);
+  const shown = secret ? "the value" : quote(raw);
   return { kind: "wrong", fault: `${writtenAs}: ${shown} is not valid, expected ${parse.expects}` };
 }
 

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { nearestName } from "./nearest-name.ts";
 import type { OptionTable, ResolvedOption } from "./option-group.ts";
+import { quote, redact } from "./redact.ts";
 
 /** What stands on the command line. */
 export interface ReadArguments {
@@ -48,14 +49,16 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
     const option = byFlag.get(name);
     if (option === undefined) {
       const nearest = nearestName(name, byFlag.keys());
-      wrong.push(`unknown option ${rawName}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`);
+      wrong.push(
+        `unknown option ${redact(rawName)}${nearest === undefined ? "" : `: did you mean --${nearest}?`} (--help lists all)`,
+      );
       hasUnknown = true;
       continue;
     }
     const { expects, placeholder } = option.declaration.parse;
     const text = value ?? (placeholder === undefined ? "true" : undefined);
     if (text === undefined || (!inlineValue && value?.startsWith("--"))) {
-      wrong.push(`${rawName} needs a value: expected ${expects}${text === undefined ? "" : `, found the option ${text}`}`);
+      wrong.push(`${rawName} needs a value: expected ${expects}${text === undefined ? "" : `, found the option ${redact(text)}`}`);
       continue;
     }
     const key = option.flag;
@@ -66,7 +69,7 @@ export function readArguments(table: OptionTable, resolved: readonly ResolvedOpt
   // What follows an unknown option may be its value.
   if (extra !== undefined && !hasUnknown) {
     const hint = /^(?:true|false)$/i.test(extra) ? " (a boolean's value follows an equals sign: --name=false)" : "";
-    wrong.push(`unexpected argument "${extra}"${hint}`);
+    wrong.push(`unexpected argument ${quote(extra)}${hint}`);
   }
   const missing = positionals.length < min ? [`missing argument: expected ${name}`] : [];
   return { given, positionals, asked, wrong, missing };

@@ -42,7 +42,7 @@ export class AdminStateFile {
     if (path === undefined) return;
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
     const temporaryPath = `${path}.tmp`;
-    const file = openSync(temporaryPath, "w", 0o644);
+    const file = openSync(temporaryPath, "w", 0o600);
     try {
       writeSync(file, `${JSON.stringify(state)}\n`);
       fsyncSync(file);
