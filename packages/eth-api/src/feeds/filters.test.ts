@@ -13,15 +13,17 @@ const NOT_FOUND = expect.objectContaining({ code: -32000, message: "filter not f
 
 const blockOf = (number: number): StoredBlock =>
   storedBlock([feeTransaction()], { number, logs: [[{ address: EMITTER, topics: [], data: Uint8Array.of(number) }]] });
-const change = (added: StoredBlock[], removed: StoredBlock[] = []): HeadChange =>
-  ({ head: added.at(-1)!, added, removed }) as HeadChange;
+/** What was told, parsed. */
+const told = async (changes: unknown): Promise<unknown> => JSON.parse(JSON.stringify(await changes));
 const pooled = (item: number): PooledTransaction => ({ hash: new Uint8Array(32).fill(item) }) as PooledTransaction;
 
 function setUp(limits: Partial<FilterLimits> = {}) {
   let nowMs = 0;
   let listeners = 0;
   let tell: (transactions: readonly PooledTransaction[]) => void = () => {};
-  const backend = { profile: PROFILE_G, chain: { head: () => ({ number: 0 }) } } as unknown as ReadBackend;
+  const canonical = new Map<string, StoredBlock>();
+  const resolve = ({ hash }: { hash: Uint8Array }) => canonical.get(bytesToHex(hash));
+  const backend = { profile: PROFILE_G, chain: { head: () => ({ number: 0 }), resolve } } as unknown as ReadBackend;
   const unlimited = { maxBlocks: Number.POSITIVE_INFINITY, maxLogs: Number.POSITIVE_INFINITY };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...unlimited, ...limits }, () => nowMs);
   filters.followPending({
@@ -31,8 +33,15 @@ function setUp(limits: Partial<FilterLimits> = {}) {
       return () => void listeners--;
     },
   });
+  /** The database changes first; what it has changed is told afterwards. */
+  const commit = (added: StoredBlock[], removed: StoredBlock[] = []): (() => void) => {
+    for (const { hash } of removed) canonical.delete(bytesToHex(hash));
+    for (const stored of added) canonical.set(bytesToHex(stored.hash), stored);
+    return () => filters.onHeadChange({ head: added.at(-1)!, added, removed } as HeadChange);
+  };
   return {
     filters,
+    commit,
     pass: (ms: number) => void (nowMs += ms),
     tell: (...list: PooledTransaction[]) => tell(list),
     listeners: () => listeners,
@@ -40,44 +49,76 @@ function setUp(limits: Partial<FilterLimits> = {}) {
 }
 
 describe("filters that are polled", () => {
-  it("tell what came since the last poll, removed logs among it", () => {
-    const { filters, tell } = setUp();
-    const [blocks, logs, transactions] = [filters.install("blocks"), filters.install("logs", ANY), filters.install("transactions")];
+  it("tell what came since the last poll, including removed logs", async () => {
+    const { filters, tell, commit } = setUp();
+    const blocks = filters.install("a", "blocks");
+    const logs = filters.install("a", "logs", ANY);
+    const transactions = filters.install("a", "transactions");
     const [first, second] = [blockOf(1), blockOf(2)];
-    filters.onHeadChange(change([first]));
-    filters.onHeadChange(change([second], [first]));
+    commit([first])();
+    commit([second], [first])();
     tell(pooled(7));
     expect(filters.changes(blocks)).toEqual([bytesToHex(first.hash), bytesToHex(second.hash)]);
-    expect(filters.changes(logs)).toMatchObject([
+    expect(await told(filters.changes(logs))).toMatchObject([
       { data: "0x01", removed: false },
       { data: "0x01", removed: true },
       { data: "0x02", removed: false },
     ]);
     expect(filters.changes(transactions)).toEqual([`0x${"07".repeat(32)}`]);
-    for (const id of [blocks, logs, transactions]) expect(filters.changes(id)).toEqual([]);
+    for (const id of [blocks, logs, transactions]) expect(await told(filters.changes(id))).toEqual([]);
   });
 
-  it("are forgotten when nobody polls them, when there are too many, and when they have too much to tell", () => {
-    const { filters, pass, tell } = setUp({ maxFilters: 2, lifetimeMs: 100, maxPending: 3 });
-    const kept = filters.install("blocks");
-    const silent = filters.install("blocks");
+  it("wait with a block that has left the database until they are told so", async () => {
+    const { filters, commit } = setUp();
+    const logs = filters.install("a", "logs", ANY);
+    const [first, second] = [blockOf(1), blockOf(2)];
+    commit([first])();
+    const tellReorganisation = commit([second], [first]);
+    expect(await told(filters.changes(logs))).toEqual([]);
+    tellReorganisation();
+    expect(await told(filters.changes(logs))).toMatchObject([{ removed: false }, { removed: true }, { data: "0x02" }]);
+  });
+
+  it("are removed when nobody polls them, and when they are too far behind", () => {
+    const { filters, pass, tell } = setUp({ lifetimeMs: 100, maxJournalBytes: 500 });
+    const kept = filters.install("a", "transactions");
+    const silent = filters.install("a", "blocks");
     pass(60);
     expect(filters.changes(kept)).toEqual([]);
     pass(60);
     expect(filters.changes(kept)).toEqual([]);
     expect(() => filters.changes(silent)).toThrow(NOT_FOUND);
-    const [a, b] = [filters.install("transactions"), filters.install("blocks")];
-    expect(() => filters.changes(kept)).toThrow(NOT_FOUND);
     tell(pooled(1), pooled(2), pooled(3));
-    tell(pooled(4));
-    expect(() => filters.changes(a)).toThrow(NOT_FOUND);
-    expect(filters.changes(b)).toEqual([]);
+    expect(filters.changes(kept)).toHaveLength(3);
+    tell(pooled(4), pooled(5), pooled(6), pooled(7), pooled(8));
+    expect(() => filters.changes(kept)).toThrow(NOT_FOUND);
+  });
+
+  it("are refused beyond what an address may have, and beyond what all may have; nobody else's is removed", () => {
+    const { filters } = setUp({ maxFilters: 8 });
+    const install = (address: string) => filters.install(address, "blocks");
+    const ids = ["a", "a", "b", "b"].map(install);
+    const tooMany = (whose: string) => expect.objectContaining({ code: -32005, message: expect.stringMatching(whose) });
+    expect(() => install("a")).toThrow(tooMany("this address has too many filters"));
+    for (const address of ["c", "c", "d", "d"]) install(address);
+    expect(() => install("e")).toThrow(tooMany("this node has too many filters"));
+    for (const id of ids) expect(filters.changes(id)).toEqual([]);
+    filters.uninstall(ids[0]!);
+    expect(install("a")).toMatch(/^0x/);
+  });
+
+  it("are refused by what they look for", () => {
+    const { filters } = setUp({ maxFilterBytes: 1024 * 1024 });
+    const addresses = Array.from({ length: 1000 }, () => EMITTER);
+    filters.install("a", "logs", { ...ANY, addresses });
+    expect(() => filters.install("a", "logs", { ...ANY, addresses })).toThrow(expect.objectContaining({ code: -32005 }));
+    filters.install("a", "logs", ANY);
   });
 
   it("listen to the pool only while one wants to know", () => {
     const { filters, listeners } = setUp();
     expect(listeners()).toBe(0);
-    const [first, second] = [filters.install("transactions"), filters.install("transactions")];
+    const [first, second] = [filters.install("a", "transactions"), filters.install("a", "transactions")];
     expect(listeners()).toBe(1);
     expect(filters.uninstall(first)).toBe(true);
     expect(filters.uninstall(first)).toBe(false);

@@ -1,43 +1,73 @@
 import { randomBytes } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import type { BlockSelector, HeadChange } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
-import { bytesToHex, LruCache } from "@rnode/primitives";
+import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
-import type { JsonObject } from "../json/transaction-json.ts";
-import { logsOfBlock } from "../logs/log-match.ts";
 import { type LogLimits, queryLogs } from "../logs/log-query.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
+import { BlockJournal } from "./block-journal.ts";
+import { ChangeJournal } from "./change-journal.ts";
+import { FilterQuota, type FilterQuotaLimits } from "./filter-quota.ts";
+import { LogChanges } from "./log-changes.ts";
 import type { PendingFeed } from "./subscriptions.ts";
 
 type Filter =
-  | { readonly kind: "logs"; readonly filter: LogFilter; pending: JsonObject[] }
-  | { readonly kind: "blocks" | "transactions"; pending: string[] };
+  | { readonly kind: "logs"; readonly criteria: LogFilter }
+  | { readonly kind: "blocks" }
+  | { readonly kind: "transactions" };
 
 interface Installed {
   readonly filter: Filter;
+  /** of the client that installed it */
+  readonly remoteAddress: string;
+  /** rough size in memory */
+  readonly bytes: number;
+  /** in the journal: what comes from here on has not been told */
+  position: number;
   lastPolledMs: number;
 }
 
-export interface FilterLimits extends LogLimits {
-  readonly maxFilters: number;
+export interface FilterLimits extends LogLimits, FilterQuotaLimits {
   /** a filter that has not been polled for this long is removed */
   readonly lifetimeMs: number;
-  /** a filter with more pending changes than this is removed, too */
-  readonly maxPending: number;
+  /** of each journal; a filter that has not been told what is dropped from it is removed, too */
+  readonly maxJournalBytes: number;
   /** 0 … 127: the start of every id, which shows others which of several registries a filter is in */
   readonly idTag?: number | undefined;
 }
 
-export const DEFAULT_FILTER_LIMITS = { maxFilters: 10_000, lifetimeMs: 5 * 60_000, maxPending: 100_000 } as const;
+const MIB = 1024 * 1024;
+export const DEFAULT_FILTER_LIMITS = {
+  maxFilters: 10_000,
+  maxFilterBytes: 32 * MIB,
+  lifetimeMs: 5 * 60_000,
+  maxJournalBytes: 16 * MIB,
+} as const;
 
-/** The filters that are polled: `eth_newFilter` and the related methods. They are kept in memory only, as in other clients. */
+/** Measured: a filter, and each address or topic that it looks for. */
+const BYTES_PER_FILTER = 600;
+const BYTES_PER_VALUE = 200;
+/** of a hash as text */
+const BYTES_PER_HASH = 120;
+
+/**
+ * The filters that are polled: `eth_newFilter` and the related methods. They are kept in memory only, as in other clients. What happens is
+ * kept once, in a journal; a filter is a position in it and what it looks for.
+ */
 export class FilterRegistry {
   readonly #backend: ReadBackend;
   readonly #limits: FilterLimits;
   readonly #nowMs: () => number;
-  readonly #installed: LruCache<string, Installed>;
+  /** the one polled longest ago first */
+  readonly #installed = new Map<string, Installed>();
+  readonly #quota: FilterQuota;
+  readonly #blocks: BlockJournal;
+  readonly #transactions: ChangeJournal<Hex>;
+  /** how many filters there are for pending transactions */
+  #transactionFilters = 0;
   #feed: PendingFeed | undefined;
   /** set while there is a filter for pending transactions */
   #unfollow: (() => void) | undefined;
@@ -45,40 +75,65 @@ export class FilterRegistry {
   constructor(backend: ReadBackend, limits: FilterLimits, nowMs: () => number) {
     this.#backend = backend;
     this.#limits = limits;
-    this.#installed = new LruCache(limits.maxFilters);
     this.#nowMs = nowMs;
+    this.#quota = new FilterQuota(limits);
+    this.#blocks = new BlockJournal(backend.chain, limits.maxJournalBytes);
+    this.#transactions = new ChangeJournal(limits.maxJournalBytes);
   }
 
-  install(kind: "blocks" | "transactions"): string;
-  install(kind: "logs", filter: LogFilter): string;
-  install(kind: Filter["kind"], filter?: LogFilter): string {
+  /** Rough size of the filters and of what they wait to be told. */
+  get bytes(): number {
+    return this.#quota.bytes + this.#blocks.bytes + this.#transactions.bytes;
+  }
+
+  /** @param remoteAddress of the client, to bound what one may have. @throws {RpcError} there are too many filters */
+  install(remoteAddress: string, kind: "blocks" | "transactions"): string;
+  install(remoteAddress: string, kind: "logs", criteria: LogFilter): string;
+  install(remoteAddress: string, kind: Filter["kind"], criteria?: LogFilter): string {
     this.#forgetOld();
+    const filter: Filter = kind === "logs" ? { kind, criteria: criteria! } : { kind };
+    const bytes = BYTES_PER_FILTER + BYTES_PER_VALUE * (criteria === undefined ? 0 : valuesOf(criteria));
+    this.#quota.take(remoteAddress, bytes);
     const id = newFilterId(this.#limits.idTag ?? 0);
-    const created: Filter = kind === "logs" ? { kind, filter: filter!, pending: [] } : { kind, pending: [] };
-    this.#installed.set(id, { filter: created, lastPolledMs: this.#nowMs() });
+    const position = kind === "transactions" ? this.#transactions.end : this.#blocks.end;
+    this.#installed.set(id, { filter, remoteAddress, bytes, position, lastPolledMs: this.#nowMs() });
+    if (kind === "transactions") this.#transactionFilters++;
     this.#followIfWanted();
     return id;
   }
 
   uninstall(id: string): boolean {
-    const isRemoved = this.#installed.delete(id);
+    const installed = this.#installed.get(id);
+    if (installed === undefined) return false;
+    this.#installed.delete(id);
+    this.#quota.giveBack(installed.remoteAddress, installed.bytes);
+    if (installed.filter.kind === "transactions") this.#transactionFilters--;
+    if (this.#transactionFilters === 0) this.#transactions.clear();
+    if (this.#installed.size === this.#transactionFilters) this.#blocks.clear();
     this.#followIfWanted();
-    return isRemoved;
+    return true;
   }
 
   /** What has changed since the last poll. @throws {RpcError} filter not found */
-  changes(id: string): unknown[] {
-    const { filter } = this.#polled(id);
-    const { pending } = filter;
-    filter.pending = [];
-    return pending;
+  changes(id: string): readonly Hex[] | JsonText | Promise<JsonText> {
+    const installed = this.#polled(id);
+    const { filter, position } = installed;
+    if (filter.kind === "transactions") {
+      installed.position = this.#transactions.end;
+      return this.#transactions.from(position) ?? this.#fallenBehind(id);
+    }
+    installed.position = this.#blocks.end;
+    const blocks = this.#blocks.from(position) ?? this.#fallenBehind(id);
+    if (filter.kind === "blocks") return blocks.flatMap(({ hash, removed }) => (removed === undefined ? [hash] : []));
+    const reading = new LogChanges(this.#blocks, filter.criteria, blocks, position);
+    return reading.step() ? tell(reading, installed) : tellLater(reading, installed);
   }
 
   /** All logs that match a log filter. @throws {RpcError} filter not found */
   logs(id: string): JsonText | Promise<JsonText> {
     const { filter } = this.#polled(id);
-    if (filter.kind !== "logs") throw rpcError(this.#backend.profile.errors.filterNotFound);
-    const { filter: criteria } = filter;
+    if (filter.kind !== "logs") throw this.#notFound();
+    const { criteria } = filter;
     const head = this.#backend.chain.head().number;
     // A filter may wait for future blocks: unlike that of a query, its range may lie beyond the head.
     if (isAfter(criteria.fromBlock, head)) return new JsonText("[]");
@@ -86,18 +141,9 @@ export class FilterRegistry {
     return queryLogs(this.#backend, known, this.#limits);
   }
 
-  onHeadChange({ removed, added }: HeadChange): void {
+  onHeadChange(change: HeadChange): void {
     this.#forgetOld();
-    for (const { filter } of this.#installed.values()) {
-      if (filter.kind === "blocks") filter.pending.push(...added.map(({ hash }) => bytesToHex(hash)));
-      if (filter.kind !== "logs") continue;
-      const { filter: criteria } = filter;
-      for (const stored of removed) filter.pending.push(...logsOfBlock(stored, criteria, true));
-      for (const stored of added) {
-        if (isWithin(criteria, stored.block.header.number)) filter.pending.push(...logsOfBlock(stored, criteria));
-      }
-    }
-    this.#forgetFull();
+    if (this.#installed.size > this.#transactionFilters) this.#blocks.push(change);
   }
 
   /** Sets the source of pending transactions, which is listened to while any filter wants them. */
@@ -112,43 +158,59 @@ export class FilterRegistry {
   }
 
   #onPending(transactions: readonly PooledTransaction[]): void {
-    for (const { filter } of this.#installed.values()) {
-      if (filter.kind === "transactions") filter.pending.push(...transactions.map(({ hash }) => bytesToHex(hash)));
-    }
-    this.#forgetFull();
+    for (const { hash } of transactions) this.#transactions.push(bytesToHex(hash), BYTES_PER_HASH);
   }
 
   #polled(id: string): Installed {
     this.#forgetOld();
     const installed = this.#installed.get(id);
-    if (installed === undefined) throw rpcError(this.#backend.profile.errors.filterNotFound);
+    if (installed === undefined) throw this.#notFound();
     installed.lastPolledMs = this.#nowMs();
+    this.#installed.delete(id);
+    this.#installed.set(id, installed);
     return installed;
   }
 
-  #followIfWanted(): void {
-    const isWanted = [...this.#installed.values()].some(({ filter }) => filter.kind === "transactions");
-    if (isWanted && this.#unfollow === undefined) {
-      this.#unfollow = this.#feed?.onPending((transactions) => this.#onPending(transactions));
-    } else if (!isWanted) {
-      this.#unfollow?.();
-      this.#unfollow = undefined;
-    }
+  /** The journal has dropped what the filter was not told yet. @throws {RpcError} filter not found */
+  #fallenBehind(id: string): never {
+    this.uninstall(id);
+    throw this.#notFound();
   }
 
-  #forgetFull(): void {
-    const before = this.#installed.size;
-    for (const [id, { filter }] of this.#installed) if (filter.pending.length > this.#limits.maxPending) this.#installed.delete(id);
-    if (this.#installed.size < before) this.#followIfWanted();
+  #notFound(): Error {
+    return rpcError(this.#backend.profile.errors.filterNotFound);
+  }
+
+  #followIfWanted(): void {
+    if (this.#transactionFilters === 0) {
+      this.#unfollow?.();
+      this.#unfollow = undefined;
+    } else this.#unfollow ??= this.#feed?.onPending((transactions) => this.#onPending(transactions));
   }
 
   #forgetOld(): void {
     const oldestMs = this.#nowMs() - this.#limits.lifetimeMs;
-    const before = this.#installed.size;
-    for (const [id, { lastPolledMs }] of this.#installed) if (lastPolledMs < oldestMs) this.#installed.delete(id);
-    if (this.#installed.size < before) this.#followIfWanted();
+    for (const [id, { lastPolledMs }] of this.#installed) {
+      if (lastPolledMs >= oldestMs) return;
+      this.uninstall(id);
+    }
   }
 }
+
+function tell(reading: LogChanges, installed: Installed): JsonText {
+  installed.position = Math.min(installed.position, reading.position);
+  return reading.answer;
+}
+
+async function tellLater(reading: LogChanges, installed: Installed): Promise<JsonText> {
+  do await setImmediate();
+  while (!reading.step());
+  return tell(reading, installed);
+}
+
+/** How many addresses and topics a filter looks for. */
+const valuesOf = ({ addresses, topics }: LogFilter): number =>
+  (addresses?.length ?? 0) + topics.reduce((count, position) => count + (position?.length ?? 0), 0);
 
 /** Unguessable, 16 bytes: the first holds the tag and a bit that keeps it from being zero. */
 const newFilterId = (tag: number): string => `0x${(0x80 + tag).toString(16)}${randomBytes(15).toString("hex")}`;
@@ -160,8 +222,3 @@ export function tagOfFilterId(id: string): number | undefined {
 
 const isAfter = (selector: BlockSelector | undefined, number: number): boolean =>
   selector?.kind === "number" && selector.number > number;
-
-function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {
-  if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
-  return !(toBlock?.kind === "number" && number > toBlock.number);
-}

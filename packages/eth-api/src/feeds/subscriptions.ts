@@ -1,10 +1,11 @@
-import { booleanShape, optionalParam, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
+import type { StoredBlock } from "@rnode/chain";
+import { booleanShape, JsonText, optionalParam, type SubscriptionTable, subscription } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import type { ReadBackend } from "../backend/backend.ts";
 import { headerToJson } from "../json/block-json.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
-import { logsOfBlock } from "../logs/log-match.ts";
+import { logsOfBlock, logTextsOfBlock } from "../logs/log-match.ts";
 import { logCriteriaShape } from "../params/log-filter.ts";
 
 export interface PendingFeed {
@@ -23,7 +24,7 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
         summary: "The header of each block that joins the canonical chain.",
         start: (_, sink) =>
           chain.onHeadChange(({ added }) => {
-            for (const { block, hash } of added) sink.notify(headerToJson(block.header, hash));
+            for (const stored of added) sink.notify(headTextOf(stored));
           }),
       }),
       logs: subscription({
@@ -33,7 +34,7 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
           const criteria = filter ?? { addresses: undefined, topics: [] };
           return chain.onHeadChange(({ removed, added }) => {
             for (const stored of removed) for (const log of logsOfBlock(stored, criteria, true)) sink.notify(log);
-            for (const stored of added) for (const log of logsOfBlock(stored, criteria)) sink.notify(log);
+            for (const stored of added) for (const text of logTextsOfBlock(stored, criteria)) sink.notify(new JsonText(text));
           });
         },
       }),
@@ -59,3 +60,14 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
     },
   };
 }
+
+/** The header of a block as JSON, made once for all who are told. */
+function headTextOf(stored: StoredBlock): JsonText {
+  let text = headTexts.get(stored);
+  if (text === undefined) {
+    const { block, hash } = stored;
+    headTexts.set(stored, (text = new JsonText(JSON.stringify(headerToJson(block.header, hash)))));
+  }
+  return text;
+}
+const headTexts = new WeakMap<StoredBlock, JsonText>();

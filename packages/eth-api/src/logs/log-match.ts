@@ -6,7 +6,7 @@ import type { JsonObject } from "../json/transaction-json.ts";
 import type { LogCriteria } from "../params/log-filter.ts";
 
 /** Whether a block may contain such logs, judging by its header alone. */
-export function mayHaveLogs(header: Header, { addresses, topics }: LogCriteria): boolean {
+export function mayHaveLogs(header: Pick<Header, "logsBloom">, { addresses, topics }: LogCriteria): boolean {
   const bloomHasOne = (values: readonly Uint8Array[] | undefined): boolean =>
     values === undefined || values.some((value) => bloomMayContain(header.logsBloom, value));
   return bloomHasOne(addresses) && topics.every(bloomHasOne);

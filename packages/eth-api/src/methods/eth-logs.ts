@@ -19,15 +19,20 @@ export function ethLogMethods({ backend, filters, logLimits }: ReadServices): Ap
       runs: "reader",
       result: results.filterId,
       params: [param("filter", logFilterShape)],
-      handler: ([filter]) => filters.install("logs", filter),
+      handler: ([filter], { remoteAddress }) => filters.install(remoteAddress, "logs", filter),
     }),
-    eth_newBlockFilter: method({ runs: "reader", result: results.filterId, params: [], handler: () => filters.install("blocks") }),
+    eth_newBlockFilter: method({
+      runs: "reader",
+      result: results.filterId,
+      params: [],
+      handler: (_, { remoteAddress }) => filters.install(remoteAddress, "blocks"),
+    }),
     eth_newPendingTransactionFilter: method({
       runs: "reader",
       result: results.filterId,
       params: [],
-      handler: async () => {
-        const filterId = filters.install("transactions");
+      handler: async (_, { remoteAddress }) => {
+        const filterId = filters.install(remoteAddress, "transactions");
         await filters.isFollowing();
         return filterId;
       },

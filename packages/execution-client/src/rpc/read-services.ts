@@ -58,6 +58,8 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
+  const filters = new FilterRegistry(backend, filterLimits, Date.now);
+  metrics.gaugeOf("memory_filters_bytes", "Rough size of polled filters and of what they wait to be told.", () => filters.bytes);
   return {
     version: VERSION,
     backend,
@@ -70,7 +72,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
       codeCacheBytes: sizes.callCode,
     }),
     gasPrice: new GasPriceOracle(backend, options.gpo),
-    filters: new FilterRegistry(backend, filterLimits, Date.now),
+    filters,
     logLimits,
     sending: { ...options.rollup, ...options.sending },
     oldestProvableBlock: () => store.retainedHistory()?.oldestProof,

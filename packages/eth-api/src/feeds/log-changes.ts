@@ -1,0 +1,69 @@
+import { JsonText } from "@rnode/jsonrpc";
+import { logsOfBlock, logTextsOfBlock, mayHaveLogs } from "../logs/log-match.ts";
+import type { LogFilter } from "../params/log-filter.ts";
+import type { BlockChange, BlockJournal } from "./block-journal.ts";
+
+/** How long to read before other requests have their turn. */
+const SLICE_MS = 20;
+/** An answer that has become longer ends with the block; the rest is for the next poll. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** The logs that a filter is told at one poll: those of blocks that joined the chain, and again, as removed, of those that left it. */
+export class LogChanges {
+  readonly #journal: BlockJournal;
+  readonly #filter: LogFilter;
+  readonly #changes: readonly BlockChange[];
+  #index = 0;
+  readonly #start: number;
+  readonly #texts: string[] = [];
+  #bytes = 0;
+
+  /** @param changes those of the journal from position `start` on */
+  constructor(journal: BlockJournal, filter: LogFilter, changes: readonly BlockChange[], start: number) {
+    this.#journal = journal;
+    this.#filter = filter;
+    this.#changes = changes;
+    this.#start = start;
+  }
+
+  /** Where the next poll goes on. */
+  get position(): number {
+    return this.#start + this.#index;
+  }
+
+  get answer(): JsonText {
+    return new JsonText(`[${this.#texts.join(",")}]`);
+  }
+
+  /** Works for a while. @returns whether the answer is complete */
+  step(): boolean {
+    const endMs = performance.now() + SLICE_MS;
+    for (; this.#index < this.#changes.length; this.#index++) {
+      if (this.#bytes > MAX_ANSWER_BYTES) return true;
+      if (performance.now() > endMs) return false;
+      if (!this.#add(this.#changes[this.#index]!)) return true;
+    }
+    return true;
+  }
+
+  /** @returns false: the block has left the chain, of which the journal knows nothing yet: both are told at the next poll */
+  #add(change: BlockChange): boolean {
+    const isRemoved = change.removed !== undefined;
+    if ((!isRemoved && !isWithin(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;
+    const stored = this.#journal.blockOf(change, this.position);
+    if (stored === undefined) return false;
+    const texts = isRemoved
+      ? logsOfBlock(stored, this.#filter, true).map((log) => JSON.stringify(log))
+      : logTextsOfBlock(stored, this.#filter);
+    for (const text of texts) {
+      this.#texts.push(text);
+      this.#bytes += text.length + 1;
+    }
+    return true;
+  }
+}
+
+function isWithin({ fromBlock, toBlock }: LogFilter, number: number): boolean {
+  if (fromBlock?.kind === "number" && number < fromBlock.number) return false;
+  return !(toBlock?.kind === "number" && number > toBlock.number);
+}
