@@ -10,6 +10,7 @@ import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import type { ClientOptions } from "./options.ts";
+import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
 import { PoolService } from "./pool/pool-service.ts";
 import { createSequencerForwarder } from "./pool/sequencer-forwarder.ts";
@@ -93,27 +94,14 @@ export async function startClient(
     scope.onClose("sequencer forwarder", () => forwarder.close());
     void forwarder.probe();
   }
-  const journal =
-    txpool.journal === "" || txpool.hasNoLocals ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
+  const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
   const pool = new PoolService(
     { ...txpool, ...sending },
     { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
-  if (journal !== undefined) {
-    const save = () =>
-      pool
-        .saveJournal()
-        .catch((error: unknown) => log.error("transaction journal not written", { path: txpool.journal, err: error }));
-    pool.restore();
-    await save();
-    const rejournal = setInterval(save, Math.max(1000, txpool.rejournalMs));
-    rejournal.unref();
-    scope.onClose("transaction journal", () => {
-      clearInterval(rejournal);
-      return save();
-    });
-  }
+  const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));
+  scope.onClose("transaction journal", () => keeper?.close());
 
   const write = writeServicesOf(chain, pool);
   const services = createReadServices(options, {
@@ -213,6 +201,7 @@ export async function startClient(
   });
   const { httpPort: enginePort } = await listen("Engine API", engineServer, { "authrpc.port": authrpc.port });
   log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
+  keeper?.start();
   await readers?.isReady;
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.host, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.host, port: wsPort, api: ws.api });

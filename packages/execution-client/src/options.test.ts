@@ -385,7 +385,9 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
       await stop(node);
       expect(journal !== "" && existsSync(join(node.folder, "data", journal))).toBe(journal !== "");
       const again = await start([`--txpool.journal=${journal}`], node.folder);
-      return (await again.rpc.call<{ pending: string }>("txpool_status")).pending;
+      const pending = async () => (await again.rpc.call<{ pending: string }>("txpool_status")).pending;
+      if (journal !== "") await expect.poll(pending).toBe("0x1");
+      return pending();
     };
     expect([await waiting("own.rlp"), await waiting("")]).toEqual(["0x1", "0x0"]);
   },
@@ -490,6 +492,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "txpool.globalslots": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.accountqueue": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.globalqueue": "execution-client/src/pool/pool-rules.test.ts",
+  "txpool.locals": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.nolocals": "execution-client/src/pool/pool-rules.test.ts",
   "txpool.pricelimit": "execution-client/src/pool/pool-rules.test.ts",
 };

@@ -1,5 +1,6 @@
 import { NAMESPACES } from "@rnode/eth-api";
 import {
+  address,
   bigUint,
   bool,
   decimal,
@@ -313,8 +314,14 @@ const txpool = optionGroup("txpool", {
   hasNoLocals: {
     parse: bool,
     flag: "txpool.nolocals",
-    default: false,
-    help: "Treat transactions sent to this node like all others: evicted by price, held to the least tip, not kept over restarts.",
+    default: true,
+    help: "Treat transactions sent to this node like all others: evicted by price, held to the least tip.",
+  },
+  localSenders: {
+    parse: listOf(address),
+    flag: "txpool.locals",
+    default: [],
+    help: "Accounts whose transactions are evicted last and not held to the least tip.",
   },
   minimumTipWei: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
   priceBumpPercent: {
@@ -330,11 +337,7 @@ export const clientTable = optionTable({
   program: "rengine",
   summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
   envPrefix: "RENGINE_",
-  exclusive: [
-    ["full", "history.blocks"],
-    ["txpool.nolocals", "txpool.journal"],
-    ["txpool.nolocals", "txpool.rejournal"],
-  ],
+  exclusive: [["full", "history.blocks"]],
   groups: {
     chain,
     memory,

@@ -9,10 +9,7 @@ export interface PooledTransaction {
   readonly encoded: Uint8Array;
   /** 32 bytes */
   readonly hash: Uint8Array;
-  /**
-   * local transactions came in over this node's own RPC: remote ones are evicted first, and local ones are exempt from the minimum
-   * tip
-   */
+  /** as the operator chose: remote transactions are evicted first, and local ones are exempt from the minimum tip */
   readonly isLocal: boolean;
   /** EIP-7702: the accounts, 20 bytes each, that signed the transaction's authorizations */
   readonly authorities?: readonly Uint8Array[] | undefined;

@@ -68,6 +68,11 @@ export class TransactionPool {
     return 3000 * this.size + 2 * this.#encodedBytes;
   }
 
+  /** Of the EIP-2718 encodings of all its transactions. */
+  get encodedBytes(): number {
+    return this.#encodedBytes;
+  }
+
   get size(): number {
     return this.#byHash.size;
   }

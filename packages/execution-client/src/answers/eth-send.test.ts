@@ -1,3 +1,5 @@
+import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterEach, describe, expect, it } from "vitest";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
@@ -113,9 +115,43 @@ describe("the journal", () => {
     await node.close();
     const again = await start([], node.folder);
     started.splice(started.indexOf(node), 1);
-    expect(await again.rpc.call("txpool_status")).toEqual({ pending: "0x1", queued: "0x1" });
+    await expect.poll(() => again.rpc.call("txpool_status")).toEqual({ pending: "0x1", queued: "0x1" });
     for (const hash of [pending, queued])
       expect(await again.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ blockHash: null });
     expect(await again.rpc.call("eth_getTransactionByHash", [mined])).toMatchObject({ blockNumber: "0x1" });
+  });
+
+  it("grows with the pool, not with what was replaced in it", async () => {
+    const node = await start(["--rpc.txfeecap=0"]);
+    const file = join(node.folder, "data", "transactions.rlp");
+    const data = `0x${"00".repeat(120_000)}`;
+    for (let wei = 2n * 10n ** 9n, times = 0; times < 60; times++, wei += wei / 9n) {
+      const fees = { maxFeePerGas: wei, maxPriorityFeePerGas: wei };
+      await node.rpc.call("eth_sendRawTransaction", [await sign(0, { gas: 2_000_000n, data, ...fees })]);
+    }
+    // 7.2 MB were sent.
+    await expect.poll(() => statSync(file).size, { timeout: 10_000 }).toBeLessThan(4_500_000);
+  });
+
+  it.each([
+    ["a folder", (file: string) => mkdirSync(file)],
+    ["nonsense", (file: string) => writeFileSync(file, "\x7f\xff\xc0".repeat(100_000))],
+    [
+      "larger than any buffer",
+      (file: string) => {
+        writeFileSync(file, "");
+        truncateSync(file, 3 * 2 ** 30);
+      },
+    ],
+  ])("ends no start and no end when it is %s", async (_, make) => {
+    const first = await start();
+    await first.close();
+    const file = join(first.folder, "data", "transactions.rlp");
+    rmSync(file);
+    make(file);
+    const node = await start([], first.folder);
+    started.splice(started.indexOf(first), 1);
+    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await sign(0)]);
+    expect(await node.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ hash });
   });
 });

@@ -152,9 +152,10 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     expect(await status(node)).toEqual({ pending: "0x1", queued: "0x3" });
   });
 
-  it("evicts by price when it is full, also among its own users; holds them to the least tip when told so", async () => {
+  it("evicts by price when it is full, also among its own users; holds them to the least tip unless told otherwise", async () => {
     const full = ["--txpool.globalslots=2"];
-    const node = await start([`--profile=${profile}`, ...full, "--txpool.pricelimit=5"], undefined, { alloc: FUNDED });
+    const locals = ["--txpool.nolocals=false", "--txpool.pricelimit=5"];
+    const node = await start([`--profile=${profile}`, ...full, ...locals], undefined, { alloc: FUNDED });
     const tip = (wei: bigint) => ({ maxPriorityFeePerGas: wei });
     expect(await submit(node, await sign(0, tip(1n)))).toEqual(TAKEN); // from a user of this node, to whom the minimum does not apply
     expect(await submit(node, await sign(0, tip(20n), bob))).toEqual(TAKEN);
@@ -168,7 +169,8 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
     expect(await submit(node, await sign(0, tip(10n), carol))).toEqual(TAKEN);
     expect(await node.rpc.call("txpool_contentFrom", [RICH_ADDRESS])).toEqual({ pending: {}, queued: {} });
 
-    const strict = await start([`--profile=${profile}`, "--txpool.nolocals", "--txpool.pricelimit=5"]);
+    const own = [`--txpool.locals=${bob.address}`, "--txpool.pricelimit=5"];
+    const strict = await start([`--profile=${profile}`, ...own], undefined, { alloc: FUNDED });
     expect(await submit(strict, await sign(0, tip(1n)))).toEqual([
       text(-32003, -32000),
       text(
@@ -177,6 +179,7 @@ describe.each(["R", "G"] as const)("the pool's rules, profile %s", (profile) => 
       ),
     ]);
     expect(await submit(strict, await sign(0, tip(5n)))).toEqual(TAKEN);
+    expect(await submit(strict, await sign(0, tip(1n), bob))).toEqual(TAKEN);
   });
 
   it("has one transaction at a time of an account that delegates, and of one whose authorization it holds", async () => {

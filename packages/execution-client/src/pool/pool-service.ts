@@ -20,8 +20,10 @@ export interface Forwarder {
 export interface PoolServiceOptions extends Partial<PoolLimits> {
   /** the most that a transaction sent over RPC may pay for all of its gas, wei; 0: no cap */
   readonly feeCapWei: bigint;
-  /** treat transactions from users like any others: evicted by price, and subject to the minimum tip */
-  readonly hasNoLocals?: boolean | undefined;
+  /** users' transactions are not local (`PooledTransaction.isLocal`) because they were sent to this node */
+  readonly hasNoLocals: boolean;
+  /** whose transactions are local wherever they come from; 20 bytes each */
+  readonly localSenders: readonly Uint8Array[];
 }
 
 export interface PoolServiceDependencies {
@@ -34,7 +36,7 @@ export interface PoolServiceDependencies {
   readonly metrics: MetricFactory;
   readonly nowSec: () => number;
   /** undefined: transactions do not survive a restart */
-  readonly journal?: PoolJournal | undefined;
+  readonly journal?: Pick<PoolJournal, "append"> | undefined;
 }
 
 export const createPoolMetrics = (m: MetricFactory) => ({
@@ -49,6 +51,7 @@ export class PoolService {
   readonly #chain: Chain;
   readonly #dependencies: PoolServiceDependencies;
   readonly #options: PoolServiceOptions;
+  readonly #localSenders: ReadonlySet<string>;
   readonly #metrics: ReturnType<typeof createPoolMetrics>;
   readonly #stop: () => void;
   /** by transaction hash */
@@ -64,6 +67,7 @@ export class PoolService {
     const { chain } = dependencies;
     this.#chain = chain;
     this.#options = options;
+    this.#localSenders = new Set(options.localSenders.map((sender) => bytesToHex(sender)));
     this.#dependencies = dependencies;
     this.#metrics = createPoolMetrics(dependencies.metrics);
     this.pool = new TransactionPool(this.#headOfChain(), options);
@@ -101,36 +105,29 @@ export class PoolService {
     }
   }
 
-  /** Adds the transactions that an earlier run saved. @returns how many are in the pool again */
-  restore(): number {
-    const { journal, log } = this.#dependencies;
-    if (journal === undefined) return 0;
-    const raws = journal.read();
-    let restored = 0;
-    for (const raw of raws) {
-      try {
-        if (this.pool.add(this.#read(raw)).kind === "added") restored++;
-      } catch (error) {
-        if (!(error instanceof RpcError)) throw error;
-        log.debug("transaction of the journal left out", { reason: error.message });
-      }
+  /** Takes in a transaction that an earlier run kept. @returns whether it is in the pool again */
+  restore(raw: Uint8Array): boolean {
+    try {
+      const isAdded = this.pool.add(this.#read(raw)).kind === "added";
+      this.#count();
+      return isAdded;
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      this.#dependencies.log.debug("transaction of the journal left out", { reason: error.message });
+      return false;
     }
-    if (raws.length > 0) log.info("transactions of the journal", { read: raws.length, restored });
-    this.#count();
-    return restored;
   }
 
-  /** Rewrites the journal with the transactions that the pool still holds. */
-  async saveJournal(): Promise<void> {
-    const raws: Uint8Array[] = [];
+  get heldBytes(): number {
+    return this.pool.encodedBytes;
+  }
+
+  /** What a restart may bring back: no blobs, and nothing conditional, which would come back without its conditions. */
+  *lasting(): Iterable<Uint8Array> {
     for (const { pending, queued } of this.pool.content()) {
-      for (const pooled of [...pending, ...queued]) {
-        // A conditional transaction must not come back without its conditions.
-        if (pooled.isLocal && pooled.transaction.type !== 0x03 && !this.#conditionals.has(bytesToHex(pooled.hash)))
-          raws.push(pooled.encoded);
-      }
+      for (const { transaction, hash, encoded } of [...pending, ...queued])
+        if (transaction.type !== 0x03 && !this.#conditionals.has(bytesToHex(hash))) yield encoded;
     }
-    await this.#dependencies.journal?.rewrite(raws);
   }
 
   /**
@@ -192,7 +189,7 @@ export class PoolService {
       knownSender,
       this.#sidecarVersion(),
     );
-    const isLocal = !(this.#options.hasNoLocals ?? false);
+    const isLocal = !this.#options.hasNoLocals || this.#localSenders.has(bytesToHex(sender));
     return { pooled: pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() }), sidecar };
   }
 
