@@ -247,7 +247,7 @@ export interface Chain {
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined>;
   /** A block that was built or executed here, whether or not fork choice chose it, as long as it is in memory. */
-  executedBlock(hash: Uint8Array): PreparedBlock | undefined;
+  preparedBlockOf(hash: Uint8Array): PreparedBlock | undefined;
   /** Moves the labels, with a reorganisation or rewind if necessary, and starts a build if attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
   /** Returns the best version so far, and ends the job. */

@@ -2,7 +2,7 @@ import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
-import type { BlockGroup, ChainDatabase, ChainStore, StateView } from "@rnode/storage";
+import type { BlockGroup, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import type {
   BadBlock,
@@ -32,7 +32,7 @@ import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-cho
 import { type Branch, Branches } from "./fork-choice/branches.ts";
 import { hashOfSelector, isCanonicalBlock } from "./fork-choice/canonical-blocks.ts";
 import { InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
-import { changedLabels, checkLabels, type Labels } from "./fork-choice/labels.ts";
+import { changedLabels, checkLabels } from "./fork-choice/labels.ts";
 import { LeftBlocks } from "./fork-choice/left-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { LazyHeadChange } from "./head-change.ts";
@@ -193,7 +193,7 @@ class StoredChain implements Chain {
     return { status: "VALID", latestValidHash: hashHex };
   }
 
-  executedBlock(hash: Uint8Array): PreparedBlock | undefined {
+  preparedBlockOf(hash: Uint8Array): PreparedBlock | undefined {
     return this.#tree.get(bytesToHex(hash))?.prepared;
   }
 

@@ -119,7 +119,7 @@ export async function startClient(
   filters.followPending(pool);
   metrics.gaugeOf("memory_senders_bytes", "Rough size of the senders that are remembered.", () => senders.rememberedBytes);
   metrics.gaugeOf("memory_pool_bytes", "Rough size of the transactions in the pool.", () => pool.pool.roughBytes);
-  const chainMetrics = createChainMetrics(metrics, () => chain.head().number);
+  const chainMetrics = createHeadMetrics(metrics, () => chain.head().number);
   scope.onClose(
     "head log",
     chain.onHeadChange((change) => {
@@ -238,7 +238,7 @@ function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
   }
 }
 
-const createChainMetrics = (m: MetricFactory, head: () => number) => {
+const createHeadMetrics = (m: MetricFactory, head: () => number) => {
   m.gaugeOf("chain_head_block", "Number of the latest block.", head);
   return {
     blocks: m.counter("chain_blocks_total", "Blocks that joined the canonical chain."),

@@ -235,7 +235,7 @@ describe("the pool", () => {
   it("knows its own payload, and takes no other body for it", () => {
     const dev = open();
     const { block, hash } = build(dev);
-    expect(dev.chain.executedBlock(hash)?.block).toBe(block);
+    expect(dev.chain.preparedBlockOf(hash)?.block).toBe(block);
     expect(dev.chain.newPayload(new PreparedBlock(block))).toEqual({ status: "VALID", latestValidHash: bytesToHex(hash) });
     const status = dev.chain.newPayload(new PreparedBlock({ ...block, transactions: [] }));
     expect(status.validationError).toMatch(/^transactions-root-mismatch/);

@@ -1,11 +1,8 @@
 import { bytesToHex, isZeroBytes } from "@rnode/primitives";
-import type { BlockId } from "@rnode/protocol";
-import type { ChainStoreReader, ForkchoiceLabel } from "@rnode/storage";
+import type { ChainStoreReader, Labels } from "@rnode/storage";
 import type { ForkchoiceFault, ForkchoiceState } from "../api.ts";
 import type { Branch } from "./branches.ts";
 import { isCanonicalBlock } from "./canonical-blocks.ts";
-
-export type Labels = Partial<Record<ForkchoiceLabel, BlockId>>;
 
 /**
  * Checks that the safe and finalized blocks are on the chain of the new head, which is the last block of `branch`.

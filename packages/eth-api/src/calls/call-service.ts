@@ -30,7 +30,7 @@ export interface CallOverrides {
 /** How to run a call that is to be observed, not just answered. */
 export interface CallWatch {
   readonly tracer?: EvmTracer | undefined;
-  /** default: the engine that all calls share. Control must not be yielded between `prepare` and the last message. */
+  /** default: the EVM of the calls that are not plain calls on `latest`. Control must not be yielded between `prepare` and the last message. */
   readonly engine?: EvmEngine | undefined;
 }
 
@@ -67,7 +67,10 @@ class CallRefusal extends RpcError {
   }
 }
 
-/** Runs calls that leave the chain's state unchanged. There is one engine, and it runs one call at a time. */
+/**
+ * Runs calls that leave the chain's state unchanged. Each of its two EVMs runs one call at a time: one stays on the head
+ * block and serves plain calls on `latest`, the other starts a block of its own for every other call.
+ */
 export class CallService {
   readonly #backend: ReadBackend;
   readonly #engine: EvmEngine;

@@ -155,7 +155,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
   const id = param("payloadId", payloadIdShape);
   const payload = param(
     "executionPayload",
-    payloadShape((hash) => chain.executedBlock(hash)?.encodedTransactions),
+    payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions),
   );
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
   const versionedHashesAsked = param("versionedHashes", arrayShape(hashShape));

@@ -3,7 +3,7 @@ import { decodeTransaction, type ExecutionPayloadEnvelope, payloadToHeader } fro
 import { orderedTrieRoot } from "@rnode/trie";
 
 export interface ReceivedBlockSources {
-  readonly chain: Pick<Chain, "executedBlock">;
+  readonly chain: Pick<Chain, "preparedBlockOf">;
   readonly senders: Pick<SenderSource, "recoverAhead">;
 }
 
@@ -20,7 +20,7 @@ export async function receivedBlock(
   { chain, senders }: ReceivedBlockSources,
 ): Promise<PreparedBlock> {
   const { blockHash, transactions: encoded, withdrawals } = envelope.executionPayload;
-  const executed = chain.executedBlock(blockHash);
+  const executed = chain.preparedBlockOf(blockHash);
   const known = executed?.encodedTransactions === encoded ? executed : undefined;
   const transactions = known?.block.transactions ?? encoded.map(decodeTransaction);
   const recovered = known?.senders ?? senders.recoverAhead(transactions);
