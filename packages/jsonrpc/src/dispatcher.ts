@@ -7,7 +7,7 @@ import type { Method, MethodTable, Params, RequestContext } from "./method-table
 import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
-import { SLICE_BYTES, type UnsentBudget } from "./unsent.ts";
+import type { UnsentBudget } from "./unsent.ts";
 
 export interface DispatchLimits {
   readonly maxBatchLength: number;
@@ -46,7 +46,7 @@ export interface Dispatcher {
 }
 
 /** Smaller answers are always given. */
-const SMALL_ANSWER_BYTES = SLICE_BYTES;
+const SMALL_ANSWER_BYTES = 64 * 1024;
 const NO_ROOM: RpcErrorBody = {
   code: LIMIT_EXCEEDED,
   message: "too many answers wait for their clients to read them: try again, or ask for less",
