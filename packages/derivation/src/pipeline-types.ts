@@ -61,10 +61,9 @@ export interface DerivationPipeline {
    * contain this block is read. Rejects like `step`; the pipeline then needs another `reset`.
    */
   reset(l2SafeHead: L2BlockRef): Promise<void>;
-  /** Forward invalidation (Holocene): drops the rest of the span batch and of the channel being read. */
-  flushChannel(): void;
   /**
-   * Holocene's replacement for attributes that the engine found invalid: the same with their deposits only. Flushes the channel.
+   * Holocene's replacement for attributes that the engine found invalid: the same with their deposits only. The rest of the span batch
+   * and of the channel being read is dropped.
    *
    * @throws {CodedError} derivation/already-deposits-only: critical, as deposits cannot be invalid
    */

@@ -76,7 +76,6 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     },
     step,
     reset,
-    flushChannel: () => batches.flush(),
     depositsOnly(rejected) {
       const { transactions = [] } = rejected.attributes;
       const deposits = transactions.filter(isDepositTransaction);

@@ -48,12 +48,12 @@ export class BlockOutlet {
     this.deps = deps;
   }
 
-  /** Must be obtained before a block is sealed. The signal is aborted by the next `fence`. */
+  /** Must be called before a block is sealed. The signal is aborted by the next `fence`. */
   fenceSignal(): AbortSignal {
     return this.gate.signal;
   }
 
-  /** Blocks whose pass was obtained before this call can no longer be released. */
+  /** Blocks whose `fenceSignal` is older than this call can no longer be released. */
   fence(): void {
     this.gate.abort();
     this.gate = new AbortController();

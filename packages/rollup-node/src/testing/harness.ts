@@ -79,12 +79,8 @@ export class ScriptedPipeline implements DerivationPipeline {
     this.resets.push(safe.number);
   }
 
-  flushChannel(): void {
-    this.flushes++;
-  }
-
   depositsOnly(rejected: DerivedAttributes): DerivedAttributes {
-    this.flushChannel();
+    this.flushes++;
     const transactions = (rejected.attributes.transactions ?? []).filter(isDepositTransaction);
     return { ...rejected, attributes: { ...rejected.attributes, transactions }, isLastInSpan: true };
   }
