@@ -1,4 +1,4 @@
-// Types, lint, format, dependencies, rings, forks, documentation: everything that can be checked without running the code.
+// Types, lint, format, dependencies, rings, layers, forks, documentation: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -9,7 +9,8 @@ run(node, [bin("@biomejs/biome/bin/biome"), "check", "."]);
 run(node, [bin("oxlint/bin/oxlint"), "--type-aware", "--deny-warnings", "packages"]);
 run(node, [bin("knip/bin/knip.js"), "--no-progress"]);
 run(node, ["scripts/check-rings.mjs"]);
+run(node, ["scripts/check-layers.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
 run(node, ["scripts/check-lockfile.mjs"]);
-console.log("check: types, format, lint, dependencies, rings, forks and references are fine");
+console.log("check: types, format, lint, dependencies, rings, layers, forks and references are fine");

@@ -5,15 +5,17 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** All files below `path` (or `path` itself), except for build output and dependencies. */
+/** All files below `path` (or `path` itself), except for dependencies and for build output, which stands beside a package.json. */
 export function* filesBelow(path) {
   if (!existsSync(path)) return;
   if (statSync(path).isFile()) {
     yield path;
     return;
   }
-  for (const entry of readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (entry.name === "node_modules" || entry.name === "dist" || entry.name === "build") continue;
+  const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const isPackage = entries.some(({ name }) => name === "package.json");
+  for (const entry of entries) {
+    if (entry.name === "node_modules" || (isPackage && (entry.name === "dist" || entry.name === "build"))) continue;
     yield* filesBelow(join(path, entry.name));
   }
 }

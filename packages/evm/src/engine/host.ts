@@ -1,6 +1,5 @@
 import { bytesToHex, CodedError, type Hex } from "@rnode/primitives";
 import type { EvmErrorCode } from "../errors.ts";
-import type { PrecompileTable } from "../precompiles/precompile.ts";
 import type { StateReader } from "../state.ts";
 import type { EvmTracer, TraceStep } from "../tracer.ts";
 import {
@@ -39,12 +38,23 @@ import { readLogs } from "./log-records.ts";
 import { EngineMemory } from "./memory.ts";
 import { type EngineExports, type EvmModule, instantiate } from "./module.ts";
 
+/** The precompiles that the engine asks for, by address as a number. */
+export interface HostPrecompiles {
+  get(address: number):
+    | {
+        gas(input: Uint8Array): bigint;
+        /** called only if the gas can be paid; undefined: failure */
+        run(input: Uint8Array): Uint8Array | undefined;
+      }
+    | undefined;
+}
+
 /** One engine instance and the data that its host functions answer from, which is replaced for every block. */
 export class EngineInstance {
   readonly memory = new EngineMemory();
   readonly exports: EngineExports;
   reader: StateReader = NO_STATE;
-  precompiles: PrecompileTable = new Map();
+  precompiles: HostPrecompiles = new Map();
   tracer: EvmTracer | undefined;
   onSlice: (() => void) | undefined;
   /** frame of the last instruction that was reported to a tracer */

@@ -1,4 +1,4 @@
-import type { BufferExports } from "../precompiles/wasm-buffer.ts";
+import type { BufferExports } from "./wasm-buffer.ts";
 
 /** The part of the WebAssembly interface that is needed; the global is not in the language's own library. */
 interface WebAssemblyApi {

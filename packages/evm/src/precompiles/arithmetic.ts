@@ -5,7 +5,7 @@ import {
   instantiatePrecompiles,
   type PrecompileExports,
 } from "../engine/module.ts";
-import { WasmBuffer } from "./wasm-buffer.ts";
+import { WasmBuffer } from "../engine/wasm-buffer.ts";
 
 /** Big-number arithmetic in WebAssembly. Calls are synchronous and keep no state; one instance serves one engine. */
 export class Arithmetic extends WasmBuffer<PrecompileExports> {
