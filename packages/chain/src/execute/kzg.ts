@@ -1,32 +1,9 @@
-import { createRequire } from "node:module";
+import { kzgContext } from "@rnode/kzg";
 import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 
 /** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean;
-}
-
-interface KzgContext extends KzgVerifier {
-  verifyBlobKzgProofBatch(blobs: readonly Uint8Array[], commitments: readonly Uint8Array[], proofs: readonly Uint8Array[]): boolean;
-  computeCells(blob: Uint8Array): Uint8Array[];
-  verifyCellKzgProofBatch(
-    commitments: readonly Uint8Array[],
-    cellIndices: readonly number[],
-    cells: readonly Uint8Array[],
-    proofs: readonly Uint8Array[],
-  ): boolean;
-}
-
-interface KzgLibrary {
-  readonly DasContextJs: { create(options: { usePrecomp: boolean }): KzgContext };
-}
-
-const require = createRequire(import.meta.url);
-let shared: KzgContext | undefined;
-
-function context(): KzgContext {
-  shared ??= (require("@crate-crypto/node-eth-kzg") as KzgLibrary).DasContextJs.create({ usePrecomp: false });
-  return shared;
 }
 
 /**
@@ -36,7 +13,7 @@ function context(): KzgContext {
 export function createKzgVerifier(): KzgVerifier {
   return {
     verifyKzgProof(commitment, z, y, proof) {
-      const kzg = context();
+      const kzg = kzgContext();
       try {
         return kzg.verifyKzgProof(commitment, z, y, proof);
       } catch {
@@ -48,7 +25,7 @@ export function createKzgVerifier(): KzgVerifier {
 
 /** Whether the blobs match the commitments. Spec: EIP-4844 verify_blob_kzg_proof_batch, EIP-7594 */
 export function verifyBlobSidecar({ version, blobs, commitments, proofs }: BlobSidecar): boolean {
-  const kzg = context();
+  const kzg = kzgContext();
   try {
     if (version === 0) return kzg.verifyBlobKzgProofBatch(blobs, commitments, proofs);
     const indices = Array.from({ length: CELLS_PER_EXTENDED_BLOB }, (_, index) => index);

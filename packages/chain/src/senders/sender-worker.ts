@@ -1,6 +1,6 @@
 import { writeKeccak256 } from "@rnode/primitives";
 import { recoverEncodedSender } from "@rnode/protocol";
-import { serveWorker } from "../worker-host/serve-worker.ts";
+import { serveWorker } from "@rnode/worker-host/serve";
 import { type RecoverReply, type RecoverRequest, SENDER_BYTES } from "./sender-workers.ts";
 
 // The thread of `SenderWorkers`: receives encoded transactions, and returns senders and hashes. A sender that cannot be recovered stays

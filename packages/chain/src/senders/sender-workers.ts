@@ -1,5 +1,5 @@
 import { isZeroBytes } from "@rnode/primitives";
-import { isCompiled, type ThreadOverrides, WorkerHost } from "../worker-host/worker-host.ts";
+import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
 
 export const SENDER_BYTES = 20;
 

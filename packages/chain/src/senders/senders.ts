@@ -8,8 +8,8 @@ import {
   recoverSender,
   type Transaction,
 } from "@rnode/protocol";
+import type { ThreadOverrides } from "@rnode/worker-host";
 import { PreparedBlock } from "../prepared-block.ts";
-import type { ThreadOverrides } from "../worker-host/worker-host.ts";
 import { SenderWorkers } from "./sender-workers.ts";
 
 export type SendersResult =

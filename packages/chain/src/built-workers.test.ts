@@ -6,20 +6,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bytesToHex } from "@rnode/primitives";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { PreparedBlock } from "../prepared-block.ts";
-import { createSenderCache } from "../senders/senders.ts";
-import { type LiveRoots, startLiveRoots } from "../state-roots/live-roots.ts";
-import { startStateRoots } from "../state-roots/root-thread.ts";
-import { ACCOUNTS, type DevChain, forkchoice, openDevChain, transaction } from "../testing/dev-chain.ts";
-import { ModelChain } from "../testing/model-chain.ts";
+import { PreparedBlock } from "./prepared-block.ts";
+import { createSenderCache } from "./senders/senders.ts";
+import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
+import { startStateRoots } from "./state-roots/root-thread.ts";
+import { ACCOUNTS, type DevChain, forkchoice, openDevChain, transaction } from "./testing/dev-chain.ts";
+import { ModelChain } from "./testing/model-chain.ts";
 
 /*
  * The threads as they are shipped, each of which ends, throws outside of every answer, or never answers again, in the middle of its work. What
  * it was to make is made all the same, and another thread takes its place.
  */
 
-const PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
-const THREADS = { program: pathToFileURL(join(PACKAGE, "test-programs/faulty-worker.mjs")), maxSilenceMs: 5000, execArgv: [] };
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const THREADS = {
+  program: pathToFileURL(join(PACKAGE, "../worker-host/test-programs/faulty-worker.mjs")),
+  maxSilenceMs: 5000,
+  execArgv: [],
+};
 const TIMEOUT_MS = 120_000;
 
 let folder: string;

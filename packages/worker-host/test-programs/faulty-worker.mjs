@@ -1,4 +1,4 @@
-// A worker of this package that misbehaves once: with the question after the file RNODE_FAULT was written, in the way that it says. RNODE_WORKER: the
+// A worker that misbehaves once: with the question after the file RNODE_FAULT was written, in the way that it says. RNODE_WORKER: the
 // compiled program.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { workerData } from "node:worker_threads";

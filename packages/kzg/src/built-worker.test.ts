@@ -1,0 +1,65 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createThreadedKzg, type KzgOptions } from "./create-kzg.ts";
+import type { Kzg } from "./kzg.ts";
+import { testBlob, testBlobProof } from "./testing/test-blobs.ts";
+
+// The thread as it is shipped, which is lost in the middle of its work.
+
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
+const FAULTY = pathToFileURL(join(PACKAGE, "../worker-host/test-programs/faulty-worker.mjs"));
+const blob = Uint8Array.from({ length: 131_072 }, (_, i) => (i % 32 === 0 ? 0 : i & 255));
+const TIMEOUT_MS = 60_000;
+
+let folder: string;
+let faultFile: string;
+const opened: Kzg[] = [];
+const open = (options: KzgOptions = {}): Kzg => {
+  const kzg = createThreadedKzg(options, { program: FAULTY, execArgv: [], maxSilenceMs: 10_000 });
+  opened.push(kzg);
+  return kzg;
+};
+
+beforeAll(() => {
+  const built = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
+  if (built.error !== undefined) throw built.error;
+  folder = mkdtempSync(join(tmpdir(), "rnode-kzg-"));
+  faultFile = join(folder, "fault");
+  vi.stubEnv("RNODE_FAULT", faultFile);
+  vi.stubEnv("RNODE_WORKER", pathToFileURL(join(PACKAGE, "dist/kzg-worker.js")).href);
+}, TIMEOUT_MS);
+afterAll(async () => {
+  for (const kzg of opened) await kzg.close();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the thread that computes commitments", () => {
+  it(
+    "answers as the library does, is asked again where it was lost, and bounds what waits for it",
+    async () => {
+      const kzg = open({ maxWaiting: 2 });
+      const { commitment } = testBlob(blob);
+      const proof = testBlobProof(testBlob(blob));
+      expect(await kzg.verifyBlobProof(blob, commitment, proof)).toBe(true);
+      writeFileSync(faultFile, "exit"); // with the next question
+      const first = kzg.commitment(blob);
+      const waiting = [kzg.verifyBlobProof(blob, commitment, proof), kzg.verifyBlobProof(blob, proof, commitment)];
+      await expect(kzg.commitment(blob)).rejects.toThrow("kzg/busy waiting=2");
+      expect(await first).toEqual(commitment);
+      expect(await Promise.all(waiting)).toEqual([true, false]);
+      expect(await kzg.commitment(new Uint8Array(131_072).fill(0xff))).toBeUndefined();
+
+      const left = Promise.allSettled([kzg.cellsAndProofs(blob), kzg.commitment(blob)]);
+      await kzg.close();
+      const closed = { status: "rejected", reason: { code: "kzg/closed" } };
+      expect(await left).toMatchObject([closed, closed]);
+      await expect(kzg.commitment(blob)).rejects.toThrow("kzg/closed");
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,14 @@
+import { CodedError } from "@rnode/primitives";
+
+export type KzgErrorCode =
+  /** the native library has no part for this machine */
+  | "kzg/unsupported-platform"
+  /** too many blobs wait already: try again later */
+  | "kzg/busy"
+  /** the thread was lost, and the one that replaced it too: try again later */
+  | "kzg/unavailable"
+  /** what was to be committed to is no blob: an element is not below the modulus, or the length is wrong */
+  | "kzg/not-a-blob"
+  | "kzg/closed";
+
+export class KzgError extends CodedError<KzgErrorCode> {}

@@ -1,0 +1,48 @@
+import type { KzgContext } from "./context.ts";
+import type { CellsAndProofs, ProvedCell } from "./kzg.ts";
+
+/** What the thread is asked: one blob at a time, so that no question takes longer than a third of a second. */
+export type KzgQuestion =
+  | { readonly kind: "commitment"; readonly blob: Uint8Array }
+  | { readonly kind: "blob-proof"; readonly blob: Uint8Array; readonly commitment: Uint8Array }
+  | { readonly kind: "verify-blob"; readonly blob: Uint8Array; readonly commitment: Uint8Array; readonly proof: Uint8Array }
+  | { readonly kind: "cells"; readonly blob: Uint8Array }
+  | { readonly kind: "verify-cells"; readonly cells: readonly ProvedCell[] };
+
+/** `undefined` where the bytes are no blob, no points or no cells. */
+export interface KzgAnswers {
+  readonly commitment: Uint8Array | undefined;
+  readonly "blob-proof": Uint8Array | undefined;
+  readonly "verify-blob": boolean | undefined;
+  readonly cells: CellsAndProofs | undefined;
+  readonly "verify-cells": boolean | undefined;
+}
+
+export type KzgAnswer = KzgAnswers[KzgQuestion["kind"]];
+
+/** The library throws on bytes that are not what they should be, and on nothing else. */
+export function answerQuestion(kzg: KzgContext, question: KzgQuestion): KzgAnswer {
+  try {
+    switch (question.kind) {
+      case "commitment":
+        return kzg.blobToKzgCommitment(question.blob);
+      case "blob-proof":
+        return kzg.computeBlobKzgProof(question.blob, question.commitment);
+      case "verify-blob":
+        return kzg.verifyBlobKzgProof(question.blob, question.commitment, question.proof);
+      case "cells": {
+        const { cells, proofs } = kzg.computeCellsAndKzgProofs(question.blob);
+        return { cells, proofs };
+      }
+      case "verify-cells":
+        return kzg.verifyCellKzgProofBatch(
+          question.cells.map(({ commitment }) => commitment),
+          question.cells.map(({ index }) => index),
+          question.cells.map(({ cell }) => cell),
+          question.cells.map(({ proof }) => proof),
+        );
+    }
+  } catch {
+    return undefined;
+  }
+}
