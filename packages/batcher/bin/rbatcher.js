@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { exitWith } from "@rnode/program";
-import { main } from "../dist/main.js";
+import { launch } from "@rnode/program/launch";
 
-await exitWith(main);
+await launch("rbatcher", () => import("../dist/main.js"));

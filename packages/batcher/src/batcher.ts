@@ -5,7 +5,7 @@ import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { type Health, namingPorts, type Scope } from "@rnode/program";
+import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
 import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { batcherMethods } from "./admin-rpc.ts";
@@ -75,6 +75,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   );
   const server = createRpcServer({
     http: rpc,
+    maxOpenFiles: connectionBudget(),
     methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin),
     log,
     metrics: deps.metrics,

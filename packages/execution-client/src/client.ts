@@ -5,7 +5,7 @@ import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDesc
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
+import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
@@ -149,7 +149,7 @@ export async function startClient(
     const bind = (methods: ApiMethods) => methodsInWriter(methods, write);
     publicPorts = await listen(
       "public RPC server",
-      createPublicServer(options, { services, pending: pool, bind, log, metrics }),
+      createPublicServer(options, { services, pending: pool, bind, log, metrics, maxOpenFiles: halfOf(connectionBudget()) }),
       wantedPorts,
     );
   } else {
@@ -195,6 +195,7 @@ export async function startClient(
       }),
     }),
     dialect: profile.dialect,
+    maxOpenFiles: count === 0 ? halfOf(connectionBudget()) : connectionBudget(),
     limits: { ...limits, maxRequestBytes: ENGINE_MAX_REQUEST_BYTES, maxBatchLength: 2000 },
     log,
     metrics,
@@ -208,6 +209,8 @@ export async function startClient(
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failure };
 }
+
+const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);
 
 function startPruning(keepBlocks: number, store: ChainDatabase, chain: Chain, log: Logger, metrics: MetricFactory): () => void {
   const pruning = new HistoryPruning(keepBlocks, {

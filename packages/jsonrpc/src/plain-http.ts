@@ -23,6 +23,8 @@ export interface PlainHttp {
   serve(socket: Socket): void;
   /** Ends idle connections; the others end after their answer. */
   closeIdle(): void;
+  /** Makes room for others: ends those connections that have been idle for longest, if any has been for seconds. */
+  closeLongestIdle(): void;
   closeAll(): void;
 }
 
@@ -37,6 +39,10 @@ const MAX_HEAD_BYTES = 8 * 1024;
 /** of the requests that follow while one is being answered */
 const MAX_WAITING_BYTES = 64 * 1024;
 const TICK_MS = 1000;
+/** A connection that has been idle for this long may be closed to make room. */
+const SPARE_TICKS = 2;
+/** how many of them at once */
+const MAKE_ROOM = 16;
 /** how long to answer without a break */
 const RUN_MS = 1;
 const NOTHING = Buffer.alloc(0);
@@ -126,6 +132,11 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       if (++this.#ticks * TICK_MS <= limitMs) return;
       if (isIdle) this.#socket.destroy();
       else this.#refuse("tooSlow");
+    }
+
+    /** for how many ticks it has waited for a request; 0: it does not */
+    get idleTicks(): number {
+      return this.#state === "idle" ? this.#ticks : 0;
     }
 
     /** @param isForced close even if an answer is due */
@@ -311,6 +322,11 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     closeIdle() {
       isClosing = true;
       for (const connection of connections) connection.close(false);
+    },
+    closeLongestIdle() {
+      const spare = [...connections].filter(({ idleTicks }) => idleTicks >= SPARE_TICKS);
+      spare.sort((a, b) => b.idleTicks - a.idleTicks);
+      for (const connection of spare.slice(0, MAKE_ROOM)) connection.close(true);
     },
     closeAll() {
       clearInterval(ticker);

@@ -8,6 +8,7 @@ import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { createHttpHandler, type HealthReport } from "./http-listener.ts";
 import { checkJwt } from "./jwt.ts";
+import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
@@ -78,6 +79,8 @@ export interface RpcServerOptions {
   readonly methods: MethodTable;
   readonly dialect?: RpcDialect | undefined;
   readonly limits?: Partial<RpcServerLimits> | undefined;
+  /** file descriptors that its connections may take, all listeners together; default: not limited */
+  readonly maxOpenFiles?: number | undefined;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
   /** turns errors of the application into error objects */
@@ -120,6 +123,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   metrics?.addServer(() => unsent.bytes);
   const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, unsent, mapError: options.mapError });
   const servers: Server[] = [];
+  const guard = new ListenerGuard({
+    log,
+    maxOpenFiles: options.maxOpenFiles,
+    listeners: http === undefined || ws === undefined || isSharedBy(http, ws) ? 1 : 2,
+    closeLongestIdle: () => plain?.closeLongestIdle(),
+  });
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
   let plain: PlainHttp | undefined;
@@ -132,7 +141,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
     });
-    server.maxConnections = limits.maxConnections;
+    guard.limit(server, limits.maxConnections);
     server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
     server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
       const status = code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request";
@@ -233,14 +242,14 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         if (jwtSecret === undefined) addPlainHttp(httpServer, http.methods ?? options.methods, http.vhosts ?? DEFAULT_VHOSTS);
       }
       if (ws !== undefined) {
-        const isShared = http !== undefined && http.host === ws.host && http.port === ws.port;
-        wsServer = isShared && httpServer !== undefined ? httpServer : newServer();
+        wsServer = httpServer !== undefined && isSharedBy(http, ws) ? httpServer : newServer();
         addWebSockets(wsServer, ws);
         pings = startPings();
       }
       try {
         if (http !== undefined) await listenOn(httpServer!, http);
         if (ws !== undefined && wsServer !== httpServer) await listenOn(wsServer!, ws);
+        for (const server of servers) guard.watch(server);
       } catch (error) {
         await this.close();
         throw error;
@@ -253,7 +262,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     limitConnections(most) {
       for (const [index, server] of servers.entries()) {
         const limit = most[index] ?? limits.maxConnections;
-        server.maxConnections = limit > 0 ? limit : -1; // 0 would be no limit
+        guard.limit(server, limit > 0 ? limit : -1); // 0 would be no limit
       }
     },
 
@@ -292,6 +301,9 @@ function refusalOfUpgrade(
   const verdict = checkJwt(jwtSecret, headers.authorization, Date.now() / 1000);
   return verdict.kind === "refused" ? { status: "401 Unauthorized", reason: verdict.reason } : undefined;
 }
+
+const isSharedBy = (http: HttpListenerOptions | undefined, ws: WsListenerOptions): boolean =>
+  http !== undefined && http.host === ws.host && http.port === ws.port;
 
 const connectionsOf = (server: Server): Promise<number> =>
   new Promise((resolve) => server.getConnections((_, count) => resolve(count ?? 0)));

@@ -1,5 +1,6 @@
 import { errorText, type Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
+import { isOutOfFiles, openFilesAdvice } from "./open-files.ts";
 
 /** A problem that the user or the operator must solve: one line that says what is wrong and what to do. */
 export class UserError extends Error {
@@ -16,6 +17,11 @@ export type Describe = (error: unknown) => string | undefined;
 
 /** User errors, coded errors, and errors of the system (ENOENT, EADDRINUSE and the like). */
 export const describeFailure: Describe = (error) => {
+  const text = describeAny(error);
+  return text !== undefined && isOutOfFiles(error) ? `${text}: ${openFilesAdvice()}` : text;
+};
+
+const describeAny: Describe = (error) => {
   if (error instanceof UserError || isCodedError(error)) return oneLine(error.message);
   if (error instanceof Error && "code" in error && typeof error.code === "string") return oneLine(errorText(error));
   return undefined;

@@ -1,7 +1,8 @@
 export * from "./command.ts";
-export * from "./exit.ts";
 export * from "./failure.ts";
+export * from "./launch.ts";
 export * from "./metrics-server.ts";
+export { connectionBudget } from "./open-files.ts";
 export * from "./program-metrics.ts";
 export * from "./run-program.ts";
 export * from "./scope.ts";

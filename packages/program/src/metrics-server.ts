@@ -13,6 +13,9 @@ export interface MetricsServerDeps {
   readonly health: () => Health;
 }
 
+/** Collectors are few. */
+const MAX_CONNECTIONS = 32;
+
 export interface MetricsServer {
   readonly port: number;
   close(): Promise<void>;
@@ -37,10 +40,13 @@ export async function startMetricsServer(
       response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics or /healthz\n");
     }
   });
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, addr, () => {
       server.off("error", reject);
+      // A connection could not be accepted, for want of file descriptors: its client is told by the system, and tries again.
+      server.on("error", () => {});
       resolve();
     });
   });

@@ -4,7 +4,7 @@
 import { writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { oneOf, optionGroup, optionTable } from "@rnode/options";
-import { exitWith, logOptions, metricsOptions, runProgram, UserError } from "@rnode/program";
+import { launch, logOptions, metricsOptions, runProgram, UserError } from "@rnode/program";
 
 const BEHAVIOURS = [
   "runs",
@@ -82,4 +82,4 @@ async function start({ main: { behaviour } }, { scope, metrics, stop, clock, log
 }
 
 const program = { name: "small", version: "v1.2.3", table, metricsPrefix: "small_", start };
-await exitWith((args, env) => runProgram(program, args, env));
+await launch("small", async () => ({ main: (args, env) => runProgram(program, args, env) }));

@@ -1,9 +1,12 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anyJson, createRpcServer, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
+import { fileURLToPath } from "node:url";
+import { anyJson, createRpcClient, createRpcServer, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
 import { type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
@@ -12,6 +15,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type 
 import { main } from "./main.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
+const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const HEADER = headerOf({});
 /** The header of an L2 block without transactions. */
 const L2_HEADER = headerOf({ baseFeePerGas: 1n });
@@ -75,6 +79,25 @@ async function endpoint(
   });
   const { httpPort } = await server.listen();
   return { url: `http://127.0.0.1:${httpPort}`, server };
+}
+
+/** Processes run the build, which must match the sources under test. */
+function buildProgram(): void {
+  const { status, stdout } = spawnSync(join(PACKAGE, "../../node_modules/.bin/tsc"), ["-b", PACKAGE], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`packages/rollup-node cannot be built:\n${stdout}`);
+}
+
+/** Starts `rnode` as a process that may have so many open files. */
+async function runWithOpenFiles(limit: number, args: readonly string[]) {
+  const command = [process.execPath, join(PACKAGE, "bin/rnode.js"), ...args];
+  const child = spawn("sh", ["-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...command], { stdio: ["ignore", "ignore", "pipe"] });
+  let text = "";
+  child.stderr.on("data", (data: Buffer) => {
+    text += data.toString();
+  });
+  const ended = once(child, "close");
+  await once(child, "spawn");
+  return { ended, said: () => text, stop: () => child.kill("SIGKILL") };
 }
 
 async function freePort(): Promise<number> {
@@ -249,6 +272,30 @@ describe("rnode as a command", () => {
     );
     lines.mockRestore();
     expect(told).toEqual([{ headBlockHash: L2_GENESIS_HASH, safeBlockHash: L2_GENESIS_HASH, finalizedBlockHash: L2_GENESIS_HASH }]);
+  });
+
+  it("with few file descriptors says so, or refuses connections that are too many and serves the others", async () => {
+    buildProgram();
+    const few = await runWithOpenFiles(60, common());
+    await few.ended;
+    expect(few.said()).toMatch(/^rnode: the limit of open files is 60: raise it to \d+ .*\n$/);
+
+    const args = common([`--l2=${sameL2}`, `--rollup.config=${path("same.json")}`, "--log.level=info", "--sequencer.enabled"]);
+    const node = await runWithOpenFiles(256, args);
+    await vi.waitFor(() => expect(node.said()).toMatch(/rpcPort=\d+/), { timeout: 15_000 });
+    const port = Number(/rpcPort=(\d+)/.exec(node.said())![1]);
+    const sockets = Array.from({ length: 300 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+    try {
+      await vi.waitFor(() => expect(node.said()).toContain('msg="connections are refused"'), { timeout: 10_000 });
+      for (const socket of sockets) socket.destroy();
+      const version = () => createRpcClient({ url: `http://127.0.0.1:${port}` }).call("rnode_version");
+      await vi.waitFor(async () => expect(await version()).toMatch(/^v/), { timeout: 10_000 });
+      expect(node.said()).not.toContain("lvl=error");
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      node.stop();
+      await node.ended;
+    }
   });
 
   it("prints help and version", async () => {

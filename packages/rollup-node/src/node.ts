@@ -11,7 +11,7 @@ import { createRpcServer, type RpcServer } from "@rnode/jsonrpc";
 import { HeadPoller, L1Error, ReadAhead } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { type Health, namingPorts, type Scope } from "@rnode/program";
+import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
 import type { L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { noGossip } from "./block-gossip.ts";
@@ -220,6 +220,7 @@ export class RollupNode {
     });
     this.server = createRpcServer({
       http: options.rpc,
+      maxOpenFiles: connectionBudget(),
       methods: options.rpc.enableAdmin ? { ...methods, ...admin } : methods,
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,

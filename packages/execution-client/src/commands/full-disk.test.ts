@@ -55,7 +55,7 @@ interface Ended {
 
 function rengine(args: readonly string[], maxFileBytes?: number): Ended {
   const command = [process.execPath, PROGRAM, ...args];
-  const [file = "", ...rest] = maxFileBytes === undefined ? command : limitedCommand(command, maxFileBytes);
+  const [file = "", ...rest] = limitedCommand(command, { maxFileBytes });
   const { status, signal, stdout, stderr } = spawnSync(file, rest, { encoding: "utf8", timeout: TIMEOUT_MS });
   return { status, signal, out: stdout.trim(), error: stderr.trim().split("\n").at(-1)! };
 }
@@ -128,7 +128,7 @@ describe("a full disk", () => {
         const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
         return createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret });
       };
-      const full = new KillableClient(PROGRAM, args, 1_000_000);
+      const full = new KillableClient(PROGRAM, args, { maxFileBytes: 1_000_000 });
       const engine = await connect(full);
       const head = () => engine.call<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
       const driver = new EngineDriver(engine, { chain: [(await head()).hash], safe: undefined, finalized: undefined }, 1);

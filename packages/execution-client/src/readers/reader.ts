@@ -2,6 +2,7 @@ import { openChainReader } from "@rnode/chain";
 import { ethLogMethods } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
+import { connectionBudget } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
@@ -46,6 +47,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     pending: link,
     log,
     metrics: metrics ?? noMetrics,
+    maxOpenFiles: connectionBudget(),
     fds: { http: start.httpFd, ws: start.wsFd },
     bind: (methods) => routeMethods(methods, routing),
   });

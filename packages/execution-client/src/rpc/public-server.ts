@@ -8,6 +8,8 @@ export interface PublicServerDependencies {
   readonly pending: PendingFeed;
   readonly log: Logger;
   readonly metrics: MetricFactory;
+  /** file descriptors that its connections may take */
+  readonly maxOpenFiles: number | undefined;
   /** sockets that are already bound */
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
   /** Makes each method run in the process where it belongs, seen from this process. */
@@ -16,7 +18,7 @@ export interface PublicServerDependencies {
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, fds, bind } = dependencies;
+  const { services, pending, log, metrics, maxOpenFiles, fds, bind } = dependencies;
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
     ...(http.enabled && {
@@ -38,6 +40,7 @@ export function createPublicServer({ http, ws, limits }: ClientOptions, dependen
     methods: {},
     dialect: services.backend.profile.dialect,
     limits,
+    maxOpenFiles,
     log,
     metrics,
   });

@@ -6,14 +6,20 @@ const LISTENS = /Engine API listens.* port=(\d+)/;
 /** Size of a block for `ulimit -f` in a POSIX shell. */
 const ULIMIT_BYTES = 512;
 
-/** Simulates a full disk without special rights or a file system of its own: a write beyond the limit fails, or is cut short. */
-export const limitedCommand = (command: readonly string[], maxFileBytes: number): string[] => [
-  "sh",
-  "-c",
-  `ulimit -f ${Math.floor(maxFileBytes / ULIMIT_BYTES)}; exec "$@"`,
-  "sh",
-  ...command,
-];
+export interface ProcessLimits {
+  /** Simulates a full disk without special rights or a file system of its own: a write beyond the limit fails, or is cut short. */
+  readonly maxFileBytes?: number | undefined;
+  readonly maxOpenFiles?: number;
+}
+
+/** The command, which runs within limits. */
+export function limitedCommand(command: readonly string[], { maxFileBytes, maxOpenFiles }: ProcessLimits): string[] {
+  const limits = [
+    ...(maxFileBytes === undefined ? [] : [`ulimit -f ${Math.floor(maxFileBytes / ULIMIT_BYTES)};`]),
+    ...(maxOpenFiles === undefined ? [] : [`ulimit -n ${maxOpenFiles};`]),
+  ];
+  return limits.length === 0 ? [...command] : ["sh", "-c", `${limits.join(" ")} exec "$@"`, "sh", ...command];
+}
 
 /** A `rengine` in a process of its own that can be killed. */
 export class KillableClient {
@@ -24,11 +30,9 @@ export class KillableClient {
 
   /**
    * @param program the built bin/rengine.js
-   * @param maxFileBytes no file may grow beyond this size, as on a full disk
    */
-  constructor(program: string, args: readonly string[], maxFileBytes?: number) {
-    const command = [process.execPath, program, ...args];
-    const [file = "", ...rest] = maxFileBytes === undefined ? command : limitedCommand(command, maxFileBytes);
+  constructor(program: string, args: readonly string[], limits: ProcessLimits = {}) {
+    const [file = "", ...rest] = limitedCommand([process.execPath, program, ...args], limits);
     this.#child = spawn(file, rest, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child.stdout!.on("data", (data: Buffer) => {
       this.#stdout += data.toString();

@@ -1,0 +1,36 @@
+import { createServer, type Server } from "node:net";
+import { silentLogger } from "@rnode/observe";
+import { describe, expect, it } from "vitest";
+import { ListenerGuard } from "./listener-guard.ts";
+
+describe("a listener", () => {
+  const setUp = (maxOpenFiles: number | undefined, listeners = 1) => {
+    const said: unknown[] = [];
+    let made = 0;
+    const log = { ...silentLogger, warn: (_: string, fields: unknown) => void said.push(fields) };
+    const guard = new ListenerGuard({ log, maxOpenFiles, listeners, closeLongestIdle: () => made++ });
+    const server = createServer();
+    return { guard, server, said, made: () => made };
+  };
+  const limitOf = (guard: ListenerGuard, server: Server, wanted: number): number => {
+    guard.limit(server, wanted);
+    return server.maxConnections;
+  };
+
+  it("has the connections it may have, and no more than there are file descriptors for", () => {
+    const { guard, server } = setUp(300, 2);
+    expect([500, 100, 0, -1].map((wanted) => limitOf(guard, server, wanted))).toEqual([150, 100, 150, -1]);
+    const free = setUp(undefined);
+    expect([500, 0].map((wanted) => limitOf(free.guard, free.server, wanted))).toEqual([500, Number.POSITIVE_INFINITY]);
+  });
+
+  it("survives connections that cannot be accepted, makes room, and says so once a minute", () => {
+    const { guard, server, said, made } = setUp(undefined);
+    guard.watch(server);
+    server.emit("error", new Error("accept EMFILE"));
+    server.emit("error", new Error("accept EMFILE"));
+    server.emit("drop");
+    expect(made()).toBe(3);
+    expect(said).toEqual([expect.objectContaining({ reason: "accept EMFILE", refused: 1 })]);
+  });
+});

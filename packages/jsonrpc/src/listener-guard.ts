@@ -1,0 +1,52 @@
+import type { Server } from "node:net";
+import type { Logger } from "@rnode/observe";
+
+export interface ListenerGuardDeps {
+  readonly log: Logger;
+  /** file descriptors that connections may take, all listeners together; undefined: not limited */
+  readonly maxOpenFiles: number | undefined;
+  readonly listeners: number;
+  /** makes room for new connections */
+  readonly closeLongestIdle: () => void;
+}
+
+/** While connections are refused, this is said this often. */
+const LOG_INTERVAL_MS = 60_000;
+
+/**
+ * Keeps listeners alive when there are more connections than they may have, or than the system has file descriptors for: connections
+ * that are too many are closed at once, and those that nobody uses make room.
+ */
+export class ListenerGuard {
+  readonly #deps: ListenerGuardDeps;
+  /** of one listener, by file descriptors */
+  readonly #cap: number;
+  #saidMs = Number.NEGATIVE_INFINITY;
+  #refused = 0;
+
+  constructor(deps: ListenerGuardDeps) {
+    this.#deps = deps;
+    this.#cap = Math.max(1, Math.floor((deps.maxOpenFiles ?? Number.POSITIVE_INFINITY) / deps.listeners));
+  }
+
+  /** @param wanted connections; 0: no limit but that of file descriptors; negative: none */
+  limit(server: Server, wanted: number): void {
+    server.maxConnections = wanted < 0 ? wanted : Math.min(wanted || Number.POSITIVE_INFINITY, this.#cap);
+  }
+
+  /** For a server that listens: from now on an error means that a connection could not be accepted. */
+  watch(server: Server): void {
+    server.on("drop", () => this.#refuse("the listener has all the connections it may have", server));
+    server.on("error", (error) => this.#refuse(error.message, server));
+  }
+
+  #refuse(reason: string, { maxConnections }: Server): void {
+    this.#deps.closeLongestIdle();
+    this.#refused++;
+    const nowMs = performance.now();
+    if (nowMs - this.#saidMs < LOG_INTERVAL_MS) return;
+    this.#deps.log.warn("connections are refused", { reason, refused: this.#refused, maxConnections });
+    this.#saidMs = nowMs;
+    this.#refused = 0;
+  }
+}
