@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Devnet, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
+import { silentLogger } from "@rnode/observe";
+import { Scope, systemClock } from "@rnode/program";
+import { portOf } from "./monitor/monitor.ts";
+import { pause } from "./runner.ts";
+import type { Target } from "./target.ts";
+
+const FIRST_SAFE_TIMEOUT_MS = 60_000;
+/** Smaller than by default, so that a run of seconds sees the safe head move. */
+const L1_BLOCK_TIME_SEC = 2;
+
+export interface AbusedDevnet {
+  readonly devnet: Devnet;
+  readonly target: Target;
+  /** Stops all programs and deletes their data. */
+  close(): Promise<void>;
+}
+
+/** Starts the built programs on free ports and waits for the verifier's first safe block. */
+export async function startAbusedDevnet(log: (line: string) => void): Promise<AbusedDevnet> {
+  const datadir = mkdtempSync(join(tmpdir(), "rnode-abuse-"));
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
+  const close = async (): Promise<void> => {
+    await scope.close();
+    rmSync(datadir, { recursive: true, force: true });
+  };
+  try {
+    const devnet = await startDevnet(scope, { datadir, basePort: 0, parameters: { l1BlockTimeSec: L1_BLOCK_TIME_SEC }, log });
+    await untilFirstSafeBlock(devnet);
+    return { devnet, target: targetOf(devnet), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function untilFirstSafeBlock({ info }: Devnet): Promise<void> {
+  const deadlineMs = Date.now() + FIRST_SAFE_TIMEOUT_MS;
+  while ((await rpcCall<SyncStatus>(info.endpoints.verifier.node, "rnode_syncStatus")).safe_l2.number === 0) {
+    if (Date.now() > deadlineMs) throw new Error(`no safe block within ${FIRST_SAFE_TIMEOUT_MS / 1000} s, before any attack`);
+    await pause(200);
+  }
+}
+
+function targetOf({ info }: Devnet): Target {
+  const { sequencer, batcher } = info.endpoints;
+  return {
+    host: "127.0.0.1",
+    http: portOf(sequencer.http),
+    ws: portOf(sequencer.ws),
+    auth: portOf(sequencer.auth),
+    node: portOf(sequencer.node),
+    batcher: portOf(batcher),
+    l2ChainId: info.l2ChainId,
+    privateKey: info.accounts[8]!.privateKey,
+  };
+}

@@ -1,0 +1,24 @@
+import type { Attacker } from "./attacker/attacker.ts";
+import type { Target } from "./target.ts";
+
+/** One way to abuse the system. It runs in a process of its own, which is killed when its time is over. */
+export interface Attack {
+  /** for `--only` and the table */
+  readonly name: string;
+  /** one line */
+  readonly what: string;
+  /** what bounds the attack itself */
+  readonly bounds: AttackBounds;
+  /** Goes on until `attacker.signal` aborts; may end earlier. */
+  run(target: Target, attacker: Attacker): Promise<void>;
+  /** what the harness does once the attack is over */
+  readonly afterwards?: Afterwards | undefined;
+}
+
+export interface AttackBounds {
+  /** open at once */
+  readonly connections: number;
+}
+
+/** `restart-engine`: the attacked execution client is killed and started again, which must not take longer than usual */
+export type Afterwards = "restart-engine";

@@ -1,0 +1,38 @@
+// The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
+import { setPriority } from "node:os";
+import { ATTACKS } from "../attacks/index.ts";
+import { createRandom } from "../random.ts";
+import { Attacker } from "./attacker.ts";
+import type { AttackerReport, Orders } from "./attacker-process.ts";
+
+/** The attacked programs and the honest client share the machine with it: what is measured is not who gets the processor. */
+const NICENESS = 10;
+
+const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
+const attack = ATTACKS.find(({ name }) => name === orders.attack);
+if (!attack) throw new Error(`no attack is called ${orders.attack}`);
+setPriority(NICENESS);
+const over = new AbortController();
+const breaches = new Set<string>();
+const attacker = new Attacker({
+  signal: over.signal,
+  target: orders.target,
+  from: orders.from,
+  bounds: attack.bounds,
+  random: createRandom(orders.seed),
+  onBreach: (what) => breaches.add(what),
+});
+const stop = (): void => over.abort();
+setTimeout(stop, orders.durationMs).unref();
+process.on("message", stop);
+process.on("disconnect", () => process.exit(1));
+
+let failure: string | undefined;
+try {
+  await attack.run(orders.target, attacker);
+} catch (error) {
+  failure = String(error);
+}
+stop();
+const report: AttackerReport = { counts: Object.fromEntries(attacker.counts), breaches: [...breaches], failure };
+process.send?.(report, () => process.exit(0));

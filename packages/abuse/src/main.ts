@@ -1,0 +1,74 @@
+import { parseArgs } from "node:util";
+import { startAbusedDevnet } from "./abused-devnet.ts";
+import { ATTACKS } from "./attacks/index.ts";
+import { FULL_BOUNDS } from "./bounds.ts";
+import { Monitor } from "./monitor/monitor.ts";
+import { lineOf, reportOf } from "./report.ts";
+import { chainFault, chooseAttacks, runAttacks } from "./runner.ts";
+import { type AttackRun, faultsOf } from "./verdict.ts";
+
+const CALM_MS = 2_000;
+const MIN_ATTACK_MS = 4_000;
+const MAX_ATTACK_MS = 20_000;
+const SAFE_AGAIN_MS = 30_000;
+
+/** `npm run abuse -- [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: "string", default: "5" },
+      seed: { type: "string", default: "1" },
+      only: { type: "string", default: "" },
+      list: { type: "boolean", default: false },
+    },
+  });
+  if (values.list) {
+    for (const { name, what } of ATTACKS) console.log(`${name.padEnd(24)} ${what}`);
+    return 0;
+  }
+  const [minutes, seed] = [positive("minutes", values.minutes), positive("seed", values.seed)];
+  const only = values.only.split(",").filter((name) => name !== "");
+  const count = chooseAttacks(only).length;
+  const totalMs = minutes * 60_000;
+  const attackMs = Math.min(MAX_ATTACK_MS, Math.max(MIN_ATTACK_MS, totalMs / count - 2 * CALM_MS));
+
+  const log = (line: string): void => console.error(line);
+  const stopped = new AbortController();
+  const stop = (): void => stopped.abort();
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+  const { devnet, target, close } = await startAbusedDevnet(log);
+  const { l2BlockTimeSec } = devnet.info.parameters;
+  const monitor = new Monitor(devnet);
+  const runs: AttackRun[] = [];
+  const faults = (run: AttackRun): string[] => faultsOf(run, FULL_BOUNDS, l2BlockTimeSec);
+  try {
+    await runAttacks(devnet, monitor, target, {
+      seed,
+      only,
+      attackMs,
+      calmMs: CALM_MS,
+      totalMs,
+      bounds: FULL_BOUNDS,
+      signal: stopped.signal,
+      onRun: (run) => {
+        runs.push(run);
+        log(lineOf(run, faults(run)));
+      },
+    });
+    const wrongChain = await chainFault(devnet, monitor.safeHead, SAFE_AGAIN_MS);
+    console.log(reportOf(runs, FULL_BOUNDS, l2BlockTimeSec, monitor.ownLagP99Ms));
+    if (wrongChain !== undefined) console.log(`\n${wrongChain}`);
+    return wrongChain === undefined && runs.every((run) => faults(run).length === 0) ? 0 : 1;
+  } finally {
+    await monitor.close();
+    await close();
+  }
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a number above 0, not ${text}`);
+  return value;
+}

@@ -1,0 +1,15 @@
+/** What is attacked: ports of the loopback interface, and what anybody may know of the chain. */
+export interface Target {
+  /** where the programs listen */
+  readonly host: string;
+  readonly http: number;
+  readonly ws: number;
+  /** Engine API */
+  readonly auth: number;
+  /** rollup node */
+  readonly node: number;
+  readonly batcher: number;
+  readonly l2ChainId: number;
+  /** has funds; the attacker's own */
+  readonly privateKey: string;
+}

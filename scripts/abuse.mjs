@@ -1,0 +1,14 @@
+// `npm run abuse -- [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`: builds what is out of date, starts the built programs, attacks
+// them, and measures what an honest client sees. Exit code 1: a bound was broken.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { buildContracts, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+
+buildEngine();
+buildContracts();
+buildTypeScript();
+const file = join(ROOT, "packages", "abuse", "dist", "main.js");
+if (!existsSync(file)) throw new Error(`${file} is missing: the build did not make it`);
+const { main } = await import(file);
+process.exit(await main(process.argv.slice(2)));
