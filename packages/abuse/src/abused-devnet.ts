@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { type Devnet, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
+import type { Target } from "./attacker/target.ts";
 import { portOf } from "./monitor/monitor.ts";
 import { pause } from "./runner.ts";
-import type { Target } from "./target.ts";
 
 const FIRST_SAFE_TIMEOUT_MS = 60_000;
 /** Smaller than by default, so that a run of seconds sees the safe head move. */
@@ -16,7 +16,7 @@ export interface AbusedDevnet {
   readonly devnet: Devnet;
   readonly target: Target;
   /** Stops all programs and deletes their data. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** Starts the built programs on free ports and waits for the verifier's first safe block. */

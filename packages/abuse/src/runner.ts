@@ -1,11 +1,11 @@
 import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
-import type { Attack } from "./attack.ts";
-import { runAttacker } from "./attacker/attacker-process.ts";
+import type { Target } from "./attacker/target.ts";
+import { runAttacker } from "./attacker-process.ts";
+import type { Attack } from "./attacks/attack.ts";
 import { ATTACKS } from "./attacks/index.ts";
 import type { Bounds } from "./bounds.ts";
 import type { Monitor } from "./monitor/monitor.ts";
 import { createRandom, shuffled } from "./random.ts";
-import type { Target } from "./target.ts";
 import { type AttackRun, allowedP99Ms } from "./verdict.ts";
 
 export interface RunOptions {

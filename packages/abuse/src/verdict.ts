@@ -1,4 +1,4 @@
-import type { AttackerReport } from "./attacker/attacker-process.ts";
+import type { AttackerReport } from "./attacker-process.ts";
 import type { Bounds, MeasuredProgram } from "./bounds.ts";
 import type { Observation } from "./monitor/monitor.ts";
 

@@ -1,13 +1,13 @@
 import { connect, type Socket } from "node:net";
-import type { AttackBounds } from "../attack.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "./target.ts";
 
 export interface AttackerOptions {
   readonly signal: AbortSignal;
   readonly target: Target;
   /** the loopback address that it connects from */
   readonly from: string;
-  readonly bounds: AttackBounds;
+  /** open at once */
+  readonly maxConnections: number;
   /** integers from 0 to below `limit` */
   readonly random: (limit: number) => number;
   /** The system did what it must refuse. */
@@ -58,7 +58,7 @@ export class Attacker {
 
   /** A connection, or undefined if it was refused. Errors of the socket are swallowed. */
   connect(port: number, from = this.#options.from): Promise<Socket | undefined> {
-    if (this.signal.aborted || this.#open.size >= this.#options.bounds.connections) return Promise.resolve(undefined);
+    if (this.signal.aborted || this.#open.size >= this.#options.maxConnections) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const socket = connect({ host: this.target.host, port, localAddress: from, noDelay: true });
       this.#open.add(socket);

@@ -1,6 +1,6 @@
-import type { Attack } from "../attack.ts";
 import { costlyCode } from "../attacker/costly-code.ts";
 import { batch, call, post, times } from "../attacker/requests.ts";
+import type { Attack } from "./attack.ts";
 
 /** Requests that cost the server more than the client. */
 

@@ -1,4 +1,4 @@
-import type { Attack } from "../attack.ts";
+import type { Attack } from "./attack.ts";
 import * as costly from "./costly.ts";
 
 /** All attacks, in no particular order. */

@@ -1,5 +1,5 @@
-import type { Attacker } from "./attacker/attacker.ts";
-import type { Target } from "./target.ts";
+import type { Attacker } from "../attacker/attacker.ts";
+import type { Target } from "../attacker/target.ts";
 
 /** One way to abuse the system. It runs in a process of its own, which is killed when its time is over. */
 export interface Attack {

@@ -1,9 +1,9 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
 import { setPriority } from "node:os";
-import { ATTACKS } from "../attacks/index.ts";
-import { createRandom } from "../random.ts";
-import { Attacker } from "./attacker.ts";
+import { Attacker } from "./attacker/attacker.ts";
 import type { AttackerReport, Orders } from "./attacker-process.ts";
+import { ATTACKS } from "./attacks/index.ts";
+import { createRandom } from "./random.ts";
 
 /** The attacked programs and the honest client share the machine with it: what is measured is not who gets the processor. */
 const NICENESS = 10;
@@ -18,7 +18,7 @@ const attacker = new Attacker({
   signal: over.signal,
   target: orders.target,
   from: orders.from,
-  bounds: attack.bounds,
+  maxConnections: attack.bounds.connections,
   random: createRandom(orders.seed),
   onBreach: (what) => breaches.add(what),
 });

@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Target } from "../target.ts";
+import type { Target } from "./attacker/target.ts";
 
 export interface Orders {
   readonly attack: string;
@@ -23,7 +23,7 @@ export interface AttackerReport {
 const GRACE_MS = 3_000;
 const MAX_HEAP_MIB = 512;
 /** Built, also when the harness runs from its sources as in tests. */
-const PROGRAM = fileURLToPath(new URL("../../dist/attacker/attacker-main.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../dist/attacker-main.js", import.meta.url));
 
 /** Runs one attack in a process of its own and waits for its end. */
 export function runAttacker(orders: Orders): Promise<AttackerReport> {
