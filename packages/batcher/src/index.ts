@@ -1,3 +1,10 @@
+export { BatchSubmitter, type BatchSubmitterDeps, type BatchSubmitterOptions } from "./batch-submitter.ts";
 export { type Batcher, type BatcherDeps, startBatcher } from "./batcher.ts";
+export { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 export { BatcherError, type BatcherErrorCode } from "./batcher-error.ts";
+export { createBatcherMetrics } from "./batcher-metrics.ts";
+export { type ChannelConfig, type ChannelOptions, channelConfig } from "./channel-config.ts";
 export { type RbatcherOptions, rbatcherOptions } from "./options.ts";
+export { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
+export { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
+export { TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";

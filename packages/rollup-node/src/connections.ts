@@ -1,6 +1,7 @@
+import type { BlobProvider } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { L1Client, type L1EndpointMetrics, L1Endpoints } from "@rnode/l1";
+import { L1Client, type L1EndpointMetrics, L1Endpoints, L1Error } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
@@ -19,9 +20,28 @@ export interface ConnectionsDeps {
 /** The transactions and receipts of one L1 block take some megabytes. */
 const MAX_L1_CACHE_SIZE = 1_000;
 
-/** The L1 endpoints and the engine that the options name. No request is sent before `check`. */
-export class Connections {
+/** Everything outside the node that it talks to. No request is sent before `check`. */
+export interface NodeConnections {
   readonly l1: L1Client;
+  readonly blobs: BlobProvider;
+  readonly engine: EngineClient;
+  readonly l2: L2Blocks;
+  /** Waits until L1 and the engine both answer, and checks that they belong to this rollup. @throws {StartError} */
+  check(signal: AbortSignal): Promise<void>;
+  /** Ends all requests in progress. */
+  close(): Promise<void>;
+}
+
+/** This build cannot read blobs: an L1 block with a blob transaction of the batcher stops derivation, and the log says so. */
+const NO_BLOBS: BlobProvider = {
+  blobs: (block) =>
+    Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
+};
+
+/** The L1 endpoints and the engine that the options name. */
+export class Connections implements NodeConnections {
+  readonly l1: L1Client;
+  readonly blobs = NO_BLOBS;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
   private readonly l1Rpcs: readonly RpcClient[];
@@ -48,7 +68,6 @@ export class Connections {
     this.l2 = new L2Blocks(this.engineRpc, config);
   }
 
-  /** Waits until L1 and the engine both answer, and checks that they belong to this rollup. @throws {StartError} */
   async check(signal: AbortSignal): Promise<void> {
     const { config, clock, log, engineSecret } = this.deps;
     const { l1, l2, engine } = this;
@@ -57,7 +76,6 @@ export class Connections {
     await preflight({ config, l1, l2, engine, clock, log, l1Name, l2Name, jwtPath: engineSecret.path, signal });
   }
 
-  /** Ends all requests in progress. */
   async close(): Promise<void> {
     await Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
   }

@@ -1,1 +1,5 @@
-export {};
+export type { BlockGossip } from "./block-gossip.ts";
+export type { NodeConnections } from "./connections.ts";
+export type { Heads } from "./heads.ts";
+export { type NodeDeps, RollupNode } from "./node.ts";
+export { type RnodeOptions, rnodeOptions } from "./options.ts";

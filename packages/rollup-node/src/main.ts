@@ -2,6 +2,7 @@ import type { Logger } from "@rnode/observe";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
 import { lastDerivationFacts } from "@rnode/protocol";
 import { AdminStateFile } from "./admin-state.ts";
+import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
@@ -38,7 +39,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
 
   const node = new RollupNode(options, {
     derivation,
-    engineSecret,
+    connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,
     clock,
     random: Math.random,

@@ -1,28 +1,28 @@
 import { createDecompressor } from "@rnode/compression";
 import {
-  type BlobProvider,
   createDerivationPipeline,
   type DerivationConfig,
+  type DerivationObserver,
   isCriticalDerivationError,
   joinObservers,
 } from "@rnode/derivation";
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcServer, type RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller, L1Error, ReadAhead } from "@rnode/l1";
+import { HeadPoller, ReadAhead } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
-import type { L1BlockRef } from "@rnode/protocol";
+import type { ExecutionPayloadEnvelope, L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
-import { noGossip } from "./block-gossip.ts";
+import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
-import { Connections } from "./connections.ts";
+import type { ConnectionsDeps, NodeConnections } from "./connections.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
-import type { EngineSecret } from "./engine-secret.ts";
 import { Finalizer } from "./finalizer.ts";
 import { findHeads } from "./find-heads.ts";
+import type { Heads } from "./heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer } from "./leadership.ts";
@@ -33,15 +33,20 @@ import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { Sequencer } from "./sequencer.ts";
-import { type SyncFacts, syncStatusToJson } from "./sync-status.ts";
-import { UnsafeInbox } from "./unsafe-inbox.ts";
+import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
+import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
 
 export interface NodeDeps {
   readonly derivation: DerivationConfig;
-  readonly engineSecret: EngineSecret;
-  readonly adminState: AdminStateFile;
+  /** makes what the node talks to */
+  readonly connect: (deps: Omit<ConnectionsDeps, "engineSecret">) => NodeConnections;
+  readonly adminState: Pick<AdminStateFile, "load" | "save">;
+  /** how the sequencer's blocks reach other nodes; default: they find them on L1 */
+  readonly gossip?: BlockGossip | undefined;
+  /** is told what derivation reads and decides, too */
+  readonly observer?: Partial<DerivationObserver> | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -53,12 +58,6 @@ export interface NodeDeps {
 /** How many L1 blocks to request ahead of derivation while it is far from the L1 head. */
 const READ_AHEAD_BLOCKS = 8;
 const READ_AHEAD_HEAD_DISTANCE = 32;
-
-/** This build cannot read blobs: an L1 block with a blob transaction of the batcher stops derivation, and the log says so. */
-const NO_BLOBS: BlobProvider = {
-  blobs: (block) =>
-    Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
-};
 
 /** Remembers blocks that pass through, so that they need not be read back from the engine. */
 function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
@@ -77,11 +76,12 @@ function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
 export class RollupNode {
   private readonly options: RnodeOptions;
   private readonly deps: NodeDeps;
-  private readonly connections: Connections;
+  private readonly connections: NodeConnections;
   private readonly driver: Driver;
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
   private readonly sequencer: Sequencer;
+  private readonly inbox: UnsafeInbox;
   private readonly syncFacts: () => SyncFacts;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
@@ -92,7 +92,7 @@ export class RollupNode {
     const metrics = createNodeMetrics(deps.metrics);
 
     // L1 and the engine
-    this.connections = new Connections(options, { config, engineSecret: deps.engineSecret, clock, log, metrics: metrics.l1 });
+    this.connections = deps.connect({ config, clock, log, metrics: metrics.l1 });
     const { l1, l2, engine } = this.connections;
     const l1View = new L1View();
     const control = new EngineControl(remembering(engine, l2), config);
@@ -105,7 +105,7 @@ export class RollupNode {
       { l1, l1Head },
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
-    const providers = { l1: derivationL1, blobs: NO_BLOBS, l2, decompressor: createDecompressor() };
+    const providers = { l1: derivationL1, blobs: this.connections.blobs, l2, decompressor: createDecompressor() };
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,
@@ -116,7 +116,7 @@ export class RollupNode {
     const safeChain = new SafeChainCheck({ config, l1, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
-    const observer = joinObservers(metrics.observer, safeChain.observer, safeHeadWatch.observer);
+    const observer = joinObservers(metrics.observer, safeChain.observer, safeHeadWatch.observer, deps.observer ?? {});
     const derivation = new DerivationRunner({
       config,
       pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
@@ -136,7 +136,8 @@ export class RollupNode {
       },
       wake: () => this.driver.wake(),
     });
-    const inbox = new UnsafeInbox({ config, onQueued: () => this.driver.wake() });
+    this.inbox = new UnsafeInbox({ config, onQueued: () => this.driver.wake() });
+    const { inbox } = this;
     metrics.observeInbox(inbox);
     const unsafe = new UnsafeInserter({ inbox, control, log });
 
@@ -147,7 +148,7 @@ export class RollupNode {
       control,
       origins,
       prepareAttributes: attributesPreparer(deps.derivation, { l1, l2 }),
-      outlet: new BlockOutlet({ leadership: onlySequencer, gossip: noGossip, control, clock, log, metrics }),
+      outlet: new BlockOutlet({ leadership: onlySequencer, gossip: deps.gossip ?? noGossip, control, clock, log, metrics }),
       clock,
       log,
     });
@@ -188,7 +189,7 @@ export class RollupNode {
       version: VERSION,
       fetchWithdrawalRootFromState: options.rpc.fetchWithdrawalRootFromState,
       l2,
-      syncStatus: () => syncStatusToJson(syncFacts()),
+      syncStatus: () => this.syncStatus(),
     });
     const admin = adminMethods({
       hasSequencer: options.sequencer.enabled,
@@ -212,7 +213,7 @@ export class RollupNode {
       },
       setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
       resetDerivationPipeline: () => this.driver.requestReset("asked for by admin_resetDerivationPipeline"),
-      postUnsafePayload: (envelope) => inbox.offer(envelope),
+      postUnsafePayload: (envelope) => this.offerUnsafePayload(envelope),
       parseLogLevel,
       setLogLevel: (level) => {
         log.level = level;
@@ -241,20 +242,33 @@ export class RollupNode {
    * @throws {StartError}
    */
   async start(scope: Scope): Promise<{ readonly rpcPort: number | undefined; readonly ended: Promise<void> }> {
-    const { options } = this;
+    await this.connect(scope);
+    const { rpc } = this.options;
+    const { httpPort } = await scope.use(
+      "RPC server",
+      () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
+      () => this.server.close(),
+    );
+    return { rpcPort: httpPort, ...(await this.work(scope)) };
+  }
+
+  /** As `start`, for a process in which nobody asks over RPC. @returns a promise for the end of the node */
+  async startWithoutServer(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
+    await this.connect(scope);
+    return this.work(scope);
+  }
+
+  private async connect(scope: Scope): Promise<void> {
     scope.onClose("endpoints", () => this.connections.close());
     scope.signal.addEventListener("abort", () => {
       this.driver.close();
       void this.connections.close(); // ends requests in progress, whose results nobody needs any more
     });
     await this.connections.check(scope.signal);
-    const { rpc } = options;
-    const { httpPort } = await scope.use(
-      "RPC server",
-      () => namingPorts({ "rpc.port": rpc.port }, () => this.server.listen()),
-      () => this.server.close(),
-    );
-    if (options.sequencer.enabled) this.startSequencer();
+  }
+
+  private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
+    if (this.options.sequencer.enabled) this.startSequencer();
     await scope.use(
       "L1 head poller",
       () => this.poller.start(),
@@ -262,7 +276,22 @@ export class RollupNode {
     );
     const ended = this.driver.loop();
     scope.onClose("driver", () => ended.catch(() => {})); // reported to whoever awaits `ended`
-    return { rpcPort: httpPort, ended };
+    return { ended };
+  }
+
+  /** A block that another node sequenced. */
+  offerUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered {
+    return this.inbox.offer(envelope);
+  }
+
+  /** The heads of both chains as this node sees them. */
+  syncStatus(): SyncStatusJson {
+    return syncStatusToJson(this.syncFacts());
+  }
+
+  /** undefined before the first reset has found them */
+  get heads(): Heads | undefined {
+    return this.syncFacts().heads;
   }
 
   /** How far the node has come and, if it makes no progress, what it is waiting for. */
