@@ -5,6 +5,8 @@ export type BatcherErrorCode =
   | "batcher/bad-config"
   /** an endpoint serves another chain */
   | "batcher/wrong-chain"
+  /** something else than what the option wants listens there */
+  | "batcher/wrong-endpoint"
   /** an endpoint's answer is not what the method promises */
   | "batcher/bad-answer"
   /** a block does not fit into any channel */

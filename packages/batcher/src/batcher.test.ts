@@ -16,6 +16,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
+/** Nothing listens there: a port that only root could open. */
+const CLOSED_PORT = 1;
 const ZERO_REF = { hash: `0x${"00".repeat(32)}`, number: 0, parentHash: `0x${"00".repeat(32)}`, timestamp: 0 };
 const ZERO_L2_REF = { ...ZERO_REF, l1origin: { hash: ZERO_REF.hash, number: 0 }, sequenceNumber: 0 };
 const ZERO_HASH = `0x${"00".repeat(32)}`;
@@ -54,7 +56,9 @@ const withGenesis = () => {
 async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
   const anything = [optionalParam("a", anyJson), optionalParam("b", anyJson)] as const;
   const methods: MethodTable = Object.fromEntries(
-    Object.entries(answers).map(([name, answer]) => [name, method({ params: anything, handler: () => answer })]),
+    Object.entries(answers)
+      .filter(([, answer]) => answer !== undefined)
+      .map(([name, answer]) => [name, method({ params: anything, handler: () => answer })]),
   );
   const server: RpcServer = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
   const { httpPort } = await server.listen();
@@ -171,6 +175,9 @@ describe("startBatcher", () => {
       `what=L2 genesis block got=${String(OTHER_GENESIS.hash)}`,
     ],
     ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "what=L2 genesis block got=none"],
+    ["an L2 execution client as rollup node", { node: { eth_chainId: "0x385" } }, [], "batcher/wrong-endpoint option=--rollup-rpc"],
+    ["a rollup node as L2", { l2: { eth_chainId: undefined } }, [], "batcher/wrong-endpoint option=--l2-eth-rpc"],
+    ["a rollup node as L1", { l1: { eth_chainId: undefined } }, [], "batcher/wrong-endpoint option=--l1-eth-rpc"],
     [
       "a margin beyond the channel timeout",
       {},
@@ -183,7 +190,7 @@ describe("startBatcher", () => {
   });
 
   it("waits for a node that is away, and can be closed meanwhile", async () => {
-    const { batcher, close, url } = await start({ node: {} }, ["--rpc.enable-admin"]);
+    const { batcher, close, url } = await start({}, ["--rpc.enable-admin", `--rollup-rpc=http://127.0.0.1:${CLOSED_PORT}`]);
     await expect(client(url).call("admin_startBatcher")).rejects.toThrow("batcher is starting");
     await close();
     await batcher.ready;

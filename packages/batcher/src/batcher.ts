@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
-import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -107,7 +107,8 @@ async function createSubmitter(
   signal: AbortSignal,
 ): Promise<BatchSubmitter | undefined> {
   const node = new RpcRollupNode(clients.rollup);
-  const rollup = await untilAnswered(() => node.rollupConfig(), "rollup node", clients.rollup.endpoint, { clock, log, signal });
+  const waiting = { clock, log, signal };
+  const rollup = await untilAnswered(() => node.rollupConfig(), ["--rollup-rpc", "rollup node", clients.rollup.endpoint], waiting);
   if (rollup === undefined) return undefined;
   const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
@@ -122,13 +123,12 @@ async function createSubmitter(
     },
   );
   const l1Names = clients.l1.map(({ endpoint }) => endpoint).join(",");
-  const l1ChainIds = await untilAnswered(() => l1Endpoints.chainIds(), "L1", l1Names, { clock, log, signal });
+  const l1ChainIds = await untilAnswered(() => l1Endpoints.chainIds(), ["--l1-eth-rpc", "L1 execution client", l1Names], waiting);
   const blocks = new RpcBlockSource(clients.l2, rollup);
   const l2 = await untilAnswered(
     async () => ({ chainId: await blocks.chainId(), genesis: await blocks.hashOf(rollup.genesis.l2.number) }),
-    "L2 execution client",
-    clients.l2.endpoint,
-    { clock, log, signal },
+    ["--l2-eth-rpc", "L2 execution client", clients.l2.endpoint],
+    waiting,
   );
   if (l1ChainIds === undefined || l2 === undefined) return undefined;
   assertChains(rollup, { l1: l1ChainIds, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
@@ -215,10 +215,14 @@ function assertChains(
   if (found.l2Genesis !== hash) refuse("--l2-eth-rpc", "L2 genesis block", found.l2Genesis ?? "none", hash);
 }
 
+/**
+ * Asks until there is an answer. @returns undefined if it was closed meanwhile
+ *
+ * @throws {BatcherError} batcher/wrong-endpoint: no waiting helps
+ */
 async function untilAnswered<T>(
   ask: () => Promise<T>,
-  what: string,
-  endpoint: string,
+  [option, what, endpoint]: readonly [option: string, what: string, endpoint: string],
   { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<T | undefined> {
   let lastText = "";
@@ -226,11 +230,27 @@ async function untilAnswered<T>(
     try {
       return await ask();
     } catch (error) {
+      const got = whyWrongEndpoint(error);
+      if (got !== undefined)
+        throw new BatcherError("batcher/wrong-endpoint", { option, endpoint, expected: what, got }, { cause: error });
       const text = errorText(error);
       if (text !== lastText) log.warn("waiting for an endpoint", { what, endpoint, error: text });
       lastText = text;
     }
     await clock.sleep(ENDPOINT_RETRY_MS, signal);
+  }
+  return undefined;
+}
+
+const METHOD_NOT_FOUND = -32601;
+
+/** What an endpoint says that is not what the option asks for; undefined if it may just not be up yet. */
+function whyWrongEndpoint(error: unknown): string | undefined {
+  const said =
+    error instanceof RpcError || error instanceof RpcTransportError ? error : error instanceof Error ? error.cause : undefined;
+  if (said instanceof RpcError && said.code === METHOD_NOT_FOUND) return `"${said.message}", as another kind of node answers`;
+  if (said instanceof RpcTransportError && said.code === "rpc/http-status" && said.data.status === 401) {
+    return `HTTP 401 (${said.data.body}), as the authenticated port of an execution client answers`;
   }
   return undefined;
 }

@@ -246,9 +246,20 @@ describe("EngineClient.newPayload", () => {
   });
 });
 
+describe("EngineClient.knows", () => {
+  it.each<[string, Error, boolean]>([
+    ["a missing parameter", new RpcError(-32602, "missing value for required argument 0"), true],
+    ["a code of the Engine API", new RpcError(-38001, "Unknown payload"), true],
+    ["an unknown method", new RpcError(-32601, "Method not found"), false],
+    ["a namespace that is not served", new RpcError(-32600, "the method engine_x does not exist/is not available"), false],
+  ])("takes %s as its answer", async (_, error, isKnown) => {
+    expect(await client(raise(error)).engine.knows("engine_forkchoiceUpdatedV3")).toBe(isKnown);
+  });
+});
+
 describe("EngineClient.capabilities", () => {
   it("is empty when the method is unknown", async () => {
     expect(await client(() => ["engine_newPayloadV4"]).engine.capabilities()).toEqual(["engine_newPayloadV4"]);
-    expect(await client(raise(new RpcError(-32601, "x"))).engine.capabilities()).toEqual([]);
+    expect(await client(raise(new RpcError(-32601, "x"))).engine.capabilities()).toBeUndefined();
   });
 });

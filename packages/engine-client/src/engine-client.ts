@@ -8,7 +8,7 @@ import {
   payloadFromJson,
   payloadToJson,
 } from "@rnode/protocol";
-import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, toEngineError } from "./engine-error.ts";
+import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, isUnknownMethod, toEngineError } from "./engine-error.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
 import { readAnswer, VerifiedPayload } from "./verified-payload.ts";
 
@@ -150,15 +150,30 @@ export class EngineClient {
     }
   }
 
-  /** The method names that the engine lists; empty if it does not answer the question. */
-  async capabilities(): Promise<readonly string[]> {
+  /** The method names that the engine lists; undefined if it does not know how to list them. @throws {EngineError} */
+  async capabilities(): Promise<readonly string[] | undefined> {
     try {
       const answer = await this.rpc.call("engine_exchangeCapabilities", [[]]);
       return Array.isArray(answer) ? answer.map(String) : [];
     } catch (error) {
       const failure = toEngineError("engine_exchangeCapabilities", error);
-      if (failure.code === "engine/rpc-error") return [];
+      if (failure.code === "engine/rpc-error") return undefined;
       throw failure;
+    }
+  }
+
+  /**
+   * Whether the endpoint knows a method. It is called without parameters, which no method of the Engine API allows, so nothing
+   * happens. @throws {EngineError}
+   */
+  async knows(method: string): Promise<boolean> {
+    try {
+      await this.rpc.call(method, []);
+      return true;
+    } catch (error) {
+      const failure = toEngineError(method, error);
+      if (failure.code !== "engine/rpc-error") throw failure;
+      return !isUnknownMethod(failure);
     }
   }
 }

@@ -36,6 +36,13 @@ export const ENGINE_CODES = {
 
 export const isEngineCode = (code: number): boolean => code <= -38000 && code > -38100;
 
+const METHOD_NOT_FOUND = -32601;
+const UNKNOWN_METHOD = /method.*(not (found|exist|available|enabled|supported)|does not exist)|unknown method|unsupported method/i;
+
+/** Whether an endpoint says that it does not have the method, or does not serve its namespace. */
+export const isUnknownMethod = ({ data }: EngineError): boolean =>
+  data.rpcCode === METHOD_NOT_FOUND || (data.rpcCode !== undefined && UNKNOWN_METHOD.test(String(data.reason)));
+
 /** Turns the rejection of a call into an `EngineError`; rethrows anything that is not a failure of the call. */
 export function toEngineError(method: string, error: unknown): EngineError {
   if (error instanceof EngineError) return error;

@@ -24,3 +24,10 @@ export const getPayloadVersion = (forkTimes: ForkTimes, timestampSec: number): G
 
 export const newPayloadVersion = (forkTimes: ForkTimes, timestampSec: number): NewPayloadVersion =>
   rollupRulesAt(forkTimes, timestampSec).newPayload.called;
+
+/** The methods that driving the engine takes for blocks of a time. */
+export const engineMethodsAt = (forkTimes: ForkTimes, timestampSec: number): readonly string[] => [
+  `engine_forkchoiceUpdatedV${forkchoiceVersion(forkTimes, timestampSec)}`,
+  `engine_getPayloadV${getPayloadVersion(forkTimes, timestampSec)}`,
+  `engine_newPayloadV${newPayloadVersion(forkTimes, timestampSec)}`,
+];

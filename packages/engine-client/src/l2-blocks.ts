@@ -21,7 +21,7 @@ import {
 } from "@rnode/protocol";
 import { decodeAccount, verifyProof } from "@rnode/trie";
 import { EngineError, type EngineRpc, toEngineError } from "./engine-error.ts";
-import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash } from "./verified-payload.ts";
+import { readAnswer, statedHash, VerifiedPayload, verifiedBlockHash, verifiedHeader } from "./verified-payload.ts";
 
 /** A complete block as the engine serves it. */
 export interface L2Block {
@@ -59,6 +59,13 @@ export class L2Blocks {
     const method = "eth_chainId";
     const answer = await this.call(method, []);
     return readAnswer(method, () => parseQuantity(String(answer)));
+  }
+
+  /** The header of a canonical block, checked against its hash, whatever the forks say about its form. @throws {EngineError} */
+  async headerBy(block: number | "latest"): Promise<{ readonly hash: Hex; readonly header: Header } | undefined> {
+    const method = "eth_getBlockByNumber";
+    const answer = await this.call(method, [typeof block === "number" ? toQuantity(block) : block, false]);
+    return answer === null ? undefined : verifiedHeader(method, answer, typeof block === "number" ? block : undefined);
   }
 
   /** The hash of the canonical block at a height, without fetching its transactions. @throws {EngineError} */

@@ -85,16 +85,25 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
   }
 }
 
-/** The hash of a block object, recomputed from the fields of its header. @throws {EngineError} engine/bad-answer */
-export function verifiedBlockHash(method: string, json: unknown, number: number): Hex {
+/** The header of a block object and its hash, recomputed from its fields. @throws {EngineError} engine/bad-answer */
+export function verifiedHeader(
+  method: string,
+  json: unknown,
+  number: number | undefined,
+): { readonly hash: Hex; readonly header: Header } {
   return readAnswer(method, () => {
     const header = headerFromRpc(json);
     const hash = statedHash(method, json);
     assertHash(method, header, hexToBytes(hash));
-    if (header.number !== number) throw new EngineError("engine/bad-answer", { method, asked: number, got: header.number });
-    return hash;
+    if (number !== undefined && header.number !== number) {
+      throw new EngineError("engine/bad-answer", { method, asked: number, got: header.number });
+    }
+    return { hash, header };
   });
 }
+
+/** The hash of a block object, recomputed from the fields of its header. @throws {EngineError} engine/bad-answer */
+export const verifiedBlockHash = (method: string, json: unknown, number: number): Hex => verifiedHeader(method, json, number).hash;
 
 /** The hash that a block object claims to have. @throws {EngineError} engine/bad-answer */
 export function statedHash(method: string, json: unknown): Hex {

@@ -18,6 +18,9 @@ function parseSecret(path: string, text: string): Uint8Array {
 
 const hasCode = (error: unknown, code: string): boolean => error instanceof Error && "code" in error && error.code === code;
 
+/** Reads the 32-byte secret from a file of 64 hex digits, `0x` optional. @throws {CodedError} jwt/bad-secret-file; the file system's errors */
+export const readJwtSecret = (path: string): Uint8Array => parseSecret(path, readFileSync(path, "utf8"));
+
 /**
  * Reads the 32-byte secret from a file of 64 hex digits, `0x` optional. A missing file is created with a random secret, readable by
  * its owner only; two programs that start at the same moment end up with the same secret.
@@ -26,7 +29,7 @@ const hasCode = (error: unknown, code: string): boolean => error instanceof Erro
  */
 export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Array; readonly isNew: boolean } {
   try {
-    return { secret: parseSecret(path, readFileSync(path, "utf8")), isNew: false };
+    return { secret: readJwtSecret(path), isNew: false };
   } catch (error) {
     if (!hasCode(error, "ENOENT")) throw error;
   }
@@ -40,7 +43,7 @@ export function readOrCreateJwtSecret(path: string): { readonly secret: Uint8Arr
     linkSync(draft, path);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
-    return { secret: parseSecret(path, readFileSync(path, "utf8")), isNew: false };
+    return { secret: readJwtSecret(path), isNew: false };
   } finally {
     rmSync(draft, { force: true });
   }

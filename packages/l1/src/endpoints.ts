@@ -29,6 +29,13 @@ export interface L1EndpointsDeps {
   readonly metrics?: L1EndpointMetrics | undefined;
 }
 
+/** Which chain an endpoint says it is on, or why it does not say. */
+export interface StatedChainId {
+  readonly endpoint: string;
+  readonly chainId: bigint | undefined;
+  readonly failure: Error | undefined;
+}
+
 const DEFAULT_MAX_ATTEMPTS = 4;
 const FIRST_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 4_000;
@@ -64,16 +71,16 @@ export class L1Endpoints {
    *
    * @throws {L1Error} l1/unavailable: none answers
    */
-  async chainIds(): Promise<readonly { readonly endpoint: string; readonly chainId: bigint | undefined }[]> {
+  async chainIds(): Promise<readonly StatedChainId[]> {
     const failures: Error[] = [];
     const answers = await Promise.all(
       this.states.map(async ({ endpoint: { name, rpc } }) => {
         try {
-          return { endpoint: name, chainId: await readChainId(rpc) };
+          return { endpoint: name, chainId: await readChainId(rpc), failure: undefined };
         } catch (error) {
           if (!isEndpointFailure(error)) throw error;
           failures.push(error);
-          return { endpoint: name, chainId: undefined };
+          return { endpoint: name, chainId: undefined, failure: error };
         }
       }),
     );

@@ -275,8 +275,8 @@ describe("L1Client failures", () => {
     expect(endpoints[1]!.calls.every((method) => method === "eth_chainId")).toBe(true);
     expect(faulty).toEqual(["endpoint-1", "endpoint-1"]);
     expect(await l1.chainIds()).toEqual([
-      { endpoint: "endpoint-0", chainId: undefined },
-      { endpoint: "endpoint-1", chainId: 1n },
+      { endpoint: "endpoint-0", chainId: undefined, failure: expect.any(Error) },
+      { endpoint: "endpoint-1", chainId: 1n, failure: undefined },
     ]);
     endpoints[1]!.override = endpoints[0]!.override;
     await expect(l1.chainIds()).rejects.toThrow("l1/unavailable");

@@ -8,6 +8,7 @@ import type { RollupConfig } from "@rnode/protocol";
 import type { EngineSecret } from "./engine-secret.ts";
 import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
+import { forksFrom } from "./rollup-setup.ts";
 
 export interface ConnectionsDeps {
   readonly config: RollupConfig;
@@ -15,7 +16,11 @@ export interface ConnectionsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: L1EndpointMetrics;
+  /** whether the engine's head will be taken back, and need not fit the forks as it is; default: false */
+  readonly takesHeadBack?: boolean | undefined;
 }
+
+type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer">;
 
 /** The transactions and receipts of one L1 block take some megabytes. */
 const MAX_L1_CACHE_SIZE = 1_000;
@@ -46,10 +51,13 @@ export class Connections implements NodeConnections {
   readonly l2: L2Blocks;
   private readonly l1Rpcs: readonly RpcClient[];
   private readonly engineRpc: RpcClient;
+  private readonly options: ConnectionsOptions;
   private readonly deps: ConnectionsDeps;
 
-  constructor({ l1, l2 }: Pick<RnodeOptions, "l1" | "l2">, deps: ConnectionsDeps) {
+  constructor(options: ConnectionsOptions, deps: ConnectionsDeps) {
+    this.options = options;
     this.deps = deps;
+    const { l1, l2 } = options;
     const { config, engineSecret, clock, log, metrics } = deps;
     this.l1Rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
     const endpoints = new L1Endpoints(
@@ -69,11 +77,23 @@ export class Connections implements NodeConnections {
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    const { config, clock, log, engineSecret } = this.deps;
-    const { l1, l2, engine } = this;
-    const l1Name = this.l1Rpcs.map(({ endpoint }) => endpoint).join(",");
-    const l2Name = this.engineRpc.endpoint;
-    await preflight({ config, l1, l2, engine, clock, log, l1Name, l2Name, jwtPath: engineSecret.path, signal });
+    const { config, clock, log, engineSecret, takesHeadBack = false } = this.deps;
+    const { l1, l2, engine, options } = this;
+    await preflight({
+      config,
+      l1,
+      l2,
+      engine,
+      clock,
+      log,
+      l1Name: this.l1Rpcs.map(({ endpoint }) => endpoint).join(","),
+      l2Name: this.engineRpc.endpoint,
+      jwtPath: engineSecret.path,
+      forksFrom: forksFrom(options),
+      isSequencer: options.sequencer.enabled,
+      checksHead: !takesHeadBack,
+      signal,
+    });
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { readJwtSecret, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { StartError } from "./start-error.ts";
@@ -11,19 +11,24 @@ export interface EngineSecret {
   readonly secret: Uint8Array;
 }
 
-/** Reads the secret shared with the execution client, and creates it if there is none. @throws {StartError} start/bad-config */
+/**
+ * Reads the secret shared with the execution client. A file that the options name must be there, as a new secret at a mistyped path
+ * would never be that of the execution client; only the default file is created.
+ *
+ * @throws {StartError} start/bad-config
+ */
 export function readEngineSecret(file: string | undefined, log: Logger): EngineSecret {
   const path = file ?? resolve(DEFAULT_JWT_FILE);
   try {
+    if (file !== undefined) return { path, secret: readJwtSecret(path) };
     const { secret, isNew } = readOrCreateJwtSecret(path);
     if (isNew) log.info("made a new engine secret: give the same file to the execution client", { path });
     return { path, secret };
   } catch (cause) {
     if (isCodedError(cause, "jwt/"))
       throw new StartError("start/bad-config", `--l2.jwt-secret: ${String(cause.data.reason)}`, { cause });
-    if (cause instanceof Error && "syscall" in cause) {
-      throw new StartError("start/bad-config", `--l2.jwt-secret: ${cause.message}`, { cause });
-    }
-    throw cause;
+    if (!(cause instanceof Error && "syscall" in cause)) throw cause;
+    const remedy = file === undefined ? "" : ": give the file that the execution client was started with (--authrpc.jwtsecret)";
+    throw new StartError("start/bad-config", `--l2.jwt-secret: ${cause.message}${remedy}`, { cause });
   }
 }

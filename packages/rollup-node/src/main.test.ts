@@ -6,10 +6,19 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anyJson, createRpcClient, createRpcServer, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
+import {
+  anyJson,
+  createRpcClient,
+  createRpcServer,
+  type MethodTable,
+  method,
+  optionalParam,
+  param,
+  type RpcServer,
+} from "@rnode/jsonrpc";
 import { silentLogger } from "@rnode/observe";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
+import { FORK_FACTS, type Header, hashHeader, rollupConfigToJson } from "@rnode/protocol";
 import { headerOf } from "@rnode/protocol/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { main } from "./main.ts";
@@ -19,6 +28,20 @@ const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const HEADER = headerOf({});
 /** The header of an L2 block without transactions. */
 const L2_HEADER = headerOf({ baseFeePerGas: 1n });
+const JOVIAN_HEADER = headerOf({
+  baseFeePerGas: 1n,
+  extraData: Uint8Array.of(1, ...new Uint8Array(16)),
+  withdrawalsRoot: new Uint8Array(32),
+  blobGasUsed: 0n,
+  excessBlobGas: 0n,
+  parentBeaconBlockRoot: new Uint8Array(32),
+  requestsHash: new Uint8Array(32),
+});
+/** Activates forks at the genesis. */
+const upTo = (last: string): string[] => {
+  const names = Object.values(FORK_FACTS).flatMap(({ override }) => (override === undefined ? [] : [override as string]));
+  return names.slice(0, names.indexOf(last) + 1).map((name) => `--override.${name}=0`);
+};
 const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
 const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
 const blockJson = (header: Header) => ({
@@ -35,14 +58,22 @@ const blockJson = (header: Header) => ({
   gasLimit: toQuantity(header.gasLimit),
   gasUsed: "0x0",
   timestamp: "0x0",
-  extraData: "0x",
+  extraData: bytesToHex(header.extraData),
   mixHash: bytesToHex(header.mixHash),
   nonce: bytesToHex(header.nonce),
   transactions: [],
+  ...(header.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: bytesToHex(header.withdrawalsRoot) }),
+  ...(header.blobGasUsed === undefined ? {} : { blobGasUsed: "0x0", excessBlobGas: "0x0" }),
+  ...(header.parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
+  ...(header.requestsHash === undefined ? {} : { requestsHash: bytesToHex(header.requestsHash) }),
   ...(header.baseFeePerGas === undefined ? {} : { baseFeePerGas: toQuantity(header.baseFeePerGas) }),
 });
 
+type Urls = [string, string, string, string, string, string, string, string];
+
 interface EndpointOptions {
+  /** methods it does not have */
+  readonly without?: readonly string[];
   readonly jwtSecret?: Uint8Array;
   readonly header?: Header;
   /** collects the fork choices it receives */
@@ -52,28 +83,29 @@ interface EndpointOptions {
 /** An endpoint for a chain with one block. */
 async function endpoint(
   chainId: number,
-  { jwtSecret, header = HEADER, told = [] }: EndpointOptions = {},
+  { jwtSecret, header = HEADER, told = [], without = [] }: EndpointOptions = {},
 ): Promise<{ url: string; server: RpcServer }> {
+  const methods: MethodTable = {
+    eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
+    eth_getBlockByNumber: method({
+      params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
+      handler: () => blockJson(header),
+    }),
+    eth_getBlockByHash: method({ params: [param("hash", anyJson), param("full", anyJson)], handler: () => blockJson(header) }),
+    engine_forkchoiceUpdatedV3: method({
+      params: [param("state", anyJson), optionalParam("attributes", anyJson)],
+      handler: ([state]) => {
+        told.push(state);
+        return {
+          payloadStatus: { status: "VALID", latestValidHash: bytesToHex(hashHeader(header)), validationError: null },
+          payloadId: null,
+        };
+      },
+    }),
+  };
   const server = createRpcServer({
     http: { host: "127.0.0.1", port: 0 },
-    methods: {
-      eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
-      eth_getBlockByNumber: method({
-        params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
-        handler: () => blockJson(header),
-      }),
-      eth_getBlockByHash: method({ params: [param("hash", anyJson), param("full", anyJson)], handler: () => blockJson(header) }),
-      engine_forkchoiceUpdatedV3: method({
-        params: [param("state", anyJson), optionalParam("attributes", anyJson)],
-        handler: ([state]) => {
-          told.push(state);
-          return {
-            payloadStatus: { status: "VALID", latestValidHash: bytesToHex(hashHeader(header)), validationError: null },
-            payloadId: null,
-          };
-        },
-      }),
-    },
+    methods: Object.fromEntries(Object.entries(methods).filter(([name]) => !without.includes(name))),
     log: silentLogger,
     ...(jwtSecret === undefined ? {} : { jwtSecret }),
   });
@@ -116,6 +148,11 @@ describe("rnode as a command", () => {
   let lockedL2: string;
   /** the endpoint with the genesis of same.json */
   let sameL2: string;
+  /** the same without an Engine API */
+  let usersPort: string;
+  let rollupNode: string;
+  /** the endpoint with the genesis of jovian.json */
+  let jovianL2: string;
   const told: unknown[] = [];
   const servers: RpcServer[] = [];
   let errors: MockInstance;
@@ -123,6 +160,7 @@ describe("rnode as a command", () => {
   const path = (name: string): string => join(folder, name);
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "rnode-main-"));
+    writeFileSync(path("jwt.txt"), "11".repeat(32));
     const base = testConfig();
     const config = { ...base, genesis: { ...base.genesis, l1: { hash: GENESIS_HASH, number: 0 } } };
     writeFileSync(path("rollup.json"), JSON.stringify(rollupConfigToJson(config)));
@@ -136,11 +174,17 @@ describe("rnode as a command", () => {
       endpoint(901),
       endpoint(901, { jwtSecret: new Uint8Array(32).fill(1) }),
       endpoint(901, { header: L2_HEADER, told }),
+      endpoint(901, { header: L2_HEADER, without: ["engine_forkchoiceUpdatedV3"] }),
+      endpoint(901, { without: ["eth_chainId", "eth_getBlockByNumber", "eth_getBlockByHash", "engine_forkchoiceUpdatedV3"] }),
+      endpoint(901, { header: JOVIAN_HEADER }),
     ]);
     servers.push(...started.map(({ server }) => server));
-    [l1, otherL1, l2, lockedL2, sameL2] = started.map(({ url }) => url) as [string, string, string, string, string];
+    [l1, otherL1, l2, lockedL2, sameL2, usersPort, rollupNode, jovianL2] = started.map(({ url }) => url) as Urls;
     const genesis = { l2: { hash: L2_GENESIS_HASH, number: 0 }, l1: { hash: GENESIS_HASH, number: 0 } };
     const same = { ...config, forkTimes: { regolith: 0 }, genesis: { ...config.genesis, ...genesis } };
+    const jovian = { l2: { hash: bytesToHex(hashHeader(JOVIAN_HEADER)), number: 0 }, l1: genesis.l1 };
+    const newest = { ...config, genesis: { ...config.genesis, ...jovian } };
+    writeFileSync(path("jovian.json"), JSON.stringify(rollupConfigToJson(newest)));
     writeFileSync(path("same.json"), JSON.stringify(rollupConfigToJson(same)));
   });
   afterAll(async () => {
@@ -196,6 +240,41 @@ describe("rnode as a command", () => {
       /^rnode: the execution client at .* \(--l2\) refuses our token \(.*\): --l2.jwt-secret .*jwt.txt must be the file/,
     ],
     [
+      "a secret file that is not there",
+      () => common([`--l2.jwt-secret=${path("nowhere/jwt.txt")}`]),
+      /^rnode: --l2.jwt-secret: ENOENT.*nowhere\/jwt.txt'?: give the file that the execution client was started with/,
+    ],
+    [
+      "the users' port as engine",
+      () => common([`--l2=${usersPort}`, `--rollup.config=${path("same.json")}`]),
+      /^rnode: --l2 http:.* has no Engine API: give the execution client's authenticated port/,
+    ],
+    [
+      "a rollup node as L1",
+      () => common([`--l1=${rollupNode}`]),
+      /^rnode: L1 at http:.* \(--l1\) is not an execution client: it answers "/,
+    ],
+    [
+      "a rollup node as engine",
+      () => common([`--l2=${rollupNode}`]),
+      /^rnode: the execution client at .* \(--l2\) is not an execution client: it answers "/,
+    ],
+    [
+      "a fork that the genesis has, at a later time",
+      () => common([`--l2=${jovianL2}`, `--rollup.config=${path("jovian.json")}`, "--override.jovian=99999999999"]),
+      /^rnode: --override.jovian=99999999999 contradicts the genesis of the execution client at .*extraData has 17 bytes/,
+    ],
+    [
+      "a fork that the genesis does not have",
+      () => common([`--l2=${sameL2}`, `--rollup.config=${path("same.json")}`, ...upTo("jovian")]),
+      /contradicts the genesis of the execution client/,
+    ],
+    [
+      "a distance from L1 beyond the drift",
+      () => common(["--sequencer.enabled", "--sequencer.l1-confs=151"]),
+      /^rnode: --sequencer.l1-confs=151 must not exceed 150: .*drift of 1800 s/,
+    ],
+    [
       "a bad secret file",
       () => common([`--l2.jwt-secret=${path("rollup.json")}`]),
       /^rnode: --l2.jwt-secret: invalid jwt secret in path .*rollup.json, not 32 hex-formatted bytes/,
@@ -233,12 +312,22 @@ describe("rnode as a command", () => {
     expect(await ended).toBe(0);
   });
 
-  it("makes the secret file when it is missing, for its owner only", async () => {
-    rmSync(path("jwt.txt"), { force: true });
-    await main(common(), {});
-    expect(existsSync(path("jwt.txt"))).toBe(true);
-    expect(readFileSync(path("jwt.txt"), "utf8")).toMatch(/^0x[0-9a-f]{64}$/);
-    expect(statSync(path("jwt.txt")).mode & 0o777).toBe(0o600);
+  it("makes the secret file in the default place only, for its owner only", async () => {
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      await main(
+        common().filter((arg) => !arg.startsWith("--l2.jwt-secret")),
+        {},
+      );
+    } finally {
+      process.chdir(before);
+    }
+    const made = path("rnode_jwt_secret.txt");
+    expect(readFileSync(made, "utf8")).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(statSync(made).mode & 0o777).toBe(0o600);
+    expect(await main(common([`--l2.jwt-secret=${path("typo/jwt.txt")}`]), {})).toBe(1);
+    expect(existsSync(path("typo"))).toBe(false);
   });
 
   it.each<[string, () => string[], RegExp]>([

@@ -6,7 +6,7 @@ import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
-import { loadDerivationConfig } from "./rollup-setup.ts";
+import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 import { StartError } from "./start-error.ts";
 import { VERSION } from "./version.ts";
 
@@ -30,6 +30,7 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
 
 async function start(options: RnodeOptions, { scope, log, clock, metrics, health }: ProgramContext): Promise<Started> {
   const derivation = loadDerivationConfig(options);
+  assertConfirmations(options, derivation.rollup, Math.floor(clock.nowMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
   const engineSecret = readEngineSecret(options.l2.jwtSecret, log);

@@ -112,7 +112,7 @@ export const l2Options = optionGroup("l2", {
   jwtSecret: {
     parse: path,
     env: "L2_ENGINE_AUTH",
-    help: "File with the 32-byte secret shared with the execution client, hex. Created when missing. Default: rnode_jwt_secret.txt here.",
+    help: "File with the 32-byte secret shared with the execution client, hex. Default: rnode_jwt_secret.txt here, created when missing.",
   },
   enginekind: {
     parse: oneOf("geth", "reth", "erigon"),

@@ -1,14 +1,38 @@
-import { EngineError } from "@rnode/engine-client";
+import { EngineError, engineMethodsAt } from "@rnode/engine-client";
+import { RpcError } from "@rnode/jsonrpc";
 import { L1Error } from "@rnode/l1";
 import { silentLogger } from "@rnode/observe";
+import { extraDataBytes, rollupRulesAt } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
 import { describe, expect, it } from "vitest";
 import { type PreflightDeps, preflight } from "./preflight.ts";
 import { testConfig } from "./testing/fake-chain.ts";
 
 const config = testConfig();
+const { extraDataVersion, hasWithdrawals, hasBeaconRoot, hasExecutionRequests } = rollupRulesAt(
+  config.forkTimes,
+  config.genesis.l2TimeSec,
+);
+const word = (isThere: boolean) => (isThere ? new Uint8Array(32) : undefined);
+/** A header of the form that the test configuration asks for. */
+const HEADER = headerOf({
+  timestamp: config.genesis.l2TimeSec,
+  extraData: new Uint8Array(extraDataVersion === undefined ? 0 : extraDataBytes(extraDataVersion)).fill(
+    extraDataVersion ?? 0,
+    0,
+    1,
+  ),
+  withdrawalsRoot: word(hasWithdrawals),
+  parentBeaconBlockRoot: word(hasBeaconRoot),
+  requestsHash: word(hasExecutionRequests),
+});
+const GENESIS = { hash: config.genesis.l2.hash, header: HEADER };
+const NOW_SEC = 1_800_000_000;
+const METHODS = engineMethodsAt(config.forkTimes, NOW_SEC);
+const rejects = (error: Error) => (): Promise<never> => Promise.reject(error);
 const OTHER_HASH = `0x${"77".repeat(32)}` as const;
 
-function deps(over: { l1?: object; l2?: object; engine?: object } = {}) {
+function deps(over: { l1?: object; l2?: object; engine?: object; facts?: object } = {}) {
   const sleptMs: number[] = [];
   const abort = new AbortController();
   const all = {
@@ -16,26 +40,29 @@ function deps(over: { l1?: object; l2?: object; engine?: object } = {}) {
     l1: {
       chainIds: async () => [{ endpoint: "http://l1", chainId: 900n }],
       blockByNumber: async () => ({ hash: config.genesis.l1.hash }),
+      blockByLabel: async () => ({ number: 9, timestamp: NOW_SEC - 5 }),
       ...over.l1,
     },
-    l2: { chainId: async () => 901n, hashByNumber: async () => config.genesis.l2.hash, ...over.l2 },
-    engine: { capabilities: async () => ["engine_forkchoiceUpdatedV3"], ...over.engine },
-    clock: { nowMs: () => 0, sleep: async (ms: number) => void sleptMs.push(ms) },
+    l2: { chainId: async () => 901n, headerBy: async () => GENESIS, ...over.l2 },
+    engine: { capabilities: async () => METHODS, knows: async () => true, ...over.engine },
+    clock: { nowMs: () => NOW_SEC * 1000, sleep: async (ms: number) => void sleptMs.push(ms) },
     log: silentLogger,
     l1Name: "http://l1",
     l2Name: "http://l2",
     jwtPath: "/secret.txt",
+    forksFrom: "--override.jovian=5",
+    isSequencer: false,
+    checksHead: true,
     signal: abort.signal,
+    ...over.facts,
   } as unknown as PreflightDeps;
   return { all, sleptMs };
 }
 
-const rejects = (error: Error) => (): Promise<never> => Promise.reject(error);
-
 describe("preflight", () => {
   it("passes the right L1 and engine", async () => {
     await preflight(deps().all);
-    await preflight(deps({ engine: { capabilities: async () => [] } }).all);
+    await preflight(deps({ engine: { capabilities: async () => undefined } }).all);
   });
 
   it.each<[string, Parameters<typeof deps>[0], RegExp]>([
@@ -71,10 +98,58 @@ describe("preflight", () => {
     ["the L1 given as L2", { l2: { chainId: async () => 900n } }, /is --l2 the L1 endpoint\?/],
     [
       "another L2 genesis",
-      { l2: { hashByNumber: async () => OTHER_HASH } },
+      { l2: { headerBy: async () => ({ ...GENESIS, hash: OTHER_HASH }) } },
       new RegExp(`${OTHER_HASH}.*${config.genesis.l2.hash}`),
     ],
+    [
+      "the users' port of the execution client",
+      { engine: { capabilities: async () => undefined, knows: async () => false } },
+      /^--l2 http:\/\/l2 has no Engine API: give the execution client's authenticated port/,
+    ],
     ["an endpoint without Engine API", { engine: { capabilities: async () => ["eth_call"] } }, /no Engine API/],
+    [
+      "an engine that is too old for the forks",
+      { engine: { capabilities: async () => METHODS.slice(1) } },
+      new RegExp(`\\(--l2\\) does not have ${METHODS[0]}, which the rollup's forks need now: update it`),
+    ],
+    [
+      "fork times that are not those of the genesis",
+      { l2: { headerBy: async () => ({ ...GENESIS, header: { ...HEADER, extraData: new Uint8Array(17).fill(7) } }) } },
+      /^--override.jovian=5 contradicts the genesis of the execution client at http:\/\/l2, block 0 .*extraData/,
+    ],
+    [
+      "fork times that are not those of the head",
+      {
+        l2: {
+          headerBy: async (block: unknown) =>
+            block === "latest"
+              ? { ...GENESIS, header: { ...HEADER, number: 7, requestsHash: undefined, withdrawalsRoot: undefined } }
+              : GENESIS,
+        },
+      },
+      /^--override.jovian=5 contradicts the head .*block 7 .*withdrawalsRoot.*rnode resync --from=N/,
+    ],
+    [
+      "a sequencer whose clock is behind a public L1",
+      {
+        l1: {
+          chainIds: async () => [{ endpoint: "http://l1", chainId: 1n }],
+          blockByLabel: async () => ({ number: 9, timestamp: NOW_SEC + 300 }),
+        },
+        facts: { isSequencer: true, config: { ...config, l1ChainId: 1n } },
+      },
+      /clock is 300 s or more behind.*NTP/,
+    ],
+    [
+      "a clock that the engine does not accept",
+      { l2: { chainId: rejects(new EngineError("engine/unauthorized", { reason: "stale token" })) } },
+      /\(stale token\): the clocks of both machines must agree/,
+    ],
+    [
+      "a rollup node given as L1",
+      { l1: { chainIds: rejects(new L1Error("l1/unavailable", {}, { cause: new RpcError(-32601, "Method not found") })) } },
+      /^L1 at http:\/\/l1 \(--l1\) is not an execution client: it answers "Method not found"/,
+    ],
     [
       "another JWT secret",
       { l2: { chainId: rejects(new EngineError("engine/unauthorized", { reason: "signature is invalid" })) } },
@@ -87,6 +162,13 @@ describe("preflight", () => {
     ],
   ])("refuses %s in words", async (_, over, message) => {
     await expect(preflight(deps(over).all)).rejects.toThrow(message);
+  });
+
+  it("warns a verifier whose clock is behind, and lets a head be taken back that does not fit the forks", async () => {
+    await preflight(deps({ l1: { blockByLabel: async () => ({ number: 9, timestamp: NOW_SEC + 300 }) } }).all);
+    const headerBy = async (block: unknown) =>
+      block === "latest" ? { ...GENESIS, header: { ...HEADER, extraData: new Uint8Array(17).fill(7) } } : GENESIS;
+    await preflight(deps({ l2: { headerBy }, facts: { checksHead: false } }).all);
   });
 
   it("waits for endpoints that are not up yet, and gives up in the end", async () => {

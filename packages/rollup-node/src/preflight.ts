@@ -1,22 +1,30 @@
-import type { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { type EngineClient, engineMethodsAt, forkchoiceVersion, type L2Blocks } from "@rnode/engine-client";
+import { RpcError } from "@rnode/jsonrpc";
 import type { L1Client } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { type Hex, isCodedError } from "@rnode/primitives";
-import type { RollupConfig } from "@rnode/protocol";
+import { l1ChainConfig, type RollupConfig } from "@rnode/protocol";
+import { contradictionOfForks } from "./block-form.ts";
 import { StartError } from "./start-error.ts";
 
 export interface PreflightDeps {
   readonly config: RollupConfig;
-  readonly l1: Pick<L1Client, "chainIds" | "blockByNumber">;
-  readonly l2: Pick<L2Blocks, "chainId" | "hashByNumber">;
-  readonly engine: Pick<EngineClient, "capabilities">;
+  readonly l1: Pick<L1Client, "chainIds" | "blockByNumber" | "blockByLabel">;
+  readonly l2: Pick<L2Blocks, "chainId" | "headerBy">;
+  readonly engine: Pick<EngineClient, "capabilities" | "knows">;
   readonly clock: Clock;
   readonly log: Logger;
   /** how error messages refer to the endpoints and files */
   readonly l1Name: string;
   readonly l2Name: string;
   readonly jwtPath: string;
+  /** the options that the rollup's fork times come from */
+  readonly forksFrom: string;
+  /** whether this node makes blocks, whose times come from our own clock */
+  readonly isSequencer: boolean;
+  /** whether the head must fit the forks: not for the command that takes back a head that does not */
+  readonly checksHead: boolean;
   /** aborts the waiting */
   readonly signal: AbortSignal;
 }
@@ -24,20 +32,29 @@ export interface PreflightDeps {
 const ATTEMPTS = 10;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
+const METHOD_NOT_FOUND = -32601;
+/** No L1 accepts a block that is this far ahead of the clocks of its validators. */
+const MAX_CLOCK_SKEW_SEC = 60;
 
 /**
  * Checks that L1 and the engine belong to this rollup. Waits for endpoints that are not up yet, and logs that it does.
  * Spec: docs/protocol/05-services.md#l1-execution-client-access
  *
- * @throws {StartError} start/wrong-chain, start/unauthorized, start/unreachable
+ * @throws {StartError} start/wrong-chain, start/wrong-endpoint, start/unauthorized, start/unreachable, start/clock
  */
 export async function preflight(deps: PreflightDeps): Promise<void> {
-  const { config, l1, l2, engine, l1Name, l2Name } = deps;
-  const asL1 = <T>(ask: () => Promise<T>): Promise<T> => whenUp(deps, `L1 at ${l1Name} (--l1)`, ask);
-  const asL2 = <T>(ask: () => Promise<T>): Promise<T> => whenUp(deps, `the execution client at ${l2Name} (--l2)`, ask);
+  await checkL1(deps);
+  await checkL2(deps);
+  await checkEngine(deps);
+}
 
-  for (const { endpoint, chainId } of await asL1(() => l1.chainIds())) {
-    if (chainId === undefined) deps.log.warn("an L1 endpoint does not answer, going on without it", { endpoint });
+async function checkL1(deps: PreflightDeps): Promise<void> {
+  const { config, l1, l1Name, log } = deps;
+  const asL1 = <T>(ask: () => Promise<T>): Promise<T> => whenUp(deps, `L1 at ${l1Name} (--l1)`, ask);
+  for (const { endpoint, chainId, failure } of await asL1(() => l1.chainIds())) {
+    const refusal = isMethodUnknown(failure) ? notAnExecutionClient(`L1 at ${endpoint} (--l1)`, failure) : undefined;
+    if (refusal !== undefined) throw refusal;
+    if (chainId === undefined) log.warn("an L1 endpoint does not answer, going on without it", { endpoint });
     if (chainId === undefined || chainId === config.l1ChainId) continue;
     const hint = chainId === config.l2ChainId ? " (that is the L2's: is --l1 the L2 endpoint?)" : "";
     throw new StartError(
@@ -45,29 +62,91 @@ export async function preflight(deps: PreflightDeps): Promise<void> {
       `--l1 ${endpoint} is chain ${chainId}${hint}, but the rollup's L1 is chain ${config.l1ChainId}`,
     );
   }
-  const { l1: l1Genesis, l2: l2Genesis } = config.genesis;
-  const l1Block = await asL1(() => l1.blockByNumber(l1Genesis.number));
-  assertGenesis(`--l1 ${l1Name}`, l1Genesis.number, l1Genesis.hash, l1Block?.hash);
+  const genesis = config.genesis.l1;
+  const block = await asL1(() => l1.blockByNumber(genesis.number));
+  assertGenesis(`--l1 ${l1Name}`, genesis.number, genesis.hash, block?.hash);
+  const head = await asL1(() => l1.blockByLabel("latest"));
+  if (head !== undefined) checkClock(deps, head);
+}
 
-  const l2ChainId = await asL2(() => l2.chainId());
-  if (l2ChainId !== config.l2ChainId) {
-    const hint = l2ChainId === config.l1ChainId ? " (that is the L1's: is --l2 the L1 endpoint?)" : "";
+/** Our clock is compared with the newest L1 block: only a clock that is behind can be noticed. */
+function checkClock(
+  { config, clock, isSequencer, log }: PreflightDeps,
+  head: { readonly number: number; readonly timestamp: number },
+): void {
+  const aheadSec = head.timestamp - Math.floor(clock.nowMs() / 1000);
+  if (aheadSec <= MAX_CLOCK_SKEW_SEC) return;
+  const isPublic = l1ChainConfig(config.l1ChainId) !== undefined;
+  if (isSequencer && isPublic) {
     throw new StartError(
-      "start/wrong-chain",
-      `--l2 ${l2Name} is chain ${l2ChainId}${hint}, but the rollup's L2 is chain ${config.l2ChainId}`,
+      "start/clock",
+      `this machine's clock is ${aheadSec} s or more behind: L1 block ${head.number} is of ${head.timestamp}; set the clock (NTP), as --sequencer.enabled makes blocks by it`,
     );
   }
-  const l2Block = await asL2(() => l2.hashByNumber(l2Genesis.number));
-  assertGenesis(`--l2 ${l2Name}`, l2Genesis.number, l2Genesis.hash, l2Block);
+  log.warn("this machine's clock is behind the newest L1 block: set it (NTP)", { l1Head: head.number, behindSec: aheadSec });
+}
 
-  const capabilities = await asL2(() => engine.capabilities());
-  if (capabilities.length > 0 && !capabilities.some((name) => name.startsWith("engine_forkchoiceUpdated"))) {
+async function checkL2(deps: PreflightDeps): Promise<void> {
+  const { config, l2, l2Name } = deps;
+  const chainId = await asL2(deps, () => l2.chainId());
+  if (chainId !== config.l2ChainId) {
+    const hint = chainId === config.l1ChainId ? " (that is the L1's: is --l2 the L1 endpoint?)" : "";
     throw new StartError(
       "start/wrong-chain",
-      `--l2 ${l2Name} has no Engine API: give the execution client's authenticated endpoint`,
+      `--l2 ${l2Name} is chain ${chainId}${hint}, but the rollup's L2 is chain ${config.l2ChainId}`,
     );
+  }
+  const { number, hash } = config.genesis.l2;
+  const genesis = await asL2(deps, () => l2.headerBy(number));
+  assertGenesis(`--l2 ${l2Name}`, number, hash, genesis?.hash);
+  const ofGenesis = genesis && contradictionOfForks(config.forkTimes, genesis.header);
+  if (ofGenesis !== undefined) {
+    throw new StartError(
+      "start/wrong-forks",
+      `${deps.forksFrom} contradicts the genesis of the execution client at ${l2Name}, block ${number} of time ${genesis?.header.timestamp}: ${ofGenesis}; give the fork times that the genesis was made with`,
+    );
+  }
+  if (!deps.checksHead) return;
+  const head = await asL2(deps, () => l2.headerBy("latest"));
+  const ofHead = head && contradictionOfForks(config.forkTimes, head.header);
+  if (ofHead === undefined) return;
+  throw new StartError(
+    "start/wrong-forks",
+    `${deps.forksFrom} contradicts the head of the execution client at ${l2Name}, block ${head?.header.number} of time ${head?.header.timestamp}: ${ofHead}; give both programs the same fork times, and if the head was made with others, take it back by "rnode resync --from=N" and the same options`,
+  );
+}
+
+async function checkEngine(deps: PreflightDeps): Promise<void> {
+  const { config, engine, l2Name, log } = deps;
+  const nowSec = Math.floor(deps.clock.nowMs() / 1000);
+  const needed = engineMethodsAt(config.forkTimes, nowSec);
+  const listed = await asL2(deps, () => engine.capabilities());
+  if (listed === undefined || listed.length === 0) {
+    for (const version of [forkchoiceVersion(config.forkTimes, undefined), forkchoiceVersion(config.forkTimes, nowSec)]) {
+      if (await asL2(deps, () => engine.knows(`engine_forkchoiceUpdatedV${version}`))) return;
+    }
+    throw noEngineApi(l2Name);
+  }
+  if (!listed.some((name) => name.startsWith("engine_"))) throw noEngineApi(l2Name);
+  const missing = needed.filter((method) => !listed.includes(method));
+  if (missing.length > 0) {
+    throw new StartError(
+      "start/old-engine",
+      `the execution client at ${l2Name} (--l2) does not have ${missing.join(", ")}, which the rollup's forks need now: update it`,
+    );
+  }
+  for (const time of new Set(Object.values(config.forkTimes))) {
+    const later = time > nowSec ? engineMethodsAt(config.forkTimes, time).filter((method) => !listed.includes(method)) : [];
+    if (later.length > 0)
+      log.warn("the execution client must be updated before a fork", { lacks: later.join(","), forkTime: time });
   }
 }
+
+const noEngineApi = (l2Name: string): StartError =>
+  new StartError(
+    "start/wrong-endpoint",
+    `--l2 ${l2Name} has no Engine API: give the execution client's authenticated port (--authrpc.port, by default 8551), not the one for users`,
+  );
 
 function assertGenesis(what: string, number: number, expected: Hex, got: Hex | undefined): void {
   if (got === undefined) {
@@ -80,19 +159,17 @@ function assertGenesis(what: string, number: number, expected: Hex, got: Hex | u
   );
 }
 
+const asL2 = <T>(deps: PreflightDeps, ask: () => Promise<T>): Promise<T> =>
+  whenUp(deps, `the execution client at ${deps.l2Name} (--l2)`, ask);
+
 async function whenUp<T>(deps: PreflightDeps, what: string, ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await ask();
     } catch (error) {
       if (deps.signal.aborted) throw error;
-      if (isCodedError(error, "engine/unauthorized")) {
-        throw new StartError(
-          "start/unauthorized",
-          `${what} refuses our token (${String(error.data.reason)}): --l2.jwt-secret ${deps.jwtPath} must be the file that the execution client was started with, and both clocks must agree`,
-          { cause: error },
-        );
-      }
+      const refusal = refusalInWords(what, error, deps.jwtPath);
+      if (refusal !== undefined) throw refusal;
       const isTemporary = isCodedError(error, "l1/unavailable") || isCodedError(error, "engine/unavailable");
       if (!isTemporary) {
         if (!isCodedError(error)) throw error;
@@ -112,3 +189,23 @@ async function whenUp<T>(deps: PreflightDeps, what: string, ask: () => Promise<T
     }
   }
 }
+
+/** What no waiting helps against. */
+function refusalInWords(what: string, error: unknown, jwtPath: string): StartError | undefined {
+  if (isCodedError(error, "engine/unauthorized")) {
+    const reason = String(error.data.reason);
+    const remedy = /stale|future|expired|issued/i.test(reason)
+      ? "the clocks of both machines must agree to 60 s: set them (NTP)"
+      : `--l2.jwt-secret ${jwtPath} must be the file that the execution client was started with (--authrpc.jwtsecret)`;
+    return new StartError("start/unauthorized", `${what} refuses our token (${reason}): ${remedy}`, { cause: error });
+  }
+  const cause = isCodedError(error) ? error.cause : undefined;
+  return isMethodUnknown(cause) ? notAnExecutionClient(what, cause) : undefined;
+}
+
+const isMethodUnknown = (error: unknown): error is RpcError => error instanceof RpcError && error.code === METHOD_NOT_FOUND;
+
+const notAnExecutionClient = (what: string, cause: RpcError): StartError =>
+  new StartError("start/wrong-endpoint", `${what} is not an execution client: it answers "${cause.message}" to an eth_ method`, {
+    cause,
+  });

@@ -33,6 +33,7 @@ export const resyncCommand = command({ table, version: VERSION }, async ({ optio
     clock: systemClock,
     log,
     metrics: createL1Metrics(noMetrics),
+    takesHeadBack: true,
   });
   try {
     await connections.check(new AbortController().signal);

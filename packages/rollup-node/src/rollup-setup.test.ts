@@ -1,12 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseOptions } from "@rnode/options";
-import { type RollupConfig, rollupConfigToJson } from "@rnode/protocol";
+import { NETWORKS, networkByName, type RollupConfig, rollupConfigToJson } from "@rnode/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rnodeOptions } from "./options.ts";
 import { loadDerivationConfig } from "./rollup-setup.ts";
 import { testConfig } from "./testing/fake-chain.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON that the tests damage
+type Json = any;
 
 let folder: string;
 const file = (name: string): string => join(folder, name);
@@ -77,6 +80,42 @@ describe("loadDerivationConfig", () => {
     );
     expect(inline.rollup.genesis.l2).toEqual(expected.genesis.l2);
     expect(inline.l1BlobSchedule).toEqual(schedule);
+  });
+
+  it.each(NETWORKS.map(({ name }) => name))("takes --network=%s, and needs nothing else", (name) => {
+    const { rollup, l1BlobSchedule } = load(`--network=${name}`);
+    expect(rollup.l2ChainId).toBe(BigInt(networkByName(name)!.l2ChainId));
+    expect(l1BlobSchedule.length).toBeGreaterThanOrEqual(2);
+  });
+
+  it.each<[string, (json: Json) => unknown, string]>([
+    ["genesis.system_config.gasLimit", (json) => (json.genesis.system_config.gasLimit = "much"), "an integer above 0"],
+    ["genesis.l1.hash", (json) => (json.genesis.l1.hash = "0x12"), ""],
+    ["genesis.l2.nonsense", (json) => (json.genesis.l2.nonsense = 1), ""],
+    ["seq_window_size", (json) => (json.seq_window_size = 1), "an integer, 2 L1 blocks or more"],
+    ["batch_inbox_address", (json) => (json.batch_inbox_address = undefined), ""],
+    ["chain_op_config.eip1559Elasticity", (json) => (json.chain_op_config.eip1559Elasticity = 0), "an integer above 0"],
+  ])("says that %s is wrong in a rollup configuration", (key, damage, expected) => {
+    const json = structuredClone(rollupConfigToJson(testConfig())) as unknown as Json;
+    damage(json);
+    writeFileSync(file("damaged.json"), JSON.stringify(json));
+    expect(() => load(`--rollup.config=${file("damaged.json")}`)).toThrow(
+      new RegExp(`^--rollup.config .*damaged.json: .*${key.replaceAll(".", "\\.")}.*${expected}`),
+    );
+  });
+
+  it.each<[string, (json: Json) => unknown, (json: Json) => unknown]>([
+    ["cancunTime", (json) => (json.cancunTime = "soon"), (json) => json],
+    ["config.cancunTime", (json) => (json.cancunTime = "soon"), (json) => ({ config: json })],
+    ["config.chainId", (json) => delete json.chainId, (json) => ({ config: json })],
+    ["config.blobSchedule.prague.max", (json) => (json.blobSchedule.prague.max = -1), (json) => ({ config: json })],
+  ])("says that %s is wrong in an L1 configuration", (key, damage, wrap) => {
+    const json = JSON.parse(readFileSync(file("l1.json"), "utf8")) as Json;
+    damage(json);
+    writeFileSync(file("l1-damaged.json"), JSON.stringify(wrap(json)));
+    expect(() => load(`--rollup.config=${file("rollup.json")}`, `--rollup.l1-chain-config=${file("l1-damaged.json")}`)).toThrow(
+      new RegExp(`^--rollup.l1-chain-config .*l1-damaged.json: .*key ${key.replaceAll(".", "\\.")},`),
+    );
   });
 
   it("overrides forks, 0 included", () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DerivationConfig } from "@rnode/derivation";
+import { type DerivationConfig, maxSequencerDriftSec } from "@rnode/derivation";
 import { CodedError, isCodedError } from "@rnode/primitives";
 import {
   type BlobScheduleEntry,
@@ -35,6 +35,35 @@ export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
   };
 }
 
+/** The options that the fork times come from, for error messages. */
+export function forksFrom({ rollup: { network, config }, override }: Pick<RnodeOptions, "rollup" | "override">): string {
+  const overrides = Object.entries(override).flatMap(([name, time]) => (time === undefined ? [] : [`--override.${name}=${time}`]));
+  if (overrides.length > 0) return overrides.join(", ");
+  if (network !== undefined) return `--network=${network}`;
+  return config === undefined || isInline(config) ? "--rollup.config" : `--rollup.config=${config}`;
+}
+
+/** Seconds between two blocks of a public L1. */
+const L1_SLOT_SEC = 12;
+
+/**
+ * A sequencer that stays further behind L1 than its blocks may be ahead of their L1 origin could include no transactions.
+ *
+ * @throws {StartError} start/bad-config
+ */
+export function assertConfirmations({ sequencer }: RnodeOptions, rollup: RollupConfig, nowSec: number): void {
+  if (!sequencer.enabled) return;
+  const driftSec = maxSequencerDriftSec(rollup, nowSec);
+  const most = Math.floor(driftSec / L1_SLOT_SEC);
+  if (sequencer.l1Confs <= most) return;
+  throw new StartError(
+    "start/bad-config",
+    `--sequencer.l1-confs=${sequencer.l1Confs} must not exceed ${most}: ${L1_SLOT_SEC} s an L1 block, that many are the sequencer drift of ${driftSec} s, beyond which blocks may hold no transactions`,
+  );
+}
+
+const isInline = (config: string): boolean => config.trimStart().startsWith("{");
+
 function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): RollupConfig {
   if (network !== undefined) return orBadConfig("--network", () => rollupConfigOfNetwork(network));
   if (config === undefined) {
@@ -43,9 +72,8 @@ function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): Rollup
       "--network or --rollup.config is required: the name of a network or a rollup configuration file",
     );
   }
-  const isInline = config.trimStart().startsWith("{");
-  const text = isInline ? config : readText("--rollup.config", config);
-  return orBadConfig(`--rollup.config${isInline ? "" : ` ${config}`}`, () => rollupConfigFromJson(parseJson(text)));
+  const text = isInline(config) ? config : readText("--rollup.config", config);
+  return orBadConfig(`--rollup.config${isInline(config) ? "" : ` ${config}`}`, () => rollupConfigFromJson(parseJson(text)));
 }
 
 function withOverrides(config: RollupConfig, overrides: RnodeOptions["override"]): RollupConfig {
@@ -80,7 +108,7 @@ function loadL1BlobSchedule(rollup: RollupConfig, path: string | undefined): rea
   const config = orBadConfig(`--rollup.l1-chain-config ${path}`, () => {
     const json = parseJson(readText("--rollup.l1-chain-config", path));
     const inner = (json as { config?: unknown } | null)?.config;
-    return parseChainConfig(inner ?? json);
+    return inner === undefined ? parseChainConfig(json, "") : parseChainConfig(inner);
   });
   if (config.chainId !== rollup.l1ChainId) {
     throw new StartError(

@@ -3,6 +3,12 @@ import { CodedError } from "@rnode/primitives";
 export type StartErrorCode =
   | "start/bad-config"
   | "start/wrong-chain"
+  /** something else than what the option wants listens there */
+  | "start/wrong-endpoint"
+  /** the fork times are not those of the engine's chain */
+  | "start/wrong-forks"
+  | "start/old-engine"
+  | "start/clock"
   | "start/unauthorized"
   | "start/unreachable"
   | "start/bad-admin-state";
