@@ -8,6 +8,7 @@ const BENCHMARKS = {
   devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
   evm: "the EVM engine against anvil and @ethereumjs/evm",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
+  worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
   state: "trie, storage and state roots",

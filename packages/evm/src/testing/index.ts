@@ -1,0 +1,1 @@
+export { asm } from "./asm.ts";
