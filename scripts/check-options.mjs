@@ -1,0 +1,192 @@
+// Every option that a program accepts is read by something. The sources of each program are compiled with parsed options of which some
+// are left out, or have values of a type that nothing can use: the compiler names those that are used. Options that are refused as
+// unavailable are not asked for.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fingerprint, isStampCurrent, ROOT, writeStamp } from "./lib/stamp.mjs";
+
+/** Options that are accepted without an effect, and why. One that is read must not be listed. */
+const WITHOUT_EFFECT = [
+  {
+    program: "execution-client",
+    option: /^rollup\.disableTxPoolGossip$/,
+    why: "the client never shares transactions; the help says so",
+  },
+  { program: "rollup-node", option: /^l1\.runtimeConfigReloadIntervalMs$/, why: "for the network of peers; the help says so" },
+  { program: "rollup-node", option: /^l2\.enginekind$/, why: "for execution-layer sync, which is refused; the help says so" },
+  { program: "rollup-node", option: /^p2p\.(?!disable$)/, why: "there is no network of peers; the start says so" },
+  { program: "rollup-node", option: /^snapshotlog\.file$/, why: "the help says so" },
+];
+
+/** Each package with the module that has its option groups: those of `program` are in the tables of the others. */
+const PROGRAMS = [
+  ["program", "standard-options.js"],
+  ["execution-client", "options.js"],
+  ["rollup-node", "options.js"],
+  ["batcher", "options.js"],
+  ["devnet", "options.js"],
+];
+
+const current = fingerprint(["packages", "scripts/check-options.mjs"]);
+if (isStampCurrent("check-options", current)) process.exit();
+
+const folder = mkdtempSync(join(tmpdir(), "rnode-check-options-"));
+const declarations = join(folder, "options", "option-group.d.ts");
+cpSync(join(ROOT, "packages", "options", "dist"), join(folder, "options"), {
+  recursive: true,
+  filter: (path) => !/\.(?:js|map)$/.test(path),
+});
+
+/** The declarations of option groups, in whose types each group has its name. */
+const withNames = [
+  [
+    /interface OptionGroup<D extends Declarations = Declarations>/,
+    "interface OptionGroup<D extends Declarations = Declarations, N extends string = string>",
+  ],
+  [/readonly name: string;(\s+readonly declarations: D;)/, "readonly name: N;$1"],
+  [
+    /function optionGroup<const D extends Declarations>\(name: string,/,
+    "function optionGroup<const N extends string, const D extends Declarations>(name: N,",
+  ],
+  [/\}\): OptionGroup<D>;/, "}): OptionGroup<D, N>;"],
+].reduce(
+  (text, [pattern, replacement]) => {
+    if (!pattern.test(text))
+      throw new Error(`packages/options/src/option-group.ts has changed: ${pattern} is not in its declarations`);
+    return text.replace(pattern, replacement);
+  },
+  readFileSync(declarations, "utf8"),
+);
+const OPTIONS_OF = /export type OptionsOf<[\s\S]*?\n\};\n/;
+const VALUE =
+  'G["declarations"][K] extends { readonly default: unknown } | { readonly required: true } ? ParsedBy<G["declarations"][K]> : ParsedBy<G["declarations"][K]> | undefined';
+// biome-ignore lint/suspicious/noTemplateCurlyInString: a template in the text of a type
+const NAME = '`${G["name"]}.${K & string}`';
+const unionOf = (names) => [...names].map((name) => JSON.stringify(name)).join(" | ") || "never";
+
+/** The options `names` have values that nothing can use. */
+const marked = (names) => `
+export declare class OptionMark<Name> { private constructor(); private readonly mark: Name; }
+export type OptionsOf<G extends OptionGroup> = { readonly [K in keyof G["declarations"]]: ${NAME} extends ${unionOf(names)} ? OptionMark<${NAME}> : ${VALUE} };
+`;
+/** The options `names` are not there. */
+const without = (names) => `
+export type OptionsOf<G extends OptionGroup> = { readonly [K in keyof G["declarations"] as ${NAME} extends ${unionOf(names)} ? never : K]: ${VALUE} };
+`;
+
+/** @returns the compiler's errors */
+function compile(program, optionsOf) {
+  writeFileSync(declarations, withNames.replace(OPTIONS_OF, optionsOf));
+  const source = join(ROOT, "packages", program);
+  const compilerOptions = {
+    rootDir: "/",
+    composite: false,
+    noEmit: true,
+    declaration: false,
+    declarationMap: false,
+    tsBuildInfoFile: null,
+    allowImportingTsExtensions: true,
+    rewriteRelativeImportExtensions: false,
+    typeRoots: [join(ROOT, "node_modules", "@types")],
+    paths: {
+      "@rnode/options": [join(folder, "options", "index.d.ts")],
+      "@rnode/*": [join(ROOT, "packages", "*", "dist", "index.d.ts")],
+    },
+  };
+  const config = {
+    extends: join(source, "tsconfig.json"),
+    compilerOptions,
+    include: [join(source, "src", "**", "*.ts")],
+    exclude: ["test", "fuzz", "bench"]
+      .map((kind) => join(source, "src", "**", `*.${kind}.ts`))
+      .concat(join(source, "src", "testing")),
+    references: [],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+  const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+    cwd: ROOT,
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+  });
+  if (error !== undefined) throw error;
+  return stdout;
+}
+
+/** The options that something reads. */
+function readOf(program, names) {
+  const read = new Set();
+  const open = () => names.filter((name) => !read.has(name));
+  /** The compiler names a few of the things that are wrong with an object, so it is asked until it names none that are new. */
+  const askUntilNothingNew = (change, namesIn) => {
+    for (let before = -1; open().length > 0 && before !== read.size; ) {
+      before = read.size;
+      for (const name of namesIn(compile(program, change(open())))) read.add(name);
+    }
+  };
+  askUntilNothingNew(without, (errors) => {
+    const keys = [...errors.matchAll(/Property '(\w+)' (?:does not exist|is missing)/g)].map(([, key]) => key);
+    for (const [, list] of errors.matchAll(/missing the following properties from type .*?: ([\w, ]+)/g))
+      keys.push(...list.split(", "));
+    return keys.flatMap((key) => {
+      const named = names.filter((name) => name.endsWith(`.${key}`));
+      return named.length === 1 ? named : [];
+    });
+  });
+  askUntilNothingNew(marked, (errors) =>
+    [...errors.matchAll(/'OptionMark<"([^"]+)">(?: \| undefined)?'/g)].map(([, name]) => name),
+  );
+  for (const name of open()) if (compile(program, without([name])) !== "") read.add(name);
+  return read;
+}
+
+/** The names of a table's options, without those that are refused because they, or all that they need, are unavailable. */
+function acceptedIn(table, resolveOptions) {
+  const options = resolveOptions(table).filter(({ fileOf }) => fileOf === undefined);
+  const refused = new Set();
+  for (let size = -1; size !== refused.size; ) {
+    size = refused.size;
+    for (const { flag, declaration } of options) {
+      const needs = [declaration.needs ?? []].flat().map((need) => need.split("=", 1)[0]);
+      if (declaration.unavailable !== undefined || (needs.length > 0 && needs.every((need) => refused.has(need))))
+        refused.add(flag);
+    }
+  }
+  return options.filter(({ flag }) => !refused.has(flag)).map(({ group, key }) => `${table.groups[group].name}.${key}`);
+}
+
+const built = (name, file) => import(join(ROOT, "packages", name, "dist", file));
+const { resolveOptions } = await built("options", "index.js");
+const problems = [];
+const shared = new Set();
+for (const [program, file] of PROGRAMS) {
+  const exported = Object.values(await built(program, file)).filter((value) => typeof value === "object" && value !== null);
+  const groups = exported.filter((value) => "declarations" in value);
+  const table = exported.find((value) => "groups" in value) ?? { envPrefix: "", groups };
+  if (compile(program, marked([])) !== "") throw new Error(`${program} does not compile even without a change`);
+  const accepted = acceptedIn(table, resolveOptions).filter((name) => !shared.has(name));
+  const exempt = WITHOUT_EFFECT.filter((row) => row.program === program).map(({ option }) => option);
+  const isExempt = (name) => exempt.some((option) => option.test(name));
+  const read = readOf(
+    program,
+    accepted.filter((name) => !isExempt(name)),
+  );
+  for (const name of accepted)
+    if (!read.has(name) && !isExempt(name))
+      problems.push(`packages/${program}: nothing reads the option ${name.replace(/^\./, "")}`);
+  for (const option of exempt) {
+    const names = accepted.filter((name) => option.test(name));
+    if (names.length === 0) problems.push(`packages/${program}: no option that is accepted is like ${option}`);
+    else if (compile(program, without(names)) !== "")
+      problems.push(`packages/${program}: something reads ${names.join(" or ")}: take it from WITHOUT_EFFECT`);
+  }
+  if (program === "program") for (const name of accepted) shared.add(name);
+}
+rmSync(folder, { recursive: true });
+if (problems.length > 0) {
+  console.error(`${problems.join("\n")}\n(scripts/check-options.mjs)`);
+  process.exit(1);
+}
+writeStamp("check-options", current);
