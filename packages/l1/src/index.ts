@@ -1,3 +1,4 @@
+export * from "./beacon/index.ts";
 export * from "./endpoint.ts";
 export * from "./endpoints.ts";
 export * from "./head-poller.ts";

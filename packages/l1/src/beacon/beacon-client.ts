@@ -1,0 +1,244 @@
+import type { BlobId, BlobProvider } from "@rnode/derivation";
+import type { Kzg } from "@rnode/kzg";
+import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode/primitives";
+import { BLOB_BYTES, type L1BlockRef } from "@rnode/protocol";
+import type { L1Log } from "../endpoints.ts";
+import { L1Error } from "../l1-error.ts";
+import { type BeaconSpec, readGenesisTime, readSpec, readVersion } from "./beacon-answers.ts";
+import { BeaconEndpoint } from "./beacon-endpoint.ts";
+import { BeaconHttp } from "./beacon-http.ts";
+import type { BeaconMetrics } from "./beacon-metrics.ts";
+import { adviceOn, type EndpointLack } from "./missing-blobs.ts";
+import { Slots } from "./slots.ts";
+import type { VerifiedBlob } from "./verified-blob.ts";
+
+export interface BeaconClientOptions {
+  /** the main endpoint, which also says the time; then those that stand in for blobs: other nodes, archivers */
+  readonly urls: readonly [string, ...string[]];
+  /** sent to all of them */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** never select blobs by query */
+  readonly fetchesAll: boolean;
+  /** instead of what the node says; its configuration is not asked for then */
+  readonly slotSec?: number | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly maxAnswerBytes?: number | undefined;
+  /** of verified blobs */
+  readonly cacheBytes?: number | undefined;
+}
+
+export interface BeaconClientDeps {
+  readonly kzg: Kzg;
+  readonly clock: Clock;
+  readonly log: L1Log;
+  readonly metrics: BeaconMetrics;
+}
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** 120 sidecars, several times as many as a block may have */
+const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
+
+type Found = ReadonlyMap<Hex, VerifiedBlob>;
+
+/** The blobs that one round over the endpoints gave, and why others are not among them. */
+interface Round {
+  readonly found: Found;
+  readonly slots: Slots;
+  readonly slot: number;
+  readonly lacks: readonly EndpointLack[];
+}
+
+/**
+ * Verified blobs from beacon nodes and archivers. All endpoints are asked in turn, beginning with the one that answered last, until all
+ * blobs are there; each is asked only for those that are still missing. That a blob is missing is never remembered.
+ *
+ * Spec: docs/protocol/05-services.md#beacon-api
+ */
+export class BeaconClient implements BlobProvider {
+  readonly #options: BeaconClientOptions;
+  readonly #deps: BeaconClientDeps;
+  readonly #https: readonly BeaconHttp[];
+  readonly #endpoints: readonly BeaconEndpoint[];
+  readonly #cache: LruCache<Hex, VerifiedBlob>;
+  readonly #underWay = new Map<Hex, Promise<Found>>();
+  #current = 0;
+  #slots: Promise<Slots> | undefined;
+
+  constructor(options: BeaconClientOptions, deps: BeaconClientDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    const { headers, fetchesAll, timeoutMs = DEFAULT_TIMEOUT_MS, maxAnswerBytes: maxBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
+    this.#https = options.urls.map((url) => new BeaconHttp({ url, headers, timeoutMs, maxBytes }));
+    this.#endpoints = this.#https.map((http) => new BeaconEndpoint(fetchesAll, { http, kzg: deps.kzg, metrics: deps.metrics }));
+    this.#cache = new LruCache(Math.max(1, Math.floor((options.cacheBytes ?? DEFAULT_CACHE_BYTES) / BLOB_BYTES)));
+  }
+
+  /** how logs and errors refer to the endpoints */
+  get names(): readonly string[] {
+    return this.#https.map(({ name }) => name);
+  }
+
+  /** What the main endpoint says it is. @throws {L1Error} l1/unavailable, l1/faulty-answer */
+  async version(): Promise<string> {
+    return readVersion(await this.#askMain("version", "eth/v1/node/version"));
+  }
+
+  /** The L1 that the main endpoint belongs to; undefined: it does not say. @throws {L1Error} l1/unavailable, l1/faulty-answer */
+  async l1ChainId(): Promise<bigint | undefined> {
+    return (await this.#spec()).l1ChainId;
+  }
+
+  /**
+   * @returns undefined: no endpoint has all of them, and one says that it does not have some
+   * @throws {L1Error} l1/unavailable: try again later
+   */
+  async blobs(block: L1BlockRef, ids: readonly BlobId[]): Promise<readonly Uint8Array[] | undefined> {
+    const { metrics } = this.#deps;
+    const found = new Map(await this.#underWay.get(block.hash)?.catch(noneOnFailure));
+    const take = (more: Found): void => {
+      for (const [hash, blob] of more) found.set(hash, blob);
+    };
+    take(this.#known(ids));
+    const left = ids.filter((id) => !found.has(hashOf(id)));
+    metrics.blobs("cache", ids.length - left.length);
+    if (left.length > 0) {
+      const round = await this.#round(block, left);
+      take(round.found);
+      metrics.blobs("endpoint", left.filter((id) => found.has(hashOf(id))).length);
+      const missing = left.filter((id) => !found.has(hashOf(id)));
+      if (missing.length > 0) return this.#missing(block, round, missing);
+    }
+    return ids.map((id) => found.get(hashOf(id))!.data);
+  }
+
+  /** Has blobs on their way that will be wanted soon. What fails is found out when they are wanted. */
+  readAhead(block: L1BlockRef, ids: readonly BlobId[]): void {
+    const left = ids.filter((id) => !this.#cache.has(hashOf(id)));
+    if (left.length === 0 || this.#underWay.has(block.hash)) return;
+    const asked = this.#round(block, left)
+      .then(({ found }) => found)
+      .finally(() => this.#underWay.delete(block.hash));
+    this.#underWay.set(block.hash, asked);
+    asked.catch(noneOnFailure);
+  }
+
+  /** Ends requests in progress. */
+  async close(): Promise<void> {
+    await Promise.all(this.#https.map((http) => http.close()));
+  }
+
+  #known(ids: readonly BlobId[]): Found {
+    return new Map(
+      ids.flatMap((id) => {
+        const hash = hashOf(id);
+        const blob = this.#cache.get(hash);
+        return blob === undefined ? [] : [[hash, blob] as const];
+      }),
+    );
+  }
+
+  async #round(block: L1BlockRef, ids: readonly BlobId[]): Promise<Round> {
+    const slots = await this.#calendar();
+    const slot = slots.slotOf(block);
+    const found = new Map<Hex, VerifiedBlob>();
+    const lacks: EndpointLack[] = [];
+    const first = this.#current;
+    let requests = 0;
+    for (let turn = 0; turn < this.#endpoints.length; turn++) {
+      const index = (first + turn) % this.#endpoints.length;
+      const endpoint = this.#endpoints[index]!;
+      const answer = await endpoint.blobs(
+        slot,
+        slots.eraOf(slot),
+        ids.filter((id) => !found.has(hashOf(id))),
+      );
+      requests += answer.requests;
+      for (const [hash, blob] of answer.found) {
+        found.set(hash, blob);
+        this.#cache.set(hash, blob);
+      }
+      if (answer.lack !== undefined) {
+        lacks.push({ endpoint: endpoint.name, ...answer.lack });
+        this.#noteLack(block, slot, lacks.at(-1)!);
+      }
+      if (ids.every((id) => found.has(hashOf(id)))) {
+        this.#current = index;
+        break;
+      }
+    }
+    this.#deps.metrics.roundDone(requests);
+    return { found, slots, slot, lacks };
+  }
+
+  #noteLack(block: L1BlockRef, slot: number, { endpoint, kind, reason }: EndpointLack): void {
+    const { log, metrics } = this.#deps;
+    const fields = { endpoint, l1Block: block.number, slot, reason };
+    if (kind === "faulty") {
+      metrics.faultyAnswer(endpoint);
+      log.warn("beacon endpoint gave a faulty answer", fields);
+    } else {
+      log.debug("beacon endpoint did not give all blobs", fields);
+    }
+  }
+
+  /** Says what is missing, where it was looked for, and what helps. */
+  #missing(block: L1BlockRef, { slots, slot, lacks }: Round, missing: readonly BlobId[]): undefined {
+    this.#slots = undefined; // if they are wrong, so was the slot
+    const { log, metrics, clock } = this.#deps;
+    const isGone = lacks.some(({ kind }) => kind === "missing");
+    metrics.roundFailed(isGone ? "missing" : "failed");
+    const ageSec = clock.nowMs() / 1_000 - block.timestamp;
+    const facts = {
+      l1Block: block.number,
+      slot,
+      missing: missing.length,
+      versionedHash: hashOf(missing[0]!),
+      endpoints: lacks.map(({ endpoint, reason }) => `${endpoint} (${reason})`).join(", "),
+      help: adviceOn(lacks, ageSec, slots.retentionSec),
+    };
+    log.warn("blobs of the batcher cannot be read", facts);
+    if (isGone) return undefined;
+    throw new L1Error("l1/unavailable", { what: "blobs", ...facts });
+  }
+
+  #calendar(): Promise<Slots> {
+    this.#slots ??= this.#askCalendar().catch((error: unknown) => {
+      this.#slots = undefined;
+      throw error;
+    });
+    return this.#slots;
+  }
+
+  async #askCalendar(): Promise<Slots> {
+    const genesisTimeSec = readGenesisTime(await this.#askMain("genesis", "eth/v1/beacon/genesis"));
+    return new Slots(genesisTimeSec, await this.#spec());
+  }
+
+  async #spec(): Promise<BeaconSpec> {
+    const { slotSec } = this.#options;
+    if (slotSec !== undefined) return readSpec({ data: { SECONDS_PER_SLOT: String(slotSec) } });
+    return readSpec(await this.#askMain("spec", "eth/v1/config/spec"));
+  }
+
+  async #askMain(request: "version" | "spec" | "genesis", path: string): Promise<unknown> {
+    const main = this.#https[0]!;
+    const done = this.#deps.metrics.request(request, main.name);
+    const reply = await main.get(path).catch((error: unknown) => {
+      done("failed");
+      throw error;
+    });
+    done(reply.kind);
+    if (reply.kind === "ok") return reply.json;
+    const reason = `status ${reply.status} ${reply.message}`.trimEnd();
+    throw new L1Error("l1/unavailable", { endpoint: main.name, what: path, reason });
+  }
+}
+
+const hashOf = ({ versionedHash }: BlobId): Hex => bytesToHex(versionedHash);
+
+/** The failure is found out when the blobs are asked for. */
+function noneOnFailure(error: unknown): Found {
+  if (!isCodedError(error)) throw error;
+  return new Map();
+}
