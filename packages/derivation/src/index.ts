@@ -1,5 +1,6 @@
 export { prepareAttributes } from "./attributes.ts";
 export type { BatchDropReason, BatchVerdict } from "./batch-verdict.ts";
+export { blobIdsSentTo } from "./blob-ids.ts";
 export type { DerivationConfig } from "./config.ts";
 export * from "./observer.ts";
 export { createDerivationPipeline, isCriticalDerivationError } from "./pipeline.ts";

@@ -1,11 +1,11 @@
 import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
 import { decodeBlob, hashTransaction, type L1BlockRef, type RollupConfig, recoverSender, type Transaction } from "@rnode/protocol";
+import { BLOB_TRANSACTION, withBlobIds } from "./blob-ids.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { DerivationObserver } from "./observer.ts";
 import type { BlobId, BlobProvider, L1Provider } from "./providers.ts";
 import { EXHAUSTED, type PipelineStage, type Pull, type Source } from "./pull.ts";
 
-const BLOB_TRANSACTION = 0x03;
 /** Includes deposits: if the L1 is itself an OP Stack chain, the batcher can be a contract. */
 const BATCHER_TRANSACTION_TYPES: readonly number[] = [0x00, 0x01, 0x02, BLOB_TRANSACTION, 0x7e];
 
@@ -90,16 +90,10 @@ export class L1Retrieval implements PipelineStage<BatcherData> {
 
   #batcherItems(transactions: readonly Transaction[]): DataItem[] {
     const items: DataItem[] = [];
-    let blobIndex = 0;
-    for (const transaction of transactions) {
-      const isBlobTransaction = transaction.type === BLOB_TRANSACTION;
-      const firstBlob = blobIndex;
-      if (isBlobTransaction) blobIndex += transaction.blobVersionedHashes.length;
+    for (const { transaction, blobIds } of withBlobIds(transactions)) {
       if (!this.#isFromBatcher(transaction)) continue;
-      if (isBlobTransaction && this.#position.rules.readsBlobs) {
-        for (const [offset, versionedHash] of transaction.blobVersionedHashes.entries()) {
-          items.push({ transaction, source: { kind: "blob", id: { index: firstBlob + offset, versionedHash } } });
-        }
+      if (transaction.type === BLOB_TRANSACTION && this.#position.rules.readsBlobs) {
+        for (const id of blobIds) items.push({ transaction, source: { kind: "blob", id } });
       } else {
         items.push({ transaction, source: { kind: "calldata", data: transaction.data } });
       }

@@ -1,4 +1,4 @@
-import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import { type BlobId, blobIdsSentTo, type L1BlockHeader, type L1Provider } from "@rnode/derivation";
 import { type Hex, isCodedError } from "@rnode/primitives";
 import type { L1BlockRef, Receipt, Transaction } from "@rnode/protocol";
 
@@ -9,13 +9,20 @@ export interface ReadAheadOptions {
   readonly headDistance: number;
 }
 
+/** A source of blobs that can have them on their way before they are asked for. */
+export interface BlobReadAhead {
+  readAhead(block: L1BlockRef, ids: readonly BlobId[]): void;
+}
+
 export interface ReadAheadDeps {
   readonly l1: L1Provider;
+  /** blobs of transactions to the address are fetched ahead, too */
+  readonly blobs?: { readonly source: BlobReadAhead; readonly inbox: Uint8Array } | undefined;
   readonly l1Head: () => L1BlockRef | undefined;
 }
 
 /**
- * L1 for a reader that goes from block to block and wants header, receipts and transactions of each: while it works on one block,
+ * L1 for a reader that goes from block to block and wants header, receipts, transactions and blobs of each: while it works on one block,
  * the next ones are being fetched. Each block that was read ahead is handed out only once, for the next question about its number,
  * so that a reader that starts over sees L1 as it is then.
  */
@@ -68,10 +75,16 @@ export class ReadAhead implements L1Provider {
     }
   }
 
-  /** Fetches receipts and transactions in parallel; the provider caches them by hash. */
-  private warm({ hash }: L1BlockHeader): void {
-    void this.deps.l1.receipts(hash).catch(undefinedOnFailure);
-    void this.deps.l1.transactions(hash).catch(undefinedOnFailure);
+  /** Fetches receipts and transactions in parallel, then blobs; the providers cache them by hash. */
+  private warm(block: L1BlockHeader): void {
+    const { l1, blobs } = this.deps;
+    void l1.receipts(block.hash).catch(undefinedOnFailure);
+    void l1
+      .transactions(block.hash)
+      .then((transactions) => {
+        if (blobs !== undefined) blobs.source.readAhead(block, blobIdsSentTo(blobs.inbox, transactions ?? []));
+      })
+      .catch(undefinedOnFailure);
   }
 }
 

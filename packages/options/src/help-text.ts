@@ -41,9 +41,11 @@ function notes(option: ResolvedOption): string {
   if (declaration.needs !== undefined) parts.push(needsText(declaration.needs));
   const standard = defaultText(option);
   if (standard !== "") parts.push(`default ${standard}`);
-  if (option.env !== undefined) parts.push(option.env);
+  parts.push(...variablesOf(option));
   return parts.length === 0 ? "" : `[${parts.join(", ")}]`;
 }
+
+const variablesOf = ({ env, sharedEnv }: ResolvedOption): string[] => [env, sharedEnv].filter((name) => name !== undefined);
 
 const needsText = (needs: string | readonly string[]): string =>
   `needs ${[needs]
@@ -64,7 +66,9 @@ export function referenceTable(table: OptionTable): string {
       const type = declaration.parse.placeholder ?? "true|false";
       const unit = declaration.unit === undefined ? "" : ` (${declaration.unit})`;
       const standard = declaration.required ? "required" : defaultText(option) || "none";
-      const variable = option.env === undefined ? "" : `\`${option.env}\``;
+      const variable = variablesOf(option)
+        .map((name) => `\`${name}\``)
+        .join(", ");
       return [`\`--${option.flag}\``, variable, type + unit, standard, meaningOf(declaration)].map((cell) =>
         cell.replaceAll("|", "\\|"),
       );

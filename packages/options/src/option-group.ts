@@ -13,6 +13,8 @@ export interface OptionDeclaration<T> {
   readonly flag?: string;
   /** environment variable without its prefix, if it does not follow from the flag; false: none */
   readonly env?: string | false;
+  /** A second variable, without its prefix, which is another option's own: it sets this one if its text is a value of this one. */
+  readonly sharedEnv?: string;
   /**
    * Without what this option does nothing: `flag` (it is on, or has a value) or `flag=value`; of several, any is enough. Given without,
    * the option is refused, unless the other was switched off on purpose (`--metrics.enabled=false --metrics.port=7300`).
@@ -95,6 +97,8 @@ export interface ResolvedOption {
   readonly flag: string;
   /** with the prefix; undefined: none */
   readonly env: string | undefined;
+  /** with the prefix; see the declaration */
+  readonly sharedEnv?: string;
   readonly declaration: OptionDeclaration<unknown>;
   /** the flag of the secret that is in the file which this option names */
   readonly fileOf?: string;
@@ -127,6 +131,7 @@ export function resolveOptions(table: OptionTable): ResolvedOption[] {
         key,
         flag,
         env: suffixOfEnv === false ? undefined : table.envPrefix + suffixOfEnv,
+        ...(declaration.sharedEnv === undefined ? {} : { sharedEnv: table.envPrefix + declaration.sharedEnv }),
         declaration,
       });
       if (declaration.secret) resolved.push(fileOption(resolved.at(-1)!));

@@ -84,6 +84,26 @@ describe("parseOptions", () => {
     expect(warnings).toEqual([]);
   });
 
+  it("gives a shared variable to the option that can read it, and its owner what neither can", () => {
+    const group = optionGroup("l1", {
+      beacon: { parse: httpUrl, help: "Node." },
+      all: { parse: bool, default: false, sharedEnv: "L1_BEACON", help: "All." },
+    });
+    const shared = optionTable({ program: "example", summary: "An example.", envPrefix: "EX_", groups: { l1: group } });
+    const read = (env: Record<string, string>) => {
+      const parsed = parseOptions(shared, [], env);
+      return parsed.kind === "options" ? parsed.options.l1 : parsed;
+    };
+    expect(read({ EX_L1_BEACON: "http://a" })).toEqual({ beacon: "http://a", all: false });
+    expect(read({ EX_L1_BEACON: "true" })).toEqual({ beacon: undefined, all: true });
+    expect(read({ EX_L1_BEACON: "true", EX_L1_ALL: "false" })).toEqual({ beacon: undefined, all: false });
+    expect(read({ EX_L1_BEACON: "x" })).toMatchObject({
+      kind: "error",
+      faults: [expect.stringMatching(/^EX_L1_BEACON: "x" is not/)],
+    });
+    expect(referenceTable(shared)).toContain("| `EX_L1_ALL`, `EX_L1_BEACON` |");
+  });
+
   it("warns of unknown prefixed variables with the nearest name", () => {
     const { warnings } = options([L1], {
       EX_SEQUENCER_L1_CONF: "9",

@@ -52,14 +52,15 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   for (const option of resolved) {
     const file = files.get(option.flag);
     const isGiven = (one: ResolvedOption): boolean => given.has(one.flag) || isSet(one, env);
+    const variableOfThis = variableOf(option, resolved, env);
     const isFromFile = file !== undefined && isGiven(file);
     if (isFromFile && isGiven(option)) {
       wrong.push(`--${option.flag} and --${file.flag} exclude each other: give one of them`);
       continue;
     }
     const found = isFromFile
-      ? findInFile(option, findValue(file, given.get(file.flag), env))
-      : findValue(option, given.get(option.flag), env);
+      ? findInFile(option, findValue(file, given.get(file.flag), file.env, env))
+      : findValue(option, given.get(option.flag), variableOfThis, env);
     if (found.kind === "wrong") {
       // a file's path is looked at twice, as an option and for what is in it
       if (!wrong.includes(found.fault)) wrong.push(found.fault);
@@ -88,6 +89,15 @@ type Found =
 
 const isSet = ({ env: name }: ResolvedOption, env: Environment): boolean => name !== undefined && (env[name] ?? "") !== "";
 
+/** The variable that sets the option; undefined: none does. */
+function variableOf(option: ResolvedOption, resolved: readonly ResolvedOption[], env: Environment): string | undefined {
+  const reads = ({ declaration }: ResolvedOption, name: string): boolean => declaration.parse.parse(env[name] ?? "") !== undefined;
+  const { env: own, sharedEnv: shared } = option;
+  const isTaken = (name: string): boolean => resolved.some((other) => other.sharedEnv === name && reads(other, name));
+  if (own !== undefined && isSet(option, env) && !isTaken(own)) return own;
+  return shared !== undefined && reads(option, shared) ? shared : undefined;
+}
+
 function findInFile(option: ResolvedOption, file: Found): Found {
   if (file.kind !== "value") return file;
   const { writtenAs, source } = file;
@@ -99,16 +109,17 @@ function findInFile(option: ResolvedOption, file: Found): Found {
 function findValue(
   option: ResolvedOption,
   given: readonly { readonly name: string; readonly text: string }[] | undefined,
+  variable: string | undefined,
   env: Environment,
 ): Found {
   const { declaration, flag } = option;
-  const envText = option.env === undefined ? undefined : env[option.env];
+  const envText = variable === undefined ? undefined : env[variable];
   if (given !== undefined) {
     const last = given.at(-1)!;
     const raw = declaration.parse.isList ? given.map(({ text }) => text).join(",") : last.text;
     return parsed(option, "flag", `--${last.name}`, raw);
   }
-  if (envText !== undefined && envText !== "") return parsed(option, "env", option.env!, envText);
+  if (envText !== undefined && envText !== "") return parsed(option, "env", variable!, envText);
   if (declaration.required) {
     const alternatives = [...(option.env === undefined ? [] : [option.env]), ...(declaration.secret ? [`--${flag}-file`] : [])];
     const names = [`--${flag}`, ...alternatives].join(" or ");

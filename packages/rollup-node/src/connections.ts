@@ -1,10 +1,11 @@
 import type { BlobProvider } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { L1Client, type L1EndpointMetrics, L1Endpoints, L1Error } from "@rnode/l1";
+import { type BeaconMetrics, type BlobReadAhead, L1Client, type L1EndpointMetrics, L1Endpoints } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
+import { type Beacon, connectBeacon, NO_BEACON } from "./beacon.ts";
 import type { EngineSecret } from "./engine-secret.ts";
 import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
@@ -18,6 +19,8 @@ export interface ConnectionsDeps {
   readonly metrics: L1EndpointMetrics;
   /** whether the engine's head will be taken back, and need not fit the forks as it is; default: false */
   readonly takesHeadBack?: boolean | undefined;
+  /** undefined: no blobs are wanted */
+  readonly beaconMetrics?: BeaconMetrics | undefined;
 }
 
 type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer">;
@@ -28,27 +31,21 @@ const MAX_L1_CACHE_SIZE = 1_000;
 /** Everything outside the node that it talks to. No request is sent before `check`. */
 export interface NodeConnections {
   readonly l1: L1Client;
-  readonly blobs: BlobProvider;
+  readonly blobs: BlobProvider & Partial<BlobReadAhead>;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
-  /** Waits until L1 and the engine both answer, and checks that they belong to this rollup. @throws {StartError} */
+  /** Waits until L1, the beacon node and the engine answer, and checks that they belong to this rollup. @throws {StartError} */
   check(signal: AbortSignal): Promise<void>;
   /** Ends all requests in progress. */
   close(): Promise<void>;
 }
 
-/** This build cannot read blobs: an L1 block with a blob transaction of the batcher stops derivation, and the log says so. */
-const NO_BLOBS: BlobProvider = {
-  blobs: (block) =>
-    Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "this build cannot read blobs" })),
-};
-
 /** The L1 endpoints and the engine that the options name. */
 export class Connections implements NodeConnections {
   readonly l1: L1Client;
-  readonly blobs = NO_BLOBS;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
+  private readonly beacon: Beacon;
   private readonly l1Rpcs: readonly RpcClient[];
   private readonly engineRpc: RpcClient;
   private readonly options: ConnectionsOptions;
@@ -58,7 +55,8 @@ export class Connections implements NodeConnections {
     this.options = options;
     this.deps = deps;
     const { l1, l2 } = options;
-    const { config, engineSecret, clock, log, metrics } = deps;
+    const { config, engineSecret, clock, log, metrics, beaconMetrics } = deps;
+    this.beacon = beaconMetrics === undefined ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
     this.l1Rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
     const endpoints = new L1Endpoints(
       { chainId: config.l1ChainId },
@@ -74,6 +72,10 @@ export class Connections implements NodeConnections {
     this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes);
     this.l2 = new L2Blocks(this.engineRpc, config);
+  }
+
+  get blobs(): NodeConnections["blobs"] {
+    return this.beacon.blobs;
   }
 
   async check(signal: AbortSignal): Promise<void> {
@@ -94,9 +96,10 @@ export class Connections implements NodeConnections {
       checksHead: !takesHeadBack,
       signal,
     });
+    await this.beacon.check(signal);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.engineRpc, ...this.l1Rpcs].map((rpc) => rpc.close()));
+    await Promise.all([this.engineRpc, ...this.l1Rpcs, this.beacon].map((connection) => connection.close()));
   }
 }

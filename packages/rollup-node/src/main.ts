@@ -1,13 +1,10 @@
-import type { Logger } from "@rnode/observe";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
-import { lastDerivationFacts } from "@rnode/protocol";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
-import { StartError } from "./start-error.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
@@ -36,7 +33,6 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const engineSecret = readEngineSecret(options.l2.jwtSecret, log);
   if (!options.p2p.disable)
     log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
-  if (lastDerivationFacts(derivation.rollup.forkTimes).readsBlobs) assertBeaconIgnored(options, log);
 
   const node = new RollupNode(options, {
     derivation,
@@ -58,15 +54,4 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     sequencer: options.sequencer.enabled,
   });
   return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print: () => log.info("status", node.status()) } };
-}
-
-/** From Ecotone on, most chains publish their data in blobs, which this build cannot read. */
-function assertBeaconIgnored(options: RnodeOptions, log: Logger): void {
-  if (!options.l1.beaconIgnore) {
-    throw new StartError(
-      "start/bad-config",
-      "expected L1 Beacon API endpoint, but got none: reading blobs is not available in this build; --l1.beacon.ignore goes on without it, as chains that publish calldata can",
-    );
-  }
-  log.warn("going on without a beacon node: a batch in blobs would stop derivation");
 }

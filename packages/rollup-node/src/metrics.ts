@@ -1,5 +1,5 @@
 import type { DerivationObserver } from "@rnode/derivation";
-import { createL1Metrics } from "@rnode/l1";
+import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
@@ -34,6 +34,7 @@ export function createNodeMetrics(factory: MetricFactory) {
   };
   return {
     l1: createL1Metrics(factory),
+    beacon: createBeaconMetrics(factory),
     observer,
     publishingError: () => publishingErrors.inc(),
     reset: () => resets.inc(),

@@ -8,7 +8,7 @@ import {
 } from "@rnode/derivation";
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcServer, type RpcServer } from "@rnode/jsonrpc";
-import { HeadPoller, ReadAhead } from "@rnode/l1";
+import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
@@ -59,6 +59,11 @@ export interface NodeDeps {
 const READ_AHEAD_BLOCKS = 8;
 const READ_AHEAD_HEAD_DISTANCE = 32;
 
+/** A source of blobs in this process has nothing to fetch ahead. */
+function aheadOf(blobs: NodeConnections["blobs"], inbox: Uint8Array): ReadAheadDeps["blobs"] {
+  return "readAhead" in blobs ? { source: blobs as BlobReadAhead, inbox } : undefined;
+}
+
 /** Remembers blocks that pass through, so that they need not be read back from the engine. */
 function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
   return {
@@ -92,8 +97,8 @@ export class RollupNode {
     const metrics = createNodeMetrics(deps.metrics);
 
     // L1 and the engine
-    this.connections = deps.connect({ config, clock, log, metrics: metrics.l1 });
-    const { l1, l2, engine } = this.connections;
+    this.connections = deps.connect({ config, clock, log, metrics: metrics.l1, beaconMetrics: metrics.beacon });
+    const { l1, blobs, l2, engine } = this.connections;
     const l1View = new L1View();
     const control = new EngineControl(remembering(engine, l2), config);
 
@@ -102,10 +107,10 @@ export class RollupNode {
     const l1Head = (): L1BlockRef | undefined => l1View.head;
     const readAhead = new ReadAhead(
       { depth: Math.min(READ_AHEAD_BLOCKS, options.l1.maxConcurrency), headDistance: READ_AHEAD_HEAD_DISTANCE },
-      { l1, l1Head },
+      { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
-    const providers = { l1: derivationL1, blobs: this.connections.blobs, l2, decompressor: createDecompressor() };
+    const providers = { l1: derivationL1, blobs, l2, decompressor: createDecompressor() };
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,

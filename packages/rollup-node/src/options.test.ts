@@ -117,7 +117,7 @@ const FORK_OVERRIDES = Object.values(FORK_FACTS).flatMap(({ override }) =>
   override === undefined ? [] : [[`override.${override}`, `OVERRIDE_${override.toUpperCase()}`, undefined] as const],
 );
 /** Options that the reference does not have. */
-const EXTRA = ["rollup.upgrades-dir", "rpc.corsdomain", "rpc.vhosts", "p2p.sequencer.key-file"];
+const EXTRA = ["l1.beacon.slot-duration-override", "rollup.upgrades-dir", "rpc.corsdomain", "rpc.vhosts", "p2p.sequencer.key-file"];
 
 describe("the options of rnode", () => {
   const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
@@ -139,6 +139,14 @@ describe("the options of rnode", () => {
       kind: "error",
       faults: [expect.stringMatching(/exclude each other/)],
     });
+  });
+
+  it("takes a URL in RNODE_L1_BEACON for the endpoint, and a boolean for --l1.beacon.fetch-all-sidecars", () => {
+    const beacon = "http://localhost:5052";
+    expect(parse([], { RNODE_L1_BEACON: beacon }).options.l1).toMatchObject({ beacon, beaconFetchAllSidecars: false });
+    const both = { beacon, beaconFetchAllSidecars: true };
+    expect(parse([`--l1.beacon=${beacon}`], { RNODE_L1_BEACON: "true" }).options.l1).toMatchObject(both);
+    expect(parse([], { RNODE_L1_BEACON: beacon, RNODE_L1_BEACON_FETCH_ALL_SIDECARS: "true" }).options.l1).toMatchObject(both);
   });
 
   it("reads a kind of L1 in any case, and a comma list of endpoints", () => {
@@ -169,8 +177,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   };
 
   it.each([
-    ["--l1.beacon=http://localhost:5052"],
-    ["--l1.beacon-fallbacks=http://localhost:5052"],
     ["--rollup.halt=major"],
     ["--syncmode=execution-layer"],
     ["--pprof.enabled"],
@@ -209,6 +215,9 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--pprof.port=1", "--pprof.enabled"],
     ["--pprof.path=x", "--pprof.type"],
     ["--l1.beacon-header=a: b", "--l1.beacon"],
+    ["--l1.beacon-fallbacks=http://x", "--l1.beacon"],
+    ["--l1.beacon.fetch-all-sidecars", "--l1.beacon"],
+    ["--l1.beacon.slot-duration-override=2", "--l1.beacon"],
     ["--sequencer.l1-confs=1", "--sequencer.enabled"],
     ["--sequencer.stopped", "--sequencer.enabled"],
     ["--rpc.admin-state=x", "--sequencer.enabled"],

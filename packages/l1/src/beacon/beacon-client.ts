@@ -4,6 +4,7 @@ import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode
 import { BLOB_BYTES, type L1BlockRef } from "@rnode/protocol";
 import type { L1Log } from "../endpoints.ts";
 import { L1Error } from "../l1-error.ts";
+import type { BlobReadAhead } from "../read-ahead.ts";
 import { type BeaconSpec, readGenesisTime, readSpec, readVersion } from "./beacon-answers.ts";
 import { BeaconEndpoint } from "./beacon-endpoint.ts";
 import { BeaconHttp } from "./beacon-http.ts";
@@ -35,6 +36,8 @@ export interface BeaconClientDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** of version, configuration and genesis */
+const FACT_TIMEOUT_MS = 10_000;
 /** 120 sidecars, several times as many as a block may have */
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const DEFAULT_CACHE_BYTES = 64 * 1024 * 1024;
@@ -55,7 +58,7 @@ interface Round {
  *
  * Spec: docs/protocol/05-services.md#beacon-api
  */
-export class BeaconClient implements BlobProvider {
+export class BeaconClient implements BlobProvider, BlobReadAhead {
   readonly #options: BeaconClientOptions;
   readonly #deps: BeaconClientDeps;
   readonly #https: readonly BeaconHttp[];
@@ -224,7 +227,7 @@ export class BeaconClient implements BlobProvider {
   async #askMain(request: "version" | "spec" | "genesis", path: string): Promise<unknown> {
     const main = this.#https[0]!;
     const done = this.#deps.metrics.request(request, main.name);
-    const reply = await main.get(path).catch((error: unknown) => {
+    const reply = await main.get(path, [], FACT_TIMEOUT_MS).catch((error: unknown) => {
       done("failed");
       throw error;
     });

@@ -51,13 +51,18 @@ export class BeaconHttp {
    * @param query names may repeat
    * @throws {L1Error} l1/unavailable: no answer, or none of acceptable size; l1/faulty-answer: what came is not JSON
    */
-  async get(path: string, query: readonly (readonly [name: string, value: string])[] = []): Promise<BeaconReply> {
+  async get(
+    path: string,
+    query: readonly (readonly [name: string, value: string])[] = [],
+    maxMs = Number.POSITIVE_INFINITY,
+  ): Promise<BeaconReply> {
     const url = new URL(this.#url);
     url.pathname = `${url.pathname.replace(/\/$/, "")}/${path}`;
     for (const [name, value] of query) url.searchParams.append(name, value);
     const fail = (reason: string, cause?: unknown): L1Error =>
       new L1Error("l1/unavailable", { endpoint: this.name, what: path, reason }, cause === undefined ? {} : { cause });
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const timeoutMs = Math.min(this.#timeoutMs, maxMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const response = await this.#pool.request({
         path: url.pathname + url.search,
@@ -76,7 +81,7 @@ export class BeaconHttp {
     } catch (error) {
       if (error instanceof L1Error) throw error;
       if (this.#closing.signal.aborted) throw fail("closed", error);
-      if (timeout.aborted) throw fail(`no answer within ${this.#timeoutMs} ms`, error);
+      if (timeout.aborted) throw fail(`no answer within ${timeoutMs} ms`, error);
       throw fail(reasonOf(error), error);
     }
   }
