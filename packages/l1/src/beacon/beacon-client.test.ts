@@ -132,7 +132,7 @@ describe("BeaconClient", () => {
       node.instead = (path, { status, json }) => {
         if (!path.includes("blob_sidecars")) return undefined;
         const { data } = json as { data: Record<string, unknown>[] };
-        return { status, json: { data: data.map(({ kzg_proof: _, ...rest }) => ({ ...rest, ...proof })) } };
+        return { status, json: { data: data.map((sidecar) => ({ ...sidecar, kzg_proof: undefined, ...proof })) } };
       };
       expect(named(await clientOf([node]).blobs(BLOCK, [idOf(A)]))).toBe("A");
     }
@@ -238,8 +238,8 @@ describe("BeaconClient with several endpoints", () => {
     ["forbids", { instead: () => ({ status: 401, json: {} }) }],
     ["drops connections", { instead: () => "drop" }],
     ["never answers", { instead: () => "hang" }],
-    ["talks of something else", { instead: () => "<html>" }],
-    ["answers without end", { instead: () => `"${"x".repeat(2_000_000)}"` }],
+    ["talks of something else", { instead: () => ({ text: "<html>" }) }],
+    ["answers without end", { instead: () => ({ text: `"${"x".repeat(2_000_000)}"` }) }],
   ])("goes on without one that %s", async (_, fault) => {
     const [main, other] = [await beacon(), await beacon()];
     const client = clientOf([main, other], { timeoutMs: 400, maxAnswerBytes: 1_000_000 });

@@ -26,7 +26,8 @@ export class FakeBeacon {
   readonly asked: string[] = [];
   readonly headers: (string | undefined)[] = [];
   /** instead of the honest answer; undefined: the honest one. "hang": none ever comes; "drop": the connection ends */
-  instead: (path: string, honest: BeaconAnswer) => BeaconAnswer | "hang" | "drop" | string | undefined = () => undefined;
+  instead: (path: string, honest: BeaconAnswer) => BeaconAnswer | { readonly text: string } | "hang" | "drop" | undefined = () =>
+    undefined;
   /** whether queries select blobs */
   selects = true;
   readonly #options: FakeBeaconOptions;
@@ -46,9 +47,8 @@ export class FakeBeacon {
         request.destroy();
         return;
       }
-      const isText = typeof told === "string";
-      response.writeHead(isText ? 200 : told.status, { "content-type": "application/json" });
-      response.end(isText ? told : (JSON.stringify(told.json) ?? ""));
+      response.writeHead("text" in told ? 200 : told.status, { "content-type": "application/json" });
+      response.end("text" in told ? told.text : (JSON.stringify(told.json) ?? ""));
     });
   }
 
