@@ -1,5 +1,5 @@
-// `npm test`: unit tests, then the conformance subset if its data is available, then the end-to-end test of the real programs. The
-// last line is `N passed, M failed` over all of them.
+// `npm test`: unit tests, then the conformance subset if its data is available, then the end-to-end test of the real programs, and attacks
+// on them. The last line is `N passed, M failed` over all of them.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +16,9 @@ step("unit tests", () => runVitest("unit", ["run"], 12 * MINUTE_MS));
 step("conformance", runConformance);
 step("end to end", () =>
   runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 5 * MINUTE_MS),
+);
+step("attacks", () =>
+  runVitest("attack", ["run", "--config", join("packages", "abuse", "vitest.e2e.config.ts")], 4 * MINUTE_MS),
 );
 
 rmSync(folder, { recursive: true, force: true });

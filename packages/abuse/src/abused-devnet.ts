@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Devnet, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
+import { type Devnet, type DevnetOptions, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import type { Target } from "./attacker/target.ts";
 import { portOf } from "./monitor/monitor.ts";
-import { pause } from "./runner.ts";
+import { pause } from "./pause.ts";
 
 const FIRST_SAFE_TIMEOUT_MS = 60_000;
 /** Smaller than by default, so that a run of seconds sees the safe head move. */
@@ -19,8 +20,13 @@ export interface AbusedDevnet {
   readonly close: () => Promise<void>;
 }
 
+type ChangeArgs = DevnetOptions["changeArgs"];
+
 /** Starts the built programs on free ports and waits for the verifier's first safe block. */
-export async function startAbusedDevnet(log: (line: string) => void): Promise<AbusedDevnet> {
+export async function startAbusedDevnet(
+  log: (line: string) => void,
+  changeArgs: ChangeArgs = (_, args) => args,
+): Promise<AbusedDevnet> {
   const datadir = mkdtempSync(join(tmpdir(), "rnode-abuse-"));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const close = async (): Promise<void> => {
@@ -28,9 +34,21 @@ export async function startAbusedDevnet(log: (line: string) => void): Promise<Ab
     rmSync(datadir, { recursive: true, force: true });
   };
   try {
-    const devnet = await startDevnet(scope, { datadir, basePort: 0, parameters: { l1BlockTimeSec: L1_BLOCK_TIME_SEC }, log });
+    const metrics = { sequencerEngine: await freePort(), sequencerNode: await freePort() };
+    const devnet = await startDevnet(scope, {
+      datadir,
+      basePort: 0,
+      parameters: { l1BlockTimeSec: L1_BLOCK_TIME_SEC },
+      log,
+      changeArgs: (name, given) => {
+        const args = changeArgs(name, given);
+        return name === "sequencerEngine" || name === "sequencerNode"
+          ? [...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metrics[name]}`]
+          : args;
+      },
+    });
     await untilFirstSafeBlock(devnet);
-    return { devnet, target: targetOf(devnet), close };
+    return { devnet, target: targetOf(devnet, metrics), close };
   } catch (error) {
     await close();
     throw error;
@@ -45,7 +63,23 @@ async function untilFirstSafeBlock({ info }: Devnet): Promise<void> {
   }
 }
 
-function targetOf({ info }: Devnet): Target {
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+interface MetricsPorts {
+  readonly sequencerEngine: number;
+  readonly sequencerNode: number;
+}
+
+function targetOf({ info }: Devnet, metrics: MetricsPorts): Target {
   const { sequencer, batcher } = info.endpoints;
   return {
     host: "127.0.0.1",
@@ -54,6 +88,8 @@ function targetOf({ info }: Devnet): Target {
     auth: portOf(sequencer.auth),
     node: portOf(sequencer.node),
     batcher: portOf(batcher),
+    engineMetrics: metrics.sequencerEngine,
+    nodeMetrics: metrics.sequencerNode,
     l2ChainId: info.l2ChainId,
     privateKey: info.accounts[8]!.privateKey,
   };

@@ -1,9 +1,9 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
 import { setPriority } from "node:os";
+import { createRandom } from "@rnode/primitives/testing";
 import { Attacker } from "./attacker/attacker.ts";
 import type { AttackerReport, Orders } from "./attacker-process.ts";
 import { ATTACKS } from "./attacks/index.ts";
-import { createRandom } from "./random.ts";
 
 /** The attacked programs and the honest client share the machine with it: what is measured is not who gets the processor. */
 const NICENESS = 10;

@@ -35,3 +35,6 @@ export const SHORT_BOUNDS: Bounds = {
   safeStallSec: 60,
   ownMemoryMib: { sequencerEngine: 3072, verifierEngine: 3072, sequencerNode: 800, verifierNode: 800, batcher: 800 },
 };
+
+/** Of lies about answers: each is told for `lieMs`, and then the node must be where an honest one is within `recoverySec`. */
+export const LIE_BOUNDS = { lieMs: 4_000, recoverySec: 10 } as const;

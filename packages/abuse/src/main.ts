@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { startAbusedDevnet } from "./abused-devnet.ts";
 import { ATTACKS } from "./attacks/index.ts";
 import { FULL_BOUNDS } from "./bounds.ts";
+import { runLies } from "./lies/main.ts";
 import { Monitor } from "./monitor/monitor.ts";
 import { lineOf, reportOf } from "./report.ts";
 import { chainFault, chooseAttacks, runAttacks } from "./runner.ts";
@@ -12,7 +13,7 @@ const MIN_ATTACK_MS = 4_000;
 const MAX_ATTACK_MS = 20_000;
 const SAFE_AGAIN_MS = 30_000;
 
-/** `npm run abuse -- [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
+/** `npm run abuse -- [--lies] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -20,6 +21,7 @@ export async function main(args: readonly string[]): Promise<number> {
       minutes: { type: "string", default: "5" },
       seed: { type: "string", default: "1" },
       only: { type: "string", default: "" },
+      lies: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
     },
   });
@@ -28,39 +30,58 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const [minutes, seed] = [positive("minutes", values.minutes), positive("seed", values.seed)];
-  const only = values.only.split(",").filter((name) => name !== "");
-  const count = chooseAttacks(only).length;
-  const totalMs = minutes * 60_000;
-  const attackMs = Math.min(MAX_ATTACK_MS, Math.max(MIN_ATTACK_MS, totalMs / count - 2 * CALM_MS));
-
-  const log = (line: string): void => console.error(line);
   const stopped = new AbortController();
   const stop = (): void => stopped.abort();
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
+  const common = { seed, totalMs: minutes * 60_000, signal: stopped.signal, log: (line: string) => console.error(line) };
+  const isFine = values.lies
+    ? await runLies({ ...common, only: values.only })
+    : await attack({ ...common, only: names(values.only) });
+  return isFine ? 0 : 1;
+}
+
+const names = (text: string): string[] => text.split(",").filter((name) => name !== "");
+
+interface AttackOptions {
+  readonly seed: number;
+  readonly totalMs: number;
+  readonly only: readonly string[];
+  readonly signal: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+/** @returns whether every attack was withstood */
+async function attack({ seed, totalMs, only, signal, log }: AttackOptions): Promise<boolean> {
+  const count = chooseAttacks(only).length;
+  const attackMs = Math.min(MAX_ATTACK_MS, Math.max(MIN_ATTACK_MS, totalMs / count - 2 * CALM_MS));
   const { devnet, target, close } = await startAbusedDevnet(log);
   const { l2BlockTimeSec } = devnet.info.parameters;
   const monitor = new Monitor(devnet);
   const runs: AttackRun[] = [];
   const faults = (run: AttackRun): string[] => faultsOf(run, FULL_BOUNDS, l2BlockTimeSec);
   try {
-    await runAttacks(devnet, monitor, target, {
-      seed,
-      only,
-      attackMs,
-      calmMs: CALM_MS,
-      totalMs,
-      bounds: FULL_BOUNDS,
-      signal: stopped.signal,
-      onRun: (run) => {
-        runs.push(run);
-        log(lineOf(run, faults(run)));
+    await runAttacks(
+      { devnet, monitor, target },
+      {
+        seed,
+        only,
+        attackMs,
+        calmMs: CALM_MS,
+        atOnce: 1,
+        totalMs,
+        bounds: FULL_BOUNDS,
+        signal,
+        onRun: (run) => {
+          runs.push(run);
+          log(lineOf(run, faults(run)));
+        },
       },
-    });
+    );
     const wrongChain = await chainFault(devnet, monitor.safeHead, SAFE_AGAIN_MS);
     console.log(reportOf(runs, FULL_BOUNDS, l2BlockTimeSec, monitor.ownLagP99Ms));
     if (wrongChain !== undefined) console.log(`\n${wrongChain}`);
-    return wrongChain === undefined && runs.every((run) => faults(run).length === 0) ? 0 : 1;
+    return wrongChain === undefined && runs.every((run) => faults(run).length === 0);
   } finally {
     await monitor.close();
     await close();

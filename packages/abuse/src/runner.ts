@@ -1,12 +1,20 @@
 import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
+import { createRandom, type Random } from "@rnode/primitives/testing";
 import type { Target } from "./attacker/target.ts";
-import { runAttacker } from "./attacker-process.ts";
+import { type AttackerReport, runAttacker } from "./attacker-process.ts";
 import type { Attack } from "./attacks/attack.ts";
 import { ATTACKS } from "./attacks/index.ts";
 import type { Bounds } from "./bounds.ts";
 import type { Monitor } from "./monitor/monitor.ts";
-import { createRandom, shuffled } from "./random.ts";
+import { pause } from "./pause.ts";
 import { type AttackRun, allowedP99Ms } from "./verdict.ts";
+
+/** Where the attacks take place. */
+export interface Site {
+  readonly devnet: Devnet;
+  readonly monitor: Monitor;
+  readonly target: Target;
+}
 
 export interface RunOptions {
   readonly seed: number;
@@ -15,7 +23,9 @@ export interface RunOptions {
   /** how long each attack lasts, and the calm before and after it */
   readonly attackMs: number;
   readonly calmMs: number;
-  /** every attack is run once; then they go on, in another order, until this time; 0: once */
+  /** how many attacks run at the same time in the first round */
+  readonly atOnce: number;
+  /** every attack is run once; then groups of them until this time; 0: once */
   readonly totalMs: number;
   readonly onRun: (run: AttackRun) => void;
   readonly bounds: Bounds;
@@ -29,8 +39,10 @@ const SERVED_FOR_MS = 500;
 
 /** The honest client's address. Attackers have the ones after it, and every so often the same. */
 const HONEST = "127.0.0.1";
-const SAME_ADDRESS_EVERY = 4;
+const SAME_ADDRESS_ONE_IN = 4;
 const OTHER_ADDRESSES = 50;
+/** after the first round */
+const MOST_AT_ONCE = 4;
 
 /** The attacks chosen by name. @throws {Error} a name that no attack has */
 export function chooseAttacks(only: readonly string[]): readonly Attack[] {
@@ -42,52 +54,61 @@ export function chooseAttacks(only: readonly string[]): readonly Attack[] {
   return only.length === 0 ? ATTACKS : ATTACKS.filter(({ name }) => only.includes(name));
 }
 
-/** Runs one attack after the other against the devnet. */
-export async function runAttacks(devnet: Devnet, monitor: Monitor, target: Target, options: RunOptions): Promise<void> {
+/** Runs each attack once, alone or in groups; then, until the time is over, groups of some drawn by the seed at once. */
+export async function runAttacks(site: Site, options: RunOptions): Promise<void> {
   const random = createRandom(options.seed);
-  const attacks = chooseAttacks(options.only);
+  const attacks = shuffled(chooseAttacks(options.only), random);
   const endMs = performance.now() + options.totalMs;
-  let number = 0;
-  do {
-    for (const attack of shuffled(attacks, random)) {
-      const isSame = ++number % SAME_ADDRESS_EVERY === 0;
-      const from = isSame ? HONEST : `127.0.0.${2 + random(OTHER_ADDRESSES)}`;
-      options.onRun(await runOne(devnet, monitor, target, attack, from, random(2 ** 31), options));
-      const isEnough = performance.now() > endMs && number >= attacks.length;
-      if (isEnough || options.signal.aborted) return;
-    }
-  } while (performance.now() < endMs);
+  for (let at = 0; at < attacks.length && !options.signal.aborted; at += options.atOnce) {
+    await runGroup(site, attacks.slice(at, at + options.atOnce), random, options);
+  }
+  while (performance.now() < endMs && !options.signal.aborted) {
+    const group = attacks.length === 1 ? attacks : shuffled(attacks, random).slice(0, 2 + random(MOST_AT_ONCE - 1));
+    await runGroup(site, group, random, options);
+  }
 }
 
-async function runOne(
-  devnet: Devnet,
-  monitor: Monitor,
-  target: Target,
-  attack: Attack,
-  from: string,
-  seed: number,
-  { attackMs, calmMs, bounds, signal }: RunOptions,
-): Promise<AttackRun> {
+async function runGroup(
+  { devnet, monitor, target }: Site,
+  attacks: readonly Attack[],
+  random: Random,
+  { attackMs, calmMs, bounds, signal, onRun }: RunOptions,
+): Promise<void> {
+  const from = random(SAME_ADDRESS_ONE_IN) === 0 ? HONEST : `127.0.0.${2 + random(OTHER_ADDRESSES)}`;
   const calmFromMs = performance.now();
   await pause(calmMs, signal);
   const attackFromMs = performance.now();
-  const attacker = await runAttacker({ attack: attack.name, target, from, seed, durationMs: attackMs });
+  const attackers = await Promise.all(
+    attacks.map(({ name }) => runAttacker({ attack: name, target, from, seed: random(2 ** 31), durationMs: attackMs })),
+  );
   const attackToMs = performance.now();
-  const restartSec = attack.afterwards === "restart-engine" ? await restartEngine(devnet, monitor) : undefined;
   const before = monitor.between(calmFromMs, attackFromMs);
+  const during = monitor.between(attackFromMs, attackToMs);
+  const mustRestart = attacks.some(({ afterwards }) => afterwards === "restart-engine");
+  const restartSec = mustRestart ? await restartEngine(devnet, monitor) : undefined;
   const recoverySec = await untilServed(monitor, performance.now(), allowedP99Ms(before, bounds), signal);
   // The next attack finds a client that serves.
   if (recoverySec === undefined && !signal.aborted) await restartEngine(devnet, monitor);
   await pause(calmMs, signal);
+  const after = monitor.between(attackToMs, performance.now());
+  const attack = attacks.map(({ name }) => name).join(" + ");
+  // Asked again, for then the late answers to what was asked during the attack have come, unless a restart took them away.
+  const whole = mustRestart || recoverySec === undefined ? during : monitor.between(attackFromMs, attackToMs);
+  // an interrupted run proves nothing
+  if (!signal.aborted)
+    onRun({ attack, from, before, during: whole, after, recoverySec, attacker: together(attackers), restartSec });
+}
+
+function together(reports: readonly AttackerReport[]): AttackerReport {
+  const counts: Record<string, number> = {};
+  for (const report of reports) {
+    for (const [what, count] of Object.entries(report.counts)) counts[what] = (counts[what] ?? 0) + count;
+  }
+  const failures = reports.flatMap(({ failure }) => failure ?? []);
   return {
-    attack: attack.name,
-    from,
-    before,
-    during: monitor.between(attackFromMs, attackToMs),
-    after: monitor.between(attackToMs, performance.now()),
-    recoverySec,
-    attacker,
-    restartSec,
+    counts,
+    breaches: reports.flatMap(({ breaches }) => breaches),
+    failure: failures.length === 0 ? undefined : failures.join("; "),
   };
 }
 
@@ -97,7 +118,8 @@ async function untilServed(monitor: Monitor, fromMs: number, p99Ms: number, sign
     await pause(SERVED_FOR_MS, signal);
     const nowMs = performance.now();
     const { honest } = monitor.between(nowMs - SERVED_FOR_MS, nowMs);
-    if (honest.requests > 0 && honest.failed === 0 && honest.p99Ms <= p99Ms) return (nowMs - SERVED_FOR_MS - fromMs) / 1000;
+    if (honest.requests > 0 && honest.failed === 0 && honest.p99Ms <= p99Ms)
+      return Math.max(0, nowMs - SERVED_FOR_MS - fromMs) / 1000;
   }
   return undefined;
 }
@@ -135,15 +157,11 @@ export async function chainFault({ info }: Devnet, safeBefore: number, timeoutMs
   }
 }
 
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-    function done(): void {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    }
-  });
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const result = [...items];
+  for (let index = result.length - 1; index > 0; index--) {
+    const other = random(index + 1);
+    [result[index], result[other]] = [result[other]!, result[index]!];
+  }
+  return result;
 }

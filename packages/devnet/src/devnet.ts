@@ -52,6 +52,8 @@ export interface DevnetOptions {
   readonly sequencerL1Confs: number;
   /** how often anvil writes its chain to disk */
   readonly l1StateIntervalSec: number;
+  /** changes the command line of a program each time it starts: other options, or a proxy in between */
+  readonly changeArgs: (program: ProgramName, args: readonly string[]) => readonly string[];
   /** is called with one line for each step and each event */
   readonly log: (line: string) => void;
 }
@@ -63,6 +65,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   supervise: true,
   sequencerL1Confs: 0,
   l1StateIntervalSec: 10,
+  changeArgs: (_, args) => args,
   log: () => {},
 };
 
@@ -114,8 +117,12 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
-  const specs = programSpecs(options, ports, parameters);
-  const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specs[name])])) as Record<
+  const planned = programSpecs(options, ports, parameters);
+  const specOf = (name: ProgramName): ProgramSpec => ({
+    ...planned[name],
+    args: () => options.changeArgs(name, planned[name].args()),
+  });
+  const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specOf(name))])) as Record<
     ProgramName,
     Program
   >;

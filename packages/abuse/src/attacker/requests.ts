@@ -18,3 +18,7 @@ export const batch = (calls: readonly string[]): string => `[${calls.join(",")}]
 
 export const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
+
+export const quantity = (value: number): string => `0x${value.toString(16)}`;
+export const addressOf = (value: number): string => `0x${value.toString(16).padStart(40, "0")}`;
+export const wordOf = (value: number): string => `0x${value.toString(16).padStart(64, "0")}`;

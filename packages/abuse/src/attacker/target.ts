@@ -9,6 +9,8 @@ export interface Target {
   /** rollup node */
   readonly node: number;
   readonly batcher: number;
+  readonly engineMetrics: number;
+  readonly nodeMetrics: number;
   readonly l2ChainId: number;
   /** has funds; the attacker's own */
   readonly privateKey: string;

@@ -1,5 +1,12 @@
 import type { Attack } from "./attack.ts";
+import * as connections from "./connections.ts";
 import * as costly from "./costly.ts";
+import * as doors from "./doors.ts";
+import * as malformed from "./malformed.ts";
+import * as state from "./state.ts";
+import * as websockets from "./websockets.ts";
 
 /** All attacks, in no particular order. */
-export const ATTACKS: readonly Attack[] = [...Object.values(costly)];
+export const ATTACKS: readonly Attack[] = [costly, state, connections, malformed, websockets, doors].flatMap((group) =>
+  Object.values(group),
+);

