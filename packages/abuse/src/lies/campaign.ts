@@ -35,8 +35,11 @@ export interface CampaignOptions {
   readonly onRun: (run: LieRun) => void;
 }
 
-/** One in so many lies is told while the node starts. */
-const AT_START_EVERY = 6;
+/** One in so many lies is told while the node starts, and all about what is asked only then. */
+const AT_START_ONE_IN = 6;
+const ASKED_WITHIN_MS = 10_000;
+/** A lie that was told so often need not go on. */
+const ENOUGH_LIES = 6;
 /** Waited for a recovery, beyond its bound, so that the next lie is told to a healthy node. */
 const MAX_RECOVERY_MS = 60_000;
 /** A node that is started while it is lied to may end; it is then started again once honesty has returned. */
@@ -48,13 +51,14 @@ export async function runCampaign(devnet: Devnet, liars: readonly Liar[], option
   const watch = new SafeChainWatch(devnet);
   const endMs = performance.now() + options.totalMs;
   try {
-    for (let number = 1; performance.now() < endMs && !options.signal.aborted; number++) {
+    while (performance.now() < endMs && !options.signal.aborted) {
       const drawn = draw(liars, options.only, random);
       if (!drawn) {
         await pause(500, options.signal);
         continue;
       }
-      options.onRun(await tell(devnet, watch, drawn, number % AT_START_EVERY === 0, options));
+      const isAsked = drawn.liar.proxy.isAsked(drawn.method, ASKED_WITHIN_MS);
+      options.onRun(await tell(devnet, watch, drawn, !isAsked || random(AT_START_ONE_IN) === 0, options));
     }
   } finally {
     watch.close();
@@ -63,6 +67,7 @@ export async function runCampaign(devnet: Devnet, liars: readonly Liar[], option
 
 interface Drawn {
   readonly liar: Liar;
+  readonly method: string;
   readonly deceit: Deceit;
 }
 
@@ -76,7 +81,7 @@ function draw(liars: readonly Liar[], only: string, random: (limit: number) => n
     const sample = answers[random(answers.length)]!;
     const deceits = deceitsAbout(method, sample.result).filter(({ name }) => name.includes(only));
     const deceit = deceits[random(Math.max(1, deceits.length))];
-    if (deceit) return { liar, deceit };
+    if (deceit) return { liar, method, deceit };
   }
   return undefined;
 }
@@ -98,7 +103,8 @@ async function tell(
     await node.kill("SIGKILL");
     await Promise.race([node.start().catch(() => {}), pause(START_UNDER_LIES_MS, signal)]);
   }
-  await pause(lieMs, signal);
+  const lieEndMs = performance.now() + lieMs;
+  while (performance.now() < lieEndMs && proxy.lies - liesBefore < ENOUGH_LIES && !signal.aborted) await pause(100, signal);
   proxy.becomeHonest();
   const honestMs = performance.now();
   const hasDied = !atStart && node.pid !== pidBefore;

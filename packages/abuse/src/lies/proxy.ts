@@ -34,6 +34,7 @@ export class LyingProxy {
   /** where it passes requests on to */
   upstream: string | undefined;
   readonly #answers = new Map<string, HonestAnswer[]>();
+  readonly #askedMs = new Map<string, number>();
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #held = new Set<ServerResponse>();
@@ -55,6 +56,11 @@ export class LyingProxy {
   /** The methods that were asked, with their latest honest answers. */
   get answers(): ReadonlyMap<string, readonly HonestAnswer[]> {
     return this.#answers;
+  }
+
+  /** Whether a method was asked within the last so many milliseconds. */
+  isAsked(method: string, withinMs: number): boolean {
+    return performance.now() - (this.#askedMs.get(method) ?? Number.NEGATIVE_INFINITY) < withinMs;
   }
 
   /** Is honest from now on; connections that a lie held open end. */
@@ -125,6 +131,7 @@ export class LyingProxy {
 
   #lie(question: Question, result: unknown): Told | undefined {
     const known = this.#answers.get(question.method) ?? [];
+    this.#askedMs.set(question.method, performance.now());
     const told = this.deceit?.tell(question, result, known);
     this.#answers.set(question.method, [...known, { question, result }].slice(-REMEMBERED_PER_METHOD));
     if (told !== undefined) this.lies++;
