@@ -1,6 +1,8 @@
 import { type Devnet, type L2Ref, rpcCall, type SyncStatus } from "@rnode/devnet";
 
 const INTERVAL_MS = 150;
+/** What a node that has not found its heads yet names. */
+const UNKNOWN = `0x${"00".repeat(32)}`;
 
 /** Compares each safe and finalized block that the verifier names with the sequencer's chain, which nobody lies to. */
 export class SafeChainWatch {
@@ -41,6 +43,7 @@ export class SafeChainWatch {
   }
 
   async #compare(label: string, { number, hash }: L2Ref): Promise<void> {
+    if (hash === UNKNOWN) return;
     const key = `${label} ${number} ${hash}`;
     if (this.#seen.has(key)) return;
     const block = await rpcCall<{ hash: string } | null>(this.#devnet.info.endpoints.sequencer.http, "eth_getBlockByNumber", [
