@@ -201,7 +201,7 @@ export class DerivationRunner {
       return this.build(derived);
     }
     control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan));
-    this.finish(derived);
+    this.finish(derived, block.ref);
     return PROGRESS;
   }
 
@@ -224,16 +224,16 @@ export class DerivationRunner {
     if (inserted.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
     if (inserted.kind !== "inserted") return inserted;
     control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
-    this.finish(derived);
+    this.finish(derived, sealed.ref);
     return control.sendForkchoice();
   }
 
-  private finish(derived: DerivedAttributes): void {
+  /** @param block the block that was derived: below the safe head while a doubtful safe chain is derived again */
+  private finish(derived: DerivedAttributes, block: L2BlockRef): void {
     this.attributes = undefined;
     if (!derived.isLastInSpan) return;
-    const { safe } = this.deps.control.heads;
-    this.deps.safeChain.onSafe(safe, derived.derivedFrom);
-    this.deps.onSafe(safe, derived.derivedFrom);
+    this.deps.safeChain.onSafe(block, derived.derivedFrom);
+    this.deps.onSafe(block, derived.derivedFrom);
   }
 
   /** L1 contains a block that cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */

@@ -1,7 +1,7 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { CodedError } from "@rnode/primitives";
-import type { L2BlockRef } from "@rnode/protocol";
+import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";
 import type { DerivationRunner } from "./derivation-runner.ts";
 import type { EngineControl } from "./engine-control.ts";
@@ -29,6 +29,8 @@ export type FoundHeads =
       readonly highestFormerSafe: L2BlockRef;
       /** where derivation starts: the safe block, or an earlier block if the safe chain is in doubt */
       readonly base: L2BlockRef;
+      /** the L1 block whose data made `base` the safe head, where that is recorded */
+      readonly derivedFrom?: BlockId | undefined;
     }
   | Trouble;
 

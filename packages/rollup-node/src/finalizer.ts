@@ -10,7 +10,18 @@ export interface FinalizerDeps {
   /** raises the finalized label */
   readonly finalize: (block: L2BlockRef) => void;
   readonly log: Logger;
+  /** the safe head after an L1 block, where that is recorded: after a restart, finality need not wait for newly derived blocks */
+  readonly recorded?: ((l1Number: number) => Promise<DerivedBlock | undefined>) | undefined;
 }
+
+/** The latest safe block derived from an L1 block and those before it. */
+export interface DerivedBlock {
+  readonly l1: BlockId;
+  readonly l2: L2BlockRef;
+}
+
+/** errors of L1, the engine and the record */
+const FAILURES = ["l1/", "engine/", "safe-heads/", "storage/"];
 
 /** 4 epochs of 32 blocks, plus one. */
 const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
@@ -24,7 +35,7 @@ const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
 export class Finalizer {
   private readonly deps: FinalizerDeps;
   /** the latest safe block derived from each L1 block, oldest first */
-  private derived: { readonly l1: BlockId; readonly l2: L2BlockRef }[] = [];
+  private derived: DerivedBlock[] = [];
   private l1Finalized: L1BlockRef | undefined;
   private isDue = false;
   private hasTriedSinceSignal = true;
@@ -74,21 +85,23 @@ export class Finalizer {
     if (l1Finalized === undefined) return IDLE;
     this.lastAttemptAtL1Block = this.derived.at(-1)?.l1.number ?? 0;
     const finalizedNumber = this.deps.finalized().number;
-    const candidate = this.derived.findLast(({ l1, l2 }) => l1.number <= l1Finalized.number && l2.number > finalizedNumber);
-    if (candidate === undefined) return IDLE;
+    const isCandidate = ({ l1, l2 }: DerivedBlock): boolean => l1.number <= l1Finalized.number && l2.number > finalizedNumber;
     try {
+      const recorded = this.derived.some(isCandidate) ? undefined : await this.deps.recorded?.(l1Finalized.number);
+      const candidate = this.derived.findLast(isCandidate) ?? (recorded && isCandidate(recorded) ? recorded : undefined);
+      if (candidate === undefined) return IDLE;
       for (const { hash, number } of [l1Finalized, candidate.l1]) {
         const canonical = await this.deps.l1.blockByNumber(number);
         if (canonical?.hash !== hash) return reset(`L1 block ${number} was replaced although blocks were finalized from it`);
       }
+      const { l2 } = candidate;
+      if (l2.number > this.deps.safe().number) return IDLE;
+      this.deps.finalize(l2);
+      this.deps.log.debug("finalized", { number: l2.number, hash: l2.hash, l1Block: l1Finalized.number });
+      return PROGRESS;
     } catch (error) {
-      if (!isCodedError(error, "l1/")) throw error;
-      return temporary(`finality: ${error.message}`);
+      if (!FAILURES.some((prefix) => isCodedError(error, prefix))) throw error;
+      return temporary(`finality: ${(error as Error).message}`);
     }
-    const { l2 } = candidate;
-    if (l2.number > this.deps.safe().number) return IDLE;
-    this.deps.finalize(l2);
-    this.deps.log.debug("finalized", { number: l2.number, hash: l2.hash, l1Block: l1Finalized.number });
-    return PROGRESS;
   }
 }

@@ -10,8 +10,9 @@ import type { Logger } from "@rnode/observe";
 import { CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { FoundHeads } from "./driver.ts";
-import { critical, temporary } from "./progress.ts";
+import { critical, type Trouble, temporary } from "./progress.ts";
 import { resyncAdvice } from "./safe-chain-check.ts";
+import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 
 export interface FindHeadsDeps {
   readonly l1: Pick<L1Provider, "blockByNumber">;
@@ -28,8 +29,50 @@ const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
 /** A line is logged each time a walk has covered this many blocks. */
 const BLOCKS_A_LINE = 500;
 
+/** So many times a start waits for an L1 endpoint that is behind the record, before it goes by what that endpoint has. */
+const WAITS_FOR_L1 = 5;
+
 /**
- * Finds the heads in the engine that are valid on L1 as it is now.
+ * Finds the heads by the safe-head database, if there is one and it helps, and otherwise by walking back.
+ *
+ * @returns a function that is called for each reset
+ */
+export function headsFinder(
+  derivation: DerivationConfig,
+  deps: FindHeadsDeps,
+  log: Logger,
+  record: SafeHeadRecord | undefined,
+): (doubted: L2BlockRef | undefined) => Promise<FoundHeads> {
+  let waits = 0;
+  return async (doubted) => {
+    if (record !== undefined && doubted === undefined) {
+      const start = await orTrouble(() => startFromRecord(record, { ...deps, log }, derivation.rollup.genesis.l2));
+      if (start.kind === "l1-behind" && waits++ < WAITS_FOR_L1) {
+        return temporary(`L1 does not have block ${start.needs}, from which the safe head was derived: the endpoint is behind`);
+      }
+      if (start.kind === "found") {
+        waits = 0;
+        return { ...start, base: start.safe };
+      }
+      if (start.kind === "temporary") return start;
+      const reason = start.kind === "unknown" ? start.reason : `L1 does not have block ${start.needs}`;
+      log.info("the safe-head database does not say where to start: walking back", { reason });
+    }
+    return findHeads(derivation, deps, log, doubted);
+  };
+}
+
+async function orTrouble<T>(action: () => Promise<T>): Promise<T | Extract<Trouble, { kind: "temporary" }>> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return { kind: "temporary", reason: error.message };
+  }
+}
+
+/**
+ * Finds the heads in the engine that are valid on L1 as it is now, by walking back.
  *
  * @param doubted a block of the safe chain that the batcher does not build on, so that derivation has to start before it
  */

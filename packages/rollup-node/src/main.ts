@@ -5,6 +5,7 @@ import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
+import { SafeHeadDatabase } from "./safe-head-database.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
@@ -33,9 +34,13 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const engineSecret = readEngineSecret(options.l2.jwtSecret, log);
   if (!options.p2p.disable)
     log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
+  const { path: safeHeadsPath } = options.safedb;
+  const safeHeads = safeHeadsPath && SafeHeadDatabase.open(safeHeadsPath, derivation.rollup.genesis.l2.hash, log);
+  if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
   const node = new RollupNode(options, {
     derivation,
+    safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,
     clock,

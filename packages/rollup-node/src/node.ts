@@ -21,7 +21,7 @@ import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
 import { Finalizer } from "./finalizer.ts";
-import { findHeads } from "./find-heads.ts";
+import { headsFinder } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
@@ -31,7 +31,9 @@ import type { RnodeOptions } from "./options.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
+import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
+import { SafeHeads } from "./safe-heads.ts";
 import { Sequencer } from "./sequencer.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
@@ -42,6 +44,8 @@ export interface NodeDeps {
   readonly derivation: DerivationConfig;
   /** makes what the node talks to */
   readonly connect: (deps: Omit<ConnectionsDeps, "engineSecret">) => NodeConnections;
+  /** the safe-head database; undefined: none is kept */
+  readonly safeHeads?: SafeHeadDatabase | undefined;
   readonly adminState: Pick<AdminStateFile, "load" | "save">;
   /** how the sequencer's blocks reach other nodes; default: they find them on L1 */
   readonly gossip?: BlockGossip | undefined;
@@ -111,12 +115,20 @@ export class RollupNode {
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
     const providers = { l1: derivationL1, blobs, l2, decompressor: createDecompressor() };
+    const safeHeads = new SafeHeads({
+      database: deps.safeHeads,
+      config,
+      l1,
+      onFault: (reason) => this.driver.requestReset(reason),
+    });
+    const find = headsFinder(deps.derivation, { l1, l2 }, log, deps.safeHeads);
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,
       safe: () => control.heads.safe,
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
+      recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
     });
     const safeChain = new SafeChainCheck({ config, l1, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
@@ -132,11 +144,13 @@ export class RollupNode {
       safeChain,
       onReset: (base) => safeHeadWatch.onReset(base),
       onSafe: (safe, derivedFrom) => {
+        safeHeads.onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);
         safeHeadWatch.onSafe(safe, derivedFrom);
       },
       onIdle: (origin) => {
         currentL1 = origin;
+        safeHeads.onIdle();
         finalizer.onDerivationIdle();
       },
       wake: () => this.driver.wake(),
@@ -164,9 +178,11 @@ export class RollupNode {
       unsafe,
       derivation,
       finalizer,
-      findHeads: () => {
+      findHeads: async () => {
         currentL1 = undefined;
-        return findHeads(deps.derivation, { l1, l2 }, log, safeChain.doubtedBase);
+        const found = await find(safeChain.doubtedBase);
+        if (found.kind !== "found") return found;
+        return (await safeHeads.reset(found)) ?? found;
       },
       clock,
       random: deps.random,
@@ -195,6 +211,7 @@ export class RollupNode {
       fetchWithdrawalRootFromState: options.rpc.fetchWithdrawalRootFromState,
       l2,
       syncStatus: () => this.syncStatus(),
+      safeHeads,
     });
     const admin = adminMethods({
       hasSequencer: options.sequencer.enabled,

@@ -182,7 +182,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--pprof.enabled"],
     ["--pprof.type=cpu"],
     ["--conductor.enabled"],
-    ["--safedb.path=x"],
     ["--signer.endpoint=http://localhost:1"],
     [`--signer.address=0x${"11".repeat(20)}`],
     ["--altda.enabled"],

@@ -241,7 +241,10 @@ export const pprofOptions = optionGroup("pprof", {
 });
 
 export const safedbOptions = optionGroup("safedb", {
-  path: { parse: path, unavailable: "the safe head database", help: "Folder of the safe head database." },
+  path: {
+    parse: path,
+    help: "Folder of the safe-head database, from which rnode_safeHeadAtL1Block answers and restarts go on.",
+  },
 });
 
 export const snapshotlogOptions = optionGroup("snapshotlog", {

@@ -59,7 +59,16 @@ describe("the RPC of rnode", () => {
     parseLogLevel: (text) => (text === "debug" ? "debug" : undefined),
     setLogLevel: (level) => asked.push(["level", level]),
   };
+  const recorded = { l1Block: { hash: l1.blocks[2]!.hash, number: 2 }, safeHead: { hash: one.ref.hash, number: 1 } };
+  let recordFault: CodedError | undefined;
   const node = rollupMethods({
+    safeHeads: {
+      isEnabled: true,
+      at: (number) => {
+        if (recordFault !== undefined) throw recordFault;
+        return number >= 2 ? recorded : undefined;
+      },
+    },
     config,
     version: "v1.2.3",
     fetchWithdrawalRootFromState: false,
@@ -70,6 +79,7 @@ describe("the RPC of rnode", () => {
     },
   });
   const fromState = rollupMethods({
+    safeHeads: { isEnabled: false, at: () => undefined },
     config,
     version: "v1.2.3",
     fetchWithdrawalRootFromState: true,
@@ -181,10 +191,22 @@ describe("the RPC of rnode", () => {
     await expect(call("rnode_outputAtBlock", [1])).rejects.toMatchObject({ code: -32602 });
   });
 
+  it("answers with the recorded safe head, or says why it cannot", async () => {
+    for (const namespace of ["rnode", "optimism"]) {
+      expect(await call(`${namespace}_safeHeadAtL1Block`, ["0x3"])).toEqual(recorded);
+      await expect(call(`${namespace}_safeHeadAtL1Block`, ["0x1"])).rejects.toMatchObject({ code: -32000, message: "not found" });
+    }
+    recordFault = new CodedError("safe-heads/invalid-db-entry", { row: "0x00" });
+    await expect(call("rnode_safeHeadAtL1Block", ["0x2"])).rejects.toMatchObject({
+      message: "failed to get safe head at l1 block 0x2: invalid db entry",
+    });
+    recordFault = undefined;
+  });
+
   it("answers configuration and version, and says that there is no safe head database", async () => {
     expect(await call("rnode_rollupConfig")).toEqual(JSON.parse(JSON.stringify(rollupConfigToJson(config))));
     expect(await call("rnode_version")).toBe("v1.2.3");
-    await expect(call("rnode_safeHeadAtL1Block", ["0x2"])).rejects.toMatchObject({
+    await expect(call("rnode_safeHeadAtL1Block", ["0x2"], "public")).rejects.toMatchObject({
       code: -32000,
       message: "failed to get safe head at l1 block 0x2: safe head database not enabled",
     });

@@ -22,6 +22,7 @@ import {
   rollupConfigToJson,
   rollupRulesAt,
 } from "@rnode/protocol";
+import type { SafeHeadEntry } from "./safe-head-database.ts";
 import type { SequencerRefusal } from "./sequencer.ts";
 import { l2RefToJson, type SyncStatusJson } from "./sync-status.ts";
 import type { Offered } from "./unsafe-inbox.ts";
@@ -37,6 +38,11 @@ export interface NodeApi {
     messagePasserStorageRoot(block: L2Block): Promise<Uint8Array>;
   };
   syncStatus(): SyncStatusJson;
+  readonly safeHeads: {
+    readonly isEnabled: boolean;
+    /** undefined: not known. @throws {CodedError} */
+    at(l1Number: number): SafeHeadEntry | undefined;
+  };
 }
 
 /** What the admin methods need from the node. */
@@ -90,6 +96,20 @@ async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
   }
 }
 
+function safeHeadAtL1Block({ safeHeads }: NodeApi, l1Number: number): SafeHeadEntry {
+  const failed = (why: string): RpcError => serverError(`failed to get safe head at l1 block 0x${l1Number.toString(16)}: ${why}`);
+  if (!safeHeads.isEnabled) throw failed("safe head database not enabled");
+  let entry: SafeHeadEntry | undefined;
+  try {
+    entry = safeHeads.at(l1Number);
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    throw failed(error.code === "safe-heads/invalid-db-entry" ? "invalid db entry" : error.message);
+  }
+  if (entry === undefined) throw serverError("not found");
+  return entry;
+}
+
 /**
  * The methods of `rnode_`. The upstream namespace `optimism_` has the same methods, but its `outputAtBlock` returns an object.
  * Spec: docs/protocol/04-rpc.md#namespace-rnode
@@ -102,9 +122,7 @@ export function rollupMethods(node: NodeApi): MethodTable {
     [`${namespace}_version`]: method({ params: [], handler: () => node.version }),
     [`${namespace}_safeHeadAtL1Block`]: method({
       params: [param("l1BlockNumber", countShape)],
-      handler: ([number]) => {
-        throw serverError(`failed to get safe head at l1 block 0x${number.toString(16)}: safe head database not enabled`);
-      },
+      handler: ([number]) => safeHeadAtL1Block(node, number),
     }),
   });
   return {

@@ -22,7 +22,9 @@ import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
 import { type Leadership, onlySequencer } from "../leadership.ts";
 import { SafeChainCheck } from "../safe-chain-check.ts";
+import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
+import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
@@ -95,6 +97,7 @@ export interface HarnessOptions {
   readonly clock?: ManualClock;
   readonly engine?: FakeEngine;
   readonly l1?: FakeL1;
+  readonly safeHeads?: SafeHeadDatabase | undefined;
   /** replaces the scripted pipeline and everything that belongs to it */
   readonly real?: {
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
@@ -155,12 +158,19 @@ export function createHarness(options: HarnessOptions = {}) {
       outlet,
     },
   );
+  const safeHeads = new SafeHeads({
+    database: options.safeHeads,
+    config,
+    l1,
+    onFault: (reason) => driver.requestReset(reason),
+  });
   const finalizer = new Finalizer({
     l1,
     finalized: () => control.heads.finalized,
     safe: () => control.heads.safe,
     finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
     log,
+    recorded: (l1Number) => safeHeads.blockAt(l1Number, engine),
   });
   const idleAt: number[] = [];
   const safeChain = new SafeChainCheck({ config, l1, log });
@@ -175,11 +185,13 @@ export function createHarness(options: HarnessOptions = {}) {
     safeChain,
     onReset: (base) => safeHeadWatch.onReset(base),
     onSafe: (safe, from) => {
+      safeHeads.onSafe(safe, from);
       finalizer.onSafe(safe, from);
       safeHeadWatch.onSafe(safe, from);
     },
     onIdle: (origin) => {
       idleAt.push(origin.number);
+      safeHeads.onIdle();
       finalizer.onDerivationIdle();
     },
     wake: () => driver.wake(),
@@ -200,7 +212,10 @@ export function createHarness(options: HarnessOptions = {}) {
     log,
     metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
     findHeads: async () => {
-      if (options.real !== undefined) return options.real.findHeads(log, safeChain.doubtedBase);
+      if (options.real !== undefined) {
+        const start = await options.real.findHeads(log, safeChain.doubtedBase);
+        return start.kind === "found" ? ((await safeHeads.reset(start)) ?? start) : start;
+      }
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };
       const [head, safe, finalized] = [engine.head, engine.safe, engine.finalized].map((hash) => engine.block(hash).ref);

@@ -23,8 +23,9 @@ import {
   signTransaction,
   type Transaction,
 } from "@rnode/protocol";
-import { findHeads } from "../find-heads.ts";
+import { headsFinder } from "../find-heads.ts";
 import { attributesPreparer } from "../prepare-attributes.ts";
+import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { FakeEngine, FakeL1, L1_BLOCK_TIME_SEC, ManualClock, testConfig } from "./fake-chain.ts";
 import { createHarness, type Harness } from "./harness.ts";
 
@@ -101,6 +102,8 @@ export class SimNode {
   readonly engine: FakeEngine;
   /** what this node reads of the network's L1 */
   readonly l1: L1Endpoint;
+  /** its safe-head database, if the network has them */
+  safeHeads: SafeHeadDatabase | undefined;
   harness: Harness;
   restarts = 0;
   private readonly network: SimNetwork;
@@ -122,20 +125,27 @@ export class SimNode {
 
   private create(): Harness {
     const { network, engine, isSequencer } = this;
+    this.safeHeads = network.openSafeHeads?.(this.safeHeads) ?? undefined;
+    const { safeHeads } = this;
     const { config, l1, clock } = network;
     const derivation: DerivationConfig = { rollup: config, l1BlobSchedule: [] };
     const blobs = { blobs: () => Promise.reject(new Error("no blobs here")) };
     const providers = { l1: this.l1, blobs, l2: engine, decompressor: createDecompressor() };
+    let finder: ReturnType<typeof headsFinder> | undefined;
     const harness = createHarness({
       config,
       clock,
       engine,
       l1,
+      safeHeads,
       real: {
         isCritical: isCriticalDerivationError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
-        findHeads: (log, doubted) => findHeads(derivation, { l1, l2: engine }, log, doubted),
+        findHeads: (log, doubted) => {
+          finder ??= headsFinder(derivation, { l1, l2: engine }, log, safeHeads);
+          return finder(doubted);
+        },
       },
     });
     if (isSequencer) harness.sequencer.start();
@@ -158,7 +168,11 @@ export class SimNetwork {
   private userNonce = 0;
   private batched: L2BlockRef | undefined;
 
-  constructor() {
+  /** opens the safe-head database of a node; `before`: that of the node that was killed */
+  readonly openSafeHeads: ((before: SafeHeadDatabase | undefined) => SafeHeadDatabase) | undefined;
+
+  constructor(openSafeHeads?: (before: SafeHeadDatabase | undefined) => SafeHeadDatabase) {
+    this.openSafeHeads = openSafeHeads;
     this.sequencer = new SimNode(this, true);
     this.verifier = new SimNode(this, false);
     this.nextL1Ms = this.clock.now + L1_BLOCK_TIME_SEC * 1_000;
