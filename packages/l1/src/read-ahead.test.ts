@@ -1,7 +1,8 @@
 import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
 import { CodedError, type Hex } from "@rnode/primitives";
+import type { L1BlockRef, Transaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { ReadAhead } from "./read-ahead.ts";
+import { type BlobReadAhead, ReadAhead } from "./read-ahead.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const hashOf = (number: number, branch: string): Hex => `0x${branch}${number.toString(16).padStart(62, "0")}`;
@@ -34,7 +35,7 @@ function fake(headNumber: number) {
     },
   };
   const reader = new ReadAhead({ depth: 3, headDistance: 5 }, { l1, l1Head: () => block(state.head) });
-  return { reader, calls, state };
+  return { reader, calls, state, l1 };
 }
 
 describe("ReadAhead", () => {
@@ -48,6 +49,22 @@ describe("ReadAhead", () => {
     expect((await reader.blockByNumber(11))?.number).toBe(11);
     await settle();
     expect(calls).toEqual(["block 14", "receipts 14", "transactions 14"]);
+  });
+
+  it("has blobs of transactions to the inbox on their way, whose index counts those of others", async () => {
+    const inbox = new Uint8Array(20).fill(0xff);
+    const blobTransaction = (to: Uint8Array, ...hashes: number[]) =>
+      ({ type: 3, to, blobVersionedHashes: hashes.map((byte) => new Uint8Array(32).fill(byte)) }) as unknown as Transaction;
+    const { l1, state } = fake(100);
+    l1.transactions = async () => [blobTransaction(new Uint8Array(20), 1, 2), blobTransaction(inbox, 3), blobTransaction(inbox, 4)];
+    const asked: string[] = [];
+    const readAhead: BlobReadAhead["readAhead"] = ({ number }, ids) =>
+      void asked.push(`${number}: ${ids.map(({ index, versionedHash }) => `${index}=${versionedHash[0]}`).join()}`);
+    const l1Head = () => ({ number: state.head }) as L1BlockRef;
+    const reader = new ReadAhead({ depth: 1, headDistance: 5 }, { l1, l1Head, blobs: { source: { readAhead }, inbox } });
+    await reader.blockByNumber(10);
+    await settle();
+    expect(asked.sort()).toEqual(["10: 2=3,3=4", "11: 2=3,3=4"]);
   });
 
   it("does not read ahead near the head, and asks anew for a block that was not there", async () => {
