@@ -251,7 +251,7 @@ const limits = optionGroup("rpc", {
   maxConnections: {
     parse: limit,
     default: 500,
-    help: "Most connections of a listener; 0 is no limit; with several readers, a rush may exceed it for a second.",
+    help: "Most connections of a listener; a new client then gets a place of the one with most; 0 is no limit; with several readers, a rush may exceed it for a second.",
   },
   maxSubscriptions: {
     parse: limit,

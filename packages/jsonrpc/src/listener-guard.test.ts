@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { silentLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import { ListenerGuard } from "./listener-guard.ts";
@@ -12,16 +12,11 @@ describe("a listener", () => {
     const server = createServer();
     return { guard, server, said, made: () => made };
   };
-  const limitOf = (guard: ListenerGuard, server: Server, wanted: number): number => {
-    guard.limit(server, wanted);
-    return server.maxConnections;
-  };
-
   it("has the connections it may have, and no more than there are file descriptors for", () => {
-    const { guard, server } = setUp(300, 2);
-    expect([500, 100, 0, -1].map((wanted) => limitOf(guard, server, wanted))).toEqual([150, 100, 150, -1]);
+    const { guard } = setUp(300, 2);
+    expect([500, 100, 0, -1].map((wanted) => guard.limitOf(wanted))).toEqual([150, 100, 150, -1]);
     const free = setUp(undefined);
-    expect([500, 0].map((wanted) => limitOf(free.guard, free.server, wanted))).toEqual([500, Number.POSITIVE_INFINITY]);
+    expect([500, 0].map((wanted) => free.guard.limitOf(wanted))).toEqual([500, Number.POSITIVE_INFINITY]);
   });
 
   it("survives connections that cannot be accepted, makes room, and says so once a minute", () => {
@@ -30,7 +25,14 @@ describe("a listener", () => {
     server.emit("error", new Error("accept EMFILE"));
     server.emit("error", new Error("accept EMFILE"));
     server.emit("drop");
-    expect(made()).toBe(3);
+    expect(made()).toBe(2);
     expect(said).toEqual([expect.objectContaining({ reason: "accept EMFILE", refused: 1 })]);
+  });
+
+  it("makes room for a client that has all connections, not for one that would take those of others", () => {
+    const { guard, server, made } = setUp(undefined);
+    guard.refuse(server, true);
+    guard.refuse(server, false);
+    expect(made()).toBe(1);
   });
 });

@@ -30,18 +30,23 @@ export class ListenerGuard {
   }
 
   /** @param wanted connections; 0: no limit but that of file descriptors; negative: none */
-  limit(server: Server, wanted: number): void {
-    server.maxConnections = wanted < 0 ? wanted : Math.min(wanted || Number.POSITIVE_INFINITY, this.#cap);
+  limitOf(wanted: number): number {
+    return wanted < 0 ? wanted : Math.min(wanted || Number.POSITIVE_INFINITY, this.#cap);
   }
 
   /** For a server that listens: from now on an error means that a connection could not be accepted. */
   watch(server: Server): void {
-    server.on("drop", () => this.#refuse("the listener has all the connections it may have", server));
-    server.on("error", (error) => this.#refuse(error.message, server));
+    server.on("drop", () => this.refuse(server, false));
+    server.on("error", (error) => this.#refuse(error.message, server, true));
   }
 
-  #refuse(reason: string, { maxConnections }: Server): void {
-    this.#deps.closeLongestIdle();
+  /** A connection was closed because there are as many as there may be. @param canMakeRoom close idle ones for those to come */
+  refuse(server: Server, canMakeRoom: boolean): void {
+    this.#refuse("the listener has all the connections it may have", server, canMakeRoom);
+  }
+
+  #refuse(reason: string, { maxConnections }: Server, canMakeRoom: boolean): void {
+    if (canMakeRoom) this.#deps.closeLongestIdle();
     this.#refused++;
     const nowMs = performance.now();
     if (nowMs - this.#saidMs < LOG_INTERVAL_MS) return;

@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { type WebSocket, WebSocketServer } from "ws";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
+import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { createHttpHandler, type HealthReport } from "./http-listener.ts";
@@ -129,6 +130,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     listeners: http === undefined || ws === undefined || isSharedBy(http, ws) ? 1 : 2,
     closeLongestIdle: () => plain?.closeLongestIdle(),
   });
+  const places = new Map<Server, ConnectionPlaces>();
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
   let plain: PlainHttp | undefined;
@@ -141,7 +143,6 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       connectionsCheckingInterval: 1000,
     });
-    guard.limit(server, limits.maxConnections);
     server.on("request", onRequest ?? ((_, response) => response.writeHead(426, { upgrade: "websocket" }).end()));
     server.on("clientError", ({ code }: NodeJS.ErrnoException, socket) => {
       const status = code === "ERR_HTTP_REQUEST_TIMEOUT" ? "408 Request Timeout" : "400 Bad Request";
@@ -246,6 +247,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         addWebSockets(wsServer, ws);
         pings = startPings();
       }
+      for (const server of servers) {
+        const onRefused = (isOnlyClient: boolean): void => guard.refuse(server, isOnlyClient);
+        places.set(server, new ConnectionPlaces(server, guard.limitOf(limits.maxConnections), onRefused));
+      }
       try {
         if (http !== undefined) await listenOn(httpServer!, http);
         if (ws !== undefined && wsServer !== httpServer) await listenOn(wsServer!, ws);
@@ -262,7 +267,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     limitConnections(most) {
       for (const [index, server] of servers.entries()) {
         const limit = most[index] ?? limits.maxConnections;
-        guard.limit(server, limit > 0 ? limit : -1); // 0 would be no limit
+        places.get(server)?.limit(guard.limitOf(limit > 0 ? limit : -1)); // 0 would be no limit
       }
     },
 

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { ConnectionPlaces, clientOf } from "./connection-places.ts";
+
+const open: { destroy(): unknown }[] = [];
+afterEach(() => {
+  for (const one of open.splice(0)) one.destroy();
+});
+
+async function listenerOf(most: number) {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    if (!socket.destroyed) socket.write("welcome");
+    socket.pipe(socket);
+  });
+  const refusals: boolean[] = [];
+  const places = new ConnectionPlaces(server, most, (isOnlyClient) => refusals.push(isOnlyClient));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  open.push({ destroy: () => server.close() });
+  const { port } = server.address() as AddressInfo;
+  const connectFrom = async (localAddress: string): Promise<Socket> => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress });
+    open.push(socket);
+    socket.on("error", () => {});
+    await Promise.race([once(socket, "data"), once(socket, "close")]);
+    return socket;
+  };
+  const openOnes = (sockets: readonly Socket[]): boolean[] => sockets.map((socket) => !socket.closed);
+  return { places, refusals, connectFrom, openOnes };
+}
+
+describe("the places of a listener", () => {
+  it("all go to one client while nobody else wants one, and no more than there are", async () => {
+    const { connectFrom, openOnes, refusals } = await listenerOf(3);
+    const greedy = [];
+    for (let index = 0; index < 5; index++) greedy.push(await connectFrom("127.0.0.2"));
+    expect(openOnes(greedy)).toEqual([true, true, true, false, false]);
+    expect(refusals).toEqual([true, true]);
+  });
+
+  it("go from the client that has most to one that has none", async () => {
+    const { connectFrom, openOnes } = await listenerOf(4);
+    const greedy = [];
+    for (let index = 0; index < 4; index++) greedy.push(await connectFrom("127.0.0.2"));
+    const closed = once(greedy[0]!, "close");
+    const honest = await connectFrom("127.0.0.1");
+    await closed;
+    expect(openOnes([...greedy, honest])).toEqual([false, true, true, true, true]);
+  });
+
+  it("go from one that has sent nothing first", async () => {
+    const { connectFrom, openOnes } = await listenerOf(3);
+    const greedy = [];
+    for (let index = 0; index < 3; index++) greedy.push(await connectFrom("127.0.0.2"));
+    greedy[0]!.write("a question");
+    await once(greedy[0]!, "data");
+    const closed = once(greedy[1]!, "close");
+    const other = await connectFrom("127.0.0.3");
+    await closed;
+    expect(openOnes([...greedy, other])).toEqual([true, false, true, true]);
+  });
+
+  it("can be fewer from now on; what is open stays open", async () => {
+    const { places, connectFrom, openOnes } = await listenerOf(3);
+    const first = [await connectFrom("127.0.0.2"), await connectFrom("127.0.0.2")];
+    places.limit(1);
+    expect(openOnes([...first, await connectFrom("127.0.0.2")])).toEqual([true, true, false]);
+  });
+
+  it("stay with clients that have the same number, so that they do not push each other out without end", async () => {
+    const { connectFrom, openOnes, refusals } = await listenerOf(2);
+    const first = await connectFrom("127.0.0.2");
+    const second = await connectFrom("127.0.0.3");
+    const third = await connectFrom("127.0.0.4");
+    expect(openOnes([first, second, third])).toEqual([true, true, false]);
+    expect(refusals).toEqual([false]);
+  });
+});
+
+describe("a client", () => {
+  it.each([
+    ["10.1.2.3", "10.1.2.3"],
+    ["::ffff:10.1.2.3", "10.1.2.3"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:db8:1:2::6", "2001:db8:1:2"],
+    ["2001:db8::1", "2001:db8:0:0"],
+    ["::1", "0:0:0:0"],
+    ["fe80::1%eth0", "fe80:0:0:0"],
+  ])("with the address %s is %s", (address, client) => {
+    expect(clientOf(address)).toBe(client);
+  });
+});

@@ -1,0 +1,79 @@
+import type { Server, Socket } from "node:net";
+
+/** Connections accepted beyond the limit, so that there is a choice which of them is closed. */
+const RESERVE = 16;
+
+/**
+ * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
+ * them, unless that is the newcomer itself. So no client can keep others out, however many connections it opens.
+ */
+export class ConnectionPlaces {
+  #most: number;
+  readonly #onRefused: (isOnlyClient: boolean) => void;
+  readonly #server: Server;
+  readonly #byClient = new Map<string, Set<Socket>>();
+  #taken = 0;
+
+  /**
+   * @param most as for `limit`
+   * @param onRefused a newcomer had to be closed; `isOnlyClient`: nobody else has connections
+   */
+  constructor(server: Server, most: number, onRefused: (isOnlyClient: boolean) => void) {
+    this.#server = server;
+    this.#onRefused = onRefused;
+    this.#most = most;
+    this.limit(most);
+    server.prependListener("connection", (socket) => this.#admit(socket));
+  }
+
+  /** @param most Infinity: no limit; negative: no new connections */
+  limit(most: number): void {
+    this.#most = most;
+    this.#server.maxConnections = most < 0 ? most : most + RESERVE;
+  }
+
+  #admit(socket: Socket): void {
+    const client = clientOf(socket.remoteAddress ?? "");
+    const own = this.#byClient.get(client) ?? new Set();
+    this.#byClient.set(client, own.add(socket));
+    this.#taken++;
+    socket.once("close", () => {
+      this.#taken--;
+      own.delete(socket);
+      if (own.size === 0 && this.#byClient.get(client) === own) this.#byClient.delete(client);
+    });
+    if (this.#taken <= this.#most) return;
+    const largest = [...this.#byClient.values()].reduce((a, b) => (b.size > a.size ? b : a));
+    // With one place more than the newcomer's client, it would only have to come back to take it again.
+    if (largest.size > own.size + 1) {
+      leastUsed(largest).destroy();
+      return;
+    }
+    socket.destroy();
+    this.#onRefused(this.#byClient.size === 1);
+  }
+}
+
+/** One that has sent nothing, or the oldest. */
+function leastUsed(sockets: ReadonlySet<Socket>): Socket {
+  const [oldest] = sockets;
+  for (const socket of sockets) if (socket.bytesRead === 0) return socket;
+  return oldest!;
+}
+
+/**
+ * Who a connection belongs to: its IPv4 address, or the first half of its IPv6 address, the least that a network gives to one
+ * customer (RFC 6177).
+ */
+export function clientOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!address.includes(":")) return address;
+  const [before = "", after] = address.split("%")[0]!.split("::");
+  const groups = before === "" ? [] : before.split(":");
+  if (after !== undefined) {
+    const last = after === "" ? [] : after.split(":");
+    groups.push(...Array<string>(Math.max(0, 8 - groups.length - last.length)).fill("0"), ...last);
+  }
+  return groups.slice(0, 4).join(":");
+}
