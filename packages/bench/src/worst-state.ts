@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { createKzgVerifier } from "@rnode/chain";
-import { compileEvm, createEvm, type EvmEngine, type StateReader } from "@rnode/evm";
+import { newEngine } from "@rnode/chain";
+import type { StateReader } from "@rnode/evm";
 import { bytesToHex, concatBytes, EMPTY_KECCAK, hexToBytes, keccak256 } from "@rnode/primitives";
 import { rollupRules } from "@rnode/protocol";
 import type { WorstCase } from "./worst-code.ts";
@@ -80,12 +78,10 @@ export function startWord(run: number): Uint8Array {
 
 /** Our engine as a node uses it, with the rules of the newest fork that is scheduled. */
 export class WorstEngine {
-  readonly #engine: EvmEngine;
+  readonly #engine = newEngine();
   readonly #rules = { ...rollupRules("karst"), chainId: 901n, blobParams: undefined, isDaoForkBlock: false };
 
   constructor() {
-    const wasm = createRequire(import.meta.url).resolve("@rnode/evm/engine.wasm");
-    this.#engine = createEvm(compileEvm(readFileSync(wasm)), { kzg: createKzgVerifier() });
     this.#engine.warmUp();
   }
 

@@ -50,6 +50,7 @@ import {
 import { delegateOf, deployCode, enterCall, enterCreate } from "./calls";
 import { codeCacheReset, codeOf, setDeepestFrame, trimCodeCache } from "./code";
 import { journalPosition, journalReset, revertTo as undoTo } from "./journal";
+import { blockHashesReset } from "./instructions";
 import { logsPointer, logsPosition, logsReset, logsRevertTo } from "./logs";
 import { buildOpcodeTable } from "./opcodes";
 import { fork, setRules } from "./rules";
@@ -62,6 +63,7 @@ export { heapTop } from "./heap";
 export { firstAccount } from "./accounts";
 export { movePrecompile } from "./rules";
 export { reserveInput, reserveOutput } from "./output";
+export { setHostSha256From } from "./calls";
 export { codeCacheBytes, codeOf, finishCode, reserveCode, setCodeCacheBound } from "./code";
 
 // parts that unit tests check separately
@@ -89,6 +91,7 @@ export function beginBlock(newFork: u32, lastPrecompile: u32, hasP256: bool, tra
   storageReset();
   journalReset();
   logsReset();
+  blockHashesReset();
   setRefund(0);
 }
 

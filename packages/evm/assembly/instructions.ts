@@ -173,12 +173,29 @@ export function copyAccountCode(f: u32, sp: u32, gas: i64): i64 {
   return copyToMemory(f, sp - 32, sp - 64, sp - 96, load<u32>(code, C_BYTES), load<u32>(code, C_LENGTH), left);
 }
 
-/** BLOCKHASH: known for the 256 blocks before this one. */
+/** Raw hashes of the last 256 blocks, at the lowest eight bits of their numbers, as far as the host was asked for them in this block. */
+const BLOCK_HASHES: usize = memory.data(256 * 32, 16);
+/** 1: in BLOCK_HASHES; zeros stand for a hash that the host does not know */
+const HAS_BLOCK_HASH: usize = memory.data(256, 16);
+
+/** Forgets the hashes of the block before. */
+export function blockHashesReset(): void {
+  memory.fill(<u32>HAS_BLOCK_HASH, 0, 256);
+}
+
+/** BLOCKHASH: known for the 256 blocks before this one. PERF: for 20 gas, a look into the database can only be taken once. */
 export function blockHashInstruction(sp: u32): void {
   const number = load<u64>(sp);
   const current = load<u64>(ENV_NUMBER);
-  if (!fits64(sp) || number >= current || current - number > 256 || hostBlockHash(number) == 0) zeroWord(sp);
-  else readRaw(sp, X_HASH);
+  if (!fits64(sp) || number >= current || current - number > 256) return zeroWord(sp);
+  const place = <u32>number & 255;
+  const hash = <u32>BLOCK_HASHES + (place << 5);
+  if (load<u8>(<u32>HAS_BLOCK_HASH + place) == 0) {
+    if (hostBlockHash(number) == 0) zeroWord(hash);
+    else copyWord(hash, X_HASH);
+    store<u8>(<u32>HAS_BLOCK_HASH + place, 1);
+  }
+  readRaw(sp, hash);
 }
 
 export function blobHashInstruction(sp: u32): void {

@@ -16,7 +16,8 @@ import { JUMPDEST, PUSH0 } from "./opcodes";
 let scratch: u32 = 0;
 let scratchSize: u32 = 0;
 
-/** Finds the destinations of a code entry. PERF: one pass over all bytes; the rest of decoding happens when execution gets there. */
+/** Finds the destinations of a code entry. PERF: one pass over all bytes, which keeps the
+ * bits of a group in a local; the rest of decoding happens when execution gets there. */
 export function buildJumpMap(code: u32): void {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -26,21 +27,21 @@ export function buildJumpMap(code: u32): void {
     scratchSize = blockSize(groupBytes);
     scratch = allocate(scratchSize);
   }
-  memory.fill(scratch, 0, groupBytes);
   const end = bytes + length;
-  for (let at = bytes; at < end; at++) {
-    const opcode: u32 = load<u8>(at);
-    if (opcode < JUMPDEST) continue;
-    if (opcode == JUMPDEST) {
-      const pc = at - bytes;
-      const group = scratch + ((pc >> 6) << 4);
-      store<u64>(group, load<u64>(group) | (<u64>1 << <u64>(pc & 63)));
-    } else if (opcode - (PUSH0 + 1) < 32) at += opcode - PUSH0;
-  }
   let count: u32 = 0;
-  for (let group = scratch, last = scratch + groupBytes; group < last; group += 16) {
-    store<u32>(group, count, 8);
-    count += <u32>popcnt<u64>(load<u64>(group));
+  let at = bytes;
+  for (let group = scratch, groupEnd = bytes + 64; group < scratch + groupBytes; group += 16, groupEnd += 64) {
+    const stop = min(groupEnd, end);
+    let bits: u64 = 0;
+    while (at < stop) {
+      const opcode: u32 = load<u8>(at);
+      if (opcode == JUMPDEST) bits |= <u64>1 << <u64>((at - bytes) & 63);
+      else if (opcode - (PUSH0 + 1) < 32) at += opcode - PUSH0;
+      at++;
+    }
+    store<u64>(group, bits);
+    store<u64>(group, <u64>count, 8);
+    count += <u32>popcnt<u64>(bits);
   }
   const size = groupBytes + (count << 2);
   const map = allocate(size);

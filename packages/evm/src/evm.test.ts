@@ -1,4 +1,4 @@
-import { bytesToHex, EMPTY_BYTES, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
+import { bytesToHex, EMPTY_BYTES, type Hex, hexToBytes, keccak256, sha256 } from "@rnode/primitives";
 import type { EvmFork, SignedTransaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { createEvm } from "./evm.ts";
@@ -89,6 +89,48 @@ describe("instructions", () => {
     [`${SENDER} BALANCE`, ETHER],
   ])("%s", (code, value) => {
     expect(evaluate(code)).toBe(value);
+  });
+
+  it("BLOCKHASH asks the state once a block for each hash, known or not", () => {
+    const code = asm(`:a ${"744 BLOCKHASH 745 BLOCKHASH ADD 0 MSTORE ".repeat(3)} 32 0 RETURN`);
+    const state = new MemoryState({ [SENDER]: {}, [MAIN]: { code } });
+    const asked: number[] = [];
+    const run = (hashes: Readonly<Record<number, bigint>>): bigint => {
+      const reader = {
+        readAccount: (address: Uint8Array) => state.readAccount(address),
+        readStorage: (address: Uint8Array, slot: Uint8Array) => state.readStorage(address, slot),
+        readCode: (codeHash: Uint8Array) => state.readCode(codeHash),
+        readBlockHash: (number: number) => {
+          asked.push(number);
+          return hashes[number] === undefined ? undefined : word(hashes[number]);
+        },
+      };
+      const block = engine.beginBlock(ethereumRules("cancun"), environment, reader);
+      const outputs = [block.call(message()).output, block.call(message()).output].map((output) => BigInt(bytesToHex(output)));
+      expect(outputs[1]).toBe(outputs[0]);
+      return outputs[0]!;
+    };
+    expect(run({ 744: 5n })).toBe(5n);
+    expect(asked).toEqual([744, 745]);
+    expect(run({ 744: 6n, 745: 7n })).toBe(13n); // of another block
+    expect(asked).toEqual([744, 745, 744, 745]);
+  });
+
+  it("SHA-256 of long inputs is left to native code, at the same price and with the same result", () => {
+    const hashed: number[] = [];
+    const native = createEvm(engineModule, {
+      sha256: (data) => {
+        hashed.push(data.length);
+        return sha256(data);
+      },
+    });
+    for (const bytes of [0, 511, 512, 5000]) {
+      const code = asm(`0x5eed ${bytes} MSTORE 32 0 ${bytes} 0 2 0x10000 STATICCALL 32 MSTORE 64 0 RETURN`);
+      const outcomes = [native, engine].map((evm) => begin({ [MAIN]: { code } }, "osaka", evm).block.call(message()));
+      expect(outcomes[0]).toEqual(outcomes[1]);
+      expect(outcomes[0]!.output[63]).toBe(1);
+    }
+    expect(hashed).toEqual([512, 5000]);
   });
 
   it("CLZ from Osaka on", () => {

@@ -13,6 +13,8 @@ import { warmUpEngine } from "./warm-up.ts";
 export interface EvmOptions {
   /** for the point evaluation precompile; if omitted, a slow one in JavaScript is used */
   readonly kzg?: KzgVerifier | undefined;
+  /** SHA-256 in native code, for long inputs of the precompile; if omitted, the engine's own */
+  readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
   /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on them. */
   readonly hashSeed?: Uint8Array | undefined;
   /** how many bytes of decoded code to keep across blocks; default 128 MB */
@@ -42,6 +44,9 @@ export interface EvmEngine {
  */
 const KEPT_MEMORY_BYTES = 192 << 20;
 const DEFAULT_CODE_CACHE_BYTES = 128 << 20;
+
+/** PERF: calling native code takes as long as hashing this many bytes in the engine. */
+const NATIVE_SHA256_FROM_BYTES = 512;
 
 export function createEvm(module: EvmModule, options: EvmOptions = {}): EvmEngine {
   return new Engine(module, options);
@@ -96,7 +101,7 @@ class Engine implements EvmEngine {
     const key = `${rules.evm} ${rules.op}`;
     let set = this.#precompiles.get(key);
     if (set === undefined) {
-      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier, this.#arithmetic);
+      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier, this.#arithmetic, this.#options.sha256);
       this.#precompiles.set(key, set);
     }
     return set;
@@ -104,7 +109,8 @@ class Engine implements EvmEngine {
 
   #newInstance(): EngineInstance {
     const instance = new EngineInstance(this.#module);
-    const { hashSeed, codeCacheBytes } = this.#options;
+    const { hashSeed, codeCacheBytes, sha256 } = this.#options;
+    if (sha256 !== undefined) instance.exports.setHostSha256From(NATIVE_SHA256_FROM_BYTES);
     if (hashSeed !== undefined) {
       const view = new DataView(hashSeed.buffer, hashSeed.byteOffset, hashSeed.byteLength);
       instance.exports.setHashSeed(view.getBigUint64(0), view.getBigUint64(8));

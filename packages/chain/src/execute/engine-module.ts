@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileEvm, createEvm, type EvmEngine, type EvmModule, type EvmOptions } from "@rnode/evm";
@@ -15,5 +15,6 @@ export function loadEvmModule(): EvmModule {
 
 /** A new engine. One engine executes one block at a time. */
 export function newEngine(options: Pick<EvmOptions, "codeCacheBytes"> = {}): EvmEngine {
-  return createEvm(loadEvmModule(), { ...options, kzg: createKzgVerifier(), hashSeed: randomBytes(16) });
+  const sha256 = (data: Uint8Array): Uint8Array => createHash("sha256").update(data).digest();
+  return createEvm(loadEvmModule(), { ...options, kzg: createKzgVerifier(), sha256, hashSeed: randomBytes(16) });
 }

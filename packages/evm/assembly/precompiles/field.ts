@@ -146,7 +146,7 @@ const W: usize = memory.data(64, 8);
  * out ← a⁻¹ modulo the modulus (without a Montgomery factor), 0 for 0: the extended binary algorithm of Euclid, `bits` steps at a
  * time on the highest and lowest bits of the numbers (Pornin, "Optimized Binary GCD for Modular Inversion", 2020).
  *
- * @param rounds times `bits`: at least twice the modulus' length
+ * @param rounds times `bits`: at least twice the modulus' length; bits: below 31
  */
 export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs: i32, bits: i32, rounds: i32): void {
   const size = 4 * limbs;
@@ -157,9 +157,11 @@ export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs:
   memory.fill(V, 0, size);
   store<u32>(U, 1);
   // invariants: A = a·U, B = a·V modulo the modulus
+  let top = limbs - 1;
   for (let round = 0; round < rounds; round++) {
-    let top = limbs - 1;
     while (top > 2 && (load<u32>(A + 4 * top) | load<u32>(B + 4 * top)) == 0) top--;
+    // PERF: A usually gets to 0 after two thirds of the rounds
+    if (top == 2 && (load<u32>(A) | load<u32>(A, 4) | load<u32>(A, 8)) == 0) break;
     const length = 32 - clz(load<u32>(A + 4 * top) | load<u32>(B + 4 * top));
     // the 64 − bits highest bits in use stand above the lowest limb
     const highBits = 64 - bits;
@@ -180,29 +182,28 @@ export function invert(out: usize, a: usize, modulus: usize, factor: u64, limbs:
         y = <u64>load<u32>(B) | (((approximate(B, top, bits) << up) | (<u64>load<u32>(B + 4 * top - 8) >> (bits - up))) << bits);
       }
     }
-    let f0: i64 = 1;
-    let g0: i64 = 0;
-    let f1: i64 = 0;
-    let g1: i64 = 1;
+    // PERF: f0 + g0·2^32 and f1 + g1·2^32, which take every step together
+    let fg0: i64 = 1;
+    let fg1: i64 = 1 << 32;
     for (let i = 0; i < bits; i++) {
       const odd = -<i64>(x & 1);
       const swap = odd & -<i64>(x < y);
       const dx = <u64>swap & (x ^ y);
       x ^= dx;
       y ^= dx;
-      const df = swap & (f0 ^ f1);
-      f0 ^= df;
-      f1 ^= df;
-      const dg = swap & (g0 ^ g1);
-      g0 ^= dg;
-      g1 ^= dg;
+      const dfg = swap & (fg0 ^ fg1);
+      fg0 ^= dfg;
+      fg1 ^= dfg;
       x = (x - (y & <u64>odd)) >> 1;
-      f0 -= f1 & odd;
-      g0 -= g1 & odd;
-      f1 <<= 1;
-      g1 <<= 1;
+      fg0 -= fg1 & odd;
+      fg1 <<= 1;
     }
-    const negative = combine(A, B, f0, g0, f1, g1, limbs, bits);
+    let f0 = <i64><i32>fg0;
+    let g0 = (fg0 - f0) >> 32;
+    let f1 = <i64><i32>fg1;
+    let g1 = (fg1 - f1) >> 32;
+    // the limbs above are 0, and stay so
+    const negative = combine(A, B, f0, g0, f1, g1, top + 1, bits);
     if (negative & 1) {
       f0 = -f0;
       g0 = -g0;

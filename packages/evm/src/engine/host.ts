@@ -117,7 +117,8 @@ export class EngineInstance {
 
   #loadCode(hash: number): number {
     const hashBytes = this.memory.slice(hash, 32);
-    const code = this.newCodes.get(bytesToHex(hashBytes)) ?? this.reader.readCode(hashBytes);
+    const deployed = this.newCodes.size === 0 ? undefined : this.newCodes.get(bytesToHex(hashBytes));
+    const code = deployed ?? this.reader.readCode(hashBytes);
     const entry = this.exports.reserveCode(hash, code.length);
     this.memory.bytes.set(code, this.memory.u32(entry + C_BYTES));
     this.exports.finishCode(entry);

@@ -48,6 +48,7 @@ export interface EngineExports {
   readonly memory: { readonly buffer: ArrayBuffer };
   setHashSeed(a: bigint, b: bigint): void;
   setCodeCacheBound(bytes: number): void;
+  setHostSha256From(length: number): void;
   beginBlock(fork: number, lastPrecompile: number, hasP256: number, tracing: number): void;
   movePrecompile(from: number, to: number): number;
   refundCounter(): bigint;

@@ -22,6 +22,12 @@ export const ecrecover: Precompile = {
   },
 };
 
+/** 0x02, for inputs that the engine does not hash itself */
+export const sha256Precompile = (sha256: (data: Uint8Array) => Uint8Array): Precompile => ({
+  gas: (input) => gasByWords(60, 12, input),
+  run: sha256,
+});
+
 /** 0x03 */
 export const ripemd: Precompile = {
   gas: (input) => gasByWords(600, 120, input),

@@ -3,7 +3,7 @@ import type { EvmModule } from "../engine/module.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 import { bn254Add, bn254Multiply, bn254Pairing } from "./bn254.ts";
-import { ecrecover, ripemd } from "./hashes.ts";
+import { ecrecover, ripemd, sha256Precompile } from "./hashes.ts";
 import { modexpBerlin, modexpByzantium, modexpOsaka } from "./modexp.ts";
 import { p256Verify } from "./p256.ts";
 import { type KzgVerifier, pointEvaluation } from "./point-evaluation.ts";
@@ -11,7 +11,7 @@ import type { Precompile, PrecompileTable } from "./precompile.ts";
 
 export const P256_ADDRESS = 0x100;
 
-/** The precompiles that the engine asks the host for (0x02, 0x04 and 0x09 are in the engine). */
+/** The precompiles that the engine asks the host for (0x02, 0x04 and 0x09 are in the engine, which leaves long inputs of 0x02 to native code if there is some). */
 export interface PrecompileSet {
   readonly table: PrecompileTable;
   /** precompiles exist from 0x01 to this address */
@@ -21,10 +21,16 @@ export interface PrecompileSet {
 
 const MODEXP = { eip198: modexpByzantium, eip2565: modexpBerlin, eip7883: modexpOsaka } as const;
 
-export function createPrecompiles(rules: ForkRules, kzg: KzgVerifier, arithmetic: Arithmetic): PrecompileSet {
+export function createPrecompiles(
+  rules: ForkRules,
+  kzg: KzgVerifier,
+  arithmetic: Arithmetic,
+  sha256?: (data: Uint8Array) => Uint8Array,
+): PrecompileSet {
   const { lastPrecompile: last, hasP256Precompile: hasP256, hasCheapBn254 } = rules;
   const all: readonly (readonly [number, Precompile])[] = [
     [0x01, ecrecover],
+    ...(sha256 === undefined ? [] : [[0x02, sha256Precompile(sha256)] as const]),
     [0x03, ripemd],
     [0x05, MODEXP[rules.modexpPricing](arithmetic)],
     [0x06, bn254Add(arithmetic, hasCheapBn254)],
