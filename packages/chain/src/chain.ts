@@ -20,7 +20,7 @@ import type {
   StoredBlock,
   StoredItem,
 } from "./api.ts";
-import { startBuild } from "./build/payload-builder.ts";
+import { startBuild, UNLIMITED_TIME } from "./build/payload-builder.ts";
 import { PayloadJobs, type PayloadJobsOptions } from "./build/payload-jobs.ts";
 import { type ChainMetrics, createChainMetrics } from "./chain-metrics.ts";
 import { type ExecutionContext, executeBlock, type ParentState, runBlock } from "./execute/block-execution.ts";
@@ -321,7 +321,7 @@ class StoredChain implements Chain {
     if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
     const { build } = started;
     const { source, limits } = this.#jobs;
-    if (build.usesPool && source !== undefined) build.fill(source, limits, () => false);
+    if (build.usesPool && source !== undefined) build.fill(source, limits, UNLIMITED_TIME);
     const { block, hash, tipsWei, requests } = build.seal();
     return { kind: "built", payload: { block, hash, value: tipsWei, requests } };
   }

@@ -1,7 +1,7 @@
 import { bytesToHex, concatBytes, equalBytes, hexToBytes } from "@rnode/primitives";
 import { encodeTransaction, estimatedDaSize, hashTransaction, type OpFork, type PayloadAttributes } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AttributesFault } from "../api.ts";
+import type { AttributesFault, BestTransactions } from "../api.ts";
 import {
   ACCOUNTS,
   attributesDeposit,
@@ -160,6 +160,40 @@ describe("the pool", () => {
     const payload = dev.chain.getPayload(started.kind === "updated" ? started.payloadId! : "0x")!;
     expect(payload.block.transactions).toHaveLength(3);
     expect(dev.chain.newPayload(new PreparedBlock(payload.block)).status).toBe("VALID");
+  });
+
+  it("has one budget of time for a block, of which large gas limits behind others may not take too much", () => {
+    let nowMs = 0;
+    const dev = open("jovian", { nowMs: () => nowMs });
+    let offered = [
+      { from: 0, tx: transaction(0, 0, { gasLimit: 16_000_000n }) }, // the first one, whatever it may take
+      { from: 1, tx: transaction(1, 0, { gasLimit: 16_000_000n }) }, // 320 ms, and 300 are left
+      { from: 2, tx: transaction(2, 0, { gasLimit: 5_000_000n }) }, // 100 ms, and 200 are left
+    ];
+    const pool = fixedPool(() => offered);
+    const slow = (best: BestTransactions): BestTransactions => ({
+      next() {
+        const next = best.next();
+        if (next !== undefined) nowMs += 100;
+        return next;
+      },
+      skipSender: () => best.skipSender(),
+    });
+    dev.chain.setPendingSource({ best: (...of) => slow(pool.best(...of)) });
+    const senders = (seed: number, meanwhile?: () => void): number[] => {
+      const result = start(dev, attributesFor(dev, seed, { noTxPool: false, gasLimit: 60_000_000n }));
+      meanwhile?.();
+      const { block, hash } = dev.chain.getPayload(result.kind === "updated" ? result.payloadId! : "0x")!;
+      expect(dev.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
+      dev.chain.forkchoiceUpdated(forkchoice(hash), undefined, 3);
+      const hashes = block.transactions.slice(1).map((tx) => bytesToHex(hashTransaction(tx)));
+      return hashes.map((wanted) => offered.find(({ tx }) => bytesToHex(hashTransaction(tx)) === wanted)!.from);
+    };
+    expect(senders(1)).toEqual([0, 2]);
+    offered = [offered[1]!];
+    // of 400 ms, 100 are spent when the build starts; at the end, the first one is offered again
+    const late = [0, 2].map((from) => ({ from, tx: transaction(from, 1) }));
+    expect(senders(2, () => (offered = [...offered, ...late]))).toEqual([1, 0]);
   });
 
   it("stops at the gas limit", () => {

@@ -31,6 +31,16 @@ export interface DaLimits {
   readonly maxBlockBytes: bigint;
 }
 
+/** The time that is left for pool transactions. */
+export interface FillTime {
+  isUp(): boolean;
+  /** whether a transaction with this gas limit may be begun, though nobody knows what it will do */
+  isEnoughFor(gasLimit: bigint): boolean;
+}
+
+/** For blocks that nobody waits for. */
+export const UNLIMITED_TIME: FillTime = { isUp: () => false, isEnoughFor: () => true };
+
 export type BuildStart =
   | { readonly kind: "started"; readonly build: PayloadBuild }
   | { readonly kind: "invalid"; readonly problem: AttributesProblem };
@@ -74,6 +84,7 @@ export class PayloadBuild {
   readonly #included = new Set<Hex>();
   #daBytes = 0n;
   #blobCount = 0;
+  #poolCount = 0;
 
   constructor(
     context: ExecutionContext,
@@ -123,11 +134,14 @@ export class PayloadBuild {
     return undefined;
   }
 
-  /** Adds pool transactions until the block is full, the pool is exhausted, or the time is up. May be called again for newer ones. */
-  fill(source: PendingSource, limits: DaLimits, isTimeUp: () => boolean): void {
+  /**
+   * Adds pool transactions until the block is full, the pool is exhausted, or the time is up. May be called again for newer ones. The first one
+   * is taken whatever its gas: the block after this one would not have more time for it.
+   */
+  fill(source: PendingSource, limits: DaLimits, time: FillTime): void {
     const { number, timestamp, baseFeePerGas } = this.#header;
     const best = source.best(baseFeePerGas ?? 0n, { number, timestampSec: timestamp });
-    while (this.#run.execution.gasLeft >= CHEAPEST_TRANSACTION_GAS && !isTimeUp()) {
+    while (this.#run.execution.gasLeft >= CHEAPEST_TRANSACTION_GAS && !time.isUp()) {
       const pending = best.next();
       if (pending === undefined) return;
       const { transaction, sender, encoded, hash } = pending;
@@ -136,7 +150,8 @@ export class PayloadBuild {
       const daBytes = this.#daSizeIfAllowed(transaction, encoded, limits);
       const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
       const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
-      if (daBytes === undefined || !hasRoomForBlobs || transaction.gasLimit > this.#run.execution.gasLeft) {
+      const hasTime = this.#poolCount === 0 || time.isEnoughFor(transaction.gasLimit);
+      if (daBytes === undefined || !hasRoomForBlobs || !hasTime || transaction.gasLimit > this.#run.execution.gasLeft) {
         best.skipSender();
         continue;
       }
@@ -148,6 +163,7 @@ export class PayloadBuild {
         continue;
       }
       this.#included.add(hashHex);
+      this.#poolCount++;
       this.#daBytes += daBytes;
       this.#blobCount += blobCount;
       this.#transactions.push(transaction);

@@ -100,6 +100,7 @@ export function openDevChain(
     genesis?: Genesis;
     config?: ChainConfig;
     metrics?: MetricFactory;
+    nowMs?: () => number;
     liveRoots?: (store: ChainDatabase) => ChainDependencies["liveRoots"];
     startGroupRoots?: ChainDependencies["startGroupRoots"];
   } = {},
@@ -111,7 +112,7 @@ export function openDevChain(
   initGenesis(store, sealGenesis(header, config, GenesisState.of(alloc)));
   const { metrics, startGroupRoots } = given;
   const liveRoots = given.liveRoots?.(store);
-  const dependencies = { store, config, nowMs: () => 0, ...(metrics && { metrics }), liveRoots, startGroupRoots };
+  const dependencies = { store, config, nowMs: given.nowMs ?? (() => 0), ...(metrics && { metrics }), liveRoots, startGroupRoots };
   const chain = openChain(dependencies, given.options);
   const remove = async (): Promise<void> => {
     await chain.close();
