@@ -206,13 +206,15 @@ describe("BatchSubmitter", () => {
   it("waits for endpoints that are away", async () => {
     const simulation = new Simulation();
     const { l1, rollup } = simulation;
-    simulation.start();
+    const submitter = simulation.start();
     await simulation.run(30);
     for (const endpoint of [l1, rollup, l1]) {
       endpoint.isDown = true;
       await simulation.run(40);
+      expect(submitter.status()).toHaveProperty("trouble");
       endpoint.isDown = false;
-      await simulation.run(20);
+      await simulation.run(40);
+      expect(submitter.status()).not.toHaveProperty("trouble");
     }
     await simulation.settle();
     expect(simulation.derived).toMatchObject({ repeated: 0, unfit: 0 });
@@ -272,6 +274,26 @@ describe("BatchSubmitter", () => {
     await simulation.run(24);
     expect(simulation.l1.transactions).toHaveLength(1);
     expect(simulation.derived.safe.number).toBeGreaterThanOrEqual(15);
+  });
+
+  it("says how far it has come", async () => {
+    const simulation = new Simulation();
+    const submitter = simulation.start();
+    await simulation.run(60);
+    const { l1Head, unsafe, safe, ...rest } = submitter.status();
+    expect(rest).toEqual({
+      waitingBlocks: expect.any(Number),
+      waitingBytes: expect.any(Number),
+      pendingTransactions: expect.any(Number),
+      lastInclusionL1Block: expect.any(Number),
+      balanceEther: expect.any(Number),
+    });
+    expect([l1Head, unsafe]).toEqual([simulation.l1.headNumber, simulation.rollup.unsafeHead.number]);
+    expect(safe).toBeGreaterThan(0);
+    const stopping = submitter.stop();
+    await simulation.run(12);
+    await stopping;
+    expect(submitter.status()).toEqual({ waitingFor: "admin_startBatcher" });
   });
 
   it("sends nothing while it is stopped", async () => {

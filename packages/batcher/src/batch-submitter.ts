@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { ChannelOut } from "@rnode/compression";
-import { errorText, type Logger } from "@rnode/observe";
+import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { isCodedError } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
@@ -86,6 +86,11 @@ export class BatchSubmitter {
     return true;
   }
 
+  /** How far publishing has come and, if it makes no progress, what the matter is. */
+  status(): LogFields {
+    return this.#run === undefined ? { waitingFor: "admin_startBatcher" } : this.#run.publishing.status();
+  }
+
   /** Publishes all available blocks without waiting for channels to fill. @returns false if it is not running */
   flush(): boolean {
     this.#run?.publishing.flush();
@@ -105,6 +110,11 @@ class PublishingRun {
   readonly #underWay = new Set<Promise<void>>();
   #wake = new AbortController();
   #nextBalanceMs = 0;
+  /** in ether */
+  #balance: number | undefined;
+  #heads: { readonly l1Head: number; readonly unsafe: number; readonly safe: number } | undefined;
+  #newestInclusion: number | undefined;
+  /** of the round in progress, or else of the last one; empty: none */
   #lastError = "";
 
   constructor(options: BatchSubmitterOptions, deps: BatchSubmitterDeps) {
@@ -121,6 +131,20 @@ class PublishingRun {
   flush(): void {
     this.#manager?.requestFlush();
     this.#wake.abort();
+  }
+
+  status(): LogFields {
+    const manager = this.#manager;
+    return {
+      ...this.#heads,
+      waitingBlocks: manager?.unsubmittedBlockCount,
+      waitingBytes: manager?.unsubmittedBytes,
+      pendingTransactions: this.#underWay.size,
+      lastInclusionL1Block: this.#newestInclusion,
+      balanceEther: this.#balance,
+      ...(this.#lastError === "" ? {} : { trouble: this.#lastError }),
+      ...(manager === undefined && this.#lastError === "" ? { waitingFor: "the rollup node and own transactions on L1" } : {}),
+    };
   }
 
   async run(): Promise<void> {
@@ -153,6 +177,7 @@ class PublishingRun {
     metrics.l1Head.set(l1Head);
     metrics.l2Unsafe.set(status.unsafeL2.number);
     metrics.l2Safe.set(status.safeL2.number);
+    this.#heads = { l1Head, unsafe: status.unsafeL2.number, safe: status.safeL2.number };
     await this.#readBalance();
     const { safeL2, unsafeL2 } = status;
     const verdict = manager.update({ safeL2, unsafeL2, currentL1: status.currentL1.number, l1Head });
@@ -209,6 +234,7 @@ class PublishingRun {
         case "confirmed":
           metrics.transactions.inc({ stage: "confirmed" });
           metrics.lastInclusion.set(outcome.inclusion.blockNumber);
+          this.#newestInclusion = outcome.inclusion.blockNumber;
           log.info("batch transaction confirmed", {
             hash: outcome.hash,
             l1Block: outcome.inclusion.blockNumber,
@@ -313,7 +339,8 @@ class PublishingRun {
     const { clock, l1, metrics, transactions } = this.#deps;
     if (clock.nowMs() < this.#nextBalanceMs) return;
     this.#nextBalanceMs = clock.nowMs() + BALANCE_INTERVAL_MS;
-    metrics.balance.set(Number(await l1.balance(transactions.address)) / 1e18);
+    this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
+    metrics.balance.set(this.#balance);
   }
 
   #channelEvents(): ChannelEvents {

@@ -192,6 +192,7 @@ describe("startBatcher", () => {
   it("waits for a node that is away, and can be closed meanwhile", async () => {
     const { batcher, close, url } = await start({}, ["--rpc.enable-admin", `--rollup-rpc=http://127.0.0.1:${CLOSED_PORT}`]);
     await expect(client(url).call("admin_startBatcher")).rejects.toThrow("batcher is starting");
+    expect(batcher.status()).toEqual({ waitingFor: `rollup node http://127.0.0.1:${CLOSED_PORT}` });
     await close();
     await batcher.ready;
   });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
 import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
-import { errorText, type Logger, type MetricFactory } from "@rnode/observe";
+import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
@@ -30,6 +30,8 @@ export interface Batcher {
   readonly rpcPort: number;
   /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it never can be */
   readonly ready: Promise<void>;
+  /** How far publishing has come and, if it makes no progress, what it is waiting for. */
+  status(): LogFields;
 }
 
 const ENDPOINT_RETRY_MS = 2000;
@@ -62,6 +64,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     ),
   );
   let submitter: BatchSubmitter | undefined;
+  let waitingFor = "";
   let ready: Promise<void> | undefined;
   // Closed after the server, so that nobody can start it again.
   const closeLimitMs = batches.stopTimeoutMs + STOP_MARGIN_MS;
@@ -86,11 +89,11 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     () => namingPorts({ "rpc.port": rpc.port }, () => server.listen()),
     () => server.close(),
   );
-  ready = createSubmitter(options, deps, clients, scope.signal).then((created) => {
+  ready = createSubmitter(options, deps, clients, scope.signal, (what) => (waitingFor = what)).then((created) => {
     submitter = created;
     if (created !== undefined && !batches.stopped) created.start();
   });
-  return { rpcPort: httpPort ?? rpc.port, ready };
+  return { rpcPort: httpPort ?? rpc.port, ready, status: () => submitter?.status() ?? { waitingFor } };
 }
 
 interface Clients {
@@ -105,9 +108,10 @@ async function createSubmitter(
   { clock, log, metrics }: BatcherDeps,
   clients: Clients,
   signal: AbortSignal,
+  onWait: (what: string) => void,
 ): Promise<BatchSubmitter | undefined> {
   const node = new RpcRollupNode(clients.rollup);
-  const waiting = { clock, log, signal };
+  const waiting = { clock, log, signal, onWait };
   const rollup = await untilAnswered(() => node.rollupConfig(), ["--rollup-rpc", "rollup node", clients.rollup.endpoint], waiting);
   if (rollup === undefined) return undefined;
   const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
@@ -223,8 +227,19 @@ function assertChains(
 async function untilAnswered<T>(
   ask: () => Promise<T>,
   [option, what, endpoint]: readonly [option: string, what: string, endpoint: string],
-  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+  {
+    clock,
+    log,
+    signal,
+    onWait,
+  }: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly signal: AbortSignal;
+    readonly onWait: (what: string) => void;
+  },
 ): Promise<T | undefined> {
+  onWait(`${what} ${endpoint}`);
   let lastText = "";
   while (!signal.aborted) {
     try {

@@ -3,14 +3,16 @@ import { startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
+const STATUS_INTERVAL_MS = 10_000;
+
 const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   name: "rbatcher",
   version: VERSION,
   table: rbatcherOptions,
   metricsPrefix: "rbatcher_default_",
   async start(options, context) {
-    const { ready } = await startBatcher(context.scope, options, context);
-    return { failure: ready };
+    const { ready, status } = await startBatcher(context.scope, options, context);
+    return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
   },
 };
 

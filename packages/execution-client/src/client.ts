@@ -3,11 +3,12 @@ import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
 import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
-import type { Logger, MetricFactory } from "@rnode/observe";
+import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
+import { ClientStatus } from "./client-status.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
@@ -35,6 +36,8 @@ export interface RunningClient {
   readonly jwtSecretPath: string;
   /** pids of the reader processes that are currently serving */
   readerPids(): number[];
+  /** Where the chain is, what waits in the pool, and whether a rollup node is heard from. */
+  status(): LogFields;
   /** rejects with the reason when the client cannot go on */
   readonly failure: Promise<never>;
 }
@@ -179,20 +182,29 @@ export async function startClient(
   const jwtSecretPath = authrpc.jwtsecret ?? join(chainOptions.datadir, "jwt.hex");
   const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
+  const readerPids = (): number[] => readers?.pool.pids() ?? [];
+  const status = new ClientStatus({
+    chain,
+    pool: pool.pool,
+    clock,
+    servingReaders: () => (count === 0 ? undefined : readerPids().length),
+  });
   const engineServer = createRpcServer({
     http: authrpc,
     ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
     methods: withDescription(VERSION, {
       ...methodsInWriter(methodsOf(["eth", "net", "web3", "miner", "debug"], services), write),
-      ...engineMethods({
-        chain,
-        profile,
-        senders,
-        sidecars: pool,
-        log,
-        onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
-      }),
+      ...status.listeningTo(
+        engineMethods({
+          chain,
+          profile,
+          senders,
+          sidecars: pool,
+          log,
+          onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
+        }),
+      ),
     }),
     dialect: profile.dialect,
     maxOpenFiles: count === 0 ? halfOf(connectionBudget()) : connectionBudget(),
@@ -206,8 +218,7 @@ export async function startClient(
   await readers?.isReady;
   if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.host, port: httpPort, api: http.api });
   if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.host, port: wsPort, api: ws.api });
-  const readerPids = (): number[] => readers?.pool.pids() ?? [];
-  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, failure };
+  return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, status: () => status.fields(), failure };
 }
 
 const halfOf = (budget: number | undefined): number | undefined => (budget === undefined ? undefined : budget / 2);

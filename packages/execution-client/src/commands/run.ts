@@ -4,6 +4,8 @@ import { clientTable } from "../options.ts";
 import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
 
+const STATUS_INTERVAL_MS = 10_000;
+
 const rengine: Program<(typeof clientTable)["groups"]> = {
   name: "rengine",
   version: `v${VERSION}`,
@@ -11,8 +13,8 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   describe: describeError,
   metricsPrefix: "rengine_",
   async start(options, context) {
-    const { failure } = await startClient(context.scope, options, context);
-    return { failure };
+    const { failure, status } = await startClient(context.scope, options, context);
+    return { failure, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
   },
 };
 

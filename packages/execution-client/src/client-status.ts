@@ -1,0 +1,64 @@
+import type { Chain } from "@rnode/chain";
+import type { MethodTable } from "@rnode/jsonrpc";
+import type { LogFields } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import type { TransactionPool } from "@rnode/txpool";
+
+export interface ClientStatusDependencies {
+  readonly chain: Pick<Chain, "headerOf">;
+  readonly pool: Pick<TransactionPool, "counts">;
+  readonly clock: Clock;
+  /** number of reader processes that are serving; undefined: there are none by choice */
+  readonly servingReaders: () => number | undefined;
+}
+
+/** A rollup node is heard from at least once per block, and at every new L1 head. */
+const SILENCE_LIMIT_MS = 60_000;
+
+/** What an operator wants to know of a running client. */
+export class ClientStatus {
+  readonly #dependencies: ClientStatusDependencies;
+  #lastEngineRequestMs: number | undefined;
+
+  constructor(dependencies: ClientStatusDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The same methods of the Engine API; each request to them is a sign that there is a rollup node. */
+  listeningTo(methods: MethodTable): MethodTable {
+    return Object.fromEntries(
+      Object.entries(methods).map(([name, method]) => [
+        name,
+        {
+          ...method,
+          handler: (args, context) => {
+            this.#lastEngineRequestMs = this.#dependencies.clock.nowMs();
+            return method.handler(args, context);
+          },
+        },
+      ]),
+    );
+  }
+
+  fields(): LogFields {
+    const { chain, pool, clock, servingReaders } = this.#dependencies;
+    const nowMs = clock.nowMs();
+    const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
+    const head = chain.headerOf({ kind: "tag", tag: "latest" })?.header;
+    const { pending, queued } = pool.counts();
+    const silentMs = this.#lastEngineRequestMs === undefined ? undefined : nowMs - this.#lastEngineRequestMs;
+    return {
+      head: head?.number,
+      headAgeSec: head === undefined ? undefined : Math.max(0, Math.floor(nowMs / 1000) - head.timestamp),
+      safe: numberOf("safe"),
+      finalized: numberOf("finalized"),
+      pending,
+      queued,
+      readers: servingReaders(),
+      ...(silentMs === undefined ? { waitingFor: "the rollup node, which has not used the Engine API yet" } : {}),
+      ...(silentMs !== undefined && silentMs >= SILENCE_LIMIT_MS
+        ? { waitingFor: `the rollup node, which last used the Engine API ${Math.floor(silentMs / 1000)} s ago` }
+        : {}),
+    };
+  }
+}
