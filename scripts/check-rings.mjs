@@ -1,11 +1,25 @@
 // Imports point downwards: a package may only import packages of its own or a lower ring, declared in its package.json and tsconfig
-// references, through their exports. Rings 1 and 2 are pure (no Node modules, clock or randomness).
+// references, through their exports. Rings 1 and 2 are pure (no Node modules, clock or randomness); rings 3 and 4 take the time of day from
+// a `Clock`.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow, ROOT } from "./lib/stamp.mjs";
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^"'`;]*?from\s*["']([^"']+)["']|(?:^|[^\w.])import\s*\(?\s*["']([^"']+)["']/g;
 const IMPURE = /\b(?:Date\.now|Math\.random|new Date\(\s*\)|performance\.now|setTimeout|setInterval|process\.)/;
+const TIME_OF_DAY = /\bDate\.now\b|\bnew Date\(\s*\)/;
+/** Who may ask the machine for the time of day: the clock itself, and what only writes it down; programs that test and measure. */
+const ASKS_MACHINE = [
+  "program/src/system-clock.ts",
+  "jsonrpc/src/jwt.ts", // the default of clients and servers that are given no clock
+  "jsonrpc/src/plain-http.ts", // the Date header
+  "observe/src/logger.ts", // the time of a line
+  "devnet/src/program.ts", // the time of a start, in a log
+  "devnet/src/e2e/",
+  "abuse/",
+  "bench/",
+  "conformance/",
+];
 
 const packages = new Map();
 for (const folder of readdirSync(join(ROOT, "packages"))) {
@@ -49,6 +63,11 @@ for (const [name, { folder, manifest, tsconfig, ring }] of packages) {
         problems.push(`${where}: ring ${ring} must not import ${target}`);
       }
     }
+    const mayAsk = ASKS_MACHINE.some((path) => where.replace(/^\/?packages\//, "").startsWith(path));
+    if (!pure && !isTest && !mayAsk && TIME_OF_DAY.test(source.replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, "")))
+      problems.push(
+        `${where}: takes the time of day from the machine; it is for the \`Clock\` to say (systemClock of @rnode/program)`,
+      );
     if (pure && !isTest) {
       source.split("\n").forEach((line, index) => {
         if (IMPURE.test(line) && !/^\s*(?:\/\/|\*|\/\*)/.test(line))

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { type Scope, UserError } from "@rnode/program";
+import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
@@ -256,7 +256,7 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
           { port: ports.l1, parameters, statePath: paths.l1State, stateIntervalSec: options.l1StateIntervalSec },
           // without devnet.json the deployment was not completed
           !existsSync(paths.info),
-          Math.floor(Date.now() / 1000),
+          Math.floor(systemClock.nowMs() / 1000),
         ),
       logPath: logOf("l1-anvil"),
       isReady: async () => Number(await rpcCall<Hex>(urlOf(ports.l1), "eth_chainId", [], 1000)) === parameters.l1ChainId,

@@ -82,10 +82,10 @@ export class Program {
   async start(): Promise<void> {
     if (this.#child) throw new Error(`${this.spec.name} runs already`);
     this.#launch();
-    const deadlineMs = Date.now() + this.spec.readyTimeoutMs;
+    const deadlineMs = performance.now() + this.spec.readyTimeoutMs;
     while (!(await this.#answers())) {
       if (!this.isRunning) throw new ProgramFailure(this.spec, describeExit(this.#lastExit));
-      if (Date.now() > deadlineMs) {
+      if (performance.now() > deadlineMs) {
         await this.kill("SIGKILL");
         throw new ProgramFailure(this.spec, `did not answer within ${this.spec.readyTimeoutMs / 1000} s`);
       }

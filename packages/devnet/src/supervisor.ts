@@ -33,9 +33,9 @@ export class Supervisor {
     const exits: number[] = [];
     program.onUnexpectedExit = (exit) => {
       if (this.#closed) return;
-      const now = Date.now();
-      exits.push(now);
-      const recent = exits.filter((at) => now - at < WINDOW_MS).length;
+      const nowMs = performance.now();
+      exits.push(nowMs);
+      const recent = exits.filter((atMs) => nowMs - atMs < WINDOW_MS).length;
       const what = describeExit(exit);
       if (!this.#options.isOn) {
         this.#options.log(new ProgramFailure(program.spec, what).message);

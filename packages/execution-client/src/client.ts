@@ -111,6 +111,7 @@ export async function startClient(
     store,
     chainView: chain,
     writer: writerAccessOf(chain, pool),
+    clock,
     metrics,
     startingBlock: head.number,
   });
@@ -193,6 +194,7 @@ export async function startClient(
     http: authrpc,
     ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool) },
     jwtSecret: secret,
+    clock,
     methods: withDescription(VERSION, {
       ...methodsInWriter(methodsOf(["eth", "net", "web3", "miner", "debug"], services), write),
       ...status.listeningTo(

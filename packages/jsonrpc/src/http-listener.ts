@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { checkJwt } from "./jwt.ts";
+import type { CheckToken } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
@@ -21,7 +21,8 @@ export interface HttpHandlerOptions {
   readonly cors: readonly string[];
   /** names accepted in the Host header, besides addresses; `*`: all */
   readonly vhosts: readonly string[];
-  readonly jwtSecret: Uint8Array | undefined;
+  /** undefined: requests need no token */
+  readonly checkToken: CheckToken | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
@@ -32,7 +33,7 @@ const JSON_TYPE = "application/json";
 
 /** Answers one HTTP request: JSON-RPC by POST, `GET /healthz` and `/readyz`, CORS preflights. */
 export function createHttpHandler(options: HttpHandlerOptions): (request: IncomingMessage, response: ServerResponse) => void {
-  const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, jwtSecret } = options;
+  const { methods, dispatcher, dialect, maxRequestBytes, cors, vhosts, checkToken } = options;
   const probes = new Map([
     ["/healthz", options.healthz],
     ["/readyz", options.readyz],
@@ -50,8 +51,8 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       const { isHealthy, body } = probe();
       return send(response, isHealthy ? 200 : 503, JSON_TYPE, JSON.stringify(body));
     }
-    if (jwtSecret !== undefined) {
-      const verdict = checkJwt(jwtSecret, request.headers.authorization, Date.now() / 1000);
+    if (checkToken !== undefined) {
+      const verdict = checkToken(request.headers.authorization);
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
     }
     if (path !== "/") return refuse(request, response, 404, "not found");

@@ -3,6 +3,9 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 /** How far `iat` may differ from the server's clock in either direction. Spec: execution-apis src/engine/authentication.md */
 export const JWT_MAX_SKEW_SEC = 60;
 
+/** What tokens are dated by, and their age judged by, unless a clock is given. */
+export const MACHINE_TIME = { nowMs: (): number => Date.now() };
+
 const HEADER = Buffer.from('{"alg":"HS256","typ":"JWT"}').toString("base64url");
 
 const sign = (secret: Uint8Array, signed: string): Buffer => createHmac("sha256", secret).update(signed).digest();
@@ -12,6 +15,9 @@ export function createJwt(secret: Uint8Array, issuedAtSec: number): string {
   const signed = `${HEADER}.${Buffer.from(`{"iat":${issuedAtSec}}`).toString("base64url")}`;
   return `${signed}.${sign(secret, signed).toString("base64url")}`;
 }
+
+/** Judges an `Authorization` header by the server's secret and time. */
+export type CheckToken = (authorization: string | undefined) => JwtVerdict;
 
 export type JwtVerdict = { readonly kind: "valid" } | { readonly kind: "refused"; readonly reason: string };
 

@@ -1,7 +1,7 @@
-import { isCodedError } from "@rnode/primitives";
+import { type Clock, isCodedError } from "@rnode/primitives";
 import { Pool } from "undici";
 import { isDeeperThan } from "./json-depth.ts";
-import { createJwt } from "./jwt.ts";
+import { createJwt, MACHINE_TIME } from "./jwt.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
 import { RpcError, type RpcErrorBody, type RpcTransportCode, RpcTransportError } from "./rpc-error.ts";
 
@@ -10,6 +10,8 @@ export interface RpcClientOptions {
   readonly url: string;
   /** 32 bytes: each HTTP request carries a fresh token */
   readonly jwtSecret?: Uint8Array | undefined;
+  /** dates the tokens; default: the machine's time */
+  readonly clock?: Pick<Clock, "nowMs"> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** for the whole request, including the wait in the queue; default 10 s */
   readonly timeoutMs?: number | undefined;
@@ -56,6 +58,7 @@ const MAX_DEPTH = 4096;
 
 /** A JSON-RPC client over HTTP. It never repeats a request: only the caller knows whether that is safe. */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
+  const { clock = MACHINE_TIME } = options;
   const url = new URL(options.url);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError(`not an HTTP URL: ${url.protocol}//${url.host}`);
   const endpoint = url.origin;
@@ -103,7 +106,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
       const headers =
         options.jwtSecret === undefined
           ? baseHeaders
-          : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(Date.now() / 1000))}` };
+          : { ...baseHeaders, authorization: `Bearer ${createJwt(options.jwtSecret, Math.floor(clock.nowMs() / 1000))}` };
       const response = await pool.request({ path, method: "POST", headers, body, signal: abort.signal });
       const text = await readText(response.body, maxResponseBytes, fail);
       const isOk = response.statusCode >= 200 && response.statusCode < 300;

@@ -416,6 +416,15 @@ describe("JWT", () => {
     expect(calls).toBe(0);
   });
 
+  it("judges the age of tokens by the clock it is given", async () => {
+    const clock = { nowMs: () => Date.now() + 100_000 };
+    const { url } = await startServer({ jwtSecret, clock });
+    const [late, inStep] = [createRpcClient({ url, jwtSecret }), createRpcClient({ url, jwtSecret, clock })];
+    closers.push(() => Promise.all([late.close(), inStep.close()]));
+    await expect(late.call("test_echo", [7])).rejects.toThrow("stale token");
+    expect(await inStep.call("test_echo", [7])).toBe(7);
+  });
+
   it("lets its client in, over both transports", async () => {
     const { url, wsUrl } = await startServer({ jwtSecret });
     const client = createRpcClient({ url, jwtSecret });

@@ -2,13 +2,14 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger, MetricFactory } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import { type WebSocket, WebSocketServer } from "ws";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { createHttpHandler, type HealthReport } from "./http-listener.ts";
-import { checkJwt } from "./jwt.ts";
+import { type CheckToken, checkJwt, MACHINE_TIME } from "./jwt.ts";
 import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
@@ -77,6 +78,8 @@ export interface RpcServerOptions {
   readonly ws?: WsListenerOptions | undefined;
   /** 32 bytes: every request and every upgrade needs a token */
   readonly jwtSecret?: Uint8Array | undefined;
+  /** for the age of tokens; default: the machine's time */
+  readonly clock?: Pick<Clock, "nowMs"> | undefined;
   readonly methods: MethodTable;
   readonly dialect?: RpcDialect | undefined;
   readonly limits?: Partial<RpcServerLimits> | undefined;
@@ -114,7 +117,8 @@ const GOING_AWAY = 1001;
 export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
   const dialect = options.dialect ?? GO_DIALECT;
-  const { log, jwtSecret, http, ws } = options;
+  const { log, jwtSecret, http, ws, clock = MACHINE_TIME } = options;
+  const checkToken = jwtSecret && ((authorization?: string) => checkJwt(jwtSecret, authorization, clock.nowMs() / 1000));
   const metrics = rpcMetricsOf(options.metrics);
   const unsent = new UnsentBudget(limits, {
     log,
@@ -175,7 +179,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const upgrader = new WebSocketServer({ noServer: true, maxPayload: limits.maxRequestBytes, perMessageDeflate: false });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", () => socket.destroy());
-      const refusal = refusalOfUpgrade(request, listener, jwtSecret);
+      const refusal = refusalOfUpgrade(request, listener, checkToken);
       if (refusal !== undefined) {
         const { status, reason } = refusal;
         socket.end(
@@ -231,7 +235,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           maxRequestBytes: limits.maxRequestBytes,
           cors: http.cors ?? [],
           vhosts: http.vhosts ?? DEFAULT_VHOSTS,
-          jwtSecret,
+          checkToken,
           unsent,
           healthz: options.healthz,
           readyz: options.readyz,
@@ -298,12 +302,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
 function refusalOfUpgrade(
   { headers }: IncomingMessage,
   { origins = [], vhosts = DEFAULT_VHOSTS }: WsListenerOptions,
-  jwtSecret: Uint8Array | undefined,
+  checkToken: CheckToken | undefined,
 ): { readonly status: string; readonly reason: string } | undefined {
   if (!isAllowedHost(headers.host, vhosts)) return { status: "403 Forbidden", reason: INVALID_HOST };
-  if (jwtSecret === undefined)
+  if (checkToken === undefined)
     return isAllowedWsOrigin(headers, origins) ? undefined : { status: "403 Forbidden", reason: ORIGIN_NOT_ALLOWED };
-  const verdict = checkJwt(jwtSecret, headers.authorization, Date.now() / 1000);
+  const verdict = checkToken(headers.authorization);
   return verdict.kind === "refused" ? { status: "401 Unauthorized", reason: verdict.reason } : undefined;
 }
 

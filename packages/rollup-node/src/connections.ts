@@ -69,7 +69,7 @@ export class Connections implements NodeConnections {
       },
       { endpoints, clock },
     );
-    this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret });
+    this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes);
     this.l2 = new L2Blocks(this.engineRpc, config);
   }

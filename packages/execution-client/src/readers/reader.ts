@@ -2,7 +2,7 @@ import { openChainReader } from "@rnode/chain";
 import { ethLogMethods } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
-import { connectionBudget } from "@rnode/program";
+import { connectionBudget, systemClock } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
@@ -31,6 +31,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     store,
     chainView,
     writer: link,
+    clock: systemClock,
     startingBlock,
     filterHome: { reader, count },
     metrics,

@@ -15,6 +15,7 @@ import {
   withPrunedHistory,
 } from "@rnode/eth-api";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import type { ChainDatabase } from "@rnode/storage";
 import { cacheSizesOf } from "../cache-sizes.ts";
 import type { ClientOptions } from "../options.ts";
@@ -28,6 +29,7 @@ export interface ServiceSources {
   readonly store: ChainDatabase;
   readonly chainView: ReadBackend["chain"];
   readonly writer: ReadServices["writer"];
+  readonly clock: Pick<Clock, "nowMs">;
   readonly metrics?: MetricFactory | undefined;
   /** number of the head when the program started */
   readonly startingBlock: number;
@@ -43,7 +45,7 @@ export interface FilterHome {
 
 /** Builds what the methods work with, in the same way in every process that serves them. */
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
-  const { store, chainView, writer, startingBlock, filterHome, metrics = noMetrics } = sources;
+  const { store, chainView, writer, clock, startingBlock, filterHome, metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
   const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
@@ -58,7 +60,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   metrics.gaugeOf("memory_call_engines_bytes", "Linear memory of the engines that serve calls.", () => calls.engineBytes);
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
-  const filters = new FilterRegistry(backend, filterLimits, Date.now);
+  const filters = new FilterRegistry(backend, filterLimits, () => clock.nowMs());
   metrics.gaugeOf("memory_filters_bytes", "Rough size of polled filters and of what they wait to be told.", () => filters.bytes);
   return {
     version: VERSION,
