@@ -13,28 +13,22 @@ import { type ClientOptions, WebSocket } from "ws";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { clientTable } from "./options.ts";
 import { buildPackage } from "./testing/built-package.ts";
+import { clientsOfTest, OTHER } from "./testing/clients-of-test.ts";
 import { COUNTER_CREATION } from "./testing/counter.ts";
-import { CHAIN_ID, RICH_KEY, startTestClient, type TestClient } from "./testing/test-client.ts";
+import { CHAIN_ID, RICH_KEY, type TestClient } from "./testing/test-client.ts";
 
 // The effect of each option on a running client.
 
 const account = privateKeyToAccount(RICH_KEY);
-const OTHER = `0x${"00".repeat(19)}aa` as const;
 const GWEI = 10n ** 9n;
 
-const started: TestClient[] = [];
-async function start(...args: Parameters<typeof startTestClient>): Promise<TestClient> {
-  const node = await startTestClient(...args);
-  started.push(node);
-  return node;
-}
+const { start, forget } = clientsOfTest();
 const stop = async (node: TestClient): Promise<void> => {
-  started.splice(started.indexOf(node), 1);
+  forget(node);
   await node.close();
 };
-afterEach(async () => {
+afterEach(() => {
   vi.useRealTimers();
-  for (const node of started.splice(0).reverse()) await node.remove();
 });
 
 interface Failure {

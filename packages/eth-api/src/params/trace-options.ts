@@ -10,33 +10,16 @@ import {
   shown,
   textShape,
 } from "@rnode/jsonrpc";
+import { parseDurationMs } from "@rnode/options";
 import { blockOverrideShape, stateOverrideShape } from "./call-request.ts";
 import { numberOrQuantityShape } from "./number-or-quantity.ts";
-
-const UNITS_MS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-const DURATION_PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** A duration in Go's notation (`5s`, `1m30s`, `100ms`), parsed to milliseconds. */
 export const goDurationShape: Shape<number> = shape({ type: "string", examples: ["5s", "1m30s"] }, (value) => {
   if (typeof value !== "string") throw new ShapeError(`expected a duration like "5s", got ${shown(value)}`);
-  let total = 0;
-  DURATION_PART.lastIndex = 0;
-  for (let at = 0; at < value.length; at = DURATION_PART.lastIndex) {
-    const part = DURATION_PART.exec(value);
-    if (part === null) throw new ShapeError(`time: invalid duration "${value}"`);
-    total += Number(part[1]) * UNITS_MS[part[2]!]!;
-  }
-  if (value === "") throw new ShapeError(`time: invalid duration ""`);
-  return total;
+  const durationMs = parseDurationMs(value);
+  if (durationMs === undefined) throw new ShapeError(`time: invalid duration "${value}"`);
+  return durationMs;
 });
 
 const fields = {

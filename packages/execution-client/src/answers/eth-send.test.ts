@@ -1,44 +1,24 @@
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, describe, expect, it } from "vitest";
-import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { describe, expect, it } from "vitest";
+import { clientsOfTest, OTHER, signTransfer } from "../testing/clients-of-test.ts";
+import { GENESIS_TIME_SEC, RICH_ADDRESS } from "../testing/test-client.ts";
 
-const account = privateKeyToAccount(RICH_KEY);
-const OTHER = `0x${"00".repeat(19)}aa` as const;
 const L1_BLOCK = "0x4200000000000000000000000000000000000015";
-const sign = (nonce: number, fields: object = {}) =>
-  account.signTransaction({
-    chainId: CHAIN_ID,
-    type: "eip1559",
-    gas: 21_000n,
-    maxFeePerGas: 2_000_000_000n,
-    nonce,
-    to: OTHER,
-    ...fields,
-  });
 
-const started: TestClient[] = [];
-const start = async (...args: Parameters<typeof startTestClient>): Promise<TestClient> => {
-  const node = await startTestClient(...args);
-  started.push(node);
-  return node;
-};
-afterEach(async () => {
-  for (const node of started.splice(0).reverse()) await node.remove();
-});
+const { start, forget } = clientsOfTest();
 
 describe("eth_sendRawTransactionSync", () => {
   it("answers with the receipt once the transaction is in a block, else with code 4 and the hash", async () => {
     const node = await start();
     const waiting = node.rpc.call<{ status: string; blockNumber: string; transactionHash: string }>("eth_sendRawTransactionSync", [
-      await sign(0),
+      await signTransfer(0),
       10_000,
     ]);
     await new Promise((resolve) => setTimeout(resolve, 100));
     await node.buildBlock();
     expect(await waiting).toMatchObject({ status: "0x1", blockNumber: "0x1", from: RICH_ADDRESS });
-    await expect(node.rpc.call("eth_sendRawTransactionSync", [await sign(1), "0x32"])).rejects.toMatchObject({
+    await expect(node.rpc.call("eth_sendRawTransactionSync", [await signTransfer(1), "0x32"])).rejects.toMatchObject({
       code: 4,
       data: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     });
@@ -52,7 +32,7 @@ describe("eth_sendRawTransactionConditional", () => {
 
   it("is not there without its flag", async () => {
     const node = await start();
-    await expect(node.rpc.call(method, [await sign(0), {}])).rejects.toMatchObject({ code: -32601 });
+    await expect(node.rpc.call(method, [await signTransfer(0), {}])).rejects.toMatchObject({ code: -32601 });
   });
 
   it.each([
@@ -60,7 +40,7 @@ describe("eth_sendRawTransactionConditional", () => {
     ["G", -32003],
   ] as const)("checks conditions when it is sent (profile %s)", async (profile, code) => {
     const node = await start([`--profile=${profile}`, "--rollup.enable-tx-conditional"]);
-    const send = async (conditional: object) => node.rpc.call<string>(method, [await sign(0), conditional]);
+    const send = async (conditional: object) => node.rpc.call<string>(method, [await signTransfer(0), conditional]);
     for (const conditional of [
       { knownAccounts: { [L1_BLOCK]: root } },
       { knownAccounts: { [L1_BLOCK]: { "0x1": `0x${"00".repeat(32)}` } } },
@@ -81,7 +61,7 @@ describe("eth_sendRawTransactionConditional", () => {
 
   it("drops a transaction whose conditions are no longer met when a block is built", async () => {
     const node = await start(["--rollup.enable-tx-conditional"]);
-    const hash = await node.rpc.call<string>(method, [await sign(0), { blockNumberMax: "0x1" }]);
+    const hash = await node.rpc.call<string>(method, [await signTransfer(0), { blockNumberMax: "0x1" }]);
     await node.buildBlock({ noTxPool: true });
     await node.buildBlock();
     await node.buildBlock();
@@ -92,7 +72,7 @@ describe("eth_sendRawTransactionConditional", () => {
 describe("miner_setGasPrice", () => {
   it("keeps transactions that tip less out of blocks", async () => {
     const node = await start();
-    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await sign(0, { maxPriorityFeePerGas: 5n })]);
+    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await signTransfer(0, { maxPriorityFeePerGas: 5n })]);
     expect(await node.rpc.call("miner_setGasPrice", ["0x6"])).toBe(true);
     await node.buildBlock();
     expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toBeNull();
@@ -107,14 +87,14 @@ describe("miner_setGasPrice", () => {
 describe("the journal", () => {
   it("gives transactions back after a restart, but not those that were mined", async () => {
     const node = await start();
-    const send = async (nonce: number) => node.rpc.call<string>("eth_sendRawTransaction", [await sign(nonce)]);
+    const send = async (nonce: number) => node.rpc.call<string>("eth_sendRawTransaction", [await signTransfer(nonce)]);
     const mined = await send(0);
     await node.buildBlock();
     const pending = await send(1);
     const queued = await send(5);
     await node.close();
     const again = await start([], node.folder);
-    started.splice(started.indexOf(node), 1);
+    forget(node);
     await expect.poll(() => again.rpc.call("txpool_status")).toEqual({ pending: "0x1", queued: "0x1" });
     for (const hash of [pending, queued])
       expect(await again.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ blockHash: null });
@@ -127,7 +107,7 @@ describe("the journal", () => {
     const data = `0x${"00".repeat(120_000)}`;
     for (let wei = 2n * 10n ** 9n, times = 0; times < 60; times++, wei += wei / 9n) {
       const fees = { maxFeePerGas: wei, maxPriorityFeePerGas: wei };
-      await node.rpc.call("eth_sendRawTransaction", [await sign(0, { gas: 2_000_000n, data, ...fees })]);
+      await node.rpc.call("eth_sendRawTransaction", [await signTransfer(0, { gas: 2_000_000n, data, ...fees })]);
     }
     // 7.2 MB were sent.
     await expect.poll(() => statSync(file).size, { timeout: 10_000 }).toBeLessThan(4_500_000);
@@ -150,8 +130,8 @@ describe("the journal", () => {
     rmSync(file);
     make(file);
     const node = await start([], first.folder);
-    started.splice(started.indexOf(first), 1);
-    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await sign(0)]);
+    forget(first);
+    const hash = await node.rpc.call<string>("eth_sendRawTransaction", [await signTransfer(0)]);
     expect(await node.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ hash });
   });
 });

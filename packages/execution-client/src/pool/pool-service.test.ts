@@ -2,42 +2,22 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterEach, describe, expect, it } from "vitest";
-import { CHAIN_ID, RICH_ADDRESS, RICH_KEY, startTestClient, type TestClient } from "../testing/test-client.ts";
+import { describe, expect, it } from "vitest";
+import { clientsOfTest, OTHER, signTransfer } from "../testing/clients-of-test.ts";
+import { CHAIN_ID, RICH_ADDRESS, startTestClient } from "../testing/test-client.ts";
 
-const account = privateKeyToAccount(RICH_KEY);
-const OTHER = `0x${"00".repeat(19)}aa` as const;
-const sign = (nonce: number, fields: object = {}) =>
-  account.signTransaction({
-    chainId: CHAIN_ID,
-    type: "eip1559",
-    gas: 21_000n,
-    maxFeePerGas: 2_000_000_000n,
-    nonce,
-    to: OTHER,
-    ...fields,
-  });
-
-const started: TestClient[] = [];
-const start = async (...args: Parameters<typeof startTestClient>): Promise<TestClient> => {
-  const node = await startTestClient(...args);
-  started.push(node);
-  return node;
-};
-afterEach(async () => {
-  for (const node of started.splice(0).reverse()) await node.remove();
-});
+const { start } = clientsOfTest();
 
 describe("forwarding to the sequencer", () => {
   it("sends there first, answers its errors verbatim, and keeps what it took", async () => {
     const sequencer = await start(["--profile=G"]);
     const replica = await start(["--profile=R", `--rollup.sequencer-http=${sequencer.httpUrl}`, "--rollup.disable-tx-pool-gossip"]);
     const send = (raw: string) => replica.rpc.call<string>("eth_sendRawTransaction", [raw]);
-    const hash = await send(await sign(0));
+    const hash = await send(await signTransfer(0));
     expect(await sequencer.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ hash });
     expect(await replica.rpc.call("eth_getTransactionByHash", [hash])).toMatchObject({ hash, blockHash: null });
     // The words are the sequencer's (profile G), not the replica's.
-    await expect(send(await sign(0, { gas: 20_000n }))).rejects.toMatchObject({
+    await expect(send(await signTransfer(0, { gas: 20_000n }))).rejects.toMatchObject({
       code: -32000,
       message: "intrinsic gas too low: gas 20000, minimum needed 21000",
     });
@@ -46,7 +26,7 @@ describe("forwarding to the sequencer", () => {
 
   it("fails where the sequencer is not reached, and takes nothing", async () => {
     const replica = await start(["--rollup.sequencer-http=http://127.0.0.1:1"]);
-    await expect(replica.rpc.call("eth_sendRawTransaction", [await sign(0)])).rejects.toMatchObject({
+    await expect(replica.rpc.call("eth_sendRawTransaction", [await signTransfer(0)])).rejects.toMatchObject({
       code: -32000,
       message: "failed to forward the transaction to the sequencer: rpc/unreachable",
     });
@@ -58,7 +38,7 @@ describe("the pool and the chain", () => {
   it("orders by tip, waits for missing nonces, counts the L1 fee", async () => {
     const node = await start();
     const send = async (nonce: number, fields?: object) =>
-      node.rpc.call<string>("eth_sendRawTransaction", [await sign(nonce, fields)]);
+      node.rpc.call<string>("eth_sendRawTransaction", [await signTransfer(nonce, fields)]);
     const third = await send(2);
     const second = await send(1);
     expect(await node.rpc.call("txpool_status")).toEqual({ pending: "0x0", queued: "0x2" });
@@ -91,7 +71,7 @@ describe("the pool and the chain", () => {
 
   it("leaves what does not fit the block's data limit to a later block", async () => {
     const node = await start();
-    await node.rpc.call("eth_sendRawTransaction", [await sign(0)]);
+    await node.rpc.call("eth_sendRawTransaction", [await signTransfer(0)]);
     expect(await node.rpc.call("miner_setMaxDASize", ["0x0", "0x1"])).toBe(true);
     expect((await node.buildBlock()).payload.executionPayload.transactions).toHaveLength(1);
     await node.rpc.call("miner_setMaxDASize", ["0x0", "0x0"]);
@@ -102,7 +82,7 @@ describe("the pool and the chain", () => {
     const folder = mkdtempSync(join(tmpdir(), "rengine-"));
     try {
       const before = await startTestClient([], folder);
-      await before.rpc.call("eth_sendRawTransaction", [await sign(0, { value: 5n })]);
+      await before.rpc.call("eth_sendRawTransaction", [await signTransfer(0, { value: 5n })]);
       const block = await before.buildBlock();
       await before.close();
       const after = await startTestClient([], folder);
