@@ -31,7 +31,7 @@ export interface Batcher {
   /** Resolves once it is ready to publish. @throws {BatcherError} batcher/wrong-chain, batcher/bad-config: it never can be */
   readonly ready: Promise<void>;
   /** How far publishing has come and, if it makes no progress, what it is waiting for. */
-  status(): LogFields;
+  readonly status: () => LogFields;
 }
 
 const ENDPOINT_RETRY_MS = 2000;

@@ -37,7 +37,7 @@ export interface RunningClient {
   /** pids of the reader processes that are currently serving */
   readerPids(): number[];
   /** Where the chain is, what waits in the pool, and whether a rollup node is heard from. */
-  status(): LogFields;
+  readonly status: () => LogFields;
   /** rejects with the reason when the client cannot go on */
   readonly failure: Promise<never>;
 }
