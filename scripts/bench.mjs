@@ -7,6 +7,7 @@ import { ROOT } from "./lib/stamp.mjs";
 const BENCHMARKS = {
   devnet: "transactions a second through the whole devnet, with CPU and memory of each program",
   evm: "the EVM engine against anvil and @ethereumjs/evm",
+  memory: "memory of the verifier pair (rengine and rnode) in a devnet under light load, by parts",
   rpc: "JSON-RPC over HTTP: rengine and anvil in turns",
   worst: "the gas that is slowest to burn, found by search; --revm=PROGRAM: revm in turns",
   precompiles: "gas a second of the worst inputs of each precompiled contract",

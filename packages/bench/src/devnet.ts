@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { contract, type Devnet, loadContracts, PROGRAM_NAMES, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
+import { type Devnet, PROGRAM_NAMES, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
-import { bytesToHex } from "@rnode/primitives";
 import { Scope, systemClock } from "@rnode/program";
-import { createPublicClient, createWalletClient, defineChain, type Hex, http, numberToHex, parseEther } from "viem";
-import { privateKeyToAccount } from "viem/accounts";
-import { LoadGenerator, makeSenders, type Sender } from "./load-generator.ts";
+import { type Hex, numberToHex } from "viem";
+import { fundSenders } from "./fund-senders.ts";
+import { LoadGenerator, makeSenders } from "./load-generator.ts";
 import { type UsageSummary, UsageWatch } from "./process-usage.ts";
 
 interface Result {
@@ -91,7 +90,7 @@ async function measure(devnet: Devnet, startedMs: number, load: Load): Promise<R
   );
 
   const senders = makeSenders(load.senders);
-  const token = await prepare(devnet, senders);
+  const token = await fundSenders(devnet, senders);
   const generator = new LoadGenerator({
     url: endpoints.sequencer.http,
     chainId: BigInt(devnet.info.l2ChainId),
@@ -166,45 +165,6 @@ async function measure(devnet: Devnet, startedMs: number, load: Load): Promise<R
     gasPerSec: sum(loaded.map(({ gasUsed }) => gasUsed)) / loadSec,
     programs,
   };
-}
-
-/** Gives every sender ether and tokens. */
-async function prepare(devnet: Devnet, senders: readonly Sender[]): Promise<Uint8Array> {
-  const { info } = devnet;
-  const chain = defineChain({
-    id: info.l2ChainId,
-    name: "L2",
-    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [info.endpoints.sequencer.http] } },
-  });
-  const account = privateKeyToAccount(info.accounts[5]!.privateKey);
-  const wallet = createWalletClient({ account, chain, transport: http() });
-  const client = createPublicClient({ chain, transport: http(), pollingInterval: 200 });
-  const { abi, creationCode } = contract(loadContracts(), "TestToken");
-  const deployed = await client.waitForTransactionReceipt({
-    hash: await wallet.deployContract({ abi, bytecode: creationCode, args: ["Bench", "BNC", parseEther("1000000000")] }),
-  });
-  const token = deployed.contractAddress!;
-  let nonce = await client.getTransactionCount({ address: account.address });
-  const fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000n } as const;
-  let last: Hex | undefined;
-  for (const { address } of senders) {
-    const to = bytesToHex(address) as Hex;
-    await wallet.sendTransaction({ to, value: parseEther("20"), nonce: nonce++, gas: 21_000n, ...fees });
-    const args = [to, parseEther("1000")];
-    last = await wallet.writeContract({
-      address: token,
-      abi,
-      functionName: "transfer",
-      args,
-      nonce: nonce++,
-      gas: 100_000n,
-      ...fees,
-    });
-  }
-  const receipt = await client.waitForTransactionReceipt({ hash: last!, timeout: 60_000 });
-  if (receipt.status !== "success") throw new Error("the senders could not be given tokens");
-  return Uint8Array.from(Buffer.from(token.slice(2), "hex"));
 }
 
 async function readBlock(url: string, number: number): Promise<LoadBlock> {

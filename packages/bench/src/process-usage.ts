@@ -26,7 +26,8 @@ export function treeCpuSec(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + treeCpuSec(child), own);
 }
 
-function childrenOf(pid: number): number[] {
+/** Linux only: elsewhere none are found. */
+export function childrenOf(pid: number): number[] {
   if (process.platform !== "linux") return [];
   const isChild = (candidate: number): boolean => {
     try {
