@@ -480,6 +480,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "rollup.sequencer-http": "execution-client/src/pool/pool-service.test.ts",
   "rollup.disable-tx-pool-gossip": "execution-client/src/pool/pool-service.test.ts",
   "rollup.enable-tx-conditional": "execution-client/src/answers/eth-send.test.ts",
+  "rpc.workeridle": "execution-client/src/readers/on-demand.test.ts",
   "rpc.workertimeout": "execution-client/src/readers/readers.test.ts",
   "rpc.evmtimeout": "execution-client/src/answers/eth-simulate.test.ts",
   "rpc.max-subscriptions-per-connection": "execution-client/src/answers/subscriptions.test.ts",

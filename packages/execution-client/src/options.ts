@@ -150,7 +150,16 @@ const readers = optionGroup("rpc", {
     parse: integerBetween(0, 64),
     unit: "processes",
     needs: LISTENERS,
-    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: one less than cores, at least 2.",
+    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: as many as are needed, at most one less than cores, at least 2.",
+  },
+  idleMs: {
+    parse: duration,
+    flag: "rpc.workeridle",
+    default: 120_000,
+    needs: LISTENERS,
+    check: (_, other) =>
+      other("rpc.workers") === undefined ? undefined : "with --rpc.workers all readers always run: give one of the two",
+    help: "Without --rpc.workers, a reader that nobody has used for this long ends; 0: all start at once and never end.",
   },
   hardLimitMs: {
     parse: duration,

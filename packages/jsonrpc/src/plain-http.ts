@@ -21,10 +21,12 @@ export interface PlainHttpOptions {
 /** Answers plain requests; connections that send anything else are handed over. */
 export interface PlainHttp {
   serve(socket: Socket): void;
-  /** Ends idle connections; the others end after their answer. */
+  /** Ends idle connections; the others, also those whose first request is yet to come, end after their answer. */
   closeIdle(): void;
   /** Makes room for others: ends those connections that have been idle for longest, if any has been for seconds. */
   closeLongestIdle(): void;
+  /** Closes a share of the connections, each after its next answer. */
+  shed(share: number): void;
   closeAll(): void;
 }
 
@@ -107,6 +109,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** the client has ended its side */
     #hasEnded = false;
     readonly #unsent: Unsent;
+    /** to be closed after the next answer */
+    isLeaving = false;
     /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
     // The requests of one client differ little: the head is nearly always the same as the one before.
@@ -141,7 +145,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     /** @param isForced close even if an answer is due */
     close(isForced: boolean): void {
-      if (isForced || this.#state === "new" || this.#state === "idle") this.#socket.destroy();
+      if (isForced || this.#state === "idle") this.#socket.destroy();
     }
 
     readonly #onData = (part: Buffer): void => {
@@ -197,6 +201,11 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       } else if (this.#send(answered)) this.#readOn();
     }
 
+    /** whether the answer is the connection's last */
+    get #isLast(): boolean {
+      return isClosing || this.isLeaving;
+    }
+
     #headOf(text: string): PlainHead | undefined {
       if (text === this.#lastHeadText) return this.#lastHead;
       const head = readPlainHead(text);
@@ -233,7 +242,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** @returns whether the client has read enough for the next answer */
     #send(text = ""): boolean {
       const length = Buffer.byteLength(text, "utf8");
-      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${isClosing ? closingHeadEnd : headEnd}`;
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${this.#isLast ? closingHeadEnd : headEnd}`;
       if (length > SLICE_BYTES) {
         this.#sendLarge(head, Buffer.from(text, "utf8"));
         return false;
@@ -247,8 +256,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
           this.#unsent.sent(owed);
           this.#afterAnswer();
         });
-      } else if (isClosing) this.#afterAnswer();
-      return isTaken && !isClosing;
+      } else if (this.#isLast) this.#afterAnswer();
+      return isTaken && !this.#isLast;
     }
 
     #sendLarge(head: string, body: Buffer): void {
@@ -265,7 +274,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #afterAnswer(): void {
-      if (isClosing) this.#socket.destroySoon();
+      if (this.#isLast) this.#socket.destroySoon();
       else this.#readOn();
     }
 
@@ -327,6 +336,13 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       const spare = [...connections].filter(({ idleTicks }) => idleTicks >= SPARE_TICKS);
       spare.sort((a, b) => b.idleTicks - a.idleTicks);
       for (const connection of spare.slice(0, MAKE_ROOM)) connection.close(true);
+    },
+    shed(share) {
+      let leaving = Math.floor(connections.size * share);
+      for (const connection of connections) {
+        if (leaving-- <= 0) return;
+        connection.isLeaving = true;
+      }
     },
     closeAll() {
       clearInterval(ticker);

@@ -102,6 +102,8 @@ export interface RpcServer {
   connections(): Promise<number[]>;
   /** The number of connections each listener may have from now on, replacing `limits.maxConnections`; open ones are kept. */
   limitConnections(limits: readonly number[]): void;
+  /** Closes a share of the connections, each after its next answer: their clients connect again, perhaps to another process. HTTP only. */
+  shedConnections(share: number): void;
   /** Accepts no more requests, answers pending ones within a second, then closes every connection. */
   close(): Promise<void>;
 }
@@ -274,6 +276,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
         places.get(server)?.limit(guard.limitOf(limit > 0 ? limit : -1)); // 0 would be no limit
       }
     },
+
+    shedConnections: (share) => plain?.shed(share),
 
     async close() {
       clearInterval(pings);

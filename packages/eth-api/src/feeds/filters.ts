@@ -81,6 +81,12 @@ export class FilterRegistry {
     this.#transactions = new ChangeJournal(limits.maxJournalBytes);
   }
 
+  /** How many filters somebody may still poll. */
+  get count(): number {
+    this.#forgetOld();
+    return this.#installed.size;
+  }
+
   /** Rough size of the filters and of what they wait to be told. */
   get bytes(): number {
     return this.#quota.bytes + this.#blocks.bytes + this.#transactions.bytes;

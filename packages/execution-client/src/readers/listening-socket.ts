@@ -5,6 +5,14 @@ export interface ListeningSocket {
   /** for the `stdio` of a child process, which then listens on it */
   readonly fd: number;
   readonly port: number;
+  /**
+   * Waits for a connection that nobody has accepted. Only for a socket on which a process has listened: it remains one that connections can
+   * wait in when that process ends.
+   *
+   * @param onPending is called once, from the event loop
+   * @returns ends the wait; undefined: this platform cannot wait
+   */
+  watch(onPending: () => void): (() => void) | undefined;
   /** Closes this process's descriptor. The port closes once every child has closed its own. */
   close(): void;
 }
@@ -13,6 +21,10 @@ export interface ListeningSocket {
 interface TcpHandle {
   readonly fd: number;
   getsockname(out: { port?: number }): number;
+  open?(fd: number): number;
+  readStart?(): number;
+  readStop?(): number;
+  onread?: () => void;
   close(): void;
 }
 
@@ -33,7 +45,26 @@ export function openListeningSocket(address: string, port: number): ListeningSoc
     handle.close();
     throw listenError("EADDRINUSE", address, port);
   }
-  return { fd: handle.fd, port: bound.port, close: () => handle.close() };
+  return { fd: handle.fd, port: bound.port, watch: (onPending) => watchHandle(handle, onPending), close: () => handle.close() };
+}
+
+/**
+ * A connection that waits makes a listening socket readable. To read from it fails then (ENOTCONN), which tells all that is to be told: the
+ * connection stays where it is, for the process that will accept it.
+ */
+function watchHandle(handle: TcpHandle, onPending: () => void): (() => void) | undefined {
+  let isOn = true;
+  handle.onread = () => {
+    handle.readStop?.();
+    if (isOn) onPending();
+    isOn = false;
+  };
+  // Opening it once more, as a stream, is what allows reading from it.
+  if (handle.open?.(handle.fd) !== 0 || handle.readStart?.() !== 0) return undefined;
+  return () => {
+    isOn = false;
+    handle.readStop?.();
+  };
 }
 
 const UV_EACCES = -13;

@@ -55,6 +55,17 @@ interface MetricsAnswer {
   readonly values: readonly object[];
 }
 
+/** How a reader is doing. */
+export interface Pong {
+  readonly kind: "pong";
+  /** number of connections, by listener */
+  readonly connections: readonly number[];
+  /** nobody would miss it: it has no connections, and keeps nothing for clients that come back */
+  readonly isIdle: boolean;
+  /** part of the time since the last ping that it was busy */
+  readonly load: number;
+}
+
 export type MessageToReader =
   | { readonly kind: "start"; readonly start: ReaderStart }
   | { readonly kind: "head"; readonly notice: HeadNotice }
@@ -65,12 +76,13 @@ export type MessageToReader =
   | Accepted
   /** @param elsewhere number of connections of the other readers, by listener */
   | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
+  /** another reader has started: @param share of the connections, which are closed after their next answers so that they move there */
+  | { readonly kind: "shed"; readonly share: number }
   | { readonly kind: "metrics" | "close" };
 
 export type MessageToWriter =
   | { readonly kind: "ready" }
-  /** @param connections number of connections, by listener */
-  | { readonly kind: "pong"; readonly connections: readonly number[] }
+  | Pong
   /** the last message: the reader cannot start. @param isFatal nor could a replacement, because the database is damaged */
   | { readonly kind: "failed"; readonly reason: string; readonly isFatal: boolean }
   /** @param reader the reader that keeps the filter in question; undefined: the call is for the writer */

@@ -6,8 +6,22 @@ import { ReaderMetrics } from "./reader-metrics.ts";
 import { type ReaderMessage, ReaderProcess, type ReaderProcessOptions } from "./reader-process.ts";
 import { ReaderRelay, type RelayDependencies } from "./reader-relay.ts";
 
+/** For readers that run only while they are needed. */
+export interface OnDemand {
+  /** a reader that nobody has used for this long ends */
+  readonly idleMs: number;
+  /**
+   * Waits for a connection that no process has accepted. @param onPending is called once @returns ends the wait; undefined: this platform
+   * cannot wait, so a reader must always run
+   */
+  readonly watch: (onPending: () => void) => (() => void) | undefined;
+}
+
 export interface ReaderPoolOptions extends ReaderProcessOptions {
+  /** on demand: at most */
   readonly count: number;
+  /** undefined: all of them always run */
+  readonly onDemand?: OnDemand | undefined;
   /** a reader that does not respond for this long is killed; 0: never */
   readonly hardLimitMs: number;
   /** what every reader is told, apart from its number and its sockets */
@@ -31,21 +45,33 @@ const STABLE_MS = 30_000;
 /** A reader that is not serving after this long is started again. */
 const START_LIMIT_MS = 120_000;
 
+/** Readers that are all this busy, for this many pings, get another beside them. */
+const BUSY_LOAD = 0.6;
+const BUSY_PINGS = 2;
+
 /** The place of a reader in the pool. It remains when the process in it is replaced. */
 interface Place {
   readonly number: number;
   process: ReaderProcess | undefined;
+  /** whether a process should be here; without one it is about to be started again */
+  isWanted: boolean;
   isReady: boolean;
   backoffMs: number;
   /** consecutive pings that were not answered */
   silentPings: number;
+  /** consecutive pings that found it busy, or without anybody to serve */
+  busyPings: number;
+  idlePings: number;
+  /** its process was started because the others were busy */
+  isRelief: boolean;
   /** number of open connections, by listener */
   connections: readonly number[];
 }
 
 /**
  * Starts the reader processes and keeps them running. They share listening sockets that stay open in this process, so connections wait
- * while a reader is being replaced.
+ * while a reader is being replaced. On demand, one starts at first, to show that it can; it ends when nobody uses it, the next connection
+ * starts one again, and busy readers get others beside them.
  */
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
@@ -57,6 +83,8 @@ export class ReaderPool {
   readonly #timers = new Set<NodeJS.Timeout>();
   #pings: NodeJS.Timeout | undefined;
   #isClosing = false;
+  #stopWatch: (() => void) | undefined;
+  #canWatch = true;
   #onFirstReady: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   constructor(options: ReaderPoolOptions, dependencies: ReaderPoolDependencies) {
@@ -66,20 +94,24 @@ export class ReaderPool {
     this.#places = Array.from({ length: options.count }, (_, number) => ({
       number,
       process: undefined,
+      isWanted: options.onDemand === undefined || number === 0,
       isReady: false,
       backoffMs: FIRST_BACKOFF_MS,
       silentPings: 0,
+      busyPings: 0,
+      idlePings: 0,
+      isRelief: false,
       connections: [],
     }));
     this.#restarts = createPoolMetrics(dependencies.metrics, () => this.#places.filter(({ isReady }) => isReady).length).restarts;
   }
 
-  /** Resolves when all readers are serving. @throws {UserError} a reader cannot start */
+  /** Resolves when all readers that are to run from the start are serving. @throws {UserError} a reader cannot start */
   start(): Promise<void> {
     const started = new Promise<void>((resolve, reject) => {
       this.#onFirstReady = { resolve, reject };
     });
-    for (const place of this.#places) this.#spawn(place);
+    for (const place of this.#places) if (place.isWanted) this.#spawn(place);
     this.#pings = setInterval(() => this.#ping(), PING_INTERVAL_MS);
     this.#pings.unref();
     return started;
@@ -106,6 +138,7 @@ export class ReaderPool {
 
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.#stopWatch?.();
     clearInterval(this.#pings);
     for (const timer of this.#timers) clearTimeout(timer);
     this.#relay.close();
@@ -114,7 +147,8 @@ export class ReaderPool {
 
   #spawn(place: Place): void {
     const { start, count } = this.#options;
-    place.silentPings = 0;
+    place.isWanted = true;
+    place.silentPings = place.busyPings = place.idlePings = 0;
     place.process = new ReaderProcess({ ...start, reader: place.number, count }, this.#options, {
       onMessage: (message) => this.#receive(place, message),
       onEnd: (reason, isFatal) => this.#onEnd(place, reason, isFatal),
@@ -133,6 +167,11 @@ export class ReaderPool {
     this.#relay.disconnect(place.number);
     onEnd();
     if (this.#isClosing) return;
+    if (!place.isWanted) {
+      this.#dependencies.log.debug("reader ended: nobody used it", { reader: place.number + 1, pid: process.pid });
+      this.#awaitDemand();
+      return;
+    }
     if (this.#onFirstReady !== undefined) {
       this.#onFirstReady.reject(new UserError(`a reader process cannot start: ${reason}`));
       this.#onFirstReady = undefined;
@@ -163,14 +202,17 @@ export class ReaderPool {
       case "ready":
         place.isReady = true;
         this.#dependencies.log.debug("reader is ready", { reader: place.number + 1, pid: place.process?.pid });
-        if (this.#places.every(({ isReady }) => isReady)) {
+        if (this.#places.every(({ isReady, isWanted }) => isReady || !isWanted)) {
           this.#onFirstReady?.resolve();
           this.#onFirstReady = undefined;
         }
+        if (place.isRelief) this.#shareConnections(place);
         return;
       case "pong":
         place.silentPings = 0;
         place.connections = message.connections;
+        place.busyPings = message.load >= BUSY_LOAD ? place.busyPings + 1 : 0;
+        place.idlePings = message.isIdle ? place.idlePings + 1 : 0;
         return;
       case "metrics":
         this.#readerMetrics.onAnswer(place.number, message.values);
@@ -198,6 +240,47 @@ export class ReaderPool {
       place.silentPings++;
       process.outbox.push({ kind: "ping", elsewhere: this.#connectionsBeside(place) });
     }
+    if (this.#options.onDemand !== undefined) this.#followDemand(this.#options.onDemand);
+  }
+
+  #followDemand({ idleMs }: OnDemand): void {
+    const running = this.#places.filter(({ isWanted }) => isWanted);
+    for (const place of running) {
+      const isLast = this.#places.every((other) => other === place || other.process === undefined);
+      if (!place.isReady || place.idlePings * PING_INTERVAL_MS < idleMs || (isLast && !this.#canWatch)) continue;
+      place.isWanted = false;
+      void place.process?.close();
+    }
+    // A reader that does not answer works on one request.
+    const isBusy = ({ isReady, busyPings, silentPings }: Place): boolean =>
+      isReady && (busyPings >= BUSY_PINGS || silentPings > BUSY_PINGS);
+    if (running.length > 0 && running.every(isBusy)) this.#startAnother(true);
+  }
+
+  /** When no reader runs, the next connection starts one. */
+  #awaitDemand(): void {
+    if (this.#places.some(({ isWanted }) => isWanted)) return;
+    this.#stopWatch = this.#options.onDemand?.watch(() => {
+      this.#stopWatch = undefined;
+      this.#startAnother(false);
+    });
+    if (this.#stopWatch !== undefined) return;
+    this.#canWatch = false;
+    this.#startAnother(false);
+  }
+
+  /** @param isRelief takes over connections of the others */
+  #startAnother(isRelief: boolean): void {
+    const place = this.#places.find(({ isWanted, process }) => !isWanted && process === undefined);
+    if (place === undefined || this.#isClosing) return;
+    place.isRelief = isRelief;
+    this.#spawn(place);
+  }
+
+  #shareConnections(relief: Place): void {
+    relief.isRelief = false;
+    const others = this.#places.filter((place) => place !== relief && place.isReady);
+    for (const { process } of others) process?.outbox.push({ kind: "shed", share: 1 / (others.length + 1) });
   }
 
   /** Number of connections of the other readers, by listener. */

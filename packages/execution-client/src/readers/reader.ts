@@ -53,6 +53,13 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     bind: (methods) => routeMethods(methods, routing),
   });
 
+  let lastLoad = performance.eventLoopUtilization();
+  const loadSinceLast = (): number => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, lastLoad);
+    lastLoad = now;
+    return utilization;
+  };
   const maxConnections = options.limits.maxConnections;
 
   // Requests from other readers about filters kept here; those readers have counted the requests.
@@ -87,7 +94,13 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
           return;
         case "ping":
           server.limitConnections(message.elsewhere.map((count) => maxConnections - count));
-          void server.connections().then((connections) => outbox.push({ kind: "pong", connections }));
+          void server.connections().then((connections) => {
+            const isIdle = connections.every((count) => count === 0) && filters.count === 0;
+            outbox.push({ kind: "pong", connections, isIdle, load: loadSinceLast() });
+          });
+          return;
+        case "shed":
+          server.shedConnections(message.share);
           return;
         case "metrics":
           void (metrics?.collect() ?? Promise.resolve([])).then((values) => outbox.push({ kind: "metrics", values }));

@@ -33,7 +33,7 @@ export interface Readers {
   close(): Promise<void>;
 }
 
-/** The number of reader processes that serve the public listeners; 0: this process serves them. */
+/** The number of reader processes that serve the public listeners, or on demand the most; 0: this process serves them. */
 export function readerCount({ http, ws, readers }: ClientOptions): number {
   if (!http.enabled && !ws.enabled) return 0;
   return readers.workers ?? defaultReaderCount(availableParallelism(), process.platform);
@@ -43,6 +43,26 @@ export function readerCount({ http, ws, readers }: ClientOptions): number {
 export function defaultReaderCount(cores: number, platform: NodeJS.Platform): number {
   if (platform === "win32") return 0; // cannot pass sockets to other processes
   return Math.max(2, cores - 1);
+}
+
+/** Waits for a connection on any of several sockets. */
+function watchAll(sockets: readonly ListeningSocket[]): (onPending: () => void) => (() => void) | undefined {
+  return (onPending) => {
+    const stops: ((() => void) | undefined)[] = [];
+    const stopAll = (): void => {
+      for (const stop of stops.splice(0)) stop?.();
+    };
+    for (const socket of sockets)
+      stops.push(
+        socket.watch(() => {
+          stopAll();
+          onPending();
+        }),
+      );
+    if (!stops.includes(undefined)) return stopAll;
+    stopAll();
+    return undefined;
+  };
 }
 
 /** Binds the public listeners and starts the processes that serve them. @throws errors from listening */
@@ -82,6 +102,8 @@ export function startReaders(options: ClientOptions, count: number, dependencies
         config: chain.config,
         startingBlock: services.startingBlock,
       },
+      onDemand:
+        readers.workers === undefined && readers.idleMs > 0 ? { idleMs: readers.idleMs, watch: watchAll(sockets) } : undefined,
       httpFd: httpSocket?.fd,
       wsFd: wsSocket?.fd,
     },

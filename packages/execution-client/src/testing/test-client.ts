@@ -99,6 +99,7 @@ export async function startTestClient(
     JSON.stringify({ ...GENESIS, ...(config !== undefined && { config }), alloc: { ...GENESIS.alloc, ...alloc } }),
   );
   const api = "eth,net,web3,debug,txpool,miner";
+  const isOnDemand = extra.some((given) => given.startsWith("--rpc.workeridle="));
   const own = [
     "--http",
     "--http.port=0",
@@ -107,7 +108,7 @@ export async function startTestClient(
     "--ws.port=0",
     `--ws.api=${api}`,
     "--authrpc.port=0",
-    "--rpc.workers=0",
+    ...(isOnDemand ? [] : ["--rpc.workers=0"]),
   ];
   const isReplaced = (arg: string): boolean => extra.some((given) => given.startsWith(`${arg.split("=", 1)[0]!}=`));
   const args = [`--chain=${genesisPath}`, `--datadir=${join(folder, "data")}`, ...own.filter((arg) => !isReplaced(arg)), ...extra];

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { buildPackage } from "../testing/built-package.ts";
+import { connect } from "../testing/reader-connections.ts";
+import { startTestClient, type TestClient } from "../testing/test-client.ts";
+
+/** JUMPDEST, PUSH1 0, JUMP */
+const ENDLESS = { to: "0x00000000000000000000000000000000000000bb" } as const;
+
+let node: TestClient;
+beforeAll(async () => {
+  buildPackage();
+  const alloc = { [ENDLESS.to]: { balance: "0x0", nonce: "0x1", code: "0x5b600056" } };
+  node = await startTestClient(["--rpc.workeridle=1s", "--rpc.gascap=40000000"], undefined, { alloc });
+}, 120_000);
+afterAll(() => node.remove());
+
+const readers = (): number[] => node.client.readerPids();
+const untilThereAre = (count: number) => expect.poll(() => readers().length, { timeout: 15_000, interval: 20 }).toBe(count);
+
+describe("readers on demand", () => {
+  it("are one at first, which ends when nobody uses it; a request starts another, on the latest state", async () => {
+    expect(readers()).toHaveLength(1);
+    await untilThereAre(0);
+    const { number } = await node.buildBlock();
+    const connection = await connect(node.httpUrl);
+    expect(await connection.call("eth_blockNumber")).toBe(`0x${number.toString(16)}`);
+    expect(readers()).toHaveLength(1);
+    const [pid] = readers();
+    process.kill(pid!, "SIGKILL"); // it had somebody to serve: another takes its place
+    connection.close();
+    await expect.poll(readers, { timeout: 15_000, interval: 20 }).not.toEqual([pid]);
+    await untilThereAre(1);
+  });
+
+  it("stay while somebody is connected by WebSocket or has a filter", async () => {
+    const socket = new WebSocket(node.wsUrl);
+    await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
+    const [pid] = readers();
+    const connection = await connect(node.httpUrl);
+    const filter = await connection.call("eth_newBlockFilter");
+    connection.close();
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    socket.terminate();
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    expect(readers()).toEqual([pid]);
+    const { hash } = await node.buildBlock();
+    const again = await connect(node.httpUrl);
+    expect(await again.call("eth_getFilterChanges", [filter])).toEqual([hash]);
+    await again.call("eth_uninstallFilter", [filter]);
+    again.close();
+  });
+
+  it("get another beside them while they are busy, which takes over connections", async () => {
+    const connections = await Promise.all(Array.from({ length: 6 }, () => connect(node.httpUrl)));
+    let isDone = false;
+    const failures: unknown[] = [];
+    const working = connections.map(async ({ call }) => {
+      // The reader's limits of gas and time end each call.
+      while (!isDone) await call("eth_call", [ENDLESS, "latest"]).catch((error: Error) => failures.push(error.message));
+    });
+    await untilThereAre(2);
+    const tags = async (): Promise<number> => {
+      const found = await Promise.all(connections.map(({ call }) => call<string>("eth_newBlockFilter")));
+      await Promise.all(found.map((id, index) => connections[index]!.call("eth_uninstallFilter", [id])));
+      return new Set(found.map((id) => id.slice(0, 4))).size;
+    };
+    await expect.poll(tags, { timeout: 10_000 }).toBe(2);
+    isDone = true;
+    await Promise.all(working);
+    for (const { close } of connections) close();
+    expect(failures.filter((message) => !/gas/.test(String(message)))).toEqual([]);
+  }, 60_000);
+});
