@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Devnet, rpcCall } from "@rnode/devnet";
 import type { Scope } from "@rnode/program";
 import { freePort } from "./free-port.ts";
-import type { WatchedProgram } from "./memory.ts";
+import type { WatchedProgram } from "./memory-report.ts";
 
 export interface PeerBinaries {
   readonly opGeth: string | undefined;

@@ -8,6 +8,16 @@ const TARGET_MIB = 350;
 const SETTLED_PART = 0.2;
 const MIB = 2 ** 20;
 
+/** A program of a pair, with the processes it consists of. */
+export interface WatchedProgram {
+  /** the pair that it is part of */
+  readonly pair: string;
+  readonly name: string;
+  readonly pids: () => number[];
+  /** of a program that runs on Node.js: where its inspector writes its address */
+  readonly logPath: string | undefined;
+}
+
 interface Extent {
   readonly peakMiB: number;
   readonly settledMiB: number;

@@ -10,7 +10,7 @@ import { fundSenders } from "./fund-senders.ts";
 import { LoadGenerator, makeSenders } from "./load-generator.ts";
 import { type MemoryMap, memoryMapOf } from "./memory-map.ts";
 import { startPeers } from "./memory-peers.ts";
-import { describeMemory, type MemoryReport, type ProcessMemory, summaryOf } from "./memory-report.ts";
+import { describeMemory, type MemoryReport, type ProcessMemory, summaryOf, type WatchedProgram } from "./memory-report.ts";
 import { askNodeMemory } from "./node-memory.ts";
 import { childrenOf } from "./process-usage.ts";
 
@@ -49,16 +49,6 @@ export async function main(args: readonly string[]): Promise<number> {
     await scope.close();
     rmSync(datadir, { recursive: true, force: true });
   }
-}
-
-/** A program of a pair, with the processes it consists of. */
-export interface WatchedProgram {
-  /** whose pair: `rnode`, `op-stack` */
-  readonly pair: string;
-  readonly name: string;
-  pids(): number[];
-  /** of a program that runs on Node.js: where its inspector writes its address */
-  readonly logPath: string | undefined;
 }
 
 function ourPrograms({ programs: { verifierEngine, verifierNode } }: Devnet): WatchedProgram[] {

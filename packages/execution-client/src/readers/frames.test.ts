@@ -14,7 +14,7 @@ const MESSAGES: readonly Message[] = [
   { kind: "submit", id: 10, raw: bytes(40), sender: bytes(20), conditional: { knownAccounts: [], blockNumberMin: 5n } as never },
   { kind: "accepted", id: 11, hash: bytes(32) },
   { kind: "ready" },
-  { kind: "pong", connections: [1, 2] },
+  { kind: "pong", connections: [1, 2], isIdle: false, load: 0.25 },
   { kind: "metrics", values: [{ value: 2n ** 70n }] },
   { kind: "answer", id: 12, text: "x".repeat(70_000) },
 ];

@@ -68,7 +68,7 @@ describe("readers on demand", () => {
     await expect.poll(tags, { timeout: 10_000 }).toBe(2);
     isDone = true;
     await Promise.all(working);
-    for (const { close } of connections) close();
+    for (const connection of connections) connection.close();
     expect(failures.filter((message) => !/gas/.test(String(message)))).toEqual([]);
   }, 60_000);
 });
