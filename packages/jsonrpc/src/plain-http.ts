@@ -21,7 +21,7 @@ export interface PlainHttpOptions {
 /** Answers plain requests; connections that send anything else are handed over. */
 export interface PlainHttp {
   serve(socket: Socket): void;
-  /** Ends idle connections; the others, also those whose first request is yet to come, end after their answer. */
+  /** Ends idle connections; the others, also those whose first request is on its way, end after their answer. */
   closeIdle(): void;
   /** Makes room for others: ends those connections that have been idle for longest, if any has been for seconds. */
   closeLongestIdle(): void;
@@ -45,6 +45,8 @@ const TICK_MS = 1000;
 const SPARE_TICKS = 2;
 /** how many of them at once */
 const MAKE_ROOM = 16;
+/** When the server closes, a connection that was just opened has this long to send its request. */
+const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
 const RUN_MS = 1;
 const NOTHING = Buffer.alloc(0);
@@ -143,9 +145,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return this.#state === "idle" ? this.#ticks : 0;
     }
 
-    /** @param isForced close even if an answer is due */
-    close(isForced: boolean): void {
-      if (isForced || this.#state === "idle") this.#socket.destroy();
+    /** @param which of a new connection, the first request may be on its way */
+    close(which: "idle" | "idle or new" | "any"): void {
+      const isMeant = which === "any" || this.#state === "idle" || (which === "idle or new" && this.#state === "new");
+      if (isMeant) this.#socket.destroy();
     }
 
     readonly #onData = (part: Buffer): void => {
@@ -330,12 +333,15 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     },
     closeIdle() {
       isClosing = true;
-      for (const connection of connections) connection.close(false);
+      for (const connection of connections) connection.close("idle");
+      setTimeout(() => {
+        for (const connection of connections) connection.close("idle or new");
+      }, FIRST_REQUEST_MS);
     },
     closeLongestIdle() {
       const spare = [...connections].filter(({ idleTicks }) => idleTicks >= SPARE_TICKS);
       spare.sort((a, b) => b.idleTicks - a.idleTicks);
-      for (const connection of spare.slice(0, MAKE_ROOM)) connection.close(true);
+      for (const connection of spare.slice(0, MAKE_ROOM)) connection.close("any");
     },
     shed(share) {
       let leaving = Math.floor(connections.size * share);
@@ -346,7 +352,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     },
     closeAll() {
       clearInterval(ticker);
-      for (const connection of connections) connection.close(true);
+      for (const connection of connections) connection.close("any");
     },
   };
 }
