@@ -132,6 +132,7 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     await rpc.call("evm_revert", [snapshot]);
     await rpc.call("evm_setNextBlockTimestamp", [removed.timestamp + 5]);
     await rpc.call("evm_mine");
+    await l1.blockByLabel("latest"); // which blocks are canonical is what the newest one says
     const replacement = (await l1.blockByNumber(removed.number))!;
     expect(replacement.hash).not.toBe(removed.hash);
     expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // served from the cache, as it is asked for by hash

@@ -39,6 +39,9 @@ export interface StatedChainId {
 const DEFAULT_MAX_ATTEMPTS = 4;
 const FIRST_RETRY_DELAY_MS = 250;
 const MAX_RETRY_DELAY_MS = 4_000;
+/** So long after leaving the first endpoint it is asked whether it is back; twice as long after each time that it was not for good. */
+const FIRST_RETURN_MS = 60_000;
+const MAX_RETURN_MS = 960_000;
 
 interface EndpointState {
   readonly endpoint: L1Endpoint;
@@ -59,6 +62,9 @@ export class L1Endpoints {
   private readonly deps: L1EndpointsDeps;
   private readonly states: readonly EndpointState[];
   private current = 0;
+  private returnAtMs = 0;
+  private returnPauseMs = FIRST_RETURN_MS;
+  private returning: Promise<void> | undefined;
 
   constructor(options: L1EndpointsOptions, deps: L1EndpointsDeps) {
     this.options = options;
@@ -102,6 +108,7 @@ export class L1Endpoints {
       const state = this.states[this.current];
       if (state === undefined) throw new L1Error("l1/unavailable", { what, attempts: 0 });
       const { endpoint } = state;
+      this.considerReturn();
       try {
         await this.assertOurChain(state);
         const answer = await attempt(endpoint);
@@ -158,8 +165,43 @@ export class L1Endpoints {
   /** Moves on to the next endpoint, unless another request that failed at the same time has already done so. */
   private moveOnFrom(failed: EndpointState): void {
     if (this.states[this.current] !== failed || this.states.length === 1) return;
+    const nowMs = this.deps.clock.nowMs();
+    if (this.current === 0) {
+      // it has just come back, and fails again
+      const isSoon = nowMs - this.returnAtMs < this.returnPauseMs;
+      this.returnPauseMs = isSoon && this.returnAtMs > 0 ? Math.min(this.returnPauseMs * 2, MAX_RETURN_MS) : FIRST_RETURN_MS;
+    }
     this.current = (this.current + 1) % this.states.length;
     this.states[this.current]!.checkedAtLoss = undefined;
+    this.returnAtMs = nowMs + this.returnPauseMs;
+    this.deps.log.warn("going on with another L1 endpoint", {
+      from: failed.endpoint.name,
+      to: this.states[this.current]!.endpoint.name,
+    });
+  }
+
+  /** Goes back to the first endpoint, the one that is wanted, once it answers again. No request waits for that. */
+  private considerReturn(): void {
+    const { current, deps } = this;
+    const first = this.states[0];
+    if (current === 0 || first === undefined || this.returning !== undefined || deps.clock.nowMs() < this.returnAtMs) return;
+    first.checkedAtLoss = undefined;
+    this.returning = this.assertOurChain(first)
+      .then(() => first.endpoint.rpc.call("eth_getBlockByNumber", ["latest", false]))
+      .then(
+        () => {
+          this.current = 0;
+          this.returnAtMs = deps.clock.nowMs();
+          deps.log.warn("the first L1 endpoint answers again, going back to it", { endpoint: first.endpoint.name });
+        },
+        (error: unknown) => {
+          if (!isEndpointFailure(error) && !isCodedError(error, "rpc/closed")) throw error;
+          this.returnAtMs = deps.clock.nowMs() + this.returnPauseMs;
+        },
+      )
+      .finally(() => {
+        this.returning = undefined;
+      });
   }
 }
 

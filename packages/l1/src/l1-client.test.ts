@@ -1,8 +1,8 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { isCodedError } from "@rnode/primitives";
+import { hexToBytes, isCodedError } from "@rnode/primitives";
 import { describe, expect, it } from "vitest";
 import { L1Endpoints, type L1EndpointsOptions } from "./endpoints.ts";
-import { L1Client, type L1ClientOptions } from "./l1-client.ts";
+import { L1Client, type L1ClientDeps, type L1ClientOptions } from "./l1-client.ts";
 import { type BlockFixture, blockFixture } from "./testing/block-json.ts";
 import { FakeClock, FakeEndpoint } from "./testing/fake-endpoint.ts";
 
@@ -12,6 +12,7 @@ const [EMPTY, SMALL, LARGE] = BLOCKS as [BlockFixture, BlockFixture, BlockFixtur
 function client(
   options: Partial<L1ClientOptions & L1EndpointsOptions> = {},
   fakes: readonly FakeEndpoint[] = [new FakeEndpoint([...BLOCKS])],
+  counts?: L1ClientDeps["metrics"],
 ) {
   const clock = new FakeClock();
   const faulty: string[] = [];
@@ -27,7 +28,10 @@ function client(
       metrics: { faultyAnswer: (name) => faulty.push(name), requestFailed: (name) => failed.push(name) },
     },
   );
-  const l1 = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 10, ...clientOptions }, { endpoints, clock });
+  const l1 = new L1Client(
+    { trustRpc: false, rpcKind: "standard", cacheSize: 10, ...clientOptions },
+    { endpoints, clock, metrics: counts },
+  );
   return { l1, clock, endpoint: fakes[0]!, faulty, failed, warnings };
 }
 
@@ -291,5 +295,135 @@ describe("L1Client failures", () => {
       await expect(l1.blockByNumber(101)).rejects.toBe(mistake);
       expect(clock.sleptMs).toEqual([]);
     }
+  });
+});
+
+/** A chain of blocks from number 100 on. */
+function chainOf(transactionCounts: readonly number[]): BlockFixture[] {
+  const blocks: BlockFixture[] = [];
+  for (const [index, count] of transactionCounts.entries()) {
+    const parent = blocks.at(-1);
+    blocks.push(blockFixture(100 + index, count, parent === undefined ? undefined : hexToBytes(parent.hash)));
+  }
+  return blocks;
+}
+
+describe("L1Client requests", () => {
+  function counted(blocks: BlockFixture[], fakes = [new FakeEndpoint(blocks)]) {
+    const asked = { head: 0, header: 0, block: 0, receipts: 0 };
+    let read = 0;
+    const metrics = { asked: (kind: keyof typeof asked, count: number) => (asked[kind] += count), blockRead: () => read++ };
+    const made = client({}, fakes, metrics);
+    return { ...made, asked, blocksRead: () => read };
+  }
+
+  it("asks at most once for a block and once for its receipts, whoever needs them, while it follows the head", async () => {
+    const chain = chainOf([2, 3, 0, 1, 4, 2, 1]);
+    const { l1, endpoint, asked, blocksRead } = counted([]);
+    for (const block of chain) {
+      endpoint.blocks.push(block);
+      const { number, hash } =
+        block.header.number === 100 ? { ...block.header, hash: block.hash } : (await l1.blockByLabel("latest"))!;
+      if (number === 100) await l1.blockByLabel("latest");
+      // a sequencer, which looks for its next origin, and derivation
+      for (const reader of [1, 2]) {
+        expect((await l1.blockByNumber(number))?.hash, `reader ${reader}`).toBe(hash);
+        expect(await l1.transactions(hash)).toEqual(block.transactions);
+        expect(await l1.receipts(hash)).toEqual(block.receipts);
+      }
+      // a reader that keeps a distance
+      if (number > 102) expect((await l1.blockByNumber(number - 2))?.number).toBe(number - 2);
+    }
+    const withTransactions = chain.filter(({ transactions }) => transactions.length > 0).length;
+    expect(asked).toEqual({ head: chain.length, header: 0, block: withTransactions, receipts: withTransactions });
+    expect(blocksRead()).toBe(withTransactions);
+  });
+
+  it("finds the block before the head by its parent hash, and asks by number where links or the head are missing", async () => {
+    const chain = chainOf([1, 1, 1, 1]);
+    const { l1, clock, asked } = counted(chain);
+    await l1.blockByLabel("latest");
+    expect((await l1.blockByNumber(102))?.hash).toBe(chain[2]!.hash);
+    expect(asked).toMatchObject({ block: 1, header: 0 });
+    expect((await l1.blockByNumber(100))?.hash).toBe(chain[0]!.hash);
+    expect(asked).toMatchObject({ header: 1 });
+    clock.now += 60_000;
+    await l1.blockByNumber(103);
+    expect(asked).toMatchObject({ header: 2 });
+  });
+
+  it("follows a reorganisation as soon as the head says it", async () => {
+    const { l1, endpoint } = counted(chainOf([1, 2]));
+    await l1.blockByLabel("latest");
+    const other = chainOf([1, 3, 1]);
+    endpoint.blocks.splice(0, 2, ...other);
+    await l1.blockByLabel("latest");
+    expect((await l1.blockByNumber(101))?.hash).toBe(other[1]!.hash);
+  });
+
+  it("reads many blocks in two batches, and verifies each", async () => {
+    const chain = chainOf([2, 0, 3, 1]);
+    const { l1, endpoint, asked } = counted(chain);
+    const { headers, sizeBytes } = await l1.readBlocks(100, 6);
+    expect(headers.map(({ hash }) => hash)).toEqual(chain.map(({ hash }) => hash));
+    expect(sizeBytes).toBeGreaterThan(6 * 1_200);
+    expect(endpoint.batches).toEqual([6, 3]);
+    for (const { hash, transactions, receipts } of chain) {
+      expect(await l1.transactions(hash)).toEqual(transactions);
+      expect(await l1.receipts(hash)).toEqual(receipts);
+    }
+    expect(endpoint.batches).toHaveLength(2);
+    expect(asked).toMatchObject({ header: 0, block: 6, receipts: 3 });
+  });
+
+  it.each<[string, (json: Record<string, unknown>) => unknown]>([
+    ["another block", () => LARGE.fullJson],
+    ["a changed transaction", (json) => ({ ...json, transactions: [] })],
+    ["a changed header", (json) => ({ ...json, stateRoot: OTHER_VALUES.stateRoot })],
+  ])("takes no batch with %s", async (_, lie) => {
+    const chain = chainOf([2, 2]);
+    const { l1, endpoint, faulty } = counted(chain);
+    endpoint.override = (method, [id]) =>
+      method === "eth_getBlockByNumber" && id === "0x65" ? lie(chain[1]!.fullJson) : undefined;
+    await expect(l1.readBlocks(100, 2)).rejects.toThrow("l1/unavailable");
+    expect(faulty).toHaveLength(4);
+  });
+
+  it("takes receipts of a batch only if they match, and goes to another method if one is not known", async () => {
+    const chain = chainOf([2, 2]);
+    const { l1, endpoint } = counted(chain);
+    endpoint.override = (method) => (method === "eth_getBlockReceipts" ? chain[0]!.receiptsJson : undefined);
+    await expect(l1.readBlocks(100, 2)).rejects.toThrow("l1/unavailable");
+    endpoint.override = (method) => {
+      if (method === "eth_getBlockReceipts") throw new RpcError(-32601, "no such method");
+      return undefined;
+    };
+    await l1.readBlocks(100, 2);
+    expect(await l1.receipts(chain[1]!.hash)).toEqual(chain[1]!.receipts);
+  });
+
+  it("keeps within its memory, and keeps what was used last", async () => {
+    const chain = chainOf([20, 20, 20, 20]);
+    const roomFor = (blocks: number) =>
+      client({ cacheSize: 900, cacheBytes: blocks * 20 * 1_300 * (16 / 6) }, [new FakeEndpoint(chain)]);
+    const { l1, endpoint } = roomFor(2);
+    await l1.transactions(chain[0]!.hash);
+    await l1.transactions(chain[1]!.hash);
+    await l1.transactions(chain[0]!.hash);
+    await l1.transactions(chain[2]!.hash); // 1 makes room
+    expect(endpoint.calls).toHaveLength(3);
+    await l1.transactions(chain[0]!.hash);
+    expect(endpoint.calls).toHaveLength(3);
+    await l1.transactions(chain[1]!.hash);
+    expect(endpoint.calls).toHaveLength(4);
+  });
+
+  it("keeps as many blocks as it is told, beyond 1,000 too", async () => {
+    const chain = chainOf(Array(1_200).fill(0));
+    const { l1, endpoint } = client({ cacheSize: 1_200 }, [new FakeEndpoint(chain)]);
+    for (const { hash } of chain) await l1.blockByHash(hash);
+    endpoint.calls.length = 0;
+    for (const { hash } of chain) await l1.blockByHash(hash);
+    expect(endpoint.calls).toEqual([]);
   });
 });

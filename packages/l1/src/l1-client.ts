@@ -4,11 +4,13 @@ import type { Receipt, Transaction } from "@rnode/protocol";
 import type { L1Endpoint } from "./endpoint.ts";
 import type { L1Endpoints } from "./endpoints.ts";
 import { L1Error } from "./l1-error.ts";
+import type { L1Metrics } from "./l1-metrics.ts";
 import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
 import { VerifiedCache } from "./verified-cache.ts";
 import { type ExpectedBlock, statedHash, VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedReceipts } from "./verified-receipts.ts";
 import { VerifiedTransactions } from "./verified-transactions.ts";
+import { yieldToOthers } from "./yield.ts";
 
 export interface L1ClientOptions {
   /** do not recompute block hashes and transactions roots; receipts are verified in any case */
@@ -16,14 +18,33 @@ export interface L1ClientOptions {
   readonly rpcKind: L1RpcKind;
   /** number of headers, of transaction lists and of receipt lists to keep, by block hash */
   readonly cacheSize: number;
+  /** memory for them, roughly; default 256 MiB */
+  readonly cacheBytes?: number | undefined;
 }
 
 export interface L1ClientDeps {
   readonly endpoints: L1Endpoints;
   readonly clock: Clock;
+  readonly metrics?: Pick<L1Metrics, "asked" | "blockRead"> | undefined;
+}
+
+/** Blocks that were read together. */
+export interface BlocksRead {
+  /** in order; shorter than asked for where L1 ends */
+  readonly headers: readonly VerifiedHeader[];
+  readonly sizeBytes: number;
 }
 
 export type L1BlockLabel = "latest" | "safe" | "finalized";
+
+const DEFAULT_CACHE_BYTES = 256 * 1024 * 1024;
+/** parts of the memory: receipts are the largest, headers are small */
+const HEADERS_PART = 1 / 16;
+const TRANSACTIONS_PART = 6 / 16;
+const RECEIPTS_PART = 9 / 16;
+/** The block that L1 last called its newest says for so long which blocks are before it. */
+const HEAD_COUNTS_MS = 30_000;
+const MAX_LINKS = 64;
 
 const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
 
@@ -31,7 +52,8 @@ const UNKNOWN_BLOCK = /not found|unknown block|not available/i;
  * Verified L1 blocks: what is returned and what is cached are values of types that only their check can create.
  *
  * Answers by hash are cached, answers by number or label never are. Which block has a number or a label is the endpoint's word,
- * which no hash can prove; derivation follows parent hashes from the genesis block that it knows.
+ * which no hash can prove; derivation follows parent hashes from the genesis block that it knows. The newest block, while it is fresh, says
+ * by its parent hashes which ones are before it: these need not be asked for by number.
  */
 export class L1Client implements L1Provider {
   private readonly options: L1ClientOptions;
@@ -39,14 +61,16 @@ export class L1Client implements L1Provider {
   private readonly headers: VerifiedCache<VerifiedHeader>;
   private readonly transactionLists: VerifiedCache<VerifiedTransactions>;
   private readonly receiptLists: VerifiedCache<VerifiedReceipts>;
+  private head: { readonly block: VerifiedHeader; readonly atMs: number } | undefined;
   private readonly receiptsFetchers = new WeakMap<L1Endpoint, ReceiptsFetcher>();
 
   constructor(options: L1ClientOptions, deps: L1ClientDeps) {
     this.options = options;
     this.deps = deps;
-    this.headers = new VerifiedCache(options.cacheSize);
-    this.transactionLists = new VerifiedCache(options.cacheSize);
-    this.receiptLists = new VerifiedCache(options.cacheSize);
+    const { cacheSize: count, cacheBytes = DEFAULT_CACHE_BYTES } = options;
+    this.headers = new VerifiedCache({ count, bytes: cacheBytes * HEADERS_PART });
+    this.transactionLists = new VerifiedCache({ count, bytes: cacheBytes * TRANSACTIONS_PART });
+    this.receiptLists = new VerifiedCache({ count, bytes: cacheBytes * RECEIPTS_PART });
   }
 
   /** @see L1Endpoints.chainIds */
@@ -57,17 +81,28 @@ export class L1Client implements L1Provider {
   /** The block of a label; undefined if the endpoint has none yet. @throws {L1Error} l1/unavailable */
   blockByLabel(label: L1BlockLabel): Promise<VerifiedHeader | undefined> {
     return this.deps.endpoints.request(`${label} block`, async ({ rpc }) => {
+      this.deps.metrics?.asked("head", 1);
       const answer = await rpc.call("eth_getBlockByNumber", [label, false]).catch((error: unknown) => {
         // before the first finalized block some clients answer with an error, others with null
         if (label !== "latest" && error instanceof Error && UNKNOWN_BLOCK.test(error.message)) return null;
         throw error;
       });
-      return answer === null ? undefined : this.readHeader(answer);
+      if (answer === null) return undefined;
+      const block = this.readHeader(answer);
+      if (label === "latest") this.head = { block, atMs: this.deps.clock.nowMs() };
+      return block;
     });
   }
 
-  blockByNumber(number: number): Promise<VerifiedHeader | undefined> {
+  /** The canonical block at a height; undefined beyond the newest one. @throws {L1Error} l1/unavailable */
+  async blockByNumber(number: number): Promise<VerifiedHeader | undefined> {
+    const hash = this.hashBelowHead(number);
+    if (hash !== undefined) {
+      const known = this.headers.peek(hash) ?? (await undefinedWhenGone(this.verifiedTransactions(hash)))?.block;
+      if (known?.number === number) return known;
+    }
     return this.deps.endpoints.request(`block ${number}`, async ({ rpc }) => {
+      this.deps.metrics?.asked("header", 1);
       const answer = await rpc.call("eth_getBlockByNumber", [toQuantity(number), false]);
       return answer === null ? undefined : this.readHeader(answer, { number });
     });
@@ -76,6 +111,7 @@ export class L1Client implements L1Provider {
   blockByHash(hash: Hex): Promise<VerifiedHeader | undefined> {
     const loaded = this.headers.get(hash, () =>
       this.deps.endpoints.request(`block ${hash}`, async ({ rpc }) => {
+        this.deps.metrics?.asked("header", 1);
         const answer = await rpc.call("eth_getBlockByHash", [hash, false]);
         if (answer === null) throw new L1Error("l1/not-found", { hash });
         return this.readHeader(answer, { hash });
@@ -96,11 +132,65 @@ export class L1Client implements L1Provider {
   async receipts(blockHash: Hex): Promise<readonly Receipt[] | undefined> {
     const loaded = this.receiptLists.get(blockHash, async () => {
       const transactions = await this.verifiedTransactions(blockHash);
-      return this.deps.endpoints.request(`receipts of ${blockHash}`, (endpoint) =>
-        this.receiptsFetcher(endpoint).fetch(transactions),
-      );
+      return this.deps.endpoints.request(`receipts of ${blockHash}`, (endpoint) => {
+        if (transactions.hashes.length > 0) this.deps.metrics?.asked("receipts", 1);
+        return this.receiptsFetcher(endpoint).fetch(transactions);
+      });
     });
     return (await undefinedWhenGone(loaded))?.list;
+  }
+
+  /**
+   * Reads the blocks from number `first` on, with their transactions and receipts, into the caches: two batches for all of them.
+   *
+   * @throws {L1Error} l1/unavailable
+   */
+  async readBlocks(first: number, count: number): Promise<BlocksRead> {
+    const { endpoints, metrics } = this.deps;
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    const blocks = await endpoints.request(`blocks ${first} to ${first + count - 1}`, async ({ rpc }) => {
+      metrics?.asked("block", count);
+      const outcomes = await rpc.batch(
+        numbers.map((number) => ({ method: "eth_getBlockByNumber", params: [toQuantity(number), true] })),
+      );
+      const read: VerifiedTransactions[] = [];
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome.kind === "error") throw outcome.error;
+        if (outcome.result === null) break;
+        const transactions = this.readFull(outcome.result, { number: first + index });
+        this.transactionLists.add(transactions);
+        read.push(transactions);
+        await yieldToOthers();
+      }
+      return read;
+    });
+    const receipts = await endpoints.request(`receipts of blocks ${first} to ${first + count - 1}`, (endpoint) => {
+      const asked = blocks.filter(({ hashes }) => hashes.length > 0).length;
+      if (asked > 0) metrics?.asked("receipts", asked);
+      return this.receiptsFetcher(endpoint).fetchMany(blocks);
+    });
+    for (const list of receipts) this.receiptLists.add(list);
+    const sizeBytes = [...blocks, ...receipts].reduce((sum, part) => sum + part.sizeBytes, 0);
+    return { headers: blocks.map(({ block }) => block), sizeBytes };
+  }
+
+  /** The hash of the block at a height, by the parent hashes of the newest block. */
+  private hashBelowHead(number: number): Hex | undefined {
+    const { head } = this;
+    if (head === undefined || this.deps.clock.nowMs() - head.atMs > HEAD_COUNTS_MS) return undefined;
+    let block: VerifiedHeader | undefined = head.block;
+    if (number > block.number || number < block.number - MAX_LINKS) return undefined;
+    while (block !== undefined && block.number > number) {
+      if (block.number === number + 1) return block.parentHash;
+      block = this.headers.peek(block.parentHash);
+    }
+    return block?.hash;
+  }
+
+  private readFull(json: unknown, expected: ExpectedBlock): VerifiedTransactions {
+    const transactions = VerifiedTransactions.check(json, this.readHeader(json, expected), this.options.trustRpc);
+    this.deps.metrics?.blockRead();
+    return transactions;
   }
 
   private verifiedTransactions(blockHash: Hex): Promise<VerifiedTransactions> {
@@ -109,10 +199,10 @@ export class L1Client implements L1Provider {
       const none = known && VerifiedTransactions.noneOf(known);
       if (none !== undefined) return none;
       return this.deps.endpoints.request(`transactions of ${blockHash}`, async ({ rpc }) => {
+        this.deps.metrics?.asked("block", 1);
         const answer = await rpc.call("eth_getBlockByHash", [blockHash, true]);
         if (answer === null) throw new L1Error("l1/not-found", { hash: blockHash });
-        const block = this.readHeader(answer, { hash: blockHash });
-        return VerifiedTransactions.check(answer, block, this.options.trustRpc);
+        return this.readFull(answer, { hash: blockHash });
       });
     });
   }

@@ -1,10 +1,30 @@
 import type { MetricFactory } from "@rnode/observe";
 import type { L1EndpointMetrics } from "./endpoints.ts";
 
-export function createL1Metrics(m: MetricFactory): L1EndpointMetrics {
+/**
+ * What was asked of L1: "head" for the block of a label, "header" without and "block" with transactions, "receipts". A block whose receipts
+ * are fetched one by one counts once.
+ */
+export type L1RequestKind = "head" | "header" | "block" | "receipts";
+
+export interface L1Metrics extends L1EndpointMetrics {
+  /** questions about blocks, however many go out in one batch; retries count */
+  asked(kind: L1RequestKind, count: number): void;
+  /** the transactions of a block arrived and were verified */
+  blockRead(): void;
+}
+
+export function createL1Metrics(m: MetricFactory): L1Metrics {
   const faulty = m.counter<{ endpoint: string }>("l1_faulty_answers_total", "L1 answers that do not match their hash or root.", [
     "endpoint",
   ]);
   const failed = m.counter<{ endpoint: string }>("l1_failed_requests_total", "L1 requests without a usable answer.", ["endpoint"]);
-  return { faultyAnswer: (endpoint) => faulty.inc({ endpoint }), requestFailed: (endpoint) => failed.inc({ endpoint }) };
+  const asked = m.counter<{ kind: L1RequestKind }>("l1_block_requests_total", "Questions about L1 blocks, by kind.", ["kind"]);
+  const read = m.counter("l1_blocks_read_total", "L1 blocks read with their transactions: what the requests are to be divided by.");
+  return {
+    faultyAnswer: (endpoint) => faulty.inc({ endpoint }),
+    requestFailed: (endpoint) => failed.inc({ endpoint }),
+    asked: (kind, count) => asked.add(count, { kind }),
+    blockRead: () => read.inc(),
+  };
 }

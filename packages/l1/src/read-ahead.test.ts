@@ -1,15 +1,18 @@
-import type { L1BlockHeader, L1Provider } from "@rnode/derivation";
+import type { L1BlockHeader } from "@rnode/derivation";
 import { CodedError, type Hex } from "@rnode/primitives";
 import type { L1BlockRef, Transaction } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { type BlobReadAhead, ReadAhead } from "./read-ahead.ts";
+import { type BlobReadAhead, type L1BlockReader, ReadAhead, type ReadAheadOptions } from "./read-ahead.ts";
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const hashOf = (number: number, branch: string): Hex => `0x${branch}${number.toString(16).padStart(62, "0")}`;
+const KIB = 1024;
 
-function fake(headNumber: number) {
+function fake(headNumber: number, options: Partial<ReadAheadOptions> = {}) {
   const calls: string[] = [];
-  const state = { head: headNumber, branch: "aa", failing: new Set<number>() };
+  const state = { head: headNumber, branch: "aa", failing: new Set<number>(), blockBytes: 10 * KIB, underWay: 0, mostUnderWay: 0 };
+  /** while there is one, batches wait for it */
+  let held: Promise<void> | undefined;
   const block = (number: number): L1BlockHeader => ({
     hash: hashOf(number, state.branch),
     number,
@@ -18,7 +21,7 @@ function fake(headNumber: number) {
     baseFeePerGas: 1n,
     mixHash: new Uint8Array(32),
   });
-  const l1: L1Provider = {
+  const l1: L1BlockReader = {
     async blockByNumber(number) {
       calls.push(`block ${number}`);
       if (state.failing.has(number)) throw new CodedError("l1/unavailable", {});
@@ -33,22 +36,41 @@ function fake(headNumber: number) {
       calls.push(`transactions ${Number.parseInt(hash.slice(4), 16)}`);
       return [];
     },
+    async readBlocks(first, count) {
+      calls.push(`blocks ${first} to ${first + count - 1}`);
+      state.mostUnderWay = Math.max(state.mostUnderWay, ++state.underWay);
+      await held;
+      state.underWay--;
+      const numbers = Array.from({ length: count }, (_, index) => first + index).filter((number) => number <= state.head);
+      if (numbers.some((number) => state.failing.has(number))) throw new CodedError("l1/unavailable", {});
+      return { headers: numbers.map(block), sizeBytes: numbers.length * state.blockBytes };
+    },
   };
-  const reader = new ReadAhead({ depth: 3, headDistance: 5 }, { l1, l1Head: () => block(state.head) });
-  return { reader, calls, state, l1 };
+  const reader = new ReadAhead(
+    { depth: 8, batch: 4, maxBytes: 1024 * 1024 * KIB, headDistance: 5, ...options },
+    { l1, l1Head: () => block(state.head) },
+  );
+  const batches = (): string[] => calls.filter((call) => call.startsWith("blocks"));
+  const hold = (): (() => void) => {
+    let release = (): void => {};
+    held = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  };
+  return { reader, calls, batches, state, hold, l1 };
 }
 
 describe("ReadAhead", () => {
-  it("has the next blocks on their way, with receipts and transactions", async () => {
-    const { reader, calls } = fake(100);
+  it("has the next blocks on their way, several in one request", async () => {
+    const { reader, calls, batches } = fake(100);
     expect((await reader.blockByNumber(10))?.number).toBe(10);
     await settle();
-    expect(calls.filter((call) => call.startsWith("block")).sort()).toEqual(["block 10", "block 11", "block 12", "block 13"]);
-    expect(calls).toEqual(expect.arrayContaining(["receipts 10", "transactions 10", "receipts 13", "transactions 13"]));
+    expect(batches()).toEqual(["blocks 11 to 12", "blocks 13 to 14", "blocks 15 to 16", "blocks 17 to 18"]);
+    expect(calls).toEqual(expect.arrayContaining(["block 10", "receipts 10", "transactions 10"]));
     calls.length = 0;
-    expect((await reader.blockByNumber(11))?.number).toBe(11);
-    await settle();
-    expect(calls).toEqual(["block 14", "receipts 14", "transactions 14"]);
+    for (let number = 11; number <= 14; number++) expect((await reader.blockByNumber(number))?.number).toBe(number);
+    expect(calls).toEqual(["blocks 19 to 20", "blocks 21 to 22"]);
   });
 
   it("has blobs of transactions to the inbox on their way, whose index counts those of others", async () => {
@@ -61,20 +83,48 @@ describe("ReadAhead", () => {
     const readAhead: BlobReadAhead["readAhead"] = ({ number }, ids) =>
       void asked.push(`${number}: ${ids.map(({ index, versionedHash }) => `${index}=${versionedHash[0]}`).join()}`);
     const l1Head = () => ({ number: state.head }) as L1BlockRef;
-    const reader = new ReadAhead({ depth: 1, headDistance: 5 }, { l1, l1Head, blobs: { source: { readAhead }, inbox } });
+    const reader = new ReadAhead(
+      { depth: 1, batch: 4, maxBytes: 1024 * KIB, headDistance: 5 },
+      { l1, l1Head, blobs: { source: { readAhead }, inbox } },
+    );
     await reader.blockByNumber(10);
     await settle();
     expect(asked.sort()).toEqual(["10: 2=3,3=4", "11: 2=3,3=4"]);
   });
 
-  it("does not read ahead near the head, and asks anew for a block that was not there", async () => {
-    const { reader, calls, state } = fake(12);
+  it("keeps several requests under way, so that latency does not bound a reader that is fast", async () => {
+    const { reader, state, hold } = fake(1_000, { depth: 64, batch: 16 });
+    const release = hold();
+    await reader.blockByNumber(10);
+    await settle();
+    expect(state.mostUnderWay).toBe(4);
+    release();
+    for (let number = 11; number < 500; number++) await reader.blockByNumber(number);
+    expect(state.mostUnderWay).toBe(4);
+  });
+
+  it("reads fewer blocks ahead where they are large, and more where they are small", async () => {
+    const { reader, state, batches, calls } = fake(2_000, { depth: 64, batch: 16, maxBytes: 16 * 1024 * KIB });
+    await reader.blockByNumber(10);
+    expect(batches().at(-1)).toMatch(/ to 26$/); // 16 MiB of blocks of 1 MiB, which is assumed
+    for (let number = 11; number < 200; number++) await reader.blockByNumber(number);
+    expect(batches().at(-1)).toMatch(/to 2[56]\d$/);
+    state.blockBytes = 4 * 1024 * KIB;
+    for (let number = 200; number < 400; number++) await reader.blockByNumber(number);
+    calls.length = 0;
+    await reader.blockByNumber(400);
+    expect(batches()).toEqual(["blocks 404 to 404"]);
+  });
+
+  it("does not read ahead near the head, and asks for nothing beyond it", async () => {
+    const { reader, calls, batches, state } = fake(12);
     for (const number of [10, 11, 12]) await reader.blockByNumber(number);
     expect(await reader.blockByNumber(13)).toBeUndefined();
     state.head = 13;
     expect((await reader.blockByNumber(13))?.number).toBe(13);
     await settle();
-    expect(calls.filter((call) => call.startsWith("block"))).toEqual(["block 10", "block 11", "block 12", "block 13", "block 13"]);
+    expect(calls.filter((call) => call.startsWith("block "))).toEqual(["block 10", "block 11", "block 12", "block 13"]);
+    expect(batches()).toEqual([]);
   });
 
   it("forgets what it read when the reader starts over", async () => {
@@ -83,8 +133,7 @@ describe("ReadAhead", () => {
     await settle();
     state.branch = "bb"; // L1 reorganised
     expect((await reader.blockByNumber(9))?.hash).toBe(hashOf(9, "bb"));
-    expect((await reader.blockByNumber(10))?.hash).toBe(hashOf(10, "bb"));
-    expect((await reader.blockByNumber(11))?.hash).toBe(hashOf(11, "bb"));
+    for (const number of [10, 11, 12, 13]) expect((await reader.blockByNumber(number))?.hash).toBe(hashOf(number, "bb"));
   });
 
   it("asks again for what failed ahead of time, and passes a failure on", async () => {
@@ -94,6 +143,6 @@ describe("ReadAhead", () => {
     await settle();
     await expect(reader.blockByNumber(11)).rejects.toThrow("l1/unavailable");
     state.failing.clear();
-    expect((await reader.blockByNumber(11))?.number).toBe(11);
+    for (const number of [11, 12, 13]) expect((await reader.blockByNumber(number))?.number).toBe(number);
   });
 });

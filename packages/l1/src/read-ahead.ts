@@ -3,8 +3,12 @@ import { type Hex, isCodedError } from "@rnode/primitives";
 import type { L1BlockRef, Receipt, Transaction } from "@rnode/protocol";
 
 export interface ReadAheadOptions {
-  /** blocks asked for before derivation wants them */
+  /** blocks asked for before derivation wants them, at most */
   readonly depth: number;
+  /** blocks asked for together, at most */
+  readonly batch: number;
+  /** memory for blocks that were read ahead, roughly */
+  readonly maxBytes: number;
   /** blocks closer to the head than this are not read ahead, as they may still be replaced */
   readonly headDistance: number;
 }
@@ -14,23 +18,39 @@ export interface BlobReadAhead {
   readAhead(block: L1BlockRef, ids: readonly BlobId[]): void;
 }
 
+/** L1 that reads many blocks with few requests, into caches from which its other methods then answer. */
+export interface L1BlockReader extends L1Provider {
+  readBlocks(first: number, count: number): Promise<{ readonly headers: readonly L1BlockHeader[]; readonly sizeBytes: number }>;
+}
+
 export interface ReadAheadDeps {
-  readonly l1: L1Provider;
+  readonly l1: L1BlockReader;
   /** blobs of transactions to the address are fetched ahead, too */
   readonly blobs?: { readonly source: BlobReadAhead; readonly inbox: Uint8Array } | undefined;
   readonly l1Head: () => L1BlockRef | undefined;
 }
 
+/** What one block of a busy L1 takes: assumed until the first ones have come. */
+const FIRST_BLOCK_BYTES = 1024 * 1024;
+/** Blobs are large: only those of the next blocks are fetched ahead. */
+const BLOBS_AHEAD = 8;
+const MIN_DEPTH = 4;
+/** Weight of a new measurement of the size of blocks. */
+const WEIGHT = 0.5;
+
 /**
  * L1 for a reader that goes from block to block and wants header, receipts, transactions and blobs of each: while it works on one block,
- * the next ones are being fetched. Each block that was read ahead is handed out only once, for the next question about its number,
- * so that a reader that starts over sees L1 as it is then.
+ * the next ones are being fetched, several in one request and several requests at once. How many depends on their size. Each block that was
+ * read ahead is handed out only once, for the next question about its number, so that a reader that starts over sees L1 as it is then.
  */
 export class ReadAhead implements L1Provider {
   private readonly options: ReadAheadOptions;
   private readonly deps: ReadAheadDeps;
-  private readonly ahead = new Map<number, Promise<L1BlockHeader | undefined>>();
+  private ahead = new Map<number, Promise<L1BlockHeader | undefined>>();
   private expected = -1;
+  private nextAhead = 0;
+  private blobsUpTo = -1;
+  private blockBytes = FIRST_BLOCK_BYTES;
 
   constructor(options: ReadAheadOptions, deps: ReadAheadDeps) {
     this.options = options;
@@ -38,15 +58,23 @@ export class ReadAhead implements L1Provider {
   }
 
   async blockByNumber(number: number): Promise<L1BlockHeader | undefined> {
-    if (number !== this.expected) this.ahead.clear();
+    const head = this.deps.l1Head();
+    // the reader is woken when there is a new head
+    if (head !== undefined && number > head.number) return undefined;
+    if (number !== this.expected) {
+      this.ahead.clear();
+      this.blobsUpTo = number;
+    }
+    if (number !== this.expected || this.nextAhead <= number) this.nextAhead = number + 1;
     this.expected = number + 1;
     const known = this.ahead.get(number);
     this.ahead.delete(number);
-    this.askAhead(number + 1);
+    this.askAhead(number, head?.number ?? 0);
     // a failure of the read-ahead is not the answer: ask again
     const block = (known && (await known)) ?? (await this.deps.l1.blockByNumber(number));
     if (block === undefined) this.expected = number;
     else if (known === undefined) this.warm(block);
+    this.fetchBlobsAhead(number);
     return block;
   }
 
@@ -62,23 +90,52 @@ export class ReadAhead implements L1Provider {
     return this.deps.l1.transactions(blockHash);
   }
 
-  private askAhead(from: number): void {
-    const head = this.deps.l1Head()?.number ?? 0;
-    const last = Math.min(from + this.options.depth - 1, head - this.options.headDistance);
-    for (let number = from; number <= last; number++) {
-      if (this.ahead.has(number)) continue;
-      const asked = this.deps.l1.blockByNumber(number).then((block) => {
-        if (block !== undefined) this.warm(block);
-        return block;
-      }, undefinedOnFailure);
-      this.ahead.set(number, asked);
+  private askAhead(number: number, headNumber: number): void {
+    const { depth: maxDepth, batch: maxBatch, maxBytes, headDistance } = this.options;
+    const depth = Math.max(Math.min(MIN_DEPTH, maxDepth), Math.min(maxDepth, Math.floor(maxBytes / this.blockBytes)));
+    const batch = Math.max(1, Math.min(maxBatch, Math.ceil(depth / 4)));
+    const last = Math.min(number + depth, headNumber - headDistance);
+    while (this.nextAhead <= last) {
+      const count = Math.min(batch, last - this.nextAhead + 1);
+      // close to the head there will not be a full batch for a while; elsewhere there is one soon
+      if (count < batch && last === number + depth && this.ahead.size > 0) return;
+      this.askBatch(this.nextAhead, count);
+      this.nextAhead += count;
     }
+  }
+
+  private askBatch(first: number, count: number): void {
+    const read = this.deps.l1.readBlocks(first, count).then(({ headers, sizeBytes }) => {
+      if (headers.length > 0) this.blockBytes += WEIGHT * (sizeBytes / headers.length - this.blockBytes);
+      return headers;
+    }, undefinedOnFailure);
+    for (let index = 0; index < count; index++)
+      this.ahead.set(
+        first + index,
+        read.then((headers) => headers?.[index]),
+      );
   }
 
   /** Fetches receipts and transactions in parallel, then blobs; the providers cache them by hash. */
   private warm(block: L1BlockHeader): void {
+    void this.deps.l1.receipts(block.hash).catch(undefinedOnFailure);
+    this.fetchBlobs(block);
+  }
+
+  private fetchBlobsAhead(number: number): void {
+    if (this.deps.blobs === undefined) return;
+    for (let next = Math.max(this.blobsUpTo, number) + 1; next <= number + BLOBS_AHEAD; next++) {
+      const block = this.ahead.get(next);
+      if (block === undefined) return;
+      this.blobsUpTo = next;
+      void block.then((header) => {
+        if (header !== undefined) this.fetchBlobs(header);
+      });
+    }
+  }
+
+  private fetchBlobs(block: L1BlockHeader): void {
     const { l1, blobs } = this.deps;
-    void l1.receipts(block.hash).catch(undefinedOnFailure);
     void l1
       .transactions(block.hash)
       .then((transactions) => {

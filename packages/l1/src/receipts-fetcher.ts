@@ -2,8 +2,10 @@ import { RpcError } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex } from "@rnode/primitives";
 import type { L1Rpc } from "./endpoint.ts";
+import { faultyAnswer } from "./l1-error.ts";
 import { VerifiedReceipts } from "./verified-receipts.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
+import { yieldToOthers } from "./yield.ts";
 
 /** `l1.rpckind`: the kind of endpoint, which decides the cheapest way to fetch receipts. */
 export const L1_RPC_KINDS = [
@@ -97,6 +99,35 @@ export class ReceiptsFetcher {
     }
   }
 
+  /**
+   * The receipts of several blocks, in as few requests as allowed.
+   *
+   * @throws as `fetch`
+   */
+  async fetchMany(blocks: readonly VerifiedTransactions[]): Promise<readonly VerifiedReceipts[]> {
+    const asked = blocks.flatMap((transactions) => {
+      const count = transactions.hashes.length;
+      const method = count === 0 ? undefined : this.pickMethod(count);
+      return method === undefined ? [] : [{ transactions, method }];
+    });
+    const outcomes =
+      asked.length === 0 ? [] : await this.rpc.batch(asked.map(({ transactions, method }) => callOf(method, transactions)));
+    const fetched = new Map<VerifiedTransactions, VerifiedReceipts>();
+    for (const [index, { transactions, method }] of asked.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.kind === "result") {
+        fetched.set(transactions, readBlock(method, outcome.result, transactions));
+        await yieldToOthers();
+        continue;
+      }
+      if (isUnsupportedMethodError(outcome?.error)) this.unsupported.add(method);
+      throw outcome?.error ?? faultyAnswer("batch without an answer");
+    }
+    const list: VerifiedReceipts[] = [];
+    for (const transactions of blocks) list.push(fetched.get(transactions) ?? (await this.fetch(transactions)));
+    return list;
+  }
+
   private pickMethod(transactions: number): BlockMethod | undefined {
     const nowMs = this.clock.nowMs();
     if (nowMs - this.restoredAtMs >= RESTORE_METHODS_AFTER_MS) {
@@ -110,14 +141,8 @@ export class ReceiptsFetcher {
   }
 
   private async fetchBlock(method: BlockMethod, transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
-    const name = METHOD_NAMES[method];
-    const { hash } = transactions.block;
-    if (method === "alchemy") {
-      const answer = await this.rpc.call(name, [{ blockHash: hash }]);
-      return VerifiedReceipts.fromJson((answer as { receipts?: unknown } | null)?.receipts, transactions);
-    }
-    const answer = await this.rpc.call(name, [hash]);
-    return method === "debug" ? VerifiedReceipts.fromRaw(answer, transactions) : VerifiedReceipts.fromJson(answer, transactions);
+    const { method: name, params } = callOf(method, transactions);
+    return readBlock(method, await this.rpc.call(name, params), transactions);
   }
 
   private async fetchEach(transactions: VerifiedTransactions): Promise<VerifiedReceipts> {
@@ -130,4 +155,14 @@ export class ReceiptsFetcher {
     });
     return VerifiedReceipts.fromJson(answers, transactions);
   }
+}
+
+function callOf(method: BlockMethod, { block: { hash } }: VerifiedTransactions): { method: string; params: readonly unknown[] } {
+  return { method: METHOD_NAMES[method], params: method === "alchemy" ? [{ blockHash: hash }] : [hash] };
+}
+
+function readBlock(method: BlockMethod, answer: unknown, transactions: VerifiedTransactions): VerifiedReceipts {
+  if (method === "debug") return VerifiedReceipts.fromRaw(answer, transactions);
+  const list = method === "alchemy" ? (answer as { receipts?: unknown } | null)?.receipts : answer;
+  return VerifiedReceipts.fromJson(list, transactions);
 }

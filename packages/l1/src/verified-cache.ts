@@ -6,16 +6,33 @@ import type { VerifiedTransactions } from "./verified-transactions.ts";
 /** Parts of L1 blocks that were checked against a hash. Nothing else is cached. */
 export type Verified = VerifiedHeader | VerifiedTransactions | VerifiedReceipts;
 
+export interface VerifiedCacheLimits {
+  readonly count: number;
+  readonly bytes: number;
+}
+
 /**
- * Verified values by the hash of their block. A missing value is loaded once, however many callers ask at the same time; a failed
- * load is not remembered.
+ * Verified values by the hash of their block; the least recently used ones make room. A missing value is loaded once, however many callers
+ * ask at the same time; a failed load is not remembered.
  */
 export class VerifiedCache<V extends Verified> {
+  private readonly limits: VerifiedCacheLimits;
   private readonly values: LruCache<Hex, V>;
   private readonly loading = new Map<Hex, Promise<V>>();
+  private bytes = 0;
 
-  constructor(capacity: number) {
-    this.values = new LruCache(capacity);
+  constructor(limits: VerifiedCacheLimits) {
+    this.limits = limits;
+    this.values = new LruCache(Number.POSITIVE_INFINITY);
+  }
+
+  get size(): number {
+    return this.values.size;
+  }
+
+  /** an estimate of the memory that the values take */
+  get sizeBytes(): number {
+    return this.bytes;
   }
 
   peek(blockHash: Hex): V | undefined {
@@ -24,7 +41,15 @@ export class VerifiedCache<V extends Verified> {
 
   /** The key is taken from the value itself, so nothing can be stored under the hash of another block. */
   add(value: V): void {
-    this.values.set("block" in value ? value.block.hash : value.hash, value);
+    const hash = "block" in value ? value.block.hash : value.hash;
+    this.bytes += value.sizeBytes - (this.values.get(hash)?.sizeBytes ?? 0);
+    this.values.set(hash, value);
+    for (const [oldest, { sizeBytes }] of this.values) {
+      const isWithin = this.values.size <= this.limits.count && this.bytes <= this.limits.bytes;
+      if (isWithin || oldest === hash) break;
+      this.values.delete(oldest);
+      this.bytes -= sizeBytes;
+    }
   }
 
   get(blockHash: Hex, load: () => Promise<V>): Promise<V> {

@@ -14,6 +14,8 @@ export interface ExpectedBlock {
  * With `trust` (`--l1.trustrpc`) the hash is taken from the answer and not recomputed; everything else is checked.
  */
 export class VerifiedHeader implements L1BlockHeader {
+  /** in memory, roughly */
+  readonly sizeBytes = 1_500;
   readonly hash: Hex;
   readonly number: number;
   readonly parentHash: Hex;

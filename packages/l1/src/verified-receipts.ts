@@ -5,16 +5,26 @@ import { faultyAnswer, readAnswer } from "./l1-error.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedTransactions } from "./verified-transactions.ts";
 
+/** of a receipt with its bloom, and of a log with its topics and without its data */
+const RECEIPT_BYTES = 700;
+const LOG_BYTES = 900;
+
 /**
  * The receipts of a block's transactions, checked against the receipts root of a verified header, whether or not the endpoint is
  * trusted. Only `fromJson` and `fromRaw` create one.
  */
 export class VerifiedReceipts {
   readonly block: VerifiedHeader;
+  /** in memory, roughly */
+  readonly sizeBytes: number;
   readonly #list: readonly Receipt[];
 
   private constructor(block: VerifiedHeader, list: readonly Receipt[]) {
     this.block = block;
+    this.sizeBytes = list.reduce(
+      (sum, { logs }) => sum + RECEIPT_BYTES + logs.reduce((of, log) => of + LOG_BYTES + log.data.length, 0),
+      0,
+    );
     this.#list = list;
   }
 

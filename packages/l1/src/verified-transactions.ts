@@ -4,6 +4,9 @@ import { orderedTrieRoot } from "@rnode/trie";
 import { faultyAnswer, readAnswer } from "./l1-error.ts";
 import type { VerifiedHeader } from "./verified-header.ts";
 
+/** of a transaction and its hash, without its data */
+const TRANSACTION_BYTES = 1_200;
+
 /**
  * All transactions of a block in order, checked against the transactions root of a verified header. Only `check` and `noneOf`
  * create one.
@@ -14,11 +17,14 @@ import type { VerifiedHeader } from "./verified-header.ts";
 export class VerifiedTransactions {
   readonly block: VerifiedHeader;
   readonly list: readonly Transaction[];
+  /** in memory, roughly */
+  readonly sizeBytes: number;
   readonly #hashes: readonly Uint8Array[];
 
   private constructor(block: VerifiedHeader, list: readonly Transaction[], hashes: readonly Uint8Array[]) {
     this.block = block;
     this.list = list;
+    this.sizeBytes = list.reduce((sum, { data }) => sum + TRANSACTION_BYTES + data.length, 0);
     this.#hashes = hashes;
   }
 

@@ -1,7 +1,7 @@
 import type { BlobProvider } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { type BeaconMetrics, type BlobReadAhead, L1Client, type L1EndpointMetrics, L1Endpoints } from "@rnode/l1";
+import { type BeaconMetrics, type BlobReadAhead, L1Client, L1Endpoints, type L1Metrics } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
@@ -16,7 +16,7 @@ export interface ConnectionsDeps {
   readonly engineSecret: EngineSecret;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: L1EndpointMetrics;
+  readonly metrics: L1Metrics;
   /** whether the engine's head will be taken back, and need not fit the forks as it is; default: false */
   readonly takesHeadBack?: boolean | undefined;
   /** undefined: no blobs are wanted */
@@ -24,9 +24,6 @@ export interface ConnectionsDeps {
 }
 
 type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer">;
-
-/** The transactions and receipts of one L1 block take some megabytes. */
-const MAX_L1_CACHE_SIZE = 1_000;
 
 /** Everything outside the node that it talks to. No request is sent before `check`. */
 export interface NodeConnections {
@@ -65,9 +62,9 @@ export class Connections implements NodeConnections {
     this.l1 = new L1Client(
       {
         ...l1,
-        cacheSize: Math.min(l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2), MAX_L1_CACHE_SIZE),
+        cacheSize: l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2),
       },
-      { endpoints, clock },
+      { endpoints, clock, metrics },
     );
     this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes);

@@ -59,8 +59,9 @@ export interface NodeDeps {
   readonly health: () => Health;
 }
 
-/** How many L1 blocks to request ahead of derivation while it is far from the L1 head. */
-const READ_AHEAD_BLOCKS = 8;
+/** How many L1 blocks to request ahead of derivation while it is far from the L1 head: so many, or so much memory. */
+const READ_AHEAD_BLOCKS = 128;
+const READ_AHEAD_BYTES = 64 * 1024 * 1024;
 const READ_AHEAD_HEAD_DISTANCE = 32;
 
 /** A source of blobs in this process has nothing to fetch ahead. */
@@ -110,7 +111,13 @@ export class RollupNode {
     let currentL1: L1BlockRef | undefined;
     const l1Head = (): L1BlockRef | undefined => l1View.head;
     const readAhead = new ReadAhead(
-      { depth: Math.min(READ_AHEAD_BLOCKS, options.l1.maxConcurrency), headDistance: READ_AHEAD_HEAD_DISTANCE },
+      {
+        // what is read ahead waits in the cache
+        depth: Math.min(READ_AHEAD_BLOCKS, Math.ceil((options.l1.cacheSize || READ_AHEAD_BLOCKS) / 2)),
+        batch: options.l1.maxBatchSize,
+        maxBytes: READ_AHEAD_BYTES,
+        headDistance: READ_AHEAD_HEAD_DISTANCE,
+      },
       { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);

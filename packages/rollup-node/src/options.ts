@@ -80,7 +80,11 @@ export const l1Options = optionGroup("l1", {
     default: false,
     help: "Start without a working beacon node. A batch in blobs stops derivation until one answers.",
   },
-  cacheSize: { parse: uint, default: 900, help: "Blocks, transaction and receipt lists kept. 0: 3/2 of the sequencing window." },
+  cacheSize: {
+    parse: uint,
+    default: 900,
+    help: "Blocks, transaction and receipt lists kept, within 256 MiB. 0: 3/2 of the sequencing window.",
+  },
   epochIntervalMs: {
     parse: duration,
     flag: "l1.epoch-poll-interval",

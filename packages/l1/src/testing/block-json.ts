@@ -28,7 +28,7 @@ export interface BlockFixture {
 }
 
 /** A Prague block with signed transactions, one log each, and correct roots. */
-export function blockFixture(number: number, transactionCount: number): BlockFixture {
+export function blockFixture(number: number, transactionCount: number, parentHash = filled(32, 0x01)): BlockFixture {
   const transactions = Array.from({ length: transactionCount }, (_, index) =>
     signTransaction<FeeMarketTransaction>(
       {
@@ -51,7 +51,7 @@ export function blockFixture(number: number, transactionCount: number): BlockFix
     return { type: 2, status: 1, cumulativeGasUsed: 30_000n * BigInt(index + 1), bloom: logsBloom(logs), logs };
   });
   const header: Header = {
-    parentHash: filled(32, 0x01),
+    parentHash,
     ommersHash: EMPTY_OMMERS_HASH,
     beneficiary: filled(20, 0x44),
     stateRoot: filled(32, 0x02),

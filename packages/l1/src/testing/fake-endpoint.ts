@@ -25,6 +25,8 @@ export class FakeClock implements Clock {
 export class FakeEndpoint implements L1Rpc {
   readonly blocks: BlockFixture[];
   readonly calls: string[] = [];
+  /** number of calls of each batch */
+  readonly batches: number[] = [];
   connectionsLost = 0;
   /** a thrown error is the answer; undefined: the honest answer */
   override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
@@ -40,8 +42,16 @@ export class FakeEndpoint implements L1Rpc {
   }
 
   async batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]> {
+    this.batches.push(calls.length);
     return Promise.all(
-      calls.map(async ({ method, params }) => ({ kind: "result", result: await this.call(method, params) }) as const),
+      calls.map(async ({ method, params }) => {
+        try {
+          return { kind: "result", result: await this.call(method, params) } as const;
+        } catch (error) {
+          if (error instanceof RpcError) return { kind: "error", error } as const;
+          throw error;
+        }
+      }),
     );
   }
 
