@@ -13,6 +13,7 @@ const BENCHMARKS = {
   precompiles: "gas a second of the worst inputs of each precompiled contract",
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
   state: "trie, storage and state roots",
+  catchup: "a new verifier derives a chain from L1, with and without latency; --old=DIR: another checkout in turns",
   import: "import of generated chains, in turns with anvil mining the same transactions",
   blocks: "real blocks on their witnesses",
 };

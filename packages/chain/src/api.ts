@@ -8,6 +8,7 @@ import type {
   PayloadStatusV1,
   Receipt,
   SignedTransaction,
+  Transaction,
 } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
@@ -97,6 +98,25 @@ export type BuildResult =
   | { readonly kind: "built"; readonly payload: BuiltPayload }
   | { readonly kind: "unknown-parent" }
   | { readonly kind: "invalid-attributes"; readonly fault: AttributesFault; readonly reason: string };
+
+/** A block to build without transactions from the pool. */
+export interface ForcedBlock {
+  readonly attributes: PayloadAttributes;
+  /** those of the attributes, decoded; default: they are decoded when their turn comes, and if they cannot be, they are refused */
+  readonly transactions?: readonly Transaction[] | undefined;
+}
+
+export type ExtendResult =
+  | {
+      readonly kind: "extended";
+      /** of the fork choice; unless VALID, nothing was built */
+      readonly status: PayloadStatusV1;
+      /** one after the other, on the chosen head; all are canonical now */
+      readonly blocks: readonly PreparedBlock[];
+      /** why the block after the last one was not built; undefined: all were, or the time was up */
+      readonly refusal: { readonly fault: AttributesFault; readonly reason: string } | undefined;
+    }
+  | Extract<ForkchoiceResult, { kind: "invalid-state" }>;
 
 /** A transaction that may be included in a block under construction. */
 export interface PendingTransaction {
@@ -250,6 +270,11 @@ export interface Chain {
   preparedBlockOf(hash: Uint8Array): PreparedBlock | undefined;
   /** Moves the labels, with a reorganisation or rewind if necessary, and starts a build if attributes are given. */
   forkchoiceUpdated(state: ForkchoiceState, attributes: PayloadAttributes | undefined, version: 1 | 2 | 3): ForkchoiceResult;
+  /**
+   * Moves the labels like `forkchoiceUpdated`, then builds blocks on the new head, one after the other, and makes them canonical, many in
+   * one commit. Stops at the first block that cannot be built, or after about `limitMs`; what was built until then stays.
+   */
+  extend(state: ForkchoiceState, wanted: readonly ForcedBlock[], limitMs: number): ExtendResult;
   /** Returns the best version so far, and ends the job. */
   getPayload(id: Hex): BuiltPayload | undefined;
   /**

@@ -28,6 +28,7 @@ export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
       "Time to start a payload: forced transactions and the first of the pool.",
       BUCKETS_SECONDS,
     ),
+    extend: m.histogram("chain_extend_seconds", "Time to build one of many blocks that L1 asks for.", BUCKETS_SECONDS),
     finish: m.histogram("chain_build_finish_seconds", "Time to finish a payload when it is asked for.", BUCKETS_SECONDS),
   };
 };

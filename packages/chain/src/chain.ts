@@ -11,6 +11,8 @@ import type {
   BuildResult,
   BuiltPayload,
   Chain,
+  ExtendResult,
+  ForcedBlock,
   ForkchoiceResult,
   ForkchoiceState,
   HeadChange,
@@ -304,6 +306,44 @@ class StoredChain implements Chain {
     for (const listener of this.#listeners) listener(change);
   }
 
+  extend(state: ForkchoiceState, wanted: readonly ForcedBlock[], limitMs: number): ExtendResult {
+    if (this.#importing !== undefined) return { kind: "extended", status: SYNCING, blocks: [], refusal: undefined };
+    const chosen = this.#choose(state);
+    if (chosen.kind === "invalid-state") return chosen;
+    const { status } = chosen;
+    const isHead = status.status === "VALID" && this.head().hash === bytesToHex(state.headBlockHash);
+    if (!isHead) return { kind: "extended", status, blocks: [], refusal: undefined };
+    this.#jobs.suspend();
+    const deadlineMs = this.#nowMs() + limitMs;
+    const blocks: PreparedBlock[] = [];
+    let refusal: Extract<ExtendResult, { kind: "extended" }>["refusal"];
+    let tip = state.headBlockHash;
+    const commit = (): void => {
+      const branch = this.#branches.branchOf(bytesToHex(tip));
+      if (branch === undefined) throw new Error(`the block ${bytesToHex(tip)} that was built is gone`);
+      this.#moveHead(branch, {});
+    };
+    for (const { attributes, transactions } of wanted) {
+      const parent = this.#parentState(bytesToHex(tip), tip);
+      if (parent === undefined) throw new Error(`no state at the head ${bytesToHex(tip)}`); // the head's state is always there
+      const stopTimer = this.#metrics.extend.time();
+      const started = startBuild(this.#context, parent, attributes, {}, transactions);
+      if (started.kind === "invalid") {
+        refusal = started.problem;
+        break;
+      }
+      const executed = started.build.seal();
+      stopTimer();
+      this.#tree.add(executed, this.head().number);
+      blocks.push(executed.prepared);
+      tip = executed.hash;
+      if (blocks.length % BLOCKS_PER_COMMIT === 0) commit();
+      if (this.#nowMs() >= deadlineMs) break;
+    }
+    if (blocks.length % BLOCKS_PER_COMMIT !== 0) commit();
+    return { kind: "extended", status, blocks, refusal };
+  }
+
   getPayload(id: Hex): BuiltPayload | undefined {
     const stopTimer = this.#metrics.finish.time();
     const executed = this.#jobs.finish(id);
@@ -433,6 +473,9 @@ class StoredChain implements Chain {
     return hashOfSelector(this.#store, this.genesis.hash, selector, (hash) => this.#branches.header(hash)?.number);
   }
 }
+
+/** PERF: a commit costs as much as executing several small blocks; each block that waits for one makes reading the state slower. */
+const BLOCKS_PER_COMMIT = 16;
 
 function startedRoots(store: ChainDependencies["store"], maxNodes = MAX_STATE_TRIE_NODES): LiveRoots | undefined {
   return store.folder === undefined ? undefined : startLiveRoots(store.folder, maxNodes);

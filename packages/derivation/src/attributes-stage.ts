@@ -42,8 +42,9 @@ export class AttributesStage implements PipelineStage<DerivedAttributes> {
       this.#batch = pulled.value;
     }
     const { batch, isLastInSpan } = this.#batch;
-    if (batch.parentHash !== l2SafeHead.hash || batch.timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {
-      const detail = `the batch at ${batch.timestamp} s builds on ${batch.parentHash}, the safe head is ${l2SafeHead.number} ${l2SafeHead.hash}`;
+    const { parentHash = l2SafeHead.hash, timestamp } = batch;
+    if (parentHash !== l2SafeHead.hash || timestamp !== l2SafeHead.timestamp + this.#config.rollup.blockTimeSec) {
+      const detail = `the batch at ${timestamp} s builds on ${parentHash}, the safe head is ${l2SafeHead.number} ${l2SafeHead.hash}`;
       return { kind: "reset", reason: "parent-mismatch", detail };
     }
     const prepared = await prepareAttributes(this.#config, this.#providers, l2SafeHead, batch.epoch);

@@ -26,7 +26,7 @@ export function checkSingularBatch(context: BatchContext, batch: BlockBatch): Ba
   const nextTimestamp = l2SafeHead.timestamp + config.blockTimeSec;
   if (batch.timestamp > nextTimestamp) return hasStrictOrder ? drop("timestamp-in-future") : FUTURE;
   if (batch.timestamp < nextTimestamp) return hasStrictOrder ? PAST : drop("timestamp-in-past");
-  if (batch.parentHash !== l2SafeHead.hash) return drop("parent-hash-mismatch");
+  if (batch.parentHash !== undefined && batch.parentHash !== l2SafeHead.hash) return drop("parent-hash-mismatch");
   if (batch.epoch.number + config.seqWindowSize < inclusion.number) return drop("included-too-late");
   if (batch.epoch.number < epoch.number) return drop("epoch-too-old");
   if (batch.epoch.number > epoch.number + 1) return drop("epoch-too-new");

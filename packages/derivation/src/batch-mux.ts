@@ -43,6 +43,10 @@ export class BatchMux implements PipelineStage<NextBatch> {
     if (this.#position.rules.hasStrictOrder) this.#stage.flush();
   }
 
+  get isWithinSpan(): boolean {
+    return (this.#position.rules.hasStrictOrder ? this.#stage : this.#queue).isWithinSpan;
+  }
+
   next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     return (this.#position.rules.hasStrictOrder ? this.#stage : this.#queue).next(l2SafeHead);
   }

@@ -56,9 +56,13 @@ export class BatchQueue implements Stage<NextBatch> {
     this.#arriving = undefined;
   }
 
+  get isWithinSpan(): boolean {
+    return !this.#span.isEmpty;
+  }
+
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     if (!this.#span.isEmpty) {
-      if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan(l2SafeHead);
+      if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan();
       // The block before it was not built, so the rest of the span cannot be built either.
       this.#span.clear();
     }
@@ -128,11 +132,11 @@ export class BatchQueue implements Stage<NextBatch> {
 
   #take(read: ReadBatch, l2SafeHead: L2BlockRef): Pull<NextBatch> | undefined {
     if (read.kind === "singular") return { kind: "value", value: { batch: read.batch, isLastInSpan: true } };
-    return this.#span.fill(read, this.#window.blocks, l2SafeHead) ? this.#fromSpan(l2SafeHead) : undefined;
+    return this.#span.fill(read, this.#window.blocks, l2SafeHead) ? this.#fromSpan() : undefined;
   }
 
-  #fromSpan(l2SafeHead: L2BlockRef): Pull<NextBatch> {
-    const batch = this.#span.pop(l2SafeHead);
+  #fromSpan(): Pull<NextBatch> {
+    const batch = this.#span.pop();
     return { kind: "value", value: { batch, isLastInSpan: this.#span.isEmpty } };
   }
 

@@ -64,6 +64,10 @@ export class BatchStage implements Stage<NextBatch> {
     this.#previous.flush();
   }
 
+  get isWithinSpan(): boolean {
+    return !this.#span.isEmpty;
+  }
+
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {
     const { origin } = this.#position;
     this.#window.update(origin, l2SafeHead);
@@ -86,7 +90,7 @@ export class BatchStage implements Stage<NextBatch> {
 
   async #candidate(l2SafeHead: L2BlockRef): Promise<Pull<Candidate>> {
     if (!this.#span.isEmpty) {
-      if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan(l2SafeHead);
+      if (this.#span.nextTimestamp === l2SafeHead.timestamp + this.#config.blockTimeSec) return this.#fromSpan();
       this.#span.clear();
     }
     if (this.#arriving === undefined) {
@@ -105,7 +109,7 @@ export class BatchStage implements Stage<NextBatch> {
     this.#arriving = undefined;
     if (verdict.kind === "accept" && !this.#span.fill(read, this.#window.blocks, l2SafeHead)) verdict = drop("span-origin-missing");
     this.#observer.onBatch({ batch: observed(read, this.#position.origin), verdict });
-    if (verdict.kind === "accept") return this.#fromSpan(l2SafeHead);
+    if (verdict.kind === "accept") return this.#fromSpan();
     if (verdict.kind === "drop") this.flush();
     return AGAIN;
   }
@@ -117,9 +121,9 @@ export class BatchStage implements Stage<NextBatch> {
     return checkSpanOverlap(context, read, parent, this.#l2);
   }
 
-  #fromSpan(l2SafeHead: L2BlockRef): Pull<Candidate> {
+  #fromSpan(): Pull<Candidate> {
     const { channelId } = this.#span;
-    return { kind: "value", value: { batch: this.#span.pop(l2SafeHead), channelId, fromSpan: true } };
+    return { kind: "value", value: { batch: this.#span.pop(), channelId, fromSpan: true } };
   }
 
   #judge(candidate: Candidate, l2SafeHead: L2BlockRef): Pull<NextBatch> {

@@ -2,10 +2,15 @@ import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import type { Pull } from "./pull.ts";
 import type { BlockBatch } from "./read-batch.ts";
 
+/** More epochs than a span batch has in practice. One with more can still be given up: derivation then starts over. */
+const MAX_LEFT_BLOCKS = 1024;
+
 /** The L1 blocks that can be origins of the next L2 blocks: from the current epoch to the block being read. */
 export class L1Window {
   #origin: L1BlockRef | undefined;
   #blocks: L1BlockRef[] = [];
+  /** the blocks right before the window: it moves back when blocks of a span batch are given up, because they or others are invalid */
+  #left: L1BlockRef[] = [];
 
   get blocks(): readonly L1BlockRef[] {
     return this.#blocks;
@@ -14,17 +19,28 @@ export class L1Window {
   reset(base: L1BlockRef): void {
     this.#origin = base;
     this.#blocks = [base];
+    this.#left = [];
   }
 
   /** Updates the window for the block being read and the safe head. Blocks before the safe head's origin are not collected. */
   update(origin: L1BlockRef, l2SafeHead: L2BlockRef): void {
     if (this.#origin?.hash !== origin.hash) {
       this.#origin = origin;
-      if (origin.number < l2SafeHead.l1Origin.number) this.#blocks = [];
-      else this.#blocks.push(origin);
+      if (origin.number < l2SafeHead.l1Origin.number) {
+        this.#blocks = [];
+        this.#left = [];
+      } else this.#blocks.push(origin);
     }
-    const at = this.#blocks.findIndex(({ number }) => number === l2SafeHead.l1Origin.number);
-    if (at > 0) this.#blocks.splice(0, at);
+    const { number } = l2SafeHead.l1Origin;
+    const back = this.#left.findIndex((block) => block.number === number);
+    if (back >= 0) this.#blocks.unshift(...this.#left.splice(back));
+    const at = this.#blocks.findIndex((block) => block.number === number);
+    if (at > 0) this.#leave(at);
+  }
+
+  #leave(count: number): void {
+    this.#left.push(...this.#blocks.splice(0, count));
+    if (this.#left.length > MAX_LEFT_BLOCKS) this.#left.splice(0, this.#left.length - MAX_LEFT_BLOCKS);
   }
 
   /** The window must begin with the safe head's origin, or the block after it (see `nextEmptyBatch`). */
@@ -55,6 +71,7 @@ export class L1Window {
       return { parentHash: l2SafeHead.hash, epoch: { hash: epoch.hash, number: epoch.number }, timestamp, transactions: [] };
     }
     this.#blocks.shift();
+    this.#left = []; // the window no longer begins with the safe head's origin
     return undefined;
   }
 }

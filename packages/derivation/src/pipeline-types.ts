@@ -45,6 +45,11 @@ export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */
   readonly origin: L1BlockRef | undefined;
   /**
+   * Whether the next batch is in a span batch that has been accepted already. Such a batch names no parent, so `step` may be called with a
+   * block that is derived but not built yet, whatever stands for its hash.
+   */
+  readonly isWithinSpan: boolean;
+  /**
    * Takes one step towards the block after `l2SafeHead` (the pending safe head).
    *
    * - `value`: attributes on `l2SafeHead`; do not step again before they have been processed or dropped

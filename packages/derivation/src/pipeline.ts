@@ -74,6 +74,9 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     get origin() {
       return traversal.isSet ? traversal.origin : undefined;
     },
+    get isWithinSpan() {
+      return batches.isWithinSpan;
+    },
     step,
     reset,
     depositsOnly(rejected) {

@@ -5,7 +5,8 @@ import type { Source } from "./pull.ts";
 
 /** The batch of one block, as derivation checks it. Numbers above 2^53 are inexact, but nothing that high is ever valid. */
 export interface BlockBatch {
-  readonly parentHash: Hex;
+  /** undefined: it is in a span batch, whose blocks name no parents; it follows the block before it */
+  readonly parentHash: Hex | undefined;
   readonly epoch: BlockId;
   /** seconds */
   readonly timestamp: number;

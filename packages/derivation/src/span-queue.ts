@@ -43,12 +43,12 @@ export class SpanQueue {
     return false;
   }
 
-  /** Removes the next block and returns it as a batch on `parent`. */
-  pop(parent: L2BlockRef): BlockBatch {
+  /** Removes the next block. */
+  pop(): BlockBatch {
     const { timestamp, epochNumber, transactions } = this.#next!;
     const { hash, number } = this.#origins.get(epochNumber)!;
     this.#step();
-    return { parentHash: parent.hash, epoch: { hash, number }, timestamp, transactions };
+    return { parentHash: undefined, epoch: { hash, number }, timestamp, transactions };
   }
 
   #step(): void {

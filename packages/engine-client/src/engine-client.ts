@@ -1,5 +1,5 @@
-import { RpcError } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToFixedBytes, parseQuantity } from "@rnode/primitives";
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, type Hex, hexToBytes, hexToFixedBytes, parseQuantity } from "@rnode/primitives";
 import {
   attributesToJson,
   type ExecutionPayloadEnvelope,
@@ -36,6 +36,18 @@ export type NewPayloadOutcome =
   /** SYNCING or ACCEPTED: the engine does not know the parent */
   | { readonly kind: "syncing" };
 
+export type BuildBlocksOutcome =
+  | {
+      readonly kind: "built";
+      /** one on another; fewer than were asked for if the engine took too long or refused one */
+      readonly blocks: readonly VerifiedPayload[];
+      /** why the next block is invalid; undefined: it has not been tried, or there is none */
+      readonly refusal: string | undefined;
+    }
+  /** the engine does not have the extension */
+  | { readonly kind: "unsupported" }
+  | Exclude<ForkchoiceOutcome, { kind: "valid" | "invalid-attributes" }>;
+
 export type GetPayloadOutcome =
   | { readonly kind: "payload"; readonly envelope: ExecutionPayloadEnvelope; readonly valueWei: bigint }
   /** the id is unknown or building failed: build again */
@@ -47,6 +59,7 @@ interface PayloadStatus {
   readonly reason: string;
 }
 
+const BUILD_BLOCKS = "engine_rnodeBuildBlocksV1";
 const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 
 /**
@@ -56,19 +69,82 @@ const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 export class EngineClient {
   private readonly rpc: EngineRpc;
   private readonly forkTimes: ForkTimes;
+  /** whether the engine builds many blocks at once; undefined: not asked yet */
+  private buildsBlocks: boolean | undefined;
 
-  constructor(rpc: EngineRpc, forkTimes: ForkTimes) {
+  /** @param usesExtensions false: only the standard methods are called */
+  constructor(rpc: EngineRpc, forkTimes: ForkTimes, { usesExtensions = true }: { readonly usesExtensions?: boolean } = {}) {
     this.rpc = rpc;
     this.forkTimes = forkTimes;
+    if (!usesExtensions) this.buildsBlocks = false;
+  }
+
+  /**
+   * Sets the heads like `forkchoiceUpdated`, then has blocks built on the new head, one on another, which become canonical. An extension
+   * of rengine: one call and few commits instead of four calls and a commit for each block. The answer has the headers, which must form
+   * a chain and commit to the transactions; the caller compares the other fields with the attributes.
+   *
+   * @param attributes without transactions from the pool
+   * @throws {EngineError}
+   */
+  async buildBlocks(state: ForkchoiceState, attributes: readonly PayloadAttributes[]): Promise<BuildBlocksOutcome> {
+    this.buildsBlocks ??= (await this.capabilities())?.includes(BUILD_BLOCKS) === true;
+    if (!this.buildsBlocks) return { kind: "unsupported" };
+    let answer: unknown;
+    try {
+      answer = await this.rpc.call(BUILD_BLOCKS, [forkchoiceStateJson(state), attributes.map(attributesToJson)]);
+    } catch (error) {
+      if (error instanceof RpcError && error.code === METHOD_NOT_FOUND) {
+        this.buildsBlocks = undefined; // another engine is there now
+        return { kind: "unsupported" };
+      }
+      const refused = refusalOf(BUILD_BLOCKS, error);
+      if (refused.kind === "valid" || refused.kind === "invalid-attributes") throw toEngineError(BUILD_BLOCKS, error);
+      return refused;
+    }
+    const { payloadStatus, headers, refusal } = fieldsOf(BUILD_BLOCKS, answer);
+    const status = readStatus(BUILD_BLOCKS, payloadStatus);
+    switch (status.status) {
+      case "VALID":
+        assertAbout(BUILD_BLOCKS, status, state.head);
+        return { kind: "built", blocks: this.readBlocks(state.head, attributes, headers), refusal: readRefusal(refusal) };
+      case "SYNCING":
+      case "ACCEPTED":
+        return { kind: "syncing" };
+      case "INVALID":
+        return { kind: "invalid", latestValidHash: status.latestValidHash, reason: status.reason };
+      default:
+        throw new EngineError("engine/bad-answer", { method: BUILD_BLOCKS, status: status.status });
+    }
+  }
+
+  private readBlocks(head: Hex, attributes: readonly PayloadAttributes[], headers: unknown): VerifiedPayload[] {
+    const method = BUILD_BLOCKS;
+    if (!Array.isArray(headers) || headers.length > attributes.length) {
+      throw new EngineError("engine/bad-answer", { method, expected: `at most ${attributes.length} headers` });
+    }
+    let parentHash = head;
+    return headers.map((encoded: unknown, index) => {
+      const { transactions = [] } = attributes[index]!;
+      const block = readAnswer(method, () =>
+        VerifiedPayload.fromHeader(method, hexToBytes(String(encoded)), transactions, this.forkTimes),
+      );
+      const { parentHash: parent, blockHash } = block.executionPayload;
+      if (bytesToHex(parent) !== parentHash) throw new EngineError("engine/bad-answer", { method, index, mismatch: "parent hash" });
+      parentHash = bytesToHex(blockHash);
+      return block;
+    });
   }
 
   /** Sets the heads and, if attributes are given, starts building on the new head. @throws {EngineError} */
   async forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome> {
     const method = `engine_forkchoiceUpdatedV${forkchoiceVersion(this.forkTimes, attributes?.timestamp)}`;
-    const stateJson = { headBlockHash: state.head, safeBlockHash: state.safe, finalizedBlockHash: state.finalized };
     let answer: unknown;
     try {
-      answer = await this.rpc.call(method, [stateJson, attributes === undefined ? null : attributesToJson(attributes)]);
+      answer = await this.rpc.call(method, [
+        forkchoiceStateJson(state),
+        attributes === undefined ? null : attributesToJson(attributes),
+      ]);
     } catch (error) {
       return refusalOf(method, error);
     }
@@ -176,6 +252,20 @@ export class EngineClient {
       return !isUnknownMethod(failure);
     }
   }
+}
+
+const forkchoiceStateJson = ({ head, safe, finalized }: ForkchoiceState) => ({
+  headBlockHash: head,
+  safeBlockHash: safe,
+  finalizedBlockHash: finalized,
+});
+
+/** Why the engine calls the next block invalid. @throws {EngineError} it was not built for another reason */
+function readRefusal(refusal: unknown): string | undefined {
+  if (refusal === null || refusal === undefined) return undefined;
+  const { code, message } = fieldsOf(BUILD_BLOCKS, refusal);
+  if (code === ENGINE_CODES.invalidPayloadAttributes || code === INVALID_PARAMS) return String(message);
+  throw new EngineError("engine/rpc-error", { method: BUILD_BLOCKS, rpcCode: Number(code), reason: String(message) });
 }
 
 function refusalOf(method: string, error: unknown): ForkchoiceOutcome {

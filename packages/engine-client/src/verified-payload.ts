@@ -11,6 +11,7 @@ import {
 import {
   blockFromRpc,
   blockToPayload,
+  decodeHeader,
   type ExecutionPayload,
   type ExecutionPayloadEnvelope,
   encodeTransaction,
@@ -19,6 +20,7 @@ import {
   type Header,
   hashHeader,
   headerFromRpc,
+  headerToPayload,
   payloadToHeader,
   type RpcBlock,
   rollupRulesAt,
@@ -60,6 +62,30 @@ export class VerifiedPayload implements ExecutionPayloadEnvelope {
     const header = payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
     readAnswer(method, () => assertHash(method, header, blockHash));
     return new VerifiedPayload(envelope, header);
+  }
+
+  /**
+   * The payload of a block whose transactions are known, and of which the engine has only told the header.
+   *
+   * @param encodedHeader RLP
+   * @throws {EngineError} engine/bad-answer when the header does not commit to the transactions
+   */
+  static fromHeader(
+    method: string,
+    encodedHeader: Uint8Array,
+    transactions: readonly Uint8Array[],
+    forkTimes: ForkTimes,
+  ): VerifiedPayload {
+    return readAnswer(method, () => {
+      const header = decodeHeader(encodedHeader);
+      const hash = hashHeader(header);
+      if (!equalBytes(orderedTrieRoot(transactions), header.transactionsRoot)) {
+        throw new EngineError("engine/bad-answer", { method, block: bytesToHex(hash), mismatch: "transactions root" });
+      }
+      const { hasMessagePasserRoot } = rollupRulesAt(forkTimes, header.timestamp);
+      const withdrawals = withdrawalsOf(method, { header, withdrawals: undefined }, hasMessagePasserRoot);
+      return new VerifiedPayload(headerToPayload(header, { transactions, withdrawals }, hash, hasMessagePasserRoot), header);
+    });
   }
 
   /**
@@ -134,7 +160,7 @@ function assertHash(method: string, header: Header, stated: Uint8Array): void {
  */
 function withdrawalsOf(
   method: string,
-  { header, withdrawals = [] }: RpcBlock,
+  { header, withdrawals = [] }: Pick<RpcBlock, "header" | "withdrawals">,
   hasMessagePasserRoot: boolean,
 ): RpcBlock["withdrawals"] {
   const root = hasMessagePasserRoot ? EMPTY_TRIE_ROOT : (header.withdrawalsRoot ?? EMPTY_TRIE_ROOT);

@@ -204,6 +204,7 @@ export async function startClient(
           senders,
           sidecars: pool,
           log,
+          nowMs: () => clock.nowMs(),
           onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
         }),
       ),

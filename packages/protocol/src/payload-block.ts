@@ -1,7 +1,7 @@
 import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH } from "@rnode/primitives";
 import type { Block, Header } from "./block.ts";
 import { encodeWithdrawal } from "./block-codec.ts";
-import type { ExecutionPayloadEnvelope } from "./payload.ts";
+import type { ExecutionPayload, ExecutionPayloadEnvelope } from "./payload.ts";
 import { encodeTransaction } from "./transaction-codec.ts";
 
 export type PayloadErrorCode = "payload/not-post-merge";
@@ -16,7 +16,21 @@ const ZERO_NONCE = new Uint8Array(8);
  * @throws {CodedError} payload/not-post-merge if the header has no base fee
  */
 export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsRoot: boolean): ExecutionPayloadEnvelope {
-  const { header } = block;
+  const { header, transactions, withdrawals } = block;
+  return headerToPayload(header, { transactions: transactions.map(encodeTransaction), withdrawals }, hash, hasOpWithdrawalsRoot);
+}
+
+/**
+ * Like `blockToPayload`, of a header and the body that belongs to it.
+ *
+ * @throws {CodedError} payload/not-post-merge if the header has no base fee
+ */
+export function headerToPayload(
+  header: Header,
+  { transactions, withdrawals }: Pick<ExecutionPayload, "transactions" | "withdrawals">,
+  hash: Uint8Array,
+  hasOpWithdrawalsRoot: boolean,
+): ExecutionPayloadEnvelope {
   if (header.baseFeePerGas === undefined)
     throw new CodedError<PayloadErrorCode>("payload/not-post-merge", { number: header.number });
   return {
@@ -34,8 +48,8 @@ export function blockToPayload(block: Block, hash: Uint8Array, hasOpWithdrawalsR
       extraData: header.extraData,
       baseFeePerGas: header.baseFeePerGas,
       blockHash: hash,
-      transactions: block.transactions.map(encodeTransaction),
-      withdrawals: block.withdrawals,
+      transactions,
+      withdrawals,
       blobGasUsed: header.blobGasUsed,
       excessBlobGas: header.excessBlobGas,
       withdrawalsRoot: hasOpWithdrawalsRoot ? header.withdrawalsRoot : undefined,

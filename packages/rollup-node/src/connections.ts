@@ -67,7 +67,7 @@ export class Connections implements NodeConnections {
       { endpoints, clock, metrics },
     );
     this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
-    this.engine = new EngineClient(this.engineRpc, config.forkTimes);
+    this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);
   }
 

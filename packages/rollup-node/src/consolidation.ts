@@ -1,4 +1,4 @@
-import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, EMPTY_BYTES, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   extraDataFromAttributes,
@@ -50,17 +50,22 @@ export function attributesMismatch(
 /** Compares the EIP-1559 parameters, where zeros stand for the chain's constants, and the minimum base fee. */
 function extraDataMatches(config: RollupConfig, attributes: PayloadAttributes, extraData: Uint8Array): boolean {
   if (rollupRulesAt(config.forkTimes, attributes.timestamp).extraDataVersion === undefined) return true;
+  const expected = extraDataOf(config, attributes);
+  return expected !== undefined && equalBytes(expected, extraData);
+}
+
+/** The `extraData` of the block that the attributes describe; undefined if no block can satisfy them, as the engine will report. */
+export function extraDataOf(config: RollupConfig, attributes: PayloadAttributes): Uint8Array | undefined {
+  if (rollupRulesAt(config.forkTimes, attributes.timestamp).extraDataVersion === undefined) return EMPTY_BYTES;
   const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
   try {
-    const expected = extraDataFromAttributes(
+    return extraDataFromAttributes(
       attributes.eip1559Params ?? new Uint8Array(8),
       { denominator, elasticity },
       attributes.minBaseFee,
     );
-    return equalBytes(expected, extraData);
   } catch (error) {
-    // No block can satisfy these attributes; the engine will report that when it builds them.
-    if (isCodedError(error, "extra-data/")) return false;
+    if (isCodedError(error, "extra-data/")) return undefined;
     throw error;
   }
 }

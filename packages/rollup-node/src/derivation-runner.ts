@@ -1,17 +1,20 @@
-import type { DerivationPipeline, DerivedAttributes, Pull } from "@rnode/derivation";
+import type { DerivationPipeline, DerivedAttributes } from "@rnode/derivation";
 import type { L2Block } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import type { BlocksAhead } from "./blocks-ahead.ts";
 import { attributesMismatch } from "./consolidation.ts";
 import type { EngineControl } from "./engine-control.ts";
 import { withDerived, withDerivedTip } from "./heads.ts";
+import { PipelinePuller, type PullEnd } from "./pipeline-puller.ts";
 import { critical, IDLE, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
 import type { SafeChainCheck } from "./safe-chain-check.ts";
 
 export interface DerivationRunnerDeps {
   readonly config: RollupConfig;
   readonly pipeline: DerivationPipeline;
+  readonly ahead: BlocksAhead;
   readonly control: EngineControl;
   readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
   /** recognises a derivation failure that cannot be solved by trying again */
@@ -28,33 +31,36 @@ export interface DerivationRunnerDeps {
   readonly wake: () => void;
 }
 
-/** How many steps a pull may take before it returns to the driver. */
-const STEPS_A_PULL = 64;
-
-type Pulled =
-  | { readonly kind: "pulled"; readonly pull: Pull<DerivedAttributes> }
-  | { readonly kind: "failed"; readonly error: unknown };
+/**
+ * How many blocks are built one after the other, where the engine can only build one at a time, before the other parts of the driver have
+ * their turn.
+ */
+const BUILDS_A_TURN = 8;
 
 /**
  * Turns what the pipeline derives into safe blocks: blocks that are already in the unsafe chain are confirmed, the others are built.
  *
- * Reading L1 can take long. It therefore goes on in the background while the driver does other things; the heads change only in `turn`.
+ * Reading L1 can take long. It therefore goes on in the background while the driver does other things, and while the engine builds
+ * (`PipelinePuller`); the heads change only in `turn`.
  *
  * Spec: docs/protocol/02-derivation.md#heads-and-consolidation,
  * docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads
  */
 export class DerivationRunner {
   private readonly deps: DerivationRunnerDeps;
-  private attributes: DerivedAttributes | undefined;
-  private pulling: Promise<void> | undefined;
-  private pulled: Pulled | undefined;
+  private readonly puller: PipelinePuller;
+  /** derived, each on the one before; their parents may be blocks ahead */
+  private queue: DerivedAttributes[] = [];
   private isExhausted = false;
   /** L1 got new blocks during a pull, which may have checked before they arrived */
   private hasL1Changed = false;
+  /** false: the engine builds one block at a time */
+  private engineExtends = true;
   private lastSaidSafe: L2BlockRef | undefined;
 
   constructor(deps: DerivationRunnerDeps) {
     this.deps = deps;
+    this.puller = new PipelinePuller(deps);
   }
 
   /** L1 has more blocks than when the pipeline last checked. */
@@ -71,10 +77,11 @@ export class DerivationRunner {
     readonly base: L2BlockRef;
     readonly highestFormerSafe: L2BlockRef;
   }): Promise<Trouble | undefined> {
-    await this.pulling;
-    this.attributes = undefined;
-    this.pulled = undefined;
+    await this.puller.clear();
+    this.queue = [];
+    this.deps.ahead.clear();
     this.isExhausted = false;
+    this.engineExtends = true; // the engine may be another one by now
     this.deps.safeChain.onReset(base, highestFormerSafe);
     this.deps.onReset(base);
     try {
@@ -86,56 +93,38 @@ export class DerivationRunner {
   }
 
   async turn(): Promise<Progress> {
-    if (this.attributes !== undefined) return this.processAttributes(this.attributes);
-    const { pulled } = this;
-    const doubt = pulled === undefined ? undefined : this.deps.safeChain.doubt;
+    if (this.queue.length > 0) return this.processQueue();
+    const doubt = this.puller.hasPulled ? this.deps.safeChain.doubt : undefined;
     if (doubt !== undefined) return reset(doubt);
-    if (pulled !== undefined) {
-      this.pulled = undefined;
-      return this.takePulled(pulled);
+    const { items, end } = this.puller.take();
+    if (items.length > 0) {
+      this.queue = [...items];
+      return this.processQueue();
     }
-    if (!this.isExhausted) this.startPull(this.deps.control.heads.pendingSafe);
+    if (end !== undefined) return this.takeEnd(end);
+    if (!this.isExhausted && !this.puller.isPulling) {
+      this.hasL1Changed = false;
+      this.deps.ahead.clear();
+      const { pendingSafe, unsafe } = this.deps.control.heads;
+      this.puller.start(pendingSafe, pendingSafe.number >= unsafe.number);
+    }
     return IDLE;
   }
 
   /** Whether the pipeline has produced something that no turn has handled yet. */
   get hasPulled(): boolean {
-    return this.pulled !== undefined;
+    return this.puller.hasPulled;
   }
 
   /** Resolves when nothing is in progress in the background. */
-  async whenIdle(): Promise<void> {
-    await this.pulling;
+  whenIdle(): Promise<void> {
+    return this.puller.whenIdle();
   }
 
-  private startPull(pendingSafe: L2BlockRef): void {
-    if (this.pulling !== undefined) return;
-    this.hasL1Changed = false;
-    this.pulling = this.pull(pendingSafe).then((pulled) => {
-      this.pulled = pulled;
-      this.pulling = undefined;
-      this.deps.wake();
-    });
-  }
-
-  private async pull(pendingSafe: L2BlockRef): Promise<Pulled> {
-    try {
-      for (let steps = 1; ; steps++) {
-        const pull = await this.deps.pipeline.step(pendingSafe);
-        if (pull.kind !== "again" || steps >= STEPS_A_PULL) return { kind: "pulled", pull };
-      }
-    } catch (error) {
-      return { kind: "failed", error };
-    }
-  }
-
-  private async takePulled(pulled: Pulled): Promise<Progress> {
-    if (pulled.kind === "failed") return this.failureOf(pulled.error);
-    const { pull } = pulled;
+  private takeEnd(end: PullEnd): Progress {
+    if (end.kind === "failed") return this.failureOf(end.error);
+    const { pull } = end;
     switch (pull.kind) {
-      case "value":
-        this.attributes = pull.value;
-        return this.processAttributes(pull.value);
       case "again":
         return PROGRESS;
       case "exhausted": {
@@ -168,17 +157,23 @@ export class DerivationRunner {
     return temporary(reason);
   }
 
-  private async processAttributes(derived: DerivedAttributes): Promise<Progress> {
-    const { pendingSafe, unsafe } = this.deps.control.heads;
-    const { parent } = derived;
-    if (parent.hash !== pendingSafe.hash) {
-      if (parent.number === pendingSafe.number)
-        return reset(`derived block builds on another block ${parent.number} than the safe chain has`);
-      this.attributes = undefined;
-      return PROGRESS;
+  private async processQueue(): Promise<Progress> {
+    for (let builds = 1; ; builds++) {
+      const { pendingSafe, unsafe } = this.deps.control.heads;
+      const [first] = this.queue;
+      if (first === undefined) return PROGRESS;
+      const derived = this.deps.ahead.isAhead(first.parent) ? { ...first, parent: pendingSafe } : first;
+      if (first.parent.number !== pendingSafe.number || derived.parent.hash !== pendingSafe.hash)
+        return reset(
+          `the derived block builds on block ${first.parent.number} ${derived.parent.hash}, the safe chain ends with ${pendingSafe.number} ${pendingSafe.hash}`,
+        );
+      if (pendingSafe.number > unsafe.number) return reset("the derived chain is ahead of the unsafe chain");
+      if (pendingSafe.number < unsafe.number) return this.consolidate(derived);
+      if (this.engineExtends) return this.extend(derived);
+      const progress = await this.build(derived);
+      const isDone = progress.kind !== "progress" || this.queue.length === 0 || builds === BUILDS_A_TURN;
+      if (isDone) return progress.kind === "progress" ? this.deps.control.sendForkchoice() : progress;
     }
-    if (pendingSafe.number > unsafe.number) return reset("the derived chain is ahead of the unsafe chain");
-    return pendingSafe.number < unsafe.number ? this.consolidate(derived) : this.build(derived);
   }
 
   /** The unsafe chain already has a block at this height: checks whether it is the derived one. */
@@ -198,11 +193,38 @@ export class DerivationRunner {
       const trouble = await this.deps.safeChain.judge(block.ref, mismatch, control.heads);
       if (trouble !== undefined) return trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
-      return this.build(derived);
+      const progress = await this.build(derived);
+      return progress.kind === "progress" ? control.sendForkchoice() : progress;
     }
     control.setHeads(withDerived(control.heads, block.ref, derived.isLastInSpan));
     this.finish(derived, block.ref);
     return PROGRESS;
+  }
+
+  /** Has the engine build everything that waits, while the pipeline derives what follows. */
+  private async extend(first: DerivedAttributes): Promise<Progress> {
+    const { control, pipeline } = this.deps;
+    const wanted = [first, ...this.queue.slice(1)];
+    if (pipeline.isWithinSpan && !this.puller.hasPulled) this.puller.startAfter(this.queue.at(-1)!);
+    const extended = await control.extend(
+      first.parent,
+      wanted.map(({ attributes }) => attributes),
+    );
+    if (extended.kind === "unsupported") {
+      this.engineExtends = false;
+      return PROGRESS;
+    }
+    if (extended.kind !== "extended") return extended;
+    const { blocks, invalid } = extended;
+    for (const [index, { ref }] of blocks.entries()) {
+      const derived = wanted[index]!;
+      control.setHeads(withDerivedTip(control.heads, ref, derived.isLastInSpan));
+      this.finish(derived, ref);
+    }
+    if (invalid === undefined) return blocks.length > 0 ? PROGRESS : temporary("the engine built no block");
+    const [refused] = this.queue;
+    if (refused === undefined) return PROGRESS;
+    return this.handleInvalid({ ...refused, parent: control.heads.pendingSafe }, invalid.reason);
   }
 
   private async build(derived: DerivedAttributes): Promise<Progress> {
@@ -217,7 +239,7 @@ export class DerivationRunner {
         number: derived.parent.number + 1,
         reason: sealed.reason,
       });
-      this.attributes = undefined;
+      await this.dropQueue();
       return PROGRESS;
     }
     const inserted = await control.insert(sealed.envelope);
@@ -225,15 +247,21 @@ export class DerivationRunner {
     if (inserted.kind !== "inserted") return inserted;
     control.setHeads(withDerivedTip(control.heads, sealed.ref, derived.isLastInSpan));
     this.finish(derived, sealed.ref);
-    return control.sendForkchoice();
+    return PROGRESS;
   }
 
   /** @param block the block that was derived: below the safe head while a doubtful safe chain is derived again */
   private finish(derived: DerivedAttributes, block: L2BlockRef): void {
-    this.attributes = undefined;
+    this.queue.shift();
     if (!derived.isLastInSpan) return;
     this.deps.safeChain.onSafe(block, derived.derivedFrom);
     this.deps.onSafe(block, derived.derivedFrom);
+  }
+
+  /** Forgets what was derived on a block that is not built after all. */
+  private async dropQueue(): Promise<void> {
+    await this.puller.dropItems();
+    this.queue = [];
   }
 
   /** L1 contains a block that cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */
@@ -243,13 +271,13 @@ export class DerivationRunner {
     if ((derived.attributes.transactions ?? []).every(isDepositTransaction)) {
       return critical(`block ${number} has only deposits, and the engine calls it invalid: ${reason}`);
     }
+    await this.dropQueue();
     if (derived.isReplacedIfInvalid) {
       log.warn("derived block is invalid, building it with its deposits only", { number, reason });
-      this.attributes = pipeline.depositsOnly(derived);
+      this.queue = [pipeline.depositsOnly(derived)];
       return PROGRESS;
     }
     log.warn("derived block is invalid, dropping its batch", { number, reason });
-    this.attributes = undefined;
     const { heads } = control;
     const restored = heads.backupUnsafe ?? heads.unsafe;
     control.setHeads({ ...heads, pendingSafe: heads.safe, unsafe: restored, backupUnsafe: undefined });

@@ -1,4 +1,10 @@
-import type { ForkchoiceOutcome, ForkchoiceState, GetPayloadOutcome, NewPayloadOutcome } from "@rnode/engine-client";
+import type {
+  BuildBlocksOutcome,
+  ForkchoiceOutcome,
+  ForkchoiceState,
+  GetPayloadOutcome,
+  NewPayloadOutcome,
+} from "@rnode/engine-client";
 import { bytesToHex, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
@@ -8,6 +14,7 @@ import {
   type PayloadAttributes,
   type RollupConfig,
 } from "@rnode/protocol";
+import { attributesMismatch } from "./consolidation.ts";
 import type { Heads } from "./heads.ts";
 import { critical, PROGRESS, type Progress, reset, type Trouble, temporary } from "./progress.ts";
 
@@ -16,6 +23,7 @@ export interface DriverEngine {
   forkchoiceUpdated(state: ForkchoiceState, attributes?: PayloadAttributes): Promise<ForkchoiceOutcome>;
   getPayload(id: Hex, timestampSec: number): Promise<GetPayloadOutcome>;
   newPayload(envelope: ExecutionPayloadEnvelope): Promise<NewPayloadOutcome>;
+  buildBlocks(state: ForkchoiceState, attributes: readonly PayloadAttributes[]): Promise<BuildBlocksOutcome>;
 }
 
 /** A payload that the engine is building. */
@@ -44,6 +52,18 @@ export type Sealing =
   | { readonly kind: "expired"; readonly reason: string }
   /** what the engine built cannot be a block of this chain */
   | { readonly kind: "malformed"; readonly reason: string };
+
+export type Extension =
+  | {
+      readonly kind: "extended";
+      /** new blocks of the engine's chain, each the child of the one before; fewer than were asked for if that took too long */
+      readonly blocks: readonly SealedPayload[];
+      /** why the engine rejects the attributes after those for good */
+      readonly invalid: Invalid | undefined;
+    }
+  /** the engine can only build one block at a time */
+  | { readonly kind: "unsupported" }
+  | Trouble;
 
 export type Insertion = { readonly kind: "inserted" } | Invalid | Trouble;
 
@@ -146,6 +166,47 @@ export class EngineControl {
     const outcome = await this.call("sealing", () => this.engine.getPayload(job.payloadId, job.attributes.timestamp));
     if (outcome.kind === "payload") return this.checkSealed(outcome.envelope, job);
     return { kind: "expired", reason: outcome.reason };
+  }
+
+  /** Makes `parent` the engine's head, and has the engine build blocks on it, one on another. Moving the labels is up to the caller. */
+  async extend(parent: L2BlockRef, attributes: readonly PayloadAttributes[]): Promise<Extension> {
+    if (this.heads.unsafe.number < this.heads.finalized.number) return this.unsafeBehindFinalized();
+    const state = this.forkchoiceState(parent.hash);
+    const outcome = await this.call("building", () => this.engine.buildBlocks(state, attributes));
+    switch (outcome.kind) {
+      case "unsupported":
+        return outcome;
+      case "syncing":
+        return reset(`the engine does not know block ${parent.number}`);
+      case "invalid":
+        return reset(`the engine calls block ${parent.number} invalid: ${outcome.reason}`);
+      case "invalid-state":
+      case "refused":
+        return reset(`the engine refuses to build on block ${parent.number}: ${outcome.reason}`);
+      case "built":
+        return this.checkBuilt(parent, attributes, outcome);
+      default:
+        return outcome;
+    }
+  }
+
+  private checkBuilt(
+    parent: L2BlockRef,
+    attributes: readonly PayloadAttributes[],
+    { blocks, refusal }: Extract<BuildBlocksOutcome, { kind: "built" }>,
+  ): Extension {
+    let tip = parent;
+    const sealed: SealedPayload[] = [];
+    for (const [index, envelope] of blocks.entries()) {
+      const mismatch = attributesMismatch(this.config, attributes[index]!, tip.hash, envelope);
+      if (mismatch !== undefined) {
+        return reset(`the engine built block ${tip.number + 1} with another ${mismatch} than it was told`);
+      }
+      tip = l2BlockRefFromPayload(this.config, envelope.executionPayload);
+      sealed.push({ envelope, ref: tip });
+    }
+    this.sent = this.forkchoiceState(tip.hash);
+    return { kind: "extended", blocks: sealed, invalid: refusal === undefined ? undefined : { kind: "invalid", reason: refusal } };
   }
 
   /** Makes the engine execute the payload. Moving the labels is up to the caller. */

@@ -16,6 +16,7 @@ import type { ExecutionPayloadEnvelope, L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
+import { BlocksAhead } from "./blocks-ahead.ts";
 import type { ConnectionsDeps, NodeConnections } from "./connections.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
@@ -79,6 +80,11 @@ function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
       if (outcome.kind === "valid") l2.remember(envelope);
       return outcome;
     },
+    buildBlocks: async (state, attributes) => {
+      const outcome = await engine.buildBlocks(state, attributes);
+      if (outcome.kind === "built") for (const block of outcome.blocks) l2.remember(block);
+      return outcome;
+    },
   };
 }
 
@@ -121,7 +127,8 @@ export class RollupNode {
       { l1, l1Head, blobs: aheadOf(blobs, config.batchInboxAddress) },
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
-    const providers = { l1: derivationL1, blobs, l2, decompressor: createDecompressor() };
+    const ahead = new BlocksAhead(l2, config);
+    const providers = { l1: derivationL1, blobs, l2: ahead, decompressor: createDecompressor() };
     const safeHeads = new SafeHeads({
       database: deps.safeHeads,
       config,
@@ -144,6 +151,7 @@ export class RollupNode {
     const derivation = new DerivationRunner({
       config,
       pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
+      ahead,
       control,
       l2,
       isCritical: isCriticalDerivationError,

@@ -117,7 +117,14 @@ const FORK_OVERRIDES = Object.values(FORK_FACTS).flatMap(({ override }) =>
   override === undefined ? [] : [[`override.${override}`, `OVERRIDE_${override.toUpperCase()}`, undefined] as const],
 );
 /** Options that the reference does not have. */
-const EXTRA = ["l1.beacon.slot-duration-override", "rollup.upgrades-dir", "rpc.corsdomain", "rpc.vhosts", "p2p.sequencer.key-file"];
+const EXTRA = [
+  "l1.beacon.slot-duration-override",
+  "l2.engine-extensions",
+  "rollup.upgrades-dir",
+  "rpc.corsdomain",
+  "rpc.vhosts",
+  "p2p.sequencer.key-file",
+];
 
 describe("the options of rnode", () => {
   const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));

@@ -129,6 +129,12 @@ export const l2Options = optionGroup("l2", {
     env: "L2_ENGINE_AUTH",
     help: "File with the 32-byte secret shared with the execution client, hex. Default: rnode_jwt_secret.txt here, created when missing.",
   },
+  usesExtensions: {
+    parse: bool,
+    flag: "l2.engine-extensions",
+    default: true,
+    help: "Have many blocks built in one engine request where the execution client offers it, as rengine does.",
+  },
   enginekind: {
     parse: oneOf("geth", "reth", "erigon"),
     env: "L2_ENGINE_KIND",

@@ -123,23 +123,30 @@ function nextGasLimit(parentGasLimit: bigint, desired: bigint): bigint {
   return parentGasLimit - step > desired ? parentGasLimit - step : desired;
 }
 
-/** @returns the forced transactions, or what is wrong with them; on an OP Stack chain, the first must be the L1 attributes deposit */
+/**
+ * @param known the transactions of the attributes, if somebody has decoded them already
+ * @returns the forced transactions, or what is wrong with them; on an OP Stack chain, the first must be the L1 attributes deposit
+ */
 export function decodeForcedTransactions(
   rules: BlockRules,
   attributes: PayloadAttributes,
+  known?: readonly Transaction[],
 ):
-  | { readonly kind: "decoded"; readonly transactions: Transaction[] }
+  | { readonly kind: "decoded"; readonly transactions: readonly Transaction[] }
   | { readonly kind: "invalid"; readonly problem: AttributesProblem } {
-  const transactions: Transaction[] = [];
-  for (const [index, encoded] of (attributes.transactions ?? []).entries()) {
-    try {
-      transactions.push(decodeTransaction(encoded));
-    } catch (error) {
-      if (!isCodedError(error, "tx/")) throw error;
-      const reason = `transaction ${index} is not valid: ${error.message}`;
-      return { kind: "invalid", problem: { fault: "transaction-undecodable", reason } };
+  const decoded: Transaction[] = [];
+  if (known === undefined) {
+    for (const [index, encoded] of (attributes.transactions ?? []).entries()) {
+      try {
+        decoded.push(decodeTransaction(encoded));
+      } catch (error) {
+        if (!isCodedError(error, "tx/")) throw error;
+        const reason = `transaction ${index} is not valid: ${error.message}`;
+        return { kind: "invalid", problem: { fault: "transaction-undecodable", reason } };
+      }
     }
   }
+  const transactions = known ?? decoded;
   const [first] = transactions;
   if (rules.op !== undefined && !(first?.type === 0x7e && isL1AttributesDeposit(first))) {
     return { kind: "invalid", problem: { fault: "missing-l1-attributes", reason: "missing L1 attributes deposit transaction" } };

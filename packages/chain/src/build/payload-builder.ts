@@ -49,19 +49,24 @@ const MILLIONTHS = 1_000_000n;
 const CHEAPEST_TRANSACTION_GAS = 21_000n;
 const ZERO_NONCE = new Uint8Array(8);
 
-/** Starts a block: pre-processing and the forced transactions. If one of these fails, the attributes are invalid. */
+/**
+ * Starts a block: pre-processing and the forced transactions. If one of these fails, the attributes are invalid.
+ *
+ * @param transactions those of the attributes, if somebody has decoded them already
+ */
 export function startBuild(
   context: ExecutionContext,
   parent: ParentState,
   attributes: PayloadAttributes,
   { desiredGasLimit = parent.header.gasLimit, extraData }: BuildChoices = {},
+  transactions?: readonly Transaction[],
 ): BuildStart {
   const { config } = context;
   const position = { number: parent.header.number + 1, timestamp: attributes.timestamp, difficulty: 0n };
   const rules = rulesOfBlock(config, position);
   const problem = checkAttributes(rules, parent.header, attributes);
   if (problem !== undefined) return { kind: "invalid", problem };
-  const decoded = decodeForcedTransactions(rules, attributes);
+  const decoded = decodeForcedTransactions(rules, attributes, transactions);
   if (decoded.kind === "invalid") return decoded;
   const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
   const chosen = extraData === undefined ? header : { ...header, extraData };

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { deposit, feeTransaction, l1Info, RECIPIENT } from "@rnode/eth-api/testing";
 import type { JsonSchema, RpcClient } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { encodeTransaction, type Transaction } from "@rnode/protocol";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -66,9 +66,13 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
       ...versions("newPayload", 4),
       ...versions("getPayload", 5),
       ...versions("getBlobs", 3),
-      ...["getPayloadBodiesByHashV1", "getPayloadBodiesByRangeV1", "getClientVersionV1", "signalSuperchainV1"].map(
-        (name) => `engine_${name}`,
-      ),
+      ...[
+        "getPayloadBodiesByHashV1",
+        "getPayloadBodiesByRangeV1",
+        "getClientVersionV1",
+        "signalSuperchainV1",
+        "rnodeBuildBlocksV1",
+      ].map((name) => `engine_${name}`),
       ...(profile === "G" ? ["engine_exchangeTransitionConfigurationV1"] : []), // the specification lets clients omit it
     ];
     expect([...capabilities].sort()).toEqual(expected.sort());
@@ -260,6 +264,55 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     await call("forkchoiceUpdatedV3", state(hash, hash, genesis), null);
     expect(await node.rpc.call("eth_getBlockByNumber", ["safe", false])).toMatchObject({ hash });
     expect(await node.rpc.call("eth_getBlockByNumber", ["finalized", false])).toMatchObject({ hash: genesis });
+  });
+
+  it("builds many blocks in one call, and says what it does not build", async () => {
+    const head = await node.rpc.call<{ hash: string; timestamp: string; number: string }>("eth_getBlockByNumber", [
+      "latest",
+      false,
+    ]);
+    const at = (index: number, transactions: readonly string[] = [l1Attributes]) => ({
+      ...attributes,
+      transactions,
+      timestamp: `0x${(Number(head.timestamp) + 2 * (index + 1)).toString(16)}`,
+    });
+    const build = (...wanted: object[]) =>
+      call("rnodeBuildBlocksV1", state(head.hash), wanted) as Promise<{ headers: Hex[]; refusal: object | null }>;
+    const twenty = Array.from({ length: 20 }, (_, index) => at(index));
+    const built = await build(...twenty);
+    expect(built).toMatchObject({
+      payloadStatus: { status: "VALID", latestValidHash: head.hash, validationError: null },
+      refusal: null,
+    });
+    const { length } = built.headers; // as many as there was time for
+    expect(length).toBeGreaterThan(0);
+    const latest = await node.rpc.call<{ hash: string; number: string }>("eth_getBlockByNumber", ["latest", false]);
+    expect(latest).toMatchObject({ number: `0x${(Number(head.number) + length).toString(16)}` });
+    expect(latest.hash).toBe(bytesToHex(keccak256(hexToBytes(built.headers.at(-1)!))));
+
+    const undecodable = await build(at(0), at(1, [l1Attributes, "0x02c0"]), at(2));
+    expect(undecodable.headers).toEqual(built.headers.slice(0, 1));
+    expect(undecodable.refusal).toMatchObject({ code: -38003 });
+    expect(await build(at(0), { ...at(1), noTxPool: false })).toMatchObject({
+      headers: [expect.anything()],
+      refusal: { code: -38003 },
+    });
+    expect(await call("rnodeBuildBlocksV1", state(UNKNOWN), [at(0)])).toEqual({
+      payloadStatus: { status: "SYNCING", latestValidHash: null, validationError: null },
+      headers: [],
+      refusal: null,
+    });
+    expect(await failure("rnodeBuildBlocksV1", state(head.hash, UNKNOWN), [at(0)])).toMatchObject({ code: -38002 });
+    expect(
+      await failure(
+        "rnodeBuildBlocksV1",
+        state(head.hash),
+        Array.from({ length: 1025 }, () => at(0)),
+      ),
+    ).toMatchObject({
+      code: -38004,
+    });
+    expect(await call("forkchoiceUpdatedV3", state(head.hash), null)).toMatchObject({ payloadStatus: { status: "VALID" } });
   });
 
   it("gives bodies", async () => {

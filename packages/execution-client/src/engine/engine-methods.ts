@@ -26,6 +26,7 @@ import {
   withdrawalToJson,
 } from "@rnode/protocol";
 import { VERSION } from "../version.ts";
+import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
 import {
@@ -37,6 +38,7 @@ import {
   type VersionFault,
 } from "./engine-versions.ts";
 import { payloadAnswer } from "./payload-answer.ts";
+import { statusToJson } from "./payload-status.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
 import { receivedBlock } from "./received-block.ts";
@@ -45,14 +47,17 @@ import { transitionConfigurationMethods } from "./transition-configuration.ts";
 export interface EngineServices {
   readonly chain: Chain;
   readonly profile: Profile;
-  readonly senders: Pick<SenderSource, "recoverAhead">;
+  readonly senders: Pick<SenderSource, "recoverAhead" | "remember">;
   /** the pool, which has the blobs of transactions that go into payloads */
   readonly sidecars?: SidecarSource | undefined;
   readonly log: Logger;
+  readonly nowMs: () => number;
   /** called with the protocol versions that L1 recommends and requires */
   readonly onSignal: (versions: SignalledVersions) => void;
 }
 
+/** Offered to rollup nodes of this project; others use the standard methods. */
+const BUILD_BLOCKS = "engine_rnodeBuildBlocksV1";
 const MAX_BODIES = 1024;
 const MAX_BLOBS = 128;
 /** How many payloads stay available after they were fetched, because a client may request one again. */
@@ -68,7 +73,7 @@ function refuse(fault: VersionFault | undefined): void {
 }
 
 /** The Engine API. Spec: docs/protocol/04-rpc.md#engine-api */
-export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal }: EngineServices): MethodTable {
+export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal, nowMs }: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new LruCache<Hex, BuiltPayload>(KEPT_PAYLOADS);
 
@@ -266,6 +271,18 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       },
     }),
   };
+  if (config.optimism !== undefined) {
+    methods[BUILD_BLOCKS] = method({
+      result: results.builtBlocks,
+      params: [state, param("payloadAttributes", arrayShape(attributesShape))],
+      summary:
+        "Extension: builds blocks without pool transactions, one on another, and makes them canonical. The answer has the RLP of their headers; there may be fewer than were asked for.",
+      handler: ([given, wanted]) => {
+        if (wanted.length > MAX_BLOCKS) throw rpcError("too-large", `asked for ${wanted.length} blocks, limit ${MAX_BLOCKS}`);
+        return buildBlocks(given, wanted, { chain, profile, senders, nowMs });
+      },
+    });
+  }
   if (profile.servesTransitionConfiguration) {
     const hashOf = (number: number): Hex | undefined => {
       const found = chain.headerOf({ kind: "number", number });
@@ -285,9 +302,3 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
 
 const isSameList = (a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean =>
   a.length === b.length && a.every((item, index) => equalBytes(item, b[index]!));
-
-const statusToJson = ({ status, latestValidHash, validationError }: PayloadStatusV1): JsonObject => ({
-  status,
-  latestValidHash,
-  validationError: validationError ?? null,
-});

@@ -51,6 +51,14 @@ const BUILT = { executionPayload: PAYLOAD, blockValue: QUANTITY };
 
 export const payloadStatus = result("status", PAYLOAD_STATUS);
 export const forkchoiceUpdated = result("status", object({ payloadStatus: PAYLOAD_STATUS, payloadId: nullable(EIGHT_BYTES) }));
+export const builtBlocks = result(
+  "built",
+  object({
+    payloadStatus: PAYLOAD_STATUS,
+    headers: arrayOf(DATA),
+    refusal: nullable(object({ code: { type: "integer" }, message: TEXT })),
+  }),
+);
 export const payloadV1 = result("payload", PAYLOAD);
 export const payloadV2 = result("payload", object(BUILT));
 export const payloadV3 = result("payload", object({ ...BUILT, ...FROM_V3 }, { parentBeaconBlockRoot: HASH }));

@@ -1,11 +1,13 @@
 import type { L1BlockHeader, L1Provider, L2Provider } from "@rnode/derivation";
 import type {
+  BuildBlocksOutcome,
   ForkchoiceOutcome,
   ForkchoiceState,
   GetPayloadOutcome,
   L2Block,
   L2BlockLabel,
   NewPayloadOutcome,
+  VerifiedPayload,
 } from "@rnode/engine-client";
 import { EngineError } from "@rnode/engine-client";
 import {
@@ -271,6 +273,9 @@ export class FakeEngine implements DriverEngine, L2Provider {
   /** answers to return instead of the engine's own, in order and once each; undefined: the engine answers */
   readonly nextForkchoice: (ForkchoiceOutcome | EngineError | undefined)[] = [];
   readonly nextGetPayload: (GetPayloadOutcome | EngineError | undefined)[] = [];
+  readonly nextBuildBlocks: (BuildBlocksOutcome | EngineError | undefined)[] = [];
+  /** undefined: it does not have the extension that builds many blocks */
+  maxBlocksPerCall: number | undefined;
   readonly nextNewPayload: (NewPayloadOutcome | EngineError | undefined)[] = [];
   /** while set, every call fails */
   isDown = false;
@@ -361,6 +366,31 @@ export class FakeEngine implements DriverEngine, L2Provider {
     const parent = { parentHash: head.envelope.executionPayload.blockHash, blockNumber: head.ref.number };
     this.jobs.set(id, envelopeOf(this.config, parent, { ...attributes, transactions }));
     return { kind: "valid", payloadId: id };
+  }
+
+  async buildBlocks(state: ForkchoiceState, attributes: readonly PayloadAttributes[]): Promise<BuildBlocksOutcome> {
+    if (this.maxBlocksPerCall === undefined) return { kind: "unsupported" };
+    this.note("buildBlocks");
+    const scripted = this.nextBuildBlocks.shift();
+    if (scripted instanceof EngineError) throw scripted;
+    if (scripted !== undefined) return scripted;
+    const head = this.blocks.get(state.head);
+    if (head === undefined) return { kind: "syncing" };
+    if (!this.blocks.has(state.safe) || !this.blocks.has(state.finalized))
+      return { kind: "invalid-state", reason: "unknown label" };
+    this.head = state.head;
+    this.safe = state.safe;
+    this.finalized = state.finalized;
+    const blocks: VerifiedPayload[] = [];
+    for (const asked of attributes.slice(0, this.maxBlocksPerCall)) {
+      if ((asked.transactions ?? []).some(([first]) => first === this.invalidFirstByte)) {
+        return { kind: "built", blocks, refusal: "bad transaction" };
+      }
+      const built = this.make(this.block(this.head).ref, asked);
+      this.head = built.ref.hash;
+      blocks.push(built.envelope as VerifiedPayload); // hashes of this engine's blocks are its own
+    }
+    return { kind: "built", blocks, refusal: undefined };
   }
 
   async getPayload(id: Hex): Promise<GetPayloadOutcome> {

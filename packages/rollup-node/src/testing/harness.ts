@@ -15,6 +15,7 @@ import {
 } from "@rnode/protocol";
 import type { BlockGossip } from "../block-gossip.ts";
 import { BlockOutlet } from "../block-outlet.ts";
+import { BlocksAhead } from "../blocks-ahead.ts";
 import { DerivationRunner } from "../derivation-runner.ts";
 import { Driver, type FoundHeads } from "../driver.ts";
 import { EngineControl } from "../engine-control.ts";
@@ -49,6 +50,7 @@ export class ScriptedPipeline implements DerivationPipeline {
   resets: number[] = [];
   steps = 0;
   origin: L1BlockRef | undefined;
+  isWithinSpan = false;
   isReplacedIfInvalid = true;
   private readonly config: RollupConfig;
   private readonly l1: FakeL1;
@@ -71,6 +73,7 @@ export class ScriptedPipeline implements DerivationPipeline {
     this.origin = this.l1.blocks[batch.from]!;
     const attributes = attributesOn(this.config, parent, this.l1.blocks[batch.origin]!, batch.userTransactions);
     const { isLastInSpan = true } = batch;
+    this.isWithinSpan = !isLastInSpan;
     return {
       kind: "value",
       value: { attributes, parent, isLastInSpan, derivedFrom: this.origin, isReplacedIfInvalid: this.isReplacedIfInvalid },
@@ -100,6 +103,7 @@ export interface HarnessOptions {
   readonly safeHeads?: SafeHeadDatabase | undefined;
   /** replaces the scripted pipeline and everything that belongs to it */
   readonly real?: {
+    readonly ahead: BlocksAhead;
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
     readonly findHeads: (log: Logger, doubted: L2BlockRef | undefined) => Promise<FoundHeads>;
@@ -124,6 +128,7 @@ export function createHarness(options: HarnessOptions = {}) {
     ),
   }) as Logger;
   const control = new EngineControl(engine, config);
+  const ahead = options.real?.ahead ?? new BlocksAhead(engine, config);
   const published: number[] = [];
   const counts = { resets: 0, derivationErrors: 0, publishingErrors: 0 };
   const origins = new L1OriginSelector({ l1Confs: options.l1Confs ?? 0 }, { config, l1, l1Head: () => l1.head, clock, log });
@@ -178,6 +183,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const derivation = new DerivationRunner({
     config,
     pipeline: options.real?.createPipeline(joinObservers(safeChain.observer, safeHeadWatch.observer)) ?? pipeline,
+    ahead,
     control,
     l2: engine,
     isCritical: (error) => options.real?.isCritical(error) ?? (error instanceof Error && error.message.includes("critical")),

@@ -23,6 +23,7 @@ import {
   signTransaction,
   type Transaction,
 } from "@rnode/protocol";
+import { BlocksAhead } from "../blocks-ahead.ts";
 import { headsFinder } from "../find-heads.ts";
 import { attributesPreparer } from "../prepare-attributes.ts";
 import type { SafeHeadDatabase } from "../safe-head-database.ts";
@@ -113,6 +114,7 @@ export class SimNode {
     this.network = network;
     this.isSequencer = isSequencer;
     this.engine = new FakeEngine(network.config);
+    this.engine.maxBlocksPerCall = isSequencer ? undefined : 5;
     this.l1 = new L1Endpoint(network.l1);
     this.harness = this.create();
   }
@@ -129,8 +131,9 @@ export class SimNode {
     const { safeHeads } = this;
     const { config, l1, clock } = network;
     const derivation: DerivationConfig = { rollup: config, l1BlobSchedule: [] };
+    const ahead = new BlocksAhead(engine, config);
     const blobs = { blobs: () => Promise.reject(new Error("no blobs here")) };
-    const providers = { l1: this.l1, blobs, l2: engine, decompressor: createDecompressor() };
+    const providers = { l1: this.l1, blobs, l2: ahead, decompressor: createDecompressor() };
     let finder: ReturnType<typeof headsFinder> | undefined;
     const harness = createHarness({
       config,
@@ -139,6 +142,7 @@ export class SimNode {
       l1,
       safeHeads,
       real: {
+        ahead,
         isCritical: isCriticalDerivationError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),

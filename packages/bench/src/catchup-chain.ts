@@ -1,0 +1,383 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Chain, GenesisState, initGenesis, openChain, sealGenesis } from "@rnode/chain";
+import { createSpanChannelOut } from "@rnode/compression";
+import { type DerivationConfig, type L1BlockHeader, prepareAttributes } from "@rnode/derivation";
+import {
+  bytesToHex,
+  EMPTY_OMMERS_HASH,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  type Hex,
+  hexToBytes,
+  privateKeyToAddress,
+  ZERO_HASH,
+} from "@rnode/primitives";
+import {
+  batchInputFromPayload,
+  blockToPayload,
+  type ExecutionPayload,
+  encodeBatcherData,
+  encodeReceipt,
+  encodeTransaction,
+  type FeeMarketTransaction,
+  forksUpTo,
+  type Header,
+  hashHeader,
+  type L2BlockRef,
+  l2BlockRefFromPayload,
+  parseChainConfig,
+  parseGenesis,
+  type Receipt,
+  type RollupConfig,
+  rollupConfigFromJson,
+  rollupConfigToJson,
+  type SystemConfig,
+  signTransaction,
+  systemConfigFromPayload,
+} from "@rnode/protocol";
+import { openChainStore } from "@rnode/storage";
+import { orderedTrieRoot } from "@rnode/trie";
+import { makeSenders, type Sender } from "./load-generator.ts";
+import { opGenesis } from "./op-chain.ts";
+
+/** A block of the L1 that only publishes batches. */
+export interface L1Block {
+  readonly hash: Hex;
+  readonly header: Header;
+  readonly transactions: readonly FeeMarketTransaction[];
+  readonly receipts: readonly Receipt[];
+}
+
+/** An L1 that contains a whole L2 chain, and the files that a node needs to derive it. */
+export interface PublishedChain {
+  readonly folder: string;
+  readonly genesisFile: string;
+  readonly rollupConfigFile: string;
+  readonly l1ConfigFile: string;
+  readonly l1: readonly L1Block[];
+  readonly head: L2BlockRef;
+  /** bytes of calldata on L1 */
+  readonly batchBytes: number;
+}
+
+export interface PublishedChainPlan {
+  readonly blocks: number;
+  readonly transactionsPerBlock: number;
+  readonly blocksPerChannel: number;
+}
+
+export const L1_CHAIN_ID = 900n;
+const L2_CHAIN_ID = 901;
+const L2_BLOCK_TIME_SEC = 2;
+const L1_BLOCK_TIME_SEC = 12;
+const GENESIS_TIME_SEC = 1_700_000_000;
+const GAS_LIMIT = 60_000_000n;
+const MAX_FRAME_BYTES = 120_000;
+const SENDERS = 500;
+const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
+const INBOX = new Uint8Array(20).fill(0xff);
+const NEW_RECEIVER_EVERY = 8;
+const L1_CONFIG = {
+  chainId: Number(L1_CHAIN_ID),
+  ...Object.fromEntries(
+    ["homestead", "eip150", "eip155", "eip158", "byzantium", "constantinople", "petersburg", "istanbul", "berlin", "london"].map(
+      (fork) => [`${fork}Block`, 0],
+    ),
+  ),
+  mergeNetsplitBlock: 0,
+  terminalTotalDifficulty: 0,
+  shanghaiTime: 0,
+  cancunTime: 0,
+  pragueTime: 0,
+  blobSchedule: {
+    cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
+    prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
+  },
+};
+
+const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+
+/** Builds an L2 chain of transfers, and the L1 blocks from which it is derived: span batches in calldata. */
+export async function publishChain(plan: PublishedChainPlan, folder: string): Promise<PublishedChain> {
+  mkdirSync(folder, { recursive: true });
+  const senders = makeSenders(SENDERS);
+  const genesisJson = opGenesis({
+    chainId: L2_CHAIN_ID,
+    gasLimit: GAS_LIMIT,
+    timestampSec: GENESIS_TIME_SEC,
+    rich: senders.map(({ address }) => bytesToHex(address)),
+  }) as { readonly config: unknown };
+  const genesisFile = join(folder, "genesis.json");
+  writeFileSync(genesisFile, JSON.stringify(genesisJson));
+  const l1ConfigFile = join(folder, "l1-config.json");
+  writeFileSync(l1ConfigFile, JSON.stringify(L1_CONFIG));
+
+  const store = openChainStore(join(folder, "building"), { sync: "interval" });
+  const chainConfig = parseChainConfig(genesisJson.config);
+  const { header, alloc } = parseGenesis(genesisJson);
+  initGenesis(store, sealGenesis(header, chainConfig, GenesisState.of(alloc)));
+  const chain = openChain({ store, config: chainConfig, nowMs: () => performance.now() });
+  const l1 = new L1Builder();
+  const rollup = rollupConfig(chain.genesis.hash, l1.head);
+  const rollupConfigFile = join(folder, "rollup.json");
+  writeFileSync(rollupConfigFile, JSON.stringify(rollupConfigToJson(rollup)));
+  const derivation: DerivationConfig = {
+    rollup,
+    l1BlobSchedule: [
+      { timeSec: 0, baseFeeUpdateFraction: 3_338_477n },
+      { timeSec: 0, baseFeeUpdateFraction: 5_007_716n },
+    ],
+  };
+  const l2 = new L2Builder(chain, derivation, l1, new Transfers(senders));
+
+  let waiting: ExecutionPayload[] = [];
+  while (l2.head.number < plan.blocks) {
+    const untilSec = l1.head.header.timestamp + L1_BLOCK_TIME_SEC;
+    while (l2.head.number < plan.blocks && l2.head.timestamp + L2_BLOCK_TIME_SEC < untilSec) {
+      waiting.push(await l2.build(plan.transactionsPerBlock));
+    }
+    const isDue = waiting.length >= plan.blocksPerChannel || l2.head.number === plan.blocks;
+    l1.mine(isDue ? await channelOf(rollup, waiting) : []);
+    if (isDue) waiting = [];
+  }
+  for (let i = 0; i < 8; i++) l1.mine([]);
+  await chain.close();
+  return { folder, genesisFile, rollupConfigFile, l1ConfigFile, l1: l1.blocks, head: l2.head, batchBytes: l1.batchBytes };
+}
+
+function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig {
+  const config: RollupConfig = {
+    genesis: {
+      l1: { hash: l1Genesis.hash, number: 0 },
+      l2: { hash: bytesToHex(genesisHash), number: 0 },
+      l2TimeSec: GENESIS_TIME_SEC,
+      systemConfig: {
+        batcherAddress: privateKeyToAddress(BATCHER_KEY),
+        overhead: new Uint8Array(32),
+        scalar: Uint8Array.from([1, ...filled(31, 0)]),
+        gasLimit: GAS_LIMIT,
+        eip1559Params: new Uint8Array(8),
+        operatorFeeScalar: 0,
+        operatorFeeConstant: 0n,
+        minBaseFee: 0n,
+        daFootprintGasScalar: 0,
+      },
+    },
+    blockTimeSec: L2_BLOCK_TIME_SEC,
+    maxSequencerDriftSec: 600,
+    seqWindowSize: 3600,
+    channelTimeoutL1Blocks: 300,
+    l1ChainId: L1_CHAIN_ID,
+    l2ChainId: BigInt(L2_CHAIN_ID),
+    forkTimes: forksUpTo("jovian"),
+    batchInboxAddress: INBOX,
+    depositContractAddress: filled(20, 0xdd),
+    l1SystemConfigAddress: filled(20, 0xcc),
+    protocolVersionsAddress: new Uint8Array(20),
+    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+  };
+  return rollupConfigFromJson(rollupConfigToJson(config));
+}
+
+async function channelOf(rollup: RollupConfig, payloads: readonly ExecutionPayload[]): Promise<Uint8Array[]> {
+  const channel = createSpanChannelOut({
+    id: payloads[0]!.blockHash.slice(0, 16),
+    algorithm: "brotli-10",
+    targetOutputBytes: 100_000_000,
+    chain: {
+      genesisTimeSec: rollup.genesis.l2TimeSec,
+      blockTimeSec: rollup.blockTimeSec,
+      chainId: rollup.l2ChainId,
+      forkTimes: rollup.forkTimes,
+    },
+  });
+  for (const payload of payloads) {
+    if (!(await channel.addBlock(batchInputFromPayload(rollup, payload)))) throw new Error(`the channel is full: ${channel.full}`);
+  }
+  await channel.close();
+  const frames: Uint8Array[] = [];
+  for (let isLast = false; !isLast; ) {
+    const frame = channel.nextFrame(MAX_FRAME_BYTES);
+    ({ isLast } = frame);
+    frames.push(encodeBatcherData([frame]));
+  }
+  return frames;
+}
+
+/** Mines L1 blocks with the batcher's transactions. */
+class L1Builder {
+  readonly blocks: L1Block[] = [];
+  batchBytes = 0;
+  #nonce = 0n;
+
+  constructor() {
+    this.mine([]);
+  }
+
+  get head(): L1Block {
+    return this.blocks.at(-1)!;
+  }
+
+  byHash(hash: Hex): L1BlockHeader | undefined {
+    const found = this.blocks.find((block) => block.hash === hash);
+    return found && headerOf(found);
+  }
+
+  mine(data: readonly Uint8Array[]): void {
+    const transactions = data.map((bytes) => {
+      this.batchBytes += bytes.length;
+      return signTransaction<FeeMarketTransaction>(
+        {
+          type: 0x02,
+          chainId: L1_CHAIN_ID,
+          nonce: this.#nonce++,
+          maxPriorityFeePerGas: 1n,
+          maxFeePerGas: 10n,
+          gasLimit: 5_000_000n,
+          to: INBOX,
+          value: 0n,
+          data: bytes,
+          accessList: [],
+        },
+        BATCHER_KEY,
+      );
+    });
+    const receipts = transactions.map(
+      (_, index): Receipt => ({
+        type: 2,
+        status: 1,
+        cumulativeGasUsed: 1_000_000n * BigInt(index + 1),
+        bloom: new Uint8Array(256),
+        logs: [],
+      }),
+    );
+    const number = this.blocks.length;
+    const header: Header = {
+      parentHash: number === 0 ? ZERO_HASH : hexToBytes(this.head.hash),
+      ommersHash: EMPTY_OMMERS_HASH,
+      beneficiary: filled(20, 0x44),
+      stateRoot: filled(32, 0x02),
+      transactionsRoot: orderedTrieRoot(transactions.map((transaction) => encodeTransaction(transaction))),
+      receiptsRoot: orderedTrieRoot(receipts.map((receipt) => encodeReceipt(receipt))),
+      logsBloom: new Uint8Array(256),
+      difficulty: 0n,
+      number,
+      gasLimit: 60_000_000n,
+      gasUsed: 1_000_000n * BigInt(transactions.length),
+      timestamp: GENESIS_TIME_SEC + number * L1_BLOCK_TIME_SEC,
+      extraData: new Uint8Array(),
+      mixHash: filled(32, number % 251),
+      nonce: new Uint8Array(8),
+      baseFeePerGas: 7n,
+      withdrawalsRoot: EMPTY_TRIE_ROOT,
+      blobGasUsed: 0n,
+      excessBlobGas: 0n,
+      parentBeaconBlockRoot: filled(32, 0x04),
+      requestsHash: EMPTY_REQUESTS_HASH,
+    };
+    this.blocks.push({ hash: bytesToHex(hashHeader(header)), header, transactions, receipts });
+  }
+}
+
+const headerOf = ({ hash, header }: L1Block): L1BlockHeader => ({
+  hash,
+  number: header.number,
+  parentHash: bytesToHex(header.parentHash),
+  timestamp: header.timestamp,
+  baseFeePerGas: header.baseFeePerGas!,
+  mixHash: header.mixHash,
+  parentBeaconBlockRoot: header.parentBeaconBlockRoot,
+  excessBlobGas: header.excessBlobGas,
+});
+
+/** Builds L2 blocks as derivation will ask for them. */
+class L2Builder {
+  head: L2BlockRef;
+  readonly #chain: Chain;
+  readonly #derivation: DerivationConfig;
+  readonly #l1: L1Builder;
+  readonly #transfers: Transfers;
+  #systemConfig: SystemConfig;
+
+  constructor(chain: Chain, derivation: DerivationConfig, l1: L1Builder, transfers: Transfers) {
+    this.#chain = chain;
+    this.#derivation = derivation;
+    this.#l1 = l1;
+    this.#transfers = transfers;
+    const { rollup } = derivation;
+    const { executionPayload } = blockToPayload(chain.genesis.block, chain.genesis.hash, true);
+    this.head = l2BlockRefFromPayload(rollup, executionPayload);
+    this.#systemConfig = systemConfigFromPayload(rollup, executionPayload);
+  }
+
+  async build(transactions: number): Promise<ExecutionPayload> {
+    const origin = this.#l1.head;
+    const pulled = await prepareAttributes(
+      this.#derivation,
+      {
+        l1: {
+          blockByHash: async (hash) => this.#l1.byHash(hash),
+          blockByNumber: async (number) => headerOf(this.#l1.blocks[number]!),
+          receipts: async (hash) => this.#l1.blocks.find((block) => block.hash === hash)?.receipts,
+          transactions: async () => [],
+        },
+        l2: { systemConfigByHash: async () => this.#systemConfig },
+      },
+      this.head,
+      { hash: origin.hash, number: origin.header.number },
+    );
+    if (pulled.kind !== "value") throw new Error(JSON.stringify(pulled));
+    const attributes = {
+      ...pulled.value,
+      transactions: [...(pulled.value.transactions ?? []), ...this.#transfers.next(transactions)],
+    };
+    const state = { headBlockHash: hexToBytes(this.head.hash), safeBlockHash: ZERO_HASH, finalizedBlockHash: ZERO_HASH };
+    const built = this.#chain.extend(state, [{ attributes }], Number.POSITIVE_INFINITY);
+    if (built.kind !== "extended" || built.refusal !== undefined) throw new Error(JSON.stringify(built));
+    const { block, hash } = built.blocks[0]!;
+    const { executionPayload } = blockToPayload(block, hash, true);
+    this.head = l2BlockRefFromPayload(this.#derivation.rollup, executionPayload);
+    this.#systemConfig = systemConfigFromPayload(this.#derivation.rollup, executionPayload);
+    return executionPayload;
+  }
+}
+
+/** Signed transfers by many senders in turn. */
+class Transfers {
+  readonly #senders: readonly Sender[];
+  readonly #nonces: bigint[];
+  #count = 0;
+
+  constructor(senders: readonly Sender[]) {
+    this.#senders = senders;
+    this.#nonces = senders.map(() => 0n);
+  }
+
+  next(count: number): Uint8Array[] {
+    return Array.from({ length: count }, () => {
+      const index = this.#count++ % this.#senders.length;
+      const { privateKey } = this.#senders[index]!;
+      const isNew = this.#count % NEW_RECEIVER_EVERY === 0;
+      const transaction: FeeMarketTransaction = {
+        type: 0x02,
+        chainId: BigInt(L2_CHAIN_ID),
+        nonce: this.#nonces[index]!++,
+        gasLimit: 21_000n,
+        to: isNew ? this.#newReceiver() : this.#senders[(index * 7 + 1) % this.#senders.length]!.address,
+        value: 1n,
+        data: new Uint8Array(0),
+        maxPriorityFeePerGas: 1_000_000n,
+        maxFeePerGas: 50_000_000_000n,
+        accessList: [],
+      };
+      return encodeTransaction(signTransaction(transaction, privateKey));
+    });
+  }
+
+  #newReceiver(): Uint8Array {
+    const address = filled(20, 0xbe);
+    new DataView(address.buffer).setUint32(0, Math.imul(this.#count, 0x9e37_79b1));
+    return address;
+  }
+}

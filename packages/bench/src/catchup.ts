@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { rpcCall } from "@rnode/devnet";
+import { L1_CHAIN_ID, type PublishedChain, publishChain } from "./catchup-chain.ts";
+import { freePort } from "./free-port.ts";
+import { serveL1 } from "./l1-server.ts";
+import { processUsage, treeCpuSec } from "./process-usage.ts";
+import { answers, stopper, THIS_CHECKOUT } from "./rengine.ts";
+
+const POLL_MS = 25;
+const LIMIT_MS = 600_000;
+
+interface Variant {
+  readonly name: string;
+  readonly checkout: string;
+  readonly rnodeArgs: readonly string[];
+}
+
+interface Outcome {
+  readonly variant: string;
+  readonly latencyMs: number;
+  readonly blocksPerSec: number;
+  readonly wallSec: number;
+  readonly rnodeCpuSec: number;
+  readonly rengineCpuSec: number;
+  readonly rnodeMiB: number;
+  readonly rengineMiB: number;
+  readonly l1Calls: string;
+}
+
+/**
+ * `npm run bench -- catchup`: a new verifier (rengine and rnode as built) derives a chain of span batches from an L1 that has all of it,
+ * with and without latency, over the extension of the Engine API and over the standard calls; with `--old=DIR`, another checkout in turns.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      blocks: { type: "string", default: "1200" },
+      transactions: { type: "string", default: "25" },
+      "blocks-per-channel": { type: "string", default: "100" },
+      latency: { type: "string", default: "0,100" },
+      rounds: { type: "string", default: "3" },
+      /** another checkout of the repository, already built */
+      old: { type: "string" },
+      only: { type: "string" },
+      "cpu-prof": { type: "string" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "rnode-bench-catchup-"));
+  try {
+    const plan = {
+      blocks: Number(values.blocks),
+      transactionsPerBlock: Number(values.transactions),
+      blocksPerChannel: Number(values["blocks-per-channel"]),
+    };
+    const chain = await publishChain(plan, folder);
+    console.error(
+      `${chain.head.number} L2 blocks in ${chain.l1.length} L1 blocks, ${(chain.batchBytes / 1e6).toFixed(2)} MB of batches`,
+    );
+    const variants: Variant[] = [
+      { name: "extension", checkout: THIS_CHECKOUT, rnodeArgs: [] },
+      { name: "standard calls", checkout: THIS_CHECKOUT, rnodeArgs: ["--l2.engine-extensions=false"] },
+      ...(values.old === undefined ? [] : [{ name: "old", checkout: resolve(values.old), rnodeArgs: [] }]),
+    ].filter(({ name }) => values.only === undefined || values.only === name);
+    const outcomes: Outcome[] = [];
+    for (const latency of values.latency.split(",").map(Number)) {
+      for (let round = 0; round < Number(values.rounds); round++) {
+        for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
+          const outcome = await catchUp(chain, variant, latency, values["cpu-prof"]);
+          outcomes.push(outcome);
+          console.error(line(outcome));
+        }
+      }
+    }
+    if (values.json) console.log(JSON.stringify(outcomes, undefined, 2));
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const line = (o: Outcome): string =>
+  `${o.variant.padEnd(15)} L1 ${String(o.latencyMs).padStart(3)} ms: ${o.blocksPerSec.toFixed(0).padStart(4)} blocks/s, ${o.wallSec.toFixed(1)} s in all; CPU rnode ${o.rnodeCpuSec.toFixed(1)} s, rengine ${o.rengineCpuSec.toFixed(1)} s; memory ${o.rnodeMiB.toFixed(0)} and ${o.rengineMiB.toFixed(0)} MiB; L1: ${o.l1Calls}`;
+
+/** One run, from the start of both programs until the last block is safe. */
+async function catchUp(
+  chain: PublishedChain,
+  variant: Variant,
+  latencyMs: number,
+  profileTo: string | undefined,
+): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), "rnode-bench-verifier-"));
+  const l1 = await serveL1(chain.l1, L1_CHAIN_ID, latencyMs);
+  const stops: (() => Promise<void>)[] = [];
+  const start = (program: string, programArgs: readonly string[]): ChildProcess => {
+    const profile = profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
+    const child = spawn(process.execPath, [...profile, join(variant.checkout, program), ...programArgs, "--log.level=warn"], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    stops.push(stopper(child));
+    return child;
+  };
+  try {
+    const [httpPort, enginePort, rpcPort] = [await freePort(), await freePort(), await freePort()];
+    const rengine = start("packages/execution-client/bin/rengine.js", [
+      `--chain=${chain.genesisFile}`,
+      `--datadir=${join(folder, "data")}`,
+      ...["--http", `--http.port=${httpPort}`, `--authrpc.port=${enginePort}`],
+    ]);
+    await answers(`http://127.0.0.1:${httpPort}`, rengine);
+    const startMs = performance.now();
+    const rnode = start("packages/rollup-node/bin/rnode.js", [
+      `--rollup.config=${chain.rollupConfigFile}`,
+      `--rollup.l1-chain-config=${chain.l1ConfigFile}`,
+      `--l1=${l1.url}`,
+      `--l2=http://127.0.0.1:${enginePort}`,
+      `--l2.jwt-secret=${join(folder, "data", "jwt.hex")}`,
+      `--rpc.port=${rpcPort}`,
+      "--l1.beacon.ignore",
+      "--p2p.disable",
+      ...variant.rnodeArgs,
+    ]);
+    const url = `http://127.0.0.1:${rpcPort}`;
+    let first: { readonly ms: number; readonly number: number } | undefined;
+    let reached = 0;
+    while (reached < chain.head.number) {
+      if (performance.now() - startMs > LIMIT_MS)
+        throw new Error(`only ${reached} of ${chain.head.number} blocks are safe after ${LIMIT_MS} ms`);
+      if (rnode.exitCode !== null) throw new Error(`rnode ended with ${rnode.exitCode}`);
+      await sleep(POLL_MS);
+      const status = await rpcCall<{ safe_l2: { number: number; hash: string } }>(url, "optimism_syncStatus").catch(
+        () => undefined,
+      );
+      if (status === undefined) continue;
+      reached = status.safe_l2.number;
+      if (reached > 0) first ??= { ms: performance.now(), number: reached };
+      if (reached === chain.head.number && status.safe_l2.hash !== chain.head.hash) throw new Error("another chain was derived");
+    }
+    const endMs = performance.now();
+    const rnodeUsage = processUsage(rnode.pid!)!;
+    const rengineUsage = processUsage(rengine.pid!)!;
+    return {
+      variant: variant.name,
+      latencyMs,
+      blocksPerSec: ((reached - first!.number) * 1000) / (endMs - first!.ms),
+      wallSec: (endMs - startMs) / 1000,
+      rnodeCpuSec: treeCpuSec(rnode.pid!),
+      rengineCpuSec: treeCpuSec(rengine.pid!),
+      rnodeMiB: rnodeUsage.rssBytes / 2 ** 20,
+      rengineMiB: rengineUsage.rssBytes / 2 ** 20,
+      l1Calls: [...l1.calls].map(([method, count]) => `${count} ${method.replace("eth_", "")}`).join(", "),
+    };
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+    await l1.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,109 @@
+import type { Chain, ForcedBlock, ForkchoiceState, PreparedBlock, SenderSource } from "@rnode/chain";
+import type { JsonObject, Profile } from "@rnode/eth-api";
+import { RpcError } from "@rnode/jsonrpc";
+import { bytesToHex, isCodedError } from "@rnode/primitives";
+import {
+  decodeTransaction,
+  hashTransaction,
+  type PayloadAttributes,
+  type PayloadStatusV1,
+  type Transaction,
+} from "@rnode/protocol";
+import { statusToJson } from "./payload-status.ts";
+
+export const MAX_BLOCKS = 1024;
+/** How long one request may occupy the process that also answers everything else of the Engine API. */
+const LIMIT_MS = 250;
+/** PERF: while these are executed, a worker recovers the senders of the next ones. */
+const BLOCKS_PER_STEP = 16;
+
+export interface BuildBlocksServices {
+  readonly chain: Pick<Chain, "extend">;
+  readonly profile: Profile;
+  readonly senders: Pick<SenderSource, "recoverAhead" | "remember">;
+  readonly nowMs: () => number;
+}
+
+/**
+ * Builds blocks that a rollup node derived from L1. What would take a rollup node four calls a block, with the whole block as JSON in
+ * both directions and a commit each, takes one call and a few commits.
+ *
+ * @throws {RpcError} the fork choice is refused
+ */
+export async function buildBlocks(
+  state: ForkchoiceState,
+  wanted: readonly PayloadAttributes[],
+  { chain, profile, senders, nowMs }: BuildBlocksServices,
+): Promise<JsonObject> {
+  const deadlineMs = nowMs() + LIMIT_MS;
+  const isLate = (): boolean => nowMs() >= deadlineMs;
+  const built: PreparedBlock[] = [];
+  const answer = (status: PayloadStatusV1, refusal: JsonObject | null): JsonObject => ({
+    payloadStatus: statusToJson(status),
+    headers: built.map(({ encodedHeader }) => bytesToHex(encodedHeader)),
+    refusal,
+  });
+  const valid: PayloadStatusV1 = { status: "VALID", latestValidHash: bytesToHex(state.headBlockHash) };
+  const steps = stepsOf(wanted);
+  let recovered = recoverSenders(steps[0]!, senders);
+  for (const [index, blocks] of steps.entries()) {
+    await recovered;
+    recovered = recoverSenders(steps[index + 1] ?? [], senders);
+    recovered.catch(() => {}); // reported when it is awaited, if it is
+    const usesPool = blocks.findIndex(({ attributes }) => attributes.noTxPool !== true);
+    const allowed = usesPool === -1 ? blocks : blocks.slice(0, usesPool);
+    const headBlockHash = built.at(-1)?.hash ?? state.headBlockHash;
+    const result = chain.extend({ ...state, headBlockHash }, allowed, Math.max(0, deadlineMs - nowMs()));
+    if (result.kind === "invalid-state") {
+      if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will tell
+      const { code, message, data } = profile.errors.forkchoice(result.reason);
+      throw new RpcError(code, message, data);
+    }
+    const { status, refusal } = result;
+    if (status.status !== "VALID") return answer(built.length > 0 ? valid : status, null);
+    built.push(...result.blocks);
+    if (refusal !== undefined) {
+      const { code, message } = profile.errors.attributes(refusal.fault, refusal.reason);
+      return answer(valid, { code, message });
+    }
+    if (result.blocks.length < allowed.length) break;
+    if (usesPool !== -1) return answer(valid, USES_POOL);
+    if (isLate()) break;
+  }
+  return answer(valid, null);
+}
+
+const USES_POOL = { code: -38_003, message: "noTxPool must be true: this method adds no transactions from the pool" };
+
+/** At least one step, so that the fork choice is made even if nothing is to be built. */
+function stepsOf(wanted: readonly PayloadAttributes[]): ForcedBlock[][] {
+  const steps: ForcedBlock[][] = [[]];
+  for (const attributes of wanted) {
+    if (steps.at(-1)!.length === BLOCKS_PER_STEP) steps.push([]);
+    steps.at(-1)!.push({ attributes, transactions: decodedTransactions(attributes) });
+  }
+  return steps;
+}
+
+/** undefined: they cannot be decoded, which the chain will find out and tell when it is their turn */
+function decodedTransactions({ transactions = [] }: PayloadAttributes): readonly Transaction[] | undefined {
+  try {
+    return transactions.map(decodeTransaction);
+  } catch (error) {
+    if (!isCodedError(error, "tx/")) throw error;
+    return undefined;
+  }
+}
+
+/** Recovers the senders of many blocks at once, on all cores. What cannot be recovered is left to the chain, which says why. */
+async function recoverSenders(
+  blocks: readonly ForcedBlock[],
+  senders: Pick<SenderSource, "recoverAhead" | "remember">,
+): Promise<void> {
+  const transactions = blocks.flatMap((block) => block.transactions ?? []);
+  const recovered = await senders.recoverAhead(transactions);
+  for (const [index, sender] of (recovered ?? []).entries()) {
+    const transaction = transactions[index]!;
+    if (transaction.type !== 0x7e) senders.remember(hashTransaction(transaction), sender);
+  }
+}
