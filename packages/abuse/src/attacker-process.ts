@@ -1,4 +1,4 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Target } from "./attacker/target.ts";
 
@@ -19,11 +19,16 @@ export interface AttackerReport {
   readonly failure: string | undefined;
 }
 
-/** A process that does not end by itself after its time is killed. */
-const GRACE_MS = 3_000;
+/** A process that does not end by itself after its time is killed. On a busy machine it takes seconds to start. */
+const GRACE_MS = 15_000;
 const MAX_HEAP_MIB = 512;
 /** Built, also when the harness runs from its sources as in tests. */
 const PROGRAM = fileURLToPath(new URL("../dist/attacker-main.js", import.meta.url));
+
+const running = new Set<ChildProcess>();
+const killAll = (): void => {
+  for (const child of running) child.kill("SIGKILL");
+};
 
 /** Runs one attack in a process of its own and waits for its end. */
 export function runAttacker(orders: Orders): Promise<AttackerReport> {
@@ -37,17 +42,17 @@ export function runAttacker(orders: Orders): Promise<AttackerReport> {
     child.stderr?.on("data", (chunk: Buffer) => {
       errors = (errors + chunk.toString("utf8")).slice(-2_000);
     });
-    const onExit = (): void => void child.kill("SIGKILL");
-    process.once("exit", onExit);
+    if (running.size === 0) process.on("exit", killAll);
+    running.add(child);
     const limit = setTimeout(() => child.kill("SIGKILL"), orders.durationMs + GRACE_MS);
     child.on("message", (message) => {
       report = message as AttackerReport;
     });
     child.on("close", (code, signal) => {
       clearTimeout(limit);
-      process.off("exit", onExit);
-      // an attack that is killed at its end is an attack that never reads, not one that failed
-      const failure = signal === "SIGKILL" ? undefined : `ended with ${signal ?? code}: ${errors.trim()}`;
+      running.delete(child);
+      if (running.size === 0) process.off("exit", killAll);
+      const failure = `ended with ${signal ?? code} and no report: ${errors.trim()}`;
       resolve(report ?? { counts: {}, breaches: [], failure });
     });
   });

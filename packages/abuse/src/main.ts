@@ -9,6 +9,7 @@ import { chainFault, chooseAttacks, runAttacks } from "./runner.ts";
 import { type AttackRun, faultsOf } from "./verdict.ts";
 
 const CALM_MS = 2_000;
+const MAX_RECOVERY_MS = 30_000;
 const MIN_ATTACK_MS = 4_000;
 const MAX_ATTACK_MS = 20_000;
 const SAFE_AGAIN_MS = 30_000;
@@ -69,6 +70,7 @@ async function attack({ seed, totalMs, only, signal, log }: AttackOptions): Prom
         attackMs,
         calmMs: CALM_MS,
         atOnce: 1,
+        maxRecoveryMs: MAX_RECOVERY_MS,
         totalMs,
         bounds: FULL_BOUNDS,
         signal,

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly calmMs: number;
   /** how many attacks run at the same time in the first round */
   readonly atOnce: number;
+  /** how long the honest client is waited for after an attack */
+  readonly maxRecoveryMs: number;
   /** every attack is run once; then groups of them until this time; 0: once */
   readonly totalMs: number;
   readonly onRun: (run: AttackRun) => void;
@@ -32,8 +34,6 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long the honest client is waited for after an attack. */
-const MAX_RECOVERY_MS = 30_000;
 /** It is served again when this long each of its requests was answered in time. */
 const SERVED_FOR_MS = 500;
 
@@ -72,7 +72,7 @@ async function runGroup(
   { devnet, monitor, target }: Site,
   attacks: readonly Attack[],
   random: Random,
-  { attackMs, calmMs, bounds, signal, onRun }: RunOptions,
+  { attackMs, calmMs, maxRecoveryMs, bounds, signal, onRun }: RunOptions,
 ): Promise<void> {
   const from = random(SAME_ADDRESS_ONE_IN) === 0 ? HONEST : `127.0.0.${2 + random(OTHER_ADDRESSES)}`;
   const calmFromMs = performance.now();
@@ -86,7 +86,7 @@ async function runGroup(
   const during = monitor.between(attackFromMs, attackToMs);
   const mustRestart = attacks.some(({ afterwards }) => afterwards === "restart-engine");
   const restartSec = mustRestart ? await restartEngine(devnet, monitor) : undefined;
-  const recoverySec = await untilServed(monitor, performance.now(), allowedP99Ms(before, bounds), signal);
+  const recoverySec = await untilServed(monitor, performance.now(), allowedP99Ms(before, bounds), maxRecoveryMs, signal);
   // The next attack finds a client that serves.
   if (recoverySec === undefined && !signal.aborted) await restartEngine(devnet, monitor);
   await pause(calmMs, signal);
@@ -113,8 +113,14 @@ function together(reports: readonly AttackerReport[]): AttackerReport {
 }
 
 /** @returns seconds from `fromMs` until the honest client is served as before; undefined: not within the limit */
-async function untilServed(monitor: Monitor, fromMs: number, p99Ms: number, signal: AbortSignal): Promise<number | undefined> {
-  while (performance.now() - fromMs < MAX_RECOVERY_MS && !signal.aborted) {
+async function untilServed(
+  monitor: Monitor,
+  fromMs: number,
+  p99Ms: number,
+  maxMs: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  while (performance.now() - fromMs < maxMs && !signal.aborted) {
     await pause(SERVED_FOR_MS, signal);
     const nowMs = performance.now();
     const { honest } = monitor.between(nowMs - SERVED_FOR_MS, nowMs);

@@ -1,7 +1,7 @@
 import { startAbusedDevnet } from "../abused-devnet.ts";
 import { LIE_BOUNDS } from "../bounds.ts";
 import { type LieRun, runCampaign } from "./campaign.ts";
-import { LyingProxy } from "./proxy.ts";
+import { createLiars } from "./liars.ts";
 
 export interface LiesOptions {
   readonly seed: number;
@@ -13,16 +13,10 @@ export interface LiesOptions {
 
 /** Starts the devnet with liars before the verifier's L1 and engine. @returns whether every lie was withstood */
 export async function runLies({ seed, totalMs, only, signal, log }: LiesOptions): Promise<boolean> {
-  const [l1, engine] = [await LyingProxy.listen(), await LyingProxy.listen()];
+  const { liars, changeArgs, close: closeLiars } = await createLiars();
   const runs: LieRun[] = [];
-  const liars = [
-    { name: "L1", proxy: l1 },
-    { name: "engine", proxy: engine },
-  ];
   try {
-    const { devnet, close } = await startAbusedDevnet(log, (name, args) =>
-      name === "verifierNode" ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
-    );
+    const { devnet, close } = await startAbusedDevnet(log, changeArgs);
     try {
       await runCampaign(devnet, liars, {
         seed,
@@ -40,17 +34,10 @@ export async function runLies({ seed, totalMs, only, signal, log }: LiesOptions)
       await close();
     }
   } finally {
-    await Promise.all([l1.close(), engine.close()]);
+    await closeLiars();
   }
   console.log(summaryOf(runs));
   return runs.every(({ faults }) => faults.length === 0);
-}
-
-/** Puts the proxy between the program and what the option names. */
-function through(arg: string, option: string, proxy: LyingProxy): string {
-  if (!arg.startsWith(option)) return arg;
-  proxy.upstream = arg.slice(option.length);
-  return option + proxy.url;
 }
 
 function lineOf({ liar, deceit, atStart, lies, recoverySec, faults }: LieRun): string {

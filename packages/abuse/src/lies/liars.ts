@@ -1,0 +1,32 @@
+import type { DevnetOptions } from "@rnode/devnet";
+import type { Liar } from "./campaign.ts";
+import { LyingProxy } from "./proxy.ts";
+
+/** Proxies before the verifier's L1 and engine, honest until they are told to lie. */
+export interface Liars {
+  readonly liars: readonly Liar[];
+  /** puts them between the verifier's rollup node and what its command line names */
+  readonly changeArgs: DevnetOptions["changeArgs"];
+  readonly close: () => Promise<void>;
+}
+
+export async function createLiars(): Promise<Liars> {
+  const [l1, engine] = [await LyingProxy.listen(), await LyingProxy.listen()];
+  return {
+    liars: [
+      { name: "L1", proxy: l1 },
+      { name: "engine", proxy: engine },
+    ],
+    changeArgs: (program, args) =>
+      program === "verifierNode" ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
+    close: async () => {
+      await Promise.all([l1.close(), engine.close()]);
+    },
+  };
+}
+
+function through(arg: string, option: string, proxy: LyingProxy): string {
+  if (!arg.startsWith(option)) return arg;
+  proxy.upstream = arg.slice(option.length);
+  return option + proxy.url;
+}
