@@ -57,9 +57,12 @@ export function faultsOf(run: AttackRun, bounds: Bounds, l2BlockTimeSec: number)
   return faults;
 }
 
+/** Beyond this, slowness before an attack is left over from the one before it. */
+const MOST_CALM_MS = 100;
+
 /** What a cheap request may take: a machine that is slow without an attack is not the attack's work. */
 export function allowedP99Ms({ honest }: Observation, bounds: Bounds): number {
-  return bounds.honestP99Ms + (Number.isNaN(honest.p99Ms) ? 0 : honest.p99Ms);
+  return bounds.honestP99Ms + Math.min(MOST_CALM_MS, Number.isNaN(honest.p99Ms) ? 0 : honest.p99Ms);
 }
 
 const ms = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0));

@@ -12,27 +12,29 @@ afterEach(async () => {
 });
 
 const MOST = 20;
+const BODY = 2 << 20;
 
-async function setUp(jwtSecret: Uint8Array | undefined) {
+async function setUp(jwtSecret?: Uint8Array) {
   const server = createRpcServer({
     methods: { test_one: method({ params: [], handler: () => 1 }) },
     log: silentLogger,
     http: { host: "127.0.0.1", port: 0 },
-    limits: { maxConnections: MOST },
+    ws: { host: "127.0.0.2", port: 0 },
+    limits: { maxConnections: MOST, maxRequestBytes: BODY, maxIncomingBytes: 2 * BODY },
     jwtSecret,
   });
   closers.push(() => server.close());
-  const { httpPort: port } = await server.listen();
-  const open = async (localAddress: string): Promise<Socket> => {
-    const socket = connect({ host: "127.0.0.1", port: port!, localAddress });
+  const { httpPort: port, wsPort } = await server.listen();
+  const open = async (localAddress: string, to = port): Promise<Socket> => {
+    const socket = connect({ host: to === port ? "127.0.0.1" : "127.0.0.2", port: to!, localAddress });
     closers.push(() => socket.destroy());
     socket.on("error", () => {});
     await once(socket, "connect");
     return socket;
   };
-  const statusFor = (localAddress: string): Promise<number | string> =>
+  const statusFor = (localAddress: string, padding = ""): Promise<number | string> =>
     new Promise((resolve) => {
-      const body = '{"jsonrpc":"2.0","id":1,"method":"test_one"}';
+      const body = `{"jsonrpc":"2.0","id":1,"method":"test_one"}${padding}`;
       const headers = { "content-type": "application/json" };
       const sent = request({ host: "127.0.0.1", port, localAddress, method: "POST", agent: false, headers }, (response) => {
         response.resume();
@@ -41,7 +43,16 @@ async function setUp(jwtSecret: Uint8Array | undefined) {
       sent.on("error", (error) => resolve(error.message));
       sent.end(body);
     });
-  return { open, statusFor };
+  const openWs = async (localAddress: string): Promise<Socket> => {
+    const socket = await open(localAddress, wsPort);
+    socket.write(
+      "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n",
+    );
+    await once(socket, "data");
+    return socket;
+  };
+  return { open, openWs, statusFor };
 }
 
 describe.each([
@@ -54,5 +65,42 @@ describe.each([
     const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
     for (let request = 0; request < 5; request++) expect(await statusFor("127.0.0.1")).toBe(status);
     await lost;
+  });
+});
+
+describe("a client that sends requests without finishing them", () => {
+  const HEAD = (length: number, extra = ""): string =>
+    `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n${extra}Content-Length: ${length}\r\n\r\n`;
+
+  it.each([
+    ["small enough for the fast way", 1 << 20, HEAD(1 << 20)],
+    ["large", BODY, HEAD(BODY)],
+    ["handed to node:http", 1 << 20, HEAD(1 << 20, "TE: trailers\r\n")],
+  ])("loses them once there are too many, %s, and others send theirs", async (_, size, head) => {
+    const { open, statusFor } = await setUp();
+    const greedy = await Promise.all(Array.from({ length: 8 }, () => open("127.0.0.2")));
+    const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
+    for (const socket of greedy) {
+      socket.resume();
+      socket.write(head + " ".repeat(size - 1000));
+    }
+    await lost;
+    expect(await statusFor("127.0.0.1", " ".repeat(BODY / 2))).toBe(200);
+    expect(greedy.filter((socket) => !socket.closed).length).toBeGreaterThan(0);
+  });
+});
+
+describe("a WebSocket that sends a message without finishing it", () => {
+  it("is disconnected once there is too much of such messages, and others are not", async () => {
+    const { openWs } = await setUp();
+    const greedy = await Promise.all(Array.from({ length: 4 }, () => openWs("127.0.0.2")));
+    const honest = await openWs("127.0.0.1");
+    const lost = Promise.race(greedy.map((socket) => once(socket, "close")));
+    const head = Buffer.alloc(14);
+    head.set([0x81, 0xff]);
+    head.writeBigUInt64BE(BigInt(BODY), 2);
+    for (const socket of greedy) socket.write(Buffer.concat([head, Buffer.alloc(BODY - 1000)]));
+    await lost;
+    expect(honest.closed).toBe(false);
   });
 });

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
+import type { IncomingBudget } from "./incoming.ts";
 import type { CheckToken } from "./jwt.ts";
 import type { MethodTable } from "./method-table.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
@@ -25,6 +26,8 @@ export interface HttpHandlerOptions {
   readonly checkToken: CheckToken | undefined;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
+  /** bounds what has arrived of requests */
+  readonly incoming: Pick<IncomingBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
   readonly readyz: (() => HealthReport) | undefined;
 }
@@ -66,8 +69,12 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       return refuse(request, response, 413, tooLarge, JSON_TYPE);
     const chunks: Buffer[] = [];
     let size = 0;
+    const incoming = options.incoming.open(request.socket.remoteAddress ?? "", () => request.destroy());
+    request.once("close", () => incoming.close());
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
+      incoming.hold(size);
+      if (request.destroyed) return;
       if (size > maxRequestBytes) {
         request.removeAllListeners("data");
         request.removeAllListeners("end");
@@ -78,6 +85,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     });
     request.on("error", () => {}); // the connection was lost: there is nobody to answer
     request.on("end", () => {
+      incoming.close();
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
       const answer = dispatcher.handle(text, methods, context);

@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import { silentLogger } from "@rnode/observe";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { IncomingBudget } from "./incoming.ts";
 import { method, optionalParam, param } from "./method-table.ts";
 import { createPlainHttp, type PlainHttpOptions } from "./plain-http.ts";
 import { createRpcServer, DEFAULT_RPC_LIMITS, type RpcServerOptions } from "./rpc-server.ts";
@@ -16,6 +17,7 @@ const PLAIN_OPTIONS: PlainHttpOptions = {
   maxBodyBytes: 1000,
   handOver: (socket) => socket.destroy(),
   unsent: new UnsentBudget(DEFAULT_RPC_LIMITS, { log: silentLogger, onDrop: () => {}, nowMs: () => performance.now() }),
+  incoming: new IncomingBudget(Number.POSITIVE_INFINITY, { log: silentLogger, onDrop: () => {} }),
   headTimeoutMs: 60_000,
   requestTimeoutMs: 60_000,
   keepAliveTimeoutMs: 60_000,

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Incoming, IncomingBudget } from "./incoming.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
@@ -12,6 +13,8 @@ export interface PlainHttpOptions {
   readonly handOver: (socket: Socket) => void;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
+  /** bounds what has arrived of requests */
+  readonly incoming: Pick<IncomingBudget, "open">;
   /** for a head, and for a new connection to send one */
   readonly headTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -113,6 +116,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     readonly #unsent: Unsent;
     /** to be closed after the next answer */
     isLeaving = false;
+    readonly #incoming: Incoming;
     /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
     // The requests of one client differ little: the head is nearly always the same as the one before.
@@ -123,6 +127,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#socket = socket;
       this.#remoteAddress = socket.remoteAddress ?? "";
       this.#unsent = options.unsent.open(this.#remoteAddress, () => socket.destroy());
+      this.#incoming = options.incoming.open(this.#remoteAddress, () => socket.destroy());
       socket.on("data", this.#onData);
       socket.on("end", this.#onEnd);
       socket.on("error", this.#onError);
@@ -158,6 +163,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       }
       this.#parts.push(part);
       this.#size += part.length;
+      this.#incoming.hold(this.#size);
+      if (this.#socket.destroyed) return;
       if (this.#state === "answering") {
         if (this.#size > MAX_WAITING_BYTES) this.#socket.pause();
       } else if (this.#size >= this.#needed) this.#read(Buffer.concat(this.#parts, this.#size));
@@ -223,6 +230,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#size = bytes.length - at;
       this.#needed = 0;
       if (at < bytes.length) this.#parts.push(bytes.subarray(at));
+      this.#incoming.hold(this.#size);
     }
 
     #wait(state: "idle" | "head" | "body", bytes: Buffer, needed: number): void {
@@ -311,11 +319,13 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     readonly #onClose = (): void => {
       connections.delete(this);
       this.#unsent.close();
+      this.#incoming.close();
     };
 
     #forget(): void {
       connections.delete(this);
       this.#unsent.close();
+      this.#incoming.close();
       this.#socket.off("data", this.#onData);
       this.#socket.off("end", this.#onEnd);
       this.#socket.off("error", this.#onError);

@@ -12,9 +12,9 @@ const createRpcMetrics = (m: MetricFactory) => {
       "outcome",
     ]),
     seconds: m.histogram<{ method: string }>("rpc_request_seconds", "Time to answer.", [0.001, 0.01, 0.1, 1, 10], ["method"]),
-    dropped: m.counter<{ reason: DropReason }>(
+    dropped: m.counter<{ reason: DropReason | "incoming" }>(
       "rpc_clients_dropped_total",
-      "Clients disconnected because they did not read: for too long (timeout), to make room (budget), their notifications (backlog).",
+      "Clients disconnected because they did not read: for too long (timeout), to make room (budget), their notifications (backlog); or because of too much of unfinished requests (incoming).",
       ["reason"],
     ),
     /** @param unsentBytes of one server, read when the metrics are collected */

@@ -9,6 +9,7 @@ import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { createHttpHandler, type HealthReport } from "./http-listener.ts";
+import { IncomingBudget } from "./incoming.ts";
 import { type CheckToken, checkJwt, MACHINE_TIME } from "./jwt.ts";
 import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
@@ -31,6 +32,8 @@ export interface RpcServerLimits extends UnsentLimits {
   readonly maxBufferedBytes: number;
   /** for receiving a whole request */
   readonly requestTimeoutMs: number;
+  /** of all requests together that have not arrived completely */
+  readonly maxIncomingBytes: number;
 }
 
 export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
@@ -44,6 +47,7 @@ export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
   requestTimeoutMs: 30_000,
   maxUnsentBytes: 256 * 1024 * 1024,
   writeTimeoutMs: 30_000,
+  maxIncomingBytes: 64 * 1024 * 1024,
 };
 
 export interface HttpListenerOptions {
@@ -114,6 +118,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 120_000;
 /** For larger bodies, the time spent on HTTP itself does not matter. */
 const MAX_PLAIN_BODY_BYTES = 1024 * 1024;
 const GOING_AWAY = 1001;
+/** How often it is looked at what WebSockets have received; ws does not say. */
+const INCOMING_INTERVAL_MS = 200;
 
 /** A JSON-RPC server over HTTP and WebSocket. Nothing listens before `listen()`. */
 export function createRpcServer(options: RpcServerOptions): RpcServer {
@@ -128,6 +134,9 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     nowMs: () => performance.now(),
   });
   metrics?.addServer(() => unsent.bytes);
+  // one request of the largest size always has room
+  const maxIncomingBytes = Math.max(limits.maxIncomingBytes, 2 * limits.maxRequestBytes);
+  const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
   const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, unsent, mapError: options.mapError });
   const servers: Server[] = [];
   const guard = new ListenerGuard({
@@ -169,6 +178,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),
       unsent,
+      incoming,
       headTimeoutMs,
       requestTimeoutMs: limits.requestTimeoutMs,
       keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
@@ -193,6 +203,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       upgrader.handleUpgrade(request, socket, head, (webSocket) => {
         sockets.add(webSocket);
         webSocket.on("close", () => sockets.delete(webSocket));
+        countIncoming(webSocket, request.socket);
         serveWsConnection(webSocket, request.socket.remoteAddress ?? "", {
           methods: listener.methods ?? options.methods,
           subscriptions: listener.subscriptions ?? {},
@@ -204,6 +215,21 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           unsent,
         });
       });
+    });
+  }
+
+  /** What has arrived since the last whole message, its own bytes or those of pings in between. */
+  function countIncoming(webSocket: WebSocket, socket: Socket): void {
+    const held = incoming.open(socket.remoteAddress ?? "", () => webSocket.terminate());
+    let readBytes = socket.bytesRead;
+    webSocket.on("message", () => {
+      readBytes = socket.bytesRead;
+    });
+    const timer = setInterval(() => held.hold(webSocket.isPaused ? 0 : socket.bytesRead - readBytes), INCOMING_INTERVAL_MS);
+    timer.unref();
+    webSocket.on("close", () => {
+      clearInterval(timer);
+      held.close();
     });
   }
 
@@ -239,6 +265,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           vhosts: http.vhosts ?? DEFAULT_VHOSTS,
           checkToken,
           unsent,
+          incoming,
           healthz: options.healthz,
           readyz: options.readyz,
         });
