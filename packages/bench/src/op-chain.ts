@@ -6,6 +6,7 @@ import {
   forksUpTo,
   genesisForkTimesToJson,
   L1_ATTRIBUTES_DEPOSITOR,
+  type OpFork,
   PREDEPLOYS,
 } from "@rnode/protocol";
 
@@ -16,20 +17,23 @@ export interface OpChain {
   /** of the genesis */
   readonly timestampSec: number;
   readonly rich: readonly Hex[];
+  /** default: Jovian */
+  readonly fork?: OpFork | undefined;
+  readonly contracts?: readonly { readonly address: Uint8Array; readonly code: Uint8Array }[];
 }
 
 export const RICH_WEI = 10n ** 24n;
 const ZERO_HASH_HEX: Hex = `0x${"00".repeat(32)}`;
 const BLOCK_TIME_SEC = 2;
 
-/** The genesis file of a Jovian chain, with the contract that receives the L1 attributes. */
-export function opGenesis({ chainId, gasLimit, timestampSec, rich }: OpChain): object {
+/** The genesis file of the chain, with the contract that receives the L1 attributes. */
+export function opGenesis({ chainId, gasLimit, timestampSec, rich, fork = "jovian", contracts = [] }: OpChain): object {
   const { runtimeCode } = contract(loadContracts(), "L1Block");
   return {
     config: {
       chainId,
       bedrockBlock: 0,
-      ...genesisForkTimesToJson(forksUpTo("jovian")),
+      ...genesisForkTimesToJson(forksUpTo(fork)),
       optimism: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
     },
     timestamp: toQuantity(timestampSec),
@@ -38,6 +42,9 @@ export function opGenesis({ chainId, gasLimit, timestampSec, rich }: OpChain): o
     extraData: "0x01000000fa000000060000000000000000",
     alloc: {
       ...Object.fromEntries(rich.map((address) => [address, { balance: toQuantity(RICH_WEI) }])),
+      ...Object.fromEntries(
+        contracts.map(({ address, code }) => [bytesToHex(address), { nonce: "0x1", balance: "0x1", code: bytesToHex(code) }]),
+      ),
       [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { nonce: "0x1", balance: "0x0" },
       [bytesToHex(PREDEPLOYS.l1Block)]: { nonce: "0x1", balance: "0x0", code: runtimeCode },
     },

@@ -5,16 +5,18 @@ import { createKzgVerifier } from "@rnode/chain";
 import { compileEvm, createPrecompileTable } from "@rnode/evm";
 import { rollupRules } from "@rnode/protocol";
 import { codeFamilies, stateFamilies } from "./worst-accounts.ts";
+import { measureBlocks, type WorstBlock } from "./worst-blocks.ts";
 import type { Family, WorstCase } from "./worst-code.ts";
 import { memoryFamilies, opcodeFamilies } from "./worst-opcodes.ts";
 import { Peer } from "./worst-peer.ts";
 import { precompileFamilies } from "./worst-precompiles.ts";
 import { type Run, startWord, WorstEngine } from "./worst-state.ts";
 
-const HELP = `npm run bench -- worst [--only PATTERN] [--rounds N] [--gas MGAS] [--rows N] [--revm PROGRAM] [--json]
+const HELP = `npm run bench -- worst [--only PATTERN] [--rounds N] [--gas MGAS] [--rows N] [--revm PROGRAM] [--blocks] [--json]
 The gas that is slowest to burn: every opcode with operands that are searched for, memory and code of all sizes, state cold and
 warm, every precompile. Each row is a transaction that repeats one thing until its gas is used up. Prints the rows slowest first.
---revm names a program that runs the same transactions with revm, in turns (packages/bench/README.md says how they talk).`;
+--revm names a program that runs the same transactions with revm, in turns (packages/bench/README.md says how they talk).
+--blocks also mines a pool of each of the slowest rows' transactions with the built program.`;
 
 /** what a block may take, as in the table's last columns */
 const BLOCK_MGAS = 60;
@@ -22,6 +24,8 @@ const FLOOR_MGAS_PER_SEC = 100;
 /** for finding the slowest of a family's variants */
 const SEARCH_GAS = 1_500_000;
 const SEARCH_RUNS = 2;
+const MINED_ROWS = 12;
+const MINED_ROUNDS = 4;
 /** EIP-7825 */
 const MAX_TRANSACTION_GAS = 2 ** 24;
 
@@ -114,10 +118,25 @@ function table(rows: readonly Row[]): string {
     peerMgasPerSec?.toFixed(peerMgasPerSec < 1000 ? 1 : 0) ?? "",
     ratio?.toFixed(2) ?? "",
   ]);
-  const all = [head, ...lines];
-  const widths = head.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
-  const render = (line: readonly string[]): string => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
-  const [first, ...rest] = all.map(render);
+  return render([head, ...lines]);
+}
+
+function blockTable(blocks: readonly WorstBlock[]): string {
+  const head = ["a pool of", "transactions mined", "Mgas", "build, ms", "executed by another, ms"];
+  const lines = blocks.map(({ name, transactions, gas, buildMs, followMs }) => [
+    name,
+    String(transactions),
+    (gas / 1e6).toFixed(1),
+    buildMs.toFixed(0),
+    followMs.toFixed(0),
+  ]);
+  return render([head, ...lines]);
+}
+
+function render(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  const row = (line: readonly string[]): string => `| ${line.map((cell, column) => cell.padEnd(widths[column]!)).join(" | ")} |`;
+  const [first, ...rest] = lines.map(row);
   return [first, `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`, ...rest].join("\n");
 }
 
@@ -131,6 +150,7 @@ export async function main(args: readonly string[]): Promise<number> {
       gas: { type: "string", default: "15" },
       rows: { type: "string", default: "60" },
       revm: { type: "string" },
+      blocks: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -163,6 +183,11 @@ export async function main(args: readonly string[]): Promise<number> {
     rows.sort((a, b) => a.mgasPerSec - b.mgasPerSec);
     const slow = rows.filter(({ mgasPerSec, ratio }) => mgasPerSec < FLOOR_MGAS_PER_SEC && (ratio ?? 0) < 1);
     console.log(values.json ? JSON.stringify(rows) : table(rows));
+    if (values.blocks) {
+      const slowest = [...rows].map(({ name }) => found.find(({ worst }) => worst.name === name)!.worst);
+      const minable = slowest.filter(({ contracts, bulk }) => contracts.length === 1 && bulk === undefined);
+      console.log(blockTable(await measureBlocks(minable.slice(0, MINED_ROWS), MINED_ROUNDS)));
+    }
     console.error(`${families.length} families; ${slow.length} rows below ${FLOOR_MGAS_PER_SEC} Mgas/s and slower than revm`);
     return 0;
   } finally {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bytesToHex } from "@rnode/primitives";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { startKzgVerifier } from "./execute/kzg.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import { createSenderCache } from "./senders/senders.ts";
 import { type LiveRoots, startLiveRoots } from "./state-roots/live-roots.ts";
@@ -143,6 +144,26 @@ describe.each(["exit", "throw", "hang"])("where a thread is asked and does this:
     TIMEOUT_MS,
   );
 });
+
+it(
+  "proofs of point evaluations have no answer until their thread has loaded its library, and when it hangs",
+  async () => {
+    useProgram("execute/kzg-proof-thread.js");
+    const verifier = startKzgVerifier({ ...THREADS, maxSilenceMs: 20_000 });
+    const infinity = new Uint8Array(48);
+    infinity[0] = 0xc0;
+    // the zero polynomial's commitment and proof
+    const proves = (y: number, commitment = infinity) =>
+      verifier.verifyKzgProof(commitment, new Uint8Array(32), new Uint8Array(32).with(31, y), infinity);
+    expect(proves(0)).toBeUndefined();
+    await until(() => proves(0) === true);
+    expect([proves(1), proves(0, new Uint8Array(48))]).toEqual([false, false]);
+    writeFileSync(faultFile, "hang");
+    expect(proves(0)).toBeUndefined();
+    expect(hasHappened()).toBe(true);
+  },
+  TIMEOUT_MS,
+);
 
 function open(given: Parameters<typeof openDevChain>[1]): DevChain {
   const dev = openDevChain("canyon", given);

@@ -4,14 +4,14 @@ import { EngineInstance } from "./engine/host.ts";
 import type { EvmModule } from "./engine/module.ts";
 import type { BlockEnvironment, BlockExecution } from "./execution.ts";
 import { Arithmetic } from "./precompiles/arithmetic.ts";
-import { type KzgVerifier, portableKzgVerifier } from "./precompiles/point-evaluation.ts";
+import type { KzgVerifier } from "./precompiles/point-evaluation.ts";
 import { createPrecompiles, type PrecompileSet } from "./precompiles/table.ts";
 import type { StateReader } from "./state.ts";
 import type { EvmTracer } from "./tracer.ts";
 import { warmUpEngine } from "./warm-up.ts";
 
 export interface EvmOptions {
-  /** for the point evaluation precompile; if omitted, a slow one in JavaScript is used */
+  /** for the point evaluation precompile; while it cannot say, and if omitted, the engine verifies in WebAssembly */
   readonly kzg?: KzgVerifier | undefined;
   /** SHA-256 in native code, for long inputs of the precompile; if omitted, the engine's own */
   readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
@@ -101,7 +101,7 @@ class Engine implements EvmEngine {
     const key = `${rules.evm} ${rules.op}`;
     let set = this.#precompiles.get(key);
     if (set === undefined) {
-      set = createPrecompiles(rules, this.#options.kzg ?? portableKzgVerifier, this.#arithmetic, this.#options.sha256);
+      set = createPrecompiles(rules, this.#arithmetic, this.#options);
       this.#precompiles.set(key, set);
     }
     return set;

@@ -1,24 +1,36 @@
 import { kzgContext } from "@rnode/kzg";
+import { concatBytes } from "@rnode/primitives";
 import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
+import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
 
 /** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
 export interface KzgVerifier {
-  verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean;
+  /** @returns undefined: there is no answer now */
+  verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean | undefined;
 }
 
+/** A proof takes little more than a millisecond. */
+const MAX_WAIT_MS = 1000;
+
+let shared: KzgVerifier | undefined;
+
 /**
- * Creates the verifier for the point evaluation precompile. The native library and its trusted setup (2 s) are loaded at the first
- * proof, because most chains never see one. A malformed point or field element counts as an invalid proof.
+ * The verifier for the point evaluation precompile: the native library, in a thread that all engines of a process share. Loading its trusted
+ * setup takes two seconds, in which a block must not wait: until then it has no answers. The thread is started at the first proof, because most
+ * chains never see one.
  */
 export function createKzgVerifier(): KzgVerifier {
+  shared ??= isCompiled(import.meta.url) ? startKzgVerifier() : { verifyKzgProof: () => undefined };
+  return shared;
+}
+
+export function startKzgVerifier(overrides: ThreadOverrides = {}): KzgVerifier {
+  const program = new URL("./kzg-proof-thread.js", import.meta.url);
+  const host = new WorkerHost<Uint8Array, boolean>({ program, data: undefined, ...overrides });
   return {
     verifyKzgProof(commitment, z, y, proof) {
-      const kzg = kzgContext();
-      try {
-        return kzg.verifyKzgProof(commitment, z, y, proof);
-      } catch {
-        return false; // the library throws on bytes that are not a curve point or not a canonical field element
-      }
+      if (!host.start()) return undefined;
+      return host.askToWait(concatBytes(commitment, z, y, proof), [], MAX_WAIT_MS).wait();
     },
   };
 }
@@ -38,6 +50,6 @@ export function verifyBlobSidecar({ version, blobs, commitments, proofs }: BlobS
       proofs,
     );
   } catch {
-    return false; // as above
+    return false; // the library throws on bytes that are not a curve point or not a canonical field element
   }
 }

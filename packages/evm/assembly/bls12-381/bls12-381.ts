@@ -7,7 +7,8 @@ import { addBothAffine, affineSize } from "./curve";
 import {
   BAD, INFINITY, POINT, pointBytes, readField, readField2, readPoint, writeAffine, writeInfinity, writePoint,
 } from "./encoding";
-import { mapToG1, mapToG2 } from "./map";
+import { FP_SIZE, fpAdd, fpDouble, fpIsOdd, fpMultiply, fpNegate, fpRead, fpSquare, CURVE_B } from "./field";
+import { mapToG1, mapToG2, root } from "./map";
 import { multiplyScalars } from "./msm";
 import { beginPairing, isPairingOne, MAX_PAIRS, multiplyPairings, PAIR_Q, PAIR_SIZE, PAIR_SKIP, PAIRS } from "./pairing";
 import { isInG1 } from "./subgroup";
@@ -50,6 +51,29 @@ export function g1Add(bytes: usize): bool {
 
 export function g2Add(bytes: usize): bool {
   return addition<G2>(bytes);
+}
+
+/** Compressed point (48 bytes, the highest bits: compressed, infinity, the larger y) of any order → point */
+export function g1Decompress(bytes: usize): bool {
+  const flags = load<u8>(bytes);
+  if ((flags & 0x80) == 0) return false;
+  store<u8>(bytes, flags & 0x1f);
+  if (flags & 0x40) {
+    for (let i: usize = 0; i < 48; i += 8) if (load<u64>(bytes + i) != 0) return false;
+    writeInfinity<G1>(bytes);
+    return (flags & 0x20) == 0;
+  }
+  if (!fpRead(P, bytes)) return false;
+  const y = P + FP_SIZE;
+  fpSquare(U, P);
+  fpMultiply(U, U, P);
+  fpAdd(U, U, CURVE_B);
+  if (!root(y, U)) return false;
+  // of y and p − y, the larger is the one whose double exceeds p, so that the rest is odd
+  fpDouble(U, y);
+  if (fpIsOdd(U) != ((flags & 0x20) != 0)) fpNegate(y, y);
+  writeAffine<G1>(bytes, P);
+  return true;
 }
 
 /** `count` times point ‖ scalar → sum of products */

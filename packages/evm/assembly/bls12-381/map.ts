@@ -36,7 +36,7 @@ const ROOT_POWER: usize = memory.data(64, 16);
 const ROOT_SQUARED: usize = memory.data(64, 16);
 
 /** out² = ± a, ROOT_POWER ← ± 1 / out with the same sign; `out` is not `a`. @returns whether the sign is + */
-function root(out: usize, a: usize): bool {
+export function root(out: usize, a: usize): bool {
   powerForRoot(ROOT_POWER, a);
   fpMultiply(out, a, ROOT_POWER);
   fpSquare(ROOT_SQUARED, out);

@@ -97,6 +97,7 @@ export interface PrecompileExports extends BufferExports {
 /** See assembly/bls12-381/bls12-381.ts. All return 0 for an invalid input. */
 export interface Bls12381Exports extends BufferExports {
   g1Add(bytes: number): number;
+  g1Decompress(bytes: number): number;
   g1Msm(bytes: number, count: number): number;
   g2Add(bytes: number): number;
   g2Msm(bytes: number, count: number): number;

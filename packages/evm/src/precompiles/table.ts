@@ -19,14 +19,15 @@ export interface PrecompileSet {
   readonly hasP256: boolean;
 }
 
+/** What the host has for precompiles; each may be missing. */
+export interface NativeParts {
+  readonly kzg?: KzgVerifier | undefined;
+  readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
+}
+
 const MODEXP = { eip198: modexpByzantium, eip2565: modexpBerlin, eip7883: modexpOsaka } as const;
 
-export function createPrecompiles(
-  rules: ForkRules,
-  kzg: KzgVerifier,
-  arithmetic: Arithmetic,
-  sha256?: (data: Uint8Array) => Uint8Array,
-): PrecompileSet {
+export function createPrecompiles(rules: ForkRules, arithmetic: Arithmetic, { kzg, sha256 }: NativeParts = {}): PrecompileSet {
   const { lastPrecompile: last, hasP256Precompile: hasP256, hasCheapBn254 } = rules;
   const all: readonly (readonly [number, Precompile])[] = [
     [0x01, ecrecover],
@@ -36,7 +37,7 @@ export function createPrecompiles(
     [0x06, bn254Add(arithmetic, hasCheapBn254)],
     [0x07, bn254Multiply(arithmetic, hasCheapBn254)],
     [0x08, bn254Pairing(arithmetic, hasCheapBn254, rules.maxBn254PairingBytes)],
-    [0x0a, pointEvaluation(kzg)],
+    [0x0a, pointEvaluation(arithmetic, kzg)],
     ...bls12381Precompiles(arithmetic, {
       g1MsmBytes: rules.maxBlsG1MsmBytes,
       g2MsmBytes: rules.maxBlsG2MsmBytes,
@@ -49,6 +50,6 @@ export function createPrecompiles(
 }
 
 /** The precompiles alone, on an instance of their own, for measurements and tests without an engine. */
-export function createPrecompileTable(module: EvmModule, rules: ForkRules, kzg: KzgVerifier): PrecompileTable {
-  return createPrecompiles(rules, kzg, new Arithmetic(module)).table;
+export function createPrecompileTable(module: EvmModule, rules: ForkRules, kzg?: KzgVerifier): PrecompileTable {
+  return createPrecompiles(rules, new Arithmetic(module), { kzg }).table;
 }
