@@ -1,0 +1,59 @@
+import { readFileSync } from "node:fs";
+import { deflateSync } from "node:zlib";
+import { kzgContext } from "@rnode/kzg";
+import { hexToBytes } from "@rnode/primitives";
+import {
+  batchInputFromPayload,
+  blockToPayload,
+  decodeBlock,
+  encodeBatcherData,
+  encodeBlob,
+  encodeChannelBatch,
+  rollupConfigFromJson,
+  SpanBatchBuilder,
+} from "@rnode/protocol";
+import { type Account, createWalletClient, type Hex, http, numberToHex } from "viem";
+import type { DevnetInfo } from "../files.ts";
+import { rpcCall } from "../rpc.ts";
+import { l1ViemChain } from "../viem-chains.ts";
+
+/** The L2 blocks of the sequencer from one number to another as one span batch, in a channel of two frames, each in a blob of its own. */
+export async function blobsOfBlocks(info: DevnetInfo, from: number, to: number): Promise<Uint8Array[]> {
+  const config = rollupConfigFromJson(JSON.parse(readFileSync(info.paths.rollupConfig, "utf8")));
+  const builder = new SpanBatchBuilder({
+    genesisTimeSec: config.genesis.l2TimeSec,
+    blockTimeSec: config.blockTimeSec,
+    chainId: config.l2ChainId,
+  });
+  for (let number = from; number <= to; number++) {
+    const url = info.endpoints.sequencer.http;
+    const id = numberToHex(number);
+    const [raw, { hash }] = await Promise.all([
+      rpcCall<Hex>(url, "debug_getRawBlock", [id]),
+      rpcCall<{ hash: Hex }>(url, "eth_getBlockByNumber", [id, false]),
+    ]);
+    const { executionPayload } = blockToPayload(decodeBlock(hexToBytes(raw)), hexToBytes(hash), true);
+    builder.add(batchInputFromPayload(config, executionPayload));
+  }
+  const content = deflateSync(encodeChannelBatch(builder.build()));
+  const channelId = new Uint8Array(16).fill(0xb1);
+  const half = Math.ceil(content.length / 2);
+  return [content.subarray(0, half), content.subarray(half)].map((data, number) =>
+    encodeBlob(encodeBatcherData([{ channelId, number, data, isLast: number === 1 }])),
+  );
+}
+
+/** Sends a transaction with blobs to the batch inbox, and returns before it is mined. */
+export function sendBlobs(info: DevnetInfo, account: Account, blobs: readonly Uint8Array[]): Promise<Hex> {
+  const wallet = createWalletClient({ account, chain: l1ViemChain(info), transport: http() });
+  return wallet.sendTransaction({
+    type: "eip4844",
+    to: info.parameters.batchInbox,
+    blobs,
+    kzg: kzgContext(),
+    gas: 100_000n,
+    maxFeePerGas: 10n ** 11n,
+    maxPriorityFeePerGas: 1n,
+    maxFeePerBlobGas: 10n ** 9n,
+  });
+}
