@@ -102,11 +102,11 @@ export class SimL1 implements L1Provider, BlobProvider {
   }
 
   /** A transaction whose blobs hold `contents`, encoded as the batcher encodes them. */
-  blobTransaction(contents: readonly Uint8Array[], key: Uint8Array = BATCHER_KEY): Transaction {
-    return this.rawBlobs(contents.map(encodeBlob), key);
+  blobTransaction(contents: readonly Uint8Array[], key: Uint8Array = BATCHER_KEY, data?: Uint8Array): Transaction {
+    return this.rawBlobs(contents.map(encodeBlob), key, data);
   }
 
-  rawBlobs(blobs: readonly Uint8Array[], key: Uint8Array = BATCHER_KEY): Transaction {
+  rawBlobs(blobs: readonly Uint8Array[], key: Uint8Array = BATCHER_KEY, data: Uint8Array = new Uint8Array()): Transaction {
     const blobVersionedHashes = blobs.map((blob) => {
       if (blob.length !== BLOB_BYTES) throw new Error("not a blob");
       const hash = keccak256(blob);
@@ -114,7 +114,7 @@ export class SimL1 implements L1Provider, BlobProvider {
       this.#blobs.set(bytesToHex(hash), blob);
       return hash;
     });
-    const fields = { ...this.#fields(INBOX), type: 3 as const, data: new Uint8Array(), maxFeePerBlobGas: 1n, blobVersionedHashes };
+    const fields = { ...this.#fields(INBOX), type: 3 as const, data, maxFeePerBlobGas: 1n, blobVersionedHashes };
     return signTransaction(fields, key);
   }
 
