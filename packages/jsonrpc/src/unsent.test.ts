@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMetrics, silentLogger } from "@rnode/observe";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createJwt } from "./jwt.ts";
 import { method, param, type SubscriptionSink, subscription } from "./method-table.ts";
@@ -16,6 +16,7 @@ const SECRET = new Uint8Array(32).fill(7);
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of closers.splice(0).reverse()) await close();
 });
 
@@ -179,6 +180,17 @@ describe("answers that wait", () => {
     expect(dropped).toEqual(["budget"]);
     expect(budget.bytes).toBe(0);
     budget.close();
+  });
+
+  it("leave no room for another large one, which is refused in words", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] }); // however slow the machine is, the client has not had the time to read
+    const { port, unsentBytes } = await startServer({ maxUnsentBytes: 24 * MIB });
+    await askAndIgnore(port, call(20 * MIB));
+    await expect.poll(unsentBytes).toBeGreaterThan(14 * MIB);
+    expect((await post(port, call(10 * MIB))).json()).toMatchObject({
+      error: { code: LIMIT_EXCEEDED, message: expect.stringContaining("wait for their clients") },
+    });
+    expect((await post(port, call(1000))).text).toContain("xxx");
   });
 
   it("are bounded while batches are answered, all together", async () => {
