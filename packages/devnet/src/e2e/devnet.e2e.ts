@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import {
@@ -41,6 +43,7 @@ import { DevnetCli } from "./devnet-cli.ts";
 import { waitFor } from "./wait.ts";
 
 const datadir = mkdtempSync(join(tmpdir(), "rnode-e2e-"));
+const runFile = promisify(execFile);
 const bundle = loadContracts();
 const abiOf = (name: string) => contract(bundle, name).abi;
 
@@ -452,6 +455,28 @@ describe("a devnet that goes on", () => {
     });
     const block = await view.engine<{ number: Hex }>("verifier", "eth_getBlockByNumber", ["finalized", false]);
     expect(Number(block.number)).toBeGreaterThanOrEqual(finalized);
+  });
+
+  it("rnode resync takes the engine back, even its finalized block, and the node derives the same chain again", async () => {
+    const { safe_l2: safe, finalized_l2: finalized } = await view.syncStatus("verifier");
+    const from = Math.max(0, finalized.number - 3);
+    expect(finalized.number).toBeGreaterThan(from);
+    const hash = await view.blockHash("verifier", safe.number);
+    const { verifierNode } = devnet.programs;
+    expect((await verifierNode.stop()).code).toBe(0);
+
+    const [rnode, ...options] = verifierNode.spec.args();
+    const { stdout } = await runFile(verifierNode.spec.command, [rnode!, "resync", `--from=${from}`, ...options]);
+    expect(stdout).toMatch(new RegExp(`the execution client went back from block \\d+ to ${from} 0x`));
+    for (const label of ["latest", "safe", "finalized"]) {
+      const block = await view.engine<{ number: Hex }>("verifier", "eth_getBlockByNumber", [label, false]);
+      expect([label, Number(block.number)]).toEqual([label, from]);
+    }
+    expect(await view.blockHash("verifier", safe.number)).toBeUndefined();
+
+    await verifierNode.start();
+    await verifierReaches(safe.number, 60_000);
+    expect(await view.blockHash("verifier", safe.number)).toBe(hash);
   });
 
   it("has 50 or more L2 blocks with the same hashes on sequencer and verifier", async () => {
