@@ -6,7 +6,13 @@ import { isCodedError } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelConfig } from "./channel-config.ts";
-import { type ChannelEvents, ChannelManager, type ManagerVerdict, type ResetReason, type TxData } from "./channel-manager.ts";
+import {
+  type BatcherResetReason,
+  type ChannelEvents,
+  ChannelManager,
+  type ManagerVerdict,
+  type TxData,
+} from "./channel-manager.ts";
 import type { L1Access } from "./l1-access.ts";
 import { isNodeReady, type ResyncOptions, resync } from "./resync.ts";
 import type { BlockSource, RollupNode } from "./rollup-access.ts";
@@ -214,7 +220,7 @@ class PublishingRun {
     return true;
   }
 
-  async #reset(reason: ResetReason): Promise<void> {
+  async #reset(reason: BatcherResetReason): Promise<void> {
     const { log, metrics } = this.#deps;
     log.warn("starting again from the safe head", { reason, transactionsUnderWay: this.#underWay.size });
     metrics.resets.inc({ reason });

@@ -1,6 +1,6 @@
 import { createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
-import type { ResetReason } from "./channel-manager.ts";
+import type { BatcherResetReason } from "./channel-manager.ts";
 import type { ChannelCloseReason } from "./pending-channel.ts";
 
 export type BatcherMetrics = ReturnType<typeof createBatcherMetrics>;
@@ -33,7 +33,7 @@ export const createBatcherMetrics = (m: MetricFactory) => ({
   refusals: m.counter<{ verdict: string }>("txmgr_refusals_total", "Transactions that L1 refused.", ["verdict"]),
   feeCap: m.gauge("txmgr_fee_cap_gwei", "Fee cap of the newest transaction."),
   balance: m.gauge("balance_ether", "Balance of the batcher's account."),
-  resets: m.counter<{ reason: ResetReason }>("resets_total", "Times it began again from the safe head.", ["reason"]),
+  resets: m.counter<{ reason: BatcherResetReason }>("resets_total", "Times it began again from the safe head.", ["reason"]),
   l1Head: m.gauge("refs_l1_head", "Number of the L1 head."),
   l2Unsafe: m.gauge("refs_l2_unsafe", "Number of the unsafe L2 head."),
   l2Safe: m.gauge("refs_l2_safe", "Number of the safe L2 head."),

@@ -16,7 +16,7 @@ export interface TxData {
 }
 
 /** Why the batcher's blocks no longer match the chain: it must discard them and start again from the safe head. */
-export type ResetReason =
+export type BatcherResetReason =
   | "l2-reorg"
   | "safe-head-went-back"
   | "safe-head-overtook"
@@ -26,10 +26,10 @@ export type ResetReason =
   | "transaction-abandoned"
   | "nonce-consumed";
 
-export type ManagerVerdict = { readonly kind: "ok" } | { readonly kind: "reset"; readonly reason: ResetReason };
+export type ManagerVerdict = { readonly kind: "ok" } | { readonly kind: "reset"; readonly reason: BatcherResetReason };
 
 const OK: ManagerVerdict = { kind: "ok" };
-const reset = (reason: ResetReason): ManagerVerdict => ({ kind: "reset", reason });
+const reset = (reason: BatcherResetReason): ManagerVerdict => ({ kind: "reset", reason });
 
 /** Both chains at one moment, as the rollup node sees them. */
 export interface ChainView {

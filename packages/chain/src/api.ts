@@ -22,7 +22,7 @@ export type BlockSelector =
   | { readonly kind: "number"; readonly number: number }
   | { readonly kind: "hash"; readonly hash: Uint8Array; readonly requireCanonical: boolean };
 
-/** A block with everything that JSON-RPC shows of it. */
+/** A block with everything that JSON-RPC shows of it, read from the database or from executed blocks in memory. */
 export interface StoredBlock {
   readonly hash: Uint8Array;
   readonly block: Block;

@@ -5,14 +5,18 @@ const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 /** Sizes in bytes of what the chain keeps in memory. */
 export interface ChainMemory {
   readonly executed: () => number;
-  readonly left: () => number;
+  readonly removed: () => number;
   readonly engines: () => number;
   readonly stateTrie: () => number;
 }
 
 export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
   m.gaugeOf("memory_executed_blocks_bytes", "Rough size of executed blocks in memory.", memory.executed);
-  m.gaugeOf("memory_left_blocks_bytes", "Rough size of blocks that left the chain and are in memory.", memory.left);
+  m.gaugeOf(
+    "memory_removed_blocks_bytes",
+    "Rough size of blocks that reorganisations removed from the chain, as far as they are kept in memory.",
+    memory.removed,
+  );
   m.gaugeOf("memory_chain_engines_bytes", "Linear memory of the engines that execute and build blocks.", memory.engines);
   m.gaugeOf("memory_state_trie_bytes", "Rough size of trie nodes kept in memory for the next blocks.", memory.stateTrie);
   return {

@@ -35,7 +35,7 @@ import { type Branch, Branches } from "./fork-choice/branches.ts";
 import { hashOfSelector, isCanonicalBlock } from "./fork-choice/canonical-blocks.ts";
 import { InvalidBlocks } from "./fork-choice/invalid-blocks.ts";
 import { changedLabels, checkLabels } from "./fork-choice/labels.ts";
-import { LeftBlocks } from "./fork-choice/left-blocks.ts";
+import { RemovedBlocks } from "./fork-choice/removed-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { LazyHeadChange } from "./head-change.ts";
 import { type ImportingChain, importBlocks } from "./import/block-import.ts";
@@ -92,7 +92,7 @@ class StoredChain implements Chain {
   readonly #tree: BlockTree;
   readonly #branches: Branches;
   readonly #invalid = new InvalidBlocks();
-  readonly #leftBlocks = new LeftBlocks();
+  readonly #removedBlocks = new RemovedBlocks();
   readonly #jobs: PayloadJobs;
   readonly #listeners = new Set<(change: HeadChange) => void>();
   readonly #metrics: ChainMetrics;
@@ -114,7 +114,7 @@ class StoredChain implements Chain {
     this.#store = store;
     this.#metrics = createChainMetrics(metrics, {
       executed: () => this.#tree.bytes,
-      left: () => this.#leftBlocks.bytes,
+      removed: () => this.#removedBlocks.bytes,
       engines: () => this.#context.engine.memoryBytes + buildContext.engine.memoryBytes + (this.#importEngine?.memoryBytes ?? 0),
       stateTrie: () => (stateTrie.nodeCount + (this.#liveRoots?.nodeCount ?? 0)) * ROUGH_NODE_BYTES,
     });
@@ -429,7 +429,7 @@ class StoredChain implements Chain {
     const missing: PreparedBlock[] = [];
     for (let at = hash; ; ) {
       if (this.#branches.branchOf(bytesToHex(at)) !== undefined) break;
-      const block = this.#leftBlocks.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // in the tree, but without all the blocks that it builds on
+      const block = this.#removedBlocks.get(bytesToHex(at)) ?? this.#tree.get(bytesToHex(at))?.prepared; // in the tree, but without all the blocks that it builds on
       if (block === undefined) return undefined;
       missing.push(block);
       at = block.header.parentHash;
@@ -457,7 +457,7 @@ class StoredChain implements Chain {
     for (let number = before.number; number > forkPoint.number; number--) {
       const block = this.#branches.storedBlock(this.#store.readCanonicalHash(number)!)!;
       removed.push(block);
-      this.#leftBlocks.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
+      this.#removedBlocks.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
     }
     const stopTimer = this.#metrics.commit.time();
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);

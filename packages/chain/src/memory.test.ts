@@ -6,7 +6,7 @@ import { type Block, decodeBlock, encodeBlock, encodeTransaction, hashHeader } f
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ChainDependencies } from "./chain.ts";
 import type { BlockTreeLimits } from "./fork-choice/block-tree.ts";
-import { LeftBlocks } from "./fork-choice/left-blocks.ts";
+import { RemovedBlocks } from "./fork-choice/removed-blocks.ts";
 import { IMPORT_LIMITS } from "./import/block-import.ts";
 import { PreparedBlock } from "./prepared-block.ts";
 import { GroupRootsBuilder } from "./state-roots/group-roots.ts";
@@ -181,17 +181,17 @@ describe("memory of an import", () => {
   });
 });
 
-describe("LeftBlocks", () => {
+describe("RemovedBlocks", () => {
   it("forgets the oldest beyond its bytes", () => {
-    const left = new LeftBlocks();
+    const removed = new RemovedBlocks();
     const header = { number: 1 } as Block["header"];
     for (let i = 0; i < 100; i++) {
       const transactions = [{ ...attributesDeposit(i), data: new Uint8Array(MIB) }];
-      left.add(`0x${i}`, new PreparedBlock({ header, transactions, ommers: [] }));
+      removed.add(`0x${i}`, new PreparedBlock({ header, transactions, ommers: [] }));
     }
-    expect(left.bytes).toBeLessThanOrEqual(64 * MIB);
-    expect(left.bytes).toBeGreaterThan(60 * MIB);
-    expect(left.get("0x0")).toBeUndefined();
-    expect(left.get("0x99")).toBeDefined();
+    expect(removed.bytes).toBeLessThanOrEqual(64 * MIB);
+    expect(removed.bytes).toBeGreaterThan(60 * MIB);
+    expect(removed.get("0x0")).toBeUndefined();
+    expect(removed.get("0x99")).toBeDefined();
   });
 });

@@ -29,20 +29,20 @@ import { VERSION } from "../version.ts";
 import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
-import {
-  checkForkchoiceVersion,
-  checkGetPayloadVersion,
-  checkNewPayloadVersion,
-  type NewPayloadInput,
-  rulesAtTime,
-  type VersionFault,
-} from "./engine-versions.ts";
 import { payloadAnswer } from "./payload-answer.ts";
 import { statusToJson } from "./payload-status.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
 import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
 import { receivedBlock } from "./received-block.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";
+import {
+  checkForkchoiceVersion,
+  checkGetPayloadVersion,
+  checkNewPayloadVersion,
+  type NewPayloadInput,
+  postMergeRulesAt,
+  type VersionFault,
+} from "./version-checks.ts";
 
 export interface EngineServices {
   readonly chain: Chain;
@@ -130,7 +130,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     delivered.set(id, built);
     const { header } = built.block;
     refuse(checkGetPayloadVersion(config, version, header.timestamp));
-    const { hasMessagePasserRoot } = rulesAtTime(config, header.timestamp);
+    const { hasMessagePasserRoot } = postMergeRulesAt(config, header.timestamp);
     return payloadAnswer(version, built, hasMessagePasserRoot, blobsBundle(built.block, sidecars));
   }
 
@@ -152,7 +152,7 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
 
   function provesBlobCells(): boolean {
     const head = chain.headerOf({ kind: "tag", tag: "latest" });
-    return head !== undefined && rulesAtTime(config, head.header.timestamp).provesBlobCells;
+    return head !== undefined && postMergeRulesAt(config, head.header.timestamp).provesBlobCells;
   }
 
   const state = param("forkchoiceState", forkchoiceStateShape);

@@ -11,7 +11,7 @@ import {
 } from "@rnode/jsonrpc";
 
 /** Sends a JSON-RPC request with the id 0 to another process. */
-export interface Elsewhere {
+export interface OtherProcesses {
   /** @param reader undefined: the writer */
   ask(text: string, reader?: number): Promise<string>;
 }
@@ -20,7 +20,7 @@ export interface RoutingOptions {
   /** number of this reader */
   readonly reader: number;
   readonly count: number;
-  readonly elsewhere: Elsewhere;
+  readonly elsewhere: OtherProcesses;
   /** Makes subsequent reads see every commit made so far. */
   readonly refresh: () => void;
   readonly filterNotFound: RpcErrorBody;

@@ -5,13 +5,13 @@ import { type Block, decodeBlock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import { readSubmission } from "../pool/submission.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
-import { type Elsewhere, requestText, resultOf } from "./routing.ts";
+import { type OtherProcesses, requestText, resultOf } from "./routing.ts";
 
 /** Requests of a reader that wait for other processes. */
 const MAX_WAITING = 4096;
 
 /** A reader's way to the writing process, and over it to other readers. */
-export class WriterLink implements Elsewhere, PendingFeed, WriterAccess {
+export class WriterLink implements OtherProcesses, PendingFeed, WriterAccess {
   readonly #outbox: Pick<Outbox<MessageToWriter>, "push">;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;

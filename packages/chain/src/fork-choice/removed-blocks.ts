@@ -9,7 +9,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * Bodies of blocks that left the canonical chain, which the database drops. If fork choice returns to them, they are executed again.
  * The oldest are forgotten.
  */
-export class LeftBlocks {
+export class RemovedBlocks {
   readonly #blocks = new Map<Hex, PreparedBlock>();
   #bytes = 0;
 

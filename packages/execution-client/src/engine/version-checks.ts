@@ -22,7 +22,8 @@ export interface VersionFault {
 
 const fault = (error: EngineErrorName, detail: string): VersionFault => ({ error, detail });
 
-export const rulesAtTime = (config: ChainConfig, timestamp: number): BlockRules =>
+/** The rules of payloads, which exist only after the merge. */
+export const postMergeRulesAt = (config: ChainConfig, timestamp: number): BlockRules =>
   blockRules(config, { number: 1, timestamp, isPostMerge: true });
 
 /**
@@ -35,7 +36,7 @@ export function checkForkchoiceVersion(
   attributes: PayloadAttributes | undefined,
 ): VersionFault | undefined {
   if (attributes === undefined) return undefined;
-  const isAccepted = rulesAtTime(config, attributes.timestamp).forkchoiceUpdated.accepted.includes(version);
+  const isAccepted = postMergeRulesAt(config, attributes.timestamp).forkchoiceUpdated.accepted.includes(version);
   const unsupported = (detail: string) => (isAccepted ? undefined : fault("unsupported-fork", detail));
   switch (version) {
     case 1:
@@ -64,7 +65,7 @@ export function checkNewPayloadVersion(
   input: NewPayloadInput,
 ): VersionFault | undefined {
   const { payload } = input;
-  const rules = rulesAtTime(config, payload.timestamp);
+  const rules = postMergeRulesAt(config, payload.timestamp);
   const isAccepted = rules.newPayload.accepted.includes(version);
   const invalid = (detail: string): VersionFault => fault("invalid-params", detail);
   if (version <= 2) {
@@ -96,7 +97,7 @@ export function checkGetPayloadVersion(
   version: GetPayloadVersion,
   timestamp: number,
 ): VersionFault | undefined {
-  const { evm, getPayload } = rulesAtTime(config, timestamp);
+  const { evm, getPayload } = postMergeRulesAt(config, timestamp);
   return getPayload.accepted.includes(version)
     ? undefined
     : fault("unsupported-fork", `getPayloadV${version} is not for ${evm} payloads`);

@@ -1,6 +1,6 @@
 import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { checkForkchoiceVersion, checkGetPayloadVersion, checkNewPayloadVersion, type NewPayloadInput } from "./engine-versions.ts";
+import { checkForkchoiceVersion, checkGetPayloadVersion, checkNewPayloadVersion, type NewPayloadInput } from "./version-checks.ts";
 
 const CONFIG = parseChainConfig({
   chainId: 901,
