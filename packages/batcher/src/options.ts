@@ -82,51 +82,51 @@ export const endpointOptions = optionGroup("", {
   l1EthRpc: {
     parse: listOf(httpUrl),
     required: true,
-    help: "L1 JSON-RPC endpoint. Further ones, after commas, stand in when it fails.",
+    help: "L1 JSON-RPC endpoint, or several, separated by commas: the next one is used when one fails.",
   },
   l2EthRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
   rollupRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
 });
 
 export const batcherOptions = optionGroup("", {
-  pollIntervalMs: { parse: positiveDuration, default: 6000, help: "Interval of looking for new L2 blocks." },
+  pollIntervalMs: { parse: positiveDuration, default: 6000, help: "Time between two checks for new L2 blocks." },
   maxPendingTransactions: {
     parse: uint,
     flag: "max-pending-tx",
     default: 1,
-    help: "L1 transactions under way at once. 0: no limit.",
+    help: "Maximum number of L1 transactions that are pending at the same time. 0: no limit.",
   },
   subSafetyMargin: {
     parse: uint,
     default: 10,
     unit: "L1 blocks",
-    help: "A channel is closed so long before the channel timeout or the end of the sequencing window.",
+    help: "A channel is closed this many L1 blocks before its channel timeout or the end of the sequencing window of its first block.",
   },
   maxChannelDuration: {
     parse: uint,
     default: 0,
     unit: "L1 blocks",
-    help: "A channel is closed after so long, however full. 0: never for this reason.",
+    help: "A channel is closed after this many L1 blocks, even if it is not full. 0: no such limit.",
   },
   maxL1TxSizeBytes: {
     parse: integerBetween(2, 1_000_000),
     default: 120_000,
     unit: "bytes",
-    help: "Largest calldata of an L1 transaction.",
+    help: "Maximum calldata size of an L1 transaction.",
   },
-  targetNumFrames: { parse: positive, default: 1, help: "Frames that a full channel has." },
+  targetNumFrames: { parse: positive, default: 1, help: "Number of frames at which a channel counts as full." },
   maxBlocksPerSpanBatch: {
     parse: uint,
     default: 0,
     unit: "L2 blocks",
     needs: "batch-type=1",
-    help: "Blocks in one span batch. 0: all of its channel.",
+    help: "Maximum number of blocks in one span batch. 0: all blocks of the channel.",
   },
   approxComprRatio: {
     parse: ratio,
     default: 0.6,
     needs: "compressor=ratio",
-    help: "What the ratio compressor takes for output divided by input.",
+    help: "Compression ratio (output size divided by input size) that the ratio compressor assumes.",
   },
   compressor: {
     parse: oneOf("shadow", "ratio", "none"),
@@ -134,33 +134,33 @@ export const batcherOptions = optionGroup("", {
     needs: "batch-type=0",
     check: (value, other) =>
       value === "none" && other("compression-algo") !== "zlib" ? '"none" does nothing without --compression-algo=zlib' : undefined,
-    help: "What tells that a channel of singular batches is full: compressing it, its size, or its size without compression.",
+    help: "How the size of a channel of singular batches is found: shadow compresses it, ratio estimates it from the input size, none does not compress at all.",
   },
   compressionAlgo: {
     parse: oneOf("zlib", "brotli", "brotli-9", "brotli-10", "brotli-11"),
     default: "zlib",
-    help: "Compression of channels; brotli is brotli-10.",
+    help: "Compression algorithm of channels. brotli is the same as brotli-10.",
   },
-  batchType: { parse: batchType, default: 0, help: "Batches written: 0 singular, 1 span." },
+  batchType: { parse: batchType, default: 0, help: "Type of the batches: 0 for singular batches, 1 for span batches." },
   dataAvailabilityType: {
     parse: oneOf("calldata", "blobs", "auto"),
     default: "calldata",
     unavailable: "publishing blobs",
-    help: "Where batches are published. This build publishes calldata.",
+    help: "Where batches are published. This build can publish calldata only.",
   },
   checkRecentTxsDepth: {
     parse: integerBetween(0, 128),
     default: 0,
     unit: "L1 blocks",
-    help: "At start the rollup node must have derived own transactions of the last so many L1 blocks. 0: all of them.",
+    help: "At the start, wait until the rollup node has derived the batcher's transactions, if there are any in this many most recent L1 blocks. 0: however old they are.",
   },
-  waitNodeSync: { parse: bool, default: false, help: "At start wait until the rollup node has derived up to the L1 head." },
-  stopped: { parse: bool, default: false, help: "Start without publishing; admin_startBatcher begins." },
-  stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for transactions under way." },
+  waitNodeSync: { parse: bool, default: false, help: "At the start, wait until the rollup node has derived up to the L1 head." },
+  stopped: { parse: bool, default: false, help: "Start without publishing; admin_startBatcher starts publishing." },
+  stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for pending transactions." },
 });
 
 export const accountOptions = optionGroup("", {
-  privateKey: { parse: privateKey, required: true, secret: true, help: "Key of the batcher's account." },
+  privateKey: { parse: privateKey, required: true, secret: true, help: "Private key of the batcher's L1 account." },
 });
 
 export const transactionOptions = optionGroup("", {
@@ -169,32 +169,32 @@ export const transactionOptions = optionGroup("", {
     flag: "num-confirmations",
     default: 10,
     unit: "L1 blocks",
-    help: "Depth at which a transaction counts as included.",
+    help: "Number of L1 blocks, its own included, after which a transaction counts as confirmed.",
   },
   safeAbortNonceTooLowCount: {
     parse: positive,
     default: 3,
-    help: "Signs in a row that another transaction has the nonce, after which one is given up.",
+    help: "A transaction is given up after this many consecutive signs that another one has taken its nonce.",
   },
   feeLimitMultiplier: {
     parse: positive,
     default: 5,
-    help: "A replacement may cost so many times what L1 asks of a new transaction.",
+    help: "A replacement may cost at most this many times the fee that L1 currently suggests.",
   },
   feeLimitThresholdWei: {
     parse: gwei,
     flag: "txmgr.fee-limit-threshold",
     default: 100n * 10n ** 9n,
-    help: "Fee cap up to which that limit does not apply.",
+    help: "Fee cap below which --fee-limit-multiplier does not apply.",
   },
-  minTipWei: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Lowest priority fee." },
-  minBaseFeeWei: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Lowest base fee that is reckoned with." },
+  minTipWei: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Minimum priority fee of a transaction." },
+  minBaseFeeWei: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Minimum base fee from which fee caps are computed, even if L1's is lower." },
   resubmissionTimeoutMs: {
     parse: positiveDuration,
     default: 48_000,
-    help: "A transaction that is not included after so long is replaced by a better paid one.",
+    help: "A transaction that is not included after this time is replaced by one with higher fees.",
   },
-  networkTimeoutMs: { parse: positiveDuration, default: 10_000, help: "Limit of one request to an endpoint." },
+  networkTimeoutMs: { parse: positiveDuration, default: 10_000, help: "Time limit of one request to an endpoint." },
   sendTimeoutMs: {
     parse: duration,
     flag: "txmgr.send-timeout",
@@ -204,26 +204,26 @@ export const transactionOptions = optionGroup("", {
       if (sendMs === 0 || sendMs >= leastMs) return undefined;
       return `expected at least --txmgr.not-in-mempool-timeout (${leastMs}ms) or 0, found ${sendMs}ms`;
     },
-    help: "A transaction that is not included after so long is given up. 0: never.",
+    help: "A transaction that is not included after this time is given up. 0: never.",
   },
   notInMempoolTimeoutMs: {
     parse: positiveDuration,
     flag: "txmgr.not-in-mempool-timeout",
     default: 120_000,
-    help: "A transaction that no L1 pool has taken after so long is given up.",
+    help: "A transaction that no L1 transaction pool has accepted after this time is given up.",
   },
   receiptQueryIntervalMs: {
     parse: positiveDuration,
     flag: "txmgr.receipt-query-interval",
     default: 12_000,
-    help: "Interval of asking whether a transaction is included.",
+    help: "Time between two checks whether a transaction is included.",
   },
 });
 
 export const rpcOptions = optionGroup("rpc", {
-  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address of the batcher's own JSON-RPC server." },
-  port: { parse: port, default: 8545, help: "Its port." },
-  enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace there." },
+  host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address that the batcher's JSON-RPC server listens on." },
+  port: { parse: port, default: 8545, help: "Port of the batcher's JSON-RPC server." },
+  enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
   ...browserOptions("rpc"),
 });
 

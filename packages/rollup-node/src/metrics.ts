@@ -8,14 +8,14 @@ const notCounted = (): void => {};
 
 /** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
 export function createNodeMetrics(factory: MetricFactory) {
-  const resets = factory.counter("pipeline_resets_total", "Times the heads were found anew.");
-  const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation that were tried again.");
-  const publishingErrors = factory.counter("publishing_errors_total", "New blocks that the network did not take.");
+  const resets = factory.counter("pipeline_resets_total", "Pipeline resets: the heads were determined again.");
+  const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation after which it was retried.");
+  const publishingErrors = factory.counter("publishing_errors_total", "Sequenced blocks that the network did not accept.");
   const batches = factory.counter<{ type: string; verdict: string }>("derived_batches_total", "Batches read, by verdict.", [
     "type",
     "verdict",
   ]);
-  const channels = factory.counter<{ event: string }>("channel_events_total", "What became of channels.", ["event"]);
+  const channels = factory.counter<{ event: string }>("channel_events_total", "Events of channels, by kind.", ["event"]);
   const droppedFrames = factory.counter<{ reason: string }>("dropped_frames_total", "Frames that were not used, by reason.", [
     "reason",
   ]);
@@ -57,8 +57,8 @@ export function createNodeMetrics(factory: MetricFactory) {
       );
     },
     observeInbox(inbox: { readonly length: number; readonly sizeBytes: number }): void {
-      factory.gaugeOf("unsafe_payloads_buffer_len", "Blocks of others that wait for their parents.", () => inbox.length);
-      factory.gaugeOf("unsafe_payloads_buffer_mem_size", "Memory of these blocks, in bytes.", () => inbox.sizeBytes);
+      factory.gaugeOf("unsafe_payloads_buffer_len", "Unsafe blocks from others that wait for their parents.", () => inbox.length);
+      factory.gaugeOf("unsafe_payloads_buffer_mem_size", "Memory that these blocks take, in bytes.", () => inbox.sizeBytes);
     },
     observeHeads(facts: () => SyncFacts): void {
       const gauges: readonly (readonly [string, (facts: SyncFacts) => number | undefined])[] = [

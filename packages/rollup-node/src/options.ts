@@ -162,7 +162,7 @@ export const rollupOptions = optionGroup("rollup", {
     flag: "syncmode",
     default: "consensus-layer",
     unavailable: "execution-layer sync",
-    help: "Where the first sync comes from.",
+    help: "How the node syncs at first.",
   },
 });
 
@@ -200,7 +200,7 @@ export const rpcOptions = optionGroup("rpc", {
 });
 
 export const sequencerOptions = optionGroup("sequencer", {
-  enabled: { parse: bool, default: false, help: "Make blocks." },
+  enabled: { parse: bool, default: false, help: "Act as the sequencer: make blocks." },
   l1Confs: {
     parse: uint,
     default: 4,
