@@ -12,9 +12,11 @@ export const createBatcherMetrics = (m: MetricFactory) => ({
   pendingBlocks: m.gauge("pending_blocks_count", "L2 blocks that are not in any L1 transaction yet."),
   pendingBytes: m.gauge("pending_blocks_bytes", "Size of the transactions in these blocks, in bytes."),
   channelsOpened: m.counter("channels_opened_total", "Channels opened."),
-  channelsClosed: m.counter<{ reason: ChannelCloseReason }>("channels_closed_total", "Channels closed to further blocks, by reason.", [
-    "reason",
-  ]),
+  channelsClosed: m.counter<{ reason: ChannelCloseReason }>(
+    "channels_closed_total",
+    "Channels closed to further blocks, by reason.",
+    ["reason"],
+  ),
   channelsConfirmed: m.counter("channels_confirmed_total", "Channels whose frames are all on L1."),
   channelFrames: m.histogram("channel_frames", "Number of frames in a channel.", [1, 2, 4, 8, 16, 32]),
   compressionRatio: m.histogram(

@@ -188,7 +188,12 @@ export const transactionOptions = optionGroup("", {
     help: "Fee cap below which --fee-limit-multiplier does not apply.",
   },
   minTipWei: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Minimum priority fee of a transaction." },
-  minBaseFeeWei: { parse: gwei, flag: "txmgr.min-basefee", default: 10n ** 9n, help: "Minimum base fee from which fee caps are computed, even if L1's is lower." },
+  minBaseFeeWei: {
+    parse: gwei,
+    flag: "txmgr.min-basefee",
+    default: 10n ** 9n,
+    help: "Minimum base fee from which fee caps are computed, even if L1's is lower.",
+  },
   resubmissionTimeoutMs: {
     parse: positiveDuration,
     default: 48_000,

@@ -72,12 +72,12 @@ const chain = optionGroup("", {
   chain: {
     parse: textOf("name|file", "the name of a network or a genesis file"),
     required: true,
-    help: "Network, or genesis file.",
+    help: "Name of a network, or a genesis file.",
   },
   genesis: { parse: textOf("file|url", "a file or URL"), help: "File or URL with the genesis allocations of a named network." },
   datadir: { parse: path, required: true, help: "Folder of the database." },
-  profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, or those of the legacy client G." },
-  upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder of network-upgrade bundles." },
+  profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, as Reth does, or G, as Geth does." },
+  upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder with bundles of network upgrade transactions." },
 });
 
 const memory = optionGroup("", {
@@ -85,7 +85,7 @@ const memory = optionGroup("", {
     parse: integerBetween(64, 65_536),
     default: 512,
     unit: "MiB",
-    help: "Memory for caches of blocks and decoded code, in this process and in each reader.",
+    help: "Memory for caches of blocks and decoded code, in the main process and in each reader process.",
   },
 });
 
@@ -93,7 +93,7 @@ const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
   host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: "http", help: "Address to listen on." },
   port: { parse: port, default: 8545, needs: "http", help: "Port to listen on." },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces served." },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces that are served." },
   cors: { ...browserOptions("http").cors, needs: "http" },
   vhosts: {
     ...browserOptions("http").vhosts,
@@ -109,9 +109,9 @@ const ws = optionGroup("ws", {
     parse: port,
     default: 8546,
     needs: "ws",
-    help: "Port to listen on; with the address and port of HTTP, one listener serves both.",
+    help: "Port to listen on. If address and port are those of HTTP, one listener serves both.",
   },
-  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "ws", help: "Namespaces served." },
+  api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "ws", help: "Namespaces that are served." },
   origins: {
     parse: listOf(text),
     default: [],
@@ -124,7 +124,10 @@ const authrpc = optionGroup("authrpc", {
   host: { parse: text, flag: "authrpc.addr", default: "127.0.0.1", help: "Address of the Engine API." },
   port: { parse: port, default: 8551, help: "Port of the Engine API." },
   vhosts: browserOptions("authrpc").vhosts,
-  jwtsecret: { parse: path, help: "File of the 32-byte hex secret; made when missing. Default: jwt.hex in the data folder." },
+  jwtsecret: {
+    parse: path,
+    help: "File with the 32-byte secret in hex; created if it does not exist. Default: jwt.hex in the data folder.",
+  },
 });
 
 const rollup = optionGroup("rollup", {
@@ -132,7 +135,7 @@ const rollup = optionGroup("rollup", {
   disableTxPoolGossip: {
     parse: bool,
     default: false,
-    help: "Keep pool transactions to ourselves; so far the client never shares them.",
+    help: "Do not share pool transactions with other nodes. Has no effect: so far the client never shares them.",
   },
   acceptsConditionals: {
     parse: bool,
@@ -150,7 +153,7 @@ const readers = optionGroup("rpc", {
     parse: integerBetween(0, 64),
     unit: "processes",
     needs: LISTENERS,
-    help: "Reader processes that serve HTTP and WebSocket; 0: the process that keeps the chain serves them too. Default: as many as are needed, at most one less than cores, at least 2.",
+    help: "Number of reader processes that serve HTTP and WebSocket. 0: the main process serves them. Default: as many as are needed, up to the number of cores minus one, at least 2.",
   },
   idleMs: {
     parse: duration,
@@ -159,14 +162,14 @@ const readers = optionGroup("rpc", {
     needs: LISTENERS,
     check: (_, other) =>
       other("rpc.workers") === undefined ? undefined : "with --rpc.workers all readers always run: give one of the two",
-    help: "Without --rpc.workers, a reader that nobody has used for this long ends; 0: all start at once and never end.",
+    help: "Without --rpc.workers, a reader that nobody has used for this long ends. 0: all readers start at once and never end.",
   },
   hardLimitMs: {
     parse: duration,
     flag: "rpc.workertimeout",
     default: 90_000,
     needs: LISTENERS,
-    help: "A reader that one request keeps busy for longer is replaced, and its connections close; 0 is no limit.",
+    help: "A reader that one request keeps busy for longer than this is replaced, and its connections are closed. 0: no limit.",
   },
   maxHeapMib: {
     parse: integerBetween(64, 65_536),
@@ -174,7 +177,7 @@ const readers = optionGroup("rpc", {
     default: 1024,
     unit: "MiB",
     needs: LISTENERS,
-    help: "Most memory of a reader's JavaScript objects.",
+    help: "Maximum memory for the JavaScript objects of a reader.",
   },
 });
 
@@ -184,13 +187,13 @@ const calls = optionGroup("rpc", {
     flag: "rpc.gascap",
     default: 50_000_000n,
     unit: "gas",
-    help: "Most gas of a call or estimate; 0 is no limit.",
+    help: "Maximum gas of a call or an estimate. 0: no limit.",
   },
   timeoutMs: {
     parse: duration,
     flag: "rpc.evmtimeout",
     default: 5000,
-    help: "Most time that a call, an estimate or a simulation executes; 0 is no limit.",
+    help: "Maximum execution time of a call, an estimate or a simulation. 0: no limit.",
   },
 });
 
@@ -200,13 +203,13 @@ const traces = optionGroup("rpc", {
     flag: "rpc.max-tracing-requests",
     default: 2,
     unit: "requests",
-    help: "Requests of debug_ and trace_ that execute at once (in each reader); others wait for their turn.",
+    help: "Maximum number of debug_ and trace_ requests that execute at the same time in each reader; others wait for their turn.",
   },
   timeoutMs: {
     parse: duration,
     flag: "rpc.tracetimeout",
     default: 60_000,
-    help: "Most time of a request that traces, from its arrival on; 0 is no limit.",
+    help: "Maximum time of a tracing request, counted from its arrival. 0: no limit.",
   },
 });
 
@@ -215,20 +218,20 @@ const sending = optionGroup("rpc", {
     parse: duration,
     flag: "rpc.txsync.defaulttimeout",
     default: 20_000,
-    help: "How long eth_sendRawTransactionSync waits for a receipt when the request does not say.",
+    help: "How long eth_sendRawTransactionSync waits for a receipt if the request does not say.",
   },
   maxSyncTimeoutMs: {
     parse: duration,
     flag: "rpc.txsync.maxtimeout",
     default: 60_000,
-    help: "Longest wait of eth_sendRawTransactionSync.",
+    help: "Maximum time that eth_sendRawTransactionSync waits for a receipt.",
   },
   feeCapWei: {
     parse: ether,
     flag: "rpc.txfeecap",
     default: 10n ** 18n,
     unit: "ether",
-    help: "Most fee of a transaction sent over RPC; 0 is no cap.",
+    help: "Maximum fee of a transaction sent over RPC. 0: no limit.",
   },
 });
 
@@ -236,9 +239,13 @@ const logQueries = optionGroup("rpc", {
   maxBlocksPerFilter: {
     parse: limit,
     unit: "blocks",
-    help: "Longest range of a log query; 0 is no limit. Default: the profile's.",
+    help: "Maximum number of blocks in a log query. 0: no limit. Default: the profile's.",
   },
-  maxLogsPerResponse: { parse: limit, unit: "logs", help: "Most logs of a query; 0 is no limit. Default: the profile's." },
+  maxLogsPerResponse: {
+    parse: limit,
+    unit: "logs",
+    help: "Maximum number of logs in the answer to a log query. 0: no limit. Default: the profile's.",
+  },
 });
 
 const limits = optionGroup("rpc", {
@@ -247,26 +254,26 @@ const limits = optionGroup("rpc", {
     flag: "rpc.max-request-size",
     default: 15 * MIB,
     unit: "MiB",
-    help: "Largest request; 0 is no limit.",
+    help: "Maximum size of a request. 0: no limit.",
   },
   maxResponseBytes: {
     parse: mebibytes,
     flag: "rpc.max-response-size",
     default: 160 * MIB,
     unit: "MiB",
-    help: "Largest response; 0 is no limit.",
+    help: "Maximum size of a response. 0: no limit.",
   },
-  maxBatchLength: { parse: limit, default: 1000, unit: "requests", help: "Longest batch; 0 is no limit." },
+  maxBatchLength: { parse: limit, default: 1000, unit: "requests", help: "Maximum number of requests in a batch. 0: no limit." },
   maxConnections: {
     parse: limit,
     default: 500,
-    help: "Most connections of a listener; a new client then gets a place of the one with most; 0 is no limit; with several readers, a rush may exceed it for a second.",
+    help: "Maximum number of connections of a listener; beyond it, a new client gets a place of the client with the most. 0: no limit. With several readers, it can be exceeded for a second.",
   },
   maxSubscriptions: {
     parse: limit,
     flag: "rpc.max-subscriptions-per-connection",
     default: 1024,
-    help: "Most subscriptions of a WebSocket; 0 is no limit.",
+    help: "Maximum number of subscriptions of a WebSocket connection. 0: no limit.",
   },
 });
 
@@ -276,14 +283,14 @@ const gpo = optionGroup("gpo", {
     flag: "gpo.minsuggestedpriorityfee",
     default: 1_000_000n,
     unit: "wei",
-    help: "Tip that is suggested while blocks have room.",
+    help: "Priority fee that is suggested while blocks are not full.",
   },
   maxPriceWei: {
     parse: bigUint,
     flag: "gpo.maxprice",
     default: 500_000_000_000n,
     unit: "wei",
-    help: "Highest tip that is suggested.",
+    help: "Maximum priority fee that is suggested.",
   },
 });
 
@@ -291,54 +298,70 @@ const txpool = optionGroup("txpool", {
   journal: {
     parse: text,
     default: "transactions.rlp",
-    help: "File in the data folder that keeps transactions sent to this node over restarts; none when empty.",
+    help: "File in the data folder that keeps transactions sent to this node over restarts. Empty: none.",
   },
   rejournalMs: {
     parse: duration,
     default: 3_600_000,
     needs: "txpool.journal",
-    help: "How often the journal is written anew, without what is gone.",
+    help: "How often the journal is rewritten without the transactions that have left the pool.",
   },
   queuedLifetimeMs: {
     parse: duration,
     flag: "txpool.lifetime",
     default: 10_800_000,
-    help: "How long a transaction waits for a nonce or for funds.",
+    help: "How long a transaction may wait for a missing nonce or for funds.",
   },
   maxSlots: {
     parse: uint,
     flag: "txpool.globalslots",
     default: 20_000,
     unit: "slots of 32 KiB",
-    help: "Room for all transactions.",
+    help: "Maximum size of all transactions together.",
   },
-  maxPendingPerSender: { parse: uint, flag: "txpool.accountslots", default: 2048, help: "Executable transactions of one sender." },
-  maxQueuedPerSender: { parse: uint, flag: "txpool.accountqueue", default: 256, help: "Waiting transactions of one sender." },
+  maxPendingPerSender: {
+    parse: uint,
+    flag: "txpool.accountslots",
+    default: 2048,
+    help: "Maximum number of executable transactions of one sender.",
+  },
+  maxQueuedPerSender: {
+    parse: uint,
+    flag: "txpool.accountqueue",
+    default: 256,
+    help: "Maximum number of queued transactions of one sender.",
+  },
   maxQueued: {
     parse: uint,
     flag: "txpool.globalqueue",
     default: 10_000,
-    help: "Waiting transactions of all senders; beyond, who queues most loses its last one.",
+    help: "Maximum number of queued transactions in all; beyond it, the sender with the most queued transactions loses its last one.",
   },
   hasNoLocals: {
     parse: bool,
     flag: "txpool.nolocals",
     default: true,
-    help: "Treat transactions sent to this node like all others: evicted by price, held to the least tip.",
+    help: "Treat transactions sent to this node like all others: they are evicted by price and must pay the minimum priority fee.",
   },
   localSenders: {
     parse: listOf(address),
     flag: "txpool.locals",
     default: [],
-    help: "Accounts whose transactions are evicted last and not held to the least tip.",
+    help: "Accounts whose transactions are evicted last and need not pay the minimum priority fee.",
   },
-  minimumTipWei: { parse: bigUint, flag: "txpool.pricelimit", default: 0n, unit: "wei", help: "Least tip." },
+  minimumTipWei: {
+    parse: bigUint,
+    flag: "txpool.pricelimit",
+    default: 0n,
+    unit: "wei",
+    help: "Minimum priority fee of a transaction.",
+  },
   priceBumpPercent: {
     parse: bigUint,
     flag: "txpool.pricebump",
     default: 10n,
     unit: "percent",
-    help: "By how much a replacement must pay more.",
+    help: "By how much the fees of a replacement must exceed those of the transaction it replaces.",
   },
 });
 
