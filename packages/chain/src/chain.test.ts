@@ -164,7 +164,7 @@ describe("fork choice", () => {
     expect(small.chain.newPayload(new PreparedBlock(b[0]!.block)).status).toBe("VALID");
     small.chain.forkchoiceUpdated(forkchoice(b[0]!.hash), undefined, 3);
     expect(loggerSlot(small)).toBe(11n);
-    // Only one executed block fits: the way back is longer than memory, and is asked for block by block.
+    // Only one executed block fits into memory: the branch is longer, and its blocks have to be sent again one by one.
     for (const { hash } of a) {
       expect(small.chain.forkchoiceUpdated(forkchoice(hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
     }
@@ -185,7 +185,7 @@ describe("fork choice", () => {
     const built = dev.chain.getPayload(result.kind === "updated" ? result.payloadId! : "0x")!;
     expect(built.block.header.number).toBe(2);
     expect(dev.chain.newPayload(new PreparedBlock(built.block)).status).toBe("VALID");
-    // and forward again along the chain that was left
+    // and forward again, along the chain that was left before
     expect(dev.chain.forkchoiceUpdated(forkchoice(payloads[2]!.hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
     expect(loggerSlot(dev)).toBe(3n);
   });
@@ -277,9 +277,9 @@ describe("invalid payloads", () => {
     expect(status.validationError!.split(" ")[0]).toBe(rule);
     expect(dev.chain.newPayload(new PreparedBlock(broken))).toEqual(status);
     expect(dev.chain.head()).toEqual(before);
-    // the good one is still good
+    // the valid block is still valid
     expect(dev.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
-    // A body that is not the hash's says nothing about the hash; all else is remembered, as a head and for children.
+    // A body that does not belong to the hash says nothing about the hash. Every other fault is remembered, for the block and its children.
     if (FOREIGN_BODY.has(rule)) return;
     expect(dev.chain.forkchoiceUpdated(forkchoice(hash), undefined, 3)).toEqual({ kind: "updated", status, payloadId: undefined });
     const child = withHeader(block, { parentHash: hash, number: 2, timestamp: 1004 });
@@ -315,7 +315,7 @@ describe("a database that fails", () => {
           };
         },
       });
-    // Every read of a block fails once, from the first on; siblings, because a valid block is not executed again.
+    // Each read in turn fails once, the first one first. Each attempt uses a sibling block, because a valid block is not executed again.
     for (let reads = 0; ; reads++) {
       const { block } = build(other, 1 + reads, withTransactions(other, 1 + reads, loggerWrite(0, 0, 1), loggerWrite(0, 1, 2)));
       readsLeft = reads;

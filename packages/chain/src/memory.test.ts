@@ -63,7 +63,7 @@ function produceFresh(dev: DevChain): Block {
     });
   });
   const payload = build(dev, seed, { transactions: [encodeTransaction(attributesDeposit(seed)), ...deposits] });
-  const block = decodeBlock(encodeBlock(payload.block)); // as it comes over the Engine API
+  const block = decodeBlock(encodeBlock(payload.block)); // as it arrives over the Engine API
   dev.chain.newPayload(new PreparedBlock(block));
   dev.chain.forkchoiceUpdated(forkchoice(payload.hash), undefined, 3);
   expect(dev.chain.head().hash).toBe(bytesToHex(payload.hash));
@@ -99,7 +99,7 @@ describe("memory of a chain", () => {
     const start = dev.chain.head();
     const blocks = Array.from({ length: 12 }, () => produceFresh(dev));
     const parent = hexToBytes(start.hash);
-    dev.chain.forkchoiceUpdated(forkchoice(parent), undefined, 3); // back to the genesis: all of them left
+    dev.chain.forkchoiceUpdated(forkchoice(parent), undefined, 3); // back to the genesis: all blocks are removed
     for (const block of blocks) expect(dev.chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
     const last = hashHeader(blocks.at(-1)!.header);
     expect(dev.chain.forkchoiceUpdated(forkchoice(last), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
@@ -141,14 +141,14 @@ describe("memory of an import", () => {
         yield await Promise.resolve({ block });
       }
     })();
-    const clock = vi.spyOn(performance, "now").mockReturnValue(0); // a group ends after some time, too
+    const clock = vi.spyOn(performance, "now").mockReturnValue(0); // time stands still, because a group also ends after some time
     const options = { groupBlocks: 1000, limits: LIMITS, onStored: () => stored++ };
     expect(await chain.import(source, options)).toBeUndefined();
     clock.mockRestore();
     expect([stored, chain.head().number]).toEqual([COUNT, COUNT]);
     expect(Math.max(...groups)).toBeGreaterThanOrEqual(LIMITS.groupBytes);
     expect(Math.max(...groups)).toBeLessThan(LIMITS.groupBytes + 1.1 * LARGE);
-    // One group that waits for its roots, one that grows, the blocks ahead, and the one that is executed.
+    // One group that waits for its roots, one that is being filled, the blocks prepared ahead, and the block being executed.
     expect(waiting * LARGE).toBeLessThanOrEqual(2 * LIMITS.groupBytes + LIMITS.aheadBytes + 2 * LARGE);
     expect(IMPORT_LIMITS).toEqual({ groupBytes: 16 * MIB, aheadBytes: 8 * MIB });
   });
@@ -158,7 +158,7 @@ describe("memory of an import", () => {
     const blocks = Array.from({ length: 16 }, () => produceFresh(maker));
     await maker.remove();
     const counts: number[] = [];
-    const maxNodes = 2000; // all blocks make 6000, those of two groups 1500
+    const maxNodes = 2000; // all blocks have 6000 nodes, those of two groups 1500
     const startRoots = (store: RootStore, stateRoot: Uint8Array) => {
       const roots = new GroupRootsBuilder(store, stateRoot, maxNodes);
       return {

@@ -25,8 +25,8 @@ import { storageRootOf } from "./testing/model-state.ts";
 import { RootAnswersHere } from "./testing/root-answers.ts";
 
 /*
- * Random chains against a model of their states (testing/model-chain.ts), by every way that blocks take into the database. RNODE_MODEL_SEEDS:
- * how many chains of each kind.
+ * Random chains are written to the database in every way there is, and compared with a model of their states (testing/model-chain.ts).
+ * RNODE_MODEL_SEEDS is the number of chains of each kind.
  */
 
 const SEEDS = Number(process.env.RNODE_MODEL_SEEDS ?? 1);
@@ -54,7 +54,7 @@ interface Given {
   readonly maxTreeBlocks?: number;
   readonly maxStateTrieNodes?: number;
   readonly importedBlocks?: number;
-  /** that an import keeps in memory when they are stored */
+  /** which an import keeps in memory after they have been stored */
   readonly maxGroupNodes?: number;
 }
 
@@ -103,7 +103,7 @@ function choose({ chain }: Opened, { hash }: ModelBlock): void {
   expect(result).toMatchObject({ kind: "updated", status: { status: "VALID" } });
 }
 
-/** All addresses and slots that any block of the chain has had, and one that none has. */
+/** All addresses and slots that any block of the chain contains, and one that none contains. */
 class World {
   readonly accounts: { readonly hex: Hex; readonly address: Uint8Array; readonly key: Uint8Array; readonly slots: Slot[] }[];
 
@@ -135,7 +135,7 @@ interface Slot {
 
 const hexOf = (bytes: Uint8Array | undefined): Hex | undefined => bytes && bytesToHex(bytes);
 
-/** Compares accounts, codes and slots after a block, and proves one in `proofs` of them. PERF: `expect` for each would take most of the time. */
+/** Compares accounts, codes and slots after a block, and proves one in `proofs` of them. PERF: an `expect` for each would take most of the time. */
 function checkState(
   world: World,
   view: StateView,
@@ -203,7 +203,7 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
     expect([number, view !== undefined, nodes !== undefined]).toEqual([number, number >= oldestState, number >= oldestProof]);
     if (view === undefined || (number % every !== 0 && number !== oldestState)) continue;
     checkState(world, view, nodes, each, 4);
-    // A call at the block: the next one, executed on what the database has.
+    // Executes the next block on the state that the database has for this one.
     const next = blocks[number + 1]?.block;
     if (next === undefined || number % 4 !== 0 || !fitsGroup(config, hash, next)) continue;
     const unasked = { trie: undefined, ancestorOf: () => undefined, totalDifficulty: () => undefined };
@@ -211,7 +211,7 @@ function check({ store }: Opened, model: ModelChain, blocks: readonly ModelBlock
   }
 }
 
-/** Every block, chosen at once or some blocks later; branches come when the chain is further, and are left for it again, or not at once. */
+/** Every block is chosen as the head at once or some blocks later. Branches come when the chain is already longer, and are left again, sooner or later. */
 function drive(
   opened: Opened,
   { random }: ModelChain,
@@ -240,7 +240,7 @@ function drive(
   choose(opened, blocks.at(-1)!);
 }
 
-/** Rows of all tables, but for what reorganisations leave: codes that were deployed on a branch, and how many there were. */
+/** Rows of all tables, except for what reorganisations leave behind: the codes that were deployed on branches, and their count. */
 async function rowsOf(folder: string) {
   const tables = await dump(folder);
   tables.delete("codes");
@@ -257,7 +257,7 @@ function expectSameRows(found: Awaited<ReturnType<typeof rowsOf>>, wanted: Await
   }
 }
 
-/** Branches of up to 12 blocks that hang on the chain here and there. */
+/** Branches of up to 12 blocks that fork off the chain at random blocks. */
 function branchesOf(model: ModelChain, blocks: readonly ModelBlock[]): ModelBlock[][] {
   const sides: ModelBlock[][] = [];
   for (let at = 3 + model.random(4); at < blocks.length - 13; at += 2 + model.random(4))

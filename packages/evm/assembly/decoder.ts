@@ -1,19 +1,19 @@
 /**
- * Decodes bytecode into instructions, block by block, when execution first gets there: most contracts are much larger than what a call runs.
+ * Decodes bytecode into instructions, block by block, when execution first reaches them, because a call runs only a small part of most contracts.
  *
  * Instruction: u16 number (opcodes.ts) and operands; the forms are in fusion.ts.
  * Basic block header (I_BLOCK, I_TRACE), 16 bytes: u16 number, u16 opcode (I_TRACE), u32 gas of the whole block, u16 words
  * that must be on the stack, u16 words by which the stack grows at most, u32 position in the code.
  *
  * A block ends before a JUMPDEST and after an opcode with ENDS_BLOCK: jumps, halts, and those that look at the exact gas left
- * (GAS, SSTORE, calls, creations). So whatever can observe gas does it at a block's end, where all of the block and nothing
- * beyond it has been charged; a block that cannot be paid for fails as a whole, which only changes where the same failure is
- * noticed. When tracing, every instruction is a block.
+ * (GAS, SSTORE, calls, creations). Gas can therefore be observed only at the end of a block, where exactly the gas of the block
+ * has been charged. A block that cannot be paid for fails as a whole; the failure is the same, it is only noticed earlier. When
+ * tracing, every instruction is a block.
  *
- * A run of blocks that follow each other in the code is written at once, up to an opcode that never goes on to the next one. Instructions never
- * move: jumps hold addresses of block headers. A jump whose destination is not decoded holds the position in the code with the top bit set, and is
- * completed when it is taken; one to a place that is no destination leads to NOWHERE. Runs lie in chunks of the heap, a list a code: u32 next chunk,
- * u32 size.
+ * Consecutive blocks are decoded together as a run, which ends at an opcode after which execution never continues with the next one. Instructions
+ * never move, because jumps hold the addresses of block headers. A jump whose destination is not decoded yet holds the position in the code, with the
+ * top bit set, and is completed when it is taken. A jump to an invalid destination leads to NOWHERE. Runs are stored in chunks of the heap; each code
+ * has a list of chunks: u32 next chunk, u32 size.
  */
 import {
   C_BYTES,

@@ -1,6 +1,6 @@
 /**
- * Writes the instructions of a basic block and joins frequent sequences of opcodes into one instruction: half of what compiled code does
- * is copying words to the top of the stack for an operation that takes them off again.
+ * Writes the instructions of a basic block, and joins frequent sequences of opcodes into one instruction. Half of the opcodes in compiled code only
+ * copy words to the top of the stack for an operation that removes them again.
  *
  * Forms, after the u16 instruction number:
  *   plain    u16 unused, u32 argument                                            8 bytes
@@ -10,10 +10,10 @@
  *   jump C   u16 unused, u16 b, i16 move ‖ u32 destination, u32 inverted ‖ word a   48 bytes
  *   MLOAD_C, MSTORE_C   u16 unused, u16 b, i16 move ‖ u32 address, u32 unused   16 bytes
  * The first operand (the opcode's top word) is at `sp − a`, the second at `sp − b`; then `sp` moves by `move`, and the result goes there.
- * Distances are bytes. An inverted jump is taken when the condition is false (ISZERO before JUMPI). I_ISZERO_X and I_MLOAD_X have no second
- * operand, I_JUMP_IF only the first.
+ * Distances are in bytes. An inverted jump is taken when the condition is false (ISZERO before JUMPI). I_ISZERO_X, I_MLOAD_X and I_JUMP_IF have no
+ * second operand.
  *
- * Nothing is joined across blocks, and nothing while tracing. Gas and stack were counted from the opcodes.
+ * Nothing is joined across blocks, and nothing while tracing. Gas and stack heights are those of the original opcodes.
  */
 import { SCRATCH_WORD_A, SCRATCH_WORD_B, SCRATCH_WORD_C } from "./layout";
 import { multiply } from "./multiply";

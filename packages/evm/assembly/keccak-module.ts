@@ -1,5 +1,5 @@
 /**
- * A separate module: Keccak-256 of bytes in JavaScript's memory, made of the engine's permutation and an input buffer. Inputs
+ * A separate module: Keccak-256 for JavaScript, consisting of the engine's permutation and an input buffer. Inputs
  * longer than the buffer are passed in parts. scripts/build-keccak.mjs compiles it into packages/primitives/src/keccak-wasm.ts.
  */
 import { clearState, keccak256, permute, RATE } from "./keccak";

@@ -3,14 +3,14 @@
  * y + 5((2x + 3y) mod 5)), chi, iota. Reference: FIPS 202 § 3, with Keccak's original padding 0x01.
  *
  * PERF, each measured:
- * - Rounds go from one buffer to another and back, a row at a time, with loads and stores at constant addresses: 25 lanes in locals are spilled
- *   and reloaded twice as often as needed.
+ * - Rounds alternate between two buffers, one row at a time, with loads and stores at constant addresses. With all 25 lanes in locals, the compiler
+ *   would spill and reload them twice as often as needed.
  * - Six lanes are kept complemented from the first block to the digest, which leaves five of the 25 negations of chi ("lane complementing",
  *   Keccak implementation overview § 2.2).
- * - The next round's column parities are read from the new lanes, but for the last row's, which are still in registers, between the round's last
- *   store and a branch: V8 makes a load part of the operation that takes it only behind the last store of a basic block. Gathering parities while
- *   lanes are made takes registers that rows need, and a tenth more time.
- * - More rounds in the loop's body are slower: it has to fit the processor's cache of decoded instructions.
+ * - The column parities of the next round are computed from the new lanes after the last store of a round and before a branch, because V8 merges a
+ *   load into the operation that uses it only after the last store of a basic block. The lanes of the last row are still in registers. Collecting the
+ *   parities while lanes are computed takes registers that the rows need, and a tenth more time.
+ * - More rounds in the body of the loop are slower, because the body has to fit into the processor's cache of decoded instructions.
  */
 import { KECCAK_CACHE, SCRATCH_DIGEST, SCRATCH_KECCAK, SCRATCH_KECCAK_2 } from "./layout";
 import { copyWord, readRaw } from "./word";
@@ -64,8 +64,7 @@ export function clearState(): void {
 /**
  * keccak-f[1600] on the state at SCRATCH_KECCAK.
  *
- * @param toDigest only the first 32 bytes are needed: the last round computes no others, and does not complement them; the rest is
- * garbage
+ * @param toDigest only the first 32 bytes are needed: the last round computes no other bytes, which are then undefined, and does not complement them
  */
 export function permute(toDigest: bool): void {
   // column parities, and what theta adds to a column; b: a row before chi; n: a lane of it negated
@@ -339,9 +338,9 @@ let misses: u32 = 0;
 }
 
 /**
- * `keccakWord` of 64 bytes, remembered: contracts compute the slots of their mappings again and again, six or seven of ten times one that is
- * among the last 128. PERF: a hit costs a hundredth of the permutation. A miss only looks at the tag, and a chain of hashes that never come
- * again leaves the entries alone: writing them costs a twentieth of the permutation where the processor's nearer cache is shared.
+ * `keccakWord` of 64 bytes, with a cache. Contracts compute the slots of their mappings again and again: in six or seven of ten cases, the slot is
+ * among the last 128. PERF: a hit costs a hundredth of the permutation. A miss only looks at the tag. A series of hashes that never recur does not
+ * replace entries, because writing an entry costs a twentieth of the permutation where the processor's level-1 cache is shared.
  */
 export function keccakPair(from: u32, to: u32): void {
   const mixed =

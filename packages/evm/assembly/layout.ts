@@ -7,11 +7,11 @@
  *
  *   0x00000000  never used: 0 is "no pointer"
  *   0x00000400  static data of the compiler (constants)
- *   0x00010000  ENVIRONMENT: what the host sets a block and a transaction
+ *   0x00010000  ENVIRONMENT: what the host sets for each block and transaction
  *   0x00012000  EXCHANGE: arguments and results of calls between host and engine
- *   0x00013000  SCRATCH: intermediate results, never alive across a function that uses the same part
+ *   0x00013000  SCRATCH: intermediate results, not preserved by functions that use the same part
  *   0x00020000  OP_TABLE: 256 opcodes of the active rules
- *   0x00100000  FRAMES: one a call depth
+ *   0x00100000  FRAMES: one for each call depth
  *   0x00160000  KECCAK_CACHE: digests of 64-byte inputs (keccak.ts)
  *   0x00200000  STACKS: one contiguous stack of words, frames on top of each other
  *   0x02300000  HEAP: blocks of power-of-two size (heap.ts): tables, code, logs, journal, EVM memories

@@ -1,4 +1,4 @@
-// Compiles assembly/keccak-module.ts into packages/primitives/src/keccak-wasm.ts; with `--check` compares it with what is there instead, and fails when they differ.
+// Compiles assembly/keccak-module.ts into packages/primitives/src/keccak-wasm.ts; with `--check`, compares the result with the committed file instead, and fails if they differ.
 // Deterministic: the same sources and compiler give the same bytes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -7,7 +7,7 @@ const x = -0xd201000000010000n;
 const order = x ** 4n - x ** 2n + 1n;
 const prime = ((x - 1n) ** 2n * order) / 3n + x;
 
-/** Fp and Fp2 = Fp[u]/(u² + 1) on bigints and pairs of them: what the constants are computed with */
+/** Fp and Fp2 = Fp[u]/(u² + 1) on bigints and pairs of bigints, for computing the constants */
 const fp = {
   of: (a) => mod(a, prime),
   add: (a, b) => mod(a + b, prime),

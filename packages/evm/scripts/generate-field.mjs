@@ -2,7 +2,7 @@
 //
 // An element is `limbs` limbs of `bits` bits, each a u32 in memory, lowest first. With limbs of 28 or 29 bits a whole column of a product
 // adds up in an u64 without carries. Every element in memory is below 1.1 p, though not always below p. `lin` forms are limb-wise linear
-// combinations; a multiple of p, estimated from the top limb, is taken off on the way.
+// combinations, from which a multiple of p, estimated from the top limb, is subtracted.
 import { writeGenerated } from "./write-generated.mjs";
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
@@ -50,7 +50,7 @@ class Field {
     for (const i of range(this.limbs)) this.emit(`  const ${prefix}${i} = <u64>load<u32>(${pointer}, ${offset + 4 * i});`);
   }
 
-  /** 2 p − x limb by limb, the limbs of 2 p so written that none goes below zero */
+  /** 2 p − x limb by limb, with the limbs of 2 p represented so that no difference is negative */
   negate(prefix, of, plus) {
     const twice = this.split(2n * this.prime);
     for (const i of range(this.limbs)) {

@@ -1,4 +1,4 @@
-// Arithmetic of a prime field for WebAssembly, written out: what scripts/generate-bls12-381.mjs puts into a …-field.ts.
+// Unrolled arithmetic of a prime field for WebAssembly, which scripts/generate-bls12-381.mjs writes into a field.ts.
 //
 // An element x stands for x·2^(bits·limbs) modulo p (Montgomery). It is `limbs` limbs of `bits` bits, an i32 each, lowest first, zeros up
 // to whole vectors of four. In memory every limb is between −8 and 2^bits + 8, but the highest, which has a sign and takes what is left: an
@@ -95,7 +95,7 @@ function productColumns(field, a, b) {
   };
 }
 
-/** Multiples of p at hand for taking off what is too much. */
+/** Multiples of p that reductions subtract. */
 const MULTIPLES = 64;
 
 export class LazyField {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const assembly = join(dirname(fileURLToPath(import.meta.url)), "..", "assembly");
 
-/** Writes a generated file of assembly/; with `--check` compares it with what is there instead, and fails when they differ. */
+/** Writes a generated file of assembly/; with `--check`, compares the result with the committed file instead, and fails if they differ. */
 export function writeGenerated(path, text) {
   const file = join(assembly, path);
   if (!process.argv.includes("--check")) writeFileSync(file, text);

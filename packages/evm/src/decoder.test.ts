@@ -6,8 +6,8 @@ import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState } from "./testing/memory-state.ts";
 
 /**
- * Code is decoded in runs, when execution first gets there (assembly/decoder.ts). With a tracer every instruction is a block of its own: both
- * engines must take the same way for the same gas.
+ * Code is decoded in runs, when execution first reaches it (assembly/decoder.ts). With a tracer, every instruction is a block of its own. With
+ * and without one, execution must take the same path and use the same gas.
  */
 const plain = createEvm(engineModule);
 const stepping = createEvm(engineModule);
@@ -16,7 +16,7 @@ stepping.setTracer({});
 const CODE_ADDRESS = addressHex(0x1000);
 const GAS_LIMIT = 60_000n;
 
-/** More than a run holds: it is broken off in the middle. */
+/** More than fits into one run, which therefore ends in the middle of it. */
 const FILLERS = [0, 0, 0, 1, 3, 40, 400, 1500];
 
 type Ending =
@@ -52,7 +52,7 @@ function endingBytes(ending: Ending, destinations: readonly number[]): number[] 
   }
   const position = destinations[ending.section % destinations.length] ?? 0;
   const push = [0x61, position >> 8, position & 0xff];
-  // a condition that changes: bit 0 of the gas left, divided
+  // a condition that varies: bit 0 of the gas left, divided
   const condition = [0x5a, 0x60, 3, 0x1c, 0x60, 1, 0x16];
   switch (ending.kind) {
     case "jump":
@@ -81,7 +81,7 @@ function assemble(sections: readonly Section[]): Uint8Array {
     }
     return { bytes: [...bytes, 0x60, 0x20, 0x5f, 0xf3], positions };
   };
-  // the width of a destination does not depend on it
+  // destinations have the same width wherever they point
   return Uint8Array.from(write(write([]).positions).bytes);
 }
 

@@ -112,7 +112,7 @@ describe("instructions", () => {
     };
     expect(run({ 744: 5n })).toBe(5n);
     expect(asked).toEqual([744, 745]);
-    expect(run({ 744: 6n, 745: 7n })).toBe(13n); // of another block
+    expect(run({ 744: 6n, 745: 7n })).toBe(13n); // another block, with other hashes
     expect(asked).toEqual([744, 745, 744, 745]);
   });
 
@@ -159,7 +159,7 @@ describe("instructions", () => {
 
 describe("calls", () => {
   it("go 1024 deep and no deeper", () => {
-    // counts how deep it came: each call adds one to the result of the next
+    // counts the depth that calls reach: each call adds one to the result of the next
     const code = asm("32 0 0 0 ADDRESS GAS STATICCALL 0 MLOAD MUL 1 ADD 0 MSTORE 32 0 RETURN");
     const { block } = begin({ [MAIN]: { code } });
     const { output } = block.call(message({ gasLimit: 1n << 60n }));
@@ -233,7 +233,7 @@ describe("state", () => {
     const second = included(block.applyTransaction(legacy({ nonce: 1n }), context));
     expect(BigInt(bytesToHex(first.output))).toBe(1n);
     expect(BigInt(bytesToHex(second.output))).toBe(2n);
-    // cold again, but the slot is not new any more
+    // the slot is cold again, but no longer new
     expect(first.gasUsed - second.gasUsed).toBe(20_000n - 2900n);
   });
 
@@ -266,7 +266,7 @@ describe("state", () => {
   });
 
   it("a contract is deleted with its storage, and may come back", () => {
-    // a factory: CREATE2 of a contract that destroys itself when it is called; before Cancun
+    // a factory that creates, by CREATE2, a contract that destroys itself when called; before Cancun
     const child = deployer(asm("CALLDATASIZE @store JUMPI CALLER SELFDESTRUCT :store 1 1 SSTORE STOP"));
     const salted = keccak256(Uint8Array.of(0xff), address(MAIN), word(0n), keccak256(child)).subarray(12);
     const code = asm(`CALLDATASIZE 0 0 CALLDATACOPY 0 CALLDATASIZE 0 0 CREATE2 STOP`);
@@ -337,7 +337,7 @@ describe("engine", () => {
   it("drops code when the cache is full, also in the middle of a transaction", () => {
     const evm = createEvm(engineModule, { codeCacheBytes: 20_000 });
     const accounts: Record<Hex, TestAccount> = {};
-    // each contract is 2 KB of its own code and calls the next; on the way back the callers' code must still be there
+    // each contract has 2 KB of code of its own and calls the next; when the calls return, the callers' code must still be there
     const count = 60;
     for (let i = 0; i < count; i++) {
       const next = addressHex(0x5000 + i + 1);
@@ -445,7 +445,7 @@ describe("EIP-7702", () => {
       return block.call(message({ to: address(third) })).gasUsed;
     };
     expect(gasOf("prague", delegated) - gasOf("prague", asm("STOP"))).toBe(2600n);
-    // before Prague it is code like any other, and 0xef is no opcode
+    // before Prague it is ordinary code, and 0xef is not an opcode
     expect(gasOf("cancun", delegated)).toBeGreaterThan(900_000n);
   });
 
@@ -461,12 +461,12 @@ describe("EIP-7702", () => {
     const outputAt = (block: ReturnType<typeof begin>["block"], to: Hex) =>
       block.call(message({ to: hexToBytes(to), data })).output;
     const { block } = begin({ [MAIN]: { code: asm("STOP"), nonce: 1n } });
-    expect(block.movePrecompile(address(MAIN), address(OTHER))).toBe(false); // none there
+    expect(block.movePrecompile(address(MAIN), address(OTHER))).toBe(false); // there is no precompile
     expect(block.movePrecompile(at(4), address(MAIN))).toBe(true);
-    expect(block.movePrecompile(at(4), address(OTHER))).toBe(false); // gone
+    expect(block.movePrecompile(at(4), address(OTHER))).toBe(false); // it has been moved away
     expect([outputAt(block, MAIN), outputAt(block, addressHex(4))]).toEqual([data, EMPTY_BYTES]);
     expect(block.call(message({ data })).gasUsed).toBe(21_000n + 3n * 16n + 18n);
-    expect(block.movePrecompile(address(MAIN), at(4))).toBe(true); // and back
+    expect(block.movePrecompile(address(MAIN), at(4))).toBe(true); // and it can be moved back
     expect([outputAt(block, MAIN), outputAt(block, addressHex(4))]).toEqual([EMPTY_BYTES, data]);
     expect(block.movePrecompile(at(4), undefined)).toBe(true);
     expect(outputAt(block, addressHex(4))).toEqual(EMPTY_BYTES);

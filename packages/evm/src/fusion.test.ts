@@ -7,8 +7,8 @@ import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState } from "./testing/memory-state.ts";
 
 /**
- * Sequences of opcodes are joined into single instructions (assembly/fusion.ts). With a tracer nothing is joined: both engines must leave the
- * same stack and memory.
+ * Sequences of opcodes are joined into single instructions (assembly/fusion.ts). With a tracer, nothing is joined. Stack and memory must be the
+ * same in both cases.
  */
 const joining = createEvm(engineModule);
 const stepping = createEvm(engineModule);
@@ -35,7 +35,7 @@ const constant = fc.oneof(
   fc.bigInt(0n, (1n << 256n) - 1n).map((value) => `0x${value.toString(16)}`),
 );
 
-/** Pieces and how they change the height of the stack; those that take words need as many. */
+/** Pieces of code, how they change the height of the stack, and how many words they need on it. */
 interface Piece {
   readonly text: string;
   readonly needs: number;
@@ -70,7 +70,7 @@ const anyPiece = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(...BINARY).map((name) => piece(name, 2, -1)) },
   { weight: 4, arbitrary: fc.constantFrom("ISZERO", "NOT").map((name) => piece(name, 1, 0)) },
   { weight: 3, arbitrary: fc.constant(piece("POP", 1, -1)) },
-  // memory at an address that costs little, in all the ways it can be given
+  // memory at a low address, which is given in every possible way
   {
     weight: 4,
     arbitrary: fc.constantFrom(
@@ -87,7 +87,7 @@ const anyPiece = fc.oneof(
       piece("0x1ff AND MSTORE", 2, -2),
     ),
   },
-  // a jump over an addition, on a condition of several kinds
+  // a jump over an addition, with conditions of several kinds
   {
     weight: 6,
     arbitrary: fc
@@ -121,7 +121,7 @@ const anyPiece = fc.oneof(
 const START_HEIGHT = 8;
 const MAX_HEIGHT = 40;
 
-/** Text of a program that keeps its stack in bounds, and its final height. `DUP1 DUP1 cond JUMPI` pieces leave what they found. */
+/** The text of a program that never underflows or overflows its stack, and the stack's final height. A piece `DUP1 DUP1 cond JUMPI` leaves the stack as it was. */
 function program(starts: readonly string[], pieces: readonly Piece[]): { text: string; height: number } {
   let text = starts.join(" ");
   let height = starts.length;

@@ -18,7 +18,7 @@ const CODE = hexToBytes(
   ].join("")}`,
 );
 
-/** Pairs that differ in one of their 64-bit limbs only: some fall on the same entry of the engine's cache, others follow on each other. */
+/** Pairs that differ in only one of their 64-bit limbs. Some of them share an entry of the engine's cache. */
 function pairs(): Uint8Array[] {
   const all: Uint8Array[] = [];
   for (let limb = 0; limb < 8; limb++) {
@@ -44,9 +44,9 @@ it("digests of pairs are those of the pair, whatever was hashed before", () => {
     return bytesToHex(output);
   };
   const inputs = pairs();
-  // a pair twice in a row is found in the cache; backwards, entries were taken by others meanwhile
+  // a pair that comes twice in a row is found in the cache; in reverse order, other pairs have taken the entries in between
   const zeros = new Uint8Array(64);
-  // and after many that were not found, one is not kept before it comes again
+  // after many pairs that were not found, a pair is kept only once it comes again
   const afterMisses = [...inputs, zeros, ...inputs, zeros, zeros, zeros];
   for (const order of [afterMisses, inputs.flatMap((pair) => [pair, pair]), inputs.toReversed(), afterMisses, [zeros]]) {
     expect(digests(order)).toBe(bytesToHex(concatBytes(...order.map((pair) => keccak256(pair)))));

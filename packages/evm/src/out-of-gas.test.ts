@@ -8,8 +8,8 @@ import { engineModule } from "./testing/engine.ts";
 import { address, addressHex, environment, ethereumRules, MemoryState, type TestAccount } from "./testing/memory-state.ts";
 
 /**
- * Gas is charged a basic block, not an instruction. With a tracer every instruction is a block of its own, which is the textbook EVM: both must
- * give the same result at every gas limit.
+ * Gas is charged for a basic block at once, not for each instruction. With a tracer, every instruction is a block of its own, as in the
+ * specification. Both must give the same result at every gas limit.
  */
 const plain = createEvm(engineModule);
 const stepping = createEvm(engineModule);
@@ -83,7 +83,7 @@ const transaction = (gasLimit: bigint): SignedTransaction => ({
   accessList: [{ address: address(OTHER), storageKeys: [] }],
 });
 
-/** Everything a transaction can be seen by. */
+/** Everything that can be observed of a transaction. */
 function observe(block: BlockExecution, gasLimit: bigint): string {
   const result = block.applyTransaction(transaction(gasLimit), { sender: address(SENDER), encoded: new Uint8Array(0) });
   const { accounts: changed, codes } = block.changes();
@@ -92,13 +92,13 @@ function observe(block: BlockExecution, gasLimit: bigint): string {
   return JSON.stringify({ result, changed, codes }, printable);
 }
 
-/** Halt reasons may differ: a block finds out about a lack of gas or stack before it does any of its work. */
+/** Halt reasons may differ, because a block is checked for gas and stack before any of its instructions is executed. */
 const withoutReason = (observed: string): string => observed.replace(/"halt":"(?!revert)[a-z-]+"/, '"halt":"*"');
 
 /** 21,000, an address of the access list, three bytes of data */
 const INTRINSIC = 23_436n;
 
-/** Every gas limit just above the intrinsic gas and around what the program needs, some between. */
+/** All gas limits just above the intrinsic gas and around what the program needs, and some in between. */
 function* gasLimits(needed: bigint): Iterable<bigint> {
   for (let gas = needed + 20n; gas >= INTRINSIC - 2n; gas -= gas > needed - 300n || gas < INTRINSIC + 500n ? 1n : 61n) yield gas;
 }
@@ -109,7 +109,7 @@ describe("out of gas", () => {
       engine.beginBlock(ethereumRules("cancun"), environment, new MemoryState(accounts(code, other)));
     const full = begin(plain).applyTransaction(transaction(2_000_000n), { sender: address(SENDER), encoded: new Uint8Array(0) });
     if (full.kind === "rejected") throw new Error(full.reason);
-    // what was refunded was needed too
+    // gas that is refunded was needed first
     const needed = full.outcome.halt === undefined ? (full.outcome.gasUsed * 5n) / 4n : 60_000n;
     const results = new Set<string>();
     for (const gas of gasLimits(needed < 200_000n ? needed : 200_000n)) {
@@ -118,7 +118,7 @@ describe("out of gas", () => {
       results.add(/"halt":"[a-z-]+"|"status":1/.exec(actual)?.[0] ?? "rejected");
       if (withoutReason(actual) !== withoutReason(expected)) expect({ gas, observed: actual }).toEqual({ gas, observed: expected });
     }
-    // the range held the interesting part
+    // some of the limits are too low and some are enough
     expect(results).toContain('"halt":"out-of-gas"');
     expect(results.size).toBeGreaterThan(1);
   });

@@ -1,4 +1,4 @@
-// Commits blocks for ever, now and then a reorganisation, until it is killed (src/durability.test.ts).
+// Commits blocks, and a reorganisation now and then, until it is killed (src/durability.test.ts).
 // Before a commit it prints `will <hash>`, after it `done <hash>`: the head that the commit leads to.
 // Arguments: folder, sync mode, seed.
 
@@ -14,7 +14,7 @@ const store = openChainStore(folder, { sync, syncIntervalMs: 20 });
 const word = (number) => keccak256(Uint8Array.of(number >> 16, number >> 8, number, Number(seed)));
 let counter = 0;
 
-/** A block after `parent` = {number, hash, stateRoot, nodes, storageRoots}: some accounts, some slots of one account. */
+/** A block after `parent` = {number, hash, stateRoot, nodes, storageRoots} that changes some accounts and some slots of one of them. */
 function makeBlock(parent) {
   const accounts = [];
   for (let i = 0; i < 20; i++) {
@@ -81,6 +81,6 @@ for (;;) {
   if (depth > 0) store.reorganize(number - depth, [commit]);
   else store.commitBlock(commit);
   writeSync(1, `done ${hash}\n`);
-  // Lets the interval's timer run.
+  // Gives the timer of the sync interval a chance to run.
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-// Reads a database that another process prunes (src/pruning.test.ts), until stdin ends. Every state it gets must be the right one.
+// Reads a database that another process prunes (src/pruning/pruning.test.ts), until stdin ends. Every state that it reads must be right.
 // Arguments: folder, JSON file of [[balance by address, one object a block], [number of receipts a block]].
 // Prints `ready`, then a line of JSON: {reads, pruned, wrong: [what]}.
 
@@ -24,7 +24,7 @@ for (let turn = 0; !isEnded; turn++) {
   else {
     const accounts = Object.entries(balances[number]);
     for (const [index, [address, balance]] of accounts.entries()) {
-      if (index === 5) await nextTurn(); // a view that lives on while pruning goes on
+      if (index === 5) await nextTurn(); // the view stays in use while pruning continues
       try {
         const read = view.readAccount(hexToBytes(address))?.balance ?? 0n;
         found.reads++;

@@ -1,4 +1,4 @@
-// Prunes in small commits until it is killed or done (src/pruning.test.ts). Prints a line before the first commit and after each one.
+// Prunes in small commits until it is killed or done (src/pruning/pruning.test.ts). Prints a line before the first commit and after each one.
 // Arguments: folder, blocks to keep, rows a commit.
 
 import { writeSync } from "node:fs";

@@ -66,7 +66,7 @@ describe("attributes", () => {
   ])("are refused for %s", (fault, fork, changes) => {
     const dev = open(fork);
     expect(start(dev, attributesFor(dev, 1, changes))).toMatchObject({ kind: "invalid-attributes", fault });
-    // Deposits alone still make a block: what the node falls back to.
+    // A block of deposits only can still be built; the node falls back to it.
     expect(produce(dev).block.transactions).toHaveLength(1);
   });
 

@@ -41,7 +41,7 @@ describe("Canyon's first block", () => {
   });
 
   const vectors = process.env.RNODE_VECTORS ?? resolve(dirname(fileURLToPath(import.meta.url)), "../../../../../shared/vectors");
-  const genesisFile = join(vectors, "genesis", "mainnet-ink.json.gz"); // began with Canyon: has the code in its allocations
+  const genesisFile = join(vectors, "genesis", "mainnet-ink.json.gz"); // a chain that began with Canyon has the code in its allocations
   if (!existsSync(genesisFile)) console.warn("not run: Canyon's create2deployer (no vectors folder; set RNODE_VECTORS)");
 
   it.skipIf(!existsSync(genesisFile))(

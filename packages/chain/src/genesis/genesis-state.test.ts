@@ -31,12 +31,12 @@ function account(address: Uint8Array, index: number, slots = 0): GenesisAccount 
     nonce: BigInt(index % 3),
     balance: BigInt(index) ** 9n,
     code: index % 5 === 0 ? Uint8Array.of(0x60, index % 11) : NO_CODE,
-    // Every fourth value is zero, some slots begin alike.
+    // Every fourth value is zero, and some slots have a common prefix.
     storage: Array.from({ length: slots }, (_, i) => ({ slot: i % 2 === 0 ? word(i) : keccak256(word(i)), value: word(i % 4) })),
   };
 }
 
-/** Spread over all addresses, and neighbours of each other. */
+/** Some are spread over all addresses, others are neighbours. */
 const addressOf = (index: number): Uint8Array =>
   index % 2 === 0 ? keccak256(word(index)).subarray(12) : bigintToBytes(BigInt(index), 20);
 
@@ -69,7 +69,7 @@ describe("a genesis", () => {
     const rowsOf = ({ tables }: ReturnType<ChainDatabase["storageStats"]>) =>
       Object.fromEntries(Object.entries(tables).map(([name, { entries }]) => [name, entries]));
     const { meta, ...written } = rowsOf(store.storageStats());
-    expect(rowsOf(other.storageStats())).toEqual({ ...written, meta: meta! - 1 }); // the genesis hash
+    expect(rowsOf(other.storageStats())).toEqual({ ...written, meta: meta! - 1 }); // without the row of the genesis hash
     const [view, otherView] = [store.stateAt(0)!, other.stateAt(0)!];
     for (const { address, storage } of alloc) {
       expect(view.readAccount(address)).toEqual(otherView.readAccount(address));
@@ -94,7 +94,7 @@ describe("a genesis", () => {
     expect(store.head()).toBeUndefined();
     expect(storedGenesisHash(store)).toBeUndefined();
     expect(store.storageStats().tables.accounts!.entries).toBeGreaterThan(20_000);
-    // Another genesis leaves nothing of it.
+    // Nothing of it is left when another genesis is written.
     expect(initGenesis(store, other)).toBe("again");
     expect(store.head()?.hash).toBe(bytesToHex(hashHeader(other.block.header)));
     expect(store.storageStats().tables.accounts!.entries).toBe(10);

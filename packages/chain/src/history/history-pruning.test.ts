@@ -5,7 +5,7 @@ import { HistoryPruning } from "./history-pruning.ts";
 
 const KEEP = 200;
 
-/** A store of `rowsPerBlock` rows a block, under a clock of its own; a commit takes a microsecond a row. */
+/** A store with `rowsPerBlock` rows for each block and a clock of its own, on which a commit takes a microsecond for each row. */
 function simulation({ head, rowsPerBlock = 100, finalized }: { head: number; rowsPerBlock?: number; finalized?: number }) {
   const world = { nowMs: 0, head, floor: 0, removedRows: 0, failures: 0, commits: [] as { atMs: number; tookMs: number }[] };
   const waiting: { atMs: number; action: () => void }[] = [];
@@ -60,7 +60,7 @@ describe("HistoryPruning", () => {
       const before = world.commits[index]!;
       expect(atMs - before.atMs - before.tookMs).toBeGreaterThanOrEqual(Math.max(15, 3 * before.tookMs) - 0.001);
     }
-    expect(world.commits.length).toBeLessThan(150); // the size was found
+    expect(world.commits.length).toBeLessThan(150); // it has found a good size for its commits
   });
 
   it("waits until there is a batch, and does nothing between heads", () => {

@@ -20,7 +20,7 @@ const model = new ModelChain("jovian", 3);
 const main = model.extend(model.first, COUNT);
 const blocks = main.map(({ block }) => block);
 const tip = main.at(-1)!;
-/** Branches off block 20: shorter than the chain, and longer. */
+/** Branches that fork off at block 20: one is shorter than the chain, one is longer. */
 const short = model.extend(main[19]!, 6);
 const long = model.extend(main[19]!, 25);
 const blocksOf = (branch: readonly ModelBlock[]): Block[] => branch.map(({ block }) => block);
@@ -57,7 +57,7 @@ describe("Chain.import", { timeout: 120_000 }, () => {
       const refused = await importInto(dev, bad, groupBlocks);
       expect(refused).toEqual({ number, reason: expect.stringContaining(rule) as string });
       expect(dev.store.head()!.number).toBe(number - 1);
-      // What was refused is mended, and the rest follows.
+      // The refused block is replaced by the right one, and the rest follows.
       expect(await importInto(dev, blocks, 5)).toBeUndefined();
       expect(headOf(dev)).toBe(bytesToHex(tip.hash));
     }
@@ -175,7 +175,7 @@ describe("Chain.import", { timeout: 120_000 }, () => {
     const dev = newChain();
     await importInto(dev, blocks);
     for (const { block, hash } of main) expect(encodeBlock(dev.store.readBlock(hash)!)).toEqual(encodeBlock(block));
-    // Fork choice goes on from there.
+    // Fork choice continues from there.
     const [next] = model.extend(tip, 1);
     expect(dev.chain.newPayload(new PreparedBlock(next!.block)).status).toBe("VALID");
     expect(dev.chain.forkchoiceUpdated(forkchoice(next!.hash), undefined, 3)).toMatchObject({ status: { status: "VALID" } });
@@ -188,7 +188,7 @@ describe("a chain that imports", { timeout: 120_000 }, () => {
   const addAll = ({ chain }: DevChain, branch: readonly ModelBlock[]): void => {
     for (const { block } of branch) expect(chain.newPayload(new PreparedBlock(block)).status).toBe("VALID");
   };
-  /** Numbers of the heads that groups end with; a block that clears a storage is a group of its own. */
+  /** The numbers of the heads with which groups end. A block that clears an account's storage is a group of its own. */
   const groupEndsOf = ({ store }: DevChain): number[] => {
     const ends: number[] = [];
     const commitGroup = store.commitGroup.bind(store);
@@ -223,7 +223,7 @@ describe("a chain that imports", { timeout: 120_000 }, () => {
   it("goes on from what it imported, and reorganises across it and back", async () => {
     const dev = newChain();
     addAll(dev, main.slice(0, 12));
-    choose(dev, main[9]!); // two executed blocks are on their way in memory, too
+    choose(dev, main[9]!); // there are also two executed blocks in memory
     await importInto(dev, blocks, 7);
     expect(dev.chain.newPayload(new PreparedBlock(tip.block))).toEqual({ status: "VALID", latestValidHash: bytesToHex(tip.hash) });
     const removed: number[] = [];
@@ -276,7 +276,7 @@ describe("a chain that imports", { timeout: 120_000 }, () => {
         asked++;
         const head = headOf(dev);
         expect(chain.newPayload(new PreparedBlock(other!.block))).toEqual(SYNCING);
-        expect(chain.newPayload(new PreparedBlock(payload.block)).status).toBe("VALID"); // it is known
+        expect(chain.newPayload(new PreparedBlock(payload.block)).status).toBe("VALID"); // the block is known already
         const choice = chain.forkchoiceUpdated(forkchoice(payload.hash), attributes, 3);
         expect(choice).toEqual({ kind: "updated", status: SYNCING, payloadId: undefined });
         await expect(chain.import([], { groupBlocks: 1 })).rejects.toThrow("chain/importing");

@@ -8,7 +8,7 @@ const word = (value: number): Uint8Array => bigintToBytes(BigInt(value), 32);
 const address = (index: number): Uint8Array => keccak256(Uint8Array.of(index)).subarray(12);
 const record = (nonce: number): AccountRecord => ({ nonce: BigInt(nonce), balance: 5n, codeHash: EMPTY_KECCAK });
 
-/** Every account has the nonce, slot 1 of each the value. */
+/** Every account has this nonce, and slot 1 of each has this value. */
 const baseOf = (nonce: number): StateReader => ({
   readAccount: () => record(nonce),
   readStorage: (_, slot) => (equalBytes(slot, word(1)) ? word(nonce) : undefined),
@@ -16,7 +16,7 @@ const baseOf = (nonce: number): StateReader => ({
   readBlockHash: (number) => word(number),
 });
 
-/** A group of one block that sets the nonce of accounts and slot 2 of them. */
+/** A group of one block that sets the nonce and slot 2 of accounts. */
 function add(group: BufferedGroup, number: number, accounts: readonly number[]): void {
   group.state.add(
     number,
@@ -44,7 +44,7 @@ describe("PendingState", () => {
     add(first, 1, [0, 1]);
     state.push(second);
     expect(nonces(state)).toEqual([1n, 1n, 100n, 100n]);
-    add(second, 2, [1, 2]); // seen as soon as it is there
+    add(second, 2, [1, 2]); // visible as soon as it has been added
     expect(nonces(state)).toEqual([1n, 2n, 2n, 100n]);
     expect(slots(state)).toEqual([word(1), word(2), word(2)]);
     expect(state.readStorage(address(1), word(1))).toEqual(word(100));

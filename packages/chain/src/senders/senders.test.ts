@@ -26,7 +26,7 @@ describe("createSenderCache", () => {
   });
 
   it("recovers ahead, whatever is known already, and leaves it to others to say what is wrong", async () => {
-    const cache = createSenderCache({ workers: 2 }); // from sources there is no thread: all is recovered here
+    const cache = createSenderCache({ workers: 2 }); // run from sources, there is no thread: all senders are recovered here
     const told = new Uint8Array(20).fill(7);
     const transactions: Transaction[] = [attributesDeposit(1), ...Array.from({ length: 20 }, (_, nonce) => transaction(0, nonce))];
     cache.remember(hashTransaction(transactions[5]!), told);

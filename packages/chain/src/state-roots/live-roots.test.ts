@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom({ kind: "die" as const }, { kind: "stop" as const }, { kind: "restart" as const }) },
 );
 
-/** Two chains get the same steps with random blocks: one computes all roots itself, one asks. */
+/** Two chains take the same steps with random blocks: one computes all roots itself, the other asks for them. */
 class Pair {
   readonly alone: DevChain;
   readonly asking: DevChain;
@@ -96,7 +96,7 @@ class Pair {
     }
   }
 
-  /** The block built from its transactions is the block. */
+  /** Building a block from the same transactions gives the same block. */
   #build(parent: ModelBlock, { block, hash }: ModelBlock): void {
     const { timestamp, mixHash, beneficiary, gasLimit } = block.header;
     const attributes = {
@@ -117,7 +117,7 @@ class Pair {
     return expected;
   }
 
-  /** The same nodes lead to the same accounts, in the database and above it. */
+  /** Both have the same trie nodes and accounts, in the database and in the layers above it. */
   compare(): void {
     expect(this.asking.store.verifyState().problems).toEqual([]);
     for (const { block, hash, state } of this.known) {
@@ -253,7 +253,7 @@ describe("state roots of live blocks", () => {
       100,
     );
     const base = { number: 0, hash: alone.chain.genesis.hash, stateRoot: header.stateRoot };
-    const changes = concatBytes(ACCOUNTS[0]!, new Uint8Array(6)); // it is gone
+    const changes = concatBytes(ACCOUNTS[0]!, new Uint8Array(6)); // the account was removed
     expect(() => builder.update({ base, parentStateRoot: header.stateRoot, changes })).toThrow("trie/missing-node");
     expect(equalBytes(base.hash, alone.chain.genesis.hash)).toBe(true);
   });

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => dev.remove());
 
-/** The first block of the dev chain as a block file: its witness is all of the genesis state. */
+/** The first block of the dev chain as a block file. Its witness is the whole genesis state. */
 function blockFile() {
   const data = padBytesLeft(Uint8Array.of(5), 32);
   const transactions = [

@@ -199,7 +199,7 @@ export function transaction(from: number, nonce: number, fields: Partial<FeeMark
   return signTransaction(unsigned, KEYS[from]!);
 }
 
-/** A pool that offers what it is given, in order, one sender after the other. */
+/** A pool that offers the transactions it is given in their order. */
 export function fixedPool(transactions: () => readonly { from: number; tx: FeeMarketTransaction }[]): PendingSource {
   return {
     best() {

@@ -41,14 +41,15 @@ import { ACCOUNTS, attributesDeposit, devConfig, devGenesis, KEYS } from "./dev-
 import { ModelState } from "./model-state.ts";
 
 /*
- * Random chains with what makes state hard: payments to old and new accounts, constructors that write storage, slots that are set and cleared,
- * contracts that are destroyed, made again at the same address and paid before they are there, accounts that are empty from genesis on and have
- * storage all the same, blocks that change nothing. Blocks are executed on a model of the state in maps, which stays with each of them.
+ * Random chains with everything that is difficult for a state database: payments to old and new accounts, constructors that write storage,
+ * slots that are set and cleared, contracts that are destroyed, created again at the same address, or paid before they are created, accounts
+ * that have storage although they are empty from genesis on, and blocks that change nothing. Blocks are executed on a model of the state in
+ * maps, and each block keeps its own model.
  */
 
-/** Rules: Shanghai and before destroy contracts for good, OP chains have deposits and, from Isthmus on, the message passer's root in the header. */
+/** Up to Shanghai, destroyed contracts are gone; OP Stack chains have deposits and, from Isthmus on, the message passer's root in the header. */
 const KINDS = {
-  /** proof of work; roots in receipts, and empty accounts that come, before block 8 */
+  /** proof of work; before block 8, receipts contain state roots, and empty accounts come into being */
   work: {
     config: parseChainConfig({
       chainId: 901,
@@ -78,13 +79,13 @@ export interface ModelBlock {
 }
 
 /**
- * Without calldata it destroys itself in favour of the caller, else it writes each second word of the calldata to the slot of the first, with
- * LOG1(slot). No PUSH0: it runs from Frontier on.
+ * Without calldata, the contract destroys itself in favour of the caller. Otherwise the calldata is pairs of slot and value: it writes each
+ * value to its slot and emits LOG1(slot). It runs from Frontier on, and therefore contains no PUSH0.
  */
 const BOMB_CODE = "36600657" + "33ff" + "5b6000" + "5b80358160200135908060006000a155604001803611600957" + "00";
 /** Constructor: slot 7 = NUMBER, slot NUMBER = BLOCKHASH(NUMBER − 3). */
 const BOMB_INIT = `${"43600755" + "60034303404355" + "60236017600039" + "60236000f3"}${BOMB_CODE}`;
-/** CREATE2 of it with the salt in the calldata and the value that comes; with more calldata than that it is called, and destroyed, at once. */
+/** Creates it by CREATE2 with the salt in the calldata and the value of the call; with more calldata, it is called at once and destroyed. */
 const FACTORY_CODE = `${"603a6027600039" + "600035603a600034f5" + "60203611601857005b"}${"6000".repeat(5)}855af100${BOMB_INIT}`;
 
 const account = (index: number): Uint8Array => keccak256(Uint8Array.of(index, 0xac)).subarray(12);
@@ -96,7 +97,7 @@ const create2Address = (salt: number): Uint8Array =>
   keccak256(concatBytes(Uint8Array.of(0xff), FACTORY, word(salt), keccak256(hexToBytes(BOMB_INIT)))).subarray(12);
 const BOMBS = [0, 1].map((index) => named(`b0b${index}`));
 const MADE = Array.from({ length: SALTS }, (_, salt) => create2Address(salt));
-/** The last one, with storage, is in the way of a contract (EIP-7610) until it is touched. */
+/** The last one has storage, and so prevents the creation of a contract at its address (EIP-7610) until it is touched. */
 const EMPTY_ACCOUNTS = [...[0, 1, 2].map((index) => named(`e${index}`)), create2Address(SALTS)];
 const PAYEES = Array.from({ length: 30 }, (_, index) => account(index));
 const SLOTS = Array.from({ length: 24 }, (_, index) => (index < 6 ? word(index) : keccak256(word(index))));
@@ -142,7 +143,7 @@ export class ModelChain {
     this.first = { block, hash, parent: undefined, state, receipts: [], senders: [] };
   }
 
-  /** So many blocks on the parent, the first one first. */
+  /** This many consecutive blocks on the parent, the lowest first. */
   extend(parent: ModelBlock, count: number): ModelBlock[] {
     const blocks: ModelBlock[] = [];
     for (let at = parent; blocks.length < count; ) blocks.push((at = this.#next(at)));
@@ -245,7 +246,7 @@ export class ModelChain {
   #calls(): Pick<LegacyTransaction, "to" | "value" | "data" | "gasLimit">[] {
     const { random } = this;
     if (random(12) > 0) return [this.#call()];
-    // Destroyed and made again in one block.
+    // It is destroyed and created again in one block.
     const salt = random(SALTS);
     const common = { value: 0n, gasLimit: 400_000n };
     return [
@@ -260,7 +261,7 @@ export class ModelChain {
     const common = { value: 0n, data: EMPTY_BYTES, gasLimit: 400_000n };
     const dice = random(20);
     if (dice < 5) return { ...common, to: oneOf(PAYEES), value: BigInt(random(1000)) };
-    if (dice < 6) return { ...common, to: oneOf(MADE), value: 1n }; // paid before it is there, or destroyed
+    if (dice < 6) return { ...common, to: oneOf(MADE), value: 1n }; // which may not have been created yet, or have been destroyed
     if (dice < 7) return { ...common, to: oneOf(EMPTY_ACCOUNTS), value: BigInt(random(4) >> 1) };
     if (dice < 8) return { ...common, to: oneOf([BOMBS[0]!, ...MADE]) };
     if (dice < 9) return { ...common, to: undefined, data: hexToBytes(BOMB_INIT) };

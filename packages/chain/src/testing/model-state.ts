@@ -17,7 +17,7 @@ export interface ModelAccount extends AccountRecord {
   readonly storage: ReadonlyMap<Hex, Uint8Array>;
 }
 
-/** Roots are made from all leaves, and kept as long as the account stays as it is. */
+/** Roots are computed from all leaves, and cached until the account changes. */
 const storageRoots = new WeakMap<ModelAccount, Uint8Array>();
 
 export function storageRootOf(account: ModelAccount): Uint8Array {
@@ -36,7 +36,7 @@ function rootOf(leaves: readonly (readonly [key: Uint8Array, value: Uint8Array])
   return builder.finish();
 }
 
-/** The state after a block, in maps: no database, no layer and no trie that is kept up to date has a part in it. */
+/** The state after a block, in maps: it depends on no database, no layers and no trie that is updated in place. */
 export class ModelState implements StateReader {
   readonly accounts: ReadonlyMap<Hex, ModelAccount>;
   readonly codes: ReadonlyMap<Hex, Uint8Array>;

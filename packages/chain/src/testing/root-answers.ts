@@ -2,13 +2,13 @@ import type { ChainDatabase } from "@rnode/storage";
 import type { RootAnswers } from "../state-roots/live-roots.ts";
 import { LiveRootsBuilder, type RootQuestion } from "../state-roots/live-roots-builder.ts";
 
-/** What the thread of live roots does, here; it may fail in all the ways that the thread can. */
+/** Does in this thread what the thread of live roots does, and can fail in all the ways in which that thread can. */
 export class RootAnswersHere implements RootAnswers {
   isReady = true;
   asked = 0;
   answered = 0;
   closed = 0;
-  /** it dies with the next question */
+  /** the next question ends it */
   isDying = false;
   readonly #store: ChainDatabase;
   readonly #maxNodes: number;
@@ -27,7 +27,7 @@ export class RootAnswersHere implements RootAnswers {
       {
         trieNodesAt: (number) => store.trieNodesAt(number),
         readCanonicalHash: (number) => store.readCanonicalHash(number),
-        refresh: () => undefined, // the writer sees what it writes
+        refresh: () => undefined, // the writer sees its own writes
       },
       this.#maxNodes,
     );
@@ -53,7 +53,7 @@ export class RootAnswersHere implements RootAnswers {
     try {
       this.#answer = this.#builder.update(question);
     } catch {
-      // as in the thread
+      // as the thread does
     }
   }
 

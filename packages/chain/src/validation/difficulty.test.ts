@@ -75,7 +75,7 @@ describe("expectedDifficulty", () => {
     ["before gray glacier", "london", { arrowGlacier: 100, grayGlacier: 90_000_000 }, 10_700_000],
   ];
   it.each(bombs)("the bomb of %s begins two periods after its delay", (_name, evm, delays, delay) => {
-    // a time at which nothing but the bomb changes the difficulty; Frontier always steps down
+    // at this time only the difficulty bomb changes the difficulty, except in Frontier, where it always falls
     const elapsedSec = evm === "frontier" ? 13 : 10;
     const calm = difficultyOf(evm, { number: 1, elapsedSec, difficulty: PARENT });
     const bombAt = (number: number) => difficultyOf(evm, { number, elapsedSec, difficulty: PARENT, bombs: delays }) - calm;

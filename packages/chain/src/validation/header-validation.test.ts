@@ -25,7 +25,7 @@ const EXTRA_DATA: Partial<Record<OpFork, string>> = {
   jovian: "0x01000000fa000000060000000000000000",
 };
 
-/** A parent and a child that keep every rule of `fork`. */
+/** A parent and a child that follow every rule of `fork`. */
 function validPair(fork: OpFork): { config: ChainConfig; parent: Header; child: Header } {
   const config = opConfig(fork);
   const { evm } = rulesOfBlock(config, { number: 1, timestamp: 1, difficulty: 0n });

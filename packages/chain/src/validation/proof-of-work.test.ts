@@ -18,7 +18,7 @@ const BLOCK_TIME_SEC = 10;
 
 const GENESIS = headerOf({ difficulty: 1_000_000n, gasLimit: 5_000_000n, timestamp: 1000 });
 
-/** A valid child; `mark` tells siblings apart. */
+/** A valid child; `mark` makes siblings differ. */
 function childOf(parent: Header, mark = 0, chain: ChainConfig = config): Header {
   const timestamp = parent.timestamp + BLOCK_TIME_SEC;
   const child = { ...parent, parentHash: hashHeader(parent), number: parent.number + 1, timestamp };

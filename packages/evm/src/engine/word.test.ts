@@ -7,14 +7,14 @@ const engine = bareEngine();
 const memory = new EngineMemory();
 memory.refresh(engine.memory.buffer);
 
-/** Free places: the tests use nothing else of the engine's memory. */
+/** Addresses in the engine's memory that nothing else uses in these tests. */
 const [A, B, C, RESULT] = [0x200000, 0x200040, 0x200080, 0x2000c0] as const;
 
 const MASK = (1n << 256n) - 1n;
 const signed = (value: bigint): bigint => BigInt.asIntN(256, value);
 const unsigned = (value: bigint): bigint => BigInt.asUintN(256, value);
 
-/** Words of every size, and those around limb borders, where carries go wrong. */
+/** Words of every size, and words around the borders of limbs, where carries are most likely to be wrong. */
 const word = fc.oneof(
   fc.bigInt(0n, MASK),
   fc.integer({ min: 0, max: 256 }).chain((bits) => fc.bigInt(0n, (1n << BigInt(bits)) - (bits === 0 ? 0n : 1n))),

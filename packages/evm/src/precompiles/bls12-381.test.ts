@@ -6,7 +6,7 @@ import { engineModule } from "../testing/engine.ts";
 import { Arithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 
-/** All against @noble/curves, the second implementation. */
+/** Everything is compared with @noble/curves, an independent implementation. */
 const limits = { g1MsmBytes: 1_000_000, g2MsmBytes: 1_000_000, pairingBytes: 1_000_000 };
 const [g1Add, g1Msm, g2Add, g2Msm, pairing, mapToG1, mapToG2] = bls12381Precompiles(new Arithmetic(engineModule), limits).map(
   (precompile) => (input: Uint8Array) => precompile.run(input),
@@ -97,7 +97,7 @@ const COFACTOR_PRIMES_G2 = [
 ];
 const product = (values: readonly bigint[]) => values.reduce((a, b) => a * b, 1n);
 
-/** Points outside of the subgroup, those of each small order among them. */
+/** Points outside the subgroup, among them points of each small order. */
 function intrudersG1(): PointG1[] {
   const cofactor = product(COFACTOR_PRIMES_G1);
   const some = curvePointG1(1n << 200n);
@@ -299,7 +299,7 @@ describe("bls12-381 maps", () => {
   it("agree in G1", () => {
     fc.assert(
       fc.property(elements, (u) => {
-        // the library wants the bare number where the field has no extension, and returns a point; its types say otherwise
+        // for a field without extension, the library expects a plain number and returns a point, although its types say otherwise
         const wanted = bls12_381.G1.mapToCurve(u as unknown as bigint[]) as unknown as PointG1;
         expect(mapToG1(field(u))).toEqual(encodeG1(wanted));
       }),
@@ -330,7 +330,7 @@ describe("bls12-381 encoding", () => {
     ["map to g1", mapToG1, field(7n)],
     ["map to g2", mapToG2, concatBytes(field(7n), field(8n))],
   ];
-  /** Where the field elements of an input begin. */
+  /** The positions at which the field elements of an input begin. */
   const elementsOf = (name: string, length: number): number[] => {
     const item = name === "g1 msm" ? 160 : name === "g2 msm" ? 288 : length;
     const starts = Array.from({ length: Math.floor(item / 64) }, (_, i) => 64 * i);

@@ -16,7 +16,7 @@ function input(base: Uint8Array, exponent: Uint8Array, modulus: Uint8Array): Uin
 
 const toBigint = (bytes: Uint8Array) => [...bytes].reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 
-/** One bit at a time, by division. */
+/** A plain implementation: one bit at a time, reduced by division. */
 function reference(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n % modulus;
   for (const bit of exponent.toString(2)) {
@@ -126,11 +126,11 @@ describe("modexp", () => {
         for (const data of [header(huge, 1n, 1n), header(1n, 1n, huge)]) expect(contract.gas(data) >= 1n << 40n).toBe(true);
         if (huge > 1n << 40n) expect(contract.gas(header(1n, huge, 1n)) >= 1n << 40n).toBe(true);
       }
-      // without base and modulus a long exponent is free before Osaka
+      // if base and modulus are empty, a long exponent costs nothing before Osaka
       expect(berlin.gas(header(0n, huge, 0n))).toBe(200n);
       expect(berlin.run(header(0n, huge, 0n))).toEqual(new Uint8Array(0));
     }
-    // long, but payable: zeros behind the end of the input
+    // a long exponent that can be paid for: beyond the end of the input it is zeros
     expect(berlin.gas(header(1n, 1n << 26n, 1n))).toBe((8n * ((1n << 26n) - 32n)) / 3n);
     expect(berlin.run(concatBytes(header(1n, 1n << 26n, 1n), new Uint8Array([7, 1])))).toEqual(new Uint8Array(1));
   });

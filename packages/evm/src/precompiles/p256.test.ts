@@ -20,7 +20,7 @@ function signed(hash: Uint8Array, secret: bigint): Uint8Array {
 const secrets = fc.bigInt({ min: 1n, max: Fn.ORDER - 1n });
 const hashes = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-/** What the library says of an input, any part of which may be wrong. */
+/** The library's verdict on an input, any part of which may be wrong. */
 function wanted(input: Uint8Array): boolean {
   try {
     const key = concatBytes(new Uint8Array([4]), input.subarray(96));
@@ -39,7 +39,7 @@ describe("P256VERIFY", () => {
         const s = bytesToBigint(input.subarray(64, 96));
         const other = input.slice();
         other.set(word(Fn.ORDER - s), 64);
-        expect(isValid(other)).toBe(true); // a high s is as good
+        expect(isValid(other)).toBe(true); // a high s is valid too
         input[at]! ^= flip;
         expect(isValid(input)).toBe(wanted(input));
       }),

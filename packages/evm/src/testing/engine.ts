@@ -10,7 +10,7 @@ const noHost = (): never => {
   throw new Error("the engine called its host");
 };
 
-/** An instance without a host: for the parts that need none. */
+/** An instance without a host, for tests of the parts that need none. */
 export function bareEngine(): EngineExports & Record<string, (...args: (number | bigint)[]) => number | bigint> {
   const names = [
     ...["loadAccount", "loadStorage", "loadCode", "hasStorage", "blockHash", "newCode", "precompile", "outOfMemory", "slice"],

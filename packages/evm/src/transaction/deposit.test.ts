@@ -46,7 +46,7 @@ interface Row {
   readonly fork?: readonly [EvmFork, OpFork];
   readonly code?: keyof typeof CODES;
   readonly tx?: Partial<DepositTransaction>;
-  /** status, gas used, nonce and balance of the sender after */
+  /** status, gas used, and the sender's nonce and balance afterwards */
   readonly expected: Pick<TransactionOutcome, "status" | "gasUsed" | "halt"> & { readonly nonce: bigint; readonly balance: bigint };
 }
 
@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
   {
     name: "refund",
     code: "clears",
-    // a slot cleared: at most a fifth comes back
+    // a slot is cleared: at most a fifth of the gas is refunded
     expected: { status: 1, gasUsed: 21_000n + 6n + 5000n - 4800n, halt: undefined, nonce: 8n, balance: 400n },
   },
   {

@@ -115,7 +115,7 @@ describe("fees", () => {
     expect(balance(PREDEPLOYS.operatorFeeVault)).toBe(operator);
     expect(balance(address(SENDER))).toBe(ETHER - 5n - 9n * gasUsed - l1Fee - operator);
     expect(block.gasLeft).toBe(environment.gasLimit - gasUsed);
-    // a vault that got nothing does not come into being
+    // a vault that received nothing is not created
     const touched = block.changes().accounts.map((change) => bytesToHex(change.address));
     expect(touched.includes(bytesToHex(PREDEPLOYS.operatorFeeVault))).toBe(operator > 0n);
   });
