@@ -57,7 +57,7 @@ export class FrameQueue implements PipelineStage<Frame> {
       this.#observer.onDataDropped({ block, transactionHash, reason });
       return;
     }
-    for (const frame of frames) this.#observer.onFrame({ block, frame });
+    for (const frame of frames) this.#observer.onFrame({ block, transactionHash, frame });
     if (rules.hasStrictOrder) {
       pruneFrames(frames, (frame, reason) => this.#observer.onFrameDropped({ block, frame, reason }));
     }

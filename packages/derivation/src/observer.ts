@@ -72,7 +72,8 @@ export interface DerivationObserver {
     sizeBytes: number;
   }): void;
   onDataDropped(event: { block: L1BlockRef; transactionHash: Hex; reason: DataDropReason }): void;
-  onFrame(event: { block: L1BlockRef; frame: Frame }): void;
+  /** @param event `frame` is the same object in `onFrameDropped` */
+  onFrame(event: { block: L1BlockRef; transactionHash: Hex; frame: Frame }): void;
   onFrameDropped(event: { block: L1BlockRef; frame: Frame; reason: FrameDropReason }): void;
   onChannel(event: { block: L1BlockRef; channelId: Hex; event: ChannelEvent; sizeBytes: number; detail?: string }): void;
   onBatch(event: { batch: ObservedBatch; verdict: BatchVerdict }): void;

@@ -12,6 +12,19 @@ const LOST: Partial<Record<ChannelEvent, true>> = {
   malformed: true,
 };
 
+/** Whether a channel that ends so has lost data. */
+export const isLostChannel = (event: ChannelEvent): boolean => LOST[event] === true;
+
+/** The L2 blocks that batches are for, as "block 7" or "blocks 7 to 9". */
+export function l2BlocksOf(
+  { genesis, blockTimeSec }: Pick<RollupConfig, "genesis" | "blockTimeSec">,
+  timestampSec: number,
+  count: number,
+): string {
+  const first = genesis.l2.number + Math.floor((timestampSec - genesis.l2TimeSec) / blockTimeSec);
+  return count === 1 ? `block ${first}` : `blocks ${first} to ${first + count - 1}`;
+}
+
 /** Counts, by reason, what the batcher published and derivation could not use. The reasons are closed sets, so this stays small. */
 export class DroppedData {
   private readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
@@ -24,12 +37,11 @@ export class DroppedData {
     onFrameDropped: ({ block, frame: { channelId, number }, reason }) =>
       this.add("frame", reason, `frame ${number} of channel ${bytesToHex(channelId)}`, block),
     onChannel: ({ block, channelId, event }) => {
-      if (LOST[event]) this.add("channel", event, `channel ${channelId}`, block);
+      if (isLostChannel(event)) this.add("channel", event, `channel ${channelId}`, block);
     },
     onBatch: ({ batch: { type, timestamp, blockCount, l1InclusionBlock }, verdict }) => {
       if (verdict.kind !== "drop") return;
-      const first = this.blockNumberAt(timestamp);
-      const blocks = blockCount === 1 ? `block ${first}` : `blocks ${first} to ${first + blockCount - 1}`;
+      const blocks = l2BlocksOf(this.config, timestamp, blockCount);
       this.add("batch", verdict.reason, `${type} batch of ${blocks}`, l1InclusionBlock);
     },
   };
@@ -62,10 +74,5 @@ export class DroppedData {
     const key = `${kind} ${reason}`;
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
     this.latest = `${what} in L1 block ${block.number}: ${reason}`;
-  }
-
-  private blockNumberAt(timestampSec: number): number {
-    const { genesis, blockTimeSec } = this.config;
-    return genesis.l2.number + Math.floor((timestampSec - genesis.l2TimeSec) / blockTimeSec);
   }
 }

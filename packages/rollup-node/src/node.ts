@@ -18,6 +18,7 @@ import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
 import type { ConnectionsDeps, NodeConnections } from "./connections.ts";
+import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
@@ -147,7 +148,14 @@ export class RollupNode {
     const safeChain = new SafeChainCheck({ config, l1, log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
-    const observer = joinObservers(metrics.observer, safeChain.observer, safeHeadWatch.observer, deps.observer ?? {});
+    const derivationLog = new DerivationLog({ config, clock, log });
+    const observer = joinObservers(
+      metrics.observer,
+      safeChain.observer,
+      safeHeadWatch.observer,
+      derivationLog.observer,
+      deps.observer ?? {},
+    );
     const derivation = new DerivationRunner({
       config,
       pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
@@ -157,7 +165,10 @@ export class RollupNode {
       isCritical: isCriticalDerivationError,
       log,
       safeChain,
-      onReset: (base) => safeHeadWatch.onReset(base),
+      onReset: (base) => {
+        safeHeadWatch.onReset(base);
+        derivationLog.onReset(base);
+      },
       onSafe: (safe, derivedFrom) => {
         safeHeads.onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);

@@ -5,7 +5,7 @@ import {
   joinObservers,
   type Pull,
 } from "@rnode/derivation";
-import { type LogFields, type Logger, silentLogger } from "@rnode/observe";
+import type { Logger } from "@rnode/observe";
 import {
   type ExecutionPayloadEnvelope,
   isDepositTransaction,
@@ -30,6 +30,7 @@ import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../seq
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
+import { recordingLogger } from "./recording-logger.ts";
 
 /** What L1 contains for one L2 block. */
 export interface Batch {
@@ -118,15 +119,7 @@ export function createHarness(options: HarnessOptions = {}) {
   const engine = options.engine ?? new FakeEngine(config);
   const l1 = options.l1 ?? new FakeL1(options.l1Blocks ?? 1);
   const pipeline = new ScriptedPipeline(config, l1);
-  const logs: { level: string; text: string; fields: LogFields | undefined }[] = [];
-  const log: Logger = Object.create(silentLogger, {
-    ...Object.fromEntries(
-      (["error", "warn", "info", "debug"] as const).map((level) => [
-        level,
-        { value: (text: string, fields?: LogFields) => logs.push({ level, text, fields }) },
-      ]),
-    ),
-  }) as Logger;
+  const { log, logs } = recordingLogger();
   const control = new EngineControl(engine, config);
   const ahead = options.real?.ahead ?? new BlocksAhead(engine, config);
   const published: number[] = [];

@@ -1,0 +1,143 @@
+import type { ChannelEvent, DerivationObserver, ObservedBatch } from "@rnode/derivation";
+import type { LogFields, Logger } from "@rnode/observe";
+import { bytesToHex, type Clock, type Hex, LruCache } from "@rnode/primitives";
+import type { Frame, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import { isLostChannel, l2BlocksOf } from "./dropped-data.ts";
+
+export interface DerivationLogDeps {
+  readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What the batcher's key published in vain is worth a warning, but whoever has the key can publish without end. */
+const WARNINGS_A_MINUTE = 20;
+const MINUTE_MS = 60_000;
+/** Channels of which the transactions are remembered, for the lines about their batches. */
+const REMEMBERED_CHANNELS = 256;
+const REMEMBERED_TRANSACTIONS = 16;
+
+/**
+ * Says in the log what becomes of the batcher's data: at `debug` every item of data, frame, channel and batch, and as a warning
+ * everything that is dropped, with the transactions that carried it, the reason, and what is lost with it.
+ *
+ * Data in L1 blocks up to the origin of the block where derivation began is read again after each start. What does not fit there was in
+ * the chain before, or is only part of a channel, and is no warning.
+ */
+export class DerivationLog {
+  private readonly deps: DerivationLogDeps;
+  private readonly transactionOf = new WeakMap<Frame, Hex>();
+  private readonly transactionsOf = new LruCache<Hex, Hex[]>(REMEMBERED_CHANNELS);
+  private readAgainTo = 0;
+  private minuteStartMs = Number.NEGATIVE_INFINITY;
+  private warnings = 0;
+  private suppressed = 0;
+
+  readonly observer: DerivationObserver = {
+    onL1Block: ({ number, hash }) => this.log.debug("reading L1 block", { l1Block: number, hash }),
+    onData: ({ block, transactionHash, source, blobIndex, sizeBytes }) =>
+      this.log.debug("batcher data", { l1Block: block.number, transaction: transactionHash, source, blobIndex, bytes: sizeBytes }),
+    onDataDropped: ({ block, transactionHash, reason }) =>
+      this.dropped(block, "batcher data dropped", { transaction: transactionHash, reason, lost: "all its frames" }),
+    onFrame: ({ block, transactionHash, frame }) => {
+      this.remember(frame, transactionHash);
+      this.log.debug("frame", { l1Block: block.number, transaction: transactionHash, ...fieldsOf(frame) });
+    },
+    onFrameDropped: ({ block, frame, reason }) =>
+      this.dropped(block, "frame dropped", {
+        transaction: this.transactionOf.get(frame),
+        ...fieldsOf(frame),
+        reason,
+        lost: `${frame.data.length} bytes of the channel`,
+      }),
+    onChannel: ({ block, channelId, event, sizeBytes, detail }) =>
+      this.channel(block, channelId, event, { bytes: sizeBytes, detail }),
+    onBatch: ({ batch, verdict }) => {
+      const reason = "reason" in verdict ? verdict.reason : undefined;
+      const fields = { ...this.batchFields(batch), reason };
+      if (verdict.kind !== "drop") {
+        this.log.debug("batch", { verdict: verdict.kind, ...fields });
+        return;
+      }
+      const { blockCount, transactionCount } = batch;
+      const lost = `${blockCount} L2 block${blockCount === 1 ? "" : "s"} with ${transactionCount} transactions`;
+      this.dropped(batch.l1InclusionBlock, "batch dropped", { ...fields, lost });
+    },
+  };
+
+  constructor(deps: DerivationLogDeps) {
+    this.deps = deps;
+  }
+
+  /** Derivation begins after `base`, and reads L1 from before its origin. */
+  onReset(base: L2BlockRef): void {
+    this.readAgainTo = base.l1Origin.number;
+  }
+
+  private get log(): Logger {
+    return this.deps.log;
+  }
+
+  private channel(block: L1BlockRef, channelId: Hex, event: ChannelEvent, more: LogFields): void {
+    const fields = { l1Block: block.number, channel: channelId, event, ...more };
+    if (isLostChannel(event)) {
+      const lost = "its batches that were not read yet";
+      this.dropped(block, "channel dropped", { ...fields, transactions: this.carriersOf(channelId), reason: event, lost });
+    } else {
+      this.log.debug("channel", fields);
+    }
+  }
+
+  private batchFields({ type, channelId, timestamp, blockCount, l1InclusionBlock, epochNumber }: ObservedBatch): LogFields {
+    return {
+      l1Block: l1InclusionBlock.number,
+      type,
+      blocks: l2BlocksOf(this.deps.config, timestamp, blockCount),
+      epoch: epochNumber,
+      channel: channelId,
+      transactions: channelId === undefined ? undefined : this.carriersOf(channelId),
+    };
+  }
+
+  /** The transactions whose frames made up the channel. */
+  private carriersOf(channelId: Hex): string | undefined {
+    return this.transactionsOf.get(channelId)?.join(" ");
+  }
+
+  private remember(frame: Frame, transactionHash: Hex): void {
+    this.transactionOf.set(frame, transactionHash);
+    const channelId = bytesToHex(frame.channelId);
+    const known = this.transactionsOf.get(channelId) ?? [];
+    if (known.length < REMEMBERED_TRANSACTIONS && !known.includes(transactionHash)) known.push(transactionHash);
+    this.transactionsOf.set(channelId, known);
+  }
+
+  private dropped(block: L1BlockRef, text: string, fields: LogFields): void {
+    const all = { l1Block: block.number, ...fields };
+    if (block.number <= this.readAgainTo) {
+      this.log.debug(text, all);
+      return;
+    }
+    const nowMs = this.deps.clock.nowMs();
+    if (nowMs - this.minuteStartMs >= MINUTE_MS) {
+      if (this.suppressed > 0)
+        this.log.warn("further drops were not logged: --log.level=debug shows all", { count: this.suppressed });
+      this.minuteStartMs = nowMs;
+      this.warnings = this.suppressed = 0;
+    }
+    if (this.warnings < WARNINGS_A_MINUTE) {
+      this.warnings++;
+      this.log.warn(text, all);
+    } else {
+      this.suppressed++;
+      this.log.debug(text, all);
+    }
+  }
+}
+
+const fieldsOf = ({ channelId, number, data, isLast }: Frame): LogFields => ({
+  channel: bytesToHex(channelId),
+  frame: number,
+  bytes: data.length,
+  isLast,
+});
