@@ -24,4 +24,24 @@ describe("the metrics server", () => {
       await server.close();
     }
   });
+
+  it("reads the metrics once for all who ask at the same time", async () => {
+    const metrics = createMetrics({ prefix: "y_" });
+    let reads = 0;
+    metrics.gaugeOf("reads", "Reads.", () => ++reads);
+    const health = () => ({ isHealthy: true, body: { version: "v1" } });
+    const server = await startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: 0 });
+    try {
+      const asked = Array.from({ length: 10 }, () => fetch(`http://127.0.0.1:${server.port}/metrics`));
+      const texts = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
+      // a busy machine may take longer than the metrics are kept
+      expect(reads).toBeLessThan(10);
+      expect(texts[0]).toContain("y_reads 1");
+      await expect
+        .poll(async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text())
+        .toContain(`y_reads ${reads + 1}`);
+    } finally {
+      await server.close();
+    }
+  });
 });
