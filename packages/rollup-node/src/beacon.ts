@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { BlobProvider } from "@rnode/derivation";
 import { createKzg, KzgError } from "@rnode/kzg";
 import { BeaconClient, type BeaconMetrics, type BlobReadAhead, L1Error } from "@rnode/l1";
@@ -26,6 +27,8 @@ export interface Beacon {
 
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
+/** A second thread that checks blobs starts only when the first has more to do, as in catching up since Fulu. */
+const CORES_FOR_TWO_THREADS = 4;
 
 const noBeacon = (reason: string): Beacon => ({
   blobs: { blobs: (block) => Promise.reject(new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason })) },
@@ -128,7 +131,7 @@ class BeaconConnection implements Beacon {
 
 function openKzg(): ReturnType<typeof createKzg> {
   try {
-    return createKzg();
+    return createKzg({ threads: availableParallelism() >= CORES_FOR_TWO_THREADS ? 2 : 1 });
   } catch (cause) {
     if (!(cause instanceof KzgError)) throw cause;
     throw new StartError("start/bad-config", `--l1.beacon: blobs cannot be checked on this machine: ${String(cause.data.reason)}`, {

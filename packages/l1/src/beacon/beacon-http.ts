@@ -29,7 +29,8 @@ export class BeaconHttp {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
-  readonly #closing = new AbortController();
+  /** functions that stop the requests under way; undefined once closed */
+  #underWay: Set<() => void> | undefined = new Set();
 
   constructor({ url, headers, timeoutMs, maxBytes }: BeaconHttpOptions) {
     this.#url = new URL(url);
@@ -62,13 +63,22 @@ export class BeaconHttp {
     const fail = (reason: string, cause?: unknown): L1Error =>
       new L1Error("l1/unavailable", { endpoint: this.name, what: path, reason }, cause === undefined ? {} : { cause });
     const timeoutMs = Math.min(this.#timeoutMs, maxMs);
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const abort = new AbortController();
+    let stopReason: string | undefined;
+    const stop = (reason: string): void => {
+      stopReason ??= reason;
+      abort.abort();
+    };
+    const onClose = (): void => stop("closed");
+    const timer = setTimeout(() => stop(`no answer within ${timeoutMs} ms`), timeoutMs);
+    this.#underWay?.add(onClose);
+    if (this.#underWay === undefined) onClose();
     try {
       const response = await this.#pool.request({
         path: url.pathname + url.search,
         method: "GET",
         headers: this.#headers,
-        signal: AbortSignal.any([timeout, this.#closing.signal]),
+        signal: abort.signal,
       });
       const text = await readText(response.body, this.#maxBytes);
       if (text === undefined) throw fail(`the answer has more than ${this.#maxBytes} bytes`);
@@ -80,15 +90,18 @@ export class BeaconHttp {
       return { kind: "ok", json };
     } catch (error) {
       if (error instanceof L1Error) throw error;
-      if (this.#closing.signal.aborted) throw fail("closed", error);
-      if (timeout.aborted) throw fail(`no answer within ${timeoutMs} ms`, error);
-      throw fail(reasonOf(error), error);
+      throw fail(stopReason ?? reasonOf(error), error);
+    } finally {
+      clearTimeout(timer);
+      this.#underWay?.delete(onClose);
     }
   }
 
   /** Ends requests in progress. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    const stops = this.#underWay ?? [];
+    this.#underWay = undefined;
+    for (const stop of stops) stop();
     await this.#pool.destroy();
   }
 }
