@@ -134,6 +134,7 @@ export class RollupNode {
       database: deps.safeHeads,
       config,
       l1,
+      l1Head,
       onFault: (reason) => this.driver.requestReset(reason),
     });
     const find = headsFinder(deps.derivation, { l1, l2 }, log, deps.safeHeads);

@@ -86,6 +86,17 @@ describe("SafeHeadDatabase", () => {
     expect([left.at(11), left.at(12)]).toEqual([entry(11, 6), entry(12, 7)]);
   });
 
+  it("loses nothing to a kill while it catches up, either", async () => {
+    const database = openIn(folder);
+    for (let number = 1; number <= 200; number++) database.record(entry(number, 2 * number), true);
+    expect(afterKill(folder).last).toEqual(entry(200, 400));
+    database.settle();
+    expect(afterKill(folder).last).toEqual(entry(200, 400));
+    for (const from of [201, 202]) database.record(entry(from, 500), true);
+    await open.shift()!.close();
+    expect(openIn(folder).last).toEqual(entry(202, 500));
+  });
+
   it.each<[string, [number, number][], number, (number | undefined)[]]>([
     // asked for: L1 blocks 5 to 12
     [

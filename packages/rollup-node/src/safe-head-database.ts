@@ -23,6 +23,8 @@ const DATA_FILE = "data.mdb";
 const TABLES: ReadonlySet<string> = new Set(["safe_heads", "gaps", "rollup"]);
 const ROLLUP_KEY = Uint8Array.of(0);
 const GAP = Uint8Array.of(1);
+/** While the node catches up, one commit of so many waits for the disk. */
+const COMMITS_PER_FLUSH = 64;
 const DELETED_AT_ONCE = 10_000;
 
 /**
@@ -31,8 +33,10 @@ const DELETED_AT_ONCE = 10_000;
  * Row: `00 ‖ L1 number u64 → L1 hash 32 ‖ L2 hash 32 ‖ L2 number u64`, integers big-endian. A second table lists the L1 blocks after
  * which nothing was recorded for a while, because the node ran without the database: until the next row, the answer is not known.
  *
- * PERF: a commit waits for the disk. The first safe block of an L1 block is committed at once, those after it with the first of the next
- * L1 block, or when derivation has nothing more to read. A kill between them loses no L1 block, and `safe-start.ts` completes the row.
+ * PERF: a commit waits for the disk, some milliseconds. The first safe block of an L1 block is committed at once, those after it with the first
+ * of the next L1 block, or when derivation has nothing more to read. A kill between them loses no L1 block, and `safe-start.ts` completes the
+ * row. While the node catches up, only one commit of many waits for the disk: a kill still loses nothing, and should a power cut damage
+ * the database, it is noticed and begun anew.
  */
 export class SafeHeadDatabase {
   private readonly environment: Environment;
@@ -41,6 +45,7 @@ export class SafeHeadDatabase {
   /** belongs to an L1 block that has a row already, and is newer than it */
   private pending: SafeHeadEntry | undefined;
   private written: SafeHeadEntry | undefined;
+  private unflushed = 0;
 
   private constructor(environment: Environment, entries: Table, gaps: Table) {
     this.environment = environment;
@@ -124,16 +129,26 @@ export class SafeHeadDatabase {
     return this.stored(this.entries.firstFrom(keyOf(0)));
   }
 
-  /** The safe head advanced to `safeHead` with data of `l1Block`. @throws {CodedError} storage/* */
-  record(entry: SafeHeadEntry): void {
+  /**
+   * The safe head advanced to `safeHead` with data of `l1Block`.
+   *
+   * @param isCatchingUp there are many more to come
+   * @throws {CodedError} storage/*
+   */
+  record(entry: SafeHeadEntry, isCatchingUp = false): void {
     if (this.written?.l1Block.hash === entry.l1Block.hash) {
       this.pending = entry;
       return;
     }
-    this.environment.atomically(() => {
-      if (this.pending !== undefined) this.put(this.pending);
-      this.put(entry);
-    });
+    const isFlushed = !isCatchingUp || this.unflushed >= COMMITS_PER_FLUSH;
+    this.environment.atomically(
+      () => {
+        if (this.pending !== undefined) this.put(this.pending);
+        this.put(entry);
+      },
+      { isFlushed },
+    );
+    this.unflushed = isFlushed ? 0 : this.unflushed + 1;
     this.pending = undefined;
     this.written = entry;
   }
@@ -141,10 +156,11 @@ export class SafeHeadDatabase {
   /** Commits what is not committed yet. @throws {CodedError} storage/* */
   settle(): void {
     const { pending } = this;
-    if (pending === undefined) return;
-    this.environment.atomically(() => this.put(pending));
+    if (pending === undefined && this.unflushed === 0) return;
+    this.environment.atomically(() => this.put(pending ?? this.written!));
+    this.unflushed = 0;
     this.pending = undefined;
-    this.written = pending;
+    this.written = pending ?? this.written;
   }
 
   /**

@@ -11,9 +11,13 @@ export interface SafeHeadsDeps {
   readonly database: SafeHeadDatabase | undefined;
   readonly config: Pick<RollupConfig, "genesis">;
   readonly l1: Pick<L1Provider, "blockByNumber">;
+  readonly l1Head: () => L1BlockRef | undefined;
   /** the record could not be written: derivation must start over */
   readonly onFault: (reason: string) => void;
 }
+
+/** So many L1 blocks behind the head the node counts as catching up. */
+const NEAR_HEAD = 32;
 
 /** Keeps the record of safe heads: what derivation reports goes into the safe-head database, if there is one. */
 export class SafeHeads {
@@ -44,7 +48,8 @@ export class SafeHeads {
 
   onSafe({ hash, number }: L2BlockRef, derivedFrom: L1BlockRef): void {
     const l1Block = { hash: derivedFrom.hash, number: derivedFrom.number };
-    this.write((database) => database.record({ l1Block, safeHead: { hash, number } }));
+    const isCatchingUp = (this.deps.l1Head()?.number ?? 0) > derivedFrom.number + NEAR_HEAD;
+    this.write((database) => database.record({ l1Block, safeHead: { hash, number } }, isCatchingUp));
   }
 
   onIdle(): void {

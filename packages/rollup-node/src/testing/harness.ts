@@ -160,6 +160,7 @@ export function createHarness(options: HarnessOptions = {}) {
     database: options.safeHeads,
     config,
     l1,
+    l1Head: () => l1.head,
     onFault: (reason) => driver.requestReset(reason),
   });
   const finalizer = new Finalizer({

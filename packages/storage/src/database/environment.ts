@@ -141,17 +141,18 @@ export class Environment {
 
   /**
    * Runs `action` as one atomic commit: either all of its writes take effect or, if it throws, none. With `sync` "each", the commit is
-   * durable on return.
+   * durable on return, unless `isFlushed` is false: then it is with the next one that is, and what a power cut can do until then is said at
+   * "interval".
    *
    * @throws {CodedError} storage/read-only, storage/disk-full, storage/corrupted, storage/io; whatever `action` throws
    */
-  atomically<T>(action: () => T): T {
+  atomically<T>(action: () => T, { isFlushed = this.#sync === "each" }: { readonly isFlushed?: boolean } = {}): T {
     if (this.readOnly) throw storageError("storage/read-only", { folder: this.folder });
     if (this.#flushError !== undefined) throw toStorageError(this.#flushError, this.folder);
-    const flags = this.#sync === "each" ? ABORTABLE_AND_COMMITTED : ABORTABLE_AND_COMMITTED | NOT_FLUSHED;
+    const flags = isFlushed ? ABORTABLE_AND_COMMITTED : ABORTABLE_AND_COMMITTED | NOT_FLUSHED;
     try {
       const result = this.#root.transactionSync(action, flags);
-      this.#isFlushed = this.#sync === "each";
+      this.#isFlushed = isFlushed;
       this.#commits++;
       if (this.#commits % COMMITS_PER_READER_CHECK === 0) this.forgetDeadReaders();
       return result;
