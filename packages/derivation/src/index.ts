@@ -2,6 +2,8 @@ export { prepareAttributes } from "./attributes.ts";
 export type { BatchDropReason, BatchVerdict } from "./batch-verdict.ts";
 export { blobIdsSentTo } from "./blob-ids.ts";
 export type { DerivationConfig } from "./config.ts";
+export { type ExplainedBatch, type ExplainedChannel, type ExplainedData, Explainer } from "./explain.ts";
+export type { BatcherData } from "./l1-retrieval.ts";
 export * from "./observer.ts";
 export { createDerivationPipeline, isCriticalDerivationError } from "./pipeline.ts";
 export * from "./pipeline-types.ts";

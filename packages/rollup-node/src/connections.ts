@@ -37,6 +37,28 @@ export interface NodeConnections {
   close(): Promise<void>;
 }
 
+export interface L1Connection {
+  readonly l1: L1Client;
+  readonly rpcs: readonly RpcClient[];
+  /** Ends all requests in progress. */
+  close(): Promise<void>;
+}
+
+/** The L1 endpoints that the options name. */
+export function connectL1(
+  l1: RnodeOptions["l1"],
+  { config, clock, log, metrics }: Pick<ConnectionsDeps, "config" | "clock" | "log" | "metrics">,
+): L1Connection {
+  const rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
+  const endpoints = new L1Endpoints(
+    { chainId: config.l1ChainId },
+    { endpoints: rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
+  );
+  const cacheSize = l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2);
+  const close = async (): Promise<void> => void (await Promise.all(rpcs.map((rpc) => rpc.close())));
+  return { l1: new L1Client({ ...l1, cacheSize }, { endpoints, clock, metrics }), rpcs, close };
+}
+
 /** The L1 endpoints and the engine that the options name. */
 export class Connections implements NodeConnections {
   readonly l1: L1Client;
@@ -54,18 +76,9 @@ export class Connections implements NodeConnections {
     const { l1, l2 } = options;
     const { config, engineSecret, clock, log, metrics, beaconMetrics } = deps;
     this.beacon = beaconMetrics === undefined ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
-    this.l1Rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
-    const endpoints = new L1Endpoints(
-      { chainId: config.l1ChainId },
-      { endpoints: this.l1Rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
-    );
-    this.l1 = new L1Client(
-      {
-        ...l1,
-        cacheSize: l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2),
-      },
-      { endpoints, clock, metrics },
-    );
+    const connection = connectL1(l1, { config, clock, log, metrics });
+    this.l1 = connection.l1;
+    this.l1Rpcs = connection.rpcs;
     this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);

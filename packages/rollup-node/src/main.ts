@@ -23,6 +23,8 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
   const [name, ...rest] = args;
   if (name === "resync")
     return runCommand("rnode resync", async () => (await import("./resync-command.ts")).resyncCommand, rest, env);
+  if (name === "derive")
+    return runCommand("rnode derive", async () => (await import("./derive-command.ts")).deriveCommand, rest, env);
   return runProgram(rnode, args, env);
 }
 

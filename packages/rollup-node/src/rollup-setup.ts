@@ -24,9 +24,14 @@ type SetupErrorCode =
   /** a configuration file, or the value given in its place, is not JSON */
   "config/not-json";
 
-/** The chain that the options select, with overrides applied. @throws {StartError} */
+/** The rollup that the options select, with overrides applied. @throws {StartError} */
+export function loadRollup(options: Pick<RnodeOptions, "rollup" | "override">): RollupConfig {
+  return withOverrides(loadRollupConfig(options), options.override);
+}
+
+/** The same, with everything that derivation needs to know of L1 and of upgrades. @throws {StartError} */
 export function loadDerivationConfig(options: RnodeOptions): DerivationConfig {
-  const rollup = withOverrides(loadRollupConfig(options), options.override);
+  const rollup = loadRollup(options);
   const upgradesDir = options.rollup.upgradesDir;
   return {
     rollup,
@@ -64,7 +69,7 @@ export function assertConfirmations({ sequencer }: RnodeOptions, rollup: RollupC
 
 const isInline = (config: string): boolean => config.trimStart().startsWith("{");
 
-function loadRollupConfig({ rollup: { network, config } }: RnodeOptions): RollupConfig {
+function loadRollupConfig({ rollup: { network, config } }: Pick<RnodeOptions, "rollup">): RollupConfig {
   if (network !== undefined) return orBadConfig("--network", () => rollupConfigOfNetwork(network));
   if (config === undefined) {
     throw new StartError(

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { createDecompressor } from "@rnode/compression";
+import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
+import { createLogger, noMetrics } from "@rnode/observe";
+import { address, bool, listOf, optionGroup, optionTable, path, uint } from "@rnode/options";
+import { hexToBytes, isCodedError } from "@rnode/primitives";
+import { command, logOptions, systemClock, UserError } from "@rnode/program";
+import type { L1BlockRef } from "@rnode/protocol";
+import { connectBeacon } from "./beacon.ts";
+import { connectL1 } from "./connections.ts";
+import { ExplainRun, explainRange } from "./explain.ts";
+import { type Explanation, explanationLines, explanationToJson } from "./explain-report.ts";
+import { l1Options, overrideOptions, rollupOptions } from "./options.ts";
+import { loadRollup } from "./rollup-setup.ts";
+import { VERSION } from "./version.ts";
+
+const table = optionTable({
+  program: "rnode derive",
+  summary:
+    "Says what became of each batcher transaction, frame, channel and batch, and why: of a range of L1 blocks (--from, --to), or of data in files (--data). Batches are judged as far as that is possible without the L2 chain.",
+  envPrefix: "RNODE_",
+  groups: {
+    main: optionGroup("", {
+      explain: {
+        parse: bool,
+        default: false,
+        env: false,
+        help: "Explain. The only thing that this command does so far, and required.",
+      },
+      from: { parse: uint, env: false, help: "First L1 block. Channels that began before it are not complete." },
+      to: { parse: uint, env: false, help: "Last L1 block." },
+      batcher: { parse: address, env: false, help: "Address of the batcher. Default: that of the rollup configuration's genesis." },
+      data: {
+        parse: listOf(path),
+        env: false,
+        help: "Files instead of an L1: hex of a signed batcher transaction, of its data, or of a blob. Further files may follow.",
+      },
+      l1Time: {
+        parse: uint,
+        flag: "l1-time",
+        env: false,
+        help: "Time of the L1 block that the files are in, in seconds. Default: now.",
+      },
+      json: { parse: bool, default: false, env: false, help: "Print JSON." },
+    }),
+    rollup: rollupOptions,
+    override: overrideOptions,
+    l1: l1Options,
+    log: logOptions,
+  },
+  exclusive: [
+    ["network", "rollup.config"],
+    ["data", "from"],
+    ["data", "to"],
+  ],
+  positionals: { name: "FILE", min: 0, max: 1000 },
+});
+
+/** `rnode derive --explain`. Needs an L1 (and a beacon node where there are blobs) for a range, nothing for files, and never the L2. */
+export const deriveCommand = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
+  const { main } = options;
+  if (!main.explain) throw new UserError("--explain is required: rnode derive --explain --network=NAME --from=N --to=M");
+  const config = loadRollup(options);
+  const run = new ExplainRun(config, createDecompressor());
+  const print = (explanation: Explanation): number => {
+    if (main.json) io.out(JSON.stringify(explanationToJson(explanation)));
+    else for (const line of explanationLines(explanation)) io.out(line);
+    return 0;
+  };
+  if (main.data !== undefined) {
+    const files = [...main.data, ...positionals].map(readHex);
+    await run.readFiles(blockAt(main.l1Time ?? Math.floor(systemClock.nowMs() / 1000)), files);
+    return print(run.result);
+  }
+  const { from, to } = main;
+  if (from === undefined || to === undefined) throw new UserError("give --from and --to, or --data");
+  if (from > to) throw new UserError(`--from=${from} must not be after --to=${to}`);
+  const log = createLogger(options.log);
+  const metrics = createL1Metrics(noMetrics);
+  const connection = connectL1(options.l1, { config, clock: systemClock, log, metrics });
+  const beacon = connectBeacon(options.l1, { config, clock: systemClock, log, metrics: createBeaconMetrics(noMetrics) });
+  try {
+    const batcher = main.batcher ?? config.genesis.systemConfig.batcherAddress;
+    const onBlock = (number: number): void => io.progress(`L1 block ${number} of ${to}`);
+    return print(await explainRange({ from, to, batcher }, run, { l1: connection.l1, blobs: beacon.blobs, onBlock }));
+  } finally {
+    await beacon.close();
+    await connection.close();
+  }
+});
+
+/** The block that the files are in: its number and hash are nobody's. */
+const blockAt = (timestamp: number): L1BlockRef => {
+  const hash = `0x${"00".repeat(32)}` as const;
+  return { number: 0, hash, parentHash: hash, timestamp };
+};
+
+function readHex(file: string): Uint8Array {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new UserError(`--data: cannot read ${file}: ${(cause as Error).message}`, { cause });
+  }
+  const digits = text.replace(/\s+/g, "");
+  try {
+    return hexToBytes(digits.startsWith("0x") ? digits : `0x${digits}`);
+  } catch (cause) {
+    if (!isCodedError(cause)) throw cause;
+    throw new UserError(`--data: ${file} is not hexadecimal: expected a signed transaction, its data, or a blob, in hex`, {
+      cause,
+    });
+  }
+}
