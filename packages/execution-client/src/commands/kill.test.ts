@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createRpcClient } from "@rnode/jsonrpc";
-import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, isCodedError, keccak256, ZERO_HASH } from "@rnode/primitives";
 import { createRandomFraction } from "@rnode/primitives/testing";
 import type { BlockId } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
@@ -11,8 +11,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { databasePath } from "../setup/database.ts";
 import { buildPackage, PROGRAM } from "../testing/built-package.ts";
 import { type Choice, EngineDriver } from "../testing/engine-driver.ts";
-import { generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
+import { attributesJson, generateBlocks, WRITER_GENESIS } from "../testing/generated-blocks.ts";
 import { KillableClient } from "../testing/kill-process.ts";
+import { GENESIS_TIME_SEC } from "../testing/test-client.ts";
 
 /*
  * Kills rengine with SIGKILL at random moments. RNODE_KILLS sets the total number of kills (default 6), RNODE_KILL_SEED the seed of the
@@ -26,6 +27,7 @@ const REQUEST_TIMEOUT_MS = 120_000;
 const IMPORTED_BLOCKS = Math.min(400, 100 + 4 * KILLS);
 /** the fewest fork choices that must be acknowledged between a start and a kill */
 const LEAST_ACKNOWLEDGEMENTS = 5;
+const BLOCKS_A_CALL = 40;
 /** the longest chain to build before a new one begins */
 const MAX_BUILT_BLOCKS = 1000;
 
@@ -321,6 +323,72 @@ describe("kill -9", () => {
       report(`building: ${kills} kills, ${underStart} under the start, ${withoutAnswer} with a fork choice under way`);
       report(`building: ${acknowledgements} fork choices acknowledged, ${reorganisations} reorganisations`);
       expect(acknowledgements).toBeGreaterThanOrEqual((kills - underStart) * LEAST_ACKNOWLEDGEMENTS);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe("kill -9 of a client that builds many blocks at once", () => {
+  it(
+    `${Math.ceil(KILLS / 3)} times`,
+    async () => {
+      const datadir = join(folder, "build-many");
+      /** canonical hashes that the client has told */
+      const told: Hex[] = [];
+      /** what was found after each kill */
+      const stored: (readonly Hex[])[] = [];
+      let unanswered = 0;
+      for (let kills = 0; kills < Math.ceil(KILLS / 3); kills++) {
+        const client = new KillableClient(PROGRAM, [`--chain=${genesisPath}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
+        const port = await client.enginePort();
+        if (port === undefined) await client.killAfter(0);
+        const jwtSecret = hexToBytes(readFileSync(join(datadir, "jwt.hex"), "utf8").trim());
+        const engine = createRpcClient({ url: `http://127.0.0.1:${port}`, jwtSecret, timeoutMs: REQUEST_TIMEOUT_MS });
+        if (told.length === 0) told.push((await engine.call<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false])).hash);
+        let isAsking = false;
+        /** Asks for the blocks after those that were told; a block that was stored without an answer must come out the same. */
+        const extend = async (): Promise<void> => {
+          const head = told.length - 1;
+          const wanted = Array.from({ length: BLOCKS_A_CALL }, (_, index) => {
+            const number = head + index;
+            return { ...attributesJson(number + 1, GENESIS_TIME_SEC + 2 * number), noTxPool: true };
+          });
+          const zero = bytesToHex(ZERO_HASH);
+          const state = { headBlockHash: told.at(-1), safeBlockHash: zero, finalizedBlockHash: zero };
+          isAsking = true;
+          const answer = await engine.call<{ payloadStatus: { status: string }; headers: Hex[]; refusal: unknown }>(
+            "engine_rnodeBuildBlocksV1",
+            [state, wanted],
+          );
+          isAsking = false;
+          if (answer.payloadStatus.status !== "VALID" || answer.refusal !== null) throw new Error(JSON.stringify(answer));
+          told.push(...answer.headers.map((header) => bytesToHex(keccak256(hexToBytes(header)))));
+        };
+        await extend();
+        const dying = client.killAfter(random() * 1000);
+        let failure: unknown;
+        try {
+          for (;;) await extend();
+        } catch (error) {
+          failure = error;
+        }
+        const isKilled = await dying;
+        await engine.close();
+        if (!isKilled || !isConnectionLost(failure)) throw failure;
+        if (isAsking) unanswered++;
+        const story = (): string =>
+          `building many on ${datadir}, killed with head ${told.length - 1} told (log "${client.log.slice(-500)}")`;
+        await after(story, async () => {
+          const found = await checkedChain(datadir);
+          const chain = found?.chain ?? [];
+          expect(differenceOf(chain.slice(0, told.length), told)).toBe("");
+          expect(chain.length).toBeLessThanOrEqual(told.length + BLOCKS_A_CALL);
+          // What the client stored without telling it will be asked for again, and must be the same blocks.
+          stored.push(chain);
+        });
+      }
+      for (const chain of stored) expect(differenceOf(told.slice(0, chain.length), chain.slice(0, told.length))).toBe("");
+      report(`building many: ${Math.ceil(KILLS / 3)} kills, ${unanswered} with a call under way, ${told.length - 1} blocks told`);
     },
     TIMEOUT_MS,
   );
