@@ -16,8 +16,10 @@ import { JUMPDEST, PUSH0 } from "./opcodes";
 let scratch: u32 = 0;
 let scratchSize: u32 = 0;
 
-/** Finds the destinations of a code entry. PERF: one pass over all bytes, which keeps the
- * bits of a group in a local; the rest of decoding happens when execution gets there. */
+/**
+ * Finds the destinations of a code entry. PERF: one pass over all bytes; the rest of decoding happens when execution gets there. Most opcodes take
+ * a branch of their own: without it, the position of the next byte waits for each byte that is read.
+ */
 export function buildJumpMap(code: u32): void {
   const length = load<u32>(code, C_LENGTH);
   const bytes = load<u32>(code, C_BYTES);
@@ -34,10 +36,13 @@ export function buildJumpMap(code: u32): void {
     const stop = min(groupEnd, end);
     let bits: u64 = 0;
     while (at < stop) {
-      const opcode: u32 = load<u8>(at);
-      if (opcode == JUMPDEST) bits |= <u64>1 << <u64>((at - bytes) & 63);
-      else if (opcode - (PUSH0 + 1) < 32) at += opcode - PUSH0;
-      at++;
+      const opcode: u32 = load<u8>(at++);
+      if (opcode < JUMPDEST) continue;
+      if (opcode == JUMPDEST) {
+        bits |= <u64>1 << <u64>((at - 1 - bytes) & 63);
+        continue;
+      }
+      if (opcode - (PUSH0 + 1) < 32) at += opcode - PUSH0;
     }
     store<u64>(group, bits);
     store<u64>(group, <u64>count, 8);

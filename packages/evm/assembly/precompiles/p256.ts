@@ -1,7 +1,7 @@
 /** ECDSA on secp256r1 (EIP-7951, RIP-7212), in Jacobian coordinates: x = X/Z², y = Y/Z³; Z = 0 is infinity. */
 import {
   CURVE_B, FQ_MODULUS, FQ_ONE, fqAdd, fqDouble, fqIsZero, fqMultiply, fqNegate, fqRead, fqSquare, fqSubtract, fqSubtractDouble,
-  fqTimesEight, fqTimesFour, fqTriple, fqCopy, GENERATOR, ORDER, FQ_LIMBS,
+  fqTimesEight, fqTimesFour, fqTriple, fqCopy, fqInvert, GENERATOR, ORDER, FQ_LIMBS,
 } from "./p256-field";
 import { FN_MODULUS, fnInvert, fnIsZero, fnMultiply, fnPlain, fnRead } from "./p256-scalars";
 import { isBelow, normalise, readBytes } from "./field";
@@ -77,6 +77,37 @@ function add(out: usize, p: usize, q: usize): void {
   fqSubtract(out + Y, E, B);
 }
 
+/** out ← p + q, q affine: 8 multiplications, 3 squarings */
+function addAffine(out: usize, p: usize, q: usize): void {
+  if (fqIsZero(p + Z)) {
+    memory.copy(out, q, Z);
+    fqCopy(out + Z, FQ_ONE);
+    return;
+  }
+  fqSquare(A, p + Z);
+  fqMultiply(D, q, A);
+  fqSubtract(D, D, p); // H
+  fqMultiply(A, A, p + Z);
+  fqMultiply(A, A, q + Y);
+  fqSubtract(A, A, p + Y); // R
+  if (fqIsZero(D)) {
+    if (fqIsZero(A)) return double(out, p);
+    memory.fill(out, 0, POINT_SIZE);
+    return;
+  }
+  fqSquare(E, D);
+  fqMultiply(F, E, D);
+  fqMultiply(E, E, p);
+  fqMultiply(out + Z, p + Z, D);
+  fqMultiply(B, p + Y, F);
+  fqSquare(G, A);
+  fqSubtract(G, G, F);
+  fqSubtractDouble(out, G, E);
+  fqSubtract(E, E, out);
+  fqMultiply(E, E, A);
+  fqSubtract(out + Y, E, B);
+}
+
 /** Widths of the non-adjacent forms of the two scalars; the generator's table of 64 points is computed once. */
 const GENERATOR_WIDTH = 8;
 const KEY_WIDTH = 5;
@@ -87,41 +118,56 @@ const GENERATOR_DIGITS: usize = memory.data(264);
 const KEY_DIGITS: usize = memory.data(264);
 let hasGeneratorTable: bool = false;
 
-/** table ← p, 3p, 5p … */
+/** Products of the Z of a table's points up to each of them */
+const PRODUCTS: usize = memory.data(2304, 8);
+
+/** table ← p, 3p, 5p … with Z = 1. None of them is infinity, as the order is a prime. */
 function fillTable(table: usize, p: usize, count: i32): void {
   copy(table, p);
   double(SUM, p);
   for (let i = 1; i < count; i++) add(table + POINT_SIZE * <usize>i, table + POINT_SIZE * <usize>(i - 1), SUM);
+  fqCopy(PRODUCTS, table + Z);
+  for (let i: usize = 1; i < <usize>count; i++) fqMultiply(PRODUCTS + 36 * i, PRODUCTS + 36 * (i - 1), table + POINT_SIZE * i + Z);
+  fqInvert(A, PRODUCTS + 36 * <usize>(count - 1)); // 1 / product of all Z so far
+  for (let i = <isize>count - 1; i >= 0; i--) {
+    const at = table + POINT_SIZE * i;
+    if (i > 0) fqMultiply(B, A, PRODUCTS + 36 * (i - 1));
+    else fqCopy(B, A);
+    fqMultiply(A, A, at + Z);
+    fqSquare(C, B);
+    fqMultiply(at, at, C);
+    fqMultiply(C, C, B);
+    fqMultiply(at + Y, at + Y, C);
+  }
 }
 
-const SCALAR: usize = memory.data(40, 8);
+/** ten limbs, the highest one 0; bits are read a limb further than they reach */
+const SCALAR: usize = memory.data(48, 8);
 
-/** Digits of `width` bits, lowest first, odd or zero. @returns their number */
+/** `count` bits from position `from` on, of limbs below 2^BITS; at most BITS of them */
+@inline function bitsOf(scalar: usize, from: i32, count: i32): i32 {
+  const limb = scalar + ((<usize>from / BITS) << 2);
+  const both = <u64>load<u32>(limb) | (<u64>load<u32>(limb, 4) << BITS);
+  return <i32>((both >> (from % BITS)) & ((1 << count) - 1));
+}
+
+/** Digits of `width` bits, lowest first, odd or zero, of a scalar below 2^256. @returns their number */
 function recode(digits: usize, scalar: usize, width: i32): i32 {
   memory.fill(digits, 0, MAX_DIGITS);
   memory.copy(SCALAR, scalar, 36);
-  const mask: u32 = (1 << BITS) - 1;
-  const half = 1 << (width - 1);
   let length = 0;
-  for (let i = 0; i < MAX_DIGITS; i++) {
-    const lowest = load<u32>(SCALAR);
-    if (lowest & 1) {
-      let digit = <i32>(lowest & ((1 << width) - 1));
-      if (digit >= half) digit -= 2 * half;
-      store<i8>(digits + i, <i8>digit);
-      length = i + 1;
-      let carry = <i32>lowest - digit;
-      for (let j: usize = 0; ; j += 4) {
-        store<u32>(SCALAR + j, j == 32 ? <u32>carry : <u32>carry & mask);
-        carry >>= BITS;
-        if (carry == 0 || j == 32) break;
-        carry += <i32>load<u32>(SCALAR + j + 4);
-      }
+  let carry = 0;
+  for (let i = 0; i <= 256; ) {
+    if (bitsOf(SCALAR, i, 1) == carry) {
+      i++;
+      continue;
     }
-    for (let j: usize = 0; j < 32; j += 4) {
-      store<u32>(SCALAR + j, (load<u32>(SCALAR + j) >> 1) | ((load<u32>(SCALAR + j + 4) & 1) << (BITS - 1)));
-    }
-    store<u32>(SCALAR + 32, load<u32>(SCALAR + 32) >> 1);
+    let digit = bitsOf(SCALAR, i, width) + carry;
+    carry = digit >> (width - 1);
+    digit -= carry << width;
+    store<i8>(digits + i, <i8>digit);
+    length = i + 1;
+    i += width;
   }
   return length;
 }
@@ -132,10 +178,10 @@ const NEGATIVE: usize = memory.data(108, 8);
 function addDigit(table: usize, digit: i32): void {
   if (digit == 0) return;
   const entry = table + POINT_SIZE * <usize>((abs(digit) - 1) >> 1);
-  if (digit > 0) return add(SUM, SUM, entry);
+  if (digit > 0) return addAffine(SUM, SUM, entry);
   copy(NEGATIVE, entry);
   fqNegate(NEGATIVE + Y, NEGATIVE + Y);
-  add(SUM, SUM, NEGATIVE);
+  addAffine(SUM, SUM, NEGATIVE);
 }
 
 const R: usize = memory.data(36, 8);
