@@ -122,13 +122,12 @@ function table(rows: readonly Row[]): string {
 }
 
 function blockTable(blocks: readonly WorstBlock[]): string {
-  const head = ["a pool of", "transactions mined", "Mgas", "build, ms", "executed by another, ms"];
-  const lines = blocks.map(({ name, transactions, gas, buildMs, followMs }) => [
+  const head = ["a pool of", "mined", "Mgas", "built, ms", "CPU, ms", "executed by another, ms", "CPU, ms"];
+  const lines = blocks.map(({ name, transactions, gas, build, follow }) => [
     name,
     String(transactions),
     (gas / 1e6).toFixed(1),
-    buildMs.toFixed(0),
-    followMs.toFixed(0),
+    ...[build.ms, build.cpuMs, follow.ms, follow.cpuMs].map((ms) => ms.toFixed(0)),
   ]);
   return render([head, ...lines]);
 }
