@@ -19,6 +19,7 @@ const EXEMPT = new Map([
   ["packages/protocol/src/l1-info-layouts.ts", "layouts are named after forks"],
   ["packages/protocol/src/networks.ts", "what the schedules of all public rollups have in common"],
   ["packages/protocol/src/networks-table.ts", "the schedules of public networks"],
+  ["packages/scenarios/src/plan.ts", "the forks that chains of scenarios go through"],
   ["packages/rollup-node/src/interop-options.ts", "interop is also a part of the node"],
 ]);
 

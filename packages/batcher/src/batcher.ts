@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
 import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
-import { CHANNEL_ID_BYTES, FRAME_OVERHEAD_BYTES, type RollupConfig } from "@rnode/protocol";
+import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
 import { BatcherError } from "./batcher-error.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
-import { type ChannelConfig, channelConfig } from "./channel-config.ts";
+import { channelConfig } from "./channel-config.ts";
+import { createChannelOut } from "./create-channel-out.ts";
 import type { RbatcherOptions } from "./options.ts";
 import { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
 import { TransactionManager } from "./transaction-manager.ts";
@@ -180,23 +180,11 @@ async function createSubmitter(
     node,
     blocks,
     transactions,
-    createChannelOut: () => createChannelOut(channels),
+    createChannelOut: () => createChannelOut(channels, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
     clock,
     log,
     metrics: batcherMetrics,
   });
-}
-
-function createChannelOut(config: ChannelConfig): ChannelOut {
-  const common = {
-    id: new Uint8Array(randomBytes(CHANNEL_ID_BYTES)),
-    algorithm: config.algorithm,
-    targetOutputBytes: config.targetFrames * (config.maxFrameBytes - FRAME_OVERHEAD_BYTES),
-    chain: config.chain,
-  };
-  return config.batchType === "span"
-    ? createSpanChannelOut({ ...common, maxBlocksPerSpanBatch: config.maxBlocksPerSpanBatch })
-    : createSingularChannelOut({ ...common, strategy: config.strategy });
 }
 
 function assertChains(

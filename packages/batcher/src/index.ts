@@ -4,6 +4,7 @@ export { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 export { BatcherError, type BatcherErrorCode } from "./batcher-error.ts";
 export { createBatcherMetrics } from "./batcher-metrics.ts";
 export { type ChannelConfig, type ChannelOptions, channelConfig } from "./channel-config.ts";
+export { createChannelOut } from "./create-channel-out.ts";
 export { type RbatcherOptions, rbatcherOptions } from "./options.ts";
 export { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
 export { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";

@@ -7,6 +7,8 @@ export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/fi
 export { ethSubscriptions, type PendingFeed } from "./feeds/subscriptions.ts";
 export { GasPriceOracle } from "./fees/gas-price.ts";
 export { blobsBundle, type PooledSidecar, type SidecarSource } from "./json/blobs-bundle.ts";
+export { blockToJson } from "./json/block-json.ts";
+export { receiptsToJson } from "./json/receipt-json.ts";
 export type { JsonObject } from "./json/transaction-json.ts";
 export { ethLogMethods } from "./methods/eth-logs.ts";
 export { type ApiMethod, type ApiMethods, isMissing, method, methodsInWriter } from "./methods/method.ts";

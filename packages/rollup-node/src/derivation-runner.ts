@@ -191,7 +191,7 @@ export class DerivationRunner {
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent.hash, block.envelope);
     if (mismatch !== undefined) {
       const trouble = await this.deps.safeChain.judge(block.ref, mismatch, control.heads);
-      if (trouble !== undefined) return trouble;
+      if (trouble !== undefined) return trouble.kind === "critical" ? this.tryOut(derived, trouble) : trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
       const progress = await this.build(derived);
       return progress.kind === "progress" ? control.sendForkchoice() : progress;
@@ -225,6 +225,26 @@ export class DerivationRunner {
     const [refused] = this.queue;
     if (refused === undefined) return PROGRESS;
     return this.handleInvalid({ ...refused, parent: control.heads.pendingSafe }, invalid.reason);
+  }
+
+  /**
+   * L1 contradicts a safe block only if what L1 says can be executed. An invalid batch was dropped or replaced when the block became
+   * safe, and is so again. Otherwise the engine gets its head back, and stays as it is.
+   */
+  private async tryOut(derived: DerivedAttributes, contradiction: Trouble): Promise<Progress> {
+    const { control } = this.deps;
+    const started = await control.startBuild(derived.parent, derived.attributes);
+    if (started.kind === "invalid") return this.handleInvalid(derived, started.reason);
+    if (started.kind === "temporary") return started;
+    if (started.kind === "started") {
+      const sealed = await control.seal(started.job);
+      if (sealed.kind === "expired") return temporary(`the engine could not deliver a derived payload: ${sealed.reason}`);
+      const inserted = sealed.kind === "sealed" ? await control.insert(sealed.envelope) : undefined;
+      if (inserted?.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
+      if (inserted?.kind === "temporary") return inserted;
+    }
+    const told = await control.sendForkchoice();
+    return told.kind === "temporary" ? told : contradiction;
   }
 
   private async build(derived: DerivedAttributes): Promise<Progress> {

@@ -79,8 +79,10 @@ export class EngineControl {
   private readonly engine: DriverEngine;
   private readonly config: RollupConfig;
   private labels: Heads | undefined;
-  /** the fork choice that the engine last accepted */
+  /** the fork choice that the engine has; undefined: not known */
   private sent: ForkchoiceState | undefined;
+  /** the labels at that time */
+  private told: Heads | undefined;
 
   constructor(engine: DriverEngine, config: RollupConfig) {
     this.engine = engine;
@@ -97,6 +99,14 @@ export class EngineControl {
     return this.labels;
   }
 
+  /**
+   * The heads as the engine knows them, for everybody outside: a node that is killed goes on from what its engine has, and what it
+   * once said must still hold then.
+   */
+  get toldHeads(): Heads | undefined {
+    return this.labels !== undefined && this.isForkchoiceSent ? this.labels : this.told;
+  }
+
   /** Moves the labels; the engine is told by the next `sendForkchoice`. */
   setHeads(heads: Heads): void {
     this.labels = heads;
@@ -104,7 +114,7 @@ export class EngineControl {
 
   get isForkchoiceSent(): boolean {
     const { sent } = this;
-    const state = this.forkchoiceState(this.heads.unsafe.hash);
+    const state = this.forkchoiceState(this.heads.unsafe);
     return sent?.head === state.head && sent.safe === state.safe && sent.finalized === state.finalized;
   }
 
@@ -118,11 +128,9 @@ export class EngineControl {
     if (this.isForkchoiceSent) return PROGRESS;
     const { unsafe, finalized } = this.heads;
     if (unsafe.number < finalized.number) return this.unsafeBehindFinalized();
-    const state = this.forkchoiceState(unsafe.hash);
-    const outcome = await this.call("forkchoice update", () => this.engine.forkchoiceUpdated(state));
+    const outcome = await this.update("forkchoice update", unsafe);
     switch (outcome.kind) {
       case "valid":
-        this.sent = state;
         return PROGRESS;
       case "syncing":
         return reset(`the engine does not know block ${unsafe.number}`);
@@ -141,11 +149,9 @@ export class EngineControl {
   /** Makes `parent` the engine's head, and starts building a block on it. */
   async startBuild(parent: L2BlockRef, attributes: PayloadAttributes): Promise<BuildStart> {
     if (this.heads.unsafe.number < this.heads.finalized.number) return this.unsafeBehindFinalized();
-    const state = this.forkchoiceState(parent.hash);
-    const outcome = await this.call("start of building", () => this.engine.forkchoiceUpdated(state, attributes));
+    const outcome = await this.update("start of building", parent, attributes);
     switch (outcome.kind) {
       case "valid":
-        this.sent = state;
         if (outcome.payloadId === undefined) return temporary("the engine gave no payload id");
         return { kind: "started", job: { payloadId: outcome.payloadId, parent, attributes } };
       case "syncing":
@@ -171,10 +177,13 @@ export class EngineControl {
   /** Makes `parent` the engine's head, and has the engine build blocks on it, one on another. Moving the labels is up to the caller. */
   async extend(parent: L2BlockRef, attributes: readonly PayloadAttributes[]): Promise<Extension> {
     if (this.heads.unsafe.number < this.heads.finalized.number) return this.unsafeBehindFinalized();
-    const state = this.forkchoiceState(parent.hash);
+    const state = this.forkchoiceState(parent);
+    const before = this.sent;
+    this.sent = undefined;
     const outcome = await this.call("building", () => this.engine.buildBlocks(state, attributes));
     switch (outcome.kind) {
       case "unsupported":
+        this.sent = before;
         return outcome;
       case "syncing":
         return reset(`the engine does not know block ${parent.number}`);
@@ -205,7 +214,8 @@ export class EngineControl {
       tip = l2BlockRefFromPayload(this.config, envelope.executionPayload);
       sealed.push({ envelope, ref: tip });
     }
-    this.sent = this.forkchoiceState(tip.hash);
+    this.sent = this.forkchoiceState(tip);
+    this.told = { ...this.heads, unsafe: tip };
     return { kind: "extended", blocks: sealed, invalid: refusal === undefined ? undefined : { kind: "invalid", reason: refusal } };
   }
 
@@ -222,8 +232,24 @@ export class EngineControl {
     }
   }
 
-  private forkchoiceState(head: Hex): ForkchoiceState {
-    return { head, safe: this.heads.safe.hash, finalized: this.heads.finalized.hash };
+  /** While a doubtful safe chain is derived again, the safe label is above the block that is built on: no engine accepts that. */
+  private forkchoiceState(head: L2BlockRef): ForkchoiceState {
+    const { safe, finalized } = this.heads;
+    return { head: head.hash, safe: head.number < safe.number ? head.hash : safe.hash, finalized: finalized.hash };
+  }
+
+  /** Whatever the outcome, `sent` is what the engine has afterwards. It keeps the fork choice when it refuses only the attributes. */
+  private async update(what: string, head: L2BlockRef, attributes?: PayloadAttributes) {
+    const state = this.forkchoiceState(head);
+    const told = { ...this.heads, unsafe: head };
+    const before = this.sent;
+    this.sent = undefined;
+    const outcome = await this.call(what, () => this.engine.forkchoiceUpdated(state, attributes));
+    if (outcome.kind === "valid" || outcome.kind === "invalid-attributes") {
+      this.sent = state;
+      this.told = told;
+    } else if (outcome.kind !== "temporary") this.sent = before;
+    return outcome;
   }
 
   private unsafeBehindFinalized(): Trouble {

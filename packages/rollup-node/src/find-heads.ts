@@ -10,6 +10,7 @@ import type { Logger } from "@rnode/observe";
 import { CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { FoundHeads } from "./driver.ts";
+import type { Heads } from "./heads.ts";
 import { critical, type Trouble, temporary } from "./progress.ts";
 import { resyncAdvice } from "./safe-chain-check.ts";
 import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
@@ -17,6 +18,25 @@ import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 export interface FindHeadsDeps {
   readonly l1: Pick<L1Provider, "blockByNumber">;
   readonly l2: Pick<L2Blocks, "blockByLabel" | "blockByHash" | "blockRefByHash" | "blockRefByNumber">;
+}
+
+/** The engine's labels, or this process's own where it has come further and the engine has the block: it may not have been told. */
+export function withOwnLabels(
+  l2: FindHeadsDeps["l2"] & Pick<L2Blocks, "blockByNumber">,
+  own: () => Pick<Heads, "safe" | "finalized"> | undefined,
+): FindHeadsDeps["l2"] {
+  return {
+    blockByHash: (hash) => l2.blockByHash(hash),
+    blockRefByHash: (hash) => l2.blockRefByHash(hash),
+    blockRefByNumber: (number) => l2.blockRefByNumber(number),
+    blockByLabel: async (label) => {
+      const block = await l2.blockByLabel(label);
+      const ours = label === "latest" ? undefined : own()?.[label];
+      if (ours === undefined || (block !== undefined && block.ref.number >= ours.number)) return block;
+      const atOurs = await l2.blockByNumber(ours.number);
+      return atOurs?.ref.hash === ours.hash ? atOurs : block;
+    },
+  };
 }
 
 const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([

@@ -23,7 +23,7 @@ import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
 import { Finalizer } from "./finalizer.ts";
-import { headsFinder } from "./find-heads.ts";
+import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
@@ -137,7 +137,7 @@ export class RollupNode {
       l1Head,
       onFault: (reason) => this.driver.requestReset(reason),
     });
-    const find = headsFinder(deps.derivation, { l1, l2 }, log, deps.safeHeads);
+    const find = headsFinder(deps.derivation, { l1, l2: withOwnLabels(l2, () => control.headsIfKnown) }, log, deps.safeHeads);
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,
@@ -229,7 +229,7 @@ export class RollupNode {
     });
 
     // RPC, metrics and health
-    const syncFacts = () => ({ heads: control.headsIfKnown, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
+    const syncFacts = () => ({ heads: control.toldHeads, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
     this.syncFacts = syncFacts;
     metrics.observeHeads(syncFacts);
     const methods = rollupMethods({

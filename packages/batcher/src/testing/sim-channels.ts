@@ -1,7 +1,7 @@
-import { type ChannelOut, createSingularChannelOut, createSpanChannelOut } from "@rnode/compression";
+import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
-import { FRAME_OVERHEAD_BYTES } from "@rnode/protocol";
 import { type ChannelConfig, type ChannelOptions, channelConfig } from "../channel-config.ts";
+import { createChannelOut } from "../create-channel-out.ts";
 import type { SimClock } from "./sim-clock.ts";
 import { simRollupConfig } from "./sim-rollup.ts";
 
@@ -26,16 +26,7 @@ export function simChannelOuts(config: ChannelConfig, clock?: SimClock, firstId 
   return () => {
     const idBytes = new Uint8Array(16);
     idBytes.set(uint64ToBytes(id++), 8);
-    const common = {
-      id: idBytes,
-      algorithm: config.algorithm,
-      targetOutputBytes: config.targetFrames * (config.maxFrameBytes - FRAME_OVERHEAD_BYTES),
-      chain: config.chain,
-    };
-    const out =
-      config.batchType === "span"
-        ? createSpanChannelOut({ ...common, maxBlocksPerSpanBatch: config.maxBlocksPerSpanBatch })
-        : createSingularChannelOut({ ...common, strategy: config.strategy });
+    const out = createChannelOut(config, idBytes);
     return clock === undefined ? out : withClock(out, clock);
   };
 }

@@ -1,0 +1,64 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type UpgradeArtifactSource, upgradeArtifactsFromFiles } from "@rnode/protocol";
+import { runScenario, type ScenarioResult } from "./run-scenario.ts";
+
+const HELP = `npm run scenarios -- [options]
+  --seeds=N      run N scenarios (default 1000)
+  --from=N       first seed (default 1)
+  --seed=N       run one scenario and print what happened
+  --jobs=N       processes (default: one a core)
+  --quiet        with --seed: only how it ended
+RNODE_ROLLUP_UPGRADES_DIR: folder with the code that upgrades deploy; without it, no chain goes through Ecotone, Fjord, Isthmus or Jovian`;
+
+export interface CliOptions {
+  readonly seeds: number;
+  readonly from: number;
+  readonly seed: number | undefined;
+  readonly jobs: number | undefined;
+  readonly isQuiet: boolean;
+}
+
+/** @returns a text: what is wrong, or the help that was asked for */
+export function parseCli(args: readonly string[]): CliOptions | { readonly text: string; readonly exitCode: number } {
+  const values = { seeds: 1000, from: 1, seed: undefined as number | undefined, jobs: undefined as number | undefined };
+  let isQuiet = false;
+  for (const arg of args) {
+    const match = /^--(seeds|from|seed|jobs)=(\d+)$/.exec(arg);
+    if (match !== null) values[match[1] as keyof typeof values] = Number(match[2]);
+    else if (arg === "--quiet") isQuiet = true;
+    else if (arg === "--help") return { text: HELP, exitCode: 0 };
+    else return { text: `${arg} is not an option\n${HELP}`, exitCode: 1 };
+  }
+  return { ...values, isQuiet };
+}
+
+/** The operator's folder of published artifacts, as for the node. */
+export function upgradeArtifactsOf(folder: string | undefined): UpgradeArtifactSource | undefined {
+  if (folder === undefined || folder === "") return undefined;
+  return upgradeArtifactsFromFiles(readdirSync(folder).map((name) => ({ name, content: readFileSync(join(folder, name)) })));
+}
+
+/** Runs one seed, and prints what happened. @returns the exit code */
+export async function printScenario(
+  seed: number,
+  isQuiet: boolean,
+  upgradeArtifact: UpgradeArtifactSource | undefined,
+): Promise<number> {
+  const result = await runScenario(seed, { isLogKept: !isQuiet, upgradeArtifact });
+  const { faults, ...settings } = result.plan;
+  console.log(JSON.stringify(settings, undefined, 1));
+  for (const fault of faults) console.log(`fault ${JSON.stringify(fault)}`);
+  for (const line of result.log) console.log(line);
+  console.log(summaryOf(seed, result));
+  return result.violations.length === 0 ? 0 : 1;
+}
+
+export function summaryOf(
+  seed: number,
+  { violations, fingerprint, l1Blocks, safeBlocks, replacedL1Blocks }: ScenarioResult,
+): string {
+  const what = `${l1Blocks} L1 blocks (${replacedL1Blocks} replaced), ${safeBlocks} L2 blocks, fingerprint ${fingerprint}`;
+  if (violations.length === 0) return `seed ${seed}: ${what}: all invariants held`;
+  return `seed ${seed}: ${what}: BROKEN\n${violations.map(({ rule, detail }) => `  ${rule}: ${detail}`).join("\n")}`;
+}

@@ -1,0 +1,152 @@
+import type { ServerState } from "./link.ts";
+import { type EndpointFault, type Fault, startOf } from "./plan.ts";
+import type { SimNetwork } from "./sim-network.ts";
+import type { SimNode } from "./sim-node.ts";
+
+/** Has the faults of the plan begin at their times. */
+export function scheduleFaults(network: SimNetwork): void {
+  for (const fault of network.plan.faults) {
+    network.clock.after(startOf(fault), () => {
+      network.log.note("fault", JSON.stringify(fault));
+      applyFault(network, fault);
+    });
+  }
+}
+
+/** Lets a fault begin, and end when its time is over. */
+function applyFault(network: SimNetwork, fault: Fault): void {
+  const { clock, l1, plan } = network;
+  const endsAfter = (undo: () => void): void => {
+    if (!("toMs" in fault)) return;
+    clock.after(fault.toMs - fault.fromMs, () => {
+      network.log.note("fault ends", fault.kind);
+      undo();
+    });
+  };
+  switch (fault.kind) {
+    case "l1-reorg": {
+      const undone = l1.reorg(fault.depth, fault.fate, clock.nowMs() + plan.l1BlockTimeSec * 1000);
+      network.log.note("l1", `replaced ${undone} blocks; the head is ${l1.head.ref.number} ${l1.head.ref.hash.slice(0, 10)}…`);
+      return;
+    }
+    case "l1-endpoint":
+      for (const state of l1StatesOf(network, fault.of)) endsAfter(worsen(network, state, fault.how));
+      return;
+    case "engine":
+      endsAfter(worsen(network, nodeOf(network, fault.of).engineState, fault.how));
+      return;
+    case "engine-crash": {
+      const node = nodeOf(network, fault.of);
+      const head = node.engine.loseUnsafe(fault.lostBlocks);
+      network.log.note(node.name, `its engine was restarted, and its head is ${head}`);
+      return;
+    }
+    case "restart":
+      restart(network, fault);
+      return;
+    case "inclusion":
+      network.inclusion.how = fault.how;
+      network.inclusion.delayMs = fault.delayMs;
+      endsAfter(() => {
+        network.inclusion.how = "prompt";
+        network.inclusion.delayMs = 0;
+      });
+      return;
+    case "pool-drop": {
+      const dropped = l1.dropFromPool(() => network.random.chance(0.7));
+      network.log.note("l1", `the pool forgets ${dropped} transactions`);
+      return;
+    }
+    case "l1-pause":
+      network.isL1Paused = true;
+      endsAfter(() => {
+        network.isL1Paused = false;
+      });
+      return;
+    case "junk":
+      network.sendJunk(fault.from, fault.what);
+      return;
+    case "gossip":
+      Object.assign(network.gossip, { lossRate: fault.lossRate, delayMs: fault.delayMs });
+      endsAfter(() => Object.assign(network.gossip, { lossRate: 0, delayMs: 0 }));
+      return;
+    case "blobs":
+      endsAfter(worsen(network, nodeOf(network, fault.of).beaconState, fault.how));
+  }
+}
+
+function nodeOf({ nodes }: SimNetwork, name: string): SimNode {
+  const node = nodes.find((some) => some.name === name);
+  if (node === undefined) throw new Error(`there is no ${name}`);
+  return node;
+}
+
+/** Of a node's two endpoints one is chosen, or both. */
+function l1StatesOf(network: SimNetwork, of: string): readonly ServerState[] {
+  if (of === "batcher") return [network.batcher.l1State];
+  const { l1States } = nodeOf(network, of);
+  return network.random.pick([[l1States[0]], [l1States[1]], l1States]);
+}
+
+/** @returns what undoes it */
+function worsen({ random, plan }: SimNetwork, state: ServerState, how: EndpointFault): () => void {
+  const set = <K extends keyof ServerState>(key: K, value: ServerState[K], normal: ServerState[K]): (() => void) => {
+    state[key] = value;
+    return () => {
+      state[key] = normal;
+    };
+  };
+  switch (how) {
+    case "down":
+      return set("isDown", true, false);
+    case "stalls":
+      return set("stalls", true, false);
+    case "fails":
+      return set("failureRate", 0.1 + 0.6 * random.fraction(), 0);
+    case "loses-answers":
+      return set("lossRate", 0.1 + 0.4 * random.fraction(), 0);
+    case "lags":
+      return set("lagBlocks", random.between(1, 4), 0);
+    case "slow":
+      return set("maxLatencyMs", random.between(200, 3000), plan.maxLatencyMs);
+    case "lies": {
+      const rate = 0.1 + 0.9 * random.fraction();
+      return set("lie", (_, answer) => (random.chance(rate) ? altered(answer, () => random.fraction()) : answer), undefined);
+    }
+  }
+}
+
+/** The answer with one of its values changed. */
+function altered(answer: unknown, fraction: () => number): unknown {
+  if (answer === null || typeof answer !== "object") return alteredValue(answer, fraction);
+  const copy = structuredClone(answer) as Record<string, unknown>;
+  const keys = Object.keys(copy);
+  const key = keys[Math.floor(fraction() * keys.length)];
+  if (key !== undefined) copy[key] = altered(copy[key], fraction);
+  return copy;
+}
+
+function alteredValue(value: unknown, fraction: () => number): unknown {
+  if (typeof value === "string" && /^0x[0-9a-f]+$/.test(value)) {
+    const at = 2 + Math.floor(fraction() * (value.length - 2));
+    const digit = (Number.parseInt(value[at]!, 16) + 1 + Math.floor(fraction() * 15)) % 16;
+    return value.slice(0, at) + digit.toString(16) + value.slice(at + 1);
+  }
+  return typeof value === "boolean" ? !value : value;
+}
+
+function restart(network: SimNetwork, { of, waits, downMs }: Extract<Fault, { kind: "restart" }>): void {
+  const { clock, batcher } = network;
+  const isBatcher = of === "batcher";
+  const process = isBatcher ? batcher.process : nodeOf(network, of).process;
+  process?.killAfterWaits(waits, () => {
+    network.log.note(of, "killed");
+    if (isBatcher) network.killBatcher();
+    else nodeOf(network, of).kill();
+    clock.after(downMs, () => {
+      network.log.note(of, "starts again");
+      if (isBatcher) batcher.start();
+      else nodeOf(network, of).start();
+    });
+  });
+}

@@ -1,0 +1,264 @@
+import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
+import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork, type RollupConfig } from "@rnode/protocol";
+import { Random } from "./random.ts";
+import { genesisPayload } from "./sim-engine.ts";
+
+export const GENESIS_TIME_SEC = 1_700_000_000;
+export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
+const L1_CHAIN_ID = 900n;
+const L2_CHAIN_ID = 901n;
+
+const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+
+/** What happens in a scenario, and when. Everything follows from the seed. */
+export interface Plan {
+  readonly seed: number;
+  readonly blockTimeSec: number;
+  readonly l1BlockTimeSec: number;
+  readonly seqWindowSize: number;
+  readonly channelTimeout: number;
+  readonly maxSequencerDriftSec: number;
+  readonly forkTimes: ForkTimes;
+  readonly verifiers: number;
+  readonly maxLatencyMs: number;
+  readonly sequencerConfs: number;
+  readonly verifierConfs: number;
+  readonly finalDistance: number;
+  readonly usesBlobs: boolean;
+  readonly batcherArgs: readonly string[];
+  /** the batcher's transactions are large enough for it to keep up with the sequencer */
+  readonly hasRoom: boolean;
+  /** a user transaction is sent once in so many milliseconds */
+  readonly userIntervalMs: number;
+  /** how long faults may happen */
+  readonly faultsMs: number;
+  /** how long the network then has to come to rest */
+  readonly recoveryMs: number;
+  readonly faults: readonly Fault[];
+}
+
+export type Interval = { readonly fromMs: number; readonly toMs: number };
+
+export type Fault =
+  | { readonly kind: "l1-reorg"; readonly atMs: number; readonly depth: number; readonly fate: "kept" | "returned" | "lost" }
+  | ({ readonly kind: "l1-endpoint"; readonly of: string; readonly how: EndpointFault } & Interval)
+  | ({ readonly kind: "engine"; readonly of: string; readonly how: Exclude<EndpointFault, "lies" | "lags"> } & Interval)
+  | { readonly kind: "engine-crash"; readonly of: string; readonly atMs: number; readonly lostBlocks: number }
+  | { readonly kind: "restart"; readonly of: string; readonly atMs: number; readonly waits: number; readonly downMs: number }
+  | ({ readonly kind: "inclusion"; readonly how: "late" | "lost"; readonly delayMs: number } & Interval)
+  | { readonly kind: "pool-drop"; readonly atMs: number }
+  | ({ readonly kind: "l1-pause" } & Interval)
+  | { readonly kind: "junk"; readonly atMs: number; readonly from: "batcher" | "stranger"; readonly what: JunkKind }
+  | ({ readonly kind: "gossip"; readonly lossRate: number; readonly delayMs: number } & Interval)
+  | ({ readonly kind: "blobs"; readonly of: string; readonly how: "down" | "stalls" | "fails" } & Interval);
+
+export type EndpointFault = "down" | "stalls" | "fails" | "loses-answers" | "lies" | "lags" | "slow";
+
+export const JUNK_KINDS = [
+  "noise",
+  "empty",
+  "unknown-version",
+  "garbage-frame",
+  "truncated-frame",
+  "bad-is-last",
+  "bad-compression",
+  "repeat",
+  "shuffled-repeat",
+  "other-parent",
+  "late-block",
+  "future-block",
+  "rival-block",
+  "invalid-transaction",
+  "broken-batch",
+] as const;
+export type JunkKind = (typeof JUNK_KINDS)[number];
+
+/** The forks that chains of scenarios go through: `bedrock` to `jovian`. */
+const LAST_FORK = OP_FORKS.indexOf("jovian");
+/** Their first blocks deploy contracts whose code is not part of this repository. */
+const NEEDS_CODE: readonly OpFork[] = ["ecotone", "fjord", "isthmus", "jovian"];
+
+export interface PlanLimits {
+  /** whether the code that upgrades deploy is there */
+  readonly hasUpgradeCode: boolean;
+}
+
+/** The scenario of a seed. */
+export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
+  const random = new Random(seed, "plan");
+  const l1BlockTimeSec = random.pick([4, 6, 12]);
+  const seqWindowSize = random.between(10, 24);
+  const channelTimeout = random.between(5, 9);
+  const faultsMs = random.between(20, 45) * l1BlockTimeSec * 1000;
+  const verifiers = random.between(1, 3);
+  const nodes = ["sequencer", ...Array.from({ length: verifiers }, (_, i) => `verifier-${i + 1}`)];
+  const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
+  const usesBlobs = random.chance(0.25);
+  const atGenesis = (fork: OpFork): boolean => forkTimes[fork] === 0;
+  const batchType = atGenesis("delta") ? random.below(2) : 0;
+  const compression = atGenesis("fjord") && random.chance(0.3) ? "brotli-9" : "zlib";
+  const singularArgs = random.pick([[], ["--compressor=ratio"], ...(compression === "zlib" ? [["--compressor=none"]] : [])]);
+  const margin = random.between(1, 3);
+  const maxTxBytes = random.pick([400, 700, 2000, 120_000]);
+  return {
+    seed,
+    blockTimeSec: random.pick([1, 2, 2]),
+    l1BlockTimeSec,
+    seqWindowSize,
+    channelTimeout,
+    maxSequencerDriftSec: random.pick([30, 60, 600]),
+    forkTimes,
+    verifiers,
+    maxLatencyMs: random.pick([0, 0, 20, 150]),
+    sequencerConfs: random.pick([0, 0, 1, 2]),
+    verifierConfs: random.pick([0, 0, 0, 1, 3]),
+    finalDistance: random.between(8, 16),
+    usesBlobs,
+    batcherArgs: [
+      `--poll-interval=${random.pick([500, 1000, 2000])}ms`,
+      `--max-channel-duration=${random.between(1, 3)}`,
+      `--sub-safety-margin=${margin}`,
+      `--max-l1-tx-size-bytes=${maxTxBytes}`,
+      `--target-num-frames=${random.between(1, 3)}`,
+      `--max-pending-tx=${random.pick([1, 1, 2, 0])}`,
+      `--num-confirmations=${random.between(1, 3)}`,
+      "--resubmission-timeout=20s",
+      "--txmgr.receipt-query-interval=2s",
+      "--txmgr.not-in-mempool-timeout=30s",
+      `--compression-algo=${compression}`,
+      `--batch-type=${batchType}`,
+      ...(batchType === 0 ? singularArgs : []),
+      ...(batchType === 1 && random.chance(0.3) ? [`--max-blocks-per-span-batch=${random.between(1, 6)}`] : []),
+      ...(random.chance(0.3) ? ["--wait-node-sync"] : []),
+    ],
+    hasRoom: maxTxBytes === 120_000,
+    userIntervalMs: random.pick([700, 2500, 9000]),
+    faultsMs,
+    recoveryMs: (2 * seqWindowSize + 20) * l1BlockTimeSec * 1000 + 120_000,
+    faults: faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
+  };
+}
+
+/** Some forks from the genesis on, the next ones at times during the scenario. */
+function schedule(random: Random, faultsMs: number, hasUpgradeCode: boolean): ForkTimes {
+  const first = random.between(0, LAST_FORK);
+  const times: Partial<Record<OpFork, number>> = forksUpTo(OP_FORKS[first]!);
+  let atSec = 0;
+  for (let i = first + 1; i <= LAST_FORK; i++) {
+    const fork = OP_FORKS[i]!;
+    if (!hasUpgradeCode && NEEDS_CODE.includes(fork)) break;
+    if (random.chance(0.2)) break;
+    atSec += random.chance(0.15) ? 0 : random.between(4, 80);
+    if (atSec === 0) atSec = 4;
+    if (atSec * 1000 > faultsMs * 1.2) break;
+    times[fork] = GENESIS_TIME_SEC + atSec;
+  }
+  return times;
+}
+
+interface FaultRoom {
+  readonly nodes: readonly string[];
+  readonly faultsMs: number;
+  readonly l1BlockTimeSec: number;
+  readonly usesBlobs: boolean;
+}
+
+function faultsOf(random: Random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }: FaultRoom): Fault[] {
+  const l1Ms = l1BlockTimeSec * 1000;
+  const atMs = () => random.between(2 * l1Ms, faultsMs - 1000);
+  const interval = (maxL1Blocks: number): Interval => {
+    const fromMs = atMs();
+    return { fromMs, toMs: Math.min(faultsMs, fromMs + random.between(1000, maxL1Blocks * l1Ms)) };
+  };
+  const makers: readonly (() => Fault)[] = [
+    () => ({
+      kind: "l1-reorg",
+      atMs: atMs(),
+      depth: random.between(1, random.pick([2, 5, 12])),
+      fate: random.pick(["kept", "returned", "lost"]),
+    }),
+    () => ({
+      kind: "l1-endpoint",
+      of: random.pick([...nodes, "batcher"]),
+      how: random.pick(["down", "stalls", "fails", "loses-answers", "lies", "lags", "slow"]),
+      ...interval(5),
+    }),
+    () => ({
+      kind: "engine",
+      of: random.pick(nodes),
+      how: random.pick(["down", "stalls", "fails", "loses-answers", "slow"]),
+      ...interval(3),
+    }),
+    () => ({ kind: "engine-crash", of: random.pick(nodes), atMs: atMs(), lostBlocks: random.between(1, 12) }),
+    () => ({
+      kind: "restart",
+      of: random.pick([...nodes, "batcher", "batcher"]),
+      atMs: atMs(),
+      waits: random.between(1, 40),
+      downMs: random.between(0, random.pick([500, 3 * l1Ms])),
+    }),
+    () => ({ kind: "inclusion", how: random.pick(["late", "late", "lost"]), delayMs: random.between(1, 4) * l1Ms, ...interval(6) }),
+    () => ({ kind: "pool-drop", atMs: atMs() }),
+    () => ({ kind: "l1-pause", ...interval(4) }),
+    () => ({ kind: "junk", atMs: atMs(), from: "batcher", what: random.pick(JUNK_KINDS) }),
+    () => ({ kind: "junk", atMs: atMs(), from: "stranger", what: random.pick(JUNK_KINDS) }),
+    () => ({ kind: "gossip", lossRate: random.fraction(), delayMs: random.between(0, 5000), ...interval(10) }),
+    ...(usesBlobs
+      ? [(): Fault => ({ kind: "blobs", of: random.pick(nodes), how: random.pick(["down", "stalls", "fails"]), ...interval(4) })]
+      : []),
+  ];
+  // few kinds with many faults each find other things than many kinds with few
+  const kinds = Array.from({ length: random.between(0, 5) }, () => random.pick(makers));
+  return kinds.flatMap((make) => Array.from({ length: random.between(1, 4) }, make)).sort((a, b) => startOf(a) - startOf(b));
+}
+
+export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs : fault.fromMs);
+
+/** Faults after which data of an honest batcher may rightly come too late, or build on blocks that are gone. */
+const EXCUSES: ReadonlySet<Fault["kind"]> = new Set(["l1-reorg", "engine-crash", "inclusion", "l1-pause", "pool-drop"]);
+
+/** Whether everything that the batcher publishes has to be accepted. */
+export function isBatcherUndisturbed({ faults, hasRoom }: Plan): boolean {
+  if (!hasRoom) return false;
+  return !faults.some(
+    (fault) =>
+      EXCUSES.has(fault.kind) ||
+      (fault.kind === "junk" && fault.from === "batcher") ||
+      ("of" in fault && ["batcher", "sequencer"].includes(fault.of)),
+  );
+}
+
+export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly number: number }): RollupConfig {
+  const config: RollupConfig = {
+    genesis: {
+      l1: l1Genesis,
+      l2: { hash: bytesToHex(filled(32, 0)), number: 0 },
+      l2TimeSec: GENESIS_TIME_SEC,
+      systemConfig: {
+        batcherAddress: privateKeyToAddress(BATCHER_KEY),
+        overhead: filled(32, 0),
+        scalar: Uint8Array.from({ length: 32 }, (_, i) => (i === 0 ? 1 : 0)),
+        gasLimit: 30_000_000n,
+        eip1559Params: filled(8, 0),
+        operatorFeeScalar: 0,
+        operatorFeeConstant: 0n,
+        minBaseFee: 0n,
+        daFootprintGasScalar: 0,
+      },
+    },
+    blockTimeSec: plan.blockTimeSec,
+    maxSequencerDriftSec: plan.maxSequencerDriftSec,
+    seqWindowSize: plan.seqWindowSize,
+    channelTimeoutL1Blocks: plan.channelTimeout,
+    l1ChainId: L1_CHAIN_ID,
+    l2ChainId: L2_CHAIN_ID,
+    forkTimes: plan.forkTimes,
+    batchInboxAddress: filled(20, 0xff),
+    depositContractAddress: filled(20, 0xdd),
+    l1SystemConfigAddress: filled(20, 0xcc),
+    protocolVersionsAddress: filled(20, 0),
+    chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
+  };
+  const { blockHash } = genesisPayload(config).executionPayload;
+  return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(blockHash), number: 0 } } };
+}

@@ -1,0 +1,78 @@
+import type { UpgradeArtifactSource } from "@rnode/protocol";
+import { scheduleFaults } from "./faults.ts";
+import type { Violation } from "./invariants.ts";
+import { type Plan, planOf } from "./plan.ts";
+import { SimNetwork } from "./sim-network.ts";
+
+export interface ScenarioOptions {
+  readonly isLogKept?: boolean | undefined;
+  /** the code that upgrades deploy; undefined: chains of scenarios do not go through such an upgrade */
+  readonly upgradeArtifact?: UpgradeArtifactSource | undefined;
+}
+
+export interface ScenarioResult {
+  readonly plan: Plan;
+  readonly violations: readonly Violation[];
+  /** what happened, if it was to be kept */
+  readonly log: readonly string[];
+  /** the same whenever the same seed runs */
+  readonly fingerprint: string;
+  readonly l1Blocks: number;
+  readonly safeBlocks: number;
+  readonly replacedL1Blocks: number;
+  readonly labelsGoneBack: number;
+}
+
+/** Runs the scenario of a seed. Never rejects: a crash is a violation. */
+export function runScenario(seed: number, options: ScenarioOptions = {}): Promise<ScenarioResult> {
+  return runPlan(planOf(seed, { hasUpgradeCode: options.upgradeArtifact !== undefined }), options);
+}
+
+export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }: ScenarioOptions = {}): Promise<ScenarioResult> {
+  const network = new SimNetwork(plan, { isLogKept, upgradeArtifact });
+  const onCrash = (reason: unknown): void => {
+    const detail = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
+    network.report({ rule: "crash", detail });
+  };
+  process.on("unhandledRejection", onCrash);
+  try {
+    network.start();
+    scheduleFaults(network);
+    await network.run(plan.faultsMs);
+    if (network.violations.length === 0) await recover(network);
+  } catch (error) {
+    onCrash(error);
+  } finally {
+    process.off("unhandledRejection", onCrash);
+    for (const node of network.nodes) node.kill();
+    network.batcher.kill();
+  }
+  return {
+    plan,
+    violations: network.violations,
+    log: network.log.lines,
+    fingerprint: network.fingerprint,
+    l1Blocks: network.l1.blocks.length,
+    safeBlocks: network.sequencer.engine.head.number,
+    replacedL1Blocks: network.l1.replacedBlocks,
+    labelsGoneBack: network.invariants.labelsGoneBack,
+  };
+}
+
+/** All faults are over: every node's safe head must pass everything that was sequenced until now, and all must have the same chain. */
+async function recover(network: SimNetwork): Promise<void> {
+  const { plan, nodes, sequencer } = network;
+  const target = sequencer.engine.head.number;
+  const stepMs = plan.l1BlockTimeSec * 1000;
+  const isDone = (): boolean => nodes.every(({ heads }) => heads !== undefined && heads.safe.number > target);
+  for (let passedMs = 0; passedMs < plan.recoveryMs && !isDone(); passedMs += stepMs) {
+    await network.run(stepMs);
+    if (network.violations.length > 0) return;
+  }
+  if (isDone()) return;
+  const safe = nodes.map(({ name, heads }) => `${name} ${heads?.safe.number ?? "nothing"}`).join(", ");
+  network.report({
+    rule: "liveness",
+    detail: `${plan.recoveryMs / 1000} s after the last fault, the safe heads (${safe}) have not all passed block ${target}`,
+  });
+}

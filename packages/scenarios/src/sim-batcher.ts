@@ -1,0 +1,190 @@
+import {
+  BatchSubmitter,
+  batcherBlock,
+  channelConfig,
+  createBatcherMetrics,
+  createChannelOut,
+  rbatcherOptions,
+  syncStatusFromJson,
+  TransactionManager,
+} from "@rnode/batcher";
+import type { ChannelOut } from "@rnode/compression";
+import { VerifiedPayload } from "@rnode/engine-client";
+import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
+import { noMetrics } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import { type BlobSidecar, encodeBlob, type RollupConfig } from "@rnode/protocol";
+import { localSigner } from "@rnode/signer";
+import type { L1Server } from "./l1-rpc.ts";
+import { healthyServer, Link, type ServerState } from "./link.ts";
+import type { Random } from "./random.ts";
+import type { SimClock } from "./sim-clock.ts";
+import type { SimL1 } from "./sim-l1.ts";
+import type { SimLog } from "./sim-log.ts";
+import type { SimNode } from "./sim-node.ts";
+import { SimProcess } from "./sim-process.ts";
+
+export interface SimBatcherOptions {
+  readonly key: Uint8Array;
+  readonly maxLatencyMs: number;
+  /** options of rbatcher */
+  readonly args: readonly string[];
+  /** data goes into blobs as soon as derivation reads them */
+  readonly usesBlobs: boolean;
+}
+
+export interface SimBatcherDeps {
+  readonly config: RollupConfig;
+  readonly clock: SimClock;
+  readonly random: Random;
+  readonly l1: SimL1;
+  readonly l1Server: L1Server;
+  readonly sequencer: SimNode;
+  readonly log: SimLog;
+  /** whether data in blobs would be read now */
+  readonly areBlobsRead: () => boolean;
+  readonly onChannel: (id: Hex) => void;
+}
+
+const TIMEOUT_MS = 5_000;
+
+/** The batch submitter as it is, on a simulated network. */
+export class SimBatcher {
+  readonly l1State: ServerState;
+  readonly nodeState: ServerState;
+  readonly #options: SimBatcherOptions;
+  readonly #deps: SimBatcherDeps;
+  #process: SimProcess | undefined;
+  #channels = 0;
+
+  constructor(options: SimBatcherOptions, deps: SimBatcherDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.l1State = healthyServer(options.maxLatencyMs);
+    this.nodeState = healthyServer(options.maxLatencyMs);
+  }
+
+  get process(): SimProcess | undefined {
+    return this.#process;
+  }
+
+  kill(): void {
+    this.#process?.kill();
+    this.#process = undefined;
+  }
+
+  start(): void {
+    const { config, clock, random, l1, l1Server, sequencer, log } = this.#deps;
+    const process = new SimProcess("batcher", clock);
+    this.#process = process;
+    const logger = log.loggerOf("batcher");
+    const parsed = parseOptions(
+      rbatcherOptions,
+      [
+        "--l1-eth-rpc=http://l1.invalid",
+        "--l2-eth-rpc=http://l2.invalid",
+        "--rollup-rpc=http://node.invalid",
+        `--private-key=${bytesToHex(this.#options.key)}`,
+        ...this.#options.args,
+      ],
+      {},
+    );
+    if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+    const { batches, transactions } = parsed.options;
+    const link = (name: string, state: ServerState, handle: (method: string, params: readonly unknown[]) => unknown): Link =>
+      new Link({ name, process, clock, random, state, timeoutMs: TIMEOUT_MS, handle });
+    const l1Link = link("l1", this.l1State, (method, params) =>
+      l1Server(method, params, l1.head.ref.number - this.l1State.lagBlocks),
+    );
+    const nodeLink = link("node", this.nodeState, () => sequencer.syncStatus());
+    const engineLink = link("l2", this.nodeState, (_, [first, count]) => {
+      const payloads = [];
+      for (let number = first as number; number < (first as number) + (count as number); number++) {
+        const payload = sequencer.engine.canonicalPayload(number);
+        if (payload === undefined) break;
+        payloads.push(payload);
+      }
+      return payloads;
+    });
+    const endpoints = new L1Endpoints(
+      { chainId: config.l1ChainId, maxAttempts: 1 },
+      { endpoints: [{ name: "l1", rpc: l1Link }], clock: process.clock, log: logger.child({ part: "l1" }) },
+    );
+    const l1Client = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 64 }, { endpoints, clock: process.clock });
+    const access = new L1AccountClient({ endpoints, l1: l1Client });
+    const manager = new TransactionManager(transactions, {
+      l1ChainId: config.l1ChainId,
+      l1: access,
+      signer: localSigner(this.#options.key),
+      clock: process.clock,
+      log: logger,
+    });
+    const channels = channelConfig(batches, config, Math.floor(clock.nowMs() / 1000));
+    const submitter = new BatchSubmitter(batches, {
+      channels,
+      batchInboxAddress: config.batchInboxAddress,
+      stuckAfterMs: 2 * transactions.resubmissionTimeoutMs,
+      l1: access,
+      node: {
+        syncStatus: async () => syncStatusFromJson(await nodeLink.call("rnode_syncStatus")),
+        rollupConfig: () => Promise.resolve(config),
+      },
+      blocks: {
+        chainId: () => Promise.resolve(config.l2ChainId),
+        hashOf: (number) => Promise.resolve(sequencer.engine.canonicalRef(number)?.hash),
+        blocks: async (first, count) => {
+          const payloads = await engineLink.call<Parameters<typeof VerifiedPayload.check>[1][]>("blocks", [first, count]);
+          return payloads.map((payload) => batcherBlock(VerifiedPayload.check("blocks", payload, config.forkTimes), config));
+        },
+      },
+      transactions: {
+        address: manager.address,
+        send: (candidate, signal) => {
+          const { carries } = candidate;
+          const isBlob = carries.kind === "calldata" && this.#options.usesBlobs && this.#deps.areBlobsRead();
+          return manager.send(
+            isBlob ? { ...candidate, carries: { kind: "blobs", sidecar: sidecarOf(carries.data) } } : candidate,
+            signal,
+          );
+        },
+      },
+      createChannelOut: () => this.#createChannelOut(channels, process),
+      clock: process.clock,
+      log: logger,
+      metrics: createBatcherMetrics(noMetrics),
+    });
+    submitter.start();
+  }
+
+  #createChannelOut(config: Parameters<typeof createChannelOut>[0], process: SimProcess): ChannelOut {
+    const id = keccak256(Uint8Array.of(0xc4, this.#channels >> 8, this.#channels++ & 0xff)).slice(0, 16);
+    this.#deps.onChannel(bytesToHex(id));
+    const out = createChannelOut(config, id);
+    return {
+      id: out.id,
+      get inputBytes() {
+        return out.inputBytes;
+      },
+      get readyBytes() {
+        return out.readyBytes;
+      },
+      get full() {
+        return out.full;
+      },
+      addBlock: (block) => process.work(out.addBlock(block)),
+      flush: () => process.work(out.flush()),
+      close: () => process.work(out.close()),
+      nextFrame: (maxFrameBytes) => out.nextFrame(maxFrameBytes),
+      destroy: () => out.destroy(),
+    };
+  }
+}
+
+/** A blob with its data. Commitments and proofs are made up: the client of beacon nodes, which checks them, is not part of this. */
+function sidecarOf(data: Uint8Array): BlobSidecar {
+  const blob = encodeBlob(data);
+  const commitment = new Uint8Array(48);
+  commitment.set(keccak256(data), 8);
+  return { version: 0, blobs: [blob], commitments: [commitment], proofs: [new Uint8Array(48)] };
+}

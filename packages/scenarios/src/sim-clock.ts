@@ -1,0 +1,87 @@
+import type { Abortable, Clock } from "@rnode/primitives";
+
+interface Sleeper {
+  readonly wakeMs: number;
+  readonly order: number;
+  readonly wake: () => void;
+}
+
+/** A clock that only advances when everybody sleeps: simulated hours take milliseconds, and always go the same way. */
+export class SimClock implements Clock {
+  #nowMs: number;
+  /** by time, then by the order in which they went to sleep */
+  readonly #sleepers: Sleeper[] = [];
+  #order = 0;
+  #working = 0;
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs;
+  }
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  sleep(ms: number, signal?: Abortable): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted) {
+        resolve();
+        return;
+      }
+      const wake = (): void => {
+        const at = this.#sleepers.indexOf(sleeper);
+        if (at >= 0) this.#sleepers.splice(at, 1);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const sleeper = this.#add(ms, wake);
+      signal?.addEventListener("abort", wake);
+    });
+  }
+
+  /** Calls `action` once `ms` have passed. */
+  after(ms: number, action: () => void): void {
+    const sleeper = this.#add(ms, () => {
+      this.#sleepers.splice(this.#sleepers.indexOf(sleeper), 1);
+      action();
+    });
+  }
+
+  /** Waits for work outside this clock (in a thread pool, for example), during which time stands still. */
+  async working<T>(work: Promise<T>): Promise<T> {
+    this.#working++;
+    try {
+      return await work;
+    } finally {
+      this.#working--;
+    }
+  }
+
+  /** Lets `ms` pass, waking the sleepers whose time has come one after the other. @param each is called after each of them */
+  async advance(ms: number, each: () => void): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      await this.#settle();
+      each();
+      const [next] = this.#sleepers;
+      if (next === undefined || next.wakeMs > endMs) break;
+      this.#nowMs = Math.max(this.#nowMs, next.wakeMs);
+      next.wake();
+    }
+    this.#nowMs = endMs;
+  }
+
+  #add(ms: number, wake: () => void): Sleeper {
+    const sleeper: Sleeper = { wakeMs: this.#nowMs + Math.max(0, ms), order: this.#order++, wake };
+    let at = this.#sleepers.length;
+    while (at > 0 && this.#sleepers[at - 1]!.wakeMs > sleeper.wakeMs) at--;
+    this.#sleepers.splice(at, 0, sleeper);
+    return sleeper;
+  }
+
+  /** Waits until nothing can happen without time passing. Promises that can go on have done so before an immediate. */
+  async #settle(): Promise<void> {
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (this.#working > 0);
+  }
+}

@@ -1,0 +1,342 @@
+import type { StoredBlock } from "@rnode/chain";
+import { blockToJson, PROFILE_G } from "@rnode/eth-api";
+import { RpcError } from "@rnode/jsonrpc";
+import {
+  bytesToHex,
+  EMPTY_OMMERS_HASH,
+  EMPTY_REQUESTS_HASH,
+  EMPTY_TRIE_ROOT,
+  equalBytes,
+  type Hex,
+  hexToBytes,
+  isCodedError,
+  keccak256,
+  parseQuantityNumber,
+  toQuantity,
+  uint64ToBytes,
+} from "@rnode/primitives";
+import {
+  attributesFromJson,
+  blockToPayload,
+  decodeTransaction,
+  type ExecutionPayloadEnvelope,
+  extraDataFromAttributes,
+  type Header,
+  hashHeader,
+  hasMinBaseFee,
+  type L2BlockRef,
+  l2BlockRefFromPayload,
+  type PayloadAttributes,
+  payloadFromJson,
+  payloadToHeader,
+  payloadToJson,
+  type Receipt,
+  type RollupConfig,
+  rollupRulesAt,
+  type Transaction,
+} from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+
+/** A user transaction with this value cannot be executed. */
+export const INVALID_VALUE = 666n;
+
+const zeros = (length: number): Uint8Array => new Uint8Array(length);
+
+interface EngineBlock {
+  readonly ref: L2BlockRef;
+  readonly stored: StoredBlock;
+  readonly envelope: ExecutionPayloadEnvelope;
+}
+
+const ENGINE_ERRORS = {
+  unknownPayload: [-38001, "Unknown payload"],
+  invalidForkchoiceState: [-38002, "Invalid forkchoice state"],
+  invalidPayloadAttributes: [-38003, "Invalid payload attributes"],
+} as const;
+
+const engineError = (name: keyof typeof ENGINE_ERRORS): RpcError => new RpcError(ENGINE_ERRORS[name][0], ENGINE_ERRORS[name][1]);
+
+/**
+ * An execution client in memory, behind the Engine API's JSON. Its blocks are real, with hashes that cover everything; its state is
+ * only a hash of the transactions that led to it, and its rules for transactions are that they decode and are not marked as invalid.
+ */
+export class SimEngine {
+  readonly #config: RollupConfig;
+  readonly #blocks = new Map<Hex, EngineBlock>();
+  readonly #jobs = new Map<Hex, ExecutionPayloadEnvelope>();
+  /** the canonical chain from the genesis on */
+  #canonical: EngineBlock[];
+  #safe: Hex;
+  #finalized: Hex;
+  #nextJob = 1;
+  /** user transactions for blocks that may use the pool */
+  pool: Uint8Array[] = [];
+
+  constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope) {
+    this.#config = config;
+    const block = this.#store(genesis, {
+      hash: config.genesis.l2.hash,
+      number: config.genesis.l2.number,
+      parentHash: bytesToHex(genesis.executionPayload.parentHash),
+      timestamp: config.genesis.l2TimeSec,
+      l1Origin: config.genesis.l1,
+      sequenceNumber: 0,
+    });
+    this.#canonical = [block];
+    this.#safe = block.ref.hash;
+    this.#finalized = block.ref.hash;
+  }
+
+  get head(): L2BlockRef {
+    return this.#canonical.at(-1)!.ref;
+  }
+
+  refByHash(hash: Hex): L2BlockRef | undefined {
+    return this.#blocks.get(hash)?.ref;
+  }
+
+  canonicalRef(number: number): L2BlockRef | undefined {
+    return this.#canonical[number]?.ref;
+  }
+
+  canonicalPayload(number: number): ExecutionPayloadEnvelope | undefined {
+    return this.#canonical[number]?.envelope;
+  }
+
+  /** A crash: the newest blocks were not on the disk yet. @returns the new head */
+  loseUnsafe(count: number): number {
+    const safe = this.#blocks.get(this.#safe)!.ref.number;
+    const length = Math.max(safe + 1, this.#canonical.length - count);
+    this.#canonical.length = length;
+    // neither blocks beside the chain nor those above it survive
+    for (const [hash, block] of this.#blocks) if (!this.#isCanonical(block)) this.#blocks.delete(hash);
+    this.#jobs.clear();
+    return this.head.number;
+  }
+
+  handle(method: string, params: readonly unknown[]): unknown {
+    if (method.startsWith("engine_forkchoiceUpdated")) return this.#forkchoiceUpdated(params);
+    if (method.startsWith("engine_getPayload")) return this.#getPayload(params[0] as Hex);
+    if (method.startsWith("engine_newPayload")) return this.#newPayload(params);
+    switch (method) {
+      case "engine_exchangeCapabilities":
+        return [1, 2, 3].map((version) => `engine_forkchoiceUpdatedV${version}`);
+      case "eth_chainId":
+        return toQuantity(this.#config.l2ChainId);
+      case "eth_getBlockByHash":
+        return this.#show(this.#blocks.get(params[0] as Hex), params[1]);
+      case "eth_getBlockByNumber":
+        return this.#show(this.#bySelector(String(params[0])), params[1]);
+      default:
+        throw new RpcError(-32601, `the method ${method} does not exist`);
+    }
+  }
+
+  #bySelector(selector: string): EngineBlock | undefined {
+    if (selector === "latest") return this.#canonical.at(-1);
+    if (selector === "safe") return this.#blocks.get(this.#safe);
+    if (selector === "finalized") return this.#blocks.get(this.#finalized);
+    return this.#canonical[parseQuantityNumber(selector)];
+  }
+
+  #show(block: EngineBlock | undefined, full: unknown): unknown {
+    if (block === undefined) return null;
+    return blockToJson(PROFILE_G, block.stored, { full: full === true, totalDifficulty: undefined });
+  }
+
+  #isCanonical({ ref }: EngineBlock): boolean {
+    return this.#canonical[ref.number]?.ref.hash === ref.hash;
+  }
+
+  /** Makes a block the head. @returns false if a parent is missing */
+  #makeCanonical(head: EngineBlock): boolean {
+    const path: EngineBlock[] = [];
+    let at: EngineBlock | undefined = head;
+    while (at !== undefined && !this.#isCanonical(at)) {
+      path.unshift(at);
+      at = this.#blocks.get(at.ref.parentHash);
+    }
+    if (at === undefined) return false;
+    this.#canonical.length = at.ref.number + 1;
+    this.#canonical.push(...path);
+    return true;
+  }
+
+  #forkchoiceUpdated([state, attributesJson]: readonly unknown[]): unknown {
+    const { headBlockHash, safeBlockHash, finalizedBlockHash } = state as Record<string, Hex>;
+    const head = this.#blocks.get(headBlockHash!);
+    if (head === undefined) return { payloadStatus: { status: "SYNCING", latestValidHash: null }, payloadId: null };
+    const before = this.#canonical;
+    this.#canonical = [...before];
+    if (!this.#makeCanonical(head)) throw new Error("a stored block has no parent");
+    for (const label of [safeBlockHash!, finalizedBlockHash!]) {
+      const block = this.#blocks.get(label);
+      if (block !== undefined && this.#isCanonical(block)) continue;
+      this.#canonical = before;
+      throw engineError("invalidForkchoiceState");
+    }
+    this.#safe = safeBlockHash!;
+    this.#finalized = finalizedBlockHash!;
+    const payloadStatus = { status: "VALID", latestValidHash: headBlockHash, validationError: null };
+    if (attributesJson === null || attributesJson === undefined) return { payloadStatus, payloadId: null };
+    const attributes = attributesFromJson(attributesJson);
+    if (attributes.timestamp <= head.ref.timestamp) throw engineError("invalidPayloadAttributes");
+    if (whyInvalid(attributes.transactions ?? []) !== undefined) throw engineError("invalidPayloadAttributes");
+    const payloadId: Hex = `0x${(this.#nextJob++).toString(16).padStart(16, "0")}`;
+    const user = attributes.noTxPool ? [] : this.pool.splice(0);
+    this.#jobs.set(payloadId, this.#build(head, attributes, user));
+    return { payloadStatus, payloadId };
+  }
+
+  #getPayload(id: Hex): unknown {
+    const envelope = this.#jobs.get(id);
+    if (envelope === undefined) throw engineError("unknownPayload");
+    this.#jobs.delete(id);
+    const { executionPayload, parentBeaconBlockRoot } = envelope;
+    return {
+      executionPayload: payloadToJson(executionPayload),
+      blockValue: "0x0",
+      ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(parentBeaconBlockRoot) }),
+    };
+  }
+
+  #newPayload([payloadJson, , beaconRoot]: readonly unknown[]): unknown {
+    const executionPayload = payloadFromJson(payloadJson);
+    const envelope: ExecutionPayloadEnvelope = {
+      executionPayload,
+      parentBeaconBlockRoot: typeof beaconRoot === "string" ? hexToBytes(beaconRoot) : undefined,
+    };
+    const { parentHash, blockHash, transactions } = executionPayload;
+    const parent = this.#blocks.get(bytesToHex(parentHash));
+    if (parent === undefined) return { status: "SYNCING", latestValidHash: null, validationError: null };
+    const invalid = (reason: string) => ({ status: "INVALID", latestValidHash: bytesToHex(parentHash), validationError: reason });
+    if (!equalBytes(hashHeader(headerOf(this.#config, envelope)), blockHash)) return invalid("block hash mismatch");
+    const reason = whyInvalid(transactions);
+    if (reason !== undefined) return invalid(reason);
+    if (!equalBytes(executionPayload.stateRoot, stateAfter(parent, transactions))) return invalid("state root mismatch");
+    this.#store(envelope, l2BlockRefFromPayload(this.#config, executionPayload));
+    return { status: "VALID", latestValidHash: bytesToHex(blockHash), validationError: null };
+  }
+
+  #build(parent: EngineBlock, attributes: PayloadAttributes, user: readonly Uint8Array[]): ExecutionPayloadEnvelope {
+    const transactions = [...(attributes.transactions ?? []), ...user.filter((tx) => whyInvalid([tx]) === undefined)];
+    return sealed(this.#config, {
+      parentHash: parent.stored.hash,
+      number: parent.ref.number + 1,
+      stateRoot: stateAfter(parent, transactions),
+      attributes: { ...attributes, transactions },
+    });
+  }
+
+  #store(envelope: ExecutionPayloadEnvelope, ref: L2BlockRef): EngineBlock {
+    const header = headerOf(this.#config, envelope);
+    const transactions = envelope.executionPayload.transactions.map(decodeTransaction);
+    const stored: StoredBlock = {
+      hash: envelope.executionPayload.blockHash,
+      block: { header, transactions, ommers: [], withdrawals: envelope.executionPayload.withdrawals },
+      receipts: transactions.map(({ type }): Receipt => ({ type, status: 1, cumulativeGasUsed: 0n, bloom: zeros(256), logs: [] })),
+      senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : zeros(20))),
+    };
+    const block: EngineBlock = { ref, stored, envelope };
+    this.#blocks.set(ref.hash, block);
+    return block;
+  }
+}
+
+function stateAfter(parent: EngineBlock, transactions: readonly Uint8Array[]): Uint8Array {
+  return keccak256(parent.envelope.executionPayload.stateRoot, ...transactions.map((tx) => keccak256(tx)));
+}
+
+function whyInvalid(transactions: readonly Uint8Array[]): string | undefined {
+  for (const encoded of transactions) {
+    let tx: Transaction;
+    try {
+      tx = decodeTransaction(encoded);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return error.message;
+    }
+    if (tx.type !== 0x7e && tx.value === INVALID_VALUE) return "a transaction cannot be executed";
+  }
+  return undefined;
+}
+
+function headerOf({ forkTimes }: RollupConfig, envelope: ExecutionPayloadEnvelope): Header {
+  const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
+  return payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
+}
+
+interface BlockParts {
+  readonly parentHash: Uint8Array;
+  readonly number: number;
+  readonly stateRoot: Uint8Array;
+  readonly attributes: PayloadAttributes;
+}
+
+function sealed(config: RollupConfig, { parentHash, number, stateRoot, attributes }: BlockParts): ExecutionPayloadEnvelope {
+  const rules = rollupRulesAt(config.forkTimes, attributes.timestamp);
+  const { eip1559Elasticity: elasticity, eip1559DenominatorCanyon: denominator } = config.chainOpConfig;
+  const extraData =
+    rules.extraDataVersion === undefined
+      ? zeros(0)
+      : extraDataFromAttributes(
+          attributes.eip1559Params ?? zeros(8),
+          { denominator, elasticity },
+          hasMinBaseFee(rules.extraDataVersion) ? (attributes.minBaseFee ?? 0n) : undefined,
+        );
+  const hasBlobGas = attributes.parentBeaconBlockRoot !== undefined;
+  const transactions = (attributes.transactions ?? []).map(decodeTransaction);
+  const withdrawalsRoot = rules.hasMessagePasserRoot
+    ? keccak256(stateRoot, uint64ToBytes(0x16))
+    : attributes.withdrawals === undefined
+      ? undefined
+      : EMPTY_TRIE_ROOT;
+  const header: Header = {
+    parentHash,
+    ommersHash: EMPTY_OMMERS_HASH,
+    beneficiary: attributes.suggestedFeeRecipient,
+    stateRoot,
+    transactionsRoot: orderedTrieRoot(attributes.transactions ?? []),
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    logsBloom: zeros(256),
+    difficulty: 0n,
+    number,
+    gasLimit: attributes.gasLimit ?? 0n,
+    gasUsed: 0n,
+    timestamp: attributes.timestamp,
+    extraData,
+    mixHash: attributes.prevRandao,
+    nonce: zeros(8),
+    baseFeePerGas: 1n,
+    withdrawalsRoot,
+    blobGasUsed: hasBlobGas ? 0n : undefined,
+    excessBlobGas: hasBlobGas ? 0n : undefined,
+    parentBeaconBlockRoot: attributes.parentBeaconBlockRoot,
+    requestsHash: rules.hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined,
+  };
+  const block = { header, transactions, ommers: [], withdrawals: attributes.withdrawals };
+  return blockToPayload(block, hashHeader(header), rules.hasMessagePasserRoot);
+}
+
+/** The genesis block of a rollup: all of its configuration but its own hash must be known. */
+export function genesisPayload(config: RollupConfig): ExecutionPayloadEnvelope {
+  const { genesis, forkTimes } = config;
+  const rules = rollupRulesAt(forkTimes, genesis.l2TimeSec);
+  return sealed(config, {
+    parentHash: zeros(32),
+    number: genesis.l2.number,
+    stateRoot: keccak256(zeros(32)),
+    attributes: {
+      timestamp: genesis.l2TimeSec,
+      prevRandao: zeros(32),
+      suggestedFeeRecipient: zeros(20),
+      transactions: [],
+      noTxPool: true,
+      gasLimit: genesis.systemConfig.gasLimit,
+      ...(rules.hasWithdrawals ? { withdrawals: [] } : {}),
+      ...(rules.hasBeaconRoot ? { parentBeaconBlockRoot: zeros(32) } : {}),
+      ...(rules.extraDataVersion === undefined ? {} : { eip1559Params: zeros(8) }),
+      ...(hasMinBaseFee(rules.extraDataVersion) ? { minBaseFee: 0n } : {}),
+    },
+  });
+}

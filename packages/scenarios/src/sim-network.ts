@@ -1,0 +1,202 @@
+import { createHash } from "node:crypto";
+import type { DerivationConfig } from "@rnode/derivation";
+import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
+import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type UpgradeArtifactSource } from "@rnode/protocol";
+import { Invariants, type Violation } from "./invariants.ts";
+import { junkData, userTransaction } from "./junk.ts";
+import { l1Server } from "./l1-rpc.ts";
+import { BATCHER_KEY, configOf, GENESIS_TIME_SEC, isBatcherUndisturbed, type JunkKind, type Plan } from "./plan.ts";
+import { Random } from "./random.ts";
+import { SimBatcher } from "./sim-batcher.ts";
+import { SimClock } from "./sim-clock.ts";
+import { SimL1 } from "./sim-l1.ts";
+import { SimLog } from "./sim-log.ts";
+import { SimNode } from "./sim-node.ts";
+
+const STRANGER_KEY = new Uint8Array(32).fill(0x5a);
+const L1_SAFE_DISTANCE = 4;
+const MAX_REMEMBERED_DATA = 40;
+
+/** An L1, a sequencer with its batcher, and verifiers, with a common clock: everything that a plan needs. */
+export class SimNetwork {
+  readonly plan: Plan;
+  readonly clock = new SimClock(GENESIS_TIME_SEC * 1000);
+  readonly log: SimLog;
+  readonly l1: SimL1;
+  readonly derivation: DerivationConfig;
+  readonly sequencer: SimNode;
+  readonly nodes: readonly SimNode[];
+  readonly batcher: SimBatcher;
+  readonly invariants: Invariants;
+  readonly violations: Violation[] = [];
+  readonly gossip = { lossRate: 0, delayMs: 0 };
+  /** what becomes of transactions that are sent to L1 */
+  readonly inclusion: { how: "prompt" | "late" | "lost"; delayMs: number } = { how: "prompt", delayMs: 0 };
+  isL1Paused = false;
+  readonly random: Random;
+  readonly #honestChannels = new Set<Hex>();
+  #userNonce = 0;
+  #strangerNonce = 0n;
+
+  constructor(plan: Plan, options: { readonly isLogKept: boolean; readonly upgradeArtifact?: UpgradeArtifactSource | undefined }) {
+    this.plan = plan;
+    this.random = new Random(plan.seed, "network");
+    this.log = new SimLog(this.clock, options.isLogKept);
+    this.l1 = new SimL1({
+      genesisTimeSec: GENESIS_TIME_SEC,
+      blockTimeSec: plan.l1BlockTimeSec,
+      safeDistance: L1_SAFE_DISTANCE,
+      finalDistance: plan.finalDistance,
+    });
+    const { l1, clock, log } = this;
+    const rollup = configOf(plan, this.l1.head.ref);
+    this.derivation = { rollup, l1BlobSchedule: [], upgradeArtifact: options.upgradeArtifact };
+    const server = l1Server({
+      l1,
+      chainId: rollup.l1ChainId,
+      earliestInclusionMs: () => (this.inclusion.how === "lost" ? undefined : clock.nowMs() + this.inclusion.delayMs),
+      onSubmitted: (text) => log.note("l1", text),
+    });
+    this.invariants = new Invariants({
+      l1,
+      isBatcherUndisturbed: isBatcherUndisturbed(plan),
+      isHonestChannel: (id) => this.#honestChannels.has(id),
+      onViolation: (violation) => this.report(violation),
+    });
+    const node = (name: string, isSequencer: boolean): SimNode =>
+      new SimNode(
+        {
+          name,
+          isSequencer,
+          maxLatencyMs: plan.maxLatencyMs,
+          l1PollMs: 1000,
+          sequencerConfs: plan.sequencerConfs,
+          verifierConfs: isSequencer ? 0 : plan.verifierConfs,
+        },
+        {
+          derivation: this.derivation,
+          clock,
+          random: new Random(plan.seed, name),
+          l1,
+          l1Server: server,
+          log,
+          gossip: (from, envelope) => this.#spread(from, envelope),
+          observer: (of) => this.invariants.observer(of),
+          onEnded: (of, reason) => this.report({ rule: "node-stopped", detail: `${of.name}: ${reason}` }),
+        },
+      );
+    this.sequencer = node("sequencer", true);
+    this.nodes = [this.sequencer, ...Array.from({ length: plan.verifiers }, (_, i) => node(`verifier-${i + 1}`, false))];
+    this.batcher = new SimBatcher(
+      { key: BATCHER_KEY, maxLatencyMs: plan.maxLatencyMs, args: plan.batcherArgs, usesBlobs: plan.usesBlobs },
+      {
+        config: rollup,
+        clock,
+        random: new Random(plan.seed, "batcher"),
+        l1,
+        l1Server: server,
+        sequencer: this.sequencer,
+        log,
+        areBlobsRead: () => derivationFactsAt(rollup.forkTimes, l1.head.ref.timestamp).readsBlobs,
+        onChannel: (id) => this.#honestChannels.add(id),
+      },
+    );
+  }
+
+  report(violation: Violation): void {
+    this.violations.push(violation);
+    this.log.note("VIOLATION", `${violation.rule}: ${violation.detail}`);
+  }
+
+  start(): void {
+    for (const node of this.nodes) node.start();
+    this.batcher.start();
+    this.#mineRegularly();
+    this.#sendRegularly();
+  }
+
+  /** Stops a batcher as a crash does: what it had begun may never be completed. */
+  killBatcher(): void {
+    this.batcher.kill();
+    this.#honestChannels.clear();
+  }
+
+  async run(ms: number): Promise<void> {
+    await this.clock.advance(ms, () => this.invariants.check(this.nodes));
+  }
+
+  /** Puts something into the inbox. */
+  sendJunk(from: "batcher" | "stranger", what: JunkKind): void {
+    const { l1, random } = this;
+    const data = junkData(what, {
+      config: this.derivation.rollup,
+      random,
+      engine: this.sequencer.engine,
+      safeNumber: this.sequencer.heads?.safe.number ?? 0,
+      earlier: this.#dataOnL1(),
+    });
+    const key = from === "batcher" ? BATCHER_KEY : STRANGER_KEY;
+    const nonce =
+      from === "batcher" ? l1.nonceAt(bytesToHex(privateKeyToAddress(BATCHER_KEY)), l1.head.ref.number) : this.#strangerNonce++;
+    l1.force(this.#l1Transaction(key, nonce, data));
+  }
+
+  #l1Transaction(key: Uint8Array, nonce: bigint, data: Uint8Array): FeeMarketTransaction {
+    const { l1ChainId, batchInboxAddress } = this.derivation.rollup;
+    const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 9n };
+    const tx = {
+      type: 2 as const,
+      chainId: l1ChainId,
+      nonce,
+      ...fees,
+      gasLimit: 500_000n,
+      to: batchInboxAddress,
+      value: 0n,
+      data,
+      accessList: [],
+    };
+    return signTransaction(tx, key);
+  }
+
+  /** Data of the batcher's newest transactions in the canonical chain. */
+  #dataOnL1(): Uint8Array[] {
+    const found: Uint8Array[] = [];
+    for (const { stored } of this.l1.blocks.slice(-MAX_REMEMBERED_DATA)) {
+      for (const tx of stored.block.transactions) if (tx.type === 2 && tx.data.length > 0) found.push(tx.data);
+    }
+    return found;
+  }
+
+  #spread(from: string, envelope: Parameters<SimNode["receive"]>[0]): void {
+    for (const node of this.nodes) {
+      if (node.name === from || this.random.chance(this.gossip.lossRate)) continue;
+      this.clock.after(this.random.between(0, 30 + this.gossip.delayMs), () => node.receive(envelope));
+    }
+  }
+
+  #mineRegularly(): void {
+    const { clock, l1, plan } = this;
+    clock.after(plan.l1BlockTimeSec * 1000, () => {
+      if (!this.isL1Paused) {
+        const { ref, transactionHashes } = l1.mine(clock.nowMs());
+        this.log.note("l1", `block ${ref.number} ${ref.hash.slice(0, 10)}… with ${transactionHashes.length} transactions`);
+      }
+      this.#mineRegularly();
+    });
+  }
+
+  #sendRegularly(): void {
+    this.clock.after(this.plan.userIntervalMs, () => {
+      this.sequencer.engine.pool.push(userTransaction(this.derivation.rollup, this.#userNonce++));
+      this.#sendRegularly();
+    });
+  }
+
+  /** A digest of the final state of everybody: the same seed gives the same. */
+  get fingerprint(): string {
+    const hash = createHash("sha256");
+    for (const block of this.l1.blocks) hash.update(block.ref.hash);
+    for (const { engine, heads } of this.nodes) hash.update(`${engine.head.hash} ${heads?.safe.hash} ${heads?.finalized.hash}`);
+    return hash.digest("hex").slice(0, 16);
+  }
+}

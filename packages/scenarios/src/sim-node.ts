@@ -1,0 +1,218 @@
+import type { BlobProvider, DerivationConfig, DerivationObserver } from "@rnode/derivation";
+import { EngineClient, L2Blocks } from "@rnode/engine-client";
+import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
+import { noMetrics } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { Scope } from "@rnode/program";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { type BlockGossip, type Heads, type RnodeOptions, RollupNode, rnodeOptions } from "@rnode/rollup-node";
+import type { L1Server } from "./l1-rpc.ts";
+import { healthyServer, Link, type ServerState } from "./link.ts";
+import type { Random } from "./random.ts";
+import type { SimClock } from "./sim-clock.ts";
+import { genesisPayload, SimEngine } from "./sim-engine.ts";
+import type { SimL1 } from "./sim-l1.ts";
+import type { SimLog } from "./sim-log.ts";
+import { SimProcess } from "./sim-process.ts";
+
+export interface SimNodeOptions {
+  readonly name: string;
+  readonly isSequencer: boolean;
+  readonly maxLatencyMs: number;
+  readonly l1PollMs: number;
+  readonly sequencerConfs: number;
+  readonly verifierConfs: number;
+}
+
+export interface SimNodeDeps {
+  readonly derivation: DerivationConfig;
+  readonly clock: SimClock;
+  readonly random: Random;
+  readonly l1: SimL1;
+  readonly l1Server: L1Server;
+  readonly log: SimLog;
+  readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => void;
+  readonly observer: (node: SimNode) => Partial<DerivationObserver>;
+  /** the node has ended although nobody stopped it */
+  readonly onEnded: (node: SimNode, reason: string) => void;
+}
+
+const ENGINE_TIMEOUT_MS = 5_000;
+const L1_TIMEOUT_MS = 5_000;
+
+/** A rollup node as it is, on a simulated network. Its execution client outlives it. */
+export class SimNode {
+  readonly options: SimNodeOptions;
+  readonly engine: SimEngine;
+  readonly engineState: ServerState;
+  /** of each of its L1 endpoints */
+  readonly l1States: readonly [ServerState, ServerState];
+  readonly beaconState: ServerState;
+  /** counts starts */
+  incarnation = 0;
+  readonly #deps: SimNodeDeps;
+  #running: { readonly process: SimProcess; readonly node: RollupNode; readonly scope: Scope } | undefined;
+
+  constructor(options: SimNodeOptions, deps: SimNodeDeps) {
+    this.options = options;
+    this.#deps = deps;
+    const { rollup } = deps.derivation;
+    this.engine = new SimEngine(rollup, genesisPayload(rollup));
+    const { maxLatencyMs } = options;
+    this.engineState = healthyServer(maxLatencyMs);
+    this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
+    this.beaconState = healthyServer(maxLatencyMs);
+  }
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  get process(): SimProcess | undefined {
+    return this.#running?.process;
+  }
+
+  get heads(): Heads | undefined {
+    return this.#running?.node.heads;
+  }
+
+  /** @throws if it is not running */
+  syncStatus(): unknown {
+    if (this.#running === undefined) throw new Error("not running");
+    return this.#running.node.syncStatus();
+  }
+
+  start(): void {
+    const { clock, log, derivation } = this.#deps;
+    this.incarnation++;
+    const process = new SimProcess(this.name, clock);
+    const logger = log.loggerOf(this.name);
+    const scope = new Scope({ log: logger, clock: process.clock });
+    const node = new RollupNode(this.#rnodeOptions(), {
+      derivation,
+      connect: () => this.#connect(process),
+      adminState: { load: () => undefined, save: () => {} },
+      gossip: this.#gossip(process),
+      observer: this.#deps.observer(this),
+      clock: process.clock,
+      random: () => this.#deps.random.fraction(),
+      log: logger,
+      metrics: noMetrics,
+      health: () => ({ isHealthy: true, body: { version: "simulated" } }),
+    });
+    const running = { process, node, scope };
+    this.#running = running;
+    void node
+      .startWithoutServer(scope)
+      .then(({ ended }) => ended)
+      .then(
+        () => "its loop ended",
+        (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      )
+      .then((reason) => {
+        if (this.#running !== running || process.isDead) return;
+        this.#running = undefined;
+        this.#deps.onEnded(this, reason);
+      });
+  }
+
+  /** It stops at once, whatever it was doing. */
+  kill(): void {
+    this.#running?.process.kill();
+    this.#running = undefined;
+  }
+
+  /** A block that another node sequenced arrives. */
+  receive(envelope: ExecutionPayloadEnvelope): void {
+    this.#running?.node.offerUnsafePayload(envelope);
+  }
+
+  #rnodeOptions(): RnodeOptions {
+    const { isSequencer, l1PollMs, sequencerConfs, verifierConfs } = this.options;
+    const parsed = parseOptions(
+      rnodeOptions,
+      [
+        "--l1=http://l1.invalid",
+        "--l2=http://l2.invalid",
+        "--network=op-mainnet",
+        "--l1.beacon.ignore",
+        `--l1.http-poll-interval=${l1PollMs}ms`,
+        `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
+        `--verifier.l1-confs=${verifierConfs}`,
+        ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
+      ],
+      {},
+    );
+    if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+    return parsed.options;
+  }
+
+  #connect(process: SimProcess) {
+    const { clock, random, derivation, l1, l1Server, log } = this.#deps;
+    const config = derivation.rollup;
+    const logger = log.loggerOf(this.name);
+    const link = (name: string, state: ServerState, timeoutMs: number, handle: Handle): Link =>
+      new Link({ name, process, clock, random, state, timeoutMs, handle });
+    const engineLink = link("engine", this.engineState, ENGINE_TIMEOUT_MS, (method, params) => this.engine.handle(method, params));
+    const endpoints = new L1Endpoints(
+      { chainId: config.l1ChainId },
+      {
+        endpoints: this.l1States.map((state, i) => {
+          const name = `l1-${i}`;
+          const handle: Handle = (method, params) => l1Server(method, params, l1.head.ref.number - state.lagBlocks);
+          return { name, rpc: link(name, state, L1_TIMEOUT_MS, handle) };
+        }),
+        clock: process.clock,
+        log: logger.child({ part: "l1" }),
+      },
+    );
+    const l1Client = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 200 }, { endpoints, clock: process.clock });
+    return {
+      l1: l1Client,
+      blobs: this.#blobs(process),
+      engine: new EngineClient(engineLink, config.forkTimes),
+      l2: new L2Blocks(engineLink, config),
+      check: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** Blobs by their versioned hashes. What a beacon node does is simulated here, the client of beacon nodes is not. */
+  #blobs(process: SimProcess): BlobProvider {
+    const { clock, random, l1 } = this.#deps;
+    const state = this.beaconState;
+    return {
+      blobs: (block, ids) => {
+        const answer = async () => {
+          if (state.maxLatencyMs > 0) await clock.sleep(random.between(0, state.maxLatencyMs));
+          if (state.isDown || random.chance(state.failureRate)) {
+            throw new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "the beacon node does not answer" });
+          }
+          if (state.stalls) {
+            await clock.sleep(L1_TIMEOUT_MS);
+            throw new L1Error("l1/blobs-unavailable", { l1Block: block.number, reason: "no answer in time" });
+          }
+          const blobs = ids.map(({ versionedHash }) => l1.blob(versionedHash));
+          return blobs.every((blob) => blob !== undefined) ? blobs : undefined;
+        };
+        return process.wait(answer());
+      },
+    };
+  }
+
+  #gossip(process: SimProcess): BlockGossip {
+    return {
+      publish: async (envelope) => {
+        await process.wait(Promise.resolve());
+        this.#deps.gossip(this.name, envelope);
+        return { kind: "published" };
+      },
+    };
+  }
+}
+
+type Handle = (method: string, params: readonly unknown[]) => unknown;

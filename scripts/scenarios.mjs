@@ -1,0 +1,78 @@
+// `npm run scenarios -- --seeds=N [--seed=N]`: builds what is out of date and runs networks with faults under a simulated clock.
+import { fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+
+const load = () => import(join(ROOT, "packages", "scenarios", "dist", "index.js"));
+
+if (process.send === undefined) await main();
+else await work();
+
+async function main() {
+  buildEngine();
+  buildTypeScript();
+  const { parseCli, printScenario, upgradeArtifactsOf } = await load();
+  const options = parseCli(process.argv.slice(2));
+  if ("text" in options) {
+    console.log(options.text);
+    process.exit(options.exitCode);
+  }
+  if (options.seed !== undefined) {
+    const artifacts = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
+    process.exit(await printScenario(options.seed, options.isQuiet, artifacts));
+  }
+  const { from, seeds, jobs = availableParallelism() } = options;
+  const startMs = Date.now();
+  const total = { done: 0, broken: 0, l1Blocks: 0, l2Blocks: 0, replaced: 0, labelsGoneBack: 0 };
+  let next = from;
+  await Promise.all(
+    Array.from({ length: jobs }, () => {
+      const worker = fork(fileURLToPath(import.meta.url));
+      const give = () => worker.send(next < from + seeds ? { seed: next++ } : { end: true });
+      worker.on("message", ({ summary, isBroken, l1Blocks, l2Blocks, replaced, labelsGoneBack }) => {
+        if (summary !== undefined) {
+          total.done++;
+          total.l1Blocks += l1Blocks;
+          total.l2Blocks += l2Blocks;
+          total.replaced += replaced;
+          total.labelsGoneBack += labelsGoneBack;
+          if (isBroken) {
+            total.broken++;
+            console.log(summary);
+          }
+        }
+        give();
+      });
+      return new Promise((resolve, reject) => {
+        worker.on("exit", (code) => (code === 0 ? resolve() : reject(new Error(`a worker ended with ${code}`))));
+      });
+    }),
+  );
+  const seconds = (Date.now() - startMs) / 1000;
+  const { done, broken, l1Blocks, l2Blocks, replaced, labelsGoneBack } = total;
+  console.log(`${done} scenarios in ${seconds.toFixed(0)} s: ${l1Blocks} L1 blocks (${replaced} replaced), ${l2Blocks} L2 blocks`);
+  console.log(`safe labels went back, to be derived again from the same L1 blocks: ${labelsGoneBack} times`);
+  console.log(`${done - broken} held, ${broken} broken`);
+  process.exit(broken === 0 ? 0 : 1);
+}
+
+async function work() {
+  const { runScenario, summaryOf, upgradeArtifactsOf } = await load();
+  const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
+  process.on("message", async ({ seed, end }) => {
+    if (end) process.exit(0);
+    const result = await runScenario(seed, { upgradeArtifact });
+    process.send({
+      summary: summaryOf(seed, result),
+      isBroken: result.violations.length > 0,
+      l1Blocks: result.l1Blocks,
+      l2Blocks: result.safeBlocks,
+      replaced: result.replacedL1Blocks,
+      labelsGoneBack: result.labelsGoneBack,
+    });
+  });
+  process.send({});
+}
