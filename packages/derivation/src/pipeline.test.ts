@@ -443,6 +443,20 @@ describe("before Holocene", () => {
     expectDerived(s, number);
   });
 
+  it("forgets the rest of a span of which the engine refused a block, also when the chain gets there by other batches", async () => {
+    const s = sim(forksUpTo("granite"));
+    s.l1.mineEmpty(2);
+    await s.sequenceToL1Head();
+    post(s, 1, 6, "span");
+    let refused = 0;
+    s.isInvalid = ({ parent }) => parent.number === 2 && refused++ === 0;
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 0);
+    post(s, 1, 3, "singular");
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 3);
+  });
+
   it("says which block ends a span", async () => {
     const s = sim(forksUpTo("granite"));
     s.l1.mineEmpty(1);

@@ -296,6 +296,18 @@ describe("whole span batch before Holocene", () => {
       "drop epoch-too-old",
     ],
     [
+      "14 a block after the safe head with an older epoch, in a span that begins before that of the safe head",
+      {
+        blocks: [
+          [1010, 99],
+          [1022, 99],
+          [1024, 100],
+        ],
+        l1Blocks: [l1(99), l1(100)],
+      },
+      "drop epoch-too-old",
+    ],
+    [
       "14 an origin that is not known",
       {
         l1Blocks: [l1(101), l1(102)],
@@ -327,6 +339,11 @@ describe("whole span batch before Holocene", () => {
     [
       "14 beyond the drift, empty, has advanced",
       { ...drift(1), blocks: [[1022, 101, []]], l1Blocks: [l1(100), l1(101), l1(102)] },
+      "accept",
+    ],
+    [
+      "14 beyond the drift, empty, has advanced, and the origin after that would be old enough, too",
+      { ...drift(1), blocks: [[1022, 101, []]], l1Blocks: [l1(100), l1(101, 1001), l1(102, 1020)] },
       "accept",
     ],
     [

@@ -78,6 +78,9 @@ const LAST_FORK = OP_FORKS.indexOf("jovian");
 /** Their first blocks deploy contracts whose code is not part of this repository. */
 const NEEDS_CODE: readonly OpFork[] = ["ecotone", "fjord", "isthmus", "jovian"];
 
+/** Block times of L2 by those of L1, in seconds: some L2 blocks for each L1 block. */
+const BLOCK_TIMES = { 4: [1, 2], 6: [2, 2, 3], 12: [2, 3, 4, 6] } as const;
+
 export interface PlanLimits {
   /** whether the code that upgrades deploy is there */
   readonly hasUpgradeCode: boolean;
@@ -86,14 +89,14 @@ export interface PlanLimits {
 /** The scenario of a seed. */
 export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const random = new Random(seed, "plan");
-  const l1BlockTimeSec = random.pick([4, 6, 12]);
-  const seqWindowSize = random.between(10, 24);
+  const l1BlockTimeSec = random.pick([4, 6, 12] as const);
+  const seqWindowSize = random.between(8, 18);
   const channelTimeout = random.between(5, 9);
-  const faultsMs = random.between(20, 45) * l1BlockTimeSec * 1000;
+  const faultsMs = random.between(10, 26) * l1BlockTimeSec * 1000;
   const verifiers = random.between(1, 3);
   const nodes = ["sequencer", ...Array.from({ length: verifiers }, (_, i) => `verifier-${i + 1}`)];
   const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
-  const usesBlobs = random.chance(0.25);
+  const usesBlobs = random.chance(0.15);
   const atGenesis = (fork: OpFork): boolean => forkTimes[fork] === 0;
   const batchType = atGenesis("delta") ? random.below(2) : 0;
   const compression = atGenesis("fjord") && random.chance(0.3) ? "brotli-9" : "zlib";
@@ -102,7 +105,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const maxTxBytes = random.pick([400, 700, 2000, 120_000]);
   return {
     seed,
-    blockTimeSec: random.pick([1, 2, 2]),
+    blockTimeSec: random.pick(BLOCK_TIMES[l1BlockTimeSec]),
     l1BlockTimeSec,
     seqWindowSize,
     channelTimeout,
@@ -112,7 +115,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
     verifierConfs: random.pick([0, 0, 0, 1, 3]),
-    finalDistance: random.between(8, 16),
+    finalDistance: random.between(5, 14),
     usesBlobs,
     batcherArgs: [
       `--poll-interval=${random.pick([500, 1000, 2000])}ms`,

@@ -69,7 +69,7 @@ export class SimNetwork {
           name,
           isSequencer,
           maxLatencyMs: plan.maxLatencyMs,
-          l1PollMs: 1000,
+          l1PollMs: (plan.l1BlockTimeSec * 1000) / 4,
           sequencerConfs: plan.sequencerConfs,
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
         },

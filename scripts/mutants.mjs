@@ -1,0 +1,104 @@
+// `npm run mutants -- [--only=TEXT]`: switches each rule of derivation off in turn, in a copy of the packages, and says which test
+// noticed. A mutant that no unit test notices is given to the scenarios. Last line: `N noticed, M survived`.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, sep } from "node:path";
+import { MUTANTS } from "./lib/mutants.mjs";
+import { ROOT } from "./lib/stamp.mjs";
+
+const SCENARIO_SEEDS = "30";
+const UNIT_TESTS = [
+  "packages/derivation",
+  ...["frame", "channel", "blob", "batch"].map((name) => `packages/protocol/src/${name}.test.ts`),
+  "packages/rollup-node/src/consolidation.test.ts",
+];
+
+/** The tests of a file, which are tried first. */
+const D = "packages/derivation/src";
+const NEAREST = {
+  [`${D}/batch-checks.ts`]: [`${D}/batch-checks.test.ts`, `${D}/span-batch-checks.test.ts`],
+  [`${D}/span-batch-checks.ts`]: [`${D}/span-batch-checks.test.ts`],
+  [`${D}/channel-bank.ts`]: [`${D}/channel-stages.test.ts`],
+  [`${D}/channel-assembler.ts`]: [`${D}/channel-stages.test.ts`],
+  [`${D}/channel-reader.ts`]: [`${D}/channel-stages.test.ts`, `${D}/pipeline.test.ts`],
+  [`${D}/frame-queue.ts`]: [`${D}/frame-queue.test.ts`],
+  [`${D}/sync-start.ts`]: [`${D}/sync-start.test.ts`],
+  "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
+  "packages/protocol/src/frame.ts": ["packages/protocol/src/frame.test.ts"],
+  "packages/protocol/src/blob.ts": ["packages/protocol/src/blob.test.ts"],
+  "packages/rollup-node/src/consolidation.ts": ["packages/rollup-node/src/consolidation.test.ts"],
+};
+
+const only =
+  process.argv
+    .slice(2)
+    .find((arg) => arg.startsWith("--only="))
+    ?.slice("--only=".length) ?? "";
+const wanted = MUTANTS.filter(({ rule }) => rule.includes(only));
+const folder = mkdtempSync(join(tmpdir(), "rnode-mutants-"));
+const survivors = [];
+try {
+  copyPackages();
+  const untouched = run(UNIT_TESTS);
+  if (untouched !== undefined) throw new Error(`without any mutation, this fails: ${untouched}`);
+  for (const mutant of wanted) {
+    const noticed = tryMutant(mutant);
+    console.log(`${mutant.rule.padEnd(60)} ${noticed ?? "SURVIVED"}`);
+    if (noticed === undefined) survivors.push(mutant.rule);
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(`${wanted.length - survivors.length} noticed, ${survivors.length} survived`);
+process.exit(survivors.length === 0 ? 0 : 1);
+
+/** The packages' sources, with dependencies between them that lead to the copies. */
+function copyPackages() {
+  const skipped = new Set(["dist", "node_modules"]);
+  const isSource = (path) => !skipped.has(path.split(sep).at(-1));
+  cpSync(join(ROOT, "packages"), join(folder, "packages"), { recursive: true, filter: isSource });
+  for (const name of ["package.json", "vitest.config.ts", "tsconfig.base.json"]) cpSync(join(ROOT, name), join(folder, name));
+  const modules = join(folder, "node_modules");
+  mkdirSync(join(modules, "@rnode"), { recursive: true });
+  for (const name of readdirSync(join(ROOT, "node_modules"))) {
+    if (name !== "@rnode" && !name.startsWith(".")) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  }
+  for (const name of readdirSync(join(folder, "packages")))
+    symlinkSync(join(folder, "packages", name), join(modules, "@rnode", name));
+}
+
+function tryMutant({ rule, file, from, to }) {
+  const path = join(folder, file);
+  const source = readFileSync(path, "utf8");
+  if (source.split(from).length !== 2) throw new Error(`${rule}: "${from}" must occur exactly once in ${file}`);
+  writeFileSync(
+    path,
+    source.replace(from, () => to),
+  );
+  try {
+    return run(NEAREST[file] ?? [`${D}/pipeline.test.ts`]) ?? run(UNIT_TESTS) ?? run(["packages/scenarios"]);
+  } finally {
+    writeFileSync(path, source);
+  }
+}
+
+/** @returns the first test that failed */
+function run(tests) {
+  const report = join(folder, "report.json");
+  rmSync(report, { force: true });
+  const vitest = join(ROOT, "node_modules", "vitest", "vitest.mjs");
+  const args = [vitest, "run", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...tests];
+  const env = { ...process.env, RNODE_SCENARIO_SEEDS: SCENARIO_SEEDS };
+  const { status, error } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: "ignore", timeout: 300_000 });
+  if (status === 0) return undefined;
+  if (error !== undefined || status === null) return "tests that no longer end";
+  const { testResults } = JSON.parse(readFileSync(report, "utf8"));
+  for (const { name, assertionResults, message } of testResults) {
+    const failed = assertionResults.find((result) => result.status === "failed");
+    const where = name.slice(folder.length + 1);
+    if (failed !== undefined) return `${where}: ${failed.fullName}`;
+    if (message) return `${where}: ${message.split("\n")[0]}`;
+  }
+  return "the test run failed";
+}
