@@ -25,6 +25,7 @@ async function setUp() {
       if (answer instanceof Error) throw answer;
       return answer ?? engine.forkchoiceUpdated(state);
     },
+    buildBlocks: engine.buildBlocks.bind(engine),
     getPayload: engine.getPayload.bind(engine),
     newPayload: engine.newPayload.bind(engine),
   };
