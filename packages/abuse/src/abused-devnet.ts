@@ -31,7 +31,8 @@ export async function startAbusedDevnet(
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const close = async (): Promise<void> => {
     await scope.close();
-    rmSync(datadir, { recursive: true, force: true });
+    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
+    else log(`kept: ${datadir}`);
   };
   try {
     const metrics = { sequencerEngine: await freePort(), sequencerNode: await freePort() };

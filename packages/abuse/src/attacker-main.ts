@@ -1,17 +1,14 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { createRandom } from "@rnode/primitives/testing";
 import { Attacker } from "./attacker/attacker.ts";
 import type { AttackerReport, Orders } from "./attacker-process.ts";
 import { ATTACKS } from "./attacks/index.ts";
 
-/** The attacked programs and the honest client share the machine with it: what is measured is not who gets the processor. */
-const NICENESS = 10;
-
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
 const attack = ATTACKS.find(({ name }) => name === orders.attack);
 if (!attack) throw new Error(`no attack is called ${orders.attack}`);
-setPriority(NICENESS);
+setPriority(getPriority() + orders.niceness);
 const over = new AbortController();
 const breaches = new Set<string>();
 const attacker = new Attacker({

@@ -8,6 +8,8 @@ export interface Orders {
   /** the loopback address it connects from */
   readonly from: string;
   readonly seed: number;
+  /** 0: none; 19: gives way to everybody */
+  readonly niceness: number;
   readonly durationMs: number;
 }
 
@@ -20,7 +22,7 @@ export interface AttackerReport {
 }
 
 /** A process that does not end by itself after its time is killed. On a busy machine it takes seconds to start. */
-const GRACE_MS = 15_000;
+const GRACE_MS = 30_000;
 const MAX_HEAP_MIB = 512;
 /** Built, also when the harness runs from its sources as in tests. */
 const PROGRAM = fileURLToPath(new URL("../dist/attacker-main.js", import.meta.url));

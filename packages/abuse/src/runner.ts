@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly calmMs: number;
   /** how many attacks run at the same time in the first round */
   readonly atOnce: number;
+  /** of the attackers' processes */
+  readonly niceness: number;
   /** how long the honest client is waited for after an attack */
   readonly maxRecoveryMs: number;
   /** every attack is run once; then groups of them until this time; 0: once */
@@ -72,14 +74,14 @@ async function runGroup(
   { devnet, monitor, target }: Site,
   attacks: readonly Attack[],
   random: Random,
-  { attackMs, calmMs, maxRecoveryMs, bounds, signal, onRun }: RunOptions,
+  { attackMs, calmMs, niceness, maxRecoveryMs, bounds, signal, onRun }: RunOptions,
 ): Promise<void> {
   const from = random(SAME_ADDRESS_ONE_IN) === 0 ? HONEST : `127.0.0.${2 + random(OTHER_ADDRESSES)}`;
   const calmFromMs = performance.now();
   await pause(calmMs, signal);
   const attackFromMs = performance.now();
   const attackers = await Promise.all(
-    attacks.map(({ name }) => runAttacker({ attack: name, target, from, seed: random(2 ** 31), durationMs: attackMs })),
+    attacks.map(({ name }) => runAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs })),
   );
   const attackToMs = performance.now();
   const before = monitor.between(calmFromMs, attackFromMs);

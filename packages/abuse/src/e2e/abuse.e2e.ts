@@ -42,6 +42,7 @@ describe("the built programs", () => {
         attackMs: ATTACK_MS,
         calmMs: CALM_MS,
         atOnce: ATTACKS_AT_ONCE,
+        niceness: 0,
         maxRecoveryMs: MAX_RECOVERY_MS,
         totalMs: 0,
         bounds: SHORT_BOUNDS,
