@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { RpcDialect } from "./dialect.ts";
-import { isDeeperThan } from "./json-depth.ts";
+import { hasMoreMembers, isDeeperThan } from "./json-depth.ts";
 import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
 import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
@@ -15,6 +15,7 @@ export interface DispatchLimits {
   readonly maxResponseBytes: number;
   /** nesting of the request */
   readonly maxDepth: number;
+  readonly maxMembers: number;
 }
 
 export interface DispatcherOptions {
@@ -170,6 +171,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     handle(text, methods, context, connectionMethods) {
       if (isDeeperThan(text, limits.maxDepth)) {
         return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
+      }
+      if (hasMoreMembers(text, limits.maxMembers)) {
+        return errorText("null", dialect.invalidRequest(`more than ${limits.maxMembers} members in its objects`));
       }
       let parsed: unknown;
       try {

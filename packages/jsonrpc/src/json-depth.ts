@@ -26,3 +26,19 @@ function hasMoreOpenings(text: string, limit: number): boolean {
   }
   return false;
 }
+
+/**
+ * Whether objects have more members in all than `most`, found without parsing; colons in strings count too. `JSON.parse` takes seconds for an
+ * object of a million names, and nothing else happens meanwhile.
+ */
+export function hasMoreMembers(text: string, most: number): boolean {
+  if (text.length <= most * MIN_MEMBER_LENGTH) return false;
+  let count = 0;
+  for (let at = text.indexOf(":"); at !== -1; at = text.indexOf(":", at + 1)) {
+    if (++count > most) return true;
+  }
+  return false;
+}
+
+/** `"":0` */
+const MIN_MEMBER_LENGTH = 4;

@@ -24,6 +24,8 @@ export interface RpcServerLimits extends UnsentLimits {
   readonly maxResponseBytes: number;
   readonly maxBatchLength: number;
   readonly maxDepth: number;
+  /** of all objects of a request or batch together */
+  readonly maxMembers: number;
   /** per listener */
   readonly maxConnections: number;
   /** per WebSocket */
@@ -41,6 +43,7 @@ export const DEFAULT_RPC_LIMITS: RpcServerLimits = {
   maxResponseBytes: 160 * 1024 * 1024,
   maxBatchLength: 1000,
   maxDepth: 64,
+  maxMembers: 100_000,
   maxConnections: 500,
   maxSubscriptions: 1024,
   maxBufferedBytes: 16 * 1024 * 1024,
