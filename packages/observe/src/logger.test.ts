@@ -124,6 +124,8 @@ describe("parseLogLevel", () => {
     ["eror", "error"],
     ["loud", undefined],
     ["6", undefined],
+    ["__proto__", undefined],
+    ["constructor", undefined],
   ])("%s is %s", (text, level) => {
     expect(parseLogLevel(text)).toBe(level);
   });
