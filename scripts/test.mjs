@@ -17,7 +17,7 @@ step("conformance", runConformance);
 step("end to end", () =>
   runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 5 * MINUTE_MS),
 );
-step("attacks", () => runVitest("attack", ["run", "--config", join("packages", "abuse", "vitest.e2e.config.ts")], 4 * MINUTE_MS));
+step("attacks", () => runVitest("attack", ["run", "--config", join("packages", "abuse", "vitest.e2e.config.ts")], 8 * MINUTE_MS));
 
 rmSync(folder, { recursive: true, force: true });
 console.log(notRun.length === 0 ? "not run: nothing" : `not run: ${notRun.join("; ")}`);

@@ -66,6 +66,16 @@ describe.each([
     for (let request = 0; request < 5; request++) expect(await statusFor("127.0.0.1")).toBe(status);
     await lost;
   });
+
+  it("does not keep others out with bursts either", async () => {
+    const { open, statusFor } = await setUp(jwtSecret);
+    await Promise.all(Array.from({ length: MOST }, () => open("127.0.0.2")));
+    const burst = Array.from({ length: 100 }, () => open("127.0.0.2"));
+    const honest = [statusFor("127.0.0.1"), statusFor("127.0.0.1")];
+    burst.push(...Array.from({ length: 100 }, () => open("127.0.0.2")));
+    expect(await Promise.all(honest)).toEqual([status, status]);
+    await Promise.allSettled(burst);
+  });
 });
 
 describe("a client that sends requests without finishing them", () => {

@@ -15,7 +15,12 @@ async function listenerOf(most: number) {
     socket.pipe(socket);
   });
   const refusals: boolean[] = [];
-  const places = new ConnectionPlaces(server, most, (isOnlyClient) => refusals.push(isOnlyClient));
+  const places = new ConnectionPlaces(
+    server,
+    most,
+    () => 16,
+    (isOnlyClient) => refusals.push(isOnlyClient),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   open.push({ destroy: () => server.close() });

@@ -1,14 +1,12 @@
 import type { Server, Socket } from "node:net";
 
-/** Connections accepted beyond the limit, so that there is a choice which of them is closed. */
-const RESERVE = 16;
-
 /**
  * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
  * them, unless that is the newcomer itself. So no client can keep others out, however many connections it opens.
  */
 export class ConnectionPlaces {
   #most: number;
+  readonly #spareFor: (most: number) => number;
   readonly #onRefused: (isOnlyClient: boolean) => void;
   readonly #server: Server;
   readonly #byClient = new Map<string, Set<Socket>>();
@@ -16,10 +14,12 @@ export class ConnectionPlaces {
 
   /**
    * @param most as for `limit`
+   * @param spareFor how many connections may be accepted beyond so many, for a moment, so that there is a choice which of them is closed
    * @param onRefused a newcomer had to be closed; `isOnlyClient`: nobody else has connections
    */
-  constructor(server: Server, most: number, onRefused: (isOnlyClient: boolean) => void) {
+  constructor(server: Server, most: number, spareFor: (most: number) => number, onRefused: (isOnlyClient: boolean) => void) {
     this.#server = server;
+    this.#spareFor = spareFor;
     this.#onRefused = onRefused;
     this.#most = most;
     this.limit(most);
@@ -29,7 +29,7 @@ export class ConnectionPlaces {
   /** @param most Infinity: no limit; negative: no new connections */
   limit(most: number): void {
     this.#most = most;
-    this.#server.maxConnections = most < 0 ? most : most + RESERVE;
+    this.#server.maxConnections = most < 0 ? most : most + this.#spareFor(most);
   }
 
   #admit(socket: Socket): void {

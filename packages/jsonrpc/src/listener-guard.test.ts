@@ -19,6 +19,11 @@ describe("a listener", () => {
     expect([500, 0].map((wanted) => free.guard.limitOf(wanted))).toEqual([500, Number.POSITIVE_INFINITY]);
   });
 
+  it("accepts a burst beyond that, to choose from, unless descriptors are few", () => {
+    expect(setUp(undefined).guard.spareFor(500)).toBe(256);
+    expect([150, 100, 20].map((most) => setUp(300, 2).guard.spareFor(most))).toEqual([16, 50, 130]);
+  });
+
   it("survives connections that cannot be accepted, makes room, and says so once a minute", () => {
     const { guard, server, said, made } = setUp(undefined);
     guard.watch(server);

@@ -10,6 +10,8 @@ export interface ListenerGuardDeps {
   readonly closeLongestIdle: () => void;
 }
 
+const LEAST_SPARE = 16;
+const MOST_SPARE = 256;
 /** While connections are refused, this is said this often. */
 const LOG_INTERVAL_MS = 60_000;
 
@@ -32,6 +34,11 @@ export class ListenerGuard {
   /** @param wanted connections; 0: no limit but that of file descriptors; negative: none */
   limitOf(wanted: number): number {
     return wanted < 0 ? wanted : Math.min(wanted || Number.POSITIVE_INFINITY, this.#cap);
+  }
+
+  /** How many connections beyond `most` a listener may accept before it closes some: those of one burst, or few if descriptors are. */
+  spareFor(most: number): number {
+    return Math.min(MOST_SPARE, Math.max(LEAST_SPARE, this.#cap - most));
   }
 
   /** For a server that listens: from now on an error means that a connection could not be accepted. */

@@ -285,7 +285,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       }
       for (const server of servers) {
         const onRefused = (isOnlyClient: boolean): void => guard.refuse(server, isOnlyClient);
-        places.set(server, new ConnectionPlaces(server, guard.limitOf(limits.maxConnections), onRefused));
+        places.set(
+          server,
+          new ConnectionPlaces(server, guard.limitOf(limits.maxConnections), (most) => guard.spareFor(most), onRefused),
+        );
       }
       try {
         if (http !== undefined) await listenOn(httpServer!, http);
