@@ -1,6 +1,7 @@
 export type { ReadBackend } from "./backend/backend.ts";
 export { withBlockCache } from "./backend/block-cache.ts";
 export { withPrunedHistory } from "./backend/pruned-history.ts";
+export type { Work } from "./backend/work.ts";
 export { CallService } from "./calls/call-service.ts";
 export { SimulateService } from "./calls/simulate-service.ts";
 export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/filters.ts";
@@ -11,7 +12,17 @@ export { blockToJson } from "./json/block-json.ts";
 export { receiptsToJson } from "./json/receipt-json.ts";
 export type { JsonObject } from "./json/transaction-json.ts";
 export { ethLogMethods } from "./methods/eth-logs.ts";
-export { type ApiMethod, type ApiMethods, isMissing, method, methodsInWriter } from "./methods/method.ts";
+export {
+  type ApiMethod,
+  type ApiMethods,
+  type CostlyKind,
+  type CostlyMethod,
+  costlyMethods,
+  isCostly,
+  isMissing,
+  method,
+  methodsInWriter,
+} from "./methods/method.ts";
 export { methodsOf, NAMESPACES, withDescription } from "./methods/namespaces.ts";
 export type { ReadServices, WriterAccess, WriteServices } from "./methods/services.ts";
 export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";

@@ -1,4 +1,5 @@
 /** The compression function F of BLAKE2b with any number of rounds (RFC 7693 § 3.2, EIP-152): precompile 0x09. */
+import { hostSlice } from "./host";
 
 /** Message positions of ten rounds, one byte each. */
 const SIGMA: usize = memory.data<u8>([
@@ -53,6 +54,7 @@ export function blake2F(input: u32, to: u32): void {
   while (left > SLICE) {
     mix(SLICE);
     left -= SLICE;
+    hostSlice();
   }
   mix(left);
   for (let i: u32 = 0; i < 64; i += 8) store<u64>(to + i, load<u64>(h + i) ^ load<u64>(v + i) ^ load<u64>(v + i + 64));

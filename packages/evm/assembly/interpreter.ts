@@ -68,9 +68,9 @@ function checkBlock(ip: u32, words: i32): u32 {
 /** Not a halt: execution continues in another frame, or in this one with its registers stored in the frame. */
 @inline const HALT_SWITCH: u32 = 0xff;
 
-/** `run` returns after this much gas, counting frame changes. */
-@inline const SLICE_GAS: i64 = 5_000_000;
-@inline const SLICE_FRAMES: i32 = 10_000;
+/** `run` returns after this much gas, or so many frame changes: a millisecond of most code, and a few of the slowest. */
+@inline const SLICE_GAS: i64 = 500_000;
+@inline const SLICE_FRAMES: i32 = 2_000;
 
 /** Runs the first frame and everything that it calls to the end. */
 export function runToEnd(): void {
@@ -85,15 +85,18 @@ export function runToEnd(): void {
  */
 function run(): bool {
   let framesLeft = SLICE_FRAMES;
+  /** of all frames together */
+  let sliceLeft = SLICE_GAS;
   while (true) {
-    if (--framesLeft < 0) return false;
+    if (--framesLeft < 0 || sliceLeft <= 0) return false;
     const f = currentFrame;
     const stack = load<u32>(f, F_STACK);
     let ip = load<u32>(f, F_IP);
     let sp = load<u32>(f, F_SP);
     let gas = load<i64>(f, F_GAS);
     /** below this, either the slice or the gas has ended */
-    const limit = max<i64>(0, gas - SLICE_GAS);
+    const limit = max<i64>(0, gas - sliceLeft);
+    const startGas = gas;
     let memoryAt = load<u32>(f, F_MEMORY);
     let halt: u32 = HALT_NONE;
     while (true) {
@@ -801,17 +804,25 @@ function run(): bool {
           halt = diagnoseBlock(ip, load<u32>(f, F_CODE), gas, words);
           break;
         }
-        store<u32>(f, ip, F_IP);
-        store<u32>(f, sp, F_SP);
-        store<i64>(f, gas, F_GAS);
-        return false;
+        // A block that costs more than a slice is one.
+        if (gas < startGas || sliceLeft < SLICE_GAS) {
+          store<u32>(f, ip, F_IP);
+          store<u32>(f, sp, F_SP);
+          store<i64>(f, gas, F_GAS);
+          return false;
+        }
       }
       gas = left;
       ip += HEADER;
     }
     if (halt != HALT_SWITCH) {
+      sliceLeft -= startGas - gas;
       store<i64>(f, gas, F_GAS);
       if (!endFrame(halt)) return true;
+    } else {
+      // What was handed on to another frame is not spent yet.
+      const entered = currentFrame;
+      sliceLeft -= startGas - load<i64>(f, F_GAS) - (entered != f ? load<i64>(entered, F_GAS) : 0);
     }
   }
 }

@@ -334,6 +334,23 @@ describe("engine", () => {
     expect(again.block.call(message()).status).toBe(1);
   });
 
+  it("can be interrupted between calls that are short each, and before a long precompile", () => {
+    const evm = createEvm(engineModule);
+    const asked: bigint[] = [];
+    evm.setInterrupt((stepGas) => asked.push(stepGas));
+    // Each call spends some 10,000 gas, which its caller hands on together with the rest of its own.
+    const caller = asm(`:loop 0 0 0 0 ${OTHER} GAS STATICCALL POP @loop JUMP`);
+    const callee = asm("10000 0 KECCAK256 POP STOP");
+    const { block } = begin({ [MAIN]: { code: caller }, [OTHER]: { code: callee } }, "cancun", evm);
+    block.call(message({ gasLimit: 10_000_000n }));
+    expect(asked.length).toBeGreaterThanOrEqual(15);
+    asked.length = 0;
+    // A pairing of 30 points at infinity.
+    const pairing = begin({ [MAIN]: { code: asm("0 0 5760 0 8 GAS STATICCALL POP STOP") } }, "cancun", evm);
+    pairing.block.call(message({ gasLimit: 2_000_000n }));
+    expect(asked[0]).toBe(45_000n + 30n * 34_000n);
+  });
+
   it("drops code when the cache is full, also in the middle of a transaction", () => {
     const evm = createEvm(engineModule, { codeCacheBytes: 20_000 });
     const accounts: Record<Hex, TestAccount> = {};

@@ -28,10 +28,11 @@ export interface EvmEngine {
   /** Takes effect at the next `beginBlock`. Without a tracer, tracing costs nothing. */
   setTracer(tracer: EvmTracer | undefined): void;
   /**
-   * Sets a function that is called every few milliseconds during long executions. If it throws, the execution ends and the error
-   * comes out of the call that began it. The block must not be used any more then.
+   * Sets a function that is called every few milliseconds during long executions, and before a precompile that takes long for itself,
+   * with its gas (otherwise 0). If it throws, the execution ends and the error comes out of the call that began it. The block must not be
+   * used any more then. It is not called while a tracer is set, apart from those precompiles.
    */
-  setInterrupt(check: (() => void) | undefined): void;
+  setInterrupt(check: ((stepGas: bigint) => void) | undefined): void;
   /** Runs the interpreter for some 50 ms, so that its optimised code is compiled before it is needed. */
   warmUp(): void;
   /** bytes of linear memory in use */
@@ -59,7 +60,7 @@ class Engine implements EvmEngine {
   readonly #arithmetic: Arithmetic;
   #instance: EngineInstance;
   #tracer: EvmTracer | undefined;
-  #interrupt: (() => void) | undefined;
+  #interrupt: ((stepGas: bigint) => void) | undefined;
   #current: EngineBlock | undefined;
 
   constructor(module: EvmModule, options: EvmOptions) {
@@ -77,7 +78,7 @@ class Engine implements EvmEngine {
     this.#tracer = tracer;
   }
 
-  setInterrupt(check: (() => void) | undefined): void {
+  setInterrupt(check: ((stepGas: bigint) => void) | undefined): void {
     this.#interrupt = check;
     this.#instance.onSlice = check;
   }

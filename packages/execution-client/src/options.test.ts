@@ -482,6 +482,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "rollup.enable-tx-conditional": "execution-client/src/answers/eth-send.test.ts",
   "rpc.workeridle": "execution-client/src/readers/on-demand.test.ts",
   "rpc.workertimeout": "execution-client/src/readers/readers.test.ts",
+  "rpc.max-waiting-requests": "execution-client/src/readers/costly.test.ts",
+  "rpc.max-waiting-size": "execution-client/src/readers/costly.test.ts",
   "rpc.evmtimeout": "execution-client/src/answers/eth-simulate.test.ts",
   "rpc.max-subscriptions-per-connection": "execution-client/src/answers/subscriptions.test.ts",
   "txpool.globalslots": "execution-client/src/pool/pool-rules.test.ts",

@@ -169,7 +169,7 @@ const readers = optionGroup("rpc", {
     flag: "rpc.workertimeout",
     default: 90_000,
     needs: LISTENERS,
-    help: "A reader that one request keeps busy for longer than this is replaced, and its connections are closed. 0: no limit.",
+    help: "A reader that does not respond for longer than this is replaced, and its connections are closed. A costly request that runs for longer is ended. 0: no limit.",
   },
   maxHeapMib: {
     parse: integerBetween(64, 65_536),
@@ -177,7 +177,7 @@ const readers = optionGroup("rpc", {
     default: 1024,
     unit: "MiB",
     needs: LISTENERS,
-    help: "Maximum memory for the JavaScript objects of a reader.",
+    help: "Maximum memory for the JavaScript objects of a reader, and as much again for those of its thread for costly requests.",
   },
 });
 
@@ -209,7 +209,26 @@ const traces = optionGroup("rpc", {
     parse: duration,
     flag: "rpc.tracetimeout",
     default: 60_000,
-    help: "Maximum time of a tracing request, counted from its arrival. 0: no limit.",
+    help: "Maximum time of a tracing request, from its start. 0: no limit.",
+  },
+});
+
+const costly = optionGroup("rpc", {
+  maxWaiting: {
+    parse: integerBetween(1, 65_536),
+    flag: "rpc.max-waiting-requests",
+    default: 512,
+    unit: "requests",
+    needs: LISTENERS,
+    help: "Maximum number of costly requests (calls, traces, searches) that wait in each reader; a quarter of it for one address. Others are refused.",
+  },
+  maxWaitingBytes: {
+    parse: mebibytes,
+    flag: "rpc.max-waiting-size",
+    default: 64 * MIB,
+    unit: "MiB",
+    needs: LISTENERS,
+    help: "Maximum memory of costly requests that wait in each reader. 0: no limit.",
   },
 });
 
@@ -381,6 +400,7 @@ export const clientTable = optionTable({
     readers,
     calls,
     traces,
+    costly,
     sending,
     logQueries,
     limits,

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
+import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { IncomingBudget } from "./incoming.ts";
@@ -42,6 +44,18 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     ["/readyz", options.readyz],
   ]);
   const tooLarge = JSON.stringify({ jsonrpc: "2.0", id: null, error: dialect.requestTooLarge(maxRequestBytes) });
+
+  const clients = new WeakMap<Socket, ClientConnection>();
+  const clientOf = (socket: Socket): ClientConnection => {
+    let client = clients.get(socket);
+    if (client === undefined) {
+      const opened = new ClientConnection("http", socket.remoteAddress ?? "");
+      clients.set(socket, (client = opened));
+      socket.once("end", () => opened.leave());
+      socket.once("close", () => opened.leave());
+    }
+    return client;
+  };
 
   return (request, response) => {
     const path = request.url?.split("?", 1)[0] ?? "/";
@@ -87,11 +101,11 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     request.on("end", () => {
       incoming.close();
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
-      const context = { transport: "http", remoteAddress: request.socket.remoteAddress ?? "" } as const;
-      const answer = dispatcher.handle(text, methods, context);
+      const client = clientOf(request.socket);
+      const answer = dispatcher.handle(text, methods, client);
       const reply = (given = ""): void => {
         if (response.headersSent || response.destroyed) return;
-        const unsent = options.unsent.open(context.remoteAddress, () => response.destroy());
+        const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());
         response.once("close", () => unsent.close());
         sendAnswer(response, given, unsent);
       };

@@ -1,5 +1,7 @@
+export { CLIENT_GONE, ClientConnection, NO_CLIENT, networkOf } from "./client-connection.ts";
 export * from "./dialect.ts";
 export { createDispatcher, type Dispatcher } from "./dispatcher.ts";
+export * from "./fair-queue.ts";
 export type { HealthReport } from "./http-listener.ts";
 export * from "./json-text.ts";
 export * from "./jwt.ts";

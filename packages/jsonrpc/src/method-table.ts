@@ -15,10 +15,14 @@ export const optionalParam = <T>(name: string, shape: Shape<T>): Param<T | undef
 export type Params = readonly Param<unknown>[];
 export type ArgsOf<P extends Params> = { readonly [I in keyof P]: P[I] extends Param<infer T> ? T : never };
 
-/** Who is asking. */
+/** Who is asking: one object for all requests of a connection. */
 export interface RequestContext {
   readonly transport: "http" | "ws";
   readonly remoteAddress: string;
+  /** The client has closed the connection, or its side of it: it does not wait for what takes long any more. */
+  readonly isGone: boolean;
+  /** Calls `listener` once the client has gone, unless it has already. @returns stops listening */
+  onGone(listener: () => void): () => void;
 }
 
 export interface MethodDocumentation {

@@ -1,11 +1,13 @@
 import type { Socket } from "node:net";
+import { ClientConnection } from "./client-connection.ts";
 import type { Incoming, IncomingBudget } from "./incoming.ts";
+import type { RequestContext } from "./method-table.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface PlainHttpOptions {
   /** turns the text of a request's body into that of the answer; undefined: an empty one */
-  readonly answer: (text: string, remoteAddress: string) => string | undefined | Promise<string | undefined>;
+  readonly answer: (text: string, client: RequestContext) => string | undefined | Promise<string | undefined>;
   readonly isAllowedHost: (host: string) => boolean;
   /** requests with larger bodies are handed over */
   readonly maxBodyBytes: number;
@@ -102,7 +104,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
   class PlainConnection {
     readonly #socket: Socket;
-    readonly #remoteAddress: string;
+    readonly #client: ClientConnection;
     /** received and not yet read */
     readonly #parts: Buffer[] = [];
     #size = 0;
@@ -125,9 +127,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     constructor(socket: Socket) {
       this.#socket = socket;
-      this.#remoteAddress = socket.remoteAddress ?? "";
-      this.#unsent = options.unsent.open(this.#remoteAddress, () => socket.destroy());
-      this.#incoming = options.incoming.open(this.#remoteAddress, () => socket.destroy());
+      this.#client = new ClientConnection("http", socket.remoteAddress ?? "");
+      const { remoteAddress } = this.#client;
+      this.#unsent = options.unsent.open(remoteAddress, () => socket.destroy());
+      this.#incoming = options.incoming.open(remoteAddress, () => socket.destroy());
       socket.on("data", this.#onData);
       socket.on("end", this.#onEnd);
       socket.on("error", this.#onError);
@@ -202,7 +205,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** Answers the request that is due. */
     answer(): void {
       if (this.#socket.destroyed) return;
-      const answered = answer(this.#text, this.#remoteAddress);
+      const answered = answer(this.#text, this.#client);
       this.#text = "";
       if (answered instanceof Promise) {
         void answered.then((later) => {
@@ -308,6 +311,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     readonly #onEnd = (): void => {
       this.#hasEnded = true;
+      this.#client.leave();
       if (this.#state === "head" || this.#state === "body") this.#refuse("cutOff");
       else if (this.#state !== "answering") this.#socket.end(); // otherwise it may wait for its answer
     };
@@ -317,6 +321,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     };
 
     readonly #onClose = (): void => {
+      this.#client.leave();
       connections.delete(this);
       this.#unsent.close();
       this.#incoming.close();

@@ -176,7 +176,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const [toHttp, ...others] = server.listeners("connection") as ((socket: Socket) => void)[];
     if (toHttp === undefined || others.length > 0) return; // a node:http that we do not know: it serves everything
     const quick = createPlainHttp({
-      answer: (text, remoteAddress) => dispatcher.handle(text, methods, { transport: "http", remoteAddress }),
+      answer: (text, client) => dispatcher.handle(text, methods, client),
       isAllowedHost: (host) => isAllowedHost(host, vhosts),
       maxBodyBytes: Math.min(limits.maxRequestBytes, MAX_PLAIN_BODY_BYTES),
       handOver: (socket) => toHttp.call(server, socket),

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { WebSocket } from "ws";
+import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { JsonText } from "./json-text.ts";
@@ -38,7 +39,7 @@ interface Active {
 export function serveWsConnection(socket: WebSocket, remoteAddress: string, options: WsConnectionOptions): void {
   const { methods, subscriptions, dispatcher, dialect, maxSubscriptions, maxConcurrency, maxBufferedBytes } = options;
   const active = new Map<string, Active>();
-  const context = { transport: "ws", remoteAddress } as const;
+  const client = new ClientConnection("ws", remoteAddress);
   let underWay = 0;
 
   const unsent = options.unsent.open(remoteAddress, (reason) => {
@@ -141,12 +142,13 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
       if (isBusy()) socket.pause();
       else readOn();
     };
-    const answer = dispatcher.handle(text, methods, context, (name) => connectionMethods(name, opened));
+    const answer = dispatcher.handle(text, methods, client, (name) => connectionMethods(name, opened));
     if (answer instanceof Promise) void answer.then(finish);
     else finish(answer);
   });
   socket.on("error", () => socket.terminate()); // oversized or malformed frames: ws has already sent the close code
   socket.on("close", () => {
+    client.leave();
     endAll();
     sender.clear();
     unsent.close();

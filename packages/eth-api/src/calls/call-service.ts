@@ -5,13 +5,14 @@ import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import type { AccessListEntry } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { type HeaderAt, type ReadBackend, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
 import type { AskedCall, CallFault } from "../profile/profile.ts";
 import { AccessListTracer } from "./access-list-tracer.ts";
 import { HeadBlock } from "./head-block.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { revertReason } from "./revert-reason.ts";
-import { withTimeLimit } from "./time-limit.ts";
+import { interruptible, limitedCall } from "./time-limit.ts";
 
 export interface CallLimits {
   /** the gas of a call that does not specify any, and the most that a call may use */
@@ -92,21 +93,23 @@ export class CallService {
   }
 
   /** `eth_call`: returns the output. @throws {RpcError} */
-  call(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
+  call(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): Uint8Array {
     const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
-    if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(request, selector);
-    const { execution, message } = this.#worded("call", request, () => this.prepare(request, selector, overrides));
-    const outcome = this.#limited(() => execution.call(message));
+    if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(work, request, selector);
+    const { message, outcome } = this.#limited(work, () => {
+      const { execution, message } = this.#worded("call", request, () => this.prepare(request, selector, overrides));
+      return { message, outcome: execution.call(message) };
+    });
     if (outcome.status === 0) throw this.#failure(outcome, message.gasLimit);
     return outcome.output;
   }
 
-  #callHead(request: CallRequest, selector: BlockSelector): Uint8Array {
+  #callHead(work: Work, request: CallRequest, selector: BlockSelector): Uint8Array {
     const execution = this.#head.execution(requireState(this.#backend, selector));
     const message = this.#worded("call", request, () => this.message(execution, request));
     let outcome: CallOutcome;
     try {
-      outcome = withTimeLimit(this.#headEngine, this.#limits.timeoutMs, this.#backend.profile, () => execution.call(message));
+      outcome = interruptible(this.#headEngine, this.limited(work), () => execution.call(message));
     } catch (error) {
       this.#head.drop();
       throw error;
@@ -120,17 +123,20 @@ export class CallService {
    *
    * @throws {RpcError}
    */
-  estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): bigint {
-    return this.#limited(() => this.#estimateGas(request, selector, overrides));
+  estimateGas(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): bigint {
+    return this.#limited(work, (limited) => this.#estimateGas(limited, request, selector, overrides));
   }
 
-  #estimateGas(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
+  #estimateGas(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): bigint {
     const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
     const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
     const asked = { ...request, gas: wanted };
     const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
     const { execution, message } = prepared;
-    const run = (gasLimit: bigint): CallOutcome => execution.call({ ...message, gasLimit });
+    const run = (gasLimit: bigint): CallOutcome => {
+      work.check();
+      return execution.call({ ...message, gasLimit });
+    };
 
     let high = message.gasLimit;
     const isPlainTransfer = message.to !== undefined && message.data.length === 0 && execution.getCode(message.to).length === 0;
@@ -163,15 +169,15 @@ export class CallService {
    *
    * @throws {RpcError}
    */
-  createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): AccessListResult {
-    return this.#limited(() => this.#createAccessList(request, selector, overrides));
+  createAccessList(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides = {}): AccessListResult {
+    return this.#limited(work, (limited) => this.#createAccessList(limited, request, selector, overrides));
   }
 
-  #createAccessList(request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
+  #createAccessList(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
     for (let accessList = request.accessList ?? []; ; ) {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
-      const tracer = new AccessListTracer(accessList, excluded);
+      const tracer = new AccessListTracer(work, accessList, excluded);
       const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, { tracer });
       const { gasUsed, halt, status } = execution.call(message);
       const touched = tracer.list();
@@ -269,8 +275,14 @@ export class CallService {
     }
   }
 
-  #limited<T>(run: () => T): T {
-    return withTimeLimit(this.#engine, this.#limits.timeoutMs, this.#backend.profile, run);
+  /** The same work with the time limit of calls. */
+  limited(work: Work): Work {
+    return limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
+  }
+
+  #limited<T>(work: Work, run: (limited: Work) => T): T {
+    const limited = this.limited(work);
+    return interruptible(this.#engine, limited, () => run(limited));
   }
 
   #refuse(fault: CallFault): RpcError {

@@ -35,6 +35,7 @@ import {
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { blockIdOf, type HeaderAt, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import { logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
@@ -42,7 +43,7 @@ import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from 
 import type { CallLimits } from "./call-service.ts";
 import { applyStateOverrides, overriddenEnvironment } from "./overrides.ts";
 import { checkSimulated, failureOf, simulationError, transactionOfCall } from "./simulated-call.ts";
-import { withTimeLimit } from "./time-limit.ts";
+import { interruptible, limitedCall } from "./time-limit.ts";
 import { type IndexedLog, TransferTracer } from "./transfer-tracer.ts";
 
 const SECONDS_A_BLOCK = 12;
@@ -73,6 +74,7 @@ interface BlockProgress {
 
 /** What all blocks of a simulation share. */
 interface Simulation {
+  readonly work: Work;
   readonly request: SimulateRequest;
   readonly base: HeaderAt & { readonly state: ReturnType<typeof requireState>["state"] };
   readonly baseNodes: NonNullable<ReturnType<ReadBackend["chain"]["trieNodesAt"]>>;
@@ -94,16 +96,18 @@ export class SimulateService {
   }
 
   /** @throws {RpcError} */
-  simulate(request: SimulateRequest, selector: BlockSelector): JsonObject[] {
+  simulate(work: Work, request: SimulateRequest, selector: BlockSelector): JsonObject[] {
     const base = requireState(this.#backend, selector);
     const baseNodes = this.#backend.chain.trieNodesAt(blockIdOf(base));
     if (baseNodes === undefined) throw rpcError(this.#backend.profile.errors.proofUnavailable(selector));
     const planned = planBlocks(request.blockStateCalls, base.header);
-    const simulation: Simulation = { request, base, baseNodes, layers: [], gasBudget: this.#limits.gasCap };
+    const limited = limitedCall(work, this.#limits.timeoutMs, this.#backend.profile);
+    const simulation: Simulation = { work: limited, request, base, baseNodes, layers: [], gasBudget: this.#limits.gasCap };
     try {
-      return withTimeLimit(this.#engine, this.#limits.timeoutMs, this.#backend.profile, () => {
+      return interruptible(this.#engine, limited, () => {
         let parent: HeaderAt = base;
         return planned.map((block) => {
+          limited.check();
           const { json, at } = this.#simulateBlock(simulation, parent, block);
           parent = at;
           return json;
@@ -115,7 +119,7 @@ export class SimulateService {
   }
 
   #simulateBlock(simulation: Simulation, parent: HeaderAt, planned: PlannedBlock): { json: JsonObject; at: HeaderAt } {
-    const { request, layers, base, baseNodes } = simulation;
+    const { work, request, layers, base, baseNodes } = simulation;
     const { config } = this.#backend.chain;
     const { asked } = planned;
     const overrides = asked.blockOverrides;
@@ -124,7 +128,7 @@ export class SimulateService {
     const parentId = blockIdOf(parent);
     const reader = layers.length === 0 ? base.state : new LayeredState(parentId, base.state, layers);
     const nodes = layers.length === 0 ? baseNodes : layeredNodes(baseNodes, layers);
-    const tracer = request.traceTransfers ? new TransferTracer() : undefined;
+    const tracer = request.traceTransfers ? new TransferTracer(work) : undefined;
     this.#engine.setTracer(tracer);
     const environment = overriddenEnvironment(blockEnvironment(rules, open), {
       number: undefined,

@@ -1,22 +1,29 @@
 import type { EvmEngine } from "@rnode/evm";
 import { rpcError } from "../backend/backend.ts";
+import { limitedWork, type Work } from "../backend/work.ts";
 import type { Profile } from "../profile/profile.ts";
 
-/**
- * Runs something that executes on the engine, with a time limit.
- *
- * @param timeoutMs 0: no limit
- * @throws {RpcError} the time ran out and the execution was cut off
- */
-export function withTimeLimit<T>(engine: EvmEngine, timeoutMs: number, profile: Profile, run: () => T): T {
-  if (timeoutMs === 0) return run();
-  const endMs = performance.now() + timeoutMs;
-  engine.setInterrupt(() => {
-    if (performance.now() > endMs) throw rpcError(profile.errors.call({ kind: "timeout", timeoutMs }));
-  });
+/** The time limit of a call. @param timeoutMs 0: no limit */
+export const limitedCall = (work: Work, timeoutMs: number, profile: Profile): Work =>
+  limitedWork(work, timeoutMs, () => rpcError(profile.errors.call({ kind: "timeout", timeoutMs })));
+
+/** Runs something that executes on the engine, for as long as `work` permits. @throws what `work` throws; the execution was cut off */
+export function interruptible<T>(engine: EvmEngine, work: Work, run: () => T): T {
+  engine.setInterrupt((stepGas) => work.check(stepGas));
   try {
     return run();
   } finally {
     engine.setInterrupt(undefined);
   }
+}
+
+/** events of a tracer between two checks */
+const EVENTS_PER_CHECK = 1024;
+
+/** For `EvmTracer.onTick`: the engine does not interrupt itself while it has a tracer. */
+export function checkedTicks(work: Work): () => void {
+  let events = 0;
+  return () => {
+    if (events++ % EVENTS_PER_CHECK === 0) work.check();
+  };
 }

@@ -5,6 +5,7 @@ import { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import type { PooledTransaction } from "@rnode/txpool";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
+import { UNLIMITED_WORK } from "../backend/work.ts";
 import { type LogLimits, queryLogs } from "../logs/log-query.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
@@ -144,7 +145,7 @@ export class FilterRegistry {
     // A filter may wait for future blocks: unlike that of a query, its range may lie beyond the head.
     if (isAfter(criteria.fromBlock, head)) return new JsonText("[]");
     const known = isAfter(criteria.toBlock, head) ? { ...criteria, toBlock: LATEST } : criteria;
-    return queryLogs(this.#backend, known, this.#limits);
+    return queryLogs(this.#backend, UNLIMITED_WORK, known, this.#limits);
   }
 
   onHeadChange(change: HeadChange): void {

@@ -10,15 +10,17 @@ import {
   nextExcessBlobGas,
 } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, rpcError, rulesAt } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { tipOf } from "./gas-price.ts";
 
 const MAX_BLOCKS = 1024;
 const MAX_PERCENTILES = 100;
 
-/** `eth_feeHistory`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees. @throws {RpcError} */
+/** `eth_feeHistory`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees. @throws {RpcError}, and what `work` throws */
 export function feeHistory(
   backend: ReadBackend,
+  work: Work,
   blockCount: number,
   newest: BlockSelector,
   percentiles: readonly number[],
@@ -40,6 +42,7 @@ export function feeHistory(
   const reward: string[][] = [];
   let newestHeader: Header | undefined;
   for (let number = oldest; number <= last; number++) {
+    work.check();
     const selector: BlockSelector = { kind: "number", number };
     const stored = percentiles.length > 0 ? chain.resolve(selector) : undefined;
     const header = stored?.block.header ?? requireHeader(backend, selector).header;

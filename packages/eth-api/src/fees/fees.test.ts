@@ -3,6 +3,7 @@ import { bytesToHex, ZERO_HASH } from "@rnode/primitives";
 import { encodeEip1559ExtraData, parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
+import { UNLIMITED_WORK } from "../backend/work.ts";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
 import { feeTransaction, GWEI, JOVIAN_CONFIG, l1Info, storedBlock } from "../testing/blocks.ts";
@@ -76,7 +77,7 @@ describe("feeHistory", () => {
   const latest = { kind: "tag", tag: "latest" } as const;
 
   it("has tips at percentiles of the gas, deposits paying none", () => {
-    const history = feeHistory(backend, 2, latest, [0, 25, 26, 75, 100]);
+    const history = feeHistory(backend, UNLIMITED_WORK, 2, latest, [0, 25, 26, 75, 100]);
     expect(history).toMatchObject({
       oldestBlock: "0x0",
       gasUsedRatio: [21_000 / 30_000_000, 4 / 30],
@@ -89,14 +90,14 @@ describe("feeHistory", () => {
 
   it("ends with the next base fee by the head's own parameters", () => {
     // 4 Mgas used of a target of 5: the base fee falls by 1/5 ÷ 250.
-    const fees = feeHistory(backend, 1, latest, []).baseFeePerGas as string[];
+    const fees = feeHistory(backend, UNLIMITED_WORK, 1, latest, []).baseFeePerGas as string[];
     expect(fees.map(BigInt)).toEqual([GWEI, GWEI - GWEI / 5n / 250n]);
-    expect(feeHistory(backend, 1, latest, [])).not.toHaveProperty("reward");
+    expect(feeHistory(backend, UNLIMITED_WORK, 1, latest, [])).not.toHaveProperty("reward");
   });
 
   it("counts no further than the chain goes", () => {
-    expect((feeHistory(backend, 5000, latest, []).baseFeePerGas as string[]).length).toBe(3);
-    expect(feeHistory(backend, 0, latest, [])).toEqual({ oldestBlock: "0x0", gasUsedRatio: null });
+    expect((feeHistory(backend, UNLIMITED_WORK, 5000, latest, []).baseFeePerGas as string[]).length).toBe(3);
+    expect(feeHistory(backend, UNLIMITED_WORK, 0, latest, [])).toEqual({ oldestBlock: "0x0", gasUsedRatio: null });
   });
 
   it.each<[readonly number[], string]>([
@@ -105,12 +106,12 @@ describe("feeHistory", () => {
     [[20, 10], "invalid reward percentile: #0:20 >= #1:10"],
     [Array.from({ length: 101 }, (_, index) => index / 2), "invalid reward percentile: over the query limit 100"],
   ])("refuses percentiles %j", (percentiles, message) => {
-    expect(() => feeHistory({ ...backend, profile: PROFILE_G }, 1, latest, percentiles)).toThrow(message);
-    expect(() => feeHistory(backend, 1, latest, percentiles)).toThrow(expect.objectContaining({ code: -32602 }));
+    expect(() => feeHistory({ ...backend, profile: PROFILE_G }, UNLIMITED_WORK, 1, latest, percentiles)).toThrow(message);
+    expect(() => feeHistory(backend, UNLIMITED_WORK, 1, latest, percentiles)).toThrow(expect.objectContaining({ code: -32602 }));
   });
 
   it("refuses blocks after the head", () => {
-    expect(() => feeHistory({ ...backend, profile: PROFILE_G }, 1, { kind: "number", number: 9 }, [])).toThrow(
+    expect(() => feeHistory({ ...backend, profile: PROFILE_G }, UNLIMITED_WORK, 1, { kind: "number", number: 9 }, [])).toThrow(
       "request beyond head block: requested 9, head 1",
     );
   });

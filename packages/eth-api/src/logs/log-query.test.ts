@@ -4,6 +4,7 @@ import { bytesToHex, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { parseChainConfig } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
+import { UNLIMITED_WORK } from "../backend/work.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import { PROFILE_G } from "../profile/profile-g.ts";
 import { PROFILE_R } from "../profile/profile-r.ts";
@@ -64,7 +65,7 @@ const datas = (answer: JsonText): string[] => (JSON.parse(answer.text) as { data
 describe("a log query", () => {
   it("answers at once when it takes little time", () => {
     const { backend, nowMs } = chainOf(40, 0.5); // 20 ms: one slice
-    const answer = queryLogs(backend, range(0, 39), NO_LIMITS, nowMs);
+    const answer = queryLogs(backend, UNLIMITED_WORK, range(0, 39), NO_LIMITS, nowMs);
     expect(answer).toBeInstanceOf(JsonText);
     expect(datas(answer as JsonText)).toHaveLength(40);
   });
@@ -77,7 +78,7 @@ describe("a log query", () => {
       timer = setImmediate(count);
     };
     let timer = setImmediate(count);
-    const answer = await queryLogs(backend, range(0, 29), NO_LIMITS, nowMs);
+    const answer = await queryLogs(backend, UNLIMITED_WORK, range(0, 29), NO_LIMITS, nowMs);
     clearImmediate(timer);
     expect(datas(answer)).toEqual(new Array(30).fill("0x01"));
     expect(readsAtTurns).toEqual([6, 12, 18, 24, 30]); // slices of more than 20 ms
@@ -85,7 +86,7 @@ describe("a log query", () => {
 
   it("begins again when the chain is reorganised meanwhile: what it answers is of one chain", async () => {
     const { backend, reads, reorganise, nowMs } = chainOf(30, 4);
-    const answer = queryLogs(backend, range(0, 29), NO_LIMITS, nowMs);
+    const answer = queryLogs(backend, UNLIMITED_WORK, range(0, 29), NO_LIMITS, nowMs);
     expect(answer).toBeInstanceOf(Promise);
     reorganise(2);
     expect(datas(await answer)).toEqual(["0x01", "0x01", ...new Array<string>(28).fill("0x02")]);
@@ -102,13 +103,13 @@ describe("a log query", () => {
       const own = { ...backend, profile };
       let refusal: Error | undefined;
       try {
-        await queryLogs(own, range(5, 40), limits, nowMs);
+        await queryLogs(own, UNLIMITED_WORK, range(5, 40), limits, nowMs);
       } catch (error) {
         refusal = error as Error;
       }
       expect(refusal).toMatchObject({ code: profile === PROFILE_R ? -32602 : -32000, message: expect.stringMatching(message) });
       const [from, to] = /(\d+)-(\d+)$/.exec(refusal!.message)!.slice(1).map(Number);
-      const passed = datas(await queryLogs(own, range(from!, to!), limits, nowMs));
+      const passed = datas(await queryLogs(own, UNLIMITED_WORK, range(from!, to!), limits, nowMs));
       expect(passed).toHaveLength(count ?? to! - from! + 1);
     }
   });

@@ -4,6 +4,7 @@ import { JsonText } from "@rnode/jsonrpc";
 import { equalBytes } from "@rnode/primitives";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
 import { assertRetained } from "../backend/pruned-history.ts";
+import type { Work } from "../backend/work.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import type { LogQueryFault } from "../profile/profile.ts";
@@ -28,6 +29,7 @@ const SLICE_MS = 20;
  */
 export function queryLogs(
   backend: ReadBackend,
+  work: Work,
   filter: LogFilter,
   limits: LogLimits,
   nowMs: () => number = () => performance.now(),
@@ -53,7 +55,7 @@ export function queryLogs(
   if (to - from + 1 > maxBlocks) {
     refuse({ kind: "too-many-blocks", limit: maxBlocks, fromBlock: from, toBlock: from + maxBlocks - 1 });
   }
-  const search = new LogSearch(backend, filter, limits, from, to, nowMs);
+  const search = new LogSearch(backend, work, filter, limits, from, to, nowMs);
   return search.step() ? arrayText(search.logs) : rest(search);
 }
 
@@ -66,6 +68,7 @@ async function rest(search: LogSearch): Promise<JsonText> {
 /** A query in progress. */
 class LogSearch {
   readonly #backend: ReadBackend;
+  readonly #work: Work;
   readonly #filter: LogFilter;
   readonly #limits: LogLimits;
   readonly #from: number;
@@ -77,7 +80,16 @@ class LogSearch {
   #logs: string[] = [];
   #bytes = 0;
 
-  constructor(backend: ReadBackend, filter: LogFilter, limits: LogLimits, from: number, to: number, nowMs: () => number) {
+  constructor(
+    backend: ReadBackend,
+    work: Work,
+    filter: LogFilter,
+    limits: LogLimits,
+    from: number,
+    to: number,
+    nowMs: () => number,
+  ) {
+    this.#work = work;
     this.#backend = backend;
     this.#filter = filter;
     this.#limits = limits;
@@ -91,12 +103,13 @@ class LogSearch {
     return this.#logs;
   }
 
-  /** Works for one slice. @returns whether the query is complete. @throws {RpcError} too many logs */
+  /** Works for one slice. @returns whether the query is complete. @throws {RpcError} too many logs, and what the work throws */
   step(): boolean {
     const { chain, store } = this.#backend;
     if (!isSame(this.#lastHash, store.readCanonicalHash(this.#to))) this.#blocks = this.#begin();
     const endMs = this.#nowMs() + SLICE_MS;
     for (let next = this.#blocks.next(); !next.done; next = this.#blocks.next()) {
+      this.#work.check();
       const stored = chain.resolve({ kind: "number", number: next.value });
       if (stored !== undefined) this.#add(next.value, logTextsOfBlock(stored, this.#filter));
       if (this.#nowMs() > endMs) return false;

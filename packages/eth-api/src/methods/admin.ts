@@ -16,6 +16,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
     `admin_${name}`,
     method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("peer", textShape)],
       summary: "Refused: this client has no peers.",
@@ -31,6 +32,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
     ...(Object.fromEntries(refusals) as ApiMethods),
     admin_nodeInfo: method({
       runs: "reader",
+      cost: "cheap",
       result: {
         name: "node",
         schema: object({
@@ -69,6 +71,7 @@ export function adminMethods({ backend, version }: ReadServices): ApiMethods {
     }),
     admin_peers: method({
       runs: "reader",
+      cost: "cheap",
       result: { name: "peers", schema: arrayOf({ type: "object" }) },
       params: [],
       summary: "Execution-layer peers: none.",

@@ -45,6 +45,7 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
   return {
     eth_callMany: method({
       runs: "reader",
+      cost: "call",
       result: results.callManyOutputs,
       params: [
         param("bundles", arrayShape(bundleShape)),
@@ -52,8 +53,8 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
         optionalParam("stateOverrides", stateOverrideShape),
       ],
       summary: "Calls one after another, each on the state that the one before left: outputs, or why a call failed.",
-      handler: ([given, context, stateOverrides]) =>
-        bundles.run(given, { ...contextOf(context), stateOverrides }, ({ execution, message }) => {
+      handler: ([given, context, stateOverrides], work) =>
+        bundles.run(calls.limited(work), given, { ...contextOf(context), stateOverrides }, ({ execution, message }) => {
           const own = messageOrFault(message);
           if (own instanceof RpcError) return { error: own.message };
           const { status, output, halt } = execution.applyMessage(own);
@@ -72,6 +73,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
   return {
     debug_traceCallMany: method({
       runs: "reader",
+      cost: "trace",
       result: results.callManyTraces,
       params: [
         param("bundles", arrayShape(bundleShape)),
@@ -79,7 +81,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
         optionalParam("options", traceCallOptionsShape),
       ],
       summary: "Like eth_callMany, with the trace of each call.",
-      handler: ([given, context, options]) => {
+      handler: ([given, context, options], work) => {
         const { request, overrides } = options ?? { request: NO_TRACE_OPTIONS, overrides: {} };
         const newTracer = tracerFactory(backend.profile, request);
         const withBlock = given.map(({ transactions, blockOverride }) => ({
@@ -88,6 +90,7 @@ export function debugCallManyMethods({ backend, calls, traces }: ReadServices): 
         }));
         const where = { ...contextOf(context), stateOverrides: overrides.state };
         return bundles.run(
+          work,
           withBlock,
           where,
           ({ execution, watcher, message }) =>

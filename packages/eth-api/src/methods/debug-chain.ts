@@ -1,4 +1,4 @@
-import { stateUpdate } from "@rnode/chain";
+import { type BlockSelector, stateUpdate } from "@rnode/chain";
 import {
   anyJson,
   booleanShape,
@@ -15,6 +15,7 @@ import { bytesToHex, decodeRlp, EMPTY_KECCAK, equalBytes, expectRlpString, isCod
 import type { StateView } from "@rnode/storage";
 import { decodeAccount, iterateTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, requireBlock, requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import { chainConfigToJson } from "../json/chain-config-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
@@ -47,7 +48,7 @@ interface DumpOptions {
 export function debugChainMethods({ backend, traces, writer }: ReadServices): ApiMethods {
   const { errors } = backend.profile;
 
-  const dump = (selector: Parameters<typeof requireState>[1], options: DumpOptions): JsonObject => {
+  const dump = (work: Work, selector: BlockSelector, options: DumpOptions): JsonObject => {
     const at = requireState(backend, selector);
     const nodes = backend.chain.trieNodesAt(blockIdOf(at));
     if (nodes === undefined) throw rpcError(errors.proofUnavailable(selector));
@@ -56,8 +57,9 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     if (!options.hasIncompletes) return { root, accounts }; // no address is known
     let kept = 0;
     for (const { key, value } of iterateTrie(nodes, undefined, at.header.stateRoot, options.start)) {
+      work.check();
       if (kept++ === options.maxAccounts) return { root, accounts, next: bytesToHex(key) };
-      accounts[`pre(${bytesToHex(key)})`] = dumpedAccount(at.state, nodes, key, value, options);
+      accounts[`pre(${bytesToHex(key)})`] = dumpedAccount(work, at.state, nodes, key, value, options);
     }
     return { root, accounts };
   };
@@ -73,10 +75,11 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
   return {
     debug_intermediateRoots: method({
       runs: "reader",
+      cost: "trace",
       result: results.roots,
       params: [param("blockHash", hashShape), optionalParam("options", anyJson)],
       summary: "The state root after each transaction of a block.",
-      handler: async ([hash]) => {
+      handler: async ([hash], work) => {
         const stored: TraceableBlock = requireBlock(backend, { kind: "hash", hash, requireCanonical: false });
         const { header, transactions } = stored.block;
         if (header.number === 0) throw rpcError(errors.genesisNotTraceable);
@@ -89,7 +92,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
           nodes,
           storageRootOf: (address: Uint8Array) => parent.state.readAccount(address)?.storageRoot,
         };
-        return traces.inSlot(async (slot) => {
+        return traces.inSlot(work, async (slot) => {
           const run = traces.beginBlock(slot, stored);
           const roots: string[] = [];
           for (let count = 0; count < transactions.length; count++) {
@@ -102,6 +105,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     }),
     debug_accountRange: method({
       runs: "reader",
+      cost: "search",
       result: results.accountRange,
       params: [
         param("block", blockSelectorShape),
@@ -113,21 +117,22 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
       ],
       summary:
         "Accounts by their hashed addresses, from `start` on, at most 256; `next` is where to go on. Addresses themselves are not kept: Geth leaves such accounts out unless asked for incompletes.",
-      handler: ([selector, from, maxResults, noCode = false, noStorage = false, incompletes = false]) => {
+      handler: ([selector, from, maxResults, noCode = false, noStorage = false, incompletes = false], work) => {
         const start = new Uint8Array(32);
         start.set(from.subarray(0, 32));
         const maxAccounts = maxResults === 0 ? MAX_ACCOUNTS : Math.min(maxResults, MAX_ACCOUNTS);
         const hasIncompletes = incompletes || !backend.profile.dump.leavesOutIncompletes;
-        return dump(selector, { start, maxAccounts, hasIncompletes, hasCode: !noCode, hasStorage: !noStorage });
+        return dump(work, selector, { start, maxAccounts, hasIncompletes, hasCode: !noCode, hasStorage: !noStorage });
       },
     }),
     debug_dumpBlock: method({
       runs: "reader",
+      cost: "search",
       result: results.accountRange,
       params: [param("block", blockNumberShape)],
       summary: "All accounts of a small state, by their hashed addresses.",
-      handler: ([selector]) => {
-        const all = dump(selector, {
+      handler: ([selector], work) => {
+        const all = dump(work, selector, {
           start: new Uint8Array(32),
           maxAccounts: MAX_DUMPED_ACCOUNTS,
           hasIncompletes: true,
@@ -141,6 +146,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     }),
     debug_chainConfig: method({
       runs: "reader",
+      cost: "cheap",
       result: results.chainConfig,
       params: [],
       summary: "The chain configuration, as in a genesis file.",
@@ -148,6 +154,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     }),
     debug_codeByHash: method({
       runs: "reader",
+      cost: "cheap",
       result: results.code,
       params: [param("codeHash", hashShape), optionalParam("block", blockSelectorShape)],
       summary: "Bytecode by its hash; null when there is none.",
@@ -155,6 +162,7 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     }),
     debug_dbGet: method({
       runs: "reader",
+      cost: "cheap",
       result: results.code,
       params: [param("key", bytesShape(undefined, "a key"))],
       summary: "A value of Geth's database by its key: of codes only (`0x63` and the hash). Trie nodes are kept by path.",
@@ -169,19 +177,21 @@ export function debugChainMethods({ backend, traces, writer }: ReadServices): Ap
     }),
     debug_traceBadBlock: method({
       runs: "reader",
+      cost: "trace",
       result: results.transactionTraces,
       params: [param("hash", hashShape), optionalParam("options", traceOptionsShape)],
       summary: "Traces a block that was found invalid (debug_getBadBlocks).",
-      handler: async ([hash, request]) => {
+      handler: async ([hash, request], work) => {
         const block = await writer.badBlock(hash);
         if (block === undefined) throw new RpcError(SERVER_ERROR, `bad block ${bytesToHex(hash)} not found`);
-        return traces.debugBlock(traces.traceable(block), request ?? traceOptionsShape.parse({}));
+        return traces.debugBlock(work, traces.traceable(block), request ?? traceOptionsShape.parse({}));
       },
     }),
   };
 }
 
 function dumpedAccount(
+  work: Work,
   state: StateView,
   nodes: TrieNodeReader,
   key: Uint8Array,
@@ -196,15 +206,16 @@ function dumpedAccount(
     root: bytesToHex(account.storageRoot),
     codeHash: bytesToHex(account.codeHash),
     ...(hasCode && isContract && { code: bytesToHex(state.readCode(account.codeHash)) }),
-    ...(hasStorage && isContract && { storage: dumpedStorage(nodes, key, account.storageRoot) }),
+    ...(hasStorage && isContract && { storage: dumpedStorage(work, nodes, key, account.storageRoot) }),
     key: bytesToHex(key),
   };
 }
 
-function dumpedStorage(nodes: TrieNodeReader, owner: Uint8Array, root: Uint8Array): JsonObject {
+function dumpedStorage(work: Work, nodes: TrieNodeReader, owner: Uint8Array, root: Uint8Array): JsonObject {
   const slots: JsonObject = {};
   let kept = 0;
   for (const { key, value } of iterateTrie(nodes, owner, root, new Uint8Array(32))) {
+    work.check();
     if (kept++ === MAX_DUMPED_SLOTS)
       throw new RpcError(
         SERVER_ERROR,

@@ -16,6 +16,7 @@ import {
 import { encodeBlock, recoverSender, type Transaction } from "@rnode/protocol";
 import { iterateTrie } from "@rnode/trie";
 import { blockIdOf, requireBlock, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape } from "../params/block-selector.ts";
@@ -42,17 +43,19 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
   return {
     debug_executionWitness: method({
       runs: "reader",
+      cost: "trace",
       result: results.witness,
       params: [param("block", blockSelectorShape)],
       summary: "All that executing the block reads: trie nodes, codes, keys and ancestors' headers.",
-      handler: ([selector]) => witnesses.witnessOf(requireBlock(backend, selector)),
+      handler: ([selector], work) => witnesses.witnessOf(work, requireBlock(backend, selector)),
     }),
     debug_executionWitnessByBlockHash: method({
       runs: "reader",
+      cost: "trace",
       result: results.witness,
       params: [param("hash", hashShape)],
       summary: "The same by hash.",
-      handler: ([hash]) => witnesses.witnessOf(requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
+      handler: ([hash], work) => witnesses.witnessOf(work, requireBlock(backend, { kind: "hash", hash, requireCanonical: false })),
     }),
     debug_getBadBlocks: method({
       runs: "writer",
@@ -63,6 +66,7 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
     }),
     debug_storageRangeAt: method({
       runs: "reader",
+      cost: "trace",
       result: results.storageRange,
       params: [
         param("block", blockSelectorShape),
@@ -72,22 +76,25 @@ export function debugStateMethods(services: ReadServices): ApiMethods {
         param("maxResult", numberOrQuantityShape),
       ],
       summary: "Slots of an account by their hashed keys, as they were before a transaction of the block.",
-      handler: ([selector, index, address, keyStart, maxResult]) =>
-        storageRange(services, requireBlock(backend, selector), index, address, keyStart, maxResult),
+      handler: ([selector, index, address, keyStart, maxResult], work) =>
+        storageRange(services, work, requireBlock(backend, selector), index, address, keyStart, maxResult),
     }),
     debug_getModifiedAccountsByNumber: method({
       runs: "reader",
+      cost: "trace",
       result: results.modifiedAccounts,
       params: [number("startNumber"), optionalParam("endNumber", numberOrQuantityShape)],
       summary: "Accounts that differ between two blocks; of one block: from its parent.",
-      handler: ([start, end]) => modifiedAccounts(services, byNumber(start), end === undefined ? undefined : byNumber(end)),
+      handler: ([start, end], work) =>
+        modifiedAccounts(services, work, byNumber(start), end === undefined ? undefined : byNumber(end)),
     }),
     debug_getModifiedAccountsByHash: method({
       runs: "reader",
+      cost: "trace",
       result: results.modifiedAccounts,
       params: [param("startHash", hashShape), optionalParam("endHash", hashShape)],
       summary: "The same by hashes.",
-      handler: ([start, end]) => modifiedAccounts(services, byHash(start), end === undefined ? undefined : byHash(end)),
+      handler: ([start, end], work) => modifiedAccounts(services, work, byHash(start), end === undefined ? undefined : byHash(end)),
     }),
   };
 }
@@ -129,6 +136,7 @@ interface Slot {
 
 async function storageRange(
   { backend, traces }: ReadServices,
+  work: Work,
   stored: StoredBlock,
   index: number,
   address: Uint8Array,
@@ -144,7 +152,7 @@ async function storageRange(
   const nodes = backend.chain.trieNodesAt(blockIdOf(parent));
   if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(parentSelector));
 
-  const change = await traces.inSlot(async (slot) => {
+  const change = await traces.inSlot(work, async (slot) => {
     const run = await traces.replay(slot, stored, index);
     return run.execution.changes().accounts.find((account) => equalBytes(account.address, address));
   });
@@ -160,6 +168,7 @@ async function storageRange(
   const root = isGone ? EMPTY_TRIE_ROOT : (parent.state.readAccount(address)?.storageRoot ?? EMPTY_TRIE_ROOT);
   let kept = 0;
   for (const { key, value } of iterateTrie(nodes, keccak256(address), root, start)) {
+    work.check();
     const keyHex = bytesToHex(key);
     if (changed.has(keyHex)) continue;
     found.push([keyHex, { slot: undefined, value: padBytesLeft(expectRlpString(decodeRlp(value)), 32) }]);
@@ -176,7 +185,12 @@ async function storageRange(
 }
 
 /** Executes the blocks again, and compares the accounts they touched at both ends of the range. */
-async function modifiedAccounts({ backend, traces }: ReadServices, start: number, end: number | undefined): Promise<Hex[]> {
+async function modifiedAccounts(
+  { backend, traces }: ReadServices,
+  work: Work,
+  start: number,
+  end: number | undefined,
+): Promise<Hex[]> {
   const first = end === undefined ? start - 1 : start;
   const last = end ?? start;
   if (first < 0) throw rpcError(backend.profile.errors.genesisNotTraceable);
@@ -188,7 +202,7 @@ async function modifiedAccounts({ backend, traces }: ReadServices, start: number
       `range of ${last - first} blocks exceeds ${MAX_MODIFIED_RANGE}, retry with ${first}-${first + MAX_MODIFIED_RANGE}`,
     );
   }
-  return traces.inSlot(async (slot) => {
+  return traces.inSlot(work, async (slot) => {
     const touched = new Map<Hex, Uint8Array>();
     for (let number = first + 1; number <= last; number++) {
       const stored = requireBlock(backend, { kind: "number", number });
@@ -200,6 +214,7 @@ async function modifiedAccounts({ backend, traces }: ReadServices, start: number
     const after = requireState(backend, { kind: "number", number: last }).state;
     const modified: Hex[] = [];
     for (const [key, address] of touched) {
+      slot.check();
       const [a, b] = [before.readAccount(address), after.readAccount(address)];
       const isSame =
         a === undefined || b === undefined

@@ -3,6 +3,7 @@ import { dataShape, hashShape, INVALID_PARAMS, optionalParam, param, RpcError } 
 import { isCodedError } from "@rnode/primitives";
 import { decodeBlock } from "@rnode/protocol";
 import { findTransaction, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { CallOverrides } from "../calls/call-service.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { type CallRequest, callRequestShape } from "../params/call-request.ts";
@@ -25,6 +26,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
   };
   const bundles = new CallBundles(backend, calls, traces);
   async function tracedAt(
+    work: Work,
     call: CallRequest,
     selector: BlockSelector,
     index: number,
@@ -36,6 +38,7 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
       throw new RpcError(INVALID_PARAMS, `txIndex ${index} is not one of the ${transactions.length} transactions of the block`);
     const newTracer = tracerFactory(backend.profile, request);
     const [own] = await bundles.run(
+      work,
       [{ transactions: [call], blockOverride: overrides.block }],
       { selector, transactions: index, stateOverrides: overrides.state },
       ({ execution, watcher, message }) => traces.traceMessage(watcher, execution, message(), newTracer, request.timeoutMs).result,
@@ -46,16 +49,18 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
   return {
     debug_traceTransaction: method({
       runs: "reader",
+      cost: "trace",
       result: results.trace,
       params: [param("hash", hashShape), options],
-      handler: ([hash, request]) => {
+      handler: ([hash, request], work) => {
         const found = findTransaction(backend, hash);
         if (found === undefined) throw rpcError(backend.profile.errors.tracedTransactionNotFound);
-        return traces.debugTransaction(found.stored, found.index, request ?? NO_TRACE_OPTIONS);
+        return traces.debugTransaction(work, found.stored, found.index, request ?? NO_TRACE_OPTIONS);
       },
     }),
     debug_traceCall: method({
       runs: "reader",
+      cost: "trace",
       result: results.trace,
       params: [
         param("call", callRequestShape),
@@ -63,34 +68,37 @@ export function debugTraceMethods({ backend, calls, traces }: ReadServices): Api
         optionalParam("options", traceCallOptionsShape),
       ],
       summary: "Traces a call on the state after a block, or, with `txIndex`, before a transaction of it.",
-      handler: ([call, selector = LATEST, given]) => {
+      handler: ([call, selector = LATEST, given], work) => {
         const { request, overrides, txIndex } = given ?? { request: NO_TRACE_OPTIONS, overrides: {} };
         return txIndex === undefined
-          ? traces.debugCall(call, selector, request, overrides)
-          : tracedAt(call, selector, txIndex, request, overrides);
+          ? traces.debugCall(work, call, selector, request, overrides)
+          : tracedAt(work, call, selector, txIndex, request, overrides);
       },
     }),
     debug_traceBlockByNumber: method({
       runs: "reader",
+      cost: "trace",
       result: results.transactionTraces,
       params: [param("block", blockNumberShape), options],
-      handler: ([selector, request]) => traces.debugBlock(tracedBlock(selector), request ?? NO_TRACE_OPTIONS),
+      handler: ([selector, request], work) => traces.debugBlock(work, tracedBlock(selector), request ?? NO_TRACE_OPTIONS),
     }),
     debug_traceBlockByHash: method({
       runs: "reader",
+      cost: "trace",
       result: results.transactionTraces,
       params: [param("hash", hashShape), options],
-      handler: ([hash, request]) => {
+      handler: ([hash, request], work) => {
         const stored = tracedBlock({ kind: "hash", hash, requireCanonical: false });
-        return traces.debugBlock(stored, request ?? NO_TRACE_OPTIONS);
+        return traces.debugBlock(work, stored, request ?? NO_TRACE_OPTIONS);
       },
     }),
     debug_traceBlock: method({
       runs: "reader",
+      cost: "trace",
       result: results.transactionTraces,
       params: [param("rlp", dataShape), options],
       summary: "Traces a block given as RLP; its parent must be known.",
-      handler: ([rlp, request]) => traces.debugBlock(decoded(rlp, traces), request ?? NO_TRACE_OPTIONS),
+      handler: ([rlp, request], work) => traces.debugBlock(work, decoded(rlp, traces), request ?? NO_TRACE_OPTIONS),
     }),
   };
 }

@@ -13,12 +13,14 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
   return {
     debug_getRawHeader: method({
       runs: "reader",
+      cost: "cheap",
       result: results.rawHeader,
       params: [block],
       handler: ([selector]) => bytesToHex(encodeHeader(requireHeader(backend, selector).header)),
     }),
     debug_getRawBlock: method({
       runs: "reader",
+      cost: "search",
       result: results.rawBlock,
       params: [block],
       handler: ([selector]) => {
@@ -29,12 +31,14 @@ export function debugRawMethods({ backend }: ReadServices): ApiMethods {
     }),
     debug_getRawReceipts: method({
       runs: "reader",
+      cost: "search",
       result: results.rawReceipts,
       params: [block],
       handler: ([selector]) => requireBlock(backend, selector).receipts.map((receipt) => bytesToHex(encodeReceipt(receipt))),
     }),
     debug_getRawTransactions: method({
       runs: "reader",
+      cost: "search",
       result: results.rawTransactions,
       params: [block],
       handler: ([selector]) => requireBlock(backend, selector).block.transactions.map((tx) => bytesToHex(encodeTransaction(tx))),

@@ -13,6 +13,7 @@ export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
   return {
     eth_accounts: method({
       runs: "reader",
+      cost: "cheap",
       result: results.accounts,
       params: [],
       summary: "Accounts this node signs for: none.",
@@ -20,6 +21,7 @@ export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_sign: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("address", addressShape), param("message", dataShape)],
       summary: "Refused: this node holds no keys.",
@@ -27,6 +29,7 @@ export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_signTypedData: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("address", addressShape), param("typedData", anyJson)],
       summary: "Refused: this node holds no keys.",
@@ -34,6 +37,7 @@ export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_signTransaction: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("transaction", anyJson)],
       summary: "Refused: this node holds no keys.",
@@ -41,6 +45,7 @@ export function ethAccountMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_sendTransaction: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("transaction", anyJson), optionalParam("block", anyJson)],
       summary: "Refused: this node holds no keys.",

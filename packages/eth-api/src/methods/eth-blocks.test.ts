@@ -1,4 +1,4 @@
-import type { RequestContext } from "@rnode/jsonrpc";
+import { NO_CLIENT } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import { type Header, hashHeader } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
@@ -9,7 +9,7 @@ import { ethBlockMethods } from "./eth-blocks.ts";
 import { methodsInWriter } from "./method.ts";
 import type { ReadServices, WriteServices } from "./services.ts";
 
-const context: RequestContext = { transport: "http", remoteAddress: "" };
+const context = NO_CLIENT;
 
 describe("uncles", () => {
   const ommers: Header[] = [7, 8].map((number) => storedBlock([], { number, extraData: Uint8Array.of(number) }).block.header);

@@ -83,6 +83,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
   return {
     eth_chainId: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("chainId"),
       params: [],
       summary: "Chain id of the L2.",
@@ -90,6 +91,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_blockNumber: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("blockNumber"),
       params: [],
       summary: "Number of the latest block.",
@@ -97,6 +99,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_syncing: method({
       runs: "reader",
+      cost: "cheap",
       result: results.syncing,
       params: [],
       summary: "Whether and how far the node is syncing.",
@@ -113,6 +116,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getBlockByNumber: method({
       runs: "reader",
+      cost: "cheap",
       result: results.block,
       params: [param("block", blockNumberShape), optionalParam("full", booleanShape)],
       handler: ([selector, full]) => block(selector, full),
@@ -125,6 +129,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getHeaderByNumber: method({
       runs: "reader",
+      cost: "cheap",
       result: results.header,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => {
@@ -143,6 +148,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getBlockTransactionCountByNumber: method({
       runs: "reader",
+      cost: "cheap",
       result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => transactionCount(selector),
@@ -155,6 +161,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getUncleCountByBlockNumber: method({
       runs: "reader",
+      cost: "cheap",
       result: results.count,
       params: [param("block", blockNumberShape)],
       handler: ([selector]) => uncleCount(selector),
@@ -167,12 +174,14 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getUncleByBlockNumberAndIndex: method({
       runs: "reader",
+      cost: "cheap",
       result: results.uncle,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => uncle(selector, index),
     }),
     eth_getUncleByBlockHashAndIndex: method({
       runs: "reader",
+      cost: "cheap",
       result: results.uncle,
       params: [param("hash", hashShape), param("index", countShape)],
       handler: ([hash, index]) => uncle(hashSelector(hash), index),
@@ -192,6 +201,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getTransactionByBlockNumberAndIndex: method({
       runs: "reader",
+      cost: "cheap",
       result: results.transaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => transactionAt(blockWithBody(backend, selector), index),
@@ -217,6 +227,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getRawTransactionByBlockNumberAndIndex: method({
       runs: "reader",
+      cost: "cheap",
       result: results.rawTransaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
       handler: ([selector, index]) => rawTransactionAt(chain.bodyOf(selector), index),
@@ -229,6 +240,7 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
     }),
     eth_getTransactionReceipt: method({
       runs: "reader",
+      cost: "cheap",
       result: results.receipt,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {

@@ -46,6 +46,7 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
   return {
     eth_config: method({
       runs: "reader",
+      cost: "cheap",
       result: results.forkConfig,
       params: [],
       summary: "Rules of the chain now, at the next fork and at the last one that is scheduled (EIP-7910).",
@@ -65,6 +66,7 @@ export function ethConfigMethods({ backend, oldestProvableBlock, historyBlocks }
     }),
     eth_capabilities: method({
       runs: "reader",
+      cost: "cheap",
       result: results.capabilities,
       params: [],
       summary: "What of the chain can be asked for, and from which block on.",

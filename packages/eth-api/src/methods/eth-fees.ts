@@ -17,6 +17,7 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
   return {
     eth_gasPrice: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("gasPrice"),
       params: [],
       summary: "Base fee of the head and the suggested tip, wei. Without the L1 data fee.",
@@ -24,6 +25,7 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
     }),
     eth_maxPriorityFeePerGas: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("tip"),
       params: [],
       summary: "Suggested tip, wei.",
@@ -31,6 +33,7 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
     }),
     eth_baseFee: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("baseFee"),
       params: [],
       summary: "Base fee of the next block, wei.",
@@ -41,6 +44,7 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
     }),
     eth_blobBaseFee: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("blobBaseFee"),
       params: [],
       summary: "Wei a unit of blob gas; 1 on OP Stack chains.",
@@ -54,13 +58,14 @@ export function ethFeeMethods({ backend, gasPrice }: ReadServices): ApiMethods {
     }),
     eth_feeHistory: method({
       runs: "reader",
+      cost: "search",
       result: results.feeHistory,
       params: [
         param("blockCount", blockCountShape),
         param("newestBlock", blockNumberShape),
         optionalParam("rewardPercentiles", arrayShape(numberShape)),
       ],
-      handler: ([count, newest, percentiles]) => feeHistory(backend, count, newest, percentiles ?? []),
+      handler: ([count, newest, percentiles], work) => feeHistory(backend, work, count, newest, percentiles ?? []),
     }),
   };
 }

@@ -39,11 +39,12 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
   return {
     eth_fillTransaction: method({
       runs: "reader",
+      cost: "call",
       result: results.filledTransaction,
       params: [param("transaction", callRequestShape)],
       summary:
         "A transaction with its nonce, gas and fees filled in, ready to be signed: its encoding with an empty signature, and its fields.",
-      handler: async ([given]) => {
+      handler: async ([given], work) => {
         if (given.to === undefined && given.data.length === 0)
           throw new RpcError(SERVER_ERROR, "contract creation without any data provided");
         if (given.gasPrice !== undefined && given.authorizationList !== undefined)
@@ -53,7 +54,7 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
         const sender = request.from ?? ZERO_ADDRESS;
         // Estimated as by eth_estimateGas, without the fees that were filled in: libraries also ask this for deposits, whose sender
         // pays no fees here.
-        const gasLimit = given.gas ?? calls.estimateGas(given, LATEST);
+        const gasLimit = given.gas ?? calls.estimateGas(work, given, LATEST);
         const nonce =
           request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
         const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);

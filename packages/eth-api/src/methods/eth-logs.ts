@@ -11,24 +11,28 @@ export function ethLogMethods({ backend, filters, logLimits }: ReadServices): Ap
   return {
     eth_getLogs: method({
       runs: "reader",
+      cost: "search",
       result: results.logs,
       params: [param("filter", logFilterShape)],
-      handler: ([filter]) => queryLogs(backend, filter, logLimits),
+      handler: ([filter], work) => queryLogs(backend, work, filter, logLimits),
     }),
     eth_newFilter: method({
       runs: "reader",
+      cost: "cheap",
       result: results.filterId,
       params: [param("filter", logFilterShape)],
       handler: ([filter], { remoteAddress }) => filters.install(remoteAddress, "logs", filter),
     }),
     eth_newBlockFilter: method({
       runs: "reader",
+      cost: "cheap",
       result: results.filterId,
       params: [],
       handler: (_, { remoteAddress }) => filters.install(remoteAddress, "blocks"),
     }),
     eth_newPendingTransactionFilter: method({
       runs: "reader",
+      cost: "cheap",
       result: results.filterId,
       params: [],
       handler: async (_, { remoteAddress }) => {

@@ -19,6 +19,7 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
   return {
     eth_getAccount: method({
       runs: "reader",
+      cost: "cheap",
       result: {
         name: "account",
         schema: nullable(object({ balance: QUANTITY, nonce: QUANTITY, codeHash: HASH, storageRoot: HASH })),
@@ -38,6 +39,7 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_getAccountInfo: method({
       runs: "reader",
+      cost: "cheap",
       result: { name: "account", schema: object({ balance: QUANTITY, nonce: QUANTITY, code: DATA }) },
       params: [address, block],
       summary: "Balance, nonce and code.",
@@ -68,6 +70,7 @@ export function ethLookupMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_pendingTransactions: method({
       runs: "reader",
+      cost: "cheap",
       result: { name: "transactions", schema: arrayOf(TRANSACTION) },
       params: [],
       summary: "Pool transactions of this node's own accounts: it has none.",

@@ -17,6 +17,7 @@ export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
   return {
     eth_protocolVersion: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("version"),
       params: [],
       summary: "Version of the peer-to-peer protocol of an Ethereum client.",
@@ -24,6 +25,7 @@ export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_hashrate: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("hashrate"),
       params: [],
       summary: "Hashes a second: none.",
@@ -31,16 +33,39 @@ export function ethMiningMethods({ backend }: ReadServices): ApiMethods {
     }),
     eth_submitHashrate: method({
       runs: "reader",
+      cost: "cheap",
       result: results.flag("isTaken"),
       params: [param("hashrate", uint256Shape), param("id", hashShape)],
       summary: "Of proof of work: never taken.",
       handler: () => false,
     }),
-    eth_coinbase: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
-    eth_mining: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
-    eth_getWork: method({ runs: "reader", result: results.refusal, params: [], summary: SUMMARY, handler: unimplemented }),
+    eth_coinbase: method({
+      runs: "reader",
+      cost: "cheap",
+      result: results.refusal,
+      params: [],
+      summary: SUMMARY,
+      handler: unimplemented,
+    }),
+    eth_mining: method({
+      runs: "reader",
+      cost: "cheap",
+      result: results.refusal,
+      params: [],
+      summary: SUMMARY,
+      handler: unimplemented,
+    }),
+    eth_getWork: method({
+      runs: "reader",
+      cost: "cheap",
+      result: results.refusal,
+      params: [],
+      summary: SUMMARY,
+      handler: unimplemented,
+    }),
     eth_submitWork: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("nonce", bytesShape(8)), param("powHash", hashShape), param("mixDigest", hashShape)],
       summary: SUMMARY,

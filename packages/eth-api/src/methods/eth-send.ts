@@ -20,6 +20,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
   const methods: Record<string, ApiMethods[string]> = {
     eth_sendRawTransaction: method({
       runs: "reader",
+      cost: "cheap",
       result: results.transactionHash,
       params: [param("transaction", dataShape)],
       summary: "Takes in a signed transaction, or forwards it to the sequencer; the answer is its hash.",
@@ -27,6 +28,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
     }),
     eth_sendRawTransactionSync: method({
       runs: "reader",
+      cost: "cheap",
       result: { name: "receipt", schema: results.RECEIPT },
       params: [param("transaction", dataShape), optionalParam("timeout", millisecondsShape)],
       summary: "Like eth_sendRawTransaction, but the answer is the receipt, once the transaction is in a block (EIP-7966).",
@@ -44,6 +46,7 @@ export function ethSendMethods({ backend, writer, sending }: ReadServices): ApiM
   if (sending.acceptsConditionals) {
     methods.eth_sendRawTransactionConditional = method({
       runs: "reader",
+      cost: "cheap",
       result: results.transactionHash,
       params: [param("transaction", dataShape), param("conditional", conditionalShape)],
       summary: "Like eth_sendRawTransaction; the transaction is included while the conditions are met, or not at all (ERC-4337).",

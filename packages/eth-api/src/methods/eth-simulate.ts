@@ -9,10 +9,11 @@ export function ethSimulateMethods({ simulations }: ReadServices): ApiMethods {
   return {
     eth_simulateV1: method({
       runs: "reader",
+      cost: "call",
       result: results.simulatedBlocks,
       params: [param("payload", simulateRequestShape), optionalParam("block", blockSelectorShape)],
       summary: "Runs calls in blocks that follow one another on the given one, and shows these blocks; nothing is kept.",
-      handler: ([request, selector]) => simulations.simulate(request, selector ?? LATEST),
+      handler: ([request, selector], work) => simulations.simulate(work, request, selector ?? LATEST),
     }),
   };
 }

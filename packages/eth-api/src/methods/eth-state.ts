@@ -12,6 +12,7 @@ import {
 } from "@rnode/primitives";
 import { createProof } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
@@ -64,11 +65,12 @@ const proofTargetShape: Shape<ProofTarget> = shape(
   },
 );
 
-function proofsOf(backend: ReadBackend, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
+function proofsOf(backend: ReadBackend, work: Work, targets: readonly ProofTarget[], selector: BlockSelector): JsonObject[] {
   const at = requireState(backend, selector);
   const nodes = backend.chain.trieNodesAt(blockIdOf(at));
   if (nodes === undefined) throw rpcError(backend.profile.errors.proofUnavailable(selector));
   return targets.map(([who, keys]) => {
+    work.check();
     const account = at.state.readAccount(who);
     const storageRoot = account?.storageRoot ?? EMPTY_TRIE_ROOT;
     const owner = keccak256(who);
@@ -79,11 +81,14 @@ function proofsOf(backend: ReadBackend, targets: readonly ProofTarget[], selecto
       codeHash: bytesToHex(account?.codeHash ?? EMPTY_KECCAK),
       nonce: toQuantity(account?.nonce ?? 0n),
       storageHash: bytesToHex(storageRoot),
-      storageProof: keys.map(({ text, slot }) => ({
-        key: text,
-        value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
-        proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
-      })),
+      storageProof: keys.map(({ text, slot }) => {
+        work.check();
+        return {
+          key: text,
+          value: toQuantity(bytesToBigint(at.state.readStorage(who, slot) ?? ZERO_WORD)),
+          proof: createProof(nodes, owner, storageRoot, keccak256(slot)).map(bytesToHex),
+        };
+      }),
     };
   });
 }
@@ -99,12 +104,14 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
   return {
     eth_getBalance: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("balance"),
       params: [address, block],
       handler: ([who, selector]) => toQuantity(requireState(backend, selector ?? LATEST).state.readAccount(who)?.balance ?? 0n),
     }),
     eth_getTransactionCount: method({
       runs: "reader",
+      cost: "cheap",
       result: results.quantity("nonce"),
       params: [address, block],
       summary: "The nonce; with `pending`, transactions in the pool are counted.",
@@ -116,6 +123,7 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
     }),
     eth_getCode: method({
       runs: "reader",
+      cost: "cheap",
       result: results.data("code"),
       params: [address, block],
       handler: ([who, selector]) => {
@@ -127,6 +135,7 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
     }),
     eth_getStorageAt: method({
       runs: "reader",
+      cost: "cheap",
       result: results.hashOf("word"),
       params: [address, param("slot", slotShape), block],
       handler: ([who, slot, selector]) =>
@@ -134,46 +143,57 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
     }),
     eth_getStorageValues: method({
       runs: "reader",
+      cost: "search",
       result: results.storageValues,
       params: [param("slots", storageRequestShape), block],
       summary: "Storage of several accounts, each slot's word in the order asked.",
-      handler: ([asked, selector]) => {
+      handler: ([asked, selector], work) => {
         const { state } = requireState(backend, selector ?? LATEST);
         return Object.fromEntries(
           asked.map(({ address: who, slots }) => [
             bytesToHex(who),
-            slots.map((slot) => bytesToHex(state.readStorage(who, slot) ?? ZERO_WORD)),
+            slots.map((slot) => {
+              work.check();
+              return bytesToHex(state.readStorage(who, slot) ?? ZERO_WORD);
+            }),
           ]),
         );
       },
     }),
     eth_getProof: method({
       runs: "reader",
+      cost: "search",
       result: results.proof,
       params: [address, param("storageKeys", proofKeysShape), block],
       summary: "An account and storage slots with their Merkle proofs (EIP-1186).",
-      handler: ([who, keys, selector]) => proofsOf(backend, [[who, keys]], selector ?? LATEST)[0]!,
+      handler: ([who, keys, selector], work) => proofsOf(backend, work, [[who, keys]], selector ?? LATEST)[0]!,
     }),
     eth_getMultiProof: method({
       runs: "reader",
+      cost: "search",
       result: results.proofs,
       params: [param("targets", arrayShape(proofTargetShape, { maxItems: MAX_PROOF_KEYS })), block],
       summary: "The proofs of several accounts, each with its slots, in the order asked.",
-      handler: ([targets, selector]) => proofsOf(backend, targets, selector ?? LATEST),
+      handler: ([targets, selector], work) => proofsOf(backend, work, targets, selector ?? LATEST),
     }),
     eth_call: method({
       runs: "reader",
+      cost: "call",
       result: results.data("output"),
       params: callParams,
-      handler: ([request, selector, state, overrides]) =>
-        bytesToHex(calls.call(request, selector ?? LATEST, { state, block: overrides })),
+      handler: ([request, selector, state, overrides], work) =>
+        bytesToHex(calls.call(work, request, selector ?? LATEST, { state, block: overrides })),
     }),
     eth_createAccessList: method({
       runs: "reader",
+      cost: "call",
       result: results.accessList,
       params: callParams,
-      handler: ([request, selector, state, overrides]) => {
-        const { accessList, gasUsed, halt } = calls.createAccessList(request, selector ?? LATEST, { state, block: overrides });
+      handler: ([request, selector, state, overrides], work) => {
+        const { accessList, gasUsed, halt } = calls.createAccessList(work, request, selector ?? LATEST, {
+          state,
+          block: overrides,
+        });
         return {
           accessList: accessListToJson(accessList),
           gasUsed: toQuantity(gasUsed),
@@ -183,11 +203,12 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
     }),
     eth_estimateGas: method({
       runs: "reader",
+      cost: "call",
       result: results.quantity("gas"),
       params: callParams,
       summary: "L2 execution gas only.",
-      handler: ([request, selector, state, overrides]) =>
-        toQuantity(calls.estimateGas(request, selector ?? LATEST, { state, block: overrides })),
+      handler: ([request, selector, state, overrides], work) =>
+        toQuantity(calls.estimateGas(work, request, selector ?? LATEST, { state, block: overrides })),
     }),
   };
 }

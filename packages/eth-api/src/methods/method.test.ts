@@ -1,9 +1,9 @@
-import { param, textShape } from "@rnode/jsonrpc";
+import { CLIENT_GONE, ClientConnection, NO_CLIENT, param, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
 import { type ApiMethods, method, methodsInWriter } from "./method.ts";
 import type { ReadServices, WriteServices } from "./services.ts";
 
-const CONTEXT = { transport: "http", remoteAddress: "" } as const;
+const CONTEXT = NO_CLIENT;
 const params = [param("a", textShape)] as const;
 const writer = { setMinimumTip: () => {} } as unknown as WriteServices;
 
@@ -15,8 +15,27 @@ describe("the methods in the process that owns the chain", () => {
     expect(call({ x_y: own })).toEqual(["given", true]);
   });
 
-  it.each(["reader", "filter-owner"] as const)("run as they are when they run in the %s", (runs) => {
-    expect(call({ x_y: method({ runs, params, handler: ([a], context) => [a, context] }) })).toEqual(["given", CONTEXT]);
+  it("run as they are when they run in the reader or where the filter is", () => {
+    const inReader = method({ runs: "reader", cost: "cheap", params, handler: ([a], context) => [a, context] });
+    const inOwner = method({ runs: "filter-owner", params, handler: ([a], context) => [a, context] });
+    for (const own of [inReader, inOwner]) expect(call({ x_y: own })).toEqual(["given", CONTEXT]);
+  });
+
+  it("end costly work when its client has gone", () => {
+    const client = new ClientConnection("http", "");
+    const costly = method({
+      runs: "reader",
+      cost: "search",
+      params,
+      handler: ([a], work, context) => {
+        work.check();
+        return [a, context === client];
+      },
+    });
+    const run = () => methodsInWriter({ x_y: costly }, writer).x_y!.handler(["given"], client);
+    expect(run()).toEqual(["given", true]);
+    client.leave();
+    expect(run).toThrow(CLIENT_GONE);
   });
 
   it.each([null, "0x", "found"])("find in its memory what is not there for a reader: %j", async (found) => {
@@ -34,9 +53,13 @@ describe("a declaration", () => {
       // @ts-expect-error the writable chain is not one of the read services
       services.chain,
       // @ts-expect-error the second argument is the request's context
-      method({ runs: "reader", params, handler: (_, { setMinimumTip }) => setMinimumTip(1n) }),
+      method({ runs: "reader", cost: "cheap", params, handler: (_, { setMinimumTip }) => setMinimumTip(1n) }),
       // @ts-expect-error only `reader-first` looks in the writer's memory
-      method({ runs: "reader", params, handler: () => null, inWriter: () => null }),
+      method({ runs: "reader", cost: "cheap", params, handler: () => null, inWriter: () => null }),
+      // @ts-expect-error a method that runs in the reader has to say what it costs
+      method({ runs: "reader", params, handler: () => null }),
+      // @ts-expect-error a cheap method has no permission to work for long
+      method({ runs: "reader", cost: "cheap", params, handler: (_, work) => work.check() }),
       // @ts-expect-error a method has to say where it runs
       method({ params, handler: () => null }),
     ];

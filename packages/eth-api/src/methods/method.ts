@@ -1,4 +1,15 @@
-import type { ArgsOf, Method, MethodDocumentation, MethodTable, Params, RequestContext } from "@rnode/jsonrpc";
+import {
+  type ArgsOf,
+  CLIENT_GONE,
+  type Method,
+  type MethodDocumentation,
+  type MethodTable,
+  type Params,
+  type RequestContext,
+  RpcError,
+  SERVER_ERROR,
+} from "@rnode/jsonrpc";
+import type { Work } from "../backend/work.ts";
 import type { WriteServices } from "./services.ts";
 
 /*
@@ -7,12 +18,28 @@ import type { WriteServices } from "./services.ts";
  */
 
 type Handler<Args> = (args: Args, context: RequestContext) => unknown;
+type CostlyHandler<Args> = (args: Args, work: Work, context: RequestContext) => unknown;
 type WriterHandler<Args> = (args: Args, writer: WriteServices) => unknown;
 
-/** Runs in the process that received the request, from the database alone. Expensive methods belong here. */
-interface InReader<Args> {
+/**
+ * What takes long about a costly method: it executes calls (limited by `--rpc.evmtimeout` and `--rpc.gascap`), executes again what is in
+ * blocks (`--rpc.tracetimeout`), or reads as much as its parameters ask for. Costly requests wait for each other, cheap ones for none of
+ * them: a method is cheap only if every request of it takes less than a millisecond or so, whatever its parameters are.
+ */
+export type CostlyKind = "call" | "trace" | "search";
+
+/** Runs in the process that received the request, from the database alone. */
+interface CheapInReader<Args> {
   readonly runs: "reader";
+  readonly cost: "cheap";
   readonly handler: Handler<Args>;
+}
+
+/** The same for a costly method, which has to ask for permission to go on, again and again. It may be begun and ended several times. */
+interface CostlyInReader<Args> {
+  readonly runs: "reader";
+  readonly cost: CostlyKind;
+  readonly handler: CostlyHandler<Args>;
 }
 
 /**
@@ -37,10 +64,13 @@ interface InWriter<Args> {
   readonly handler: WriterHandler<Args>;
 }
 
-type Placed<Args> = InReader<Args> | InReaderFirst<Args> | InFilterOwner<Args> | InWriter<Args>;
+type Placed<Args> = CheapInReader<Args> | CostlyInReader<Args> | InReaderFirst<Args> | InFilterOwner<Args> | InWriter<Args>;
 
 /** A method of the public namespaces: how its parameters are parsed, what it returns, and where it runs. */
 export type ApiMethod = MethodDocumentation & { readonly params: Params } & Placed<readonly unknown[]>;
+
+/** A method of which a request can take long. */
+export type CostlyMethod = ApiMethod & CostlyInReader<readonly unknown[]>;
 
 /** keyed by full name, such as `eth_getBalance` */
 export type ApiMethods = Readonly<Record<string, ApiMethod>>;
@@ -50,6 +80,27 @@ export function method<const P extends Params>(
 ): ApiMethod {
   return declaration as unknown as ApiMethod;
 }
+
+export const isCostly = (own: ApiMethod): own is CostlyMethod => own.runs === "reader" && own.cost !== "cheap";
+
+/** The costly ones of the methods, for a thread or process that serves nothing else. @param workOf the permission of a request */
+export function costlyMethods(methods: ApiMethods, workOf: (context: RequestContext) => Work): MethodTable {
+  return Object.fromEntries(
+    Object.entries(methods).flatMap(([name, own]) => (isCostly(own) ? [[name, runCostly(own, workOf)] as const] : [])),
+  );
+}
+
+const runCostly = (own: CostlyMethod, workOf: (context: RequestContext) => Work): Method => ({
+  ...own,
+  handler: (args, context) => own.handler(args, workOf(context), context),
+});
+
+/** Work that goes on until its client has gone. */
+const workForClient = (context: RequestContext): Work => ({
+  check() {
+    if (context.isGone) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
+  },
+});
 
 /** Whether nothing was found: null, or empty bytes where the answer is bytes. */
 export const isMissing = (result: unknown): boolean => result === null || result === undefined || result === "0x";
@@ -62,6 +113,7 @@ export function methodsInWriter(methods: ApiMethods, writer: WriteServices): Met
 function methodInWriter(own: ApiMethod, writer: WriteServices): Method {
   switch (own.runs) {
     case "reader":
+      return isCostly(own) ? runCostly(own, workForClient) : own;
     case "filter-owner":
       return own;
     case "writer":

@@ -37,6 +37,7 @@ export function minerMethods(): ApiMethods {
     }),
     miner_setGasLimit: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("gasLimit", uint64Shape)],
       summary: "Refused: the gas limit comes with the payload attributes.",
@@ -44,6 +45,7 @@ export function minerMethods(): ApiMethods {
     }),
     miner_setExtra: method({
       runs: "reader",
+      cost: "cheap",
       result: results.refusal,
       params: [param("extra", dataShape)],
       summary: "Refused: the extra data comes with the payload attributes.",

@@ -70,6 +70,7 @@ export function methodsOf(namespaces: readonly Namespace[], services: ReadServic
     const modules = Object.fromEntries([...listed, "rpc"].map((name) => [name, "1.0"]));
     methods.rpc_modules = method({
       runs: "reader",
+      cost: "cheap",
       result: results.modules,
       params: [],
       summary: "Namespaces of this listener.",

@@ -18,6 +18,7 @@ import {
 import { bytesToHex, isCodedError } from "@rnode/primitives";
 import { decodeTransaction, recoverSender, type SignedTransaction } from "@rnode/protocol";
 import { findTransaction, requireBlock, requireHeader, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, type CallRequest, callRequestShape, stateOverrideShape } from "../params/call-request.ts";
@@ -68,44 +69,49 @@ export function traceMethods(services: ReadServices): ApiMethods {
 
   const newOpcodeGas = () => new OpcodeGasTracer(profile.traces);
   const newPlaced = () => new PlacedTracer(profile.traces);
-  const placedTraces = async (stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
-    const found = await traces.traceBlock(stored, { newTracer: newPlaced, only });
+  const placedTraces = async (work: Work, stored: StoredBlock, only?: number): Promise<JsonObject[]> => {
+    const found = await traces.traceBlock(work, stored, { newTracer: newPlaced, only });
     return found.flatMap(({ result }) => result as JsonObject[]);
   };
-  const ofTransaction = async (hash: Uint8Array): Promise<JsonObject[] | null> => {
+  const ofTransaction = async (work: Work, hash: Uint8Array): Promise<JsonObject[] | null> => {
     const found = findTransaction(backend, hash);
-    return found === undefined ? null : placedTraces(found.stored, found.index);
+    return found === undefined ? null : placedTraces(work, found.stored, found.index);
   };
 
   return {
     trace_block: method({
       runs: "reader",
+      cost: "trace",
       result: results.placedTraces,
       params: [param("block", blockSelectorShape)],
-      handler: ([selector]) => {
+      handler: ([selector], work) => {
         const stored = chain.resolve(selector);
-        return stored === undefined ? null : placedTraces(stored);
+        return stored === undefined ? null : placedTraces(work, stored);
       },
     }),
     trace_transaction: method({
       runs: "reader",
+      cost: "trace",
       result: results.placedTraces,
       params: [param("hash", hashShape)],
-      handler: ([hash]) => ofTransaction(hash),
+      handler: ([hash], work) => ofTransaction(work, hash),
     }),
     trace_get: method({
       runs: "reader",
+      cost: "trace",
       result: results.placedTrace,
       params: [param("hash", hashShape), param("indices", arrayShape(numberOrQuantityShape))],
       summary: "One trace of a transaction by its position in the list; several indices find none.",
-      handler: async ([hash, indices]) => (indices.length === 1 ? ((await ofTransaction(hash))?.[indices[0]!] ?? null) : null),
+      handler: async ([hash, indices], work) =>
+        indices.length === 1 ? ((await ofTransaction(work, hash))?.[indices[0]!] ?? null) : null,
     }),
     trace_filter: method({
       runs: "reader",
+      cost: "trace",
       result: results.placedTraces,
       params: [param("filter", filterShape)],
-      handler: ([filter]) =>
-        traces.inSlot((slot) =>
+      handler: ([filter], work) =>
+        traces.inSlot(work, (slot) =>
           filtered(services, filter, async (stored) => {
             const found = await traces.traceBlockIn(slot, stored, { newTracer: newPlaced });
             return found.flatMap(({ result }) => result as JsonObject[]);
@@ -114,28 +120,31 @@ export function traceMethods(services: ReadServices): ApiMethods {
     }),
     trace_replayTransaction: method({
       runs: "reader",
+      cost: "trace",
       result: results.replay,
       params: [param("hash", hashShape), types],
-      handler: async ([hash, wanted]) => {
+      handler: async ([hash, wanted], work) => {
         const found = findTransaction(backend, hash);
         if (found === undefined) throw rpcError(profile.errors.transactionNotFound);
-        const [trace] = await traces.traceBlock(found.stored, { newTracer: replayer(wanted), only: found.index });
+        const [trace] = await traces.traceBlock(work, found.stored, { newTracer: replayer(wanted), only: found.index });
         return trace!.result;
       },
     }),
     trace_replayBlockTransactions: method({
       runs: "reader",
+      cost: "trace",
       result: results.replays,
       params: [param("block", blockSelectorShape), types],
-      handler: async ([selector, wanted]) => {
+      handler: async ([selector, wanted], work) => {
         const stored = chain.resolve(selector);
         if (stored === undefined) return null;
-        const found = await traces.traceBlock(stored, { newTracer: replayer(wanted) });
+        const found = await traces.traceBlock(work, stored, { newTracer: replayer(wanted) });
         return found.map(({ result, hash }) => ({ ...(result as JsonObject), transactionHash: bytesToHex(hash) }));
       },
     }),
     trace_call: method({
       runs: "reader",
+      cost: "trace",
       result: results.replay,
       params: [
         param("call", callRequestShape),
@@ -144,42 +153,45 @@ export function traceMethods(services: ReadServices): ApiMethods {
         optionalParam("stateOverrides", stateOverrideShape),
         optionalParam("blockOverrides", blockOverrideShape),
       ],
-      handler: async ([call, wanted, selector, state, blockOverride]) => {
+      handler: async ([call, wanted, selector, state, blockOverride], work) => {
         const one = { call, newTracer: replayer(wanted) };
-        const [trace] = await traces.traceCalls([one], selector ?? LATEST, { state, block: blockOverride });
+        const [trace] = await traces.traceCalls(work, [one], selector ?? LATEST, { state, block: blockOverride });
         return trace!.result;
       },
     }),
     trace_callMany: method({
       runs: "reader",
+      cost: "trace",
       result: results.replays,
       params: [param("calls", arrayShape(callPairShape)), block],
       summary: "Calls one after another, each on the state that the one before left.",
-      handler: async ([calls, selector]) => {
+      handler: async ([calls, selector], work) => {
         const traced = calls.map(({ call, types: wanted }) => ({ call, newTracer: replayer(wanted) }));
-        return (await traces.traceCalls(traced, selector ?? LATEST)).map(({ result }) => result);
+        return (await traces.traceCalls(work, traced, selector ?? LATEST)).map(({ result }) => result);
       },
     }),
     trace_transactionOpcodeGas: method({
       runs: "reader",
+      cost: "trace",
       result: results.opcodeGas,
       params: [param("hash", hashShape)],
       summary: "How often each instruction of a transaction ran, and its gas in all; calls with the gas that they handed on.",
-      handler: async ([hash]) => {
+      handler: async ([hash], work) => {
         const found = findTransaction(backend, hash);
         if (found === undefined) return null;
-        const [trace] = await traces.traceBlock(found.stored, { newTracer: newOpcodeGas, only: found.index });
+        const [trace] = await traces.traceBlock(work, found.stored, { newTracer: newOpcodeGas, only: found.index });
         return opcodeGasToJson(trace!);
       },
     }),
     trace_blockOpcodeGas: method({
       runs: "reader",
+      cost: "trace",
       result: results.blockOpcodeGas,
       params: [param("block", blockSelectorShape)],
       summary: "The same for each transaction of a block.",
-      handler: async ([selector]) => {
+      handler: async ([selector], work) => {
         const stored = requireBlock(backend, selector);
-        const found = await traces.traceBlock(stored, { newTracer: newOpcodeGas });
+        const found = await traces.traceBlock(work, stored, { newTracer: newOpcodeGas });
         return {
           blockHash: bytesToHex(stored.hash),
           blockNumber: stored.block.header.number,
@@ -189,11 +201,12 @@ export function traceMethods(services: ReadServices): ApiMethods {
     }),
     trace_rawTransaction: method({
       runs: "reader",
+      cost: "trace",
       result: results.replay,
       params: [param("transaction", dataShape), types, block],
-      handler: async ([raw, wanted, selector]) => {
+      handler: async ([raw, wanted, selector], work) => {
         const one = { call: callOfRaw(raw, services), newTracer: replayer(wanted) };
-        const [trace] = await traces.traceCalls([one], selector ?? LATEST);
+        const [trace] = await traces.traceCalls(work, [one], selector ?? LATEST);
         return trace!.result;
       },
     }),

@@ -5,6 +5,7 @@ import { bytesToHex } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { type ReadBackend, requireBlock, requireState, rulesAt } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { CallService } from "../calls/call-service.ts";
 import { applyStateOverrides, overriddenEnvironment } from "../calls/overrides.ts";
 import type { AccountOverride, BlockOverride, CallRequest } from "../params/call-request.ts";
@@ -47,8 +48,8 @@ export class CallBundles {
   }
 
   /** Runs all calls and returns the results of `each`, per bundle. @throws {RpcError} */
-  run<T>(bundles: readonly CallBundle[], context: BundleContext, each: (call: BundledCall) => T): Promise<T[][]> {
-    return this.#traces.inSlot(async (slot) => {
+  run<T>(work: Work, bundles: readonly CallBundle[], context: BundleContext, each: (call: BundledCall) => T): Promise<T[][]> {
+    return this.#traces.inSlot(work, async (slot) => {
       const { header, state, layers } = await this.#start(slot, context);
       const rules = rulesAt(this.#backend, header);
       const results: T[][] = [];

@@ -1,5 +1,6 @@
 import type { EvmEngine } from "@rnode/evm";
 import { describe, expect, it } from "vitest";
+import { UNLIMITED_WORK } from "../backend/work.ts";
 import { ExecutionSlots, type SlotLimits } from "./execution-slots.ts";
 
 const LIMITS: SlotLimits = { maxRunning: 2, timeoutMs: 60_000, maxBytes: 1000 };
@@ -32,7 +33,7 @@ describe("execution slots", () => {
     const gates = [gate(), gate(), gate()];
     const started: number[] = [];
     const runs = gates.map(({ passed }, index) =>
-      slots.run(async () => {
+      slots.run(UNLIMITED_WORK, async () => {
         started.push(index);
         await passed;
         return index;
@@ -53,9 +54,9 @@ describe("execution slots", () => {
   it("give an engine back when the work fails", async () => {
     const { slots, engines } = setUp({ maxRunning: 1 });
     for (let times = 0; times < 3; times++) {
-      await expect(slots.run(() => Promise.reject(new Error("fails")))).rejects.toThrow("fails");
+      await expect(slots.run(UNLIMITED_WORK, () => Promise.reject(new Error("fails")))).rejects.toThrow("fails");
     }
-    expect(await slots.run(() => "works")).toBe("works");
+    expect(await slots.run(UNLIMITED_WORK, () => "works")).toBe("works");
     expect(engines).toHaveLength(1);
   });
 
@@ -63,7 +64,7 @@ describe("execution slots", () => {
     const { slots, engines, pass } = setUp({ timeoutMs: 1500 });
     const late = { code: -32000, message: "tracing took longer than 1.5s (--rpc.tracetimeout)" };
     await expect(
-      slots.run(async (slot) => {
+      slots.run(UNLIMITED_WORK, async (slot) => {
         pass(1000);
         await slot.pause();
         expect(engines[0]!.interrupt).not.toThrow();
@@ -77,7 +78,7 @@ describe("execution slots", () => {
   it("give way after a while", async () => {
     const { slots, pass } = setUp();
     const order: string[] = [];
-    await slots.run(async (slot) => {
+    await slots.run(UNLIMITED_WORK, async (slot) => {
       setImmediate(() => order.push("another"));
       await slot.pause();
       order.push("first");
@@ -91,9 +92,9 @@ describe("execution slots", () => {
   it("refuse what would wait too long, naming limit and option", async () => {
     const { slots } = setUp({ maxRunning: 1, timeoutMs: 20 });
     const { passed, open } = gate();
-    const first = slots.run(() => passed);
-    const waiting = Array.from({ length: 64 }, () => slots.run(() => "done"));
-    await expect(slots.run(() => "done")).rejects.toMatchObject({
+    const first = slots.run(UNLIMITED_WORK, () => passed);
+    const waiting = Array.from({ length: 64 }, () => slots.run(UNLIMITED_WORK, () => "done"));
+    await expect(slots.run(UNLIMITED_WORK, () => "done")).rejects.toMatchObject({
       code: -32005,
       message: "too many tracing requests: 1 run (--rpc.max-tracing-requests) and 64 wait",
     });
@@ -104,6 +105,6 @@ describe("execution slots", () => {
     );
     open();
     await first;
-    expect(await slots.run(() => "done")).toBe("done");
+    expect(await slots.run(UNLIMITED_WORK, () => "done")).toBe("done");
   });
 });

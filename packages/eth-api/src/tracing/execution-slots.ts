@@ -2,6 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { EvmEngine } from "@rnode/evm";
 import { LIMIT_EXCEEDED, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { formatDurationMs } from "@rnode/options";
+import type { Work } from "../backend/work.ts";
 
 export interface SlotLimits {
   /** how many requests may execute at once, each on an engine of its own */
@@ -13,14 +14,14 @@ export interface SlotLimits {
 }
 
 /** What a request holds while it executes: an engine of its own, and its limits. */
-export interface ExecutionSlot {
+export interface ExecutionSlot extends Work {
   readonly engine: EvmEngine;
   /** how much the request may hold, and how much it holds so far */
   readonly maxBytes: number;
   keptBytes: number;
-  /** Yields to other requests if this one has worked for a while. @throws {RpcError} its time is over */
+  /** Yields to other requests if this one has worked for a while. @throws as `check` */
   pause(): Promise<void>;
-  /** @throws {RpcError} its time is over */
+  /** @throws {RpcError} its time is over. @throws what ends its work */
   check(): void;
 }
 
@@ -47,19 +48,20 @@ export class ExecutionSlots {
     this.#nowMs = nowMs;
   }
 
-  /** Runs `work` as soon as an engine is free. @throws {RpcError} too many requests wait, it took too long, or `work` threw */
-  async run<T>(work: (slot: ExecutionSlot) => T | Promise<T>): Promise<T> {
+  /** Runs `action` as soon as an engine is free. @throws {RpcError} too many requests wait, it took too long, `work` or `action` threw */
+  async run<T>(work: Work, action: (slot: ExecutionSlot) => T | Promise<T>): Promise<T> {
     const { timeoutMs, maxBytes } = this.#limits;
     const endMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : this.#nowMs() + timeoutMs;
     await this.#turn(endMs);
     const engine = this.#idle.pop() ?? this.#newEngine();
     const check = (): void => {
+      work.check();
       if (this.#nowMs() > endMs) throw this.#timedOut();
     };
     let sliceStartMs = this.#nowMs();
     engine.setInterrupt(check);
     try {
-      return await work({
+      return await action({
         engine,
         maxBytes,
         keptBytes: 0,

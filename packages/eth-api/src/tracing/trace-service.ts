@@ -12,6 +12,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { type ReadBackend, requireHeader, requireState, rpcError, rulesAt } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { CallOverrides, CallService } from "../calls/call-service.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { CallRequest } from "../params/call-request.ts";
@@ -88,30 +89,36 @@ export class TraceService {
   }
 
   /** `debug_traceBlock…`. @throws {RpcError} */
-  async debugBlock(stored: TraceableBlock, request: TraceRequest): Promise<{ txHash: string; result: unknown }[]> {
+  async debugBlock(work: Work, stored: TraceableBlock, request: TraceRequest): Promise<{ txHash: string; result: unknown }[]> {
     const newTracer = tracerFactory(this.#backend.profile, request);
     if (stored.block.header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
-    const traces = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs });
+    const traces = await this.traceBlock(work, stored, { newTracer, timeoutMs: request.timeoutMs });
     return traces.map(({ hash, result }) => ({ txHash: bytesToHex(hash), result }));
   }
 
   /** `debug_traceTransaction`. @throws {RpcError} */
-  async debugTransaction(stored: TraceableBlock, only: number, request: TraceRequest): Promise<unknown> {
+  async debugTransaction(work: Work, stored: TraceableBlock, only: number, request: TraceRequest): Promise<unknown> {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    const [trace] = await this.traceBlock(stored, { newTracer, timeoutMs: request.timeoutMs, only });
+    const [trace] = await this.traceBlock(work, stored, { newTracer, timeoutMs: request.timeoutMs, only });
     return trace!.result;
   }
 
   /** `debug_traceCall`. @throws {RpcError} */
-  async debugCall(call: CallRequest, selector: BlockSelector, request: TraceRequest, overrides: CallOverrides): Promise<unknown> {
+  async debugCall(
+    work: Work,
+    call: CallRequest,
+    selector: BlockSelector,
+    request: TraceRequest,
+    overrides: CallOverrides,
+  ): Promise<unknown> {
     const newTracer = tracerFactory(this.#backend.profile, request);
-    const [trace] = await this.traceCalls([{ call, newTracer }], selector, overrides, request.timeoutMs);
+    const [trace] = await this.traceCalls(work, [{ call, newTracer }], selector, overrides, request.timeoutMs);
     return trace!.result;
   }
 
   /** The results for all transactions of a block, or for one. @throws {RpcError} */
-  traceBlock(stored: TraceableBlock, options: BlockTraceOptions): Promise<TransactionTrace[]> {
-    return this.inSlot((slot) => this.traceBlockIn(slot, stored, options));
+  traceBlock(work: Work, stored: TraceableBlock, options: BlockTraceOptions): Promise<TransactionTrace[]> {
+    return this.inSlot(work, (slot) => this.traceBlockIn(slot, stored, options));
   }
 
   /** The same, as part of a longer request. @throws {RpcError} */
@@ -153,6 +160,7 @@ export class TraceService {
 
   /** Runs calls one after another on the state after a block; each sees the effects of those before it. @throws {RpcError} */
   traceCalls(
+    work: Work,
     calls: readonly TracedCall[],
     selector: BlockSelector,
     overrides: CallOverrides = {},
@@ -160,7 +168,7 @@ export class TraceService {
   ): Promise<CallTrace[]> {
     const [first] = calls;
     if (first === undefined) return Promise.resolve([]);
-    return this.inSlot(async (slot) => {
+    return this.inSlot(work, async (slot) => {
       const watcher = new TracerSwitch(this.#nowMs, slot);
       const { execution, message } = this.#calls.prepare(first.call, selector, overrides, { tracer: watcher, engine: slot.engine });
       const traces: CallTrace[] = [];
@@ -199,19 +207,19 @@ export class TraceService {
     return new TracerSwitch(this.#nowMs, slot);
   }
 
-  /** Runs work on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */
-  inSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
-    return this.#slots.run((slot) => this.#whileThere(() => work(slot)));
+  /** Runs something on an engine of its own. @throws {RpcError} a limit was exceeded, or a reorganisation removed the block being executed */
+  inSlot<T>(work: Work, action: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#slots.run(work, (slot) => this.#whileThere(() => action(slot)));
   }
 
   /** The same, on an engine that reads every code afresh. */
-  inRecordingSlot<T>(work: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
-    return this.#recordingSlots.run((slot) => this.#whileThere(() => work(slot)));
+  inRecordingSlot<T>(work: Work, action: (slot: ExecutionSlot) => Promise<T>): Promise<T> {
+    return this.#recordingSlots.run(work, (slot) => this.#whileThere(() => action(slot)));
   }
 
-  async #whileThere<T>(work: () => Promise<T>): Promise<T> {
+  async #whileThere<T>(action: () => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await action();
     } catch (error) {
       // A reorganisation happened in between.
       if (isCodedError(error, "storage/state-gone")) throw rpcError(this.#backend.profile.errors.stateUnavailable(LATEST));

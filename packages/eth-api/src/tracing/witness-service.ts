@@ -5,6 +5,7 @@ import { encodeHeader, PREDEPLOYS } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { readTrie, type TrieNodeReader } from "@rnode/trie";
 import { blockIdOf, type ReadBackend, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
 
@@ -77,8 +78,8 @@ export class WitnessService {
   }
 
   /** @throws {RpcError} the parent's state or trie is no longer available */
-  witnessOf(stored: StoredBlock): Promise<WitnessJson> {
-    return this.#traces.inRecordingSlot((slot) => this.#witnessIn(slot, stored));
+  witnessOf(work: Work, stored: StoredBlock): Promise<WitnessJson> {
+    return this.#traces.inRecordingSlot(work, (slot) => this.#witnessIn(slot, stored));
   }
 
   async #witnessIn(slot: ExecutionSlot, stored: StoredBlock): Promise<WitnessJson> {
@@ -109,11 +110,12 @@ export class WitnessService {
     const { stateRoot } = parent.header;
     const storageRootOf = (address: Uint8Array) => parent.state.readAccount(address)?.storageRoot;
     for (const [key, slots] of reads.slots) {
+      slot.check();
       const address = hexToBytes(key);
       const owner = keccak256(address);
       readTrie(recording, undefined, stateRoot, owner);
       const root = storageRootOf(address);
-      if (root !== undefined) for (const slot of slots) readTrie(recording, owner, root, keccak256(hexToBytes(slot)));
+      if (root !== undefined) for (const place of slots) readTrie(recording, owner, root, keccak256(hexToBytes(place)));
     }
     // Deletions merge nodes, which also reads nodes next to the changed paths.
     stateUpdate({ stateRoot, nodes: recording, storageRootOf }, finished.result.changes);

@@ -49,6 +49,9 @@ export interface HostPrecompiles {
     | undefined;
 }
 
+/** A precompile that costs more may take longer than a slice. */
+const LONG_STEP_GAS = 100_000n;
+
 /** One engine instance and the data that its host functions answer from, which is replaced for every block. */
 export class EngineInstance {
   readonly memory = new EngineMemory();
@@ -56,7 +59,7 @@ export class EngineInstance {
   reader: StateReader = NO_STATE;
   precompiles: HostPrecompiles = new Map();
   tracer: EvmTracer | undefined;
-  onSlice: (() => void) | undefined;
+  onSlice: ((stepGas: bigint) => void) | undefined;
   /** frame of the last instruction that was reported to a tracer */
   #lastFrame = 0;
   #lastOpcode = 0;
@@ -78,7 +81,7 @@ export class EngineInstance {
       outOfMemory: () => {
         throw new CodedError<EvmErrorCode>("evm/out-of-memory", { bytes: this.memory.bytes.length });
       },
-      slice: () => this.onSlice?.(),
+      slice: () => this.onSlice?.(0n),
       traceStep: (frame: number, pc: number, opcode: number) => {
         this.#lastFrame = frame;
         this.#lastOpcode = opcode;
@@ -143,6 +146,7 @@ export class EngineInstance {
     const data = this.memory.bytes.subarray(input, input + length);
     const cost = precompile.gas(data);
     if (cost > gas) return -1n;
+    if (cost > LONG_STEP_GAS) this.onSlice?.(cost);
     const output = precompile.run(data);
     if (output === undefined) return -1n;
     const at = this.exports.reserveOutput(output.length);

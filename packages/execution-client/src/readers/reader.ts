@@ -1,15 +1,18 @@
 import { openChainReader } from "@rnode/chain";
 import { ethLogMethods } from "@rnode/eth-api";
-import { createDispatcher, DEFAULT_RPC_LIMITS } from "@rnode/jsonrpc";
+import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT } from "@rnode/jsonrpc";
 import { createLogger, createMetrics, noMetrics } from "@rnode/observe";
 import { connectionBudget, systemClock } from "@rnode/program";
 import { describePageReading } from "@rnode/storage";
 import { createPublicServer } from "../rpc/public-server.ts";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
+import { CostlyRequests } from "./costly-requests.ts";
+import { startCostlyThread } from "./costly-thread.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
 import { routeMethods } from "./routing.ts";
+import { ShortWork } from "./short-work.ts";
 import { WriterLink } from "./writer-link.ts";
 
 /** Serves the public listeners from the database that another process writes. */
@@ -42,7 +45,26 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   filters.followPending(link);
 
   const refresh = oncePerRun(() => store.refresh());
-  const routing = { reader, count, elsewhere: link, refresh, filterNotFound: errors.filterNotFound };
+  const short = new ShortWork();
+  const costly = new CostlyRequests(
+    { ...options.costly, maxTraces: options.traces.maxRunning, hardLimitMs: options.readers.hardLimitMs },
+    {
+      startThread: (givenUp, events) => startCostlyThread({ reader, options, config, startingBlock, givenUp }, events),
+      ask: (text, target) => link.ask(text, target),
+      learn: (client, workedMs) => short.learn(client, workedMs),
+      log,
+      metrics: metrics ?? noMetrics,
+    },
+  );
+  const routing = {
+    reader,
+    count,
+    elsewhere: link,
+    refresh,
+    filterNotFound: errors.filterNotFound,
+    short,
+    costly,
+  };
   const server = createPublicServer(options, {
     services,
     pending: link,
@@ -65,8 +87,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   // Requests from other readers about filters kept here; those readers have counted the requests.
   const ownFilters = routeMethods(ethLogMethods(services), routing);
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...options.limits }, log });
-  const answerOther = async (text: string): Promise<string> =>
-    (await dispatcher.handle(text, ownFilters, { transport: "http", remoteAddress: "" })) ?? "";
+  const answerOther = async (text: string): Promise<string> => (await dispatcher.handle(text, ownFilters, NO_CLIENT)) ?? "";
 
   await server.listen();
   log.debug("reader serves", { pid: process.pid, reading: describePageReading(store.pageReading) });
@@ -111,6 +132,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     },
     async close() {
       await server.close();
+      await costly.close();
       await store.close();
     },
   };

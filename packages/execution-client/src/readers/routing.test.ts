@@ -1,18 +1,30 @@
 import { type ApiMethods, method } from "@rnode/eth-api";
-import { optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
+import { NO_CLIENT, optionalParam, param, RpcError, textShape } from "@rnode/jsonrpc";
 import { describe, expect, it } from "vitest";
 import { routeMethods } from "./routing.ts";
+import { ShortWork } from "./short-work.ts";
 
-const CONTEXT = { transport: "http", remoteAddress: "" } as const;
+const CONTEXT = NO_CLIENT;
 const FILTER_NOT_FOUND = { code: -32000, message: "filter not found" };
 const answered = (result: string): string => `{"jsonrpc":"2.0","id":0,"result":${result}}`;
 
 /** Methods as served by reader 1 of 3, and the requests that it sends to other processes. */
-function routed(handler: (args: readonly unknown[]) => unknown, answer = answered('{"b":1, "a":2}')) {
-  const asked: { text: string; reader: number | undefined }[] = [];
+function routed(handler: (args: readonly unknown[]) => unknown, { answer = answered('{"b":1, "a":2}'), stepMs = 0 } = {}) {
+  let nowMs = 0;
+  const asked: { text: string; reader: number | string | undefined }[] = [];
   const params = [param("a", textShape), optionalParam("b", textShape)] as const;
   const table: ApiMethods = {
-    eth_call: method({ runs: "reader", params, handler }),
+    eth_chainId: method({ runs: "reader", cost: "cheap", params, handler }),
+    eth_call: method({
+      runs: "reader",
+      cost: "call",
+      params,
+      handler: (args, work) => {
+        work.check();
+        return handler(args);
+      },
+    }),
+    debug_traceCall: method({ runs: "reader", cost: "trace", params, handler }),
     txpool_content: method({ runs: "writer", params, handler }),
     eth_getTransactionByHash: method({ runs: "reader-first", params, handler }),
     eth_getFilterChanges: method({ runs: "filter-owner", params, handler }),
@@ -28,6 +40,13 @@ function routed(handler: (args: readonly unknown[]) => unknown, answer = answere
     },
     refresh: () => {},
     filterNotFound: FILTER_NOT_FOUND,
+    short: new ShortWork(() => (nowMs += stepMs)),
+    costly: {
+      run: async (_, kind, text) => {
+        asked.push({ text, reader: kind });
+        return answer;
+      },
+    },
   });
   const call = async (name: string, ...raw: unknown[]): Promise<unknown> => {
     const { params, handler: run } = methods[name]!;
@@ -42,7 +61,9 @@ const request = (name: string, ...params: unknown[]): string => JSON.stringify({
 
 describe("a reader's methods", () => {
   it.each([
+    { name: "eth_chainId", raw: ["x"], here: "found", asks: undefined },
     { name: "eth_call", raw: ["x"], here: "found", asks: undefined },
+    { name: "debug_traceCall", raw: ["x"], here: "found", asks: { reader: "trace" } },
     { name: "txpool_content", raw: ["x", "y"], here: "found", asks: { reader: undefined } },
     { name: "eth_getTransactionByHash", raw: ["x"], here: "found", asks: undefined },
     { name: "eth_getTransactionByHash", raw: ["x"], here: null, asks: { reader: undefined } },
@@ -57,9 +78,16 @@ describe("a reader's methods", () => {
     }
   });
 
+  it("run elsewhere from the beginning when they take too long here", async () => {
+    const { call, asked } = routed(() => "found", { stepMs: 3 });
+    expect(await call("eth_chainId", "x")).toBe("found");
+    expect(await call("eth_call", "x")).toEqual({ a: 2, b: 1 });
+    expect(asked).toEqual([{ text: request("eth_call", "x"), reader: "call" }]);
+  });
+
   it("answer errors of others as their own", async () => {
     const error = { code: 3, message: "execution reverted", data: "0x01" };
-    const { call } = routed(() => null, JSON.stringify({ jsonrpc: "2.0", id: 0, error }));
+    const { call } = routed(() => null, { answer: JSON.stringify({ jsonrpc: "2.0", id: 0, error }) });
     await expect(call("txpool_content", "x")).rejects.toEqual(new RpcError(3, "execution reverted", "0x01"));
   });
 

@@ -1,4 +1,4 @@
-import { type ApiMethod, type ApiMethods, isMissing, tagOfFilterId } from "@rnode/eth-api";
+import { type ApiMethod, type ApiMethods, type CostlyMethod, isCostly, isMissing, tagOfFilterId } from "@rnode/eth-api";
 import {
   INTERNAL_ERROR,
   JsonText,
@@ -9,6 +9,8 @@ import {
   RpcError,
   type RpcErrorBody,
 } from "@rnode/jsonrpc";
+import type { CostlyRequests } from "./costly-requests.ts";
+import { isOverrun, OVERRUN, type ShortWork } from "./short-work.ts";
 
 /** Sends a JSON-RPC request with the id 0 to another process. */
 export interface OtherProcesses {
@@ -24,6 +26,10 @@ export interface RoutingOptions {
   /** Makes subsequent reads see every commit made so far. */
   readonly refresh: () => void;
   readonly filterNotFound: RpcErrorBody;
+  /** where costly requests are attempted first */
+  readonly short: Pick<ShortWork, "attempt">;
+  /** where those go that take long */
+  readonly costly: Pick<CostlyRequests, "run">;
 }
 
 /** A parameter before and after parsing. */
@@ -42,37 +48,21 @@ export function routeMethods(methods: ApiMethods, options: RoutingOptions): Meth
   return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, routed(name, method, options)]));
 }
 
-function routed(name: string, method: ApiMethod, { reader, count, elsewhere, refresh, filterNotFound }: RoutingOptions): Method {
+function routed(name: string, method: ApiMethod, options: RoutingOptions): Method {
+  const { reader, count, elsewhere, refresh, filterNotFound } = options;
   const there = async (read: readonly (Read | undefined)[], target?: number): Promise<JsonText> =>
-    resultOf(
-      await elsewhere.ask(
-        requestText(
-          name,
-          read.map((arg) => arg?.raw ?? null),
-        ),
-        target,
-      ),
-    );
+    resultOf(await elsewhere.ask(requestText(name, rawOf(read)), target));
   const here =
     (handler: Method["handler"]): Method["handler"] =>
     (args, context) => {
       refresh();
       return handler(args, context);
     };
-  const choose = (
-    handler: (read: readonly (Read | undefined)[], args: readonly unknown[], context: RequestContext) => unknown,
-  ): Method => ({
-    ...method,
-    params: rememberingParams(method.params),
-    handler: (args, context) => {
-      const read = args as readonly (Read | undefined)[];
-      return handler(read, valuesOf(read), context);
-    },
-  });
+  const choose = (handler: ChoosingHandler): Method => choosing(method, handler);
 
   switch (method.runs) {
     case "reader":
-      return { ...method, handler: here(method.handler) };
+      return isCostly(method) ? routedByCost(name, method, options) : { ...method, handler: here(method.handler) };
     case "writer":
       return choose((read) => there(read));
     case "reader-first": {
@@ -95,6 +85,38 @@ function routed(name: string, method: ApiMethod, { reader, count, elsewhere, ref
     }
   }
 }
+
+/** A costly method is attempted here, unless it traces. If that takes too long, it begins again in the thread for such requests. */
+function routedByCost(name: string, method: CostlyMethod, { refresh, short, costly }: RoutingOptions): Method {
+  return choosing(method, (read, args, context) => {
+    const aside = async (): Promise<JsonText> => resultOf(await costly.run(context, method.cost, requestText(name, rawOf(read))));
+    if (method.cost === "trace") return aside();
+    const found = short.attempt(context, (work) => {
+      refresh();
+      return method.handler(args, work, context);
+    });
+    if (found === OVERRUN) return aside();
+    if (!(found instanceof Promise)) return found;
+    return found.catch((error: unknown) => {
+      if (isOverrun(error)) return aside();
+      throw error;
+    });
+  });
+}
+
+type ChoosingHandler = (read: readonly (Read | undefined)[], args: readonly unknown[], context: RequestContext) => unknown;
+
+/** A method whose handler also gets the parameters as they were sent. */
+const choosing = (method: ApiMethod, handler: ChoosingHandler): Method => ({
+  ...method,
+  params: rememberingParams(method.params),
+  handler: (args, context) => {
+    const read = args as readonly (Read | undefined)[];
+    return handler(read, valuesOf(read), context);
+  },
+});
+
+const rawOf = (read: readonly (Read | undefined)[]): readonly unknown[] => read.map((arg) => arg?.raw ?? null);
 
 const valuesOf = (read: readonly (Read | undefined)[]): readonly unknown[] => read.map((arg) => arg?.value);
 

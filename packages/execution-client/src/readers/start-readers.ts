@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { type Chain, headNoticeOf } from "@rnode/chain";
 import { methodsInWriter, methodsOf, NAMESPACES, type PendingFeed, type ReadServices, type WriteServices } from "@rnode/eth-api";
-import { createDispatcher, DEFAULT_RPC_LIMITS, RpcError } from "@rnode/jsonrpc";
+import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT, RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ChainDatabase } from "@rnode/storage";
 import type { ClientOptions } from "../options.ts";
@@ -108,7 +108,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
       wsFd: wsSocket?.fd,
     },
     {
-      answer: async (text) => (await dispatcher.handle(text, methods, { transport: "http", remoteAddress: "" })) ?? "",
+      answer: async (text) => (await dispatcher.handle(text, methods, NO_CLIENT)) ?? "",
       submit: async ({ raw, conditional, sender }) => {
         try {
           return await submit(raw, conditional, sender);

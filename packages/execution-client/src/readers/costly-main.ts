@@ -1,0 +1,108 @@
+import { readlinkSync } from "node:fs";
+import { setPriority } from "node:os";
+import { basename } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import { openChainReader } from "@rnode/chain";
+import { type ApiMethods, costlyMethods, methodsOf, type Work } from "@rnode/eth-api";
+import {
+  CLIENT_GONE,
+  createDispatcher,
+  DEFAULT_RPC_LIMITS,
+  NO_CLIENT,
+  type RequestContext,
+  RpcError,
+  SERVER_ERROR,
+} from "@rnode/jsonrpc";
+import { createLogger, errorText } from "@rnode/observe";
+import { createReadServices, profileOf } from "../rpc/read-services.ts";
+import { openExistingDatabase } from "../setup/database.ts";
+import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
+import { oncePerRun } from "./once-per-run.ts";
+import { WriterLink } from "./writer-link.ts";
+
+// The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
+
+/** So much less than others': with fewer cores than work, those who answer cheap requests and those who make blocks come first. */
+const NICENESS = 5;
+
+const port = parentPort!;
+const tell = (message: MessageFromCostly): void => port.postMessage(message);
+
+/** A request that this thread works on. */
+interface CostlyContext extends RequestContext {
+  readonly work: Work;
+}
+
+function start({ reader, options, config, startingBlock, givenUp }: CostlyStart): (message: MessageToCostly) => void {
+  const log = createLogger(options.log).child({ reader: reader + 1 });
+  const store = openExistingDatabase(options.chain.datadir, { readOnly: true });
+  const link = new WriterLink(
+    {
+      push: (message) => {
+        if (message.kind === "call") tell(message);
+      },
+    },
+    profileOf(options),
+    options.sending.feeCapWei,
+  );
+  const services = createReadServices(options, {
+    store,
+    chainView: openChainReader(store, config),
+    writer: link,
+    startingBlock,
+  });
+  const { http, ws } = options;
+  const declared: ApiMethods = methodsOf(
+    [...new Set([...(http.enabled ? http.api : []), ...(ws.enabled ? ws.api : [])])],
+    services,
+  );
+  const methods = costlyMethods(declared, (context) => (context as CostlyContext).work);
+  const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
+  const dispatcher = createDispatcher({ dialect: services.backend.profile.dialect, limits, log });
+  const refresh = oncePerRun(() => store.refresh());
+
+  const run = async (id: number, place: number, text: string): Promise<void> => {
+    const startMs = performance.now();
+    const work: Work = {
+      check() {
+        if (Atomics.load(givenUp, place) !== 0) throw new RpcError(SERVER_ERROR, CLIENT_GONE);
+      },
+    };
+    const context: CostlyContext = { ...NO_CLIENT, work };
+    refresh();
+    const answer = (await dispatcher.handle(text, methods, context)) ?? "";
+    tell({ kind: "done", id, text: answer, workedMs: performance.now() - startMs });
+  };
+
+  return (message) => {
+    switch (message.kind) {
+      case "run":
+        void run(message.id, message.place, message.text);
+        return;
+      case "answer":
+        link.onAnswer(message.id, message.text);
+        return;
+      case "close":
+        void store.close().finally(() => process.exit(0)); // ends the thread only
+        return;
+    }
+  };
+}
+
+function lowerPriority(): void {
+  if (process.platform !== "linux") return;
+  try {
+    // Linux has priorities of threads, by their own ids.
+    setPriority(Number(basename(readlinkSync("/proc/thread-self"))), NICENESS);
+  } catch {
+    // works as well, only not behind the others
+  }
+}
+
+lowerPriority();
+try {
+  port.on("message", start(workerData as CostlyStart));
+  tell({ kind: "ready" });
+} catch (error) {
+  tell({ kind: "failed", reason: errorText(error) });
+}

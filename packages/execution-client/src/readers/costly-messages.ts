@@ -1,0 +1,29 @@
+import type { MessageToWriter, ReaderStart } from "./messages.ts";
+
+/** What the thread for costly requests is told when it starts. */
+export interface CostlyStart extends Pick<ReaderStart, "reader" | "options" | "config" | "startingBlock"> {
+  /** one number for each request that can run at a time; not 0: the request there is given up */
+  readonly givenUp: Int32Array;
+}
+
+/** A JSON-RPC request with the id 0. */
+interface Run {
+  readonly kind: "run";
+  readonly id: number;
+  /** index into `givenUp` */
+  readonly place: number;
+  readonly text: string;
+}
+
+export type MessageToCostly =
+  | Run
+  /** what another process has answered to a call of this thread */
+  | { readonly kind: "answer"; readonly id: number; readonly text: string }
+  | { readonly kind: "close" };
+
+export type MessageFromCostly =
+  | { readonly kind: "ready" }
+  | { readonly kind: "failed"; readonly reason: string }
+  /** @param workedMs how long the request took */
+  | { readonly kind: "done"; readonly id: number; readonly text: string; readonly workedMs: number }
+  | Extract<MessageToWriter, { kind: "call" }>;

@@ -1,0 +1,320 @@
+import type { CostlyKind } from "@rnode/eth-api";
+import {
+  CLIENT_GONE,
+  FairQueue,
+  LIMIT_EXCEEDED,
+  networkOf,
+  type QueueRefusal,
+  type RequestContext,
+  RpcError,
+  SERVER_ERROR,
+} from "@rnode/jsonrpc";
+import type { Logger, MetricFactory } from "@rnode/observe";
+import { formatDurationMs } from "@rnode/options";
+import type { MessageFromCostly } from "./costly-messages.ts";
+import type { CostlyThread, CostlyThreadEvents } from "./costly-thread.ts";
+import { errorAnswer } from "./routing.ts";
+
+export interface CostlyLimits {
+  /** that wait; one network of clients may have a quarter of them */
+  readonly maxWaiting: number;
+  /** of the requests that wait */
+  readonly maxWaitingBytes: number;
+  /** requests that trace at a time */
+  readonly maxTraces: number;
+  /** a request that runs for longer costs the thread its life; 0: never */
+  readonly hardLimitMs: number;
+}
+
+export interface CostlyDependencies {
+  /** @param givenUp one number for each request that can run at a time */
+  readonly startThread: (givenUp: Int32Array, events: CostlyThreadEvents) => CostlyThread;
+  /** passes on what the thread asks other processes */
+  readonly ask: (text: string, reader?: number) => Promise<string>;
+  /** is told how long each request took */
+  readonly learn: (client: RequestContext, workedMs: number) => void;
+  readonly log: Logger;
+  readonly metrics: MetricFactory;
+  readonly nowMs?: (() => number) | undefined;
+}
+
+interface Job {
+  readonly id: number;
+  readonly client: RequestContext;
+  readonly kind: CostlyKind;
+  readonly text: string;
+  readonly resolve: (answer: string) => void;
+  readonly reject: (error: RpcError) => void;
+  readonly stopListening: () => void;
+  /** times that the thread was lost while it worked on this */
+  losses: number;
+}
+
+interface Running {
+  readonly job: Job;
+  readonly place: number;
+  readonly startedMs: number;
+  /** when its client left */
+  givenUpMs: number | undefined;
+}
+
+/** A call does not yield to others. */
+const CALLS = 1;
+const SEARCHES = 2;
+const NETWORK_PART = 1 / 4;
+/** The thread stays for so long after its last request. */
+const IDLE_MS = 60_000;
+const CHECK_INTERVAL_MS = 250;
+/** A request that has been given up and goes on for longer (in one long step) costs the thread its life. */
+const GIVEN_UP_LIMIT_MS = 1000;
+/** A thread that cannot start is started again after this. */
+const RESTART_DELAY_MS = 1000;
+const MAX_LOSSES = 2;
+
+const REFUSALS: Readonly<Record<QueueRefusal, string>> = {
+  all: "too many costly requests wait already (--rpc.max-waiting-requests)",
+  network: "too many costly requests from your address wait already (--rpc.max-waiting-requests)",
+  bytes: "costly requests that wait already are too large (--rpc.max-waiting-size)",
+};
+
+/**
+ * The costly requests of a reader. They run in a thread of their own, which is started for the first and ends after the last, and wait in a
+ * queue that is fair to the clients.
+ */
+export class CostlyRequests {
+  readonly #limits: CostlyLimits;
+  readonly #dependencies: CostlyDependencies;
+  readonly #nowMs: () => number;
+  readonly #most: Readonly<Record<CostlyKind, number>>;
+  readonly #queue: FairQueue<Job>;
+  /** by id of the job */
+  readonly #running = new Map<number, Running>();
+  /** were running when the thread was lost: they run alone */
+  readonly #again: Job[] = [];
+  readonly #givenUp: Int32Array;
+  readonly #metrics: ReturnType<typeof createCostlyMetrics>;
+  #thread: CostlyThread | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #notBeforeMs = 0;
+  #idleSinceMs = 0;
+  #nextId = 0;
+  #isClosed = false;
+
+  constructor(limits: CostlyLimits, dependencies: CostlyDependencies) {
+    this.#limits = limits;
+    this.#dependencies = dependencies;
+    this.#nowMs = dependencies.nowMs ?? (() => performance.now());
+    this.#most = { call: CALLS, search: SEARCHES, trace: limits.maxTraces };
+    this.#givenUp = new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + limits.maxTraces)));
+    this.#queue = new FairQueue({
+      maxItems: limits.maxWaiting,
+      maxItemsPerNetwork: Math.max(1, limits.maxWaiting * NETWORK_PART),
+      maxBytes: limits.maxWaitingBytes,
+    });
+    this.#metrics = createCostlyMetrics(dependencies.metrics, {
+      waiting: () => this.#queue.size,
+      waitingBytes: () => this.#queue.bytes,
+      running: () => this.#running.size,
+    });
+  }
+
+  /**
+   * @param text a request with the id 0
+   * @returns its answer, which may be an error
+   * @throws {RpcError} there is no room for it, or its client has gone, or it could not be finished
+   */
+  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      if (client.isGone || this.#isClosed) {
+        reject(gone());
+        return;
+      }
+      const job: Job = {
+        id: this.#nextId++,
+        client,
+        kind,
+        text,
+        resolve,
+        reject,
+        stopListening: client.onGone(() => this.#giveUp(job)),
+        losses: 0,
+      };
+      const refusal = this.#queue.add(client, job, text.length);
+      if (refusal !== undefined) {
+        job.stopListening();
+        this.#metrics.refused.inc({ limit: refusal });
+        reject(new RpcError(LIMIT_EXCEEDED, `${REFUSALS[refusal]}: try again later`));
+        return;
+      }
+      this.#startDue();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    const thread = this.#thread;
+    this.#thread = undefined;
+    for (const { job } of this.#running.values()) job.reject(gone());
+    for (let job = this.#next(); job !== undefined; job = this.#next()) job.reject(gone());
+    this.#running.clear();
+    await thread?.end();
+  }
+
+  #next(): Job | undefined {
+    return this.#again.shift() ?? this.#queue.take();
+  }
+
+  #startDue(): void {
+    if (this.#isClosed || this.#nowMs() < this.#notBeforeMs) return;
+    const [again] = this.#again;
+    if (again !== undefined) {
+      if (this.#running.size === 0) this.#begin(this.#again.shift()!);
+      return;
+    }
+    for (let job = this.#queue.take(this.#mayBegin); job !== undefined; job = this.#queue.take(this.#mayBegin)) this.#begin(job);
+  }
+
+  readonly #mayBegin = ({ kind, client }: Job): boolean => {
+    let same = 0;
+    let ofNetwork = 0;
+    const network = networkOf(client.remoteAddress);
+    for (const { job } of this.#running.values()) {
+      if (job.kind !== kind) continue;
+      same++;
+      if (networkOf(job.client.remoteAddress) === network) ofNetwork++;
+    }
+    const most = this.#most[kind];
+    // Requests that yield to each other share the thread: one client gains nothing from having several at work.
+    return same < most && (kind === "call" || ofNetwork < Math.ceil(most / 2));
+  };
+
+  #begin(job: Job): void {
+    this.#thread ??= this.#startThread();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref();
+    const taken = new Set([...this.#running.values()].map(({ place }) => place));
+    const place = this.#givenUp.findIndex((_, index) => !taken.has(index));
+    Atomics.store(this.#givenUp, place, 0);
+    this.#running.set(job.id, { job, place, startedMs: this.#nowMs(), givenUpMs: undefined });
+    this.#thread.post({ kind: "run", id: job.id, place, text: job.text });
+  }
+
+  #startThread(): CostlyThread {
+    const thread = this.#dependencies.startThread(this.#givenUp, {
+      onMessage: (message) => {
+        if (this.#thread === thread) this.#receive(thread, message);
+      },
+      onEnd: (reason) => {
+        if (this.#thread !== thread) return;
+        this.#notBeforeMs = this.#nowMs() + RESTART_DELAY_MS;
+        this.#lose(reason);
+      },
+    });
+    return thread;
+  }
+
+  #receive(thread: CostlyThread, message: Parameters<CostlyThreadEvents["onMessage"]>[0]): void {
+    if (message.kind === "call") {
+      void this.#dependencies
+        .ask(message.text, message.reader)
+        .catch((error: unknown) =>
+          errorAnswer(error instanceof RpcError ? error.toBody() : { code: SERVER_ERROR, message: "no answer" }),
+        )
+        .then((text) => thread.post({ kind: "answer", id: message.id, text }));
+      return;
+    }
+    this.#finish(message);
+  }
+
+  #finish({ id, text, workedMs }: Extract<MessageFromCostly, { kind: "done" }>): void {
+    const running = this.#running.get(id);
+    if (running === undefined) return;
+    const { job, givenUpMs } = running;
+    this.#running.delete(id);
+    this.#queue.charge(job.client, workedMs);
+    this.#dependencies.learn(job.client, workedMs);
+    if (givenUpMs === undefined) {
+      job.stopListening();
+      job.resolve(text);
+    }
+    this.#startDue();
+    if (this.#running.size === 0) this.#idleSinceMs = this.#nowMs();
+  }
+
+  #giveUp(job: Job): void {
+    this.#metrics.givenUp.inc();
+    const running = this.#running.get(job.id);
+    if (running === undefined) {
+      this.#queue.remove(job.client, job);
+      const at = this.#again.indexOf(job);
+      if (at !== -1) this.#again.splice(at, 1);
+    } else {
+      running.givenUpMs = this.#nowMs();
+      Atomics.store(this.#givenUp, running.place, 1);
+    }
+    job.reject(gone());
+  }
+
+  /** Ends a thread that does not come back from one request, and one that has had nothing to do for long. */
+  #check(): void {
+    const nowMs = this.#nowMs();
+    const { hardLimitMs } = this.#limits;
+    for (const { job, startedMs, givenUpMs } of this.#running.values()) {
+      const isTooLong = hardLimitMs > 0 && nowMs - startedMs > hardLimitMs;
+      if (!isTooLong && !(givenUpMs !== undefined && nowMs - givenUpMs > GIVEN_UP_LIMIT_MS)) continue;
+      this.#running.delete(job.id);
+      this.#queue.charge(job.client, nowMs - startedMs);
+      if (givenUpMs === undefined) {
+        job.stopListening();
+        job.reject(new RpcError(SERVER_ERROR, `took longer than ${formatDurationMs(hardLimitMs)} (--rpc.workertimeout)`));
+      }
+      this.#lose(isTooLong ? "one request took too long" : "one request does not end after its client has gone");
+      return;
+    }
+    if (this.#running.size > 0) return;
+    this.#startDue();
+    if (this.#running.size > 0 || this.#queue.size > 0 || nowMs - this.#idleSinceMs < IDLE_MS) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#thread?.post({ kind: "close" });
+    this.#thread = undefined;
+  }
+
+  /** What it was working on is begun again, by another thread; a request that was lost twice is not. */
+  #lose(reason: string): void {
+    const thread = this.#thread;
+    this.#thread = undefined;
+    void thread?.end();
+    this.#metrics.restarts.inc();
+    this.#dependencies.log.warn("the thread for costly requests is replaced", { reason });
+    for (const { job, givenUpMs } of this.#running.values()) {
+      if (givenUpMs !== undefined) continue;
+      if (++job.losses < MAX_LOSSES) {
+        this.#again.push(job);
+        continue;
+      }
+      job.stopListening();
+      job.reject(new RpcError(SERVER_ERROR, `not finished: the thread that worked on it ended (${reason})`));
+    }
+    this.#running.clear();
+    this.#startDue();
+  }
+}
+
+const gone = (): RpcError => new RpcError(SERVER_ERROR, CLIENT_GONE);
+
+const createCostlyMetrics = (
+  m: MetricFactory,
+  gauges: { readonly waiting: () => number; readonly waitingBytes: () => number; readonly running: () => number },
+) => {
+  m.gaugeOf("rpc_costly_waiting", "Costly requests that wait for their turn.", gauges.waiting);
+  m.gaugeOf("rpc_costly_waiting_bytes", "Their size.", gauges.waitingBytes);
+  m.gaugeOf("rpc_costly_running", "Costly requests that are worked on.", gauges.running);
+  return {
+    refused: m.counter<{ limit: QueueRefusal }>("rpc_costly_refused_total", "Costly requests refused, by the limit of the queue.", [
+      "limit",
+    ]),
+    givenUp: m.counter("rpc_costly_given_up_total", "Costly requests given up because their clients had closed the connection."),
+    restarts: m.counter("rpc_costly_restarts_total", "Threads for costly requests that were replaced."),
+  };
+};

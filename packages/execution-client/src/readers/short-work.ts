@@ -1,0 +1,153 @@
+import type { Work } from "@rnode/eth-api";
+import { networkOf, type RequestContext } from "@rnode/jsonrpc";
+
+/** A request that has taken longer may not go on here. */
+export const LONGEST_MS = 2;
+/** Requests that take no longer cost their client nothing. */
+const FREE_MS = 0.2;
+/** The same elsewhere, where reading the request again is part of the time. */
+const SHORT_ELSEWHERE_MS = 1;
+/** A connection whose last requests were all of those, so many of them, is trusted to go on like that. */
+const TRUSTED_AFTER = 8;
+
+/** The time of this thread that longer requests may take: so much at once, and then this part of all time. */
+interface Rate {
+  readonly burstMs: number;
+  readonly part: number;
+}
+const OF_CONNECTION: Rate = { burstMs: 10, part: 0.02 };
+const OF_NETWORK: Rate = { burstMs: 20, part: 0.1 };
+const OF_ALL: Rate = { burstMs: 40, part: 0.2 };
+/** Networks that are remembered; those that have all their time again are forgotten first. */
+const MAX_NETWORKS = 10_000;
+
+class Overrun extends Error {}
+
+/** What `attempt` returns for a request that has to begin again elsewhere. */
+export const OVERRUN = Symbol("takes too long");
+
+/** Whether something that a costly method threw only says that it takes too long here. */
+export const isOverrun = (error: unknown): boolean => error instanceof Overrun;
+
+class Allowance {
+  readonly #rate: Rate;
+  #leftMs: number;
+  #atMs: number;
+
+  constructor(rate: Rate, nowMs: number) {
+    this.#rate = rate;
+    this.#leftMs = rate.burstMs;
+    this.#atMs = nowMs;
+  }
+
+  leftMs(nowMs: number): number {
+    const { burstMs, part } = this.#rate;
+    this.#leftMs = Math.min(burstMs, this.#leftMs + (nowMs - this.#atMs) * part);
+    this.#atMs = nowMs;
+    return this.#leftMs;
+  }
+
+  isFull(nowMs: number): boolean {
+    return this.leftMs(nowMs) === this.#rate.burstMs;
+  }
+
+  use(ms: number): void {
+    this.#leftMs -= ms;
+  }
+}
+
+interface Conduct {
+  readonly allowance: Allowance;
+  /** number of requests that cost nothing since the last that did */
+  shortOnes: number;
+}
+
+/**
+ * Attempts costly requests in the thread that answers all others, because most of them are over in microseconds. One that is not has to begin
+ * again elsewhere. What attempts may take of this thread's time is limited for each connection, for each network and in all.
+ */
+export class ShortWork {
+  readonly #nowMs: () => number;
+  readonly #conduct = new WeakMap<RequestContext, Conduct>();
+  readonly #networks = new Map<string, Allowance>();
+  readonly #all: Allowance;
+  #endMs = 0;
+  readonly #work: Work = {
+    check: (stepGas = 0n) => {
+      if (stepGas > 0n || this.#nowMs() > this.#endMs) throw new Overrun();
+    },
+  };
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#all = new Allowance(OF_ALL, nowMs());
+  }
+
+  /**
+   * Runs the synchronous part of a request, if its client may have that here. A promise that it returns may still be rejected with an overrun.
+   *
+   * @throws what `run` throws for other reasons
+   */
+  attempt<T>(client: RequestContext, run: (work: Work) => T): T | typeof OVERRUN {
+    const startMs = this.#nowMs();
+    const conduct = this.#conductOf(client, startMs);
+    if (!this.#mayBegin(client, conduct, startMs)) return OVERRUN;
+    this.#endMs = startMs + LONGEST_MS;
+    try {
+      return run(this.#work);
+    } catch (error) {
+      if (isOverrun(error)) return OVERRUN;
+      throw error;
+    } finally {
+      this.#count(client, conduct, this.#nowMs() - startMs);
+    }
+  }
+
+  /** Learns how long a request took elsewhere. */
+  learn(client: RequestContext, workedMs: number): void {
+    const conduct = this.#conductOf(client, this.#nowMs());
+    if (workedMs <= SHORT_ELSEWHERE_MS) conduct.shortOnes++;
+    else conduct.shortOnes = 0;
+  }
+
+  #mayBegin(client: RequestContext, { allowance, shortOnes }: Conduct, nowMs: number): boolean {
+    if (shortOnes >= TRUSTED_AFTER) return true;
+    return allowance.leftMs(nowMs) > 0 && this.#networkOf(client, nowMs).leftMs(nowMs) > 0 && this.#all.leftMs(nowMs) > 0;
+  }
+
+  #count(client: RequestContext, conduct: Conduct, usedMs: number): void {
+    if (usedMs <= FREE_MS) {
+      conduct.shortOnes++;
+      return;
+    }
+    conduct.shortOnes = 0;
+    conduct.allowance.use(usedMs);
+    this.#networkOf(client, this.#nowMs()).use(usedMs);
+    this.#all.use(usedMs);
+  }
+
+  #conductOf(client: RequestContext, nowMs: number): Conduct {
+    let conduct = this.#conduct.get(client);
+    if (conduct === undefined) {
+      conduct = { allowance: new Allowance(OF_CONNECTION, nowMs), shortOnes: 0 };
+      this.#conduct.set(client, conduct);
+    }
+    return conduct;
+  }
+
+  #networkOf(client: RequestContext, nowMs: number): Allowance {
+    const key = networkOf(client.remoteAddress);
+    let network = this.#networks.get(key);
+    if (network === undefined) {
+      if (this.#networks.size >= MAX_NETWORKS) this.#forget(nowMs);
+      this.#networks.set(key, (network = new Allowance(OF_NETWORK, nowMs)));
+    }
+    return network;
+  }
+
+  #forget(nowMs: number): void {
+    for (const [key, network] of this.#networks) if (network.isFull(nowMs)) this.#networks.delete(key);
+    const [oldest] = this.#networks.keys();
+    if (this.#networks.size >= MAX_NETWORKS && oldest !== undefined) this.#networks.delete(oldest);
+  }
+}

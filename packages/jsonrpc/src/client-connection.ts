@@ -1,0 +1,53 @@
+import type { RequestContext } from "./method-table.ts";
+
+/** What a request that comes from the program itself is told about who asks. */
+export const NO_CLIENT: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
+
+/** Why a request was not finished, for logs: nobody reads it. */
+export const CLIENT_GONE = "the client has closed the connection";
+
+/** One connection, as the handlers of its requests see it. */
+export class ClientConnection implements RequestContext {
+  readonly transport: "http" | "ws";
+  readonly remoteAddress: string;
+  #isGone = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(transport: "http" | "ws", remoteAddress: string) {
+    this.transport = transport;
+    this.remoteAddress = remoteAddress;
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  onGone(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /** The client has closed the connection, or its side of it. */
+  leave(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+}
+
+const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** Whom addresses belong to, as far as an address tells: an IPv4 address by itself, the /64 network of an IPv6 address. */
+export function networkOf(remoteAddress: string): string {
+  if (!remoteAddress.includes(":")) return remoteAddress;
+  const mapped = MAPPED_IPV4.exec(remoteAddress);
+  if (mapped !== null) return mapped[1]!;
+  const [start = "", end] = remoteAddress.split("%", 1)[0]!.split("::");
+  const before = start === "" ? [] : start.split(":");
+  const after = end === undefined || end === "" ? [] : end.split(":");
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
+  return [...before, ...zeros, ...after].slice(0, 4).join(":");
+}
