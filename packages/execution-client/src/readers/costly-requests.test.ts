@@ -71,8 +71,8 @@ describe("the costly requests of a reader", () => {
   it("run one call at a time; the next is that of the address that has had least time", async () => {
     open();
     const first = run("a1");
-    run("a2");
-    run("a3");
+    void run("a2");
+    void run("a3");
     const other = run("b1", from("2.2.2.2"));
     expect(textsBegun()).toEqual(["a1"]);
     finish("a1", 100);
@@ -86,11 +86,11 @@ describe("the costly requests of a reader", () => {
 
   it("run beside requests of other kinds, and one trace of an address at a time", () => {
     open();
-    for (const text of ["t1", "t2"]) run(text, from(), "trace");
-    run("call");
-    run("search", from(), "search");
+    for (const text of ["t1", "t2"]) void run(text, from(), "trace");
+    void run("call");
+    void run("search", from(), "search");
     expect(textsBegun()).toEqual(["t1", "call", "search"]);
-    run("t3", from("2.2.2.2"), "trace");
+    void run("t3", from("2.2.2.2"), "trace");
     expect(textsBegun()).toEqual(["t1", "call", "search", "t3"]);
     expect(new Set(begun().map(({ place }) => place)).size).toBe(4);
     finish("t1");
@@ -99,15 +99,15 @@ describe("the costly requests of a reader", () => {
 
   it("are refused beyond the bounds, and the rest is served", async () => {
     const metrics = open({ maxWaiting: 8, maxWaitingBytes: 100 });
-    run("runs");
+    void run("runs");
     const one = run("1");
-    run("2");
+    void run("2");
     await expect(run("3")).rejects.toMatchObject({ code: LIMIT_EXCEEDED, message: expect.stringContaining("from your address") });
     await expect(run("x".repeat(100), from("2.2.2.2"))).rejects.toMatchObject({
       code: LIMIT_EXCEEDED,
       message: expect.stringContaining("--rpc.max-waiting-size"),
     });
-    for (const address of ["3.3.3.3", "4.4.4.4", "5.5.5.5"]) for (const part of "ab") run(`${address} ${part}`, from(address));
+    for (const address of ["3.3.3.3", "4.4.4.4", "5.5.5.5"]) for (const part of "ab") void run(`${address} ${part}`, from(address));
     await expect(run("7", from("6.6.6.6"))).rejects.toMatchObject({
       code: LIMIT_EXCEEDED,
       message: expect.stringContaining("--rpc.max-waiting-requests"),
@@ -144,7 +144,7 @@ describe("the costly requests of a reader", () => {
   it("that do not stop when they are given up end the thread; the others begin again, alone", async () => {
     open();
     const stuck = from();
-    run("stuck", stuck);
+    void run("stuck", stuck);
     const search = run("search", from(), "search");
     const trace = run("trace", from(), "trace");
     stuck.leave();
@@ -183,21 +183,21 @@ describe("the costly requests of a reader", () => {
 
   it("get their thread's questions answered", async () => {
     open();
-    run("asks");
+    void run("asks");
     threads[0]!.events.onMessage({ kind: "call", id: 7, text: "nonce", reader: 2 });
     await vi.waitFor(() => expect(threads[0]!.posted.at(-1)).toEqual({ kind: "answer", id: 7, text: "nonce of 2" }));
   });
 
   it("end their thread when there have been none for a minute", () => {
     open();
-    run("one");
+    void run("one");
     pass(120_000 - 60_000);
     finish("one");
     pass(50_000);
     expect(threads[0]!.posted.at(-1)!.kind).toBe("run");
     pass(20_000);
     expect(threads[0]!.posted.at(-1)!.kind).toBe("close");
-    run("two");
+    void run("two");
     expect(textsBegun()).toEqual(["two"]);
     expect(threads).toHaveLength(2);
   });

@@ -13,7 +13,7 @@ import type { Logger, MetricFactory } from "@rnode/observe";
 import { formatDurationMs } from "@rnode/options";
 import type { MessageFromCostly } from "./costly-messages.ts";
 import type { CostlyThread, CostlyThreadEvents } from "./costly-thread.ts";
-import { errorAnswer } from "./routing.ts";
+import { type CostlyRunner, errorAnswer } from "./routing.ts";
 
 export interface CostlyLimits {
   /** that wait; one network of clients may have a quarter of them */
@@ -81,7 +81,7 @@ const REFUSALS: Readonly<Record<QueueRefusal, string>> = {
  * The costly requests of a reader. They run in a thread of their own, which is started for the first and ends after the last, and wait in a
  * queue that is fair to the clients.
  */
-export class CostlyRequests {
+export class CostlyRequests implements CostlyRunner {
   readonly #limits: CostlyLimits;
   readonly #dependencies: CostlyDependencies;
   readonly #nowMs: () => number;
@@ -118,11 +118,7 @@ export class CostlyRequests {
     });
   }
 
-  /**
-   * @param text a request with the id 0
-   * @returns its answer, which may be an error
-   * @throws {RpcError} there is no room for it, or its client has gone, or it could not be finished
-   */
+  /** @throws {RpcError} there is no room for it, its client has gone, or it could not be finished */
   run(client: RequestContext, kind: CostlyKind, text: string): Promise<string> {
     return new Promise((resolve, reject) => {
       if (client.isGone || this.#isClosed) {

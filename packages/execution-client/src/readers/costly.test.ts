@@ -29,7 +29,7 @@ beforeAll(() => buildPackage(), 120_000);
 interface Asked {
   readonly answer: Promise<unknown>;
   /** closes the connection */
-  leave(): void;
+  readonly leave: () => void;
 }
 
 describe("costly requests", () => {

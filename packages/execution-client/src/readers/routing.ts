@@ -1,4 +1,12 @@
-import { type ApiMethod, type ApiMethods, type CostlyMethod, isCostly, isMissing, tagOfFilterId } from "@rnode/eth-api";
+import {
+  type ApiMethod,
+  type ApiMethods,
+  type CostlyKind,
+  type CostlyMethod,
+  isCostly,
+  isMissing,
+  tagOfFilterId,
+} from "@rnode/eth-api";
 import {
   INTERNAL_ERROR,
   JsonText,
@@ -9,13 +17,18 @@ import {
   RpcError,
   type RpcErrorBody,
 } from "@rnode/jsonrpc";
-import type { CostlyRequests } from "./costly-requests.ts";
 import { isOverrun, OVERRUN, type ShortWork } from "./short-work.ts";
 
 /** Sends a JSON-RPC request with the id 0 to another process. */
 export interface OtherProcesses {
   /** @param reader undefined: the writer */
   ask(text: string, reader?: number): Promise<string>;
+}
+
+/** Runs requests that take long, elsewhere. */
+export interface CostlyRunner {
+  /** @param text a request with the id 0. @returns its answer. @throws {RpcError} there is none */
+  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string>;
 }
 
 export interface RoutingOptions {
@@ -29,7 +42,7 @@ export interface RoutingOptions {
   /** where costly requests are attempted first */
   readonly short: Pick<ShortWork, "attempt">;
   /** where those go that take long */
-  readonly costly: Pick<CostlyRequests, "run">;
+  readonly costly: CostlyRunner;
 }
 
 /** A parameter before and after parsing. */
