@@ -1,10 +1,10 @@
-import { method } from "@rnode/jsonrpc";
+import { method, NO_CLIENT } from "@rnode/jsonrpc";
 import type { Clock } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
 import { expect, it } from "vitest";
 import { ClientStatus } from "./client-status.ts";
 
-const context = { transport: "http", remoteAddress: "" } as const;
+const context = NO_CLIENT;
 
 it("the status says where the chain is, what waits, and whether the rollup node is heard from", () => {
   let nowMs = 1_000_000;

@@ -37,17 +37,3 @@ export class ClientConnection implements RequestContext {
     this.#listeners.clear();
   }
 }
-
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-
-/** Whom addresses belong to, as far as an address tells: an IPv4 address by itself, the /64 network of an IPv6 address. */
-export function networkOf(remoteAddress: string): string {
-  if (!remoteAddress.includes(":")) return remoteAddress;
-  const mapped = MAPPED_IPV4.exec(remoteAddress);
-  if (mapped !== null) return mapped[1]!;
-  const [start = "", end] = remoteAddress.split("%", 1)[0]!.split("::");
-  const before = start === "" ? [] : start.split(":");
-  const after = end === undefined || end === "" ? [] : end.split(":");
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => "0");
-  return [...before, ...zeros, ...after].slice(0, 4).join(":");
-}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ClientConnection, networkOf } from "./client-connection.ts";
+import { ClientConnection } from "./client-connection.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 const from = (address: string): ClientConnection => new ClientConnection("http", address);
@@ -77,16 +77,4 @@ describe("a fair queue", () => {
     expect([queue.add(a, "1", 1), queue.add(a, "2", 1), queue.add(a, "3", 1)]).toEqual([undefined, undefined, "network"]);
     expect([queue.add(b, "1", 1), queue.add(b, "2", 1)]).toEqual([undefined, "all"]);
   });
-});
-
-it.each([
-  ["192.0.2.7", "192.0.2.7"],
-  ["::ffff:192.0.2.7", "192.0.2.7"],
-  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
-  ["2001:db8::6", "2001:db8:0:0"],
-  ["::1", "0:0:0:0"],
-  ["fe80::1%eth0", "fe80:0:0:0"],
-  ["", ""],
-])("the address %s belongs to %s", (address, network) => {
-  expect(networkOf(address)).toBe(network);
 });

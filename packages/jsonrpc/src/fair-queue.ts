@@ -1,4 +1,4 @@
-import { networkOf } from "./client-connection.ts";
+import { clientOf } from "./connection-places.ts";
 import type { RequestContext } from "./method-table.ts";
 
 export interface FairQueueLimits {
@@ -96,7 +96,7 @@ export class FairQueue<T> {
 
   /** @returns whether it was waiting */
   remove(client: RequestContext, item: T): boolean {
-    const network = this.#networks.get(networkOf(client.remoteAddress));
+    const network = this.#networks.get(clientOf(client.remoteAddress));
     const own = network?.connections.get(client);
     const index = own?.waiting.findIndex((waiting) => waiting.item === item) ?? -1;
     if (network === undefined || own === undefined || index === -1) return false;
@@ -114,7 +114,7 @@ export class FairQueue<T> {
   }
 
   #networkOf(client: RequestContext): NetworkShare<T> {
-    const key = networkOf(client.remoteAddress);
+    const key = clientOf(client.remoteAddress);
     let network = this.#networks.get(key);
     if (network === undefined) {
       network = { usedMs: this.#clockMs, connections: new Map(), count: 0, clockMs: 0 };

@@ -46,7 +46,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
   const tooLarge = JSON.stringify({ jsonrpc: "2.0", id: null, error: dialect.requestTooLarge(maxRequestBytes) });
 
   const clients = new WeakMap<Socket, ClientConnection>();
-  const clientOf = (socket: Socket): ClientConnection => {
+  const connectionOf = (socket: Socket): ClientConnection => {
     let client = clients.get(socket);
     if (client === undefined) {
       const opened = new ClientConnection("http", socket.remoteAddress ?? "");
@@ -101,7 +101,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
     request.on("end", () => {
       incoming.close();
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
-      const client = clientOf(request.socket);
+      const client = connectionOf(request.socket);
       const answer = dispatcher.handle(text, methods, client);
       const reply = (given = ""): void => {
         if (response.headersSent || response.destroyed) return;

@@ -1,4 +1,5 @@
-export { CLIENT_GONE, ClientConnection, NO_CLIENT, networkOf } from "./client-connection.ts";
+export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
+export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";
 export { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 export * from "./fair-queue.ts";

@@ -14,6 +14,7 @@ import {
   SERVER_ERROR,
 } from "@rnode/jsonrpc";
 import { createLogger, errorText } from "@rnode/observe";
+import { systemClock } from "@rnode/program";
 import { createReadServices, profileOf } from "../rpc/read-services.ts";
 import { openExistingDatabase } from "../setup/database.ts";
 import type { CostlyStart, MessageFromCostly, MessageToCostly } from "./costly-messages.ts";
@@ -49,6 +50,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     store,
     chainView: openChainReader(store, config),
     writer: link,
+    clock: systemClock,
     startingBlock,
   });
   const { http, ws } = options;

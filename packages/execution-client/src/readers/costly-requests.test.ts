@@ -181,6 +181,21 @@ describe("the costly requests of a reader", () => {
     expect(await waits).toBe("answer to waits");
   });
 
+  it("make the reader busy for as long as they run", () => {
+    open();
+    pass(1000);
+    void run("one");
+    pass(500);
+    finish("one");
+    pass(500);
+    expect(requests.loadSinceLast()).toBe(0.25);
+    void run("two");
+    pass(1000);
+    expect(requests.loadSinceLast()).toBe(1);
+    pass(1000);
+    expect(requests.loadSinceLast()).toBe(1);
+  });
+
   it("get their thread's questions answered", async () => {
     open();
     void run("asks");

@@ -1,9 +1,9 @@
 import type { CostlyKind } from "@rnode/eth-api";
 import {
   CLIENT_GONE,
+  clientOf,
   FairQueue,
   LIMIT_EXCEEDED,
-  networkOf,
   type QueueRefusal,
   type RequestContext,
   RpcError,
@@ -97,6 +97,10 @@ export class CostlyRequests implements CostlyRunner {
   #timer: NodeJS.Timeout | undefined;
   #notBeforeMs = 0;
   #idleSinceMs = 0;
+  /** the time in which anything ran, up to `busySinceMs` if something runs now */
+  #busyMs = 0;
+  #busySinceMs = 0;
+  #lastLoad = { atMs: 0, busyMs: 0 };
   #nextId = 0;
   #isClosed = false;
 
@@ -146,6 +150,21 @@ export class CostlyRequests implements CostlyRunner {
     });
   }
 
+  /** The part of the time since the last call in which the thread had work. */
+  loadSinceLast(): number {
+    const atMs = this.#nowMs();
+    this.#countBusy(atMs);
+    const { atMs: lastMs, busyMs } = this.#lastLoad;
+    this.#lastLoad = { atMs, busyMs: this.#busyMs };
+    return atMs > lastMs ? (this.#busyMs - busyMs) / (atMs - lastMs) : 0;
+  }
+
+  /** To be called before `#running` changes. */
+  #countBusy(nowMs: number): void {
+    if (this.#running.size > 0) this.#busyMs += nowMs - this.#busySinceMs;
+    this.#busySinceMs = nowMs;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -174,11 +193,11 @@ export class CostlyRequests implements CostlyRunner {
   readonly #mayBegin = ({ kind, client }: Job): boolean => {
     let same = 0;
     let ofNetwork = 0;
-    const network = networkOf(client.remoteAddress);
+    const network = clientOf(client.remoteAddress);
     for (const { job } of this.#running.values()) {
       if (job.kind !== kind) continue;
       same++;
-      if (networkOf(job.client.remoteAddress) === network) ofNetwork++;
+      if (clientOf(job.client.remoteAddress) === network) ofNetwork++;
     }
     const most = this.#most[kind];
     // Requests that yield to each other share the thread: one client gains nothing from having several at work.
@@ -191,7 +210,9 @@ export class CostlyRequests implements CostlyRunner {
     const taken = new Set([...this.#running.values()].map(({ place }) => place));
     const place = this.#givenUp.findIndex((_, index) => !taken.has(index));
     Atomics.store(this.#givenUp, place, 0);
-    this.#running.set(job.id, { job, place, startedMs: this.#nowMs(), givenUpMs: undefined });
+    const startedMs = this.#nowMs();
+    this.#countBusy(startedMs);
+    this.#running.set(job.id, { job, place, startedMs, givenUpMs: undefined });
     this.#thread.post({ kind: "run", id: job.id, place, text: job.text });
   }
 
@@ -226,6 +247,7 @@ export class CostlyRequests implements CostlyRunner {
     const running = this.#running.get(id);
     if (running === undefined) return;
     const { job, givenUpMs } = running;
+    this.#countBusy(this.#nowMs());
     this.#running.delete(id);
     this.#queue.charge(job.client, workedMs);
     this.#dependencies.learn(job.client, workedMs);

@@ -80,7 +80,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, lastLoad);
     lastLoad = now;
-    return utilization;
+    return Math.max(utilization, costly.loadSinceLast());
   };
   const maxConnections = options.limits.maxConnections;
 

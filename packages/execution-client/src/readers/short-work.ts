@@ -1,5 +1,5 @@
 import type { Work } from "@rnode/eth-api";
-import { networkOf, type RequestContext } from "@rnode/jsonrpc";
+import { clientOf, type RequestContext } from "@rnode/jsonrpc";
 
 /** A request that has taken longer may not go on here. */
 export const LONGEST_MS = 2;
@@ -136,7 +136,7 @@ export class ShortWork {
   }
 
   #networkOf(client: RequestContext, nowMs: number): Allowance {
-    const key = networkOf(client.remoteAddress);
+    const key = clientOf(client.remoteAddress);
     let network = this.#networks.get(key);
     if (network === undefined) {
       if (this.#networks.size >= MAX_NETWORKS) this.#forget(nowMs);
