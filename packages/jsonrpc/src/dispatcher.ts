@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { RpcDialect } from "./dialect.ts";
 import { hasMoreMembers, isDeeperThan } from "./json-depth.ts";
@@ -7,6 +6,7 @@ import type { Method, MethodTable, Params, RequestContext } from "./method-table
 import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
+import { Turns } from "./turns.ts";
 import type { UnsentBudget } from "./unsent.ts";
 
 export interface DispatchLimits {
@@ -53,11 +53,12 @@ const NO_ROOM: RpcErrorBody = {
   message: "too many answers wait for their clients to read them: try again, or ask for less",
 };
 
-/** After this long, a batch lets other connections have their turn. */
-const SLICE_MS = 20;
+/** After this long, a batch waits for its next turn. */
+const SLICE_MS = 2;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { dialect, limits, log, mapError, unsent } = options;
+  const turns = new Turns();
   const metrics = rpcMetricsOf(options.metrics);
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;
@@ -133,26 +134,35 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const answers: string[] = [];
     let size = 0;
     let sliceStartMs = performance.now();
+    let hasTurn = false;
     try {
       for (const request of requests) {
+        if (performance.now() - sliceStartMs > SLICE_MS) {
+          if (hasTurn) turns.charge(context, performance.now() - sliceStartMs);
+          await turns.next(context);
+          if (context.isGone) return undefined;
+          hasTurn = true;
+          sliceStartMs = performance.now();
+        }
         let answer: Answer;
         const refusal = whyNotGiven(size, 0);
         if (refusal === undefined) {
           const given = handleOne(request, methods, context, connectionMethods);
-          answer = given instanceof Promise ? await given : given;
+          if (given instanceof Promise) {
+            const waitedFromMs = performance.now();
+            answer = await given;
+            sliceStartMs += performance.now() - waitedFromMs;
+          } else answer = given;
         } else if (hasId(request)) answer = errorText(idText(request), refusal);
         if (answer !== undefined) {
           answers.push(answer);
           size += answer.length;
           unsent?.hold(answer.length);
         }
-        if (performance.now() - sliceStartMs > SLICE_MS) {
-          await setImmediate();
-          sliceStartMs = performance.now();
-        }
       }
       return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
     } finally {
+      if (hasTurn) turns.charge(context, performance.now() - sliceStartMs);
       unsent?.hold(-size);
     }
   }
