@@ -1,5 +1,6 @@
 import { silentLogger } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
+import { NO_CLIENT } from "./client-connection.ts";
 import { GO_DIALECT } from "./dialect.ts";
 import { createDispatcher } from "./dispatcher.ts";
 import { hasMoreMembers } from "./json-depth.ts";
@@ -26,10 +27,7 @@ describe("the number of members", () => {
     const limits = { ...DEFAULT_RPC_LIMITS, maxMembers: 1000 };
     const dispatcher = createDispatcher({ dialect: GO_DIALECT, limits, log: silentLogger });
     const ask = (members: number) =>
-      dispatcher.handle(`{"jsonrpc":"2.0","id":1,"method":"test_count","params":[${objectOf(members)}]}`, methods, {
-        transport: "http",
-        remoteAddress: "",
-      });
+      dispatcher.handle(`{"jsonrpc":"2.0","id":1,"method":"test_count","params":[${objectOf(members)}]}`, methods, NO_CLIENT);
     expect(await ask(900)).toContain('"result":900');
     expect(await ask(1001)).toContain("more than 1000 members");
   });
