@@ -13,11 +13,11 @@ export interface CacheSizes {
 const MIB = 1024 * 1024;
 
 /**
- * Divides up `--cache`. Two engines use `chainCode` and about four use `callCode`; together with the other caches that is three
- * quarters of it.
+ * Divides up `--cache`. Two engines use `chainCode` and about four use `callCode`; together with the other caches that is two
+ * thirds of it.
  */
 export const cacheSizesOf = (cacheMib: number): CacheSizes => ({
-  executedBlocks: (cacheMib * MIB) / 8,
+  executedBlocks: (cacheMib * MIB) / 32,
   chainCode: (cacheMib * MIB) / 8,
   callCode: (cacheMib * MIB) / 16,
   decodedBlocks: (cacheMib * MIB) / 8,

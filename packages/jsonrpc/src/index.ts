@@ -4,6 +4,7 @@ export * from "./dialect.ts";
 export { createDispatcher, type Dispatcher } from "./dispatcher.ts";
 export * from "./fair-queue.ts";
 export type { HealthReport } from "./http-listener.ts";
+export * from "./http-pool.ts";
 export * from "./json-text.ts";
 export * from "./jwt.ts";
 export * from "./jwt-secret-file.ts";

@@ -1,5 +1,5 @@
 import { type Clock, isCodedError } from "@rnode/primitives";
-import { Pool } from "undici";
+import { createHttpPool } from "./http-pool.ts";
 import { isDeeperThan } from "./json-depth.ts";
 import { createJwt, MACHINE_TIME } from "./jwt.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
@@ -69,7 +69,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
   const maxResponseBytes = options.maxResponseBytes ?? 256 * 1024 * 1024;
   const limiter = createRateLimiter(options.rateLimitPerSec ?? 0, maxBatchSize);
   // The pool queues requests beyond its number of connections: one request per connection at a time.
-  const pool = new Pool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+  const pool = createHttpPool(endpoint, { connections: maxConcurrency, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   let connectionsLost = 0;
   pool.on("disconnect", () => {
     connectionsLost++;

@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { buildPackage } from "../testing/built-package.ts";
@@ -17,6 +19,18 @@ afterAll(() => node.remove());
 
 const readers = (): number[] => node.client.readerPids();
 const untilThereAre = (count: number) => expect.poll(() => readers().length, { timeout: 15_000, interval: 20 }).toBe(count);
+
+describe("a reader", () => {
+  it("loads no modules that take memory and are not used", () => {
+    const reader = fileURLToPath(new URL("../../dist/readers/reader.js", import.meta.url));
+    const script = `await import(${JSON.stringify(reader)});
+      const { createRequire } = await import("node:module");
+      console.log(Object.keys(createRequire(import.meta.url).cache).join("\\n"));`;
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    expect(stdout).toMatch(/node_modules.ws/);
+    expect(stdout).not.toMatch(/node_modules.(?:undici|prom-client)/);
+  });
+});
 
 describe("readers on demand", () => {
   it("are one at first, which ends when nobody uses it; a request starts another, on the latest state", async () => {

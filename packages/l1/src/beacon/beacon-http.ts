@@ -1,4 +1,5 @@
-import { Pool } from "undici";
+import { createHttpPool } from "@rnode/jsonrpc";
+import type { Pool } from "undici";
 import { L1Error } from "../l1-error.ts";
 
 export interface BeaconHttpOptions {
@@ -44,7 +45,7 @@ export class BeaconHttp {
       ...(credentials === ":" ? {} : { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` }),
       ...headers,
     };
-    this.#pool = new Pool(this.name, { connections: MAX_CONNECTIONS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
+    this.#pool = createHttpPool(this.name, { connections: MAX_CONNECTIONS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
   }
 
   /**
