@@ -15,7 +15,7 @@ import { askNodeMemory } from "./node-memory.ts";
 import { childrenOf } from "./process-usage.ts";
 
 const SENDERS = 5;
-/** Transactions that wait for a block: with one every two seconds, five a second. */
+/** Transactions that wait for a block: a few a second are sent. */
 const MAX_WAITING = 10;
 const SAMPLE_SEC = 2;
 const LOG_SEC = 30;

@@ -9,6 +9,7 @@ export function createHttpPool(origin: string, options: Pool.Options): Pool {
   const load = createRequire(import.meta.url);
   const HttpPool = load("undici/lib/dispatcher/pool.js") as typeof Pool;
   // undici's index.js does the same, for all its methods.
-  HttpPool.prototype.request ??= load("undici/lib/api/api-request.js") as Pool["request"];
+  const prototype: { request?: unknown } = HttpPool.prototype;
+  prototype.request ??= load("undici/lib/api/api-request.js");
   return new HttpPool(origin, options);
 }
