@@ -202,6 +202,29 @@ describe("BeaconClient's slots", () => {
     );
   });
 
+  it("asks again for a genesis that cannot be", async () => {
+    const node = await beacon();
+    node.instead = (path) =>
+      path.endsWith("genesis") ? { status: 200, json: { data: { genesis_time: "9999999999" } } } : undefined;
+    const client = clientOf([node]);
+    await expect(client.blobs(BLOCK, [idOf(A)])).rejects.toThrow("l1/unavailable");
+    node.instead = () => undefined;
+    expect(named(await client.blobs(BLOCK, [idOf(A)]))).toBe("A");
+  });
+
+  it("go on as they are where nobody says them anew, and come from the next endpoint where the main one is down", async () => {
+    const [main, other] = [await beacon(), await beacon()];
+    const client = clientOf([main, other]);
+    for (const each of [main, other]) each.forget(SLOT);
+    expect(await client.blobs(BLOCK, [idOf(A)])).toBeUndefined();
+    other.add(SLOT, BLOBS);
+    main.instead = () => "drop";
+    other.instead = (path) => (path.includes("/blob") ? undefined : { status: 404, json: {} });
+    expect(named(await client.blobs(BLOCK, [idOf(A)]))).toBe("A");
+    other.instead = () => undefined;
+    expect(named(await clientOf([main, other]).blobs(BLOCK, [idOf(B)]))).toBe("B");
+  });
+
   it("asks again for genesis and slot length after blobs were not found there", async () => {
     const node = await beacon();
     node.instead = (path) => (path.endsWith("genesis") ? { status: 200, json: { data: { genesis_time: "400" } } } : undefined);

@@ -14,7 +14,7 @@ import { Slots } from "./slots.ts";
 import type { VerifiedBlob } from "./verified-blob.ts";
 
 export interface BeaconClientOptions {
-  /** the main endpoint, which also says the time; then those that stand in for blobs: other nodes, archivers */
+  /** the main endpoint, which also says the time if it can; then those that stand in for blobs: other nodes, archivers */
   readonly urls: readonly [string, ...string[]];
   /** sent to all of them */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -67,6 +67,8 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
   readonly #underWay = new Map<Hex, Promise<Found>>();
   #current = 0;
   #slots: Promise<Slots> | undefined;
+  /** what was believed before `#slots`, in case that nobody says it anew */
+  #formerSlots: Slots | undefined;
 
   constructor(options: BeaconClientOptions, deps: BeaconClientDeps) {
     this.#options = options;
@@ -84,12 +86,12 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
 
   /** What the main endpoint says it is. @throws {L1Error} l1/unavailable, l1/faulty-answer */
   async version(): Promise<string> {
-    return readVersion(await this.#askMain("version", "eth/v1/node/version"));
+    return this.#askFact("version", "eth/v1/node/version", readVersion, this.#https.slice(0, 1));
   }
 
   /** The L1 that the main endpoint belongs to; undefined: it does not say. @throws {L1Error} l1/unavailable, l1/faulty-answer */
   async l1ChainId(): Promise<bigint | undefined> {
-    return (await this.#spec()).l1ChainId;
+    return (await this.#spec(this.#https.slice(0, 1))).l1ChainId;
   }
 
   /**
@@ -143,7 +145,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
 
   async #round(block: L1BlockRef, ids: readonly BlobId[]): Promise<Round> {
     const slots = await this.#calendar();
-    const slot = slots.slotOf(block);
+    const slot = this.#slotOf(slots, block);
     const found = new Map<Hex, VerifiedBlob>();
     const lacks: EndpointLack[] = [];
     const first = this.#current;
@@ -205,36 +207,67 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     throw new L1Error("l1/unavailable", { what: "blobs", ...facts });
   }
 
-  #calendar(): Promise<Slots> {
-    this.#slots ??= this.#askCalendar().catch((error: unknown) => {
-      this.#slots = undefined;
+  #slotOf(slots: Slots, block: L1BlockRef): number {
+    try {
+      return slots.slotOf(block);
+    } catch (error) {
+      this.#slots = undefined; // it may have been a wrong answer
+      this.#formerSlots = undefined;
       throw error;
-    });
+    }
+  }
+
+  #calendar(): Promise<Slots> {
+    this.#slots ??= this.#askCalendar().then(
+      (slots) => {
+        this.#formerSlots = slots;
+        return slots;
+      },
+      (error: unknown) => {
+        this.#slots = undefined;
+        if (this.#formerSlots !== undefined && isCodedError(error, "l1/")) return this.#formerSlots;
+        throw error;
+      },
+    );
     return this.#slots;
   }
 
   async #askCalendar(): Promise<Slots> {
-    const genesisTimeSec = readGenesisTime(await this.#askMain("genesis", "eth/v1/beacon/genesis"));
-    return new Slots(genesisTimeSec, await this.#spec());
+    const genesisTimeSec = await this.#askFact("genesis", "eth/v1/beacon/genesis", readGenesisTime, this.#https);
+    return new Slots(genesisTimeSec, await this.#spec(this.#https));
   }
 
-  async #spec(): Promise<BeaconSpec> {
+  async #spec(from: readonly BeaconHttp[]): Promise<BeaconSpec> {
     const { slotSec } = this.#options;
     if (slotSec !== undefined) return readSpec({ data: { SECONDS_PER_SLOT: String(slotSec) } });
-    return readSpec(await this.#askMain("spec", "eth/v1/config/spec"));
+    return this.#askFact("spec", "eth/v1/config/spec", readSpec, from);
   }
 
-  async #askMain(request: "version" | "spec" | "genesis", path: string): Promise<unknown> {
-    const main = this.#https[0]!;
-    const done = this.#deps.metrics.request(request, main.name);
-    const reply = await main.get(path, [], FACT_TIMEOUT_MS).catch((error: unknown) => {
-      done("failed");
-      throw error;
-    });
-    done(reply.kind);
-    if (reply.kind === "ok") return reply.json;
-    const reason = `status ${reply.status} ${reply.message}`.trimEnd();
-    throw new L1Error("l1/unavailable", { endpoint: main.name, what: path, reason });
+  /** The answer of the first that has one. @throws {L1Error} l1/unavailable, l1/faulty-answer: what was wrong with the first */
+  async #askFact<T>(
+    request: "version" | "spec" | "genesis",
+    path: string,
+    read: (json: unknown) => T,
+    from: readonly BeaconHttp[],
+  ): Promise<T> {
+    let failure: L1Error | undefined;
+    for (const http of from) {
+      const done = this.#deps.metrics.request(request, http.name);
+      try {
+        const reply = await http.get(path, [], FACT_TIMEOUT_MS).catch((error: unknown) => {
+          done("failed");
+          throw error;
+        });
+        done(reply.kind);
+        if (reply.kind === "ok") return read(reply.json);
+        const reason = `status ${reply.status} ${reply.message}`.trimEnd();
+        failure ??= new L1Error("l1/unavailable", { endpoint: http.name, what: path, reason });
+      } catch (error) {
+        if (!(error instanceof L1Error)) throw error;
+        failure ??= error;
+      }
+    }
+    throw failure ?? new L1Error("l1/unavailable", { what: path, reason: "no endpoints" });
   }
 }
 
