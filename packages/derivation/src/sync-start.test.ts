@@ -178,6 +178,24 @@ describe("sync start", () => {
     await expect(heads(l1, l2)).rejects.toMatchObject({ code });
   });
 
+  it.each<[string, number, (ref: L2BlockRef) => Partial<L2BlockRef>, string]>([
+    ["a sequence number that does not follow", 37, () => ({ sequenceNumber: 5 }), "sequence number"],
+    ["an origin two after the parent's", 37, () => ({ l1Origin: { number: 102, hash: l1Hash(102) } }), "L1 origin number"],
+    [
+      "a parent whose origin is of another branch than the block's",
+      37,
+      ({ l1Origin }) => ({ l1Origin: { ...l1Origin, hash: l1Hash(l1Origin.number, 1) } }),
+      "L1 origin of the parent",
+    ],
+  ])("refuses a chain with %s", async (_, number, change, what) => {
+    const patch = (ref: L2BlockRef): L2BlockRef => (ref.number === number ? { ...ref, ...change(ref) } : ref);
+    const chain = l2Chain({ unsafe: 40, safe: 40, finalized: 10, patch });
+    await expect(findSyncStart(config, l1Chain(120), chain)).rejects.toMatchObject({
+      code: "sync-start/inconsistent-chain",
+      data: { what },
+    });
+  });
+
   it("refuses a finalized block that is not in the chain of the head", async () => {
     const l2 = l2Chain({ unsafe: 40, safe: 36, finalized: 30 });
     const other = { ...block(30), hash: hashOf(1) };

@@ -1,0 +1,94 @@
+import { FORK_FACTS, isDepositTransaction, OP_FORKS, type OpFork } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import { upgradeArtifactsOf } from "./cli.ts";
+import { GENESIS_TIME_SEC, type Plan, planOf } from "./plan.ts";
+import { SimNetwork } from "./sim-network.ts";
+
+/** The operator's folder of published artifacts, as for the node; the code that Ecotone and later forks deploy is not in this repository. */
+const upgradeArtifact = upgradeArtifactsOf(process.env.RNODE_ROLLUP_UPGRADES_DIR);
+const SECONDS_BETWEEN_FORKS = 25;
+
+/** A chain that starts with `first` and goes through every fork up to `last`, without faults. */
+async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
+  const forks = OP_FORKS.slice(0, OP_FORKS.indexOf(last) + 1);
+  const begun = OP_FORKS.indexOf(first);
+  const times = forks.map((fork, i) => [fork, i <= begun ? 0 : GENESIS_TIME_SEC + (i - begun) * SECONDS_BETWEEN_FORKS] as const);
+  const crossed = times.filter(([, time]) => time > 0);
+  const plan: Plan = {
+    ...planOf(1, { hasUpgradeCode: true }),
+    l1BlockTimeSec: 6,
+    blockTimeSec: 2,
+    seqWindowSize: 20,
+    channelTimeout: 10,
+    maxSequencerDriftSec: 600,
+    verifiers: 2,
+    maxLatencyMs: 0,
+    sequencerConfs: 0,
+    verifierConfs: 0,
+    forkTimes: Object.fromEntries(times.slice(1)),
+    usesBlobs: true,
+    batcherArgs: ["--poll-interval=1s", "--max-channel-duration=2", "--sub-safety-margin=2", "--num-confirmations=1", ...args],
+    hasRoom: true,
+    userIntervalMs: 1500,
+    faults: [],
+  };
+  const network = new SimNetwork(plan, { isLogKept: false, upgradeArtifact });
+  network.start();
+  await network.run((crossed.length * SECONDS_BETWEEN_FORKS + 80) * 1000);
+  const lastTime = crossed.at(-1)![1];
+  for (const { name, heads, engine } of network.nodes) {
+    expect({ name, isPast: heads !== undefined && heads.safe.timestamp > lastTime }).toEqual({ name, isPast: true });
+    expect(engine.canonicalRef(heads!.safe.number)?.hash).toBe(network.sequencer.engine.canonicalRef(heads!.safe.number)?.hash);
+  }
+  expect(network.violations).toEqual([]);
+  /** number of deposits in a fork's first block beyond the L1 attributes */
+  const upgradesOf = (fork: OpFork): number => {
+    const at = crossed.find(([name]) => name === fork)![1];
+    const number = Math.ceil((at - GENESIS_TIME_SEC) / plan.blockTimeSec);
+    const { transactions } = network.sequencer.engine.canonicalPayload(number)!.executionPayload;
+    return transactions.filter(isDepositTransaction).length - 1;
+  };
+  return { network, crossed: crossed.map(([fork]) => fork), upgradesOf };
+}
+
+function dataOf(network: SimNetwork, forkTime: number): { before: Set<number>; since: Set<number> } {
+  const types = { before: new Set<number>(), since: new Set<number>() };
+  for (const { ref, stored } of network.l1.blocks) {
+    for (const { type } of stored.block.transactions) types[ref.timestamp < forkTime ? "before" : "since"].add(type);
+  }
+  return types;
+}
+
+const expectedUpgrades = (fork: OpFork): number => {
+  const { upgrade } = FORK_FACTS[fork].firstBlock;
+  return upgrade.kind === "steps" ? upgrade.steps.length : 0;
+};
+
+describe("a chain that changes its rules while it runs", () => {
+  it("goes from Bedrock to Delta", async () => {
+    const { crossed } = await cross("bedrock", "delta", ["--batch-type=0"]);
+    expect(crossed).toEqual(["regolith", "canyon", "delta"]);
+  });
+
+  it("goes from Fjord to Holocene, with span batches and brotli", async () => {
+    const { crossed } = await cross("fjord", "holocene", ["--batch-type=1", "--compression-algo=brotli-9"]);
+    expect(crossed).toEqual(["granite", "holocene"]);
+  });
+
+  it.skipIf(upgradeArtifact === undefined)("goes from Bedrock to Fjord, and from calldata to blobs at Ecotone", async () => {
+    const { network, crossed, upgradesOf } = await cross("bedrock", "fjord", ["--batch-type=0"]);
+    for (const fork of crossed) expect({ fork, upgrades: upgradesOf(fork) }).toEqual({ fork, upgrades: expectedUpgrades(fork) });
+    const { before, since } = dataOf(network, network.plan.forkTimes.ecotone!);
+    expect([...before]).toEqual([2]);
+    expect([...since]).toContain(3);
+  });
+
+  it.skipIf(upgradeArtifact === undefined)("goes from Fjord to Jovian", async () => {
+    const { crossed, upgradesOf } = await cross("fjord", "jovian", ["--batch-type=1"]);
+    expect(crossed).toEqual(["granite", "holocene", "isthmus", "jovian"]);
+    for (const fork of crossed) expect({ fork, upgrades: upgradesOf(fork) }).toEqual({ fork, upgrades: expectedUpgrades(fork) });
+  });
+
+  if (upgradeArtifact === undefined)
+    console.log("not run: Bedrock to Fjord and Fjord to Jovian in one chain (RNODE_ROLLUP_UPGRADES_DIR has the code they deploy)");
+});
