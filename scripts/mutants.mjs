@@ -1,7 +1,7 @@
 // `npm run mutants -- [--only=TEXT]`: switches each rule of derivation off in turn, in a copy of the packages, and says which test
 // noticed. A mutant that no unit test notices is given to the scenarios. Last line: `N noticed, M survived`.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { MUTANTS } from "./lib/mutants.mjs";
@@ -93,6 +93,7 @@ function run(tests) {
   const { status, error } = spawnSync(process.execPath, args, { cwd: folder, env, stdio: "ignore", timeout: 300_000 });
   if (status === 0) return undefined;
   if (error !== undefined || status === null) return "tests that no longer end";
+  if (!existsSync(report)) return "tests that break off";
   const { testResults } = JSON.parse(readFileSync(report, "utf8"));
   for (const { name, assertionResults, message } of testResults) {
     const failed = assertionResults.find((result) => result.status === "failed");

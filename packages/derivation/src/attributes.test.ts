@@ -1,7 +1,10 @@
+import type { Hex } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { prepareAttributes } from "./attributes.ts";
-import type { L1BlockHeader } from "./providers.ts";
+import { AttributesStage } from "./attributes-stage.ts";
+import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
+import { derivationRules } from "./rules.ts";
 import { hashOf, testConfig } from "./testing/test-config.ts";
 
 const rollup = testConfig({});
@@ -64,5 +67,22 @@ describe("the epoch of the next block", () => {
     };
     const l2 = { systemConfigByHash: async () => rollup.genesis.systemConfig };
     expect(await prepareAttributes(config, { l1, l2 }, parent, gone)).toMatchObject({ kind: "reset", reason: "l1-reorg" });
+  });
+});
+
+describe("a batch", () => {
+  const stageWith = (timestamp: number, parentHash: Hex) => {
+    const batch = { parentHash, epoch: header(100), timestamp, transactions: [] };
+    const previous = { next: async () => ({ kind: "value", value: { batch, isLastInSpan: true } }) as const };
+    const position = { origin: header(102), rules: derivationRules(rollup, 1024), systemConfig: rollup.genesis.systemConfig };
+    const l1 = { blockByHash: async () => header(100) } as unknown as L1Provider;
+    const l2 = { systemConfigByHash: async () => rollup.genesis.systemConfig } as unknown as L2Provider;
+    return new AttributesStage(config, position, previous, { l1, l2 });
+  };
+
+  it("must be for the block after the safe head", async () => {
+    expect(await stageWith(1022, parent.hash).next(parent)).toMatchObject({ kind: "value" });
+    expect(await stageWith(1024, parent.hash).next(parent)).toMatchObject({ kind: "reset", reason: "parent-mismatch" });
+    expect(await stageWith(1022, hashOf(1)).next(parent)).toMatchObject({ kind: "reset", reason: "parent-mismatch" });
   });
 });

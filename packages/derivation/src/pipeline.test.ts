@@ -9,11 +9,13 @@ import {
   encodeChannelBatch,
   type ForkTimes,
   type Frame,
+  type SetCodeTransaction,
+  signTransaction,
 } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { isCriticalDerivationError } from "./pipeline.ts";
 import { forksUpTo, GENESIS_TIME, join, Sim, type SimOptions } from "./testing/sim.ts";
-import { BATCHER_KEY, configUpdateLog, depositLog, INBOX, SimL1 } from "./testing/sim-l1.ts";
+import { BATCHER_KEY, configUpdateLog, depositLog, INBOX } from "./testing/sim-l1.ts";
 
 const decompressor = createDecompressor();
 const sim = (forkTimes: ForkTimes, over: Partial<SimOptions> = {}) => new Sim({ forkTimes, decompressor, ...over });
@@ -273,30 +275,38 @@ describe("L1 retrieval", () => {
     expectDerived(s, number);
   });
 
+  it("ignores set-code transactions of the batcher", async () => {
+    const s = sim(forksUpTo("jovian"));
+    s.l1.mineEmpty(1);
+    await s.sequenceMany(2);
+    const data = encodeBatcherData(s.frames(compress(s.batches("singular", 1, 2))));
+    const authorization = { chainId: 0n, address: INBOX, nonce: 0n, yParity: 0, r: 1n, s: 1n };
+    const transaction: SetCodeTransaction = {
+      type: 4,
+      chainId: 900n,
+      nonce: 0n,
+      maxFeePerGas: 10n,
+      maxPriorityFeePerGas: 1n,
+      gasLimit: 100_000n,
+      to: INBOX,
+      value: 0n,
+      data,
+      accessList: [],
+      authorizationList: [authorization],
+    };
+    s.l1.mine({ transactions: [signTransaction(transaction, BATCHER_KEY)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 0);
+    s.l1.mine({ transactions: [s.l1.calldata(data)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 2);
+  });
+
   it("takes the calldata of a blob transaction before Ecotone", async () => {
     const s = sim({ ...forksUpTo("delta"), ecotone: GENESIS_TIME + 10_000 });
     s.l1.mine({ transactions: [s.l1.blobTransaction([Uint8Array.of(1)])] });
     expect(await s.derive()).toBe("idle");
     expect(s.events).toContain("data calldata 0");
-  });
-
-  it.each([
-    ["is the first of Ecotone", 0, ["blob", "calldata"], 3],
-    ["is the last before Ecotone", 1, ["calldata", "calldata"], 5],
-  ])("reads blobs instead of the calldata of their transactions where the L1 block %s", async (_, sec, sources, derived) => {
-    const l1 = new SimL1(1000, GENESIS_TIME);
-    const [ofBlob, ofCalldata] = [3, 5];
-    l1.mineEmpty(2);
-    const next = l1.head.timestamp + (l1.head.timestamp - l1.refs.at(-2)!.timestamp);
-    const s = sim({ ...forksUpTo("delta"), ecotone: next + sec }, { l1 });
-    await s.sequenceToL1Head();
-    expect(s.sequencer.head.timestamp).toBeLessThan(next);
-    const data = (to: number) => encodeBatcherData(s.frames(compress(s.batches("singular", 1, to))));
-    l1.mine({ transactions: [l1.blobTransaction([data(ofBlob)], BATCHER_KEY, data(ofCalldata)), l1.calldata(Uint8Array.of(9))] });
-    expect(l1.head.timestamp).toBe(next);
-    expect(await s.derive()).toBe("idle");
-    expect(s.events.flatMap((event) => /^data (\w+) /.exec(event)?.[1] ?? [])).toEqual(sources);
-    expectDerived(s, derived);
   });
 
   it("ignores a bad blob and takes the others", async () => {
