@@ -286,7 +286,7 @@ const limits = optionGroup("rpc", {
   maxConnections: {
     parse: limit,
     default: 500,
-    help: "Maximum number of connections of a listener; beyond it, a new client gets a place of the client with the most. 0: no limit. With several readers, it can be exceeded for a second.",
+    help: "Maximum number of connections of a listener; beyond it, a new client gets a place of the client with the most. 0: no limit. With several readers, there can be up to twice as many for a while.",
   },
   maxSubscriptions: {
     parse: limit,

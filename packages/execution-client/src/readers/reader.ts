@@ -114,7 +114,10 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
           link.onAnswer(message.id, message.hash);
           return;
         case "ping":
-          server.limitConnections(message.elsewhere.map((count) => maxConnections - count));
+          // A reader that had no place left could not choose whom to give one: clients of other readers would keep newcomers out.
+          server.limitConnections(
+            message.elsewhere.map((others) => Math.max(maxConnections - others, Math.ceil(maxConnections / count))),
+          );
           void server.connections().then((connections) => {
             const isIdle = connections.every((count) => count === 0) && filters.count === 0;
             outbox.push({ kind: "pong", connections, isIdle, load: loadSinceLast() });
