@@ -11,6 +11,7 @@ export * from "./jwt-secret-file.ts";
 export * from "./method-table.ts";
 export * from "./openrpc.ts";
 export * from "./rpc-client.ts";
+export * from "./rpc-client-types.ts";
 export * from "./rpc-error.ts";
 export * from "./rpc-server.ts";
 export * from "./shape.ts";

@@ -1,65 +1,20 @@
-import { type Clock, isCodedError } from "@rnode/primitives";
+import { isCodedError } from "@rnode/primitives";
 import { createHttpPool } from "./http-pool.ts";
 import { isDeeperThan } from "./json-depth.ts";
 import { createJwt, MACHINE_TIME } from "./jwt.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
-import { RpcError, type RpcErrorBody, type RpcTransportCode, RpcTransportError } from "./rpc-error.ts";
-
-export interface RpcClientOptions {
-  /** http or https; credentials in it are sent as basic authentication */
-  readonly url: string;
-  /** 32 bytes: each HTTP request carries a fresh token */
-  readonly jwtSecret?: Uint8Array | undefined;
-  /** dates the tokens; default: the machine's time */
-  readonly clock?: Pick<Clock, "nowMs"> | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** for the whole request, including the wait in the queue; default 10 s */
-  readonly timeoutMs?: number | undefined;
-  /** calls in one HTTP request of `batch`; default 20 */
-  readonly maxBatchSize?: number | undefined;
-  /** HTTP requests under way at once; default 10 */
-  readonly maxConcurrency?: number | undefined;
-  /** calls per second, each call of a batch counted; 0 (default): no limit */
-  readonly rateLimitPerSec?: number | undefined;
-  /** default 256 MiB */
-  readonly maxResponseBytes?: number | undefined;
-}
-
-export interface RpcCall {
-  readonly method: string;
-  readonly params?: readonly unknown[] | undefined;
-}
-
-export type RpcOutcome =
-  | { readonly kind: "result"; readonly result: unknown }
-  | { readonly kind: "error"; readonly error: RpcError };
-
-export interface CallOptions {
-  readonly timeoutMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface RpcClient {
-  /** for logs: without credentials and path */
-  readonly endpoint: string;
-  /** number of connections that have ended: after a reconnection, a different server may be behind the address */
-  readonly connectionsLost: number;
-  /** The result as it came. @throws {RpcError} the server's error; {RpcTransportError} no answer reached us */
-  call<T = unknown>(method: string, params?: readonly unknown[], options?: CallOptions): Promise<T>;
-  /** Answers in the order of the calls, in as few HTTP requests as allowed. @throws {RpcTransportError} if one of them failed */
-  batch(calls: readonly RpcCall[], options?: CallOptions): Promise<RpcOutcome[]>;
-  /** Fails pending requests with rpc/closed. */
-  close(): Promise<void>;
-}
+import { MAX_DEPTH, outcomeOf, parseJson, reasonOf, requestOf } from "./rpc-answer.ts";
+import type { CallOptions, RpcCall, RpcClient, RpcClientOptions, RpcOutcome } from "./rpc-client-types.ts";
+import { type RpcTransportCode, RpcTransportError } from "./rpc-error.ts";
+import { createWsRpcClient } from "./ws-client.ts";
 
 const JSON_TYPE = "application/json";
-/** nesting of an answer; call tracers nest two levels for each of 1,024 calls */
-const MAX_DEPTH = 4096;
 
-/** A JSON-RPC client over HTTP. It never repeats a request: only the caller knows whether that is safe. */
+/** A JSON-RPC client over HTTP or a WebSocket. It never repeats a request: only the caller knows whether that is safe. */
 export function createRpcClient(options: RpcClientOptions): RpcClient {
   const { clock = MACHINE_TIME } = options;
   const url = new URL(options.url);
+  if (url.protocol === "ws:" || url.protocol === "wss:") return createWsRpcClient(options);
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError(`not an HTTP URL: ${url.protocol}//${url.host}`);
   const endpoint = url.origin;
   const path = url.pathname + url.search;
@@ -195,37 +150,10 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 /** Statuses of proxies and load balancers: whatever the body says, the server behind may never have seen the request. */
 const GATEWAY_STATUSES = new Set([401, 403, 407, 408, 413, 429, 502, 503, 504]);
 
-const requestOf = (id: number, method: string, params: readonly unknown[] | undefined): object => ({
-  jsonrpc: "2.0",
-  id,
-  method,
-  params: params ?? [],
-});
-
 const carriesRpcError = (parsed: unknown): boolean =>
   Array.isArray(parsed)
     ? parsed.length > 0 && parsed.every((item) => outcomeOf(item) !== undefined)
     : outcomeOf(parsed)?.kind === "error";
-
-function outcomeOf(response: unknown): RpcOutcome | undefined {
-  if (typeof response !== "object" || response === null) return undefined;
-  if ("error" in response && response.error !== null && response.error !== undefined) {
-    const { code, message, data } = response.error as Partial<RpcErrorBody>;
-    if (typeof code !== "number") return undefined;
-    return { kind: "error", error: new RpcError(code, typeof message === "string" ? message : "", data) };
-  }
-  return "result" in response ? { kind: "result", result: response.result } : undefined;
-}
-
-/** undefined: not JSON (no JSON text parses to undefined). */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
 
 async function readText(
   body: AsyncIterable<Uint8Array> & { destroy(): void },
@@ -243,10 +171,4 @@ async function readText(
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, size).toString("utf8");
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return "unknown";
-  if (error.message !== "") return error.message;
-  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }

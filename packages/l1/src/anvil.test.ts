@@ -138,4 +138,24 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     expect((await l1.blockByHash(removed.hash))?.hash).toBe(removed.hash); // served from the cache, as it is asked for by hash
     expect(await l1.transactions(bytesToHex(concatBytes(new Uint8Array(31), Uint8Array.of(1))))).toBeUndefined();
   });
+
+  it("serves the same over a WebSocket, and tells of new heads there", async () => {
+    const ws = createRpcClient({ url: url.replace("http:", "ws:") });
+    try {
+      const log = { warn: (text: string) => expect.fail(text), debug: () => {} };
+      const endpoints = new L1Endpoints({ chainId: 31_337n }, { endpoints: [{ name: "ws", rpc: ws }], clock: systemClock, log });
+      const l1 = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 100 }, { endpoints, clock: systemClock });
+      const heads: number[] = [];
+      const subscription = await l1.subscribeToHeads((block) => heads.push(block?.number ?? -1));
+      const before = (await l1.blockByLabel("latest"))!.number;
+      await rpc.call("evm_mine");
+      await rpc.call("evm_mine");
+      await expect.poll(() => heads).toEqual([before + 1, before + 2]);
+      const { headers } = await l1.readBlocks(0, before + 3);
+      expect(headers.map(({ number }) => number)).toEqual(Array.from({ length: before + 3 }, (_, number) => number));
+      subscription!.close();
+    } finally {
+      await ws.close();
+    }
+  });
 });

@@ -1,4 +1,4 @@
-import { RpcError, type RpcOutcome, RpcTransportError } from "@rnode/jsonrpc";
+import { RpcError, type RpcOutcome, type RpcSubscription, RpcTransportError } from "@rnode/jsonrpc";
 import { L1Error } from "./l1-error.ts";
 
 /** What this package needs of a JSON-RPC client; `RpcClient` has it. */
@@ -7,6 +7,8 @@ export interface L1Rpc {
   readonly connectionsLost: number;
   call(method: string, params: readonly unknown[]): Promise<unknown>;
   batch(calls: readonly { readonly method: string; readonly params: readonly unknown[] }[]): Promise<readonly RpcOutcome[]>;
+  /** over WebSockets only */
+  subscribe?(params: readonly unknown[], onNotification: (result: unknown) => void): Promise<RpcSubscription>;
 }
 
 export interface L1Endpoint {

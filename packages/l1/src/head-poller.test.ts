@@ -110,4 +110,90 @@ describe("HeadPoller", () => {
     await poller.close();
     expect(asked).toEqual([]);
   });
+
+  it("follows a subscription instead of polling, renews it after a pause, and asks when it is silent", async () => {
+    const clock = new ManualClock();
+    const seen: number[] = [];
+    const polled: number[] = [];
+    let head = 10;
+    let subscriptions = 0;
+    let closed = 0;
+    let say: (block: L1BlockHeader | undefined) => void = () => {};
+    let end = (): void => {};
+    const poller = new HeadPoller(
+      { headIntervalMs: 1_000, epochIntervalMs: 0 },
+      {
+        clock,
+        l1: {
+          blockByLabel: async () => {
+            polled.push(head);
+            return block(head);
+          },
+          subscribeToHeads: async (onHead) => {
+            subscriptions++;
+            say = onHead;
+            return { ended: new Promise((resolve) => (end = resolve)), close: () => closed++ };
+          },
+        },
+        log: { info: () => {}, warn: () => {} },
+        onChange: (_, { number }) => seen.push(number),
+      },
+    );
+    poller.start();
+    await settle();
+    for (head = 11; head <= 13; head++) {
+      await clock.advance(12_000);
+      say(block(head));
+    }
+    expect([seen, polled, subscriptions]).toEqual([[10, 11, 12, 13], [10], 1]);
+    head = 14; // and nothing says so
+    await clock.advance(60_000);
+    await clock.advance(60_000);
+    expect(seen).toEqual([10, 11, 12, 13, 14]);
+    head = 15;
+    say(undefined); // what came was no block
+    await settle();
+    expect(seen.at(-1)).toBe(15);
+    end();
+    await settle();
+    await clock.advance(9_999);
+    expect(subscriptions).toBe(1);
+    await clock.advance(1);
+    expect(subscriptions).toBe(2);
+    head = 16;
+    say(block(16));
+    expect(seen.at(-1)).toBe(16);
+    await poller.close();
+    expect(closed).toBe(1);
+  });
+
+  it("polls while no endpoint in use can be subscribed to", async () => {
+    const clock = new ManualClock();
+    const seen: number[] = [];
+    let isWebSocket = false;
+    let head = 10;
+    let subscriptions = 0;
+    const poller = new HeadPoller(
+      { headIntervalMs: 1_000, epochIntervalMs: 0 },
+      {
+        clock,
+        l1: {
+          blockByLabel: async () => block(head),
+          subscribeToHeads: async () =>
+            isWebSocket ? { ended: new Promise<void>(() => subscriptions++), close: () => {} } : undefined,
+        },
+        log: { info: () => {}, warn: () => {} },
+        onChange: (_, { number }) => seen.push(number),
+      },
+    );
+    poller.start();
+    await settle();
+    head = 11;
+    await clock.advance(1_000);
+    isWebSocket = true; // back on the first endpoint
+    head = 12;
+    await clock.advance(1_000);
+    expect([seen, subscriptions]).toEqual([[10, 11, 12], 1]);
+    await poller.close();
+  });
 });

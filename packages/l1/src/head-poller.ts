@@ -10,7 +10,11 @@ export interface HeadPollerOptions {
 }
 
 export interface HeadPollerDeps {
-  readonly l1: { blockByLabel(label: L1BlockLabel): Promise<L1BlockRef | undefined> };
+  readonly l1: {
+    blockByLabel(label: L1BlockLabel): Promise<L1BlockRef | undefined>;
+    /** undefined: the endpoint cannot say by itself when there is a new head */
+    subscribeToHeads?(onHead: (block: L1BlockRef | undefined) => void): Promise<HeadSubscription | undefined>;
+  };
   readonly clock: Clock;
   readonly log: {
     info(text: string, fields?: Record<string, unknown>): void;
@@ -20,9 +24,21 @@ export interface HeadPollerDeps {
   readonly onChange: (label: L1BlockLabel, block: L1BlockRef) => void;
 }
 
+export interface HeadSubscription {
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
+/** Pause before a subscription that ended is renewed. Spec: docs/protocol/05-services.md#l1-execution-client-access */
+const RESUBSCRIBE_MS = 10_000;
+/** After so long without a new head a subscription is not relied on: L1 is asked. */
+const MAX_SILENCE_MS = 60_000;
 const COMPLAIN_EVERY_MS = 30_000;
 
-/** Polls L1 for its latest, safe and finalized blocks, each at its own interval, one request at a time. */
+/**
+ * Follows the latest, safe and finalized blocks of L1: by polling, each at its own interval, one request at a time. New heads are subscribed
+ * to where the endpoint can do that; then they are not polled for.
+ */
 export class HeadPoller {
   private readonly options: HeadPollerOptions;
   private readonly deps: HeadPollerDeps;
@@ -38,10 +54,7 @@ export class HeadPoller {
   }
 
   start(): void {
-    this.loops = Promise.all([
-      this.loop(this.options.headIntervalMs, ["latest"]),
-      this.loop(this.options.epochIntervalMs, ["safe", "finalized"]),
-    ]);
+    this.loops = Promise.all([this.followHead(), this.loop(this.options.epochIntervalMs, ["safe", "finalized"])]);
   }
 
   /** Polls the labels once; a failure is logged, and the next round tries again. */
@@ -51,14 +64,74 @@ export class HeadPoller {
         const block = await this.deps.l1.blockByLabel(label);
         if (this.closing.signal.aborted) return;
         if (this.complainedAtMs.delete(label)) this.deps.log.info("L1 answers again", { label, number: block?.number });
-        if (block === undefined || this.known.get(label) === block.hash) continue;
-        this.known.set(label, block.hash);
-        this.deps.onChange(label, block);
+        if (block !== undefined) this.note(label, block);
       } catch (error) {
         if (this.closing.signal.aborted) return;
         this.complain(label, error);
       }
     }
+  }
+
+  private note(label: L1BlockLabel, block: L1BlockRef): void {
+    if (this.known.get(label) === block.hash) return;
+    this.known.set(label, block.hash);
+    this.deps.onChange(label, block);
+  }
+
+  private async followHead(): Promise<void> {
+    const { clock, log } = this.deps;
+    const { signal } = this.closing;
+    while (!signal.aborted) {
+      const heard = { atMs: clock.nowMs() };
+      const subscription = await this.subscribe((block) => {
+        if (signal.aborted) return;
+        heard.atMs = clock.nowMs();
+        if (block === undefined) void this.poll(["latest"]);
+        else this.note("latest", block);
+      });
+      if (subscription === undefined) {
+        if (this.options.headIntervalMs <= 0) return;
+        await this.poll(["latest"]);
+        await clock.sleep(this.options.headIntervalMs, signal);
+        continue;
+      }
+      log.info("L1 says when there is a new head");
+      await this.poll(["latest"]);
+      await this.untilEnded(subscription, heard);
+      if (signal.aborted) return;
+      log.warn("the subscription to new L1 heads ended, renewing it", { pauseMs: RESUBSCRIBE_MS });
+      await this.poll(["latest"]);
+      await clock.sleep(RESUBSCRIBE_MS, signal);
+    }
+  }
+
+  private async subscribe(onHead: (block: L1BlockRef | undefined) => void): Promise<HeadSubscription | undefined> {
+    try {
+      return await this.deps.l1.subscribeToHeads?.(onHead);
+    } catch (error) {
+      if (!this.closing.signal.aborted) this.complain("latest", error);
+      return undefined;
+    }
+  }
+
+  private async untilEnded(subscription: HeadSubscription, heard: { readonly atMs: number }): Promise<void> {
+    const { clock } = this.deps;
+    let hasEnded = false;
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    this.closing.signal.addEventListener("abort", end, { once: true });
+    void subscription.ended.then(() => {
+      hasEnded = true;
+      end();
+    });
+    while (!over.signal.aborted) {
+      await clock.sleep(Math.max(1, heard.atMs + MAX_SILENCE_MS - clock.nowMs()), over.signal);
+      if (over.signal.aborted || clock.nowMs() - heard.atMs < MAX_SILENCE_MS) continue;
+      await this.poll(["latest"]);
+      if (!over.signal.aborted) await clock.sleep(Math.max(this.options.headIntervalMs, RESUBSCRIBE_MS), over.signal);
+    }
+    this.closing.signal.removeEventListener("abort", end);
+    if (!hasEnded) subscription.close();
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { L1Provider } from "@rnode/derivation";
+import { RpcError, type RpcSubscription } from "@rnode/jsonrpc";
 import { type Clock, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import type { Receipt, Transaction } from "@rnode/protocol";
 import type { L1Endpoint } from "./endpoint.ts";
@@ -89,8 +90,26 @@ export class L1Client implements L1Provider {
       });
       if (answer === null) return undefined;
       const block = this.readHeader(answer);
-      if (label === "latest") this.head = { block, atMs: this.deps.clock.nowMs() };
+      if (label === "latest") this.noteHead(block);
       return block;
+    });
+  }
+
+  /**
+   * Has the endpoint in use say when there is a new head, where it can: over a WebSocket.
+   *
+   * @param onHead called with the block, or with undefined if what came is none
+   * @returns undefined if the endpoint cannot
+   * @throws {L1Error} l1/unavailable
+   */
+  subscribeToHeads(onHead: (block: VerifiedHeader | undefined) => void): Promise<RpcSubscription | undefined> {
+    return this.deps.endpoints.request("subscription to new heads", async ({ rpc }) => {
+      try {
+        return await rpc.subscribe?.(["newHeads"], (json) => onHead(this.newHead(json)));
+      } catch (error) {
+        if (error instanceof RpcError) return undefined;
+        throw error;
+      }
     });
   }
 
@@ -172,6 +191,21 @@ export class L1Client implements L1Provider {
     for (const list of receipts) this.receiptLists.add(list);
     const sizeBytes = [...blocks, ...receipts].reduce((sum, part) => sum + part.sizeBytes, 0);
     return { headers: blocks.map(({ block }) => block), sizeBytes };
+  }
+
+  private newHead(json: unknown): VerifiedHeader | undefined {
+    try {
+      const block = this.readHeader(json);
+      this.noteHead(block);
+      return block;
+    } catch (error) {
+      if (!isCodedError(error, "l1/")) throw error;
+      return undefined;
+    }
+  }
+
+  private noteHead(block: VerifiedHeader): void {
+    this.head = { block, atMs: this.deps.clock.nowMs() };
   }
 
   /** The hash of the block at a height, by the parent hashes of the newest block. */

@@ -18,6 +18,7 @@ import {
   port,
   text,
   uint,
+  url,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
@@ -41,11 +42,11 @@ const rate: Parser<number> = {
 
 export const l1Options = optionGroup("l1", {
   urls: {
-    parse: listOf(httpUrl),
+    parse: listOf(url),
     flag: "l1",
     env: "L1_ETH_RPC",
     default: ["http://127.0.0.1:8545"],
-    help: "L1 JSON-RPC endpoint (eth namespace). Further ones, after commas, stand in when it fails.",
+    help: "L1 JSON-RPC endpoint (eth namespace), HTTP or WebSocket. Further ones, after commas, stand in when it fails.",
   },
   beacon: { parse: httpUrl, help: "L1 beacon node, for chains that publish blobs." },
   beaconFallbacks: {
@@ -95,7 +96,7 @@ export const l1Options = optionGroup("l1", {
     parse: duration,
     flag: "l1.http-poll-interval",
     default: 12_000,
-    help: "Interval of looking for a new L1 head. 0: never.",
+    help: "Interval of looking for a new L1 head, over HTTP; a WebSocket says it by itself. 0: never.",
   },
   maxConcurrency: { parse: integerBetween(1, 10_000), default: 10, help: "L1 requests under way at once." },
   maxBatchSize: { parse: integerBetween(1, 500), flag: "l1.rpc-max-batch-size", default: 20, help: "Calls in one L1 request." },
