@@ -183,6 +183,29 @@ describe("L1Client receipts", () => {
     expect(endpoint.calls.slice(2)).toEqual(expectedCalls);
   });
 
+  it.each([
+    ["alchemy", LARGE, "alchemy_getTransactionReceipts"],
+    ["alchemy", SMALL, "eth_getTransactionReceipt"], // up to 16 transactions, one by one is cheaper
+    ["quicknode", SMALL, "debug_getRawReceipts"],
+    ["infura", SMALL, "eth_getTransactionReceipt"],
+    ["parity", SMALL, "parity_getBlockReceipts"],
+    ["nethermind", SMALL, "parity_getBlockReceipts"],
+    ["debug_geth", SMALL, "debug_getRawReceipts"],
+    ["erigon", SMALL, "erigon_getBlockReceiptsByBlockHash"],
+    ["basic", SMALL, "eth_getTransactionReceipt"],
+    ["any", SMALL, "alchemy_getTransactionReceipts"],
+    ["standard", SMALL, "eth_getBlockReceipts"],
+  ] as const)("takes the cheapest way that %s has", async (rpcKind, block, expected) => {
+    const { l1, endpoint } = client({ rpcKind });
+    for (const method of ["alchemy_getTransactionReceipts", "parity_getBlockReceipts", "erigon_getBlockReceiptsByBlockHash"]) {
+      endpoint.extraMethods.add(method);
+    }
+    await l1.transactions(block.hash);
+    endpoint.calls.length = 0;
+    expect(await l1.receipts(block.hash)).toEqual(block.receipts);
+    expect(new Set(endpoint.calls)).toEqual(new Set([expected]));
+  });
+
   it("tries an unsupported method again after a minute", async () => {
     const { l1, endpoint, clock } = client({ cacheSize: 1 });
     let isSupported = false;

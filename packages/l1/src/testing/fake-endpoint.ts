@@ -28,6 +28,8 @@ export class FakeEndpoint implements L1Rpc {
   /** number of calls of each batch */
   readonly batches: number[] = [];
   connectionsLost = 0;
+  /** methods of particular providers that it has */
+  readonly extraMethods = new Set<string>();
   /** a thrown error is the answer; undefined: the honest answer */
   override: (method: string, params: readonly unknown[]) => unknown = () => undefined;
 
@@ -71,6 +73,15 @@ export class FakeEndpoint implements L1Rpc {
       }
       case "eth_getBlockByHash":
         return (flag === true ? byHash?.fullJson : byHash?.json) ?? null;
+      case "alchemy_getTransactionReceipts": {
+        if (!this.extraMethods.has(method)) break;
+        const asked = this.blocks.find(({ hash }) => hash === (id as { blockHash?: unknown }).blockHash);
+        return asked === undefined ? null : { receipts: asked.receiptsJson };
+      }
+      case "parity_getBlockReceipts":
+      case "erigon_getBlockReceiptsByBlockHash":
+        if (!this.extraMethods.has(method)) break;
+        return byHash?.receiptsJson ?? null;
       case "eth_getBlockReceipts":
         return byHash?.receiptsJson ?? null;
       case "debug_getRawReceipts":
@@ -81,8 +92,7 @@ export class FakeEndpoint implements L1Rpc {
           if (index >= 0) return block.receiptsJson[index];
         }
         return null;
-      default:
-        throw new RpcError(-32601, "the method does not exist");
     }
+    throw new RpcError(-32601, "the method does not exist");
   }
 }
