@@ -375,6 +375,18 @@ describe("L1Client requests", () => {
     expect(asked).toMatchObject({ header: 2 });
   });
 
+  it("takes the transactions with a block that has to be asked for by number, for a reader of blocks", async () => {
+    const chain = chainOf([2, 2]);
+    const { l1, asked, endpoint } = counted(chain);
+    const block = (await l1.blockToRead(100))!;
+    expect(await l1.transactions(block.hash)).toEqual(chain[0]!.transactions);
+    expect(await l1.receipts(block.hash)).toEqual(chain[0]!.receipts);
+    expect(await l1.blockToRead(105)).toBeUndefined();
+    expect(asked).toEqual({ head: 0, header: 0, block: 2, receipts: 1 });
+    endpoint.override = () => ({ ...chain[1]!.fullJson, transactions: [] });
+    await expect(l1.blockToRead(101)).rejects.toThrow("l1/unavailable");
+  });
+
   it("follows a reorganisation as soon as the head says it", async () => {
     const { l1, endpoint } = counted(chainOf([1, 2]));
     await l1.blockByLabel("latest");

@@ -115,16 +115,12 @@ export class L1Client implements L1Provider {
 
   /** The canonical block at a height; undefined beyond the newest one. @throws {L1Error} l1/unavailable */
   async blockByNumber(number: number): Promise<VerifiedHeader | undefined> {
-    const hash = this.hashBelowHead(number);
-    if (hash !== undefined) {
-      const known = this.headers.peek(hash) ?? (await undefinedWhenGone(this.verifiedTransactions(hash)))?.block;
-      if (known?.number === number) return known;
-    }
-    return this.deps.endpoints.request(`block ${number}`, async ({ rpc }) => {
-      this.deps.metrics?.asked("header", 1);
-      const answer = await rpc.call("eth_getBlockByNumber", [toQuantity(number), false]);
-      return answer === null ? undefined : this.readHeader(answer, { number });
-    });
+    return (await this.linkedBlock(number)) ?? this.askByNumber(number, false);
+  }
+
+  /** As `blockByNumber`, for a reader that wants its transactions next: if it has to be asked for, they come with it. */
+  async blockToRead(number: number): Promise<VerifiedHeader | undefined> {
+    return (await this.linkedBlock(number)) ?? this.askByNumber(number, true);
   }
 
   blockByHash(hash: Hex): Promise<VerifiedHeader | undefined> {
@@ -206,6 +202,25 @@ export class L1Client implements L1Provider {
 
   private noteHead(block: VerifiedHeader): void {
     this.head = { block, atMs: this.deps.clock.nowMs() };
+  }
+
+  private askByNumber(number: number, isFull: boolean): Promise<VerifiedHeader | undefined> {
+    return this.deps.endpoints.request(`block ${number}`, async ({ rpc }) => {
+      this.deps.metrics?.asked(isFull ? "block" : "header", 1);
+      const answer = await rpc.call("eth_getBlockByNumber", [toQuantity(number), isFull]);
+      if (answer === null) return undefined;
+      if (!isFull) return this.readHeader(answer, { number });
+      const transactions = this.readFull(answer, { number });
+      this.transactionLists.add(transactions);
+      return transactions.block;
+    });
+  }
+
+  private async linkedBlock(number: number): Promise<VerifiedHeader | undefined> {
+    const hash = this.hashBelowHead(number);
+    if (hash === undefined) return undefined;
+    const block = this.headers.peek(hash) ?? (await undefinedWhenGone(this.verifiedTransactions(hash)))?.block;
+    return block?.number === number ? block : undefined;
   }
 
   /** The hash of the block at a height, by the parent hashes of the newest block. */

@@ -22,7 +22,8 @@ function fake(headNumber: number, options: Partial<ReadAheadOptions> = {}) {
     mixHash: new Uint8Array(32),
   });
   const l1: L1BlockReader = {
-    async blockByNumber(number) {
+    blockByNumber: () => Promise.reject(new Error("the reader wants transactions, too")),
+    async blockToRead(number) {
       calls.push(`block ${number}`);
       if (state.failing.has(number)) throw new CodedError("l1/unavailable", {});
       return number > state.head ? undefined : block(number);

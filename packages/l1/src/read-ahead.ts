@@ -20,6 +20,8 @@ export interface BlobReadAhead {
 
 /** L1 that reads many blocks with few requests, into caches from which its other methods then answer. */
 export interface L1BlockReader extends L1Provider {
+  /** As `blockByNumber`, of a block whose transactions will be asked for next. */
+  blockToRead(number: number): Promise<L1BlockHeader | undefined>;
   readBlocks(first: number, count: number): Promise<{ readonly headers: readonly L1BlockHeader[]; readonly sizeBytes: number }>;
 }
 
@@ -71,7 +73,7 @@ export class ReadAhead implements L1Provider {
     this.ahead.delete(number);
     this.askAhead(number, head?.number ?? 0);
     // a failure of the read-ahead is not the answer: ask again
-    const block = (known && (await known)) ?? (await this.deps.l1.blockByNumber(number));
+    const block = (known && (await known)) ?? (await this.deps.l1.blockToRead(number));
     if (block === undefined) this.expected = number;
     else if (known === undefined) this.warm(block);
     this.fetchBlobsAhead(number);

@@ -1,3 +1,5 @@
+import type { Logger } from "@rnode/observe";
+import type { Hex } from "@rnode/primitives";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
@@ -5,7 +7,7 @@ import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
-import { SafeHeadDatabase } from "./safe-head-database.ts";
+import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
@@ -37,7 +39,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   if (!options.p2p.disable)
     log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
   const { path: safeHeadsPath } = options.safedb;
-  const safeHeads = safeHeadsPath && SafeHeadDatabase.open(safeHeadsPath, derivation.rollup.genesis.l2.hash, log);
+  const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
   const node = new RollupNode(options, {
@@ -61,4 +63,10 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     sequencer: options.sequencer.enabled,
   });
   return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print: () => log.info("status", node.status()) } };
+}
+
+/** The database engine is loaded only by those who want it. */
+async function openSafeHeads(folder: string, genesis: Hex, log: Logger): Promise<SafeHeadDatabase> {
+  const { SafeHeadDatabase } = await import("./safe-head-database.ts");
+  return SafeHeadDatabase.open(folder, genesis, log);
 }
