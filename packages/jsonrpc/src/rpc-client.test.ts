@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { isCodedError } from "@rnode/primitives";
 import { jwtVerify } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createRpcClient, type RpcClient, type RpcClientOptions } from "./rpc-client.ts";
+import { createRpcClient } from "./rpc-client.ts";
+import type { RpcClient, RpcClientOptions } from "./rpc-client-types.ts";
 import { RpcError } from "./rpc-error.ts";
 
 type Answer = (body: string, request: IncomingMessage, response: ServerResponse) => void;

@@ -79,7 +79,7 @@ describe("the options of L1 access, by what the endpoint sees", () => {
   it("--l1.rpc-max-batch-size: no request has more calls", async () => {
     const { url, seen } = await l1Server(CHAIN);
     await connect(url, "--l1.rpc-max-batch-size=4").l1.readBlocks(100, 10);
-    expect(seen.calls.sort()).toEqual([1, 2, 2, 4, 4, 4, 4]);
+    expect(seen.calls.toSorted((a, b) => a - b)).toEqual([1, 2, 2, 4, 4, 4, 4]);
   });
 
   it("--l1.max-concurrency: no more requests are under way, a batch counting as one", async () => {
