@@ -14,6 +14,7 @@ const BENCHMARKS = {
   engine: "the Engine API of the built program on blocks of others and of its own; --old=DIR: another checkout in turns",
   state: "trie, storage and state roots",
   catchup: "a new verifier derives a chain from L1, with and without latency; --old=DIR: another checkout in turns",
+  derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
   import: "import of generated chains, in turns with anvil mining the same transactions",
   blocks: "real blocks on their witnesses",
 };

@@ -1,7 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Chain, GenesisState, initGenesis, openChain, sealGenesis } from "@rnode/chain";
-import { createSpanChannelOut } from "@rnode/compression";
+import {
+  type ChannelOutOptions,
+  type CompressionAlgorithm,
+  createSingularChannelOut,
+  createSpanChannelOut,
+} from "@rnode/compression";
 import { type DerivationConfig, type L1BlockHeader, prepareAttributes } from "@rnode/derivation";
 import {
   bytesToHex,
@@ -69,12 +74,12 @@ export interface PublishedChainPlan {
 
 export const L1_CHAIN_ID = 900n;
 const L2_CHAIN_ID = 901;
-const L2_BLOCK_TIME_SEC = 2;
-const L1_BLOCK_TIME_SEC = 12;
+export const L2_BLOCK_TIME_SEC = 2;
+export const L1_BLOCK_TIME_SEC = 12;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const GAS_LIMIT = 60_000_000n;
 const MAX_FRAME_BYTES = 120_000;
-const SENDERS = 500;
+export const SENDERS = 500;
 const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
 const INBOX = new Uint8Array(20).fill(0xff);
 const NEW_RECEIVER_EVERY = 8;
@@ -95,6 +100,11 @@ const L1_CONFIG = {
     prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
   },
 };
+
+export const L1_BLOB_SCHEDULE: DerivationConfig["l1BlobSchedule"] = [
+  { timeSec: 0, baseFeeUpdateFraction: 3_338_477n },
+  { timeSec: 0, baseFeeUpdateFraction: 5_007_716n },
+];
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
@@ -122,13 +132,7 @@ export async function publishChain(plan: PublishedChainPlan, folder: string): Pr
   const rollup = rollupConfig(chain.genesis.hash, l1.head);
   const rollupConfigFile = join(folder, "rollup.json");
   writeFileSync(rollupConfigFile, JSON.stringify(rollupConfigToJson(rollup)));
-  const derivation: DerivationConfig = {
-    rollup,
-    l1BlobSchedule: [
-      { timeSec: 0, baseFeeUpdateFraction: 3_338_477n },
-      { timeSec: 0, baseFeeUpdateFraction: 5_007_716n },
-    ],
-  };
+  const derivation: DerivationConfig = { rollup, l1BlobSchedule: L1_BLOB_SCHEDULE };
   const l2 = new L2Builder(chain, derivation, l1, new Transfers(senders));
 
   let waiting: ExecutionPayload[] = [];
@@ -138,7 +142,7 @@ export async function publishChain(plan: PublishedChainPlan, folder: string): Pr
       waiting.push(await l2.build(plan.transactionsPerBlock));
     }
     const isDue = waiting.length >= plan.blocksPerChannel || l2.head.number === plan.blocks;
-    l1.mine(isDue ? await channelOf(rollup, waiting) : []);
+    l1.mine(isDue ? await batchesOf(rollup, waiting, { batches: "span", algorithm: "brotli-10" }) : []);
     if (isDue) waiting = [];
   }
   for (let i = 0; i < 8; i++) l1.mine([]);
@@ -146,7 +150,7 @@ export async function publishChain(plan: PublishedChainPlan, folder: string): Pr
   return { folder, genesisFile, rollupConfigFile, l1ConfigFile, l1: l1.blocks, head: l2.head, batchBytes: l1.batchBytes };
 }
 
-function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig {
+export function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig {
   const config: RollupConfig = {
     genesis: {
       l1: { hash: l1Genesis.hash, number: 0 },
@@ -180,10 +184,20 @@ function rollupConfig(genesisHash: Uint8Array, l1Genesis: L1Block): RollupConfig
   return rollupConfigFromJson(rollupConfigToJson(config));
 }
 
-async function channelOf(rollup: RollupConfig, payloads: readonly ExecutionPayload[]): Promise<Uint8Array[]> {
-  const channel = createSpanChannelOut({
-    id: payloads[0]!.blockHash.slice(0, 16),
-    algorithm: "brotli-10",
+export interface BatchForm {
+  readonly batches: "span" | "singular";
+  readonly algorithm: CompressionAlgorithm;
+}
+
+/** The blocks in one channel, as calldata of one transaction for each frame. */
+export async function batchesOf(
+  rollup: RollupConfig,
+  payloads: readonly Parameters<typeof batchInputFromPayload>[1][],
+  { batches, algorithm }: BatchForm,
+): Promise<Uint8Array[]> {
+  const options: ChannelOutOptions = {
+    id: payloads[0]!.blockHash.slice(-16),
+    algorithm,
     targetOutputBytes: 100_000_000,
     chain: {
       genesisTimeSec: rollup.genesis.l2TimeSec,
@@ -191,7 +205,11 @@ async function channelOf(rollup: RollupConfig, payloads: readonly ExecutionPaylo
       chainId: rollup.l2ChainId,
       forkTimes: rollup.forkTimes,
     },
-  });
+  };
+  const channel =
+    batches === "span"
+      ? createSpanChannelOut(options)
+      : createSingularChannelOut({ ...options, strategy: { kind: "ratio", approxComprRatio: 1 } });
   for (const payload of payloads) {
     if (!(await channel.addBlock(batchInputFromPayload(rollup, payload)))) throw new Error(`the channel is full: ${channel.full}`);
   }
@@ -206,7 +224,7 @@ async function channelOf(rollup: RollupConfig, payloads: readonly ExecutionPaylo
 }
 
 /** Mines L1 blocks with the batcher's transactions. */
-class L1Builder {
+export class L1Builder {
   readonly blocks: L1Block[] = [];
   batchBytes = 0;
   #nonce = 0n;
@@ -280,7 +298,7 @@ class L1Builder {
   }
 }
 
-const headerOf = ({ hash, header }: L1Block): L1BlockHeader => ({
+export const headerOf = ({ hash, header }: L1Block): L1BlockHeader => ({
   hash,
   number: header.number,
   parentHash: bytesToHex(header.parentHash),
@@ -344,7 +362,7 @@ class L2Builder {
 }
 
 /** Signed transfers by many senders in turn. */
-class Transfers {
+export class Transfers {
   readonly #senders: readonly Sender[];
   readonly #nonces: bigint[];
   #count = 0;

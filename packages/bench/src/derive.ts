@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { serialize } from "node:v8";
+import { type BatchForm, SENDERS, Transfers } from "./catchup-chain.ts";
+import { publishUnexecuted } from "./derive-chain.ts";
+import type { DeriveRun } from "./derive-run.ts";
+import { makeSenders } from "./load-generator.ts";
+
+const FORMS: readonly (BatchForm & { readonly name: string })[] = [
+  { name: "span, brotli", batches: "span", algorithm: "brotli-10" },
+  { name: "span, zlib", batches: "span", algorithm: "zlib" },
+  { name: "singular, brotli", batches: "singular", algorithm: "brotli-10" },
+  { name: "singular, zlib", batches: "singular", algorithm: "zlib" },
+];
+
+/**
+ * `npm run bench -- derive`: rnode's derivation pipeline from channel data in L1 calldata to payload attributes, without execution. Each row
+ * is a process of its own, which only has the L1 blocks; what it derives must be what was published.
+ */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      blocks: { type: "string", default: "12000" },
+      transactions: { type: "string", default: "1,25" },
+      "blocks-per-channel": { type: "string", default: "300" },
+      rounds: { type: "string", default: "5" },
+      only: { type: "string" },
+      "cpu-prof": { type: "string" },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const folder = mkdtempSync(join(tmpdir(), "rnode-bench-derive-"));
+  const rows: object[] = [];
+  try {
+    for (const size of values.transactions.split(",").map(Number)) {
+      // Blocks with more transactions are fewer, so that the rows take about as long.
+      const blocks = Math.ceil(Number(values.blocks) / Math.max(1, size / 5));
+      const transfers = new Transfers(makeSenders(SENDERS));
+      const transactions = Array.from({ length: blocks }, () => transfers.next(size));
+      for (const form of FORMS.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
+        const chain = await publishUnexecuted(transactions, Number(values["blocks-per-channel"]), form);
+        const file = join(folder, "chain");
+        writeFileSync(file, serialize(chain));
+        const run = measure(file, values.rounds, values["cpu-prof"]);
+        const row = {
+          form: form.name,
+          transactions: size,
+          blocks,
+          bytesPerBlock: Math.round(chain.batchBytes / blocks),
+          blocksPerSec: Math.round(blocks / median(run.wallSec)),
+          blocksPerCpuSec: Math.round(blocks / median(run.cpuSec)),
+          bestBlocksPerCpuSec: Math.round(blocks / Math.min(...run.cpuSec)),
+          coldBlocksPerCpuSec: Math.round(blocks / run.cpuSec[0]!),
+          startMiB: Math.round(run.startMiB),
+          peakMiB: Math.round(run.peakMiB),
+          l1CallsPerBlock: Number((run.l1Calls / blocks).toFixed(3)),
+          l1RequestsPerBlock: Number((run.l1Requests / blocks).toFixed(3)),
+        };
+        rows.push(row);
+        console.error(
+          Object.entries(row)
+            .map(([key, value]) => `${key} ${value}`)
+            .join("; "),
+        );
+      }
+    }
+    console.error(`load ${loadavg()[0]!.toFixed(1)}`);
+    if (values.json) console.log(JSON.stringify(rows, undefined, 2));
+    return 0;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function measure(file: string, rounds: string, profileTo: string | undefined): DeriveRun {
+  const program = fileURLToPath(new URL("./derive-run.js", import.meta.url));
+  const profile = profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];
+  const output = execFileSync(process.execPath, ["--expose-gc", ...profile, program, file, rounds], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return JSON.parse(output) as DeriveRun; // of our own program
+}
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
