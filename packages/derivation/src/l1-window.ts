@@ -32,7 +32,9 @@ export class L1Window {
       } else this.#blocks.push(origin);
     }
     const { number } = l2SafeHead.l1Origin;
-    const back = this.#left.findIndex((block) => block.number === number);
+    // PERF: this runs for every L2 block, which is hardly ever one of an epoch that was left.
+    const isLeft = number <= (this.#left.at(-1)?.number ?? -1);
+    const back = isLeft ? this.#left.findIndex((block) => block.number === number) : -1;
     if (back >= 0) this.#blocks.unshift(...this.#left.splice(back));
     const at = this.#blocks.findIndex((block) => block.number === number);
     if (at > 0) this.#leave(at);

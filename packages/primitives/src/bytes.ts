@@ -148,10 +148,11 @@ export function trimBytesLeft(bytes: Uint8Array): Uint8Array {
 
 /** Big-endian unsigned integer of any number of bytes; empty is 0. */
 export function bytesToBigint(bytes: Uint8Array): bigint {
-  if (bytes.length === 0) return 0n;
-  if (bytes.length <= 6) {
+  let start = 0;
+  while (start < bytes.length && bytes[start] === 0) start++;
+  if (bytes.length - start <= 6) {
     let small = 0;
-    for (let i = 0; i < bytes.length; i++) small = small * 256 + bytes[i]!;
+    for (let i = start; i < bytes.length; i++) small = small * 256 + bytes[i]!;
     return BigInt(small);
   }
   return BigInt(bytesToHex(bytes));
