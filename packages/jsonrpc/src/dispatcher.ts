@@ -53,6 +53,10 @@ const NO_ROOM: RpcErrorBody = {
   message: "too many answers wait for their clients to read them: try again, or ask for less",
 };
 
+/** Reading such a request takes milliseconds. */
+const LARGE_REQUEST_BYTES = 256 * 1024;
+type HandleRest = [methods: MethodTable, context: RequestContext, connectionMethods?: ConnectionMethods];
+
 /** After this long, a batch waits for its next turn. */
 const SLICE_MS = 2;
 
@@ -177,25 +181,37 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return size > SMALL_ANSWER_BYTES && unsent?.makeRoom(more) === false ? NO_ROOM : undefined;
   }
 
+  /** Reads a request that took long to arrive and takes long to read: one of all those in a turn of the event loop. */
+  async function handleLarge(text: string, ...rest: HandleRest): Promise<Answer> {
+    await turns.next(rest[1]);
+    if (rest[1].isGone) return undefined;
+    const startMs = performance.now();
+    const answer = handleText(text, ...rest);
+    turns.charge(rest[1], performance.now() - startMs);
+    return answer;
+  }
+
+  function handleText(text: string, ...[methods, context, connectionMethods]: HandleRest): Answer | Promise<Answer> {
+    if (isDeeperThan(text, limits.maxDepth)) {
+      return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
+    }
+    if (hasMoreMembers(text, limits.maxMembers)) {
+      return errorText("null", dialect.invalidRequest(`more than ${limits.maxMembers} members in its objects`));
+    }
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(text);
+    } catch (error) {
+      return errorText("null", dialect.parseError(error instanceof Error ? error.message.slice(0, 120) : "not JSON"));
+    }
+    if (!Array.isArray(parsed)) return handleOne(parsed, methods, context, connectionMethods);
+    if (parsed.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
+    if (parsed.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
+    return handleBatch(parsed, methods, context, connectionMethods);
+  }
+
   return {
-    handle(text, methods, context, connectionMethods) {
-      if (isDeeperThan(text, limits.maxDepth)) {
-        return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
-      }
-      if (hasMoreMembers(text, limits.maxMembers)) {
-        return errorText("null", dialect.invalidRequest(`more than ${limits.maxMembers} members in its objects`));
-      }
-      let parsed: unknown;
-      try {
-        parsed = JSON.parse(text);
-      } catch (error) {
-        return errorText("null", dialect.parseError(error instanceof Error ? error.message.slice(0, 120) : "not JSON"));
-      }
-      if (!Array.isArray(parsed)) return handleOne(parsed, methods, context, connectionMethods);
-      if (parsed.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
-      if (parsed.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
-      return handleBatch(parsed, methods, context, connectionMethods);
-    },
+    handle: (text, ...rest) => (text.length > LARGE_REQUEST_BYTES ? handleLarge(text, ...rest) : handleText(text, ...rest)),
   };
 }
 

@@ -97,6 +97,7 @@ export class CallService {
     const isPlain = overrides.state === undefined && overrides.block === undefined && offersNoFee(request);
     if (isPlain && selector.kind === "tag" && selector.tag === "latest") return this.#callHead(work, request, selector);
     const { message, outcome } = this.#limited(work, () => {
+      checkOverrides(work, overrides);
       const { execution, message } = this.#worded("call", request, () => this.prepare(request, selector, overrides));
       return { message, outcome: execution.call(message) };
     });
@@ -131,6 +132,7 @@ export class CallService {
     const blockLimit = this.#backend.chain.headerOf(selector)?.header.gasLimit ?? this.#limits.gasCap;
     const wanted = request.gas !== undefined && request.gas >= PLAIN_TRANSFER_GAS ? request.gas : blockLimit;
     const asked = { ...request, gas: wanted };
+    checkOverrides(work, overrides);
     const prepared = this.#worded("estimate", asked, () => this.prepare(asked, selector, overrides));
     const { execution, message } = prepared;
     const run = (gasLimit: bigint): CallOutcome => {
@@ -174,6 +176,7 @@ export class CallService {
   }
 
   #createAccessList(work: Work, request: CallRequest, selector: BlockSelector, overrides: CallOverrides): AccessListResult {
+    checkOverrides(work, overrides);
     for (let accessList = request.accessList ?? []; ; ) {
       const from = request.from ?? ZERO_ADDRESS;
       const excluded = request.to === undefined ? [from] : [from, request.to];
@@ -294,6 +297,14 @@ export class CallService {
     if (halt === undefined || halt === "revert") return revertError(outcome.output);
     return this.#refuse({ kind: "halt", halt, gasLimit });
   }
+}
+
+/** Code of overrides that is larger takes long to hash, in one step. */
+const LARGE_CODE_BYTES = 64 * 1024;
+
+function checkOverrides(work: Work, { state = [] }: CallOverrides): void {
+  const bytes = state.reduce((sum, { code }) => sum + (code?.length ?? 0), 0);
+  if (bytes > LARGE_CODE_BYTES) work.check(BigInt(bytes));
 }
 
 const offersNoFee = ({ gasPrice, maxFeePerGas, maxPriorityFeePerGas }: CallRequest): boolean =>
