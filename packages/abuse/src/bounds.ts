@@ -36,5 +36,5 @@ export const SHORT_BOUNDS: Bounds = {
   ownMemoryMib: { sequencerEngine: 3072, verifierEngine: 3072, sequencerNode: 800, verifierNode: 800, batcher: 800 },
 };
 
-/** Of lies about answers: each is told for `lieMs`, and then the node must be where an honest one is within `recoverySec`. */
+/** For lies about answers: each is told for `lieMs`; within `recoverySec` after it, the node must be where an honest one is. */
 export const LIE_BOUNDS = { lieMs: 4_000, recoverySec: 10 } as const;

@@ -11,14 +11,14 @@ export interface ChainMemory {
 }
 
 export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
-  m.gaugeOf("memory_executed_blocks_bytes", "Rough size of executed blocks in memory.", memory.executed);
+  m.gaugeOf("memory_executed_blocks_bytes", "Approximate size of executed blocks in memory.", memory.executed);
   m.gaugeOf(
     "memory_removed_blocks_bytes",
-    "Rough size of blocks that reorganisations removed from the chain, as far as they are kept in memory.",
+    "Approximate size of the blocks in memory that reorganisations removed from the chain.",
     memory.removed,
   );
   m.gaugeOf("memory_chain_engines_bytes", "Linear memory of the engines that execute and build blocks.", memory.engines);
-  m.gaugeOf("memory_state_trie_bytes", "Rough size of trie nodes kept in memory for the next blocks.", memory.stateTrie);
+  m.gaugeOf("memory_state_trie_bytes", "Approximate size of trie nodes kept in memory for the next blocks.", memory.stateTrie);
   return {
     execute: m.histogram<{ verdict: "valid" | "invalid" }>(
       "chain_execute_seconds",
@@ -26,14 +26,14 @@ export const createChainMetrics = (m: MetricFactory, memory: ChainMemory) => {
       BUCKETS_SECONDS,
       ["verdict"],
     ),
-    commit: m.histogram("chain_commit_seconds", "Time to write a change of the head.", BUCKETS_SECONDS),
+    commit: m.histogram("chain_commit_seconds", "Time to commit a change of the head.", BUCKETS_SECONDS),
     start: m.histogram(
       "chain_build_start_seconds",
-      "Time to start a payload: forced transactions and the first of the pool.",
+      "Time to start building a payload: forced transactions and the first ones of the pool.",
       BUCKETS_SECONDS,
     ),
-    extend: m.histogram("chain_extend_seconds", "Time to build one of many blocks that L1 asks for.", BUCKETS_SECONDS),
-    finish: m.histogram("chain_build_finish_seconds", "Time to finish a payload when it is asked for.", BUCKETS_SECONDS),
+    extend: m.histogram("chain_extend_seconds", "Time to build one block of a series derived from L1.", BUCKETS_SECONDS),
+    finish: m.histogram("chain_build_finish_seconds", "Time to finish a payload when it is requested.", BUCKETS_SECONDS),
   };
 };
 export type ChainMetrics = ReturnType<typeof createChainMetrics>;

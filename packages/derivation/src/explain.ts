@@ -32,7 +32,7 @@ export interface ExplainedBatch {
 
 export interface ExplainedChannel {
   readonly id: Hex;
-  /** undefined: it was not complete, or its first byte is none that channels have */
+  /** undefined: the channel was not complete, or its first byte stands for no compression */
   compression: "zlib" | "brotli" | undefined;
   /** compressed */
   bytes: number;

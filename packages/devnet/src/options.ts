@@ -22,18 +22,22 @@ const parameters = optionGroup("", {
 });
 
 const devnet = optionGroup("", {
-  basePort: { parse: BASE_PORT, default: DEFAULT_OPTIONS.basePort, help: "First of ten consecutive ports; 0 takes free ones." },
-  datadir: { parse: path, default: path.parse("data/devnet")!, help: "Where the chains, logs and devnet.json are." },
-  fresh: { parse: bool, default: false, help: "Forget the chain of the data directory and start a new one." },
-  exitAfterMs: { parse: duration, help: "Stop cleanly after this time: for scripts." },
-  supervise: { parse: bool, default: true, help: "Start a program again when it ends by itself." },
+  basePort: { parse: BASE_PORT, default: DEFAULT_OPTIONS.basePort, help: "First of ten consecutive ports. 0: any free ports." },
+  datadir: { parse: path, default: path.parse("data/devnet")!, help: "Folder of the chains, the logs and devnet.json." },
+  fresh: { parse: bool, default: false, help: "Delete the chain in the data directory and start a new one." },
+  exitAfterMs: { parse: duration, help: "Stop cleanly after this time; useful in scripts." },
+  supervise: { parse: bool, default: true, help: "Restart a program that ends by itself." },
   sequencerL1Confs: {
     parse: uint,
     default: DEFAULT_OPTIONS.sequencerL1Confs,
     unit: "L1 blocks",
     help: "Distance the sequencer keeps from the L1 head when choosing an L1 origin.",
   },
-  statusIntervalMs: { parse: duration, default: 10_000, help: "How often the status is printed when not on a terminal." },
+  statusIntervalMs: {
+    parse: duration,
+    default: 10_000,
+    help: "How often the status is printed when the output is not a terminal.",
+  },
 });
 
 export const devnetOptionTable = optionTable({

@@ -121,8 +121,8 @@ export async function startClient(
     chain.onHeadChange((change) => filters.onHeadChange(change)),
   );
   filters.followPending(pool);
-  metrics.gaugeOf("memory_senders_bytes", "Rough size of the senders that are remembered.", () => senders.rememberedBytes);
-  metrics.gaugeOf("memory_pool_bytes", "Rough size of the transactions in the pool.", () => pool.pool.roughBytes);
+  metrics.gaugeOf("memory_senders_bytes", "Approximate size of the senders that are remembered.", () => senders.rememberedBytes);
+  metrics.gaugeOf("memory_pool_bytes", "Approximate size of the transactions in the pool.", () => pool.pool.roughBytes);
   const chainMetrics = createHeadMetrics(metrics, () => chain.head().number);
   scope.onClose(
     "head log",
@@ -260,7 +260,7 @@ const createHeadMetrics = (m: MetricFactory, head: () => number) => {
   return {
     blocks: m.counter("chain_blocks_total", "Blocks that joined the canonical chain."),
     gas: m.counter("chain_gas_used_total", "Gas of the blocks that joined the canonical chain."),
-    reorganisations: m.counter("chain_reorganisations_total", "Times that blocks left the canonical chain."),
+    reorganisations: m.counter("chain_reorganisations_total", "Reorganisations: how many times blocks left the canonical chain."),
   };
 };
 

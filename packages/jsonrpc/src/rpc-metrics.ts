@@ -3,18 +3,24 @@ import type { DropReason } from "./unsent.ts";
 
 const createRpcMetrics = (m: MetricFactory) => {
   const servers: (() => number)[] = [];
-  m.gaugeOf("rpc_unsent_bytes", "Answers and notifications that wait for their clients to read.", () =>
+  m.gaugeOf("rpc_unsent_bytes", "Answers and notifications that their clients have not read yet.", () =>
     servers.reduce((total, bytes) => total + bytes(), 0),
   );
   return {
-    requests: m.counter<{ method: string; outcome: "result" | "error" }>("rpc_requests_total", "Requests answered, by method.", [
-      "method",
-      "outcome",
-    ]),
-    seconds: m.histogram<{ method: string }>("rpc_request_seconds", "Time to answer.", [0.001, 0.01, 0.1, 1, 10], ["method"]),
+    requests: m.counter<{ method: string; outcome: "result" | "error" }>(
+      "rpc_requests_total",
+      "Requests answered, by method and outcome.",
+      ["method", "outcome"],
+    ),
+    seconds: m.histogram<{ method: string }>(
+      "rpc_request_seconds",
+      "Time to answer a request, by method.",
+      [0.001, 0.01, 0.1, 1, 10],
+      ["method"],
+    ),
     dropped: m.counter<{ reason: DropReason | "incoming" }>(
       "rpc_clients_dropped_total",
-      "Clients disconnected because they did not read: for too long (timeout), to make room (budget), their notifications (backlog); or because of too much of unfinished requests (incoming).",
+      "Clients disconnected, by reason: they did not read for too long (timeout), unread answers had to make room (budget), too many notifications were unread (backlog), unfinished requests were too large (incoming).",
       ["reason"],
     ),
     /** @param unsentBytes of one server, read when the metrics are collected */

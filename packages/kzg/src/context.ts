@@ -26,7 +26,7 @@ const require = createRequire(import.meta.url);
 let shared: KzgContext | undefined;
 
 /**
- * Loads the native library without its trusted setup, which takes milliseconds.
+ * Loads the native library, which takes milliseconds, but not its trusted setup.
  *
  * @throws {KzgError} kzg/unsupported-platform
  */

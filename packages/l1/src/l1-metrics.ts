@@ -8,7 +8,7 @@ import type { L1EndpointMetrics } from "./endpoints.ts";
 export type L1RequestKind = "head" | "header" | "block" | "receipts";
 
 export interface L1Metrics extends L1EndpointMetrics {
-  /** questions about blocks, however many go out in one batch; retries count */
+  /** questions about blocks, whether sent alone or in a batch; retries count */
   asked(kind: L1RequestKind, count: number): void;
   /** the transactions of a block arrived and were verified */
   blockRead(): void;
@@ -20,7 +20,10 @@ export function createL1Metrics(m: MetricFactory): L1Metrics {
   ]);
   const failed = m.counter<{ endpoint: string }>("l1_failed_requests_total", "L1 requests without a usable answer.", ["endpoint"]);
   const asked = m.counter<{ kind: L1RequestKind }>("l1_block_requests_total", "Questions about L1 blocks, by kind.", ["kind"]);
-  const read = m.counter("l1_blocks_read_total", "L1 blocks read with their transactions: what the requests are to be divided by.");
+  const read = m.counter(
+    "l1_blocks_read_total",
+    "L1 blocks read with their transactions, to divide the number of block requests by.",
+  );
   return {
     faultyAnswer: (endpoint) => faulty.inc({ endpoint }),
     requestFailed: (endpoint) => failed.inc({ endpoint }),

@@ -10,10 +10,10 @@ export interface DerivationLogDeps {
   readonly log: Logger;
 }
 
-/** What the batcher's key published in vain is worth a warning, but whoever has the key can publish without end. */
+/** Each dropped item of the batcher deserves a warning, but whoever has the batcher's key can publish without end. */
 const WARNINGS_A_MINUTE = 20;
 const MINUTE_MS = 60_000;
-/** Channels of which the transactions are remembered, for the lines about their batches. */
+/** How many channels have their transactions remembered, to name them in the lines about the channels' batches. */
 const REMEMBERED_CHANNELS = 256;
 const REMEMBERED_TRANSACTIONS = 16;
 

@@ -56,7 +56,10 @@ const table = optionTable({
   positionals: { name: "FILE", min: 0, max: 1000 },
 });
 
-/** `rnode derive --explain`. Needs an L1 (and a beacon node where there are blobs) for a range, nothing for files, and never the L2. */
+/**
+ * `rnode derive --explain`. A range needs an L1 endpoint, and a beacon node if there are blobs; files need no endpoint. The L2 is never
+ * asked.
+ */
 export const deriveCommand = command({ table, version: VERSION }, async ({ options, positionals }, io) => {
   const { main } = options;
   if (!main.explain) throw new UserError("--explain is required: rnode derive --explain --network=NAME --from=N --to=M");
@@ -89,7 +92,7 @@ export const deriveCommand = command({ table, version: VERSION }, async ({ optio
   }
 });
 
-/** The block that the files are in: its number and hash are nobody's. */
+/** The block that the files are taken to be in: no real block has its number and hash. */
 const blockAt = (timestamp: number): L1BlockRef => {
   const hash = `0x${"00".repeat(32)}` as const;
   return { number: 0, hash, parentHash: hash, timestamp };

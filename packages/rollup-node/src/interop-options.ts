@@ -1,8 +1,8 @@
 import { optionGroup, path, port, text } from "@rnode/options";
 
 export const interopOptions = optionGroup("interop", {
-  dependencySet: { parse: path, unavailable: "interop", help: "Chains of the interop cluster: JSON file." },
-  jwtSecret: { parse: path, needs: "interop.rpc.addr", help: "Secret of the interop server." },
+  dependencySet: { parse: path, unavailable: "interop", help: "JSON file that lists the chains of the interop cluster." },
+  jwtSecret: { parse: path, needs: "interop.rpc.addr", help: "File with the secret of the interop server." },
   rpcAddr: { parse: text, flag: "interop.rpc.addr", unavailable: "interop", help: "Address of the interop server." },
   rpcPort: {
     parse: port,

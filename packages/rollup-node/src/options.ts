@@ -46,7 +46,7 @@ export const l1Options = optionGroup("l1", {
     flag: "l1",
     env: "L1_ETH_RPC",
     default: ["http://127.0.0.1:8545"],
-    help: "L1 JSON-RPC endpoint (eth namespace), HTTP or WebSocket. Further ones, after commas, stand in when it fails.",
+    help: "L1 JSON-RPC endpoints (eth namespace), HTTP or WebSocket, separated by commas. If one fails, the next is asked.",
   },
   beacon: { parse: httpUrl, help: "L1 beacon node, for chains that publish blobs." },
   beaconFallbacks: {
@@ -66,75 +66,85 @@ export const l1Options = optionGroup("l1", {
     sharedEnv: "L1_BEACON",
     default: false,
     needs: "l1.beacon",
-    help: "Fetch all blobs of a block and select ours here, for beacon nodes that select badly.",
+    help: "Fetch all blobs of a block and select the needed ones here, for beacon nodes that select wrongly.",
   },
   beaconSlotSec: {
     parse: integerBetween(1, 3_600),
     flag: "l1.beacon.slot-duration-override",
     needs: "l1.beacon",
     unit: "seconds",
-    help: "Length of a slot of a development L1 whose beacon endpoint does not say it.",
+    help: "Slot duration of a development L1 whose beacon endpoint does not report it.",
   },
   beaconIgnore: {
     parse: bool,
     flag: "l1.beacon.ignore",
     default: false,
-    help: "Start without a working beacon node. A batch in blobs stops derivation until one answers.",
+    help: "Start without a working beacon node. A batch in blobs then stops derivation until one answers.",
   },
   cacheSize: {
     parse: uint,
     default: 900,
-    help: "Blocks, transaction and receipt lists kept, within 256 MiB. 0: 3/2 of the sequencing window.",
+    help: "Maximum number of L1 headers, of transaction lists and of receipt lists in memory, within 256 MiB. 0: 3/2 of the sequencing window.",
   },
   epochIntervalMs: {
     parse: duration,
     flag: "l1.epoch-poll-interval",
     default: 384_000,
-    help: "Interval of looking for safe and finalized L1 blocks. 0: never.",
+    help: "How often to ask for the safe and finalized L1 blocks. 0: never.",
   },
   headIntervalMs: {
     parse: duration,
     flag: "l1.http-poll-interval",
     default: 12_000,
-    help: "Interval of looking for a new L1 head, over HTTP; a WebSocket says it by itself. 0: never.",
+    help: "How often to ask for the L1 head over HTTP; WebSocket endpoints announce it. 0: never.",
   },
-  maxConcurrency: { parse: integerBetween(1, 10_000), default: 10, help: "L1 requests under way at once." },
-  maxBatchSize: { parse: integerBetween(1, 500), flag: "l1.rpc-max-batch-size", default: 20, help: "Calls in one L1 request." },
-  rateLimitPerSec: { parse: rate, flag: "l1.rpc-rate-limit", default: 0, help: "L1 calls a second. 0: no limit." },
+  maxConcurrency: { parse: integerBetween(1, 10_000), default: 10, help: "Maximum number of L1 requests at the same time." },
+  maxBatchSize: {
+    parse: integerBetween(1, 500),
+    flag: "l1.rpc-max-batch-size",
+    default: 20,
+    help: "Maximum number of calls in one L1 request.",
+  },
+  rateLimitPerSec: {
+    parse: rate,
+    flag: "l1.rpc-rate-limit",
+    default: 0,
+    help: "Maximum number of L1 calls per second. 0: no limit.",
+  },
   rpcKind: {
     parse: rpcKind,
     flag: "l1.rpckind",
     env: "L1_RPC_KIND",
     default: "standard",
-    help: "What the L1 endpoint is, to fetch receipts the cheap way.",
+    help: "Kind of the L1 endpoint, which decides how receipts are fetched at the lowest price.",
   },
   runtimeConfigReloadIntervalMs: {
     parse: duration,
     default: 600_000,
-    help: "Interval of reading the unsafe block signer from L1. Has no effect without peer-to-peer networking.",
+    help: "How often to read the unsafe block signer from L1. Has no effect without peer-to-peer networking.",
   },
   trustRpc: {
     parse: bool,
     flag: "l1.trustrpc",
     env: "L1_TRUST_RPC",
     default: false,
-    help: "Take block hashes and transactions as the endpoint gives them. Receipts are verified in any case.",
+    help: "Accept block hashes and transactions without verifying them. Receipts are verified in any case.",
   },
 });
 
 export const l2Options = optionGroup("l2", {
   url: { parse: httpUrl, flag: "l2", env: "L2_ENGINE_RPC", required: true, help: "The execution client's authenticated endpoint." },
-  timeoutMs: { parse: duration, flag: "l2.engine-rpc-timeout", default: 10_000, help: "Limit of one engine request." },
+  timeoutMs: { parse: duration, flag: "l2.engine-rpc-timeout", default: 10_000, help: "Time limit of an engine request." },
   jwtSecret: {
     parse: path,
     env: "L2_ENGINE_AUTH",
-    help: "File with the 32-byte secret shared with the execution client, hex. Default: rnode_jwt_secret.txt here, created when missing.",
+    help: "File with the 32-byte secret in hex that is shared with the execution client. Default: rnode_jwt_secret.txt in the working directory, created if it does not exist.",
   },
   usesExtensions: {
     parse: bool,
     flag: "l2.engine-extensions",
     default: true,
-    help: "Have many blocks built in one engine request where the execution client offers it, as rengine does.",
+    help: "Have many blocks built by one engine request if the execution client supports that, as rengine does.",
   },
   enginekind: {
     parse: oneOf("geth", "reth", "erigon"),
@@ -155,15 +165,15 @@ export const rollupOptions = optionGroup("rollup", {
   },
   l1ChainConfig: {
     parse: path,
-    help: "Chain configuration of an L1 that is not public, or its genesis file: JSON.",
+    help: "JSON file with the chain configuration, or the genesis, of an L1 that is not a public network.",
   },
-  upgradesDir: { parse: path, help: "Folder of network upgrade bundles, for chains that go through an upgrade." },
+  upgradesDir: { parse: path, help: "Folder with bundles of network upgrade transactions, for chains that go through an upgrade." },
   syncmode: {
     parse: oneOf("consensus-layer", "execution-layer"),
     flag: "syncmode",
     default: "consensus-layer",
     unavailable: "execution-layer sync",
-    help: "How the node syncs at first.",
+    help: "How the node syncs initially.",
   },
 });
 
@@ -183,12 +193,12 @@ export const rpcOptions = optionGroup("rpc", {
   host: { parse: text, flag: "rpc.addr", default: "0.0.0.0", help: "Address the RPC server listens on." },
   port: { parse: port, default: 9545, help: "Port of the RPC server." },
   enableAdmin: { parse: bool, default: false, help: "Serve the admin namespace." },
-  adminState: { parse: path, needs: "sequencer.enabled", help: "File that keeps what the admin namespace changes." },
+  adminState: { parse: path, needs: "sequencer.enabled", help: "File that keeps changes made through the admin namespace." },
   fetchWithdrawalRootFromState: {
     parse: bool,
     flag: "fetch-withdrawal-root-from-state",
     default: false,
-    help: "Prove the message passer's storage root from the state even where the header has it. Needs an archive for old blocks.",
+    help: "Take the message passer's storage root from a state proof even if the header contains it. Needs an archive node for old blocks.",
   },
   experimentalSequencerApi: {
     parse: bool,
@@ -201,7 +211,7 @@ export const rpcOptions = optionGroup("rpc", {
 });
 
 export const sequencerOptions = optionGroup("sequencer", {
-  enabled: { parse: bool, default: false, help: "Act as the sequencer: make blocks." },
+  enabled: { parse: bool, default: false, help: "Act as the sequencer: build blocks." },
   l1Confs: {
     parse: uint,
     default: 4,
@@ -214,19 +224,19 @@ export const sequencerOptions = optionGroup("sequencer", {
     default: 0,
     unit: "L2 blocks",
     needs: "sequencer.enabled",
-    help: "Pause when the safe head is this far behind. 0: never.",
+    help: "Pause when the safe head is this far behind the unsafe head. 0: never.",
   },
   recover: {
     parse: bool,
     default: false,
     needs: "sequencer.enabled",
-    help: "Take L1 origins as fast as allowed, and make blocks without pool transactions.",
+    help: "Advance the L1 origin as fast as allowed, and build blocks without pool transactions.",
   },
   stopped: {
     parse: bool,
     default: false,
     needs: "sequencer.enabled",
-    help: "Start without making blocks; admin_startSequencer starts it.",
+    help: "Start with the sequencer stopped; admin_startSequencer starts it.",
   },
 });
 
@@ -240,7 +250,7 @@ export const verifierOptions = optionGroup("verifier", {
 });
 
 export const pprofOptions = optionGroup("pprof", {
-  enabled: { parse: bool, default: false, unavailable: "the profile server", help: "Serve profiles." },
+  enabled: { parse: bool, default: false, unavailable: "the profile server", help: "Serve profiles over HTTP." },
   addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address of the profile server." },
   port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
   path: { parse: path, needs: "pprof.type", help: "File or folder to write a profile to." },
@@ -254,7 +264,7 @@ export const pprofOptions = optionGroup("pprof", {
 export const safedbOptions = optionGroup("safedb", {
   path: {
     parse: path,
-    help: "Folder of the safe-head database, from which rnode_safeHeadAtL1Block answers and restarts go on.",
+    help: "Folder of the safe-head database, which rnode_safeHeadAtL1Block needs and which makes restarts short.",
   },
 });
 
@@ -263,40 +273,51 @@ export const snapshotlogOptions = optionGroup("snapshotlog", {
 });
 
 export const conductorOptions = optionGroup("conductor", {
-  enabled: { parse: bool, default: false, unavailable: "the conductor", help: "Let a conductor decide who makes blocks." },
-  rpc: { parse: httpUrl, default: "http://127.0.0.1:8547", needs: "conductor.enabled", help: "The conductor." },
-  rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Limit of one conductor request." },
+  enabled: {
+    parse: bool,
+    default: false,
+    unavailable: "the conductor",
+    help: "Let a conductor decide which sequencer builds blocks.",
+  },
+  rpc: { parse: httpUrl, default: "http://127.0.0.1:8547", needs: "conductor.enabled", help: "RPC endpoint of the conductor." },
+  rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Time limit of a conductor request." },
 });
 
 /** for options that have an effect only with the remote signer */
 const signer = { needs: "signer.endpoint" } as const;
 
 export const signerOptions = optionGroup("signer", {
-  endpoint: { parse: httpUrl, needs: "signer.address", unavailable: "the remote signer", help: "Remote signer." },
+  endpoint: { parse: httpUrl, needs: "signer.address", unavailable: "the remote signer", help: "Endpoint of the remote signer." },
   address: { ...signer, parse: address, unavailable: "the remote signer", help: "Address that the remote signer signs for." },
-  header: { ...signer, parse: listOf(keyValue), default: [], help: "Headers for the remote signer, key=value." },
+  header: { ...signer, parse: listOf(keyValue), default: [], help: "Headers of requests to the remote signer, key=value." },
   tlsCa: {
     ...signer,
     parse: text,
     flag: "signer.tls.ca",
     default: "tls/ca.crt",
-    help: "Certificate authority of the remote signer.",
+    help: "File with the certificate authority of the remote signer.",
   },
   tlsCert: {
     ...signer,
     parse: text,
     flag: "signer.tls.cert",
     default: "tls/tls.crt",
-    help: "Our certificate for the remote signer.",
+    help: "File with our client certificate for the remote signer.",
   },
   tlsEnabled: {
     ...signer,
     parse: bool,
     flag: "signer.tls.enabled",
     default: true,
-    help: "Authenticate to the remote signer by certificate.",
+    help: "Authenticate to the remote signer with a client certificate.",
   },
-  tlsKey: { ...signer, parse: text, flag: "signer.tls.key", default: "tls/tls.key", help: "Key of our certificate." },
+  tlsKey: {
+    ...signer,
+    parse: text,
+    flag: "signer.tls.key",
+    default: "tls/tls.key",
+    help: "File with the private key of our client certificate.",
+  },
 });
 
 const altda = { needs: "altda.enabled" } as const;
@@ -308,17 +329,27 @@ export const altdaOptions = optionGroup("altda", {
     unavailable: "alternative data availability",
     help: "Read batches through an alternative data availability server.",
   },
-  daServer: { ...altda, parse: httpUrl, unavailable: "alternative data availability", help: "The data availability server." },
-  daService: { ...altda, parse: bool, default: false, help: "The server makes the commitments." },
-  getTimeoutMs: { ...altda, parse: duration, default: 0, help: "Limit of reading from the server. 0: none." },
-  putTimeoutMs: { ...altda, parse: duration, default: 0, help: "Limit of writing to the server. 0: none." },
-  maxConcurrentDaRequests: { ...altda, parse: uint, default: 1, help: "Requests to the server at once." },
-  verifyOnRead: { ...altda, parse: bool, default: true, help: "Check what the server gives against its commitment." },
+  daServer: {
+    ...altda,
+    parse: httpUrl,
+    unavailable: "alternative data availability",
+    help: "Endpoint of the data availability server.",
+  },
+  daService: { ...altda, parse: bool, default: false, help: "The server computes the commitments." },
+  getTimeoutMs: { ...altda, parse: duration, default: 0, help: "Time limit of reading from the server. 0: none." },
+  putTimeoutMs: { ...altda, parse: duration, default: 0, help: "Time limit of writing to the server. 0: none." },
+  maxConcurrentDaRequests: {
+    ...altda,
+    parse: uint,
+    default: 1,
+    help: "Maximum number of requests to the server at the same time.",
+  },
+  verifyOnRead: { ...altda, parse: bool, default: true, help: "Check the server's data against its commitment." },
 });
 
 export const rnodeOptions = optionTable({
   program: "rnode",
-  summary: "The rollup node: derives L2 blocks from L1 and drives an execution client; makes blocks when told to.",
+  summary: "The rollup node: derives L2 blocks from L1 and drives an execution client; builds blocks when it is the sequencer.",
   envPrefix: "RNODE_",
   groups: {
     l1: l1Options,

@@ -8,7 +8,7 @@ export type PullEnd =
   | { readonly kind: "failed"; readonly error: unknown };
 
 export interface Pulled {
-  /** each on the one before */
+  /** each builds on the one before */
   readonly items: readonly DerivedAttributes[];
   /** undefined: more may follow once these have become blocks */
   readonly end: PullEnd | undefined;

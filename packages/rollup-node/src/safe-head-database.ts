@@ -23,7 +23,7 @@ const DATA_FILE = "data.mdb";
 const TABLES: ReadonlySet<string> = new Set(["safe_heads", "gaps", "rollup"]);
 const ROLLUP_KEY = Uint8Array.of(0);
 const GAP = Uint8Array.of(1);
-/** While the node catches up, one commit of so many waits for the disk. */
+/** While the node catches up, one commit in this many waits for the disk. */
 const COMMITS_PER_FLUSH = 64;
 const DELETED_AT_ONCE = 10_000;
 

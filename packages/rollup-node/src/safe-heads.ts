@@ -16,7 +16,7 @@ export interface SafeHeadsDeps {
   readonly onFault: (reason: string) => void;
 }
 
-/** So many L1 blocks behind the head the node counts as catching up. */
+/** A node that is further behind the L1 head than this many blocks counts as catching up. */
 const NEAR_HEAD = 32;
 
 /** Keeps the record of safe heads: what derivation reports goes into the safe-head database, if there is one. */

@@ -28,7 +28,7 @@ export interface Plan {
   readonly batcherArgs: readonly string[];
   /** the batcher's transactions are large enough for it to keep up with the sequencer */
   readonly hasRoom: boolean;
-  /** a user transaction is sent once in so many milliseconds */
+  /** milliseconds from one user transaction to the next */
   readonly userIntervalMs: number;
   /** how long faults may happen */
   readonly faultsMs: number;

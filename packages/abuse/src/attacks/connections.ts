@@ -4,7 +4,7 @@ import { batch, call, post, times } from "../attacker/requests.ts";
 import type { Target } from "../attacker/target.ts";
 import type { Attack } from "./attack.ts";
 
-/** Keeps so many connections open, each fed with `feed` every so often. */
+/** Keeps connections open, each fed with `feed` at intervals. */
 async function hold(
   attacker: Attacker,
   ports: readonly number[],

@@ -18,7 +18,7 @@ export interface LieRun {
   readonly atStart: boolean;
   /** answers that were not honest */
   readonly lies: number;
-  /** from honesty until the node's safe head was where an honest one's was; undefined: not within the limit */
+  /** from the end of the lie until the node's safe head was where an honest node's was; undefined: not within the limit */
   readonly recoverySec: number | undefined;
   readonly faults: readonly string[];
 }
@@ -35,12 +35,12 @@ export interface CampaignOptions {
   readonly onRun: (run: LieRun) => void;
 }
 
-/** One in so many lies is told while the node starts, and all about what is asked only then. */
+/** One lie in this many is told while the node starts, and so is every lie about what is asked only then. */
 const AT_START_ONE_IN = 6;
 const ASKED_WITHIN_MS = 10_000;
-/** A lie that was told so often need not go on. */
+/** A lie that has been told this often need not go on. */
 const ENOUGH_LIES = 6;
-/** Waited for a recovery, beyond its bound, so that the next lie is told to a healthy node. */
+/** How long a recovery is waited for, beyond its bound, so that the next lie is told to a healthy node. */
 const MAX_RECOVERY_MS = 60_000;
 /** A node that is started while it is lied to may end; it is then started again once honesty has returned. */
 const START_UNDER_LIES_MS = 8_000;
@@ -111,7 +111,7 @@ async function tell(
   if (hasDied) faults.push(`the node ended: ${lastLine(node.logTail(40))}`);
   if (!node.isRunning) await node.start().catch((error: unknown) => faults.push(`the node does not start again: ${String(error)}`));
   const recoverySec = await untilRecovered(devnet, honestMs, signal);
-  // what a starting node needs is not the lie's doing
+  // the time that a start takes is not the lie's doing
   const boundMs = atStart || hasDied ? 2 * recoveryMs : recoveryMs;
   if (recoverySec === undefined) faults.push(`not recovered within ${MAX_RECOVERY_MS / 1000} s of honesty`);
   else if (recoverySec * 1000 > boundMs)

@@ -23,7 +23,7 @@ export interface HonestClientOptions {
 
 /** An answer that takes longer counts as failed. */
 const TIMEOUT_MS = 10_000;
-/** Every so many requests one comes over a new connection, as a new user's does. */
+/** One request in this many comes over a new connection, as a new user's would. */
 const NEW_CONNECTION_EVERY = 10;
 
 /** Sends cheap requests at regular times, whether or not earlier ones were answered, and notes how long each took. */

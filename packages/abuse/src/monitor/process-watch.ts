@@ -40,7 +40,7 @@ export class ProcessWatch {
     this.#timer = setInterval(() => this.#look(), INTERVAL_MS);
   }
 
-  /** The program's end is wanted until the function that is returned has been called. */
+  /** The end of the program is intended until the returned function is called. */
   expectRestart(name: ProgramName): () => void {
     this.#look();
     this.#expected.add(name);

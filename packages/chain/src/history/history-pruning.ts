@@ -155,12 +155,12 @@ export class ImportPruning {
 const createPruningMetrics = (m: MetricFactory, oldest: () => number, remaining: () => number, heldBack: () => number) => {
   m.gaugeOf("history_oldest_block", "The oldest block whose state can be read.", oldest);
   m.gaugeOf("history_prune_remaining_blocks", "Blocks whose history is still to be removed from the disk.", remaining);
-  m.gaugeOf("history_prune_held_back_blocks", "Blocks old enough to be pruned that are not final yet.", heldBack);
+  m.gaugeOf("history_prune_held_back_blocks", "Blocks that are old enough to be pruned but not finalized yet.", heldBack);
   return {
-    rows: m.counter("history_pruned_rows_total", "Rows and index places of history that were removed."),
+    rows: m.counter("history_pruned_rows_total", "Rows and index entries of history that were removed."),
     commit: m.histogram(
       "history_prune_seconds",
-      "Time of one commit that removes history.",
+      "Duration of one commit that removes history.",
       [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1],
     ),
   };

@@ -55,7 +55,7 @@ export async function buildBlocks(
     const headBlockHash = built.at(-1)?.hash ?? state.headBlockHash;
     const result = chain.extend({ ...state, headBlockHash }, allowed, Math.max(0, deadlineMs - nowMs()));
     if (result.kind === "invalid-state") {
-      if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will tell
+      if (built.length > 0) return answer(valid, null); // somebody else has moved the labels: the next call will report it
       const { code, message, data } = profile.errors.forkchoice(result.reason);
       throw new RpcError(code, message, data);
     }
@@ -85,7 +85,7 @@ function stepsOf(wanted: readonly PayloadAttributes[]): ForcedBlock[][] {
   return steps;
 }
 
-/** undefined: they cannot be decoded, which the chain will find out and tell when it is their turn */
+/** undefined: they cannot be decoded, which the chain reports when it reaches them */
 function decodedTransactions({ transactions = [] }: PayloadAttributes): readonly Transaction[] | undefined {
   try {
     return transactions.map(decodeTransaction);
@@ -95,7 +95,7 @@ function decodedTransactions({ transactions = [] }: PayloadAttributes): readonly
   }
 }
 
-/** Recovers the senders of many blocks at once, on all cores. What cannot be recovered is left to the chain, which says why. */
+/** Recovers the senders of many blocks at once, on all cores. A signature that is invalid is left to the chain, which reports why. */
 async function recoverSenders(
   blocks: readonly ForcedBlock[],
   senders: Pick<SenderSource, "recoverAhead" | "remember">,

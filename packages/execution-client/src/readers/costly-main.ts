@@ -23,7 +23,7 @@ import { WriterLink } from "./writer-link.ts";
 
 // The thread of a reader that answers costly requests, one or a few at a time. It reads the same database, over a view of its own.
 
-/** So much less than others': with fewer cores than work, those who answer cheap requests and those who make blocks come first. */
+/** Lowers this thread's priority: when cores are scarce, answering cheap requests and building blocks come first. */
 const NICENESS = 5;
 
 const port = parentPort!;

@@ -62,7 +62,7 @@ interface Running {
 const CALLS = 1;
 const SEARCHES = 2;
 const NETWORK_PART = 1 / 4;
-/** The thread stays for so long after its last request. */
+/** The thread ends when it has had no request for this long. */
 const IDLE_MS = 60_000;
 const CHECK_INTERVAL_MS = 250;
 /** A request that has been given up and goes on for longer (in one long step) costs the thread its life. */
@@ -326,12 +326,14 @@ const createCostlyMetrics = (
   gauges: { readonly waiting: () => number; readonly waitingBytes: () => number; readonly running: () => number },
 ) => {
   m.gaugeOf("rpc_costly_waiting", "Costly requests that wait for their turn.", gauges.waiting);
-  m.gaugeOf("rpc_costly_waiting_bytes", "Their size.", gauges.waitingBytes);
-  m.gaugeOf("rpc_costly_running", "Costly requests that are worked on.", gauges.running);
+  m.gaugeOf("rpc_costly_waiting_bytes", "Size of the costly requests that wait for their turn.", gauges.waitingBytes);
+  m.gaugeOf("rpc_costly_running", "Costly requests in progress.", gauges.running);
   return {
-    refused: m.counter<{ limit: QueueRefusal }>("rpc_costly_refused_total", "Costly requests refused, by the limit of the queue.", [
-      "limit",
-    ]),
+    refused: m.counter<{ limit: QueueRefusal }>(
+      "rpc_costly_refused_total",
+      "Costly requests refused, by the limit of the queue that was reached.",
+      ["limit"],
+    ),
     givenUp: m.counter("rpc_costly_given_up_total", "Costly requests given up because their clients had closed the connection."),
     restarts: m.counter("rpc_costly_restarts_total", "Threads for costly requests that were replaced."),
   };

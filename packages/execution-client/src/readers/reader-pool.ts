@@ -293,6 +293,6 @@ export class ReaderPool {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 const createPoolMetrics = (m: MetricFactory, readers: () => number) => {
-  m.gaugeOf("readers", "Reader processes that serve.", readers);
+  m.gaugeOf("readers", "Reader processes that serve requests.", readers);
   return { restarts: m.counter("reader_restarts_total", "Reader processes that ended and were replaced.") };
 };

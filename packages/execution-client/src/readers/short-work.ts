@@ -1,16 +1,16 @@
 import type { Work } from "@rnode/eth-api";
 import { clientOf, type RequestContext } from "@rnode/jsonrpc";
 
-/** A request that has taken longer may not go on here. */
+/** A request that takes longer is stopped here. */
 export const LONGEST_MS = 2;
 /** Requests that take no longer cost their client nothing. */
 const FREE_MS = 0.2;
-/** The same elsewhere, where reading the request again is part of the time. */
+/** The same for a request that ran elsewhere, where the time includes reading it again. */
 const SHORT_ELSEWHERE_MS = 1;
-/** A connection whose last requests were all of those, so many of them, is trusted to go on like that. */
+/** A connection is trusted when its last requests, at least this many, all cost nothing. */
 const TRUSTED_AFTER = 8;
 
-/** The time of this thread that longer requests may take: so much at once, and then this part of all time. */
+/** The time of this thread that longer requests may take: `burstMs` at once, and in the long run the fraction `part` of all time. */
 interface Rate {
   readonly burstMs: number;
   readonly part: number;
@@ -18,7 +18,7 @@ interface Rate {
 const OF_CONNECTION: Rate = { burstMs: 10, part: 0.02 };
 const OF_NETWORK: Rate = { burstMs: 20, part: 0.1 };
 const OF_ALL: Rate = { burstMs: 40, part: 0.2 };
-/** Networks that are remembered; those that have all their time again are forgotten first. */
+/** How many networks are remembered; those whose whole allowance is available again are forgotten first. */
 const MAX_NETWORKS = 10_000;
 
 class Overrun extends Error {}

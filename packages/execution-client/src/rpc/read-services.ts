@@ -47,7 +47,10 @@ export interface FilterHome {
 export function createReadServices(options: ClientOptions, sources: ServiceSources): ReadServices {
   const { store, chainView, writer, clock, startingBlock, filterHome, metrics = noMetrics } = sources;
   const sizes = cacheSizesOf(options.memory.cache);
-  const cachedBytes = metrics.gauge("memory_decoded_blocks_bytes", "Rough size of blocks that are kept decoded for requests.");
+  const cachedBytes = metrics.gauge(
+    "memory_decoded_blocks_bytes",
+    "Approximate size of decoded blocks that are kept for requests.",
+  );
   const kept = withBlockCache(chainView, store, { maxBytes: sizes.decodedBlocks, onSize: (bytes) => cachedBytes.set(bytes) });
   const profile = profileOf(options);
   const backend: ReadBackend = { profile, chain: withPrunedHistory(kept, store, profile), store };
@@ -61,7 +64,11 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
   const maxFilters = Math.ceil(DEFAULT_FILTER_LIMITS.maxFilters / (filterHome?.count ?? 1));
   const filterLimits = { ...DEFAULT_FILTER_LIMITS, ...logLimits, maxFilters, idTag: filterHome?.reader };
   const filters = new FilterRegistry(backend, filterLimits, () => clock.nowMs());
-  metrics.gaugeOf("memory_filters_bytes", "Rough size of polled filters and of what they wait to be told.", () => filters.bytes);
+  metrics.gaugeOf(
+    "memory_filters_bytes",
+    "Approximate size of polled filters and of the changes that wait for the next poll.",
+    () => filters.bytes,
+  );
   return {
     version: VERSION,
     backend,

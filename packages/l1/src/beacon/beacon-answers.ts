@@ -95,7 +95,7 @@ function fixedBytes(value: unknown, length: number): Uint8Array {
   return hexToFixedBytes(value, length);
 }
 
-/** The API's numbers are texts of digits. undefined: it is none, or too large to count anything (an upgrade that is not scheduled). */
+/** The API writes numbers as strings of digits. undefined: not a number, or too large (the time of an upgrade that is not scheduled). */
 function decimal(value: unknown): number | undefined {
   if (typeof value !== "string" || !/^\d{1,20}$/.test(value)) return undefined;
   const number = Number(value);

@@ -14,17 +14,17 @@ import { Slots } from "./slots.ts";
 import type { VerifiedBlob } from "./verified-blob.ts";
 
 export interface BeaconClientOptions {
-  /** the main endpoint, which also says the time if it can; then those that stand in for blobs: other nodes, archivers */
+  /** the main endpoint, which is also asked for the slot times; then further sources of blobs: other nodes, archivers */
   readonly urls: readonly [string, ...string[]];
-  /** sent to all of them */
+  /** sent to all endpoints */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** never select blobs by query */
   readonly fetchesAll: boolean;
-  /** instead of what the node says; its configuration is not asked for then */
+  /** replaces the node's own value, whose configuration is then not requested */
   readonly slotSec?: number | undefined;
   readonly timeoutMs?: number | undefined;
   readonly maxAnswerBytes?: number | undefined;
-  /** of verified blobs */
+  /** limit of the verified blobs in memory */
   readonly cacheBytes?: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface BeaconClientDeps {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** of version, configuration and genesis */
+/** for requests of version, configuration and genesis */
 const FACT_TIMEOUT_MS = 10_000;
 /** 120 sidecars, several times as many as a block may have */
 const DEFAULT_MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -67,7 +67,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
   readonly #underWay = new Map<Hex, Promise<Found>>();
   #current = 0;
   #slots: Promise<Slots> | undefined;
-  /** what was believed before `#slots`, in case that nobody says it anew */
+  /** the value before `#slots`, used when no endpoint gives a new one */
   #formerSlots: Slots | undefined;
 
   constructor(options: BeaconClientOptions, deps: BeaconClientDeps) {
@@ -117,7 +117,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return ids.map((id) => found.get(hashOf(id))!.data);
   }
 
-  /** Has blobs on their way that will be wanted soon. What fails is found out when they are wanted. */
+  /** Starts to fetch blobs that will be wanted soon. A failure shows when they are asked for. */
   readAhead(block: L1BlockRef, ids: readonly BlobId[]): void {
     const left = ids.filter((id) => !this.#cache.has(hashOf(id)));
     if (left.length === 0 || this.#underWay.has(block.hash)) return;
@@ -189,7 +189,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
 
   /** Says what is missing, where it was looked for, and what helps. */
   #missing(block: L1BlockRef, { slots, slot, lacks }: Round, missing: readonly BlobId[]): undefined {
-    this.#slots = undefined; // if they are wrong, so was the slot
+    this.#slots = undefined; // if the slot times are wrong, the slot was wrong as well
     const { log, metrics, clock } = this.#deps;
     const isGone = lacks.some(({ kind }) => kind === "missing");
     metrics.roundFailed(isGone ? "missing" : "failed");

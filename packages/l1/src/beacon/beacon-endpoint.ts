@@ -7,7 +7,7 @@ import type { BeaconHttp, BeaconReply } from "./beacon-http.ts";
 import type { BeaconMetrics } from "./beacon-metrics.ts";
 import { hashOfCommitment, VerifiedBlob } from "./verified-blob.ts";
 
-/** The two ways to ask for blobs: by now with sidecars deprecated, and before Fulu, when nodes had nothing else. */
+/** The two ways to ask for blobs: `blob_sidecars` is deprecated by now, but before Fulu nodes had nothing else. */
 export type BlobsApi = "blobs" | "blob_sidecars";
 export type BlobsEra = "before-fulu" | "since-fulu";
 
@@ -32,7 +32,7 @@ export interface BeaconEndpointDeps {
   readonly metrics: BeaconMetrics;
 }
 
-/** Whoever answers with these answers every request so, for now. */
+/** An endpoint that answers with one of these statuses will, for now, answer all requests like that. */
 const HOPELESS_STATUSES = new Set([401, 403, 407, 429, 502, 503, 504]);
 /** How many different blobs may claim one commitment. */
 const CANDIDATES_A_HASH = 2;
@@ -185,8 +185,8 @@ class Search {
 const hashOf = ({ versionedHash }: BlobId): Hex => bytesToHex(versionedHash);
 
 /**
- * Blobs come without a hash, and each costs a commitment. If there are no more than wanted, these are the wanted ones. Otherwise the
- * endpoint gave all blobs of the block, and those at the wanted positions are.
+ * Blobs come without a hash, and computing one takes a commitment. If there are no more blobs than wanted, these are the wanted ones.
+ * Otherwise the endpoint gave all blobs of the block, and those at the wanted positions are.
  */
 function blobsToCheck(blobs: readonly BlobCandidate[], wanted: readonly BlobId[]): readonly (readonly BlobCandidate[])[] {
   if (blobs.length <= wanted.length) return blobs.map((blob) => [blob]);

@@ -16,17 +16,17 @@ export interface BeaconMetrics {
 }
 
 const SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 30];
-/** 1 is the rule */
+/** usually 1 */
 const REQUESTS = [1, 2, 4, 8];
 
 /** Spec: docs/protocol/05-services.md#node-metrics */
 export function createBeaconMetrics(m: MetricFactory): BeaconMetrics {
-  const seconds = m.histogram<{ request: Request }>("l1_beacon_request_seconds", "Time of requests to beacon nodes.", SECONDS, [
+  const seconds = m.histogram<{ request: Request }>("l1_beacon_request_seconds", "Duration of requests to beacon nodes.", SECONDS, [
     "request",
   ]);
   const requests = m.counter<{ request: Request; endpoint: string; outcome: Outcome }>(
     "l1_beacon_requests_total",
-    "Requests to beacon nodes, by what became of them.",
+    "Requests to beacon nodes, by outcome.",
     ["request", "endpoint", "outcome"],
   );
   const faulty = m.counter<{ endpoint: string }>(
@@ -35,7 +35,7 @@ export function createBeaconMetrics(m: MetricFactory): BeaconMetrics {
     ["endpoint"],
   );
   const perBlock = m.histogram("l1_blob_requests_per_block", "Requests it took to get the blobs of an L1 block.", REQUESTS);
-  const blobs = m.counter<{ from: "cache" | "endpoint" }>("l1_blobs_total", "Blobs that derivation got, by where from.", ["from"]);
+  const blobs = m.counter<{ from: "cache" | "endpoint" }>("l1_blobs_total", "Blobs given to derivation, by source.", ["from"]);
   const failedRounds = m.counter<{ kind: "missing" | "failed" }>(
     "l1_blob_failures_total",
     "Times that no beacon endpoint had all blobs of an L1 block.",
