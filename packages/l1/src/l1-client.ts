@@ -91,6 +91,7 @@ export class L1Client implements L1Provider {
       if (answer === null) return undefined;
       const block = this.readHeader(answer);
       if (label === "latest") this.noteHead(block);
+      else this.checkHead(block);
       return block;
     });
   }
@@ -204,12 +205,24 @@ export class L1Client implements L1Provider {
     this.head = { block, atMs: this.deps.clock.nowMs() };
   }
 
+  /** Forgets the head if it cannot be the newest block of the chain that this canonical block is in: L1 was reorganised, or has grown. */
+  private checkHead(canonical: VerifiedHeader): void {
+    if (this.head === undefined) return;
+    const known = this.hashBelowHead(canonical.number);
+    const isAbove = canonical.number > this.head.block.number;
+    if (isAbove || (known !== undefined && known !== canonical.hash)) this.head = undefined;
+  }
+
   private askByNumber(number: number, isFull: boolean): Promise<VerifiedHeader | undefined> {
     return this.deps.endpoints.request(`block ${number}`, async ({ rpc }) => {
       this.deps.metrics?.asked(isFull ? "block" : "header", 1);
       const answer = await rpc.call("eth_getBlockByNumber", [toQuantity(number), isFull]);
       if (answer === null) return undefined;
-      if (!isFull) return this.readHeader(answer, { number });
+      if (!isFull) {
+        const block = this.readHeader(answer, { number });
+        this.checkHead(block);
+        return block;
+      }
       const transactions = this.readFull(answer, { number });
       this.transactionLists.add(transactions);
       return transactions.block;
