@@ -16,7 +16,7 @@ function copySources(): void {
     if (!existsSync(source)) continue;
     cpSync(source, join(folder, name), {
       recursive: true,
-      filter: (path) => !/\.(?:test|fuzz|bench)\.ts$/.test(path) && !path.endsWith("/testing"),
+      filter: (path) => !/\.(?:test|fuzz|bench|e2e)\.ts$/.test(path) && !path.endsWith("/testing"),
     });
   }
   symlinkSync(join(repository, "node_modules"), join(folder, "node_modules"));
