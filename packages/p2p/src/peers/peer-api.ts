@@ -1,0 +1,91 @@
+/** What `rnodep2p_*` answers. Shapes: docs/protocol/04-rpc.md#namespace-rnodep2p */
+export interface PeerInfo {
+  readonly peerID: string;
+  /** 64 hex digits without prefix */
+  readonly nodeID: string;
+  /** empty until identify has completed */
+  readonly userAgent: string;
+  readonly protocolVersion: string;
+  /** empty: none known */
+  readonly ENR: string;
+  /** each with `/p2p/<id>` */
+  readonly addresses: readonly string[];
+  readonly protocols: readonly string[] | null;
+  /** 0 not connected, 1 connected, 2 can connect, 3 cannot connect, 4 limited */
+  readonly connectedness: 0 | 1 | 2 | 3 | 4;
+  /** 0 unknown, 1 inbound, 2 outbound */
+  readonly direction: 0 | 1 | 2;
+  readonly protected: boolean;
+  /** from the node record; 0: unknown */
+  readonly chainID: number;
+  /** nanoseconds */
+  readonly latency: number;
+  readonly gossipBlocks: boolean;
+  readonly scores: PeerScores;
+}
+
+export interface PeerScores {
+  readonly gossip: {
+    readonly total: number;
+    readonly blocks: {
+      readonly timeInMesh: number;
+      readonly firstMessageDeliveries: number;
+      readonly meshMessageDeliveries: number;
+      readonly invalidMessageDeliveries: number;
+    };
+    readonly IPColocationFactor: number;
+    readonly behavioralPenalty: number;
+  };
+  readonly reqResp: {
+    readonly validResponses: number;
+    readonly errorResponses: number;
+    readonly rejectedPayloads: number;
+  };
+}
+
+export interface PeerDump {
+  readonly totalConnected: number;
+  /** by peer id */
+  readonly peers: Readonly<Record<string, PeerInfo>>;
+  readonly bannedPeers: readonly string[];
+  readonly bannedIPS: readonly string[];
+  readonly bannedSubnets: readonly string[];
+}
+
+export interface PeerStats {
+  readonly connected: number;
+  /** records in the discovery table; 0 with discovery off */
+  readonly table: number;
+  readonly blocksTopic: number;
+  readonly blocksTopicV2: number;
+  readonly blocksTopicV3: number;
+  readonly blocksTopicV4: number;
+  readonly banned: number;
+  readonly known: number;
+}
+
+/**
+ * The seventeen methods of `rnodep2p_*`. Arguments were parsed: peer ids, IP addresses, CIDR texts and multiaddresses are well-formed.
+ * Blocking, unblocking and protecting again changes nothing.
+ */
+export interface PeerApi {
+  self(): Promise<PeerInfo>;
+  peers(onlyConnected: boolean): Promise<PeerDump>;
+  peerStats(): Promise<PeerStats>;
+  /** @returns undefined: discovery is off */
+  discoveryTable(): Promise<readonly string[] | undefined>;
+  blockPeer(peerId: string): Promise<void>;
+  unblockPeer(peerId: string): Promise<void>;
+  listBlockedPeers(): Promise<readonly string[]>;
+  blockAddr(ip: string): Promise<void>;
+  unblockAddr(ip: string): Promise<void>;
+  listBlockedAddrs(): Promise<readonly string[]>;
+  blockSubnet(cidr: string): Promise<void>;
+  unblockSubnet(cidr: string): Promise<void>;
+  listBlockedSubnets(): Promise<readonly string[]>;
+  protectPeer(peerId: string): Promise<void>;
+  unprotectPeer(peerId: string): Promise<void>;
+  /** Waits for the connection. @throws when there is none within 30 s */
+  connectPeer(multiaddress: string): Promise<void>;
+  disconnectPeer(peerId: string): Promise<void>;
+}
