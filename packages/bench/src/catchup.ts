@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { type L1Store, serveL1 } from "@rnode/conformance";
 import { rpcCall } from "@rnode/devnet";
 import { L1_CHAIN_ID, type PublishedChain, publishChain } from "./catchup-chain.ts";
 import { freePort } from "./free-port.ts";
-import { serveL1 } from "./l1-server.ts";
 import { processUsage, treeCpuSec } from "./process-usage.ts";
+import { l1StoreOf } from "./published-l1.ts";
 import { answers, stopper, THIS_CHECKOUT } from "./rengine.ts";
 
 const POLL_MS = 25;
@@ -63,6 +64,7 @@ export async function main(args: readonly string[]): Promise<number> {
     console.error(
       `${chain.head.number} L2 blocks in ${chain.l1.length} L1 blocks, ${(chain.batchBytes / 1e6).toFixed(2)} MB of batches`,
     );
+    const store = l1StoreOf(chain.l1, L1_CHAIN_ID);
     const variants: Variant[] = [
       { name: "extension", checkout: THIS_CHECKOUT, rnodeArgs: [] },
       { name: "standard calls", checkout: THIS_CHECKOUT, rnodeArgs: ["--l2.engine-extensions=false"] },
@@ -72,7 +74,7 @@ export async function main(args: readonly string[]): Promise<number> {
     for (const latency of values.latency.split(",").map(Number)) {
       for (let round = 0; round < Number(values.rounds); round++) {
         for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
-          const outcome = await catchUp(chain, variant, latency, values["cpu-prof"]);
+          const outcome = await catchUp(chain, store, variant, latency, values["cpu-prof"]);
           outcomes.push(outcome);
           console.error(line(outcome));
         }
@@ -91,12 +93,13 @@ const line = (o: Outcome): string =>
 /** One run, from the start of both programs until the last block is safe. */
 async function catchUp(
   chain: PublishedChain,
+  store: L1Store,
   variant: Variant,
   latencyMs: number,
   profileTo: string | undefined,
 ): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "rnode-bench-verifier-"));
-  const l1 = await serveL1(chain.l1, L1_CHAIN_ID, latencyMs);
+  const l1 = await serveL1(store, { latencyMs });
   const stops: (() => Promise<void>)[] = [];
   const start = (program: string, programArgs: readonly string[]): ChildProcess => {
     const profile = profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`];

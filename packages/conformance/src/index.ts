@@ -1,5 +1,13 @@
 export * from "./blockchain-test.ts";
 export * from "./genesis-test.ts";
+export { checkBlobs, checkBlock } from "./l1-replay/check-l1.ts";
+export type { Print } from "./l1-replay/cli-values.ts";
+export * from "./l1-replay/l1-store.ts";
+export { recordL1Command } from "./l1-replay/record-cli.ts";
+export * from "./l1-replay/record-l1.ts";
+export { openRecording } from "./l1-replay/recording.ts";
+export { replayL1 } from "./l1-replay/replay-cli.ts";
+export * from "./l1-replay/serve-l1.ts";
 export * from "./rlp-test.ts";
 export { type ExecutionApis, readExecutionApis } from "./rpc-schema.ts";
 export * from "./run-conformance.ts";

@@ -1,24 +1,35 @@
-import { bytesToHex, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, type Hex, toQuantity } from "@rnode/primitives";
+import { blockToJson, PROFILE_R, receiptsToJson } from "@rnode/eth-api";
+import { bytesToHex, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH, EMPTY_TRIE_ROOT, type Hex, hexToBytes } from "@rnode/primitives";
 import {
+  type BlobTransaction,
+  EVM_FORKS,
   encodeReceipt,
   encodeTransaction,
   type FeeMarketTransaction,
+  forkRules,
   type Header,
   hashHeader,
-  hashTransaction,
   type Log,
   logsBloom,
   type Receipt,
+  recoverSender,
+  type SignedTransaction,
   signTransaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
+const CHAIN_ID = 900n;
+const RULES = { ...forkRules(EVM_FORKS.at(-1)!), chainId: CHAIN_ID, blobParams: undefined, isDaoForkBlock: false };
+
+/** who gets the transactions with blobs */
+export const BLOB_RECEIVER = filled(20, 0x66);
+
 export interface BlockFixture {
   readonly hash: Hex;
   readonly header: Header;
-  readonly transactions: readonly FeeMarketTransaction[];
+  readonly transactions: readonly SignedTransaction[];
   readonly receipts: readonly Receipt[];
   /** of eth_getBlockBy… with hashes and with full transactions */
   readonly json: Record<string, unknown>;
@@ -27,13 +38,22 @@ export interface BlockFixture {
   readonly rawReceipts: Hex[];
 }
 
-/** A Prague block with signed transactions, one log each, and correct roots. */
-export function blockFixture(number: number, transactionCount: number, parentHash = filled(32, 0x01)): BlockFixture {
-  const transactions = Array.from({ length: transactionCount }, (_, index) =>
+/**
+ * A Prague block with signed transactions, one log each, and correct roots.
+ *
+ * @param blobHashes the blobs of one more transaction
+ */
+export function blockFixture(
+  number: number,
+  transactionCount: number,
+  parentHash = filled(32, 0x01),
+  blobHashes: readonly Uint8Array[] = [],
+): BlockFixture {
+  const transactions: SignedTransaction[] = Array.from({ length: transactionCount }, (_, index) =>
     signTransaction<FeeMarketTransaction>(
       {
         type: 0x02,
-        chainId: 900n,
+        chainId: CHAIN_ID,
         nonce: BigInt(index),
         maxPriorityFeePerGas: 1n,
         maxFeePerGas: 10n ** 9n,
@@ -46,9 +66,10 @@ export function blockFixture(number: number, transactionCount: number, parentHas
       filled(32, 0x11),
     ),
   );
-  const receipts = transactions.map((_, index): Receipt => {
+  if (blobHashes.length > 0) transactions.push(blobTransaction(transactionCount, blobHashes));
+  const receipts = transactions.map(({ type }, index): Receipt => {
     const logs: Log[] = [{ address: filled(20, 0x33), topics: [filled(32, index)], data: filled(5, index) }];
-    return { type: 2, status: 1, cumulativeGasUsed: 30_000n * BigInt(index + 1), bloom: logsBloom(logs), logs };
+    return { type, status: 1, cumulativeGasUsed: 30_000n * BigInt(index + 1), bloom: logsBloom(logs), logs };
   });
   const header: Header = {
     parentHash,
@@ -61,7 +82,7 @@ export function blockFixture(number: number, transactionCount: number, parentHas
     difficulty: 0n,
     number,
     gasLimit: 30_000_000n,
-    gasUsed: 30_000n * BigInt(transactionCount),
+    gasUsed: 30_000n * BigInt(transactions.length),
     timestamp: 1_700_000_000 + number * 12,
     extraData: filled(2, 0x55),
     mixHash: filled(32, 0x03),
@@ -74,76 +95,32 @@ export function blockFixture(number: number, transactionCount: number, parentHas
     requestsHash: EMPTY_REQUESTS_HASH,
   };
   const hash = bytesToHex(hashHeader(header));
-  const json: Record<string, unknown> = {
-    hash,
-    parentHash: bytesToHex(header.parentHash),
-    sha3Uncles: bytesToHex(header.ommersHash),
-    miner: bytesToHex(header.beneficiary),
-    stateRoot: bytesToHex(header.stateRoot),
-    transactionsRoot: bytesToHex(header.transactionsRoot),
-    receiptsRoot: bytesToHex(header.receiptsRoot),
-    logsBloom: bytesToHex(header.logsBloom),
-    difficulty: "0x0",
-    number: toQuantity(number),
-    gasLimit: toQuantity(header.gasLimit),
-    gasUsed: toQuantity(header.gasUsed),
-    timestamp: toQuantity(header.timestamp),
-    extraData: bytesToHex(header.extraData),
-    mixHash: bytesToHex(header.mixHash),
-    nonce: bytesToHex(header.nonce),
-    baseFeePerGas: "0x7",
-    withdrawalsRoot: bytesToHex(EMPTY_TRIE_ROOT),
-    blobGasUsed: "0x0",
-    excessBlobGas: "0x64",
-    parentBeaconBlockRoot: bytesToHex(filled(32, 0x04)),
-    requestsHash: bytesToHex(EMPTY_REQUESTS_HASH),
-    withdrawals: [],
-    uncles: [],
-    transactions: transactions.map((transaction) => bytesToHex(hashTransaction(transaction))),
+  const stored = {
+    hash: hexToBytes(hash),
+    block: { header, transactions, ommers: [], withdrawals: [] },
+    receipts,
+    senders: transactions.map((transaction) => recoverSender(transaction)),
   };
-  const place = (index: number) => ({
-    blockHash: hash,
-    blockNumber: toQuantity(number),
-    transactionHash: bytesToHex(hashTransaction(transactions[index]!)),
-    transactionIndex: toQuantity(index),
-  });
-  const fullJson = {
-    ...json,
-    transactions: transactions.map((transaction, index) => ({
-      ...place(index),
-      hash: bytesToHex(hashTransaction(transaction)),
-      type: "0x2",
-      chainId: toQuantity(transaction.chainId),
-      nonce: toQuantity(transaction.nonce),
-      maxPriorityFeePerGas: toQuantity(transaction.maxPriorityFeePerGas),
-      maxFeePerGas: toQuantity(transaction.maxFeePerGas),
-      gas: toQuantity(transaction.gasLimit),
-      to: bytesToHex(transaction.to!),
-      value: toQuantity(transaction.value),
-      input: bytesToHex(transaction.data),
-      accessList: [],
-      r: bytesToHex(transaction.signature!.r),
-      s: bytesToHex(transaction.signature!.s),
-      yParity: toQuantity(transaction.signature!.yParity),
-      v: toQuantity(transaction.signature!.yParity),
-    })),
-  };
-  const receiptsJson = receipts.map((receipt, index) => ({
-    ...place(index),
-    type: "0x2",
-    status: "0x1",
-    cumulativeGasUsed: toQuantity(receipt.cumulativeGasUsed),
-    gasUsed: toQuantity(30_000),
-    logsBloom: bytesToHex(receipt.bloom),
-    logs: receipt.logs.map((log) => ({
-      ...place(index),
-      logIndex: toQuantity(index),
-      address: bytesToHex(log.address),
-      topics: log.topics.map(bytesToHex),
-      data: bytesToHex(log.data),
-      removed: false,
-    })),
-  }));
+  const shown = (full: boolean) => blockToJson(PROFILE_R, stored, { full, totalDifficulty: undefined });
+  const receiptsJson = receiptsToJson(PROFILE_R, RULES, stored);
   const rawReceipts = receipts.map((receipt) => bytesToHex(encodeReceipt(receipt)));
-  return { hash, header, transactions, receipts, json, fullJson, receiptsJson, rawReceipts };
+  return { hash, header, transactions, receipts, json: shown(false), fullJson: shown(true), receiptsJson, rawReceipts };
+}
+
+function blobTransaction(nonce: number, blobVersionedHashes: readonly Uint8Array[]): BlobTransaction {
+  const transaction: BlobTransaction = {
+    type: 0x03,
+    chainId: CHAIN_ID,
+    nonce: BigInt(nonce),
+    maxPriorityFeePerGas: 1n,
+    maxFeePerGas: 10n ** 9n,
+    gasLimit: 100_000n,
+    to: BLOB_RECEIVER,
+    value: 0n,
+    data: new Uint8Array(),
+    accessList: [],
+    maxFeePerBlobGas: 1n,
+    blobVersionedHashes,
+  };
+  return signTransaction(transaction, filled(32, 0x11));
 }

@@ -1,3 +1,3 @@
-export { type BlockFixture, blockFixture } from "./block-json.ts";
+export { BLOB_RECEIVER, type BlockFixture, blockFixture } from "./block-json.ts";
 export * from "./fake-beacon.ts";
 export { FakeEndpoint } from "./fake-endpoint.ts";
