@@ -37,7 +37,28 @@ export interface P2PConfig {
   readonly gossip: { readonly timestampThresholdMs: number };
   readonly sync: { readonly requestResponse: boolean; readonly onlyRequestToStatic: boolean };
   readonly userAgent: string;
+  readonly limits: ConnectionLimits;
 }
+
+/** What connections may cost. A connection beyond a limit is closed at once; those that exist are not touched. */
+export interface ConnectionLimits {
+  /** in all, both directions */
+  readonly maxConnections: number;
+  /** inbound connections that are still being negotiated */
+  readonly maxPending: number;
+  /** inbound connections of one IPv4 address or IPv6 /64, also while being negotiated */
+  readonly maxOfAddress: number;
+  /** inbound connections a second of one address */
+  readonly acceptsPerSecOfAddress: number;
+}
+
+/** Room for peers that come while others are still within their grace. */
+export const connectionLimits = (peersHigh: number): ConnectionLimits => ({
+  maxConnections: 2 * peersHigh + 32,
+  maxPending: 32,
+  maxOfAddress: 8,
+  acceptsPerSecOfAddress: 5,
+});
 
 /** Who this node is on the network. */
 export interface P2PIdentity {
