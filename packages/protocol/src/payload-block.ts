@@ -1,6 +1,8 @@
-import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH } from "@rnode/primitives";
+import { CodedError, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_REQUESTS_HASH } from "@rnode/primitives";
 import type { Block, Header } from "./block.ts";
 import { encodeWithdrawal } from "./block-codec.ts";
+import { type ForkTimes, rollupRulesAt } from "./forks/fork-times.ts";
+import { hashHeader } from "./header-codec.ts";
 import type { ExecutionPayload, ExecutionPayloadEnvelope } from "./payload.ts";
 import { encodeTransaction } from "./transaction-codec.ts";
 
@@ -93,4 +95,19 @@ export function payloadToHeader(
     parentBeaconBlockRoot: envelope.parentBeaconBlockRoot,
     requestsHash,
   };
+}
+
+/**
+ * The hash of what a payload contains, whatever its `blockHash` says. From Isthmus on the header commits to the message passer's root
+ * and no longer to the list of withdrawals.
+ *
+ * @param orderedTrieRoot root of the trie of a list's items under their RLP indices
+ */
+export function payloadHash(
+  forkTimes: ForkTimes,
+  envelope: ExecutionPayloadEnvelope,
+  orderedTrieRoot: (encodedItems: readonly Uint8Array[]) => Uint8Array,
+): Uint8Array {
+  const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
+  return hashHeader(payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot));
 }

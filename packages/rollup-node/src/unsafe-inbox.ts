@@ -1,12 +1,10 @@
-import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, isCodedError } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
-  hashHeader,
   type L2BlockRef,
   l2BlockRefFromPayload,
-  payloadToHeader,
+  payloadHash,
   type RollupConfig,
-  rollupRulesAt,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import { payloadSizeBytes, type QueuedPayload, UnsafeQueue, type UnsafeQueueLimits } from "./unsafe-queue.ts";
@@ -82,7 +80,7 @@ type CheckedPayload = { readonly kind: "valid"; readonly ref: L2BlockRef } | Ext
 export function checkUnsafePayload(
   config: RollupConfig,
   envelope: ExecutionPayloadEnvelope,
-  hashOf: NonNullable<UnsafeInboxDeps["hashOf"]> = payloadHash,
+  hashOf: NonNullable<UnsafeInboxDeps["hashOf"]> = ({ forkTimes }) => payloadHash(forkTimes, envelope, orderedTrieRoot),
 ): CheckedPayload {
   const { blockHash } = envelope.executionPayload;
   try {
@@ -93,9 +91,4 @@ export function checkUnsafePayload(
     if (!isCodedError(error)) throw error;
     return { kind: "malformed", reason: error.message };
   }
-}
-
-function payloadHash({ forkTimes }: RollupConfig, envelope: ExecutionPayloadEnvelope): Uint8Array {
-  const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
-  return hashHeader(payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot));
 }
