@@ -269,7 +269,7 @@ function decodeRun(code: u32, start: u32): u32 {
     else if (instruction == I_MLOAD) writeLoad();
     else if (instruction == I_MSTORE) writeStore();
     else if (takenBy(opcode) == 2 && givenBy(opcode) == 1) writeBinary(instruction);
-    else if (instruction == I_INVALID) writePlain(instruction, HALT_INVALID_OPCODE);
+    else if (instruction == I_INVALID) writePlain(instruction, HALT_INVALID_OPCODE | (opcode << 8));
     else writePlain(instruction, argumentOf(opcode));
     pc++;
     if (endsRun(opcode)) break;

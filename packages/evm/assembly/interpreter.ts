@@ -27,6 +27,7 @@ import {
   HALT_STATIC,
   HALT_STOP,
   KIND_CREATE,
+  R_INVALID_OPCODE,
   STACK_LIMIT,
 } from "./layout";
 import { B_GAS, B_GROW, B_NEED, B_OPCODE, B_PC, blockAt, destinationAt, diagnoseBlock, HEADER, INSTRUCTION } from "./decoder";
@@ -387,7 +388,9 @@ function run(): bool {
           break;
         }
         case op.I_INVALID: {
-          halt = load<u32>(ip, 4);
+          const reason = load<u32>(ip, 4); // a halt, and above it the opcode
+          halt = reason & 0xff;
+          store<u32>(R_INVALID_OPCODE, reason >> 8);
           break;
         }
         case op.I_TRACE: {

@@ -61,6 +61,7 @@
 
 /** The result of a message, and the return data of the last call. */
 @inline export const R_HALT: u32 = 0x12100; // u32, HALT_*
+@inline export const R_INVALID_OPCODE: u32 = 0x12104; // u32: the opcode, if R_HALT is HALT_INVALID_OPCODE
 @inline export const R_GAS: u32 = 0x12108; // i64: gas left
 @inline export const R_OUTPUT: u32 = 0x12110; // pointer
 @inline export const R_OUTPUT_LENGTH: u32 = 0x12114;

@@ -115,6 +115,8 @@ export interface CallOutcome {
   readonly maxGasUsed: bigint;
   readonly output: Uint8Array;
   readonly halt: HaltReason | undefined;
+  /** the opcode, if `halt` is invalid-opcode */
+  readonly invalidOpcode: number | undefined;
   readonly logs: readonly Log[];
   readonly createdAddress: Uint8Array | undefined;
 }

@@ -10,4 +10,4 @@ export { createPrecompileTable } from "./precompiles/table.ts";
 export * from "./state.ts";
 export * from "./state-changes.ts";
 export * from "./tracer.ts";
-export { SYSTEM_ADDRESS } from "./transaction/call.ts";
+export { gasShortage, SYSTEM_ADDRESS } from "./transaction/call.ts";

@@ -292,7 +292,12 @@ describe.each(["R", "G"] as const)("viem against profile %s", (profile) => {
       );
     const expected: [string, string | RegExp, string | RegExp, number, number][] = [
       ["0x", "empty transaction data", "typed transaction too short", -32602, -32000],
-      ["0xdeadbeef", "failed to decode signed transaction", /./, -32602, -32000],
+      ["0xdeadbeef", "failed to decode signed transaction", "rlp: value size exceeds available input length", -32602, -32000],
+      ["0x02", "failed to decode signed transaction", "typed transaction too short", -32602, -32000],
+      ["0xc0", "failed to decode signed transaction", "rlp: too few elements for types.LegacyTx", -32602, -32000],
+      ["0x02c0", "failed to decode signed transaction", "rlp: too few elements for types.DynamicFeeTx", -32602, -32000],
+      ["0x0480", "failed to decode signed transaction", "rlp: expected input list for types.SetCodeTx", -32602, -32000],
+      ["0x02c000", "failed to decode signed transaction", "rlp: input contains more than one value", -32602, -32000],
       ["0x7e01", "failed to decode signed transaction", "transaction type not supported", -32602, -32000],
       ["0x03c0", "failed to decode signed transaction", "transaction type not supported", -32602, -32000],
       [

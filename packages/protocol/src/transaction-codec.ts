@@ -329,8 +329,9 @@ function decodeSignature(items: readonly RlpItem[], at: number): Signature {
 /** An integer of at most 32 bytes without leading zeros, left-padded to 32 bytes. */
 function decodeSignatureHalf(item: RlpItem | undefined): Uint8Array {
   const bytes = expectRlpString(item);
-  if (bytes.length > 32) throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: "rlp/integer-too-large" });
-  if (bytes[0] === 0) throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: "rlp/non-canonical-integer" });
+  if (bytes.length > 32)
+    throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: "the signature has more than 32 bytes" });
+  if (bytes[0] === 0) throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: "the signature has leading zeros" });
   return padBytesLeft(bytes, 32);
 }
 

@@ -1,5 +1,13 @@
 import { type BlockSelector, blockEnvironment, newEngine } from "@rnode/chain";
-import type { BlockExecution, CallMessage, CallOutcome, EvmEngine, EvmTracer, HaltReason } from "@rnode/evm";
+import {
+  type BlockExecution,
+  type CallMessage,
+  type CallOutcome,
+  type EvmEngine,
+  type EvmTracer,
+  gasShortage,
+  type HaltReason,
+} from "@rnode/evm";
 import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import type { AccessListEntry } from "@rnode/protocol";
@@ -47,6 +55,8 @@ export interface AccessListResult {
   readonly gasUsed: bigint;
   /** why the call failed; the list then holds what the call touched up to that point */
   readonly halt: HaltReason | undefined;
+  /** set if `halt` is invalid-opcode */
+  readonly invalidOpcode: number | undefined;
 }
 
 /** Lists only grow between runs, so comparing sizes shows whether anything was added. */
@@ -182,9 +192,10 @@ export class CallService {
       const excluded = request.to === undefined ? [from] : [from, request.to];
       const tracer = new AccessListTracer(work, accessList, excluded);
       const { execution, message } = this.prepare({ ...request, accessList }, selector, overrides, { tracer });
-      const { gasUsed, halt, status } = execution.call(message);
+      const { gasUsed, halt, invalidOpcode, status } = execution.call(message);
       const touched = tracer.list();
-      if (sizeOf(touched) === sizeOf(accessList)) return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined };
+      if (sizeOf(touched) === sizeOf(accessList))
+        return { accessList: touched, gasUsed, halt: status === 0 ? halt : undefined, invalidOpcode };
       accessList = touched;
     }
   }
@@ -217,7 +228,10 @@ export class CallService {
     const from = request.from ?? ZERO_ADDRESS;
     const gasLimit = this.#gasLimit(execution, request, from);
     const { to, value, data, accessList, authorizationList, blobVersionedHashes } = request;
-    return { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
+    const message = { from, to, gasLimit, value, data, gasPrice, accessList, authorizationList, blobVersionedHashes };
+    const shortage = gasShortage(execution.rules, message);
+    if (shortage !== undefined) throw this.#refuse({ kind: "intrinsic-gas", gasLimit, ...shortage });
+    return message;
   }
 
   /** Wei per unit of gas; 0 when the request specifies no fee. */
@@ -293,9 +307,9 @@ export class CallService {
   }
 
   #failure(outcome: CallOutcome, gasLimit: bigint): RpcError {
-    const { halt } = outcome;
+    const { halt, invalidOpcode } = outcome;
     if (halt === undefined || halt === "revert") return revertError(outcome.output);
-    return this.#refuse({ kind: "halt", halt, gasLimit });
+    return this.#refuse({ kind: "halt", halt, invalidOpcode, gasLimit });
   }
 }
 

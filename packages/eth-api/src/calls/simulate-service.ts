@@ -279,7 +279,7 @@ export class SimulateService {
         gasUsed: toQuantity(outcome.gasUsed),
         maxUsedGas: toQuantity(outcome.maxGasUsed),
         status: toQuantity(outcome.status),
-        ...(outcome.halt !== undefined && { error: failureOf(outcome.halt, outcome.output) }),
+        ...(outcome.halt !== undefined && { error: failureOf(outcome.halt, outcome) }),
       };
     });
     const full = request.returnFullTransactions ?? false;

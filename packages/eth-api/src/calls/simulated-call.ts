@@ -1,10 +1,10 @@
-import type { BlockExecution, HaltReason } from "@rnode/evm";
+import type { BlockExecution, CallOutcome, HaltReason } from "@rnode/evm";
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS, ZERO_HASH } from "@rnode/primitives";
 import { floorDataGas, GAS_PER_BLOB, intrinsicGas, type SignedTransaction } from "@rnode/protocol";
 import { feeCap, tipCap } from "@rnode/txpool";
 import type { CallRequest } from "../params/call-request.ts";
-import { HALT_TEXTS } from "../profile/halt-texts.ts";
+import { haltText } from "../profile/halt-texts.ts";
 import { revertReason } from "./revert-reason.ts";
 
 /** Codes of the reasons why a simulation ends without a result. Spec: execution-apis, eth_simulateV1 */
@@ -133,8 +133,11 @@ export function checkSimulated(
 const maximum = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** How a call that was executed but failed is shown. */
-export function failureOf(halt: HaltReason, output: Uint8Array): { code: number; message: string; data?: string } {
-  if (halt !== "revert") return { code: VM_ERROR, message: HALT_TEXTS[halt] };
+export function failureOf(
+  halt: HaltReason,
+  { output, invalidOpcode }: CallOutcome,
+): { code: number; message: string; data?: string } {
+  if (halt !== "revert") return { code: VM_ERROR, message: haltText(halt, invalidOpcode) };
   const reason = revertReason(output);
   const message = reason === undefined ? "execution reverted" : `execution reverted: ${reason}`;
   return { code: REVERTED, message, data: bytesToHex(output) };

@@ -78,5 +78,6 @@ export const OP = {
   create2: 0xf5,
   staticcall: 0xfa,
   revert: 0xfd,
+  invalid: 0xfe,
   selfdestruct: 0xff,
 } as const;

@@ -57,10 +57,12 @@ export function ethCallManyMethods({ backend, calls, traces }: ReadServices): Ap
         bundles.run(calls.limited(work), given, { ...contextOf(context), stateOverrides }, ({ execution, message }) => {
           const own = messageOrFault(message);
           if (own instanceof RpcError) return { error: own.message };
-          const { status, output, halt } = execution.applyMessage(own);
+          const { status, output, halt, invalidOpcode } = execution.applyMessage(own);
           if (status === 1) return { value: bytesToHex(output) };
           const isRevert = halt === undefined || halt === "revert";
-          const failure = isRevert ? revertError(output) : errors.call({ kind: "halt", halt, gasLimit: own.gasLimit });
+          const failure = isRevert
+            ? revertError(output)
+            : errors.call({ kind: "halt", halt, invalidOpcode, gasLimit: own.gasLimit });
           return { error: failure.message };
         }),
     }),

@@ -16,7 +16,7 @@ import type { Work } from "../backend/work.ts";
 import { accessListToJson, type JsonObject } from "../json/transaction-json.ts";
 import { blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import { blockOverrideShape, callRequestShape, slotShape, stateOverrideShape } from "../params/call-request.ts";
-import { HALT_TEXTS } from "../profile/halt-texts.ts";
+import { haltText } from "../profile/halt-texts.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
@@ -190,14 +190,14 @@ export function ethStateMethods({ backend, writer, calls }: ReadServices): ApiMe
       result: results.accessList,
       params: callParams,
       handler: ([request, selector, state, overrides], work) => {
-        const { accessList, gasUsed, halt } = calls.createAccessList(work, request, selector ?? LATEST, {
+        const { accessList, gasUsed, halt, invalidOpcode } = calls.createAccessList(work, request, selector ?? LATEST, {
           state,
           block: overrides,
         });
         return {
           accessList: accessListToJson(accessList),
           gasUsed: toQuantity(gasUsed),
-          ...(halt !== undefined && { error: HALT_TEXTS[halt] }),
+          ...(halt !== undefined && { error: haltText(halt, invalidOpcode) }),
         };
       },
     }),

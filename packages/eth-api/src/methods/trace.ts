@@ -229,7 +229,7 @@ function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
     tx = decoded;
     from = recoverSender(tx);
   } catch (error) {
-    if (isCodedError(error)) throw rpcError(submission({ kind: "undecodable", reason: error.message }));
+    if (isCodedError(error)) throw rpcError(submission({ kind: "undecodable", raw, error }));
     throw error;
   }
   const { to, value, data, gasLimit, nonce } = tx;

@@ -1,4 +1,5 @@
 import type { HaltReason } from "@rnode/evm";
+import { instructionOf } from "../instructions/opcodes.ts";
 
 /** Geth's texts for why a message ended; traces of both profiles use them. */
 export const HALT_TEXTS: Readonly<Record<HaltReason, string>> = {
@@ -20,3 +21,7 @@ export const HALT_TEXTS: Readonly<Record<HaltReason, string>> = {
   "precompile-failure": "precompile failed",
   "deposit-failed": "failed deposit",
 };
+
+/** Why a whole message failed, in Geth's words. */
+export const haltText = (halt: HaltReason, invalidOpcode: number | undefined): string =>
+  invalidOpcode === undefined ? HALT_TEXTS[halt] : `invalid opcode: ${instructionOf(invalidOpcode).name}`;

@@ -3,7 +3,8 @@ import { GO_DIALECT, INVALID_PARAMS, type RpcErrorBody, SERVER_ERROR } from "@rn
 import { bytesToHex, checksumAddress, hexToBytes } from "@rnode/primitives";
 import { GO_TARGET } from "./build-target.ts";
 import { engineError } from "./engine-errors.ts";
-import { HALT_TEXTS } from "./halt-texts.ts";
+import { gethDecodingText } from "./geth-decoding.ts";
+import { haltText } from "./halt-texts.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
 import { GETH_TRACES } from "./trace-dialect.ts";
 
@@ -23,11 +24,14 @@ function notBegun(text: string, asked: AskedCall | undefined): RpcErrorBody {
 function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
     case "halt":
-      return failed(HALT_TEXTS[fault.halt]);
+      return failed(haltText(fault.halt, fault.invalidOpcode));
     case "gas-exceeds-allowance":
       return failed(`gas required exceeds allowance (${fault.allowance})`);
-    case "intrinsic-gas":
-      return failed(`intrinsic gas too low: have ${fault.gasLimit}, want ${fault.minimum}`);
+    case "intrinsic-gas": {
+      if (asked?.method === "estimate") return callError({ kind: "gas-exceeds-allowance", allowance: fault.gasLimit });
+      const what = fault.of === "floor" ? "insufficient gas for floor data gas cost" : "intrinsic gas too low";
+      return notBegun(`${what}: have ${fault.gasLimit}, want ${fault.minimum}`, asked);
+    }
     case "insufficient-funds":
       if (asked?.method === "estimate" && fault.affordableGas !== undefined)
         return callError({ kind: "gas-exceeds-allowance", allowance: fault.affordableGas });
@@ -66,6 +70,8 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
     case "empty":
       return failed("typed transaction too short");
     case "undecodable":
+      return failed(gethDecodingText(fault.raw, fault.error));
+    case "bad-blobs":
       return failed(fault.reason);
     case "type-not-supported":
       return failed("transaction type not supported");
@@ -83,7 +89,7 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
     case "unknown-block":
       return failed("unknown block");
     case "bad-range":
-      return { code: INVALID_PARAMS, message: "invalid block range params" };
+      return failed("invalid block range params");
     case "beyond-head":
       return { code: INVALID_PARAMS, message: "block range extends beyond current head block" };
     case "too-many-blocks":

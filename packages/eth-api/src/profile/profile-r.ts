@@ -2,6 +2,7 @@ import type { BlockSelector } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import { INTERNAL_ERROR, INVALID_PARAMS, type RpcErrorBody, RUST_DIALECT, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
+import { OP } from "../instructions/opcodes.ts";
 import { RUST_TARGET } from "./build-target.ts";
 import { engineError } from "./engine-errors.ts";
 import type { AskedCall, CallFault, ErrorTable, FeeHistoryFault, LogQueryFault, Profile, SubmissionFault } from "./profile.ts";
@@ -44,11 +45,13 @@ function callError(fault: CallFault, asked?: AskedCall): RpcErrorBody {
   switch (fault.kind) {
     case "halt":
       if (fault.halt === "out-of-gas") return rejected(`out of gas: gas required exceeds: ${fault.gasLimit}`);
-      if (fault.halt === "invalid-opcode") return rejected("EVM error: InvalidFEOpcode");
+      if (fault.halt === "invalid-opcode")
+        return rejected(`EVM error: ${fault.invalidOpcode === OP.invalid ? "InvalidFEOpcode" : "OpcodeNotFound"}`);
       return rejected(`EVM error: ${HALT_NAMES[fault.halt]}`);
     case "gas-exceeds-allowance":
       return invalidInput(`gas required exceeds allowance (${fault.allowance})`);
     case "intrinsic-gas":
+      if (asked?.method === "estimate") return callError({ kind: "gas-exceeds-allowance", allowance: fault.gasLimit });
       return invalidInput("intrinsic gas too low");
     case "insufficient-funds":
       if (asked?.method === "estimate" && fault.affordableGas !== undefined)
@@ -74,6 +77,7 @@ function submissionError(fault: SubmissionFault): RpcErrorBody {
     case "empty":
       return invalidParams("empty transaction data");
     case "undecodable":
+    case "bad-blobs":
     case "type-not-supported":
       return invalidParams("failed to decode signed transaction");
     case "bad-signature":

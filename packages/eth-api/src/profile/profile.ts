@@ -1,6 +1,7 @@
 import type { AttributesFault, BlockSelector, ForkchoiceFault } from "@rnode/chain";
 import type { HaltReason } from "@rnode/evm";
 import type { RpcDialect, RpcErrorBody } from "@rnode/jsonrpc";
+import type { CodedError } from "@rnode/primitives";
 import type { Header } from "@rnode/protocol";
 import type { PoolRefusal } from "@rnode/txpool";
 import type { ConditionalFault } from "../params/conditional.ts";
@@ -11,7 +12,9 @@ export type ProfileName = "R" | "G";
 /** Why a raw transaction was rejected before the pool looked at it. */
 export type SubmissionFault =
   | { readonly kind: "empty" }
-  | { readonly kind: "undecodable"; readonly reason: string }
+  | { readonly kind: "undecodable"; readonly raw: Uint8Array; readonly error: CodedError }
+  /** the blobs beside a blob transaction are not what it says, or in another format than this chain's */
+  | { readonly kind: "bad-blobs"; readonly reason: string }
   | { readonly kind: "bad-signature" }
   | { readonly kind: "type-not-supported" }
   | { readonly kind: "unprotected" }
@@ -19,9 +22,21 @@ export type SubmissionFault =
 
 /** Why a call or an estimate has no result. Reverts are not included: they are the same in both profiles. */
 export type CallFault =
-  | { readonly kind: "halt"; readonly halt: Exclude<HaltReason, "revert">; readonly gasLimit: bigint }
+  | {
+      readonly kind: "halt";
+      readonly halt: Exclude<HaltReason, "revert">;
+      /** set if `halt` is invalid-opcode */
+      readonly invalidOpcode: number | undefined;
+      readonly gasLimit: bigint;
+    }
   | { readonly kind: "gas-exceeds-allowance"; readonly allowance: bigint }
-  | { readonly kind: "intrinsic-gas"; readonly gasLimit: bigint; readonly minimum: bigint }
+  /** the gas does not even pay for the transaction itself; `of`: for what is charged in any case, or for the floor of EIP-7623 */
+  | {
+      readonly kind: "intrinsic-gas";
+      readonly of: "transaction" | "floor";
+      readonly gasLimit: bigint;
+      readonly minimum: bigint;
+    }
   | {
       readonly kind: "insufficient-funds";
       readonly address: string;

@@ -112,8 +112,6 @@ const REVM_NAMES: Readonly<Record<HaltReason, string>> = {
   "deposit-failed": "FailedDeposit",
 };
 
-const INVALID = 0xfe;
-
 function rethError(halt: HaltReason, last: LastStep): string {
   switch (halt) {
     case "revert":
@@ -123,7 +121,7 @@ function rethError(halt: HaltReason, last: LastStep): string {
     case "insufficient-balance":
       return "insufficient balance for transfer";
     case "invalid-opcode":
-      return last?.opcode === INVALID ? "invalid opcode: INVALID" : "invalid opcode";
+      return last?.opcode === OP.invalid ? "invalid opcode: INVALID" : "invalid opcode";
     case "invalid-jump":
       return "invalid jump destination";
     case "precompile-failure":
@@ -160,7 +158,7 @@ export const RETH_TRACES: TraceDialect = {
   stepError: (halt, last) =>
     halt === "revert"
       ? undefined
-      : `Some(${last?.opcode === INVALID && halt === "invalid-opcode" ? "InvalidFEOpcode" : REVM_NAMES[halt]})`,
+      : `Some(${last?.opcode === OP.invalid && halt === "invalid-opcode" ? "InvalidFEOpcode" : REVM_NAMES[halt]})`,
   structLog: { hasPrefix: true, showsEmpty: true, failedCost: "constant", creationCostHasForwarded: true },
   prestateVaults: ["l1FeeVault", "baseFeeVault", "operatorFeeVault"],
   failedTouch(halt, opcode) {

@@ -34,6 +34,7 @@ export const M_DEPTH = 0x120a4;
 export const M_VALUE = 0x120c0;
 
 export const R_HALT = 0x12100;
+export const R_INVALID_OPCODE = 0x12104;
 export const R_GAS = 0x12108;
 export const R_OUTPUT = 0x12110;
 export const R_OUTPUT_LENGTH = 0x12114;

@@ -14,6 +14,7 @@ import {
   R_CREATED,
   R_GAS,
   R_HALT,
+  R_INVALID_OPCODE,
   R_LOGS,
   R_LOGS_LENGTH,
   R_OUTPUT,
@@ -32,6 +33,8 @@ export type AccountPointer = number;
 /** The result of a message; `logs` are only copied on request. */
 export interface MessageResult {
   readonly halt: HaltReason | undefined;
+  /** set if `halt` is invalid-opcode */
+  readonly invalidOpcode: number | undefined;
   readonly gasLeft: bigint;
   /** refund counter, before the limit is applied */
   readonly refund: bigint;
@@ -195,8 +198,10 @@ export class StateAccess {
   #result(): MessageResult {
     const { memory } = this.#instance;
     const created = memory.u32(R_CREATED);
+    const halt = HALT_NAMES[memory.u32(R_HALT)];
     return {
-      halt: HALT_NAMES[memory.u32(R_HALT)],
+      halt,
+      invalidOpcode: halt === "invalid-opcode" ? memory.u32(R_INVALID_OPCODE) : undefined,
       gasLeft: memory.i64(R_GAS),
       refund: memory.i64(R_REFUND),
       output: memory.slice(memory.u32(R_OUTPUT), memory.u32(R_OUTPUT_LENGTH)),

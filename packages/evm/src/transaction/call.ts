@@ -1,5 +1,5 @@
 import { EMPTY_KECCAK, hexToBytes } from "@rnode/primitives";
-import { floorDataGas, intrinsicGas, PREDEPLOYS, type Transaction } from "@rnode/protocol";
+import { type BlockRules, floorDataGas, intrinsicGas, PREDEPLOYS, type Transaction } from "@rnode/protocol";
 import type { MessageResult } from "../engine/state-access.ts";
 import type { CallMessage, CallOutcome } from "../execution.ts";
 import { applyAuthorizations } from "./authorizations.ts";
@@ -29,6 +29,7 @@ function outcomeOf({ state }: BlockScope, result: MessageResult, gasUsed: bigint
     maxGasUsed,
     output: result.output,
     halt: result.halt,
+    invalidOpcode: result.invalidOpcode,
     logs: state.logs(),
     createdAddress: result.createdAddress,
   };
@@ -40,9 +41,27 @@ const refused = (halt: NonNullable<CallOutcome["halt"]>, gasUsed: bigint): CallO
   maxGasUsed: gasUsed,
   output: new Uint8Array(0),
   halt,
+  invalidOpcode: undefined,
   logs: [],
   createdAddress: undefined,
 });
+
+function gasBefore(rules: BlockRules, message: CallMessage): { readonly intrinsic: bigint; readonly floor: bigint } {
+  const { to, data, accessList = [], authorizationList } = message;
+  const type = authorizationList === undefined ? 0x01 : 0x04;
+  const intrinsic = intrinsicGas(rules, { type, to, data, accessList, authorizationList } as Transaction);
+  return { intrinsic, floor: floorDataGas(rules, data) };
+}
+
+/** Why the message's gas does not suffice to begin; undefined: it does. */
+export function gasShortage(
+  rules: BlockRules,
+  message: CallMessage,
+): { readonly of: "transaction" | "floor"; readonly minimum: bigint } | undefined {
+  const { intrinsic, floor } = gasBefore(rules, message);
+  if (message.gasLimit < intrinsic) return { of: "transaction", minimum: intrinsic };
+  return message.gasLimit < floor ? { of: "floor", minimum: floor } : undefined;
+}
 
 /**
  * Runs a message as a transaction would be run, without a transaction's checks.
@@ -53,14 +72,7 @@ export function callMessage(scope: BlockScope, message: CallMessage, keepsEffect
   const { state, rules, environment } = scope;
   const { from, to, gasLimit, value, data, gasPrice, authorizationList, blobVersionedHashes } = message;
   const accessList = message.accessList ?? [];
-  const intrinsic = intrinsicGas(rules, {
-    type: authorizationList === undefined ? 0x01 : 0x04,
-    to,
-    data,
-    accessList,
-    authorizationList,
-  } as Transaction);
-  const floor = floorDataGas(rules, data);
+  const { intrinsic, floor } = gasBefore(rules, message);
   if (gasLimit < intrinsic || gasLimit < floor) return refused("out-of-gas", gasLimit);
   const sender = state.account(from);
   const upFront = gasLimit * gasPrice;

@@ -7,6 +7,10 @@ import { startTestClient, type TestClient } from "../testing/test-client.ts";
 const POOR = "0xC000000000000000000000000000000000000000"; // with its EIP-55 checksum
 const FUNDED = "0xd000000000000000000000000000000000000000";
 const OTHER: Hex = `0x${"00".repeat(19)}aa`;
+const INVALID: Hex = `0x${"00".repeat(19)}fe`;
+const UNDEFINED: Hex = `0x${"00".repeat(19)}cc`;
+/** CALL to INVALID with 1,000 gas, then 0x0c */
+const CALLS_INVALID = "0x6000600060006000600060fe6103e8f1500c";
 const GWEI = 10n ** 9n;
 const BOTH = "both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified";
 const from = POOR.toLowerCase();
@@ -79,13 +83,41 @@ const rows: readonly Row[] = [
     ],
   ],
   ["both fee models", { gasPrice: "0x1", maxFeePerGas: "0x1" }, [-32602, BOTH, BOTH], [-32602, BOTH, BOTH]],
+  [
+    "less gas than a transaction costs",
+    { gas: "0x10" },
+    [-32000, "intrinsic gas too low", "err: intrinsic gas too low: have 16, want 21000 (supplied gas 16)"],
+    "answered", // gas below 21,000 is not looked at
+  ],
+  [
+    "less gas than the floor for its data",
+    { gas: toQuantity(22_500n), data: `0x${"11".repeat(64)}` },
+    [-32000, "intrinsic gas too low", "err: insufficient gas for floor data gas cost: have 22500, want 23560 (supplied gas 22500)"],
+    [-32000, "gas required exceeds allowance (22500)", "gas required exceeds allowance (22500)"],
+  ],
+  [
+    "INVALID",
+    { to: INVALID, gas: "0xc350" },
+    [-32003, "EVM error: InvalidFEOpcode", "invalid opcode: INVALID"],
+    [-32003, "EVM error: InvalidFEOpcode", "invalid opcode: INVALID"],
+  ],
+  [
+    "a byte that is no instruction, after a call in which there was INVALID",
+    { to: UNDEFINED, gas: "0x186a0" },
+    [-32003, "EVM error: OpcodeNotFound", "invalid opcode: opcode 0xc not defined"],
+    [-32003, "EVM error: OpcodeNotFound", "invalid opcode: opcode 0xc not defined"],
+  ],
   ["nothing that costs", {}, "answered", "answered"],
 ];
 
 describe.each(["R", "G"] as const)("what calls are refused for, profile %s", (profile) => {
   let node: TestClient;
   beforeAll(async () => {
-    const alloc = { [FUNDED]: { balance: toQuantity(30_000n * 2n * GWEI) } };
+    const alloc = {
+      [FUNDED]: { balance: toQuantity(30_000n * 2n * GWEI) },
+      [INVALID]: { balance: "0x0", code: "0xfe" },
+      [UNDEFINED]: { balance: "0x0", code: CALLS_INVALID },
+    };
     node = await startTestClient([`--profile=${profile}`], undefined, { alloc });
   });
   afterAll(() => node.remove());

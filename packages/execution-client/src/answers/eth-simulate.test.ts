@@ -101,7 +101,7 @@ describe("eth_simulateV1", () => {
     expect(block!.calls[1]).toMatchObject({
       status: "0x0",
       gasUsed: "0x10000",
-      error: { code: -32015, message: "invalid opcode" },
+      error: { code: -32015, message: "invalid opcode: INVALID" },
     });
     expect(block!.calls[2]).toMatchObject({ status: "0x1" });
   });

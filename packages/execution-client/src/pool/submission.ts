@@ -49,7 +49,7 @@ export function readSubmission(
     else transaction = decodeSigned(raw);
   } catch (error) {
     if (isCodedError(error, "tx/unknown-type")) throw refuse({ kind: "type-not-supported" });
-    if (isCodedError(error)) throw refuse({ kind: "undecodable", reason: error.message });
+    if (isCodedError(error)) throw refuse({ kind: "undecodable", raw, error });
     throw error;
   }
   if (transaction.type === 0x00 && transaction.chainId === undefined && !profile.rpc.acceptsUnprotected)
@@ -57,8 +57,8 @@ export function readSubmission(
   const feeWei = feeCap(transaction) * transaction.gasLimit;
   if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
   if (sidecar !== undefined && sidecar.version !== sidecarVersion)
-    throw refuse({ kind: "undecodable", reason: `blob sidecar of version ${sidecar.version}, expected ${sidecarVersion}` });
-  if (sidecar !== undefined && !verifyBlobSidecar(sidecar)) throw refuse({ kind: "undecodable", reason: "invalid blob proofs" });
+    throw refuse({ kind: "bad-blobs", reason: `blob sidecar of version ${sidecar.version}, expected ${sidecarVersion}` });
+  if (sidecar !== undefined && !verifyBlobSidecar(sidecar)) throw refuse({ kind: "bad-blobs", reason: "invalid blob proofs" });
   if (knownSender !== undefined) return { transaction, sender: knownSender, sidecar };
   try {
     return { transaction, sender: recoverSender(transaction), sidecar };
