@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
 import { ClientConnection } from "./client-connection.ts";
+import { clientOf } from "./connection-places.ts";
 import type { Incoming, IncomingBudget } from "./incoming.ts";
 import type { RequestContext } from "./method-table.ts";
 import { type PlainHead, readPlainHead } from "./plain-head.ts";
+import { RoundRobin } from "./round-robin.ts";
 import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./unsent.ts";
 
 export interface PlainHttpOptions {
@@ -54,7 +56,6 @@ const MAKE_ROOM = 16;
 const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
 const RUN_MS = 1;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * JSON-RPC over HTTP/1.1 without node:http, for requests that need nothing but an answer.
@@ -82,7 +83,20 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
   }
 
   /** connections with a request that has been read and not yet answered */
-  let due: PlainConnection[] = [];
+  const due = new RoundRobin<PlainConnection>();
+  let isRunDue = false;
+
+  function addDue(connection: PlainConnection): void {
+    due.add(connection.network, connection);
+    runLater();
+  }
+
+  /** One run in each turn of the event loop, so that what has arrived meanwhile is read before the next. */
+  function runLater(): void {
+    if (isRunDue) return;
+    isRunDue = true;
+    setImmediate(answerDue);
+  }
 
   /**
    * Answers all requests that one turn of the event loop has brought, in one synchronous run after all of them have been read:
@@ -90,21 +104,21 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
    * sent at the end of each.
    */
   function answerDue(): void {
-    const now = due;
-    due = [];
+    isRunDue = false;
     const endMs = performance.now() + RUN_MS;
-    for (const [index, connection] of now.entries()) {
-      connection.answer();
-      if (index + 1 === now.length || performance.now() < endMs) continue;
-      due = [...now.slice(index + 1), ...due];
-      setImmediate(answerDue);
-      return;
+    // What becomes due meanwhile waits for the next run.
+    for (let left = due.size; left > 0; left--) {
+      due.take()?.answer();
+      if (performance.now() >= endMs) break;
     }
+    if (due.size > 0) runLater();
   }
 
   class PlainConnection {
     readonly #socket: Socket;
     readonly #client: ClientConnection;
+    /** its client's address, or the network of it */
+    readonly network: string;
     /** received and not yet read */
     readonly #parts: Buffer[] = [];
     #size = 0;
@@ -129,6 +143,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#socket = socket;
       this.#client = new ClientConnection("http", socket.remoteAddress ?? "");
       const { remoteAddress } = this.#client;
+      this.network = clientOf(remoteAddress);
       this.#unsent = options.unsent.open(remoteAddress, () => socket.destroy());
       this.#incoming = options.incoming.open(remoteAddress, () => socket.destroy());
       socket.on("data", this.#onData);
@@ -160,46 +175,69 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     readonly #onData = (part: Buffer): void => {
-      if (this.#size === 0 && this.#state !== "answering") {
-        this.#read(part);
-        return;
-      }
       this.#parts.push(part);
       this.#size += part.length;
+      if (this.#state !== "answering" && this.#size >= this.#needed) {
+        this.#read();
+        return;
+      }
       this.#incoming.hold(this.#size);
-      if (this.#socket.destroyed) return;
-      if (this.#state === "answering") {
-        if (this.#size > MAX_WAITING_BYTES) this.#socket.pause();
-      } else if (this.#size >= this.#needed) this.#read(Buffer.concat(this.#parts, this.#size));
+      if (this.#state === "answering" && this.#size > MAX_WAITING_BYTES && !this.#socket.destroyed) this.#socket.pause();
     };
 
     /** Reads the next request. */
-    #read(bytes: Buffer): void {
+    #read(): void {
       // PERF: a small request is decoded whole: decoding a few bytes after the head is cheaper than searching for its end first.
-      const window = bytes.toString("latin1", 0, MAX_HEAD_BYTES);
-      const headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
+      let bytes = this.#parts[0]!;
+      let window = bytes.toString("latin1", 0, MAX_HEAD_BYTES);
+      let headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
+      if (headBytes < HEAD_END.length && this.#parts.length > 1) {
+        bytes = this.#join(MAX_HEAD_BYTES);
+        window = bytes.toString("latin1", 0, MAX_HEAD_BYTES);
+        headBytes = window.indexOf(HEAD_END) + HEAD_END.length;
+      }
       const isWhole = headBytes >= HEAD_END.length;
       if (!isWhole && window.length < MAX_HEAD_BYTES) {
-        this.#wait("head", bytes, 0);
+        this.#wait("head", 0);
         return;
       }
       const head = isWhole ? this.#headOf(window.slice(0, headBytes)) : undefined;
       if (head === undefined) {
-        this.#handOver(bytes);
+        this.#handOver();
         return;
       }
       const end = headBytes + head.bodyBytes;
-      if (end > bytes.length) {
-        this.#wait("body", bytes, end);
+      if (end > this.#size) {
+        this.#wait("body", end);
         return;
       }
+      if (end > bytes.length) bytes = this.#join(end);
       this.#ticks = 0;
       this.#state = "answering";
       this.#text = bytes.toString("utf8", headBytes, end);
-      this.#keep(bytes, end);
+      this.#take(end);
       // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.
-      if (connections.size === 1 && end === bytes.length) this.answer();
-      else if (due.push(this) === 1) setImmediate(answerDue);
+      if (connections.size === 1 && this.#size === 0) this.answer();
+      else addDue(this);
+    }
+
+    /**
+     * Puts the first so many bytes in one piece, or all if there are fewer. PERF: no more of them, or each of many small requests
+     * that came together would cost a copy of all.
+     */
+    #join(count: number): Buffer {
+      const pieces: Buffer[] = [];
+      let missing = count;
+      let part: Buffer | undefined;
+      while (missing > 0 && (part = this.#parts.shift()) !== undefined) {
+        const piece = part.subarray(0, missing);
+        pieces.push(piece);
+        missing -= piece.length;
+        if (piece.length < part.length) this.#parts.unshift(part.subarray(piece.length));
+      }
+      const joined = Buffer.concat(pieces, count - missing);
+      this.#parts.unshift(joined);
+      return joined;
     }
 
     /** Answers the request that is due. */
@@ -227,21 +265,22 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return this.#lastHead;
     }
 
-    /** Keeps the bytes from `at` on for later. */
-    #keep(bytes: Buffer, at: number): void {
-      this.#parts.length = 0;
-      this.#size = bytes.length - at;
+    /** Forgets the first bytes, which are in one piece. */
+    #take(count: number): void {
+      const first = this.#parts[0]!;
+      if (count < first.length) this.#parts[0] = first.subarray(count);
+      else this.#parts.shift();
+      this.#size -= count;
       this.#needed = 0;
-      if (at < bytes.length) this.#parts.push(bytes.subarray(at));
       this.#incoming.hold(this.#size);
     }
 
-    #wait(state: "idle" | "head" | "body", bytes: Buffer, needed: number): void {
+    #wait(state: "idle" | "head" | "body", needed: number): void {
       // The timeout of a request starts with its first byte.
       if (this.#state !== "head" && this.#state !== "body") this.#ticks = 0;
       this.#state = state;
-      this.#keep(bytes, 0);
       this.#needed = needed;
+      this.#incoming.hold(this.#size);
       if (!this.#hasEnded) return;
       if (state === "idle") this.#socket.end();
       else this.#refuse("cutOff");
@@ -249,8 +288,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     #readOn(): void {
       if (this.#socket.isPaused()) this.#socket.resume();
-      if (this.#size === 0) this.#wait("idle", NOTHING, 0);
-      else this.#read(this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size));
+      if (this.#size === 0) this.#wait("idle", 0);
+      else this.#read();
     }
 
     /** @returns whether the client has read enough for the next answer */
@@ -297,14 +336,14 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#socket.destroySoon();
     }
 
-    #handOver(unread: Buffer): void {
+    #handOver(): void {
       if (this.#socket.readableEnded) {
         this.#refuse("cutOff"); // the bytes cannot be put back
         return;
       }
       this.#forget();
       this.#socket.pause();
-      this.#socket.unshift(unread);
+      this.#socket.unshift(Buffer.concat(this.#parts, this.#size));
       handOver(this.#socket);
       this.#socket.resume();
     }
