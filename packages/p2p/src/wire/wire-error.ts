@@ -7,6 +7,17 @@ export type WireErrorCode =
   /** longer than the caller allows; nothing was allocated */
   | "snappy/too-long"
   | "snappy/corrupt"
+  // snappy in frames
+  /** the stream does not begin with its identifier */
+  | "frames/no-identifier"
+  /** a type of chunk that must not be skipped, and has no meaning yet */
+  | "frames/reserved-chunk"
+  /** of a chunk, by its header */
+  | "frames/bad-length"
+  | "frames/bad-checksum"
+  /** beyond a limit, in a chunk or in all; nothing was allocated */
+  | "frames/too-long"
+  | "frames/truncated"
   // SSZ
   | "ssz/truncated"
   /** an offset that does not follow from the lengths before it */
@@ -17,6 +28,12 @@ export type WireErrorCode =
   | "ssz/bad-number"
   /** a field that the version has is missing, or one that it has not is there */
   | "ssz/wrong-version"
+  // answers to requests
+  | "response/truncated"
+  /** not the version that a block of this number has */
+  | "response/unknown-version"
+  /** a block that no peer would take */
+  | "response/too-large"
   // gossip message
   | "gossip/bad-length"
   | "gossip/bad-signature";

@@ -1,3 +1,5 @@
+export * from "./rollup-config.ts";
+
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
