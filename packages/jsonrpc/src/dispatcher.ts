@@ -25,6 +25,8 @@ export interface DispatcherOptions {
   readonly metrics?: MetricFactory | undefined;
   /** of the connections that receive the answers; default: there is no bound for all answers together */
   readonly unsent?: Pick<UnsentBudget, "makeRoom" | "hold"> | undefined;
+  /** shared with what else is done for the same clients; default: its own */
+  readonly turns?: Turns | undefined;
   /** turns errors of the application into error objects; undefined: an error that it does not know */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
@@ -62,7 +64,7 @@ const SLICE_MS = 2;
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { dialect, limits, log, mapError, unsent } = options;
-  const turns = new Turns();
+  const { turns = new Turns() } = options;
   const metrics = rpcMetricsOf(options.metrics);
 
   const errorText = (id: string, error: RpcErrorBody): string => `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`;

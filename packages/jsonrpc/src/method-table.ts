@@ -55,6 +55,11 @@ export interface SubscriptionSink {
   readonly id: string;
   /** Sends a notification; the result must be plain JSON. */
   notify(result: unknown): void;
+  /**
+   * Sends a notification for each result, in the order of all notifications. They are asked for when it is this client's turn, so that
+   * an event that many subscriptions wait for holds up nobody else.
+   */
+  notifyEach(results: () => Iterable<unknown>): void;
 }
 
 export interface Subscription {

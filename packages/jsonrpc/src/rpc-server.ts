@@ -16,8 +16,10 @@ import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
+import { SubscriptionPlaces } from "./subscription-places.ts";
+import { Turns } from "./turns.ts";
 import { UnsentBudget, type UnsentLimits } from "./unsent.ts";
-import { serveWsConnection } from "./ws-connection.ts";
+import { serveWsConnection, type WsConnection } from "./ws-connection.ts";
 
 export interface RpcServerLimits extends UnsentLimits {
   readonly maxRequestBytes: number;
@@ -121,6 +123,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 120_000;
 /** For larger bodies, the time spent on HTTP itself does not matter. */
 const MAX_PLAIN_BODY_BYTES = 1024 * 1024;
 const GOING_AWAY = 1001;
+/** All connections together may have the subscriptions of so many that have as many as they may. */
+const CONNECTIONS_OF_SUBSCRIPTIONS = 16;
 /** How often it is looked at what WebSockets have received; ws does not say. */
 const INCOMING_INTERVAL_MS = 200;
 
@@ -140,7 +144,17 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   // one request of the largest size always has room
   const maxIncomingBytes = Math.max(limits.maxIncomingBytes, 2 * limits.maxRequestBytes);
   const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
-  const dispatcher = createDispatcher({ dialect, limits, log, metrics: options.metrics, unsent, mapError: options.mapError });
+  const turns = new Turns();
+  const subscriptionPlaces = new SubscriptionPlaces(limits.maxSubscriptions * CONNECTIONS_OF_SUBSCRIPTIONS);
+  const dispatcher = createDispatcher({
+    dialect,
+    limits,
+    log,
+    metrics: options.metrics,
+    unsent,
+    turns,
+    mapError: options.mapError,
+  });
   const servers: Server[] = [];
   const guard = new ListenerGuard({
     log,
@@ -191,7 +205,13 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   }
 
   function addWebSockets(server: Server, listener: WsListenerOptions): void {
-    const upgrader = new WebSocketServer({ noServer: true, maxPayload: limits.maxRequestBytes, perMessageDeflate: false });
+    const upgrader = new WebSocketServer({
+      noServer: true,
+      maxPayload: limits.maxRequestBytes,
+      perMessageDeflate: false,
+      // One message, ping or pong of a connection in each turn of the event loop, however many have arrived.
+      allowSynchronousEvents: false,
+    });
     server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       socket.on("error", () => socket.destroy());
       const refusal = refusalOfUpgrade(request, listener, checkToken);
@@ -206,29 +226,39 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       upgrader.handleUpgrade(request, socket, head, (webSocket) => {
         sockets.add(webSocket);
         webSocket.on("close", () => sockets.delete(webSocket));
-        countIncoming(webSocket, request.socket);
-        serveWsConnection(webSocket, request.socket.remoteAddress ?? "", {
+        const connection = serveWsConnection(webSocket, request.socket.remoteAddress ?? "", {
           methods: listener.methods ?? options.methods,
           subscriptions: listener.subscriptions ?? {},
           dispatcher,
           dialect,
           maxSubscriptions: limits.maxSubscriptions,
+          places: subscriptionPlaces,
           maxConcurrency: 64,
           maxBufferedBytes: limits.maxBufferedBytes,
           unsent,
+          turns,
+          together(sending) {
+            socket.cork();
+            sending();
+            socket.uncork();
+          },
         });
+        countIncoming(webSocket, request.socket, connection);
       });
     });
   }
 
-  /** What has arrived since the last whole message, its own bytes or those of pings in between. */
-  function countIncoming(webSocket: WebSocket, socket: Socket): void {
+  /** Messages that wait, and what has arrived since the last whole one, its own bytes or those of pings in between. */
+  function countIncoming(webSocket: WebSocket, socket: Socket, connection: WsConnection): void {
     const held = incoming.open(socket.remoteAddress ?? "", () => webSocket.terminate());
     let readBytes = socket.bytesRead;
     webSocket.on("message", () => {
       readBytes = socket.bytesRead;
     });
-    const timer = setInterval(() => held.hold(webSocket.isPaused ? 0 : socket.bytesRead - readBytes), INCOMING_INTERVAL_MS);
+    const timer = setInterval(() => {
+      const unfinished = webSocket.isPaused ? 0 : socket.bytesRead - readBytes;
+      held.hold(connection.waitingBytes + unfinished);
+    }, INCOMING_INTERVAL_MS);
     timer.unref();
     webSocket.on("close", () => {
       clearInterval(timer);

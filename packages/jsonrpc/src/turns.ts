@@ -1,32 +1,92 @@
 import { FairQueue } from "./fair-queue.ts";
 import type { RequestContext } from "./method-table.ts";
 
+/** How much of each turn of the event loop goes to slices that waited, and how much to those that need not wait. */
+const TURN_MS = 1;
+
+interface Slice {
+  readonly client: RequestContext;
+  readonly run: () => void;
+  /** its work goes on after `run` has returned, in the same turn */
+  readonly goesOn: boolean;
+}
+
 /**
- * Long work of many clients, in slices: one of them goes on in each turn of the event loop, so that short requests are answered between any
- * two slices. Whose turn it is, is decided as in a `FairQueue`.
+ * The work of many clients, in slices: some go on in each turn of the event loop, so that what arrives is read between them. Whose
+ * turn it is, is decided as in a `FairQueue`: a client that has much to do waits for those that have little.
  */
 export class Turns {
-  readonly #waiting = new FairQueue<() => void>({
+  readonly #waiting = new FairQueue<Slice>({
     maxItems: Number.POSITIVE_INFINITY,
     maxItemsPerNetwork: Number.POSITIVE_INFINITY,
     maxBytes: Number.POSITIVE_INFINITY,
   });
+  readonly #nowMs: () => number;
+  /** time that slices had in this turn of the event loop without waiting */
+  #usedMs = 0;
+  #isScheduled = false;
+  #isRunning = false;
 
-  /** Settles when the client's work may go on. */
-  next(client: RequestContext): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.add(client, resolve, 0);
-      if (this.#waiting.size === 1) setImmediate(this.#giveOne);
-    });
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
   }
 
-  /** Counts the time of the slice that began with a turn. */
+  /** Settles when the client's work may go on, for a slice. */
+  next(client: RequestContext): Promise<void> {
+    return new Promise((resolve) => this.#add({ client, run: resolve, goesOn: true }));
+  }
+
+  /** Runs a slice, which ends by itself: at once if nobody waits and there is time, otherwise when it is the client's turn. */
+  run(client: RequestContext, slice: () => void): void {
+    if (this.#isRunning || this.#waiting.size > 0 || this.#usedMs >= TURN_MS) {
+      this.#add({ client, run: slice, goesOn: false });
+      return;
+    }
+    this.#usedMs += this.#measured(slice);
+    this.#schedule();
+  }
+
+  /** Counts the time of the slice that began with `next`. */
   charge(client: RequestContext, usedMs: number): void {
     this.#waiting.charge(client, usedMs);
   }
 
-  readonly #giveOne = (): void => {
-    this.#waiting.take()?.();
-    if (this.#waiting.size > 0) setImmediate(this.#giveOne);
+  #add(slice: Slice): void {
+    this.#waiting.add(slice.client, slice, 0);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#give);
+  }
+
+  #measured(slice: () => void): number {
+    const startMs = this.#nowMs();
+    this.#isRunning = true;
+    try {
+      slice();
+    } finally {
+      this.#isRunning = false;
+    }
+    return this.#nowMs() - startMs;
+  }
+
+  readonly #give = (): void => {
+    this.#isScheduled = false;
+    this.#usedMs = 0;
+    for (let leftMs = TURN_MS; leftMs > 0; ) {
+      const slice = this.#waiting.take();
+      if (slice === undefined) return;
+      if (slice.goesOn) {
+        slice.run();
+        break;
+      }
+      const usedMs = this.#measured(slice.run);
+      this.#waiting.charge(slice.client, usedMs);
+      leftMs -= usedMs;
+    }
+    if (this.#waiting.size > 0) this.#schedule();
   };
 }

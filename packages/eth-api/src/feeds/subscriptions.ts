@@ -17,6 +17,9 @@ export interface PendingFeed {
 /** `eth_subscribe`. Spec: docs/protocol/04-rpc.md#blocks-logs-sync-fees */
 export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): SubscriptionTable {
   const { chain, profile } = backend;
+  const transactionTextOf = madeOnce(({ transaction, sender }: PooledTransaction) =>
+    JSON.stringify(transactionToJson(profile, transaction, sender, undefined)),
+  );
   return {
     eth: {
       newHeads: subscription({
@@ -24,7 +27,7 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
         summary: "The header of each block that joins the canonical chain.",
         start: (_, sink) =>
           chain.onHeadChange(({ added }) => {
-            for (const stored of added) sink.notify(headTextOf(stored));
+            if (added.length > 0) sink.notifyEach(() => added.map(headTextOf));
           }),
       }),
       logs: subscription({
@@ -33,8 +36,10 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
         start: ([filter], sink) => {
           const criteria = filter ?? { addresses: undefined, topics: [] };
           return chain.onHeadChange(({ removed, added }) => {
-            for (const stored of removed) for (const log of logsOfBlock(stored, criteria, true)) sink.notify(log);
-            for (const stored of added) for (const text of logTextsOfBlock(stored, criteria)) sink.notify(new JsonText(text));
+            sink.notifyEach(function* () {
+              for (const stored of removed) yield* logsOfBlock(stored, criteria, true);
+              for (const stored of added) for (const text of logTextsOfBlock(stored, criteria)) yield new JsonText(text);
+            });
           });
         },
       }),
@@ -43,9 +48,7 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
         summary: "Transactions that become executable in the pool: hashes, or objects when `full` is true.",
         start: ([full], sink) =>
           pool.onPending((transactions) => {
-            for (const { transaction, sender, hash } of transactions) {
-              sink.notify(full ? transactionToJson(profile, transaction, sender, undefined) : bytesToHex(hash));
-            }
+            sink.notifyEach(() => transactions.map(full ? transactionTextOf : hashTextOf));
           }),
         isListening: () => pool.isListening?.(),
       }),
@@ -61,13 +64,15 @@ export function ethSubscriptions(backend: ReadBackend, pool: PendingFeed): Subsc
   };
 }
 
-/** The header of a block as JSON, made once for all who are told. */
-function headTextOf(stored: StoredBlock): JsonText {
-  let text = headTexts.get(stored);
-  if (text === undefined) {
-    const { block, hash } = stored;
-    headTexts.set(stored, (text = new JsonText(JSON.stringify(headerToJson(block.header, hash)))));
-  }
-  return text;
+const headTextOf = madeOnce((stored: StoredBlock) => JSON.stringify(headerToJson(stored.block.header, stored.hash)));
+const hashTextOf = madeOnce(({ hash }: PooledTransaction) => `"${bytesToHex(hash)}"`);
+
+/** The JSON text of something, made once for all who are told of it. */
+function madeOnce<T extends object>(make: (value: T) => string): (value: T) => JsonText {
+  const texts = new WeakMap<T, JsonText>();
+  return (value) => {
+    let text = texts.get(value);
+    if (text === undefined) texts.set(value, (text = new JsonText(make(value))));
+    return text;
+  };
 }
-const headTexts = new WeakMap<StoredBlock, JsonText>();
