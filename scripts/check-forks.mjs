@@ -42,7 +42,7 @@ const used = new Set();
 for (const file of filesBelow(join(ROOT, "packages"))) {
   const where = file.slice(ROOT.length).replace(/^\//, "");
   if (!/^packages\/[\w-]+\/src\/.*\.ts$/.test(where) || where.startsWith(TABLES)) continue;
-  if (/\.(?:test|fuzz|bench|d)\.ts$/.test(where) || where.includes("/testing/")) continue;
+  if (/\.(?:test|e2e|fuzz|bench|d)\.ts$/.test(where) || where.includes("/testing/")) continue;
   const exemption = [...EXEMPT.keys()].find((path) => where === path || (path.endsWith("/") && where.startsWith(path)));
   readFileSync(file, "utf8")
     .split("\n")

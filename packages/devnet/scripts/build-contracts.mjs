@@ -61,7 +61,8 @@ function ownContracts() {
     language: "Solidity",
     sources,
     settings: {
-      evmVersion: "prague",
+      // they also run on chains that start with Bedrock, before PUSH0
+      evmVersion: "paris",
       optimizer: { enabled: true, runs: 10_000 },
       // no metadata in the bytecode: the same sources give the same genesis everywhere
       metadata: { bytecodeHash: "none", appendCBOR: false },

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
+import { derivationFactsAt } from "@rnode/protocol";
 import type { DevnetPaths } from "./files.ts";
-import type { ChainParameters } from "./parameters.ts";
+import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
 
 /** The command lines of the real programs; a user could type each of them. */
@@ -67,14 +68,17 @@ export function rnodeArgs(
   ];
 }
 
-export function rbatcherArgs(ports: Ports, keyPath: string): string[] {
+export function rbatcherArgs(ports: Ports, parameters: ChainParameters, keyPath: string): string[] {
+  const genesisTimeSec = 1;
+  const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return [
     RBATCHER,
     `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
     `--l2-eth-rpc=http://127.0.0.1:${ports.sequencerHttp}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
     `--private-key-file=${keyPath}`,
-    ...["--batch-type=1", "--compression-algo=brotli", "--max-channel-duration=1", "--sub-safety-margin=4"],
+    ...[`--batch-type=${allowsSpanBatches ? 1 : 0}`, `--compression-algo=${allowsBrotli ? "brotli" : "zlib"}`],
+    ...["--max-channel-duration=1", "--sub-safety-margin=4"],
     "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],

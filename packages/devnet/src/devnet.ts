@@ -4,7 +4,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
@@ -270,7 +270,7 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
       name: "rbatcher",
       args: () => {
         writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
-        return rbatcherArgs(ports, paths.batcherKey);
+        return rbatcherArgs(ports, parameters, paths.batcherKey);
       },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
@@ -287,9 +287,11 @@ function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): Cha
   const { l1BlockTimeSec, ...rest } = options.parameters;
   for (const [name, value] of Object.entries(rest)) {
     const has = existing.parameters[name as keyof ChainParameters];
-    if (value !== undefined && value !== has) {
+    if (value !== undefined && !isDeepStrictEqual(value, has)) {
       const what = name === "l2BlockTimeSec" ? "--block-time" : name;
-      throw new UserError(`the chain in ${options.datadir} has ${what} ${has}, not ${value}: start with --fresh for a new chain`);
+      throw new UserError(
+        `the chain in ${options.datadir} has ${what} ${JSON.stringify(has)}, not ${JSON.stringify(value)}: start with --fresh for a new chain`,
+      );
     }
   }
   return l1BlockTimeSec === undefined ? existing.parameters : { ...existing.parameters, l1BlockTimeSec };

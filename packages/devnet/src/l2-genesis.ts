@@ -1,10 +1,30 @@
-import { genesisForkTimesToJson } from "@rnode/protocol";
-import { concatHex, encodeDeployData, encodePacked, type Hex, keccak256, numberToHex, padHex, stringToHex, toHex } from "viem";
+import {
+  extraDataFromAttributes,
+  type ForkRules,
+  type ForkTimes,
+  firstBlockFacts,
+  genesisForkTimesToJson,
+  hasMinBaseFee,
+  OP_FORKS,
+  rollupRulesAt,
+} from "@rnode/protocol";
+import {
+  bytesToHex,
+  concatHex,
+  encodeDeployData,
+  getContractAddress,
+  type Hex,
+  keccak256,
+  numberToHex,
+  padHex,
+  stringToHex,
+  toHex,
+} from "viem";
 import { encodeAbiParameters } from "viem/utils";
 import type { DevAccount, DevRoles } from "./accounts.ts";
 import { type ContractBundle, contract } from "./contracts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
-import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
+import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
 import { PREDEPLOYS, type PredeployName, predeploy } from "./predeploys.ts";
 import { rpcCall } from "./rpc.ts";
 
@@ -57,14 +77,15 @@ interface GenesisCode {
   readonly code: Hex;
 }
 
-/** Geth's genesis file for the L2: every predeploy in place, every fork up to Jovian active. */
+/** Geth's genesis file for the L2: every predeploy in place, with the code of the newest release; upgrades of later forks replace it. */
 export async function createL2Genesis(input: L2GenesisInput): Promise<object> {
   const { parameters, genesisTimeSec } = input;
+  const rules = rollupRulesAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return {
-    config: l2ChainConfig(parameters),
+    config: l2ChainConfig(parameters, genesisTimeSec),
     nonce: "0x0",
     timestamp: numberToHex(genesisTimeSec),
-    extraData: jovianExtraData(parameters),
+    extraData: genesisExtraData(parameters, rules),
     gasLimit: numberToHex(parameters.l2GasLimit),
     difficulty: "0x0",
     mixHash: padHex("0x", { size: 32 }),
@@ -74,12 +95,11 @@ export async function createL2Genesis(input: L2GenesisInput): Promise<object> {
     gasUsed: "0x0",
     parentHash: padHex("0x", { size: 32 }),
     baseFeePerGas: numberToHex(1_000_000_000),
-    blobGasUsed: "0x0",
-    excessBlobGas: "0x0",
+    ...(rules.hasBlobGas ? { blobGasUsed: "0x0", excessBlobGas: "0x0" } : {}),
   };
 }
 
-export function l2ChainConfig(parameters: ChainParameters): object {
+export function l2ChainConfig(parameters: ChainParameters, genesisTimeSec: number): object {
   return {
     chainId: parameters.l2ChainId,
     homesteadBlock: 0,
@@ -99,7 +119,7 @@ export function l2ChainConfig(parameters: ChainParameters): object {
     terminalTotalDifficulty: 0,
     terminalTotalDifficultyPassed: true,
     bedrockBlock: 0,
-    ...genesisForkTimesToJson(L2_FORK_TIMES),
+    ...genesisForkTimesToJson(l2ForkTimes(parameters, genesisTimeSec)),
     optimism: {
       eip1559Elasticity: parameters.eip1559Elasticity,
       eip1559Denominator: parameters.eip1559Denominator,
@@ -108,12 +128,10 @@ export function l2ChainConfig(parameters: ChainParameters): object {
   };
 }
 
-/** Jovian's extraData: version 1 ‖ denominator u32 ‖ elasticity u32 ‖ minimum base fee u64. */
-function jovianExtraData(parameters: ChainParameters): Hex {
-  return encodePacked(
-    ["uint8", "uint32", "uint32", "uint64"],
-    [1, parameters.eip1559DenominatorCanyon, parameters.eip1559Elasticity, 0n],
-  );
+function genesisExtraData(parameters: ChainParameters, { extraDataVersion }: ForkRules): Hex {
+  if (extraDataVersion === undefined) return "0x";
+  const params = { denominator: parameters.eip1559DenominatorCanyon, elasticity: parameters.eip1559Elasticity };
+  return bytesToHex(extraDataFromAttributes(new Uint8Array(8), params, hasMinBaseFee(extraDataVersion) ? 0n : undefined));
 }
 
 export async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
@@ -126,17 +144,35 @@ export async function l2Alloc(input: L2GenesisInput): Promise<GenesisAlloc> {
   putPredeploys(input, put, await predeployCodes(input));
   for (const { address, code } of preinstalls(input)) put(address, { balance: "0x0", nonce: "0x1", code });
   for (const address of SYSTEM_CONTRACT_DEPLOYERS) put(address, { balance: "0x0", nonce: "0x1" });
+  const { parameters, genesisTimeSec, bundle } = input;
+  const later = createdLater(l2ForkTimes(parameters, genesisTimeSec), bundle.preinstalls.Create2Deployer?.address);
+  for (const address of later) delete alloc[address];
   return alloc;
+}
+
+/** What the first blocks of forks create that are not active at the genesis, and the accounts that create it. */
+function createdLater(forkTimes: ForkTimes, create2Deployer: Hex | undefined): Hex[] {
+  const addresses = OP_FORKS.filter((fork) => (forkTimes[fork] ?? 0) > 0).flatMap((fork) => {
+    const { upgrade, setsCreate2Deployer } = firstBlockFacts(fork);
+    const deployers = upgrade.kind === "steps" ? upgrade.steps.filter(({ to }) => to === undefined) : [];
+    const created = deployers.flatMap(({ from }) => {
+      const deployer = bytesToHex(from);
+      return [deployer, getContractAddress({ from: deployer, nonce: 0n })];
+    });
+    return setsCreate2Deployer && create2Deployer !== undefined ? [...created, create2Deployer] : created;
+  });
+  return addresses.map((address) => address.toLowerCase() as Hex);
 }
 
 /** Every address of the namespace is a proxy; those of predeploys point to an implementation at the mirrored address. */
 function putPredeploys(
-  { bundle, l1, roles }: L2GenesisInput,
+  { bundle, l1, roles, parameters, genesisTimeSec }: L2GenesisInput,
   put: (address: Hex, account: GenesisAccount) => void,
   codes: ReadonlyMap<PredeployName, Hex>,
 ): void {
   const proxyCode = contract(bundle, "Proxy").runtimeCode;
   const admin = word(predeploy("ProxyAdmin"));
+  const rules = rollupRulesAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   const implementations = new Map<number, PredeployName>(
     (Object.keys(PREDEPLOYS) as PredeployName[]).map((name) => [PREDEPLOYS[name].suffix, name]),
   );
@@ -148,7 +184,7 @@ function putPredeploys(
       continue;
     }
     const code = codes.get(name)!;
-    const { storage, lock } = predeployStorage(name, l1, roles);
+    const { storage, lock } = predeployStorage(name, l1, roles, rules);
     if (!PREDEPLOYS[name].isProxied) {
       put(proxy, { balance: "0x0", nonce: "0x1", code, storage });
       continue;
@@ -172,6 +208,7 @@ function predeployStorage(
   name: PredeployName,
   l1: L1Addresses,
   roles: DevRoles,
+  rules: ForkRules,
 ): { storage: Readonly<Record<Hex, Hex>>; lock: Readonly<Record<Hex, Hex>> } {
   const initialized = { [slot(0)]: word("0x01") };
   switch (name) {
@@ -202,8 +239,7 @@ function predeployStorage(
     case "ProxyAdmin":
       return { storage: { [slot(0)]: word(roles.owner.address) }, lock: {} };
     case "GasPriceOracle":
-      // isEcotone, isFjord, isIsthmus, isJovian
-      return { storage: { [slot(0)]: word("0x01010101") }, lock: {} };
+      return { storage: gasPriceOracleFlags(rules), lock: {} };
     case "LegacyMessagePasser":
     case "DeployerWhitelist":
     case "WETH":
@@ -219,6 +255,14 @@ function predeployStorage(
     case "EAS":
       return { storage: {}, lock: {} };
   }
+}
+
+/** One byte for each fork that changed fees and tells the contract so, from the right: Ecotone, Fjord, Isthmus, Jovian. */
+function gasPriceOracleFlags(rules: ForkRules): Readonly<Record<Hex, Hex>> {
+  const { hasDaFootprint, hasOperatorFee, l1FeeEstimatesCompression, l1FeeCountsBlobs } = rules;
+  const flags = [hasDaFootprint, hasOperatorFee, l1FeeEstimatesCompression, l1FeeCountsBlobs];
+  if (!flags.includes(true)) return {};
+  return { [slot(0)]: word(concatHex(flags.map((flag) => (flag ? "0x01" : "0x00")))) };
 }
 
 /** The code of each predeploy; if it contains immutables, the constructor is run to get it. */

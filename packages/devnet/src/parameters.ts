@@ -1,4 +1,4 @@
-import { forksUpTo, type OpFork } from "@rnode/protocol";
+import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork } from "@rnode/protocol";
 import type { Hex } from "viem";
 
 /** Everything about the two chains that is fixed before they exist. */
@@ -26,6 +26,8 @@ export interface ChainParameters {
   readonly outputIntervalBlocks: number;
   /** how long a proven withdrawal must wait */
   readonly finalizationPeriodSec: number;
+  /** how long after the genesis forks become active that are not active from the beginning, in seconds; null: never */
+  readonly forkDelaysSec?: Readonly<Partial<Record<OpFork, number | null>>>;
 }
 
 export const DEFAULT_PARAMETERS: ChainParameters = {
@@ -49,6 +51,16 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
   finalizationPeriodSec: 2,
 };
 
-/** The L2 starts with every fork up to this one active. */
+/** The L2 starts with every fork up to this one active, apart from those that are delayed. */
 const NEWEST_L2_FORK: OpFork = "jovian";
-export const L2_FORK_TIMES = forksUpTo(NEWEST_L2_FORK);
+
+/** The forks of the L2 in the form of its configuration files. */
+export function l2ForkTimes({ forkDelaysSec = {} }: ChainParameters, genesisTimeSec: number): ForkTimes {
+  const times: Partial<Record<OpFork, number>> = { ...forksUpTo(NEWEST_L2_FORK) };
+  for (const fork of OP_FORKS) {
+    const delaySec = forkDelaysSec[fork];
+    if (delaySec === null) delete times[fork];
+    else if (delaySec !== undefined) times[fork] = genesisTimeSec + delaySec;
+  }
+  return times;
+}

@@ -5,7 +5,7 @@ import { loadContracts } from "./contracts.ts";
 import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
 import { l2ChainConfig } from "./l2-genesis.ts";
-import { DEFAULT_PARAMETERS, L2_FORK_TIMES } from "./parameters.ts";
+import { DEFAULT_PARAMETERS, l2ForkTimes } from "./parameters.ts";
 import { rollupConfig } from "./rollup-config.ts";
 
 describe("the files for the programs", () => {
@@ -18,11 +18,12 @@ describe("the files for the programs", () => {
     const config = rollupConfigFromJson(JSON.parse(JSON.stringify(json)), { unknownKeys: "refuse" });
     expect(config.l2ChainId).toBe(901n);
     expect(config.genesis.systemConfig.scalar[0]).toBe(1);
-    expect(config.forkTimes).toEqual(L2_FORK_TIMES);
+    expect(config.forkTimes).toEqual(l2ForkTimes(DEFAULT_PARAMETERS, 1_700_000_000));
+    expect(config.forkTimes.jovian).toBe(0);
   });
 
   it("has chain configs that rengine and rnode accept", () => {
-    const l2 = parseChainConfig(l2ChainConfig(DEFAULT_PARAMETERS));
+    const l2 = parseChainConfig(l2ChainConfig(DEFAULT_PARAMETERS, 1_700_000_000));
     expect(l2.optimism?.forkTimes.jovian).toBe(0);
     expect(l2.optimism?.eip1559DenominatorCanyon).toBe(250);
     const l1Config = parseChainConfig(l1ChainConfig(DEFAULT_PARAMETERS));

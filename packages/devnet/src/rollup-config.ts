@@ -1,9 +1,13 @@
-import { rollupForkTimesToJson } from "@rnode/protocol";
+import { derivationFactsAt, rollupForkTimesToJson } from "@rnode/protocol";
 import { concatHex, type Hex, padHex, toHex } from "viem";
 import type { DevRoles } from "./accounts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
 import type { L1Genesis } from "./l1-deploy.ts";
-import { type ChainParameters, L2_FORK_TIMES } from "./parameters.ts";
+import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
+
+/** Of chains that start before the L1 fee had two scalars; the scalar is in millionths. */
+const L1_FEE_OVERHEAD_GAS = 188n;
+const L1_FEE_SCALAR = 684_000n;
 
 /** The content of the rollup config file for the rollup nodes. */
 export function rollupConfig(
@@ -13,6 +17,8 @@ export function rollupConfig(
   l1Genesis: L1Genesis,
   l2GenesisHash: Hex,
 ): object {
+  const forkTimes = l2ForkTimes(parameters, l1Genesis.timestampSec);
+  const { hasVersionedFeeScalars } = derivationFactsAt(forkTimes, l1Genesis.timestampSec);
   return {
     genesis: {
       l1: { hash: l1Genesis.hash, number: l1Genesis.number },
@@ -20,8 +26,12 @@ export function rollupConfig(
       l2_time: l1Genesis.timestampSec,
       system_config: {
         batcherAddr: roles.batcher.address,
-        overhead: padHex("0x", { size: 32 }),
-        scalar: ecotoneScalar(parameters.baseFeeScalar, parameters.blobBaseFeeScalar),
+        ...(hasVersionedFeeScalars
+          ? {
+              overhead: padHex("0x", { size: 32 }),
+              scalar: versionedScalar(parameters.baseFeeScalar, parameters.blobBaseFeeScalar),
+            }
+          : { overhead: toHex(L1_FEE_OVERHEAD_GAS, { size: 32 }), scalar: toHex(L1_FEE_SCALAR, { size: 32 }) }),
         gasLimit: parameters.l2GasLimit,
         eip1559Params: padHex("0x", { size: 8 }),
         operatorFeeParams: padHex("0x", { size: 32 }),
@@ -35,7 +45,7 @@ export function rollupConfig(
     channel_timeout: parameters.channelTimeoutL1Blocks,
     l1_chain_id: parameters.l1ChainId,
     l2_chain_id: parameters.l2ChainId,
-    ...rollupForkTimesToJson(L2_FORK_TIMES),
+    ...rollupForkTimesToJson(forkTimes),
     batch_inbox_address: parameters.batchInbox,
     deposit_contract_address: l1.OptimismPortal,
     l1_system_config_address: l1.SystemConfig,
@@ -49,6 +59,6 @@ export function rollupConfig(
 }
 
 /** Version 1 ‖ 23 zero bytes ‖ blob base fee scalar u32 ‖ base fee scalar u32. */
-function ecotoneScalar(baseFeeScalar: number, blobBaseFeeScalar: number): Hex {
+function versionedScalar(baseFeeScalar: number, blobBaseFeeScalar: number): Hex {
   return concatHex(["0x01", padHex("0x", { size: 23 }), toHex(blobBaseFeeScalar, { size: 4 }), toHex(baseFeeScalar, { size: 4 })]);
 }

@@ -27,7 +27,7 @@ export interface L1Server {
   readonly url: string;
   /** how often each method was called */
   readonly calls: ReadonlyMap<string, number>;
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 const MAX_REQUEST_BYTES = 16 << 20;

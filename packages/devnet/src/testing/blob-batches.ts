@@ -43,9 +43,19 @@ export async function blobsOfBlocks(info: DevnetInfo, from: number, to: number):
   );
 }
 
+/** anvil loads its trusted setup when it sees the first blob. */
+const SEND_TIMEOUT_MS = 30_000;
+
+/** Takes two seconds, once a process: may be called while others are at work. */
+export const loadTrustedSetup = (): void => void kzgContext();
+
 /** Sends a transaction with blobs to the batch inbox, and returns before it is mined. */
 export function sendBlobs(info: DevnetInfo, account: Account, blobs: readonly Uint8Array[]): Promise<Hex> {
-  const wallet = createWalletClient({ account, chain: l1ViemChain(info), transport: http() });
+  const wallet = createWalletClient({
+    account,
+    chain: l1ViemChain(info),
+    transport: http(undefined, { timeout: SEND_TIMEOUT_MS }),
+  });
   return wallet.sendTransaction({
     type: "eip4844",
     to: info.parameters.batchInbox,

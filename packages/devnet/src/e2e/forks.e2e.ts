@@ -1,0 +1,183 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { Scope, systemClock } from "@rnode/program";
+import { firstBlockFacts, OP_FORKS, type OpFork } from "@rnode/protocol";
+import { createPublicClient, createWalletClient, type Hex, http, numberToHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, expect, it } from "vitest";
+import { loadContracts } from "../contracts.ts";
+import { type Devnet, type ProgramName, startDevnet } from "../devnet.ts";
+import { predeploy } from "../predeploys.ts";
+import { Program } from "../program.ts";
+import { blobsOfBlocks, loadTrustedSetup, sendBlobs } from "../testing/blob-batches.ts";
+import { recordAndReplay } from "../testing/recorded-l1.ts";
+import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
+import { ChainView } from "./chain-view.ts";
+import { waitFor } from "./wait.ts";
+
+/** The operator's folder of published artifacts, as for the node; what Ecotone and later forks deploy is not in this repository. */
+const published = process.env.RNODE_ROLLUP_UPGRADES_DIR || undefined;
+const LAST: OpFork = published === undefined ? "delta" : "jovian";
+/** Blocks take a second, so each is also the number of the fork's first block. */
+const DELAYS_SEC: Readonly<Partial<Record<OpFork, number>>> = {
+  regolith: 3,
+  canyon: 4,
+  delta: 6,
+  ecotone: 8,
+  fjord: 10,
+  granite: 11,
+  holocene: 12,
+  isthmus: 14,
+  jovian: 16,
+};
+const L1_BLOCK_TIME = 2;
+const IMPLEMENTATION_SLOT = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc";
+const CREATE2_DEPLOYER = "0x13b0D85CcB8bf860b6b79AF3029fCA081AE9beF2";
+
+const forks: readonly OpFork[] = OP_FORKS.slice(1, OP_FORKS.indexOf(LAST) + 1);
+const datadir = mkdtempSync(join(tmpdir(), "rnode-forks-e2e-"));
+const scope = new Scope({ log: silentLogger, clock: systemClock });
+afterAll(async () => {
+  await scope.close();
+  if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
+});
+
+if (published === undefined)
+  console.log("not run: from Delta to Jovian (RNODE_ROLLUP_UPGRADES_DIR has the code that these forks deploy)");
+
+const firstBlockOf = (fork: OpFork): number => DELAYS_SEC[fork]!;
+
+function upgradesFolder(): string {
+  const folder = join(datadir, "upgrades");
+  mkdirSync(folder, { recursive: true });
+  if (published !== undefined) cpSync(published, folder, { recursive: true });
+  writeFileSync(join(folder, "canyon-create2deployer.txt"), loadContracts().preinstalls.Create2Deployer!.code);
+  return folder;
+}
+
+it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, on the verifier`, async () => {
+  const upgrades = `--rollup.upgrades-dir=${upgradesFolder()}`;
+  const knowsForks: readonly ProgramName[] = ["sequencerEngine", "sequencerNode", "verifierEngine", "verifierNode"];
+  const devnet = await startDevnet(scope, {
+    datadir: join(datadir, "devnet"),
+    basePort: 0,
+    parameters: {
+      l1BlockTimeSec: L1_BLOCK_TIME,
+      l2BlockTimeSec: 1,
+      forkDelaysSec: Object.fromEntries(OP_FORKS.slice(1).map((fork) => [fork, forks.includes(fork) ? firstBlockOf(fork) : null])),
+    },
+    supervise: false,
+    changeArgs: (program, args) => (knowsForks.includes(program) ? [...args, upgrades] : args),
+  });
+  const view = new ChainView(devnet);
+  if (published !== undefined) loadTrustedSetup();
+
+  // Before blobs: the batch submitter publishes calldata, and the verifier follows.
+  const early = await sendEther(devnet, 5);
+  const calldataTo = Math.max(early, firstBlockOf("canyon"));
+  await waitFor(`safe block ${calldataTo} on the verifier`, 30_000, async () =>
+    (await view.safeNumber("verifier")) >= calldataTo ? true : undefined,
+  );
+  await devnet.programs.verifierNode.stop();
+  const last = firstBlockOf(LAST) + 2;
+  const until = published === undefined ? await publishCalldata(devnet, view, last) : await publishBlobs(devnet, view, last);
+
+  const { url, close } = await recordAndReplay(devnet.info, join(datadir, "recording"));
+  scope.onClose("recorded L1", close);
+  await verifyFrom(devnet, url);
+  await waitFor(`safe block ${until} on the verifier`, 30_000, async () =>
+    (await view.safeNumber("verifier")) >= until ? true : undefined,
+  );
+
+  expect(await view.hashes("verifier", until)).toEqual(await view.hashes("sequencer", until));
+  for (const fork of forks) {
+    expect({ fork, ...(await firstBlock(view, fork)) }).toEqual({ fork, deposits: 1 + upgradesOf(fork), failed: [] });
+  }
+  const codeAt = (address: Hex, number: number) => view.engine<Hex>("verifier", "eth_getCode", [address, numberToHex(number)]);
+  const created = firstBlockOf("canyon");
+  expect([await codeAt(CREATE2_DEPLOYER, created - 1), (await codeAt(CREATE2_DEPLOYER, created)).length]).toEqual([
+    "0x",
+    2 + 2 * 1584,
+  ]);
+  const implementationAt = (number: number) =>
+    view.engine<Hex>("verifier", "eth_getStorageAt", [predeploy("L1Block"), IMPLEMENTATION_SLOT, numberToHex(number)]);
+  const replaced = forks.filter((fork) => upgradesOf(fork) > 0 && fork !== "fjord");
+  for (const fork of replaced) {
+    expect(await implementationAt(firstBlockOf(fork))).not.toBe(await implementationAt(firstBlockOf(fork) - 1));
+  }
+}, 120_000);
+
+function upgradesOf(fork: OpFork): number {
+  const { upgrade } = firstBlockFacts(fork);
+  return upgrade.kind === "steps" ? upgrade.steps.length : 0;
+}
+
+async function firstBlock(
+  view: ChainView,
+  fork: OpFork,
+): Promise<{ readonly deposits: number; readonly failed: readonly number[] }> {
+  const id = numberToHex(firstBlockOf(fork));
+  const receipts = await view.engine<readonly { status: Hex; type: Hex }[]>("verifier", "eth_getBlockReceipts", [id]);
+  return {
+    deposits: receipts.filter(({ type }) => type === "0x7e").length,
+    failed: receipts.flatMap(({ status }, index) => (status === "0x1" ? [] : [index])),
+  };
+}
+
+/** @returns the number of its block */
+async function sendEther({ info }: Devnet, from: number): Promise<number> {
+  const account = privateKeyToAccount(info.accounts[from]!.privateKey);
+  const wallet = createWalletClient({ account, chain: l2ViemChain(info), transport: http() });
+  const l2 = createPublicClient({ chain: l2ViemChain(info), transport: http(), pollingInterval: 200 });
+  const hash = await wallet.sendTransaction({ to: info.accounts[9]!.address, value: 1n });
+  const receipt = await l2.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  expect(receipt.status).toBe("success");
+  return Number(receipt.blockNumber);
+}
+
+const reaches = (view: ChainView, number: number): Promise<true> =>
+  waitFor(`block ${number}`, 30_000, async () => ((await view.unsafeNumber("sequencer")) >= number ? true : undefined));
+
+/** Waits until the batch submitter has published block `last`. @returns the last block to be compared */
+async function publishCalldata(devnet: Devnet, view: ChainView, last: number): Promise<number> {
+  await reaches(view, last);
+  const until = Math.max(last, await sendEther(devnet, 6));
+  await waitFor(`safe block ${until} on the sequencer`, 30_000, async () =>
+    (await view.safeNumber("sequencer")) >= until ? true : undefined,
+  );
+  return until;
+}
+
+/** Publishes everything that is not in calldata yet, up to block `last` at least, in blobs. @returns the last block that is in them */
+async function publishBlobs(devnet: Devnet, view: ChainView, last: number): Promise<number> {
+  const { info, programs } = devnet;
+  await programs.batcher.stop();
+  const settled = Number(await view.l1<Hex>("eth_blockNumber")) + 1;
+  const first = await waitFor("what was published as calldata", 30_000, async () => {
+    const { current_l1, safe_l2 } = await view.syncStatus("sequencer");
+    return current_l1.number >= settled ? safe_l2.number + 1 : undefined;
+  });
+  await reaches(view, last);
+  const until = Math.max(last, await sendEther(devnet, 6));
+  const batcher = privateKeyToAccount(info.accounts[info.roles.batcher]!.privateKey);
+  const hash = await sendBlobs(info, batcher, await blobsOfBlocks(info, first, until));
+  const l1 = createPublicClient({ chain: l1ViemChain(info), transport: http(), pollingInterval: 200 });
+  const { status } = await l1.waitForTransactionReceipt({ hash, timeout: 30_000 });
+  expect(status).toBe("success");
+  return until;
+}
+
+async function verifyFrom({ info, programs }: Devnet, url: string): Promise<void> {
+  const { spec } = programs.verifierNode;
+  const others = spec.args().filter((arg) => !arg.startsWith("--l1=") && arg !== "--l1.beacon.ignore");
+  const node = new Program({
+    ...spec,
+    name: "verifier rnode on a recorded L1",
+    logPath: join(info.paths.logs, "recorded-verifier-rnode.log"),
+    args: () => [...others, `--l1=${url}`, `--l1.beacon=${url}`, "--l1.trustrpc"],
+  });
+  scope.onClose(node.spec.name, () => node.stop());
+  await node.start();
+}
