@@ -1,9 +1,11 @@
-import type { GossipSub, GossipSubComponents } from "@libp2p/gossipsub";
+import type { GossipSub, GossipSubComponents, GossipsubOpts } from "@libp2p/gossipsub";
 import type { ConnectionGater, Libp2p, ServiceMap } from "@libp2p/interface";
-import type { Logger, MetricFactory } from "@rnode/observe";
+import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import type { Datastore } from "interface-datastore";
 import type { Published, UnsafeGap } from "./network.ts";
+import type { P2PMetrics } from "./p2p-metrics.ts";
 import type { PeerApi } from "./peers/peer-api.ts";
 
 /**
@@ -14,7 +16,8 @@ import type { PeerApi } from "./peers/peer-api.ts";
 export interface PartDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: MetricFactory;
+  /** of the whole network: `createP2PMetrics` is called once */
+  readonly metrics: P2PMetrics;
 }
 
 /** Counts what request-response says about a peer. Spec: docs/protocol/03-p2p.md#peer-scoring */
@@ -38,11 +41,15 @@ export interface StaticPeers {
 export interface PeersPart extends ResponseScores {
   /** for `createLibp2p`; the host adds its limits on inbound connections */
   readonly gater: ConnectionGater;
-  /** the application's part of a peer's score. Spec: docs/protocol/03-p2p.md#peer-scoring */
-  appScore(peer: string): number;
+  /** for `createLibp2p`: a part of the one store of what is known of peers. `close` closes it, after the node has been stopped. */
+  readonly datastore: Datastore;
+  /** for gossipsub's options, as they are. Spec: docs/protocol/03-p2p.md#peer-scoring */
+  readonly gossipScoring: Required<Pick<GossipsubOpts, "scoreParams" | "scoreThresholds">>;
+  /** Discovery found a node of our chain. It is remembered, and worth more than others when peers are pruned. */
+  onDiscovered(peer: string, record: { readonly enr: string; readonly chainId: number }): void;
   /** Static, or protected by an operator: never pruned. */
   isProtected(peer: string): boolean;
-  /** Starts what needs the node: score snapshots, bans, `rnodep2p_*`. */
+  /** Starts what needs the node: score snapshots, bans, pruning between the tides, `rnodep2p_*`. */
   attach(network: NetworkView): PeerApi;
   close(): Promise<void>;
 }

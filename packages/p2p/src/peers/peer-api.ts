@@ -64,6 +64,17 @@ export interface PeerStats {
   readonly known: number;
 }
 
+/** A ban that lasts. */
+export interface PeerBan {
+  /** a peer id or an IP address */
+  readonly banned: string;
+  /** unix seconds */
+  readonly expiry: number;
+  readonly secondsLeft: number;
+  /** empty: not recorded */
+  readonly reason: string;
+}
+
 /**
  * The seventeen methods of `rnodep2p_*`. Arguments were parsed: peer ids, IP addresses, CIDR texts and multiaddresses are well-formed.
  * Blocking, unblocking and protecting again changes nothing.
@@ -87,5 +98,8 @@ export interface PeerApi {
   unprotectPeer(peerId: string): Promise<void>;
   /** Waits for the connection. @throws when there is none within 30 s */
   connectPeer(multiaddress: string): Promise<void>;
+  /** Also forgets what is known of the peer, and unblocks it. */
   disconnectPeer(peerId: string): Promise<void>;
+  /** Not upstream: the bans for scores, which end by themselves and are in no list of blocked peers. */
+  listBans(): Promise<readonly PeerBan[]>;
 }

@@ -1,0 +1,108 @@
+import type { GossipEvent, P2PMetrics } from "../p2p-metrics.ts";
+import { setLiveTopic, type TopicScoring } from "./score-params.ts";
+
+/** What gossip counts of a peer; times in milliseconds. */
+export interface GossipPeerStats {
+  readonly knownIPs: ReadonlySet<string>;
+  readonly behaviourPenalty: number;
+  readonly topics: Readonly<
+    Record<
+      string,
+      {
+        readonly inMesh: boolean;
+        readonly meshTime: number;
+        readonly firstMessageDeliveries: number;
+        readonly meshMessageDeliveries: number;
+        readonly invalidMessageDeliveries: number;
+      }
+    >
+  >;
+}
+
+/** What scoring and `rnodep2p_*` need of gossip. */
+export interface GossipView {
+  subscribers(topic: string): readonly string[];
+  /** the total, application part included */
+  score(peer: string): number;
+  stats(): Readonly<Record<string, GossipPeerStats>>;
+  /** Forgets the score of a peer. */
+  forget(peer: string): void;
+  /** @param topic the one that blocks are published on from now on */
+  setLiveTopic(topic: string): void;
+}
+
+/** The part of gossipsub that keeps scores. Its published type does not have it. */
+interface ScoreKeeper {
+  readonly params: { readonly topics: Record<string, TopicScoring> };
+  readonly peerStats: Map<string, GossipPeerStats & { connected: boolean; expire: number }>;
+  readonly scoreCache: Map<string, unknown>;
+  addPeer(peer: string): void;
+  removePeer(peer: string): void;
+  graft(peer: string, topic: string): void;
+  prune(peer: string, topic: string): void;
+  deliverMessage(...args: readonly unknown[]): void;
+  rejectMessage(...args: readonly unknown[]): void;
+  rejectInvalidMessage(...args: readonly unknown[]): void;
+  duplicateMessage(...args: readonly unknown[]): void;
+}
+
+interface ScoredGossip {
+  readonly score: ScoreKeeper;
+  getScore(peer: string): number;
+  dumpPeerScoreStats(): Readonly<Record<string, GossipPeerStats>>;
+  getSubscribers(topic: string): readonly { toString(): string }[];
+}
+
+const EVENTS: Readonly<Partial<Record<keyof ScoreKeeper, GossipEvent>>> = {
+  removePeer: "REMOVE_PEER",
+  graft: "GRAFT",
+  prune: "PRUNE",
+  deliverMessage: "DELIVER_MESSAGE",
+  rejectMessage: "REJECT_MESSAGE",
+  rejectInvalidMessage: "REJECT_MESSAGE",
+  duplicateMessage: "DUPLICATE_MESSAGE",
+};
+
+/**
+ * Looks into a gossipsub router, counts its events, and mends one thing: the router keeps the score of a peer that has left, and then
+ * gives it a new one when it comes back, so that reconnecting would clear a bad score.
+ *
+ * @throws TypeError for anything but a router of the library's version that this was written for
+ */
+export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => number): GossipView {
+  const gossip = router as ScoredGossip;
+  const keeper = gossip.score;
+  const required = ["addPeer", ...Object.keys(EVENTS)] as (keyof ScoreKeeper)[];
+  if (!(keeper?.peerStats instanceof Map) || required.some((name) => typeof keeper[name] !== "function"))
+    throw new TypeError("gossipsub keeps scores in another way than expected: peers/gossip-view.ts belongs to one version of it");
+
+  const addPeer = keeper.addPeer.bind(keeper);
+  keeper.addPeer = (peer) => {
+    metrics.gossipEvents.inc({ type: "ADD_PEER" });
+    const kept = keeper.peerStats.get(peer);
+    addPeer(peer);
+    if (kept === undefined || (!kept.connected && kept.expire < nowMs())) return;
+    kept.connected = true;
+    keeper.peerStats.set(peer, kept);
+  };
+  for (const [name, type] of Object.entries(EVENTS) as [keyof ScoreKeeper, GossipEvent][]) {
+    const original = (keeper[name] as (...args: readonly unknown[]) => void).bind(keeper);
+    Object.assign(keeper, {
+      [name]: (...args: readonly unknown[]) => {
+        metrics.gossipEvents.inc({ type });
+        original(...args);
+      },
+    });
+  }
+  return {
+    subscribers: (topic) => gossip.getSubscribers(topic).map(String),
+    score: (peer) => gossip.getScore(peer),
+    stats: () => gossip.dumpPeerScoreStats(),
+    forget(peer) {
+      const stats = keeper.peerStats.get(peer);
+      if (stats?.connected === false) stats.expire = 0;
+      keeper.scoreCache.delete(peer);
+    },
+    setLiveTopic: (topic) => setLiveTopic(keeper.params, topic),
+  };
+}

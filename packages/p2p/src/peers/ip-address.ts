@@ -1,0 +1,92 @@
+import { isIP, isIPv4 } from "node:net";
+
+/**
+ * IP addresses and networks. An IPv4 address that is mapped into IPv6 (`::ffff:192.0.2.1`) is the IPv4 address, in whatever form it
+ * is written.
+ */
+
+/** 4 or 16 bytes. */
+export type IpBytes = Uint8Array;
+
+export interface Subnet {
+  /** canonical: the network's first address and the length of the prefix */
+  readonly text: string;
+  readonly network: IpBytes;
+  readonly prefixLength: number;
+}
+
+const isMapped = (bytes: Uint8Array): boolean =>
+  bytes.length === 16 && bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff;
+
+/** @param text an address; a zone (`%eth0`) is left out. @returns undefined: not an address */
+export function parseIp(text: string): IpBytes | undefined {
+  const withoutZone = text.split("%", 1)[0]!;
+  if (isIP(withoutZone) === 0) return undefined;
+  const bytes = isIPv4(withoutZone) ? ipv4Bytes(withoutZone) : ipv6Bytes(withoutZone);
+  return isMapped(bytes) ? bytes.slice(12) : bytes;
+}
+
+const ipv4Bytes = (text: string): Uint8Array => Uint8Array.from(text.split("."), Number);
+
+function ipv6Bytes(text: string): Uint8Array {
+  const lastColon = text.lastIndexOf(":");
+  const tail = text.slice(lastColon + 1);
+  // The last 32 bits may be written as an IPv4 address.
+  const words = tail.includes(".") ? text.slice(0, lastColon + 1) + hexWords(ipv4Bytes(tail)) : text;
+  const [head = "", rest] = words.split("::");
+  const groups = (part: string): number[] => (part === "" ? [] : part.split(":").map((word) => Number.parseInt(word, 16)));
+  const before = groups(head);
+  const after = groups(rest ?? "");
+  const all = [...before, ...new Array<number>(8 - before.length - after.length).fill(0), ...after];
+  return Uint8Array.from(all.flatMap((word) => [word >> 8, word & 0xff]));
+}
+
+const hexWords = ([a, b, c, d]: Uint8Array): string => `${((a! << 8) | b!).toString(16)}:${((c! << 8) | d!).toString(16)}`;
+
+/** The canonical text (RFC 5952 for IPv6). */
+export function ipText(bytes: IpBytes): string {
+  if (bytes.length === 4) return bytes.join(".");
+  const words = Array.from({ length: 8 }, (_, index) => (bytes[index * 2]! << 8) | bytes[index * 2 + 1]!);
+  let longest = { start: 0, length: 1 };
+  for (let start = 0; start < 8; start++) {
+    let length = 0;
+    while (words[start + length] === 0) length++;
+    if (length > longest.length) longest = { start, length };
+  }
+  const hex = (part: number[]): string => part.map((word) => word.toString(16)).join(":");
+  if (longest.length === 1) return hex(words);
+  return `${hex(words.slice(0, longest.start))}::${hex(words.slice(longest.start + longest.length))}`;
+}
+
+/** @returns undefined: not an address */
+export function canonicalIp(text: string): string | undefined {
+  const bytes = parseIp(text);
+  return bytes && ipText(bytes);
+}
+
+/** @param text CIDR, `192.0.2.0/24`; bits after the prefix are cleared. @returns undefined: not a network */
+export function parseSubnet(text: string): Subnet | undefined {
+  const match = /^([^/%]+)\/(\d{1,3})$/.exec(text);
+  if (match === null) return undefined;
+  const [, address, length] = match as unknown as [string, string, string];
+  const bytes = parseIp(address);
+  if (bytes === undefined) return undefined;
+  // The prefix of a mapped address counts from the start of the IPv6 form.
+  const prefixLength = Number(length) - (bytes.length === 4 && address.includes(":") ? 96 : 0);
+  if (prefixLength < 0 || prefixLength > bytes.length * 8) return undefined;
+  const network = bytes.map((byte, index) => byte & maskByte(prefixLength, index));
+  return { text: `${ipText(network)}/${prefixLength}`, network, prefixLength };
+}
+
+/** The bits of byte `index` that belong to the prefix. */
+const maskByte = (prefixLength: number, index: number): number => {
+  const bits = Math.min(Math.max(prefixLength - index * 8, 0), 8);
+  return (0xff << (8 - bits)) & 0xff;
+};
+
+/** Networks of one family contain no address of the other. */
+export function subnetContains({ network, prefixLength }: Subnet, address: IpBytes): boolean {
+  return (
+    address.length === network.length && address.every((byte, index) => (byte & maskByte(prefixLength, index)) === network[index])
+  );
+}

@@ -1,0 +1,132 @@
+import type { Libp2p, Peer, PeerId } from "@libp2p/interface";
+import { peerIdFromString } from "@libp2p/peer-id";
+import { multiaddr } from "@multiformats/multiaddr";
+
+/** One connection to a peer. */
+export interface PeerConnection {
+  readonly direction: "inbound" | "outbound";
+  /** multiaddress, without `/p2p/` */
+  readonly remoteAddress: string;
+  /** milliseconds since the epoch */
+  readonly openedMs: number;
+  readonly streams: number;
+}
+
+/** What libp2p has learned of a peer, connected or not. */
+export interface KnownPeer {
+  readonly id: string;
+  /** multiaddresses */
+  readonly addresses: readonly string[];
+  readonly protocols: readonly string[];
+  /** empty until identify has completed */
+  readonly userAgent: string;
+  readonly protocolVersion: string;
+  /** sum over all tags */
+  readonly tagValue: number;
+}
+
+/** What scoring, pruning and `rnodep2p_*` need of libp2p. Peer ids are base58 texts. */
+export interface PeerHost {
+  readonly peerId: string;
+  /** those of this node, with `/p2p/<id>` */
+  addresses(): readonly string[];
+  protocols(): readonly string[];
+  /** by peer; every peer has at least one connection */
+  connections(): ReadonlyMap<string, readonly PeerConnection[]>;
+  /** @param max at most so many peers */
+  knownPeers(max: number): Promise<readonly KnownPeer[]>;
+  countKnown(): Promise<number>;
+  /** @returns undefined: nothing is known */
+  knownPeer(peer: string): Promise<KnownPeer | undefined>;
+  tag(peer: string, name: string, value: number): Promise<void>;
+  /** @throws when there is no connection before `signal` */
+  dial(multiaddress: string, signal: AbortSignal): Promise<void>;
+  disconnect(peer: string): Promise<void>;
+  /** Removes what is known of a peer. */
+  forget(peer: string): Promise<void>;
+  /** @returns stops listening */
+  onConnection(listener: () => void): () => void;
+}
+
+/** A peer writes these texts: longer ones are cut. */
+const MAX_TEXT_LENGTH = 256;
+
+export function libp2pHost(node: Libp2p): PeerHost {
+  const self = node.peerId.toString();
+  const stored = (peer: string): Promise<Peer | undefined> => getPeer(node, peerIdFromString(peer));
+  return {
+    peerId: self,
+    addresses: () => node.getMultiaddrs().map(String),
+    protocols: () => node.getProtocols(),
+    connections() {
+      const byPeer = new Map<string, PeerConnection[]>();
+      for (const connection of node.getConnections()) {
+        if (connection.status !== "open") continue;
+        const peer = connection.remotePeer.toString();
+        const ofPeer = byPeer.get(peer);
+        const entry: PeerConnection = {
+          direction: connection.direction,
+          remoteAddress: withoutPeerId(connection.remoteAddr.toString()),
+          openedMs: connection.timeline.open,
+          streams: connection.streams.length,
+        };
+        if (ofPeer === undefined) byPeer.set(peer, [entry]);
+        else ofPeer.push(entry);
+      }
+      return byPeer;
+    },
+    async knownPeers(max) {
+      const peers = await node.peerStore.all({ limit: max + 1 });
+      return peers
+        .map(toKnownPeer)
+        .filter(({ id }) => id !== self)
+        .slice(0, max);
+    },
+    async countKnown() {
+      let count = 0;
+      await node.peerStore.forEach(({ id }) => {
+        if (!id.equals(node.peerId)) count++;
+      });
+      return count;
+    },
+    async knownPeer(peer) {
+      const found = await stored(peer);
+      return found && toKnownPeer(found);
+    },
+    async tag(peer, name, value) {
+      await node.peerStore.merge(peerIdFromString(peer), { tags: { [name]: { value } } });
+    },
+    async dial(multiaddress, signal) {
+      await node.dial(multiaddr(multiaddress), { signal });
+    },
+    disconnect: (peer) => node.hangUp(peerIdFromString(peer)),
+    forget: (peer) => node.peerStore.delete(peerIdFromString(peer)),
+    onConnection(listener) {
+      node.addEventListener("connection:open", listener);
+      return () => node.removeEventListener("connection:open", listener);
+    },
+  };
+}
+
+async function getPeer(node: Libp2p, id: PeerId): Promise<Peer | undefined> {
+  try {
+    return await node.peerStore.get(id);
+  } catch (error) {
+    if (error instanceof Error && error.name === "NotFoundError") return undefined;
+    throw error;
+  }
+}
+
+const toKnownPeer = (peer: Peer): KnownPeer => ({
+  id: peer.id.toString(),
+  addresses: peer.addresses.map(({ multiaddr }) => withoutPeerId(multiaddr.toString())),
+  protocols: peer.protocols,
+  userAgent: metadataText(peer, "AgentVersion"),
+  protocolVersion: metadataText(peer, "ProtocolVersion"),
+  tagValue: [...peer.tags.values()].reduce((sum, { value }) => sum + value, 0),
+});
+
+const metadataText = (peer: Peer, name: string): string =>
+  new TextDecoder().decode(peer.metadata.get(name)).slice(0, MAX_TEXT_LENGTH);
+
+const withoutPeerId = (address: string): string => address.replace(/\/p2p\/[^/]+$/, "");

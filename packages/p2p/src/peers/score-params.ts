@@ -1,0 +1,154 @@
+/**
+ * How gossip scores peers with `--p2p.scoring=light`, and with `none`.
+ * Spec: docs/protocol/03-p2p.md#peer-scoring
+ */
+
+/** The parameters of one topic, as gossipsub takes them; times in milliseconds. */
+export interface TopicScoring {
+  topicWeight: number;
+  timeInMeshWeight: number;
+  timeInMeshQuantum: number;
+  timeInMeshCap: number;
+  firstMessageDeliveriesWeight: number;
+  firstMessageDeliveriesDecay: number;
+  firstMessageDeliveriesCap: number;
+  meshMessageDeliveriesWeight: number;
+  meshMessageDeliveriesDecay: number;
+  meshMessageDeliveriesCap: number;
+  meshMessageDeliveriesThreshold: number;
+  meshMessageDeliveriesWindow: number;
+  meshMessageDeliveriesActivation: number;
+  meshFailurePenaltyWeight: number;
+  meshFailurePenaltyDecay: number;
+  invalidMessageDeliveriesWeight: number;
+  invalidMessageDeliveriesDecay: number;
+}
+
+export interface GossipScoreParams {
+  topics: Record<string, TopicScoring>;
+  topicScoreCap: number;
+  appSpecificScore(peer: string): number;
+  appSpecificWeight: number;
+  IPColocationFactorWeight: number;
+  IPColocationFactorThreshold: number;
+  IPColocationFactorWhitelist: Set<string>;
+  behaviourPenaltyWeight: number;
+  behaviourPenaltyThreshold: number;
+  behaviourPenaltyDecay: number;
+  decayInterval: number;
+  decayToZero: number;
+  retainScore: number;
+}
+
+export const SCORE_THRESHOLDS = {
+  gossipThreshold: -10,
+  publishThreshold: -40,
+  graylistThreshold: -40,
+  acceptPXThreshold: 20,
+  opportunisticGraftThreshold: 0.05,
+} as const;
+
+/** Counters below this are zero. */
+export const DECAY_TO_ZERO = 0.01;
+const SLOTS_PER_EPOCH = 6;
+const DEFAULT_SLOT_MS = 2000;
+const MAX_TIME_IN_MESH_SCORE = 10;
+const MESH_DELIVERIES_WEIGHT = -0.7;
+
+/** So many peers may have one address before it counts against each of them. */
+export const COLOCATION_THRESHOLD = 10;
+/** Programs of this machine, and what reaches us through a proxy on it, share these addresses without being one attacker. */
+export const SHARED_ADDRESSES: ReadonlySet<string> = new Set(["127.0.0.1", "::1"]);
+
+/** The slot is the time between two L2 blocks. @param blockTimeSec 0: two seconds */
+export function slotMs(blockTimeSec: number): number {
+  return blockTimeSec === 0 ? DEFAULT_SLOT_MS : blockTimeSec * 1000;
+}
+
+export const epochsMs = (epochs: number, slot: number): number => epochs * SLOTS_PER_EPOCH * slot;
+
+/** The factor by which a counter falls to a hundredth in `periodMs`, when applied each slot. */
+export const scoreDecay = (periodMs: number, slot: number): number => 0.01 ** (1 / Math.floor(periodMs / slot));
+
+export interface LightScoring {
+  /** of `slotMs` */
+  readonly slot: number;
+  readonly topics: readonly string[];
+  /** the topic on which blocks are published at present */
+  readonly liveTopic: string;
+  applicationScore(peer: string): number;
+}
+
+/**
+ * The parameters of `light`. They hold on all topics of blocks; op-node has them on that of the first version only, where nothing is
+ * published any more, so that there invalid blocks cost a peer nothing. The penalty for delivering too little is on the live topic
+ * alone: no peer can deliver anything on the others.
+ */
+export function lightScoring({ slot, topics, liveTopic, applicationScore }: LightScoring): GossipScoreParams {
+  return {
+    topics: Object.fromEntries(topics.map((topic) => [topic, topicScoring(slot, topic === liveTopic)])),
+    topicScoreCap: 34,
+    appSpecificScore: applicationScore,
+    appSpecificWeight: 1,
+    IPColocationFactorWeight: -35,
+    IPColocationFactorThreshold: COLOCATION_THRESHOLD,
+    IPColocationFactorWhitelist: new Set(SHARED_ADDRESSES),
+    behaviourPenaltyWeight: -16,
+    behaviourPenaltyThreshold: 6,
+    behaviourPenaltyDecay: scoreDecay(epochsMs(10, slot), slot),
+    decayInterval: slot,
+    decayToZero: DECAY_TO_ZERO,
+    retainScore: epochsMs(100, slot),
+  };
+}
+
+function topicScoring(slot: number, isLive: boolean): TopicScoring {
+  const timeInMeshCap = Math.floor(3_600_000 / slot);
+  return {
+    topicWeight: 0.8,
+    timeInMeshWeight: MAX_TIME_IN_MESH_SCORE / timeInMeshCap,
+    timeInMeshQuantum: slot,
+    timeInMeshCap,
+    firstMessageDeliveriesWeight: 1,
+    firstMessageDeliveriesDecay: scoreDecay(epochsMs(20, slot), slot),
+    firstMessageDeliveriesCap: 23,
+    ...deliveryWeights(isLive),
+    meshMessageDeliveriesDecay: scoreDecay(epochsMs(5, slot), slot),
+    meshMessageDeliveriesCap: 30,
+    meshMessageDeliveriesThreshold: 3,
+    meshMessageDeliveriesWindow: 2000,
+    meshMessageDeliveriesActivation: epochsMs(4, slot),
+    meshFailurePenaltyDecay: scoreDecay(epochsMs(5, slot), slot),
+    invalidMessageDeliveriesWeight: -140.4475,
+    invalidMessageDeliveriesDecay: scoreDecay(epochsMs(50, slot), slot),
+  };
+}
+
+const deliveryWeights = (isLive: boolean) => {
+  const weight = isLive ? MESH_DELIVERIES_WEIGHT : 0;
+  return { meshMessageDeliveriesWeight: weight, meshFailurePenaltyWeight: weight };
+};
+
+/** Moves the penalty for delivering too little to the topic that blocks are published on from now on. */
+export function setLiveTopic(params: Pick<GossipScoreParams, "topics">, liveTopic: string): void {
+  for (const [topic, scoring] of Object.entries(params.topics)) Object.assign(scoring, deliveryWeights(topic === liveTopic));
+}
+
+/** The parameters of `none`: every score is zero. gossipsub's own defaults would score addresses and behaviour. */
+export function noScoring(slot: number): GossipScoreParams {
+  return {
+    topics: {},
+    topicScoreCap: 0,
+    appSpecificScore: () => 0,
+    appSpecificWeight: 0,
+    IPColocationFactorWeight: 0,
+    IPColocationFactorThreshold: 1,
+    IPColocationFactorWhitelist: new Set(),
+    behaviourPenaltyWeight: 0,
+    behaviourPenaltyThreshold: 0,
+    behaviourPenaltyDecay: 0.5,
+    decayInterval: slot,
+    decayToZero: DECAY_TO_ZERO,
+    retainScore: 0,
+  };
+}
