@@ -76,7 +76,8 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
         ?.tag(peer, `opstack-${chainId}-0`, CHAIN_TAG_VALUE)
         .catch((error: unknown) => log.debug("peer cannot be tagged", { peer, error }));
     },
-    attach({ node, pubsub, latencyNs, discovery }) {
+    attach(network) {
+      const { node, pubsub, discovery } = network;
       host = libp2pHost(node);
       gossip = gossipView(pubsub, metrics, nowMs);
       upkeep = new PeerUpkeep({
@@ -101,7 +102,7 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
         host,
         gossip,
         discovery,
-        latencyNs,
+        latencyNs: (peer) => network.latencyNs(peer),
         records,
         gate,
         protection,

@@ -159,7 +159,7 @@ export class PeerRecords {
 
   async #writePending(store: Datastore): Promise<void> {
     // What changes in the meantime goes out together.
-    await undefined;
+    await Promise.resolve();
     while (this.#pending.size > 0) {
       const batch = store.batch();
       for (const [key, value] of this.#pending) {

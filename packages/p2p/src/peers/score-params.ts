@@ -27,7 +27,7 @@ export interface TopicScoring {
 export interface GossipScoreParams {
   topics: Record<string, TopicScoring>;
   topicScoreCap: number;
-  appSpecificScore(peer: string): number;
+  readonly appSpecificScore: (peer: string) => number;
   appSpecificWeight: number;
   IPColocationFactorWeight: number;
   IPColocationFactorThreshold: number;
@@ -76,7 +76,7 @@ export interface LightScoring {
   readonly topics: readonly string[];
   /** the topic on which blocks are published at present */
   readonly liveTopic: string;
-  applicationScore(peer: string): number;
+  readonly applicationScore: (peer: string) => number;
 }
 
 /**
