@@ -1,4 +1,5 @@
-// `npm test`: unit tests, then the conformance subset if its data is available, then the end-to-end test of the real programs, and attacks
+// `npm test`: unit tests, then the conformance subset if its data is available, the P2P network against Go's libraries if Go is
+// installed, then the end-to-end test of the real programs, and attacks
 // on them. The last line is `N passed, M failed` over all of them.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -14,6 +15,7 @@ const total = { passed: 0, failed: 0 };
 
 step("unit tests", () => runVitest("unit", ["run"], 12 * MINUTE_MS));
 step("conformance", runConformance);
+step("interop", runInterop);
 step("end to end", () =>
   runVitest("end-to-end", ["run", "--config", join("packages", "devnet", "vitest.e2e.config.ts")], 5 * MINUTE_MS),
 );
@@ -68,6 +70,22 @@ function runConformance() {
     timeout: 6 * MINUTE_MS,
   });
   process.stdout.write(stdout ?? "");
+  const counts = /(\d+) passed, (\d+) failed\s*$/.exec(stdout ?? "");
+  if (!counts) return { passed: 0, failed: 1 };
+  const failed = Number(counts[2]);
+  return { passed: Number(counts[1]), failed: status === 0 ? failed : Math.max(1, failed) };
+}
+
+function runInterop() {
+  const script = join(ROOT, "scripts", "interop.mjs");
+  // The first time Go fetches and compiles its modules: two minutes.
+  const options = { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"], encoding: "utf8", timeout: 8 * MINUTE_MS };
+  const { status, stdout } = spawnSync(process.execPath, [script], options);
+  process.stdout.write(stdout ?? "");
+  if (status === 0 && stdout.includes("interop was not run")) {
+    notRun.push("interop (Go is not installed)");
+    return { passed: 0, failed: 0 };
+  }
   const counts = /(\d+) passed, (\d+) failed\s*$/.exec(stdout ?? "");
   if (!counts) return { passed: 0, failed: 1 };
   const failed = Number(counts[2]);

@@ -33,6 +33,25 @@ export function buildContracts() {
   );
 }
 
+/** Go's program, or undefined where it is not installed. */
+function findGo() {
+  return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);
+}
+
+/**
+ * The node in Go that ours is compared with (packages/p2p/interop). Its modules come from the Go module proxy the first time.
+ * @returns its path, or undefined where Go is not installed
+ */
+export function buildInterop() {
+  const program = "packages/p2p/build/p2p-interop";
+  const go = findGo();
+  if (go === undefined) return undefined;
+  whenStale("p2p-interop", ["packages/p2p/interop"], [program], () =>
+    run(go, ["build", "-trimpath", "-o", join(ROOT, program), "."], { cwd: join(ROOT, "packages/p2p/interop") }),
+  );
+  return join(ROOT, program);
+}
+
 export function buildTypeScript() {
   const packages = readdirSync(join(ROOT, "packages"));
   const inputs = [...packages.map((name) => `packages/${name}`), "tsconfig.json", "tsconfig.base.json", "package-lock.json"];

@@ -3,6 +3,8 @@ export * from "./rollup-config.ts";
 import { EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT } from "@rnode/primitives";
 import type { Header } from "../index.ts";
 
+export { testRollupConfig } from "./rollup-config.ts";
+
 /** A header in which all fields but the given ones have neutral values. */
 export const headerOf = (fields: Partial<Header>): Header => ({
   parentHash: new Uint8Array(32),

@@ -1,0 +1,2 @@
+export * from "./go-peer.ts";
+export { runInterop } from "./interop.ts";
