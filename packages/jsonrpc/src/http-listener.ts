@@ -83,7 +83,11 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       return refuse(request, response, 413, tooLarge, JSON_TYPE);
     const chunks: Buffer[] = [];
     let size = 0;
-    const incoming = options.incoming.open(request.socket.remoteAddress ?? "", () => request.destroy());
+    const incoming = options.incoming.open(request.socket.remoteAddress ?? "", {
+      disconnect: () => request.destroy(),
+      pause: () => request.pause(),
+      resume: () => request.resume(),
+    });
     request.once("close", () => incoming.close());
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;

@@ -1,12 +1,16 @@
 import { silentLogger } from "@rnode/observe";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { IncomingBudget } from "./incoming.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 function setUp(maxBytes: number) {
   const dropped: string[] = [];
   let counted = 0;
   const budget = new IncomingBudget(maxBytes, { log: silentLogger, onDrop: () => counted++ });
-  const open = (address: string, name = address) => budget.open(address, () => dropped.push(name));
+  const open = (address: string, name = address) => budget.open(address, { disconnect: () => dropped.push(name) });
   return { budget, open, dropped, counted: () => counted };
 }
 
@@ -47,4 +51,77 @@ it("takes the addresses of one IPv6 network for one client", () => {
   open("2001:db8::2", "network, 25").hold(25);
   open("10.0.0.1", "another").hold(50);
   expect(dropped).toEqual(["network, 40"]);
+});
+
+const KIB = 1024;
+
+it("has a client with half of all send its large requests one at a time, and drops those that stall meanwhile", () => {
+  vi.useFakeTimers();
+  const budget = new IncomingBudget(4096 * KIB, { log: silentLogger, onDrop: () => {} });
+  const events: string[] = [];
+  const open = (name: string, address = "10.0.0.1") =>
+    budget.open(address, {
+      disconnect: () => events.push(`${name} dropped`),
+      pause: () => events.push(`${name} paused`),
+      resume: () => events.push(`${name} on`),
+    });
+  const since = (): string[] => events.splice(0);
+
+  const [a, b, c, small] = [open("a"), open("b"), open("c"), open("small")];
+  for (const one of [a, b, c]) one.hold(600 * KIB);
+  expect(since()).toEqual([]);
+  // Half of all is passed by a, which goes on.
+  a.hold(1000 * KIB);
+  b.hold(650 * KIB);
+  c.hold(700 * KIB);
+  small.hold(200 * KIB);
+  a.hold(1100 * KIB);
+  expect(since()).toEqual(["b paused", "c paused"]);
+  // Others are not concerned.
+  open("other", "10.0.0.2").hold(1000 * KIB);
+  expect(since()).toEqual([]);
+
+  // While it grows it may; once it does not, the next one does.
+  vi.advanceTimersByTime(500);
+  a.hold(1200 * KIB);
+  vi.advanceTimersByTime(500);
+  expect(since()).toEqual([]);
+  vi.advanceTimersByTime(1000);
+  expect(since()).toEqual(["b on", "c on", "a dropped"]);
+
+  // Complete ones make room too.
+  b.hold(1500 * KIB);
+  c.hold(800 * KIB);
+  expect(since()).toEqual(["c paused"]);
+  b.hold(0);
+  expect(since()).toEqual(["c on"]);
+  c.close();
+  small.close();
+  vi.advanceTimersByTime(5000);
+  expect(since()).toEqual([]);
+  expect(budget.bytes).toBe(1000 * KIB);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("lets the next of many go on when one ends and there is still much", () => {
+  vi.useFakeTimers();
+  const budget = new IncomingBudget(4096 * KIB, { log: silentLogger, onDrop: () => {} });
+  const events: string[] = [];
+  const parts = ["a", "b", "c", "d", "e"].map((name) =>
+    budget.open("10.0.0.1", {
+      disconnect: () => events.push(`${name} dropped`),
+      pause: () => events.push(`${name} paused`),
+      resume: () => events.push(`${name} on`),
+    }),
+  );
+  for (const part of parts) part.hold(600 * KIB);
+  expect(events.splice(0)).toEqual(["e paused"]);
+  for (const part of parts) part.hold(700 * KIB);
+  expect(events.splice(0)).toEqual(["a paused", "b paused", "c paused"]);
+  parts[3]!.close();
+  expect(events.splice(0)).toEqual(["e on"]);
+  vi.advanceTimersByTime(1500);
+  expect(events.splice(0)).toEqual(["a on", "e dropped"]);
+  vi.advanceTimersByTime(1000);
+  expect(events.splice(0)).toEqual(["b on", "c on", "a dropped"]);
 });

@@ -145,7 +145,11 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       const { remoteAddress } = this.#client;
       this.network = clientOf(remoteAddress);
       this.#unsent = options.unsent.open(remoteAddress, () => socket.destroy());
-      this.#incoming = options.incoming.open(remoteAddress, () => socket.destroy());
+      this.#incoming = options.incoming.open(remoteAddress, {
+        disconnect: () => socket.destroy(),
+        pause: () => socket.pause(),
+        resume: () => socket.resume(),
+      });
       socket.on("data", this.#onData);
       socket.on("end", this.#onEnd);
       socket.on("error", this.#onError);

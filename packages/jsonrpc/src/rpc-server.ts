@@ -250,7 +250,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
 
   /** Messages that wait, and what has arrived since the last whole one, its own bytes or those of pings in between. */
   function countIncoming(webSocket: WebSocket, socket: Socket, connection: WsConnection): void {
-    const held = incoming.open(socket.remoteAddress ?? "", () => webSocket.terminate());
+    const held = incoming.open(socket.remoteAddress ?? "", { disconnect: () => webSocket.terminate() });
     let readBytes = socket.bytesRead;
     webSocket.on("message", () => {
       readBytes = socket.bytesRead;
