@@ -1,4 +1,5 @@
 import type { Counter, Gauge, Histogram, MetricFactory } from "@rnode/observe";
+import { createGossipMetrics, type GossipMetrics } from "./gossip/gossip-metrics.ts";
 
 /** What the parts of a score are called in `peer_scores`. */
 export const SCORE_TYPES = [
@@ -39,6 +40,7 @@ export interface P2PMetrics {
   readonly streamCount: Gauge;
   readonly peerScores: Histogram<{ readonly type: ScoreType }>;
   readonly gossipEvents: Counter<{ readonly type: GossipEvent }>;
+  readonly gossip: GossipMetrics;
   readonly bandwidthBytes: Counter<{ readonly direction: "in" | "out" }>;
   readonly peerBans: Counter;
   readonly peerUnbans: Counter;
@@ -62,6 +64,7 @@ export const createP2PMetrics = (m: MetricFactory): P2PMetrics => ({
   streamCount: m.gauge("p2p_stream_count", "Open streams of all connections."),
   peerScores: m.histogram("peer_scores", "Scores of connected peers, observed at each snapshot.", SCORE_BUCKETS, ["type"]),
   gossipEvents: m.counter("p2p_gossip_events_total", "Events of gossip, by type.", ["type"]),
+  gossip: createGossipMetrics(m),
   bandwidthBytes: m.counter("p2p_bandwidth_bytes_total", "Bytes on the connections of peers.", ["direction"]),
   peerBans: m.counter("p2p_peer_bans", "Peers banned for their score."),
   peerUnbans: m.counter("p2p_peer_unbans", "Bans of peers that have ended."),

@@ -11,7 +11,7 @@ import { testRollupConfig } from "@rnode/protocol/testing";
 import { BLOCK_DOMAIN, type Signer } from "@rnode/signer";
 import { orderedTrieRoot } from "@rnode/trie";
 import { encodeEnvelope } from "../wire/envelope.ts";
-import { payloadHash as bodyHash, encodeSignature } from "../wire/gossip-message.ts";
+import { bodyHash, encodeSignature } from "../wire/gossip-message.ts";
 import { type PayloadVersion, payloadVersionAt } from "../wire/payload-ssz.ts";
 import type { GoBlock } from "./go-peer.ts";
 

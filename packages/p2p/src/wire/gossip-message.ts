@@ -41,11 +41,11 @@ export function splitGossipMessage(message: Uint8Array): GossipMessage {
 }
 
 /** keccak256 of the bytes after the signature: what `Signer.signBlock` is asked for. */
-export const payloadHash = (body: Uint8Array): Uint8Array => keccak256(body);
+export const bodyHash = (body: Uint8Array): Uint8Array => keccak256(body);
 
 /** The hash that was signed, of the bytes after the signature. */
 export const gossipSigningHash = (body: Uint8Array, l2ChainId: bigint): Uint8Array =>
-  blockSigningHash({ domain: BLOCK_DOMAIN, chainId: l2ChainId, payloadHash: payloadHash(body) });
+  blockSigningHash({ domain: BLOCK_DOMAIN, chainId: l2ChainId, payloadHash: bodyHash(body) });
 
 /** The 65 bytes in front of the body. */
 export function encodeSignature({ r, s, yParity }: Signature): Uint8Array {

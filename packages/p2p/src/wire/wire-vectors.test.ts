@@ -12,13 +12,13 @@ import {
 } from "../testing/samples.ts";
 import { decodeEnvelope, encodeEnvelope } from "./envelope.ts";
 import {
+  bodyHash,
   decodeSignature,
   encodeGossipMessage,
   encodeSignature,
   gossipSigningHash,
   messageId,
   messageIdOfCompressed,
-  payloadHash,
   splitGossipMessage,
 } from "./gossip-message.ts";
 import { blockTopics, publishingTopic } from "./topics.ts";
@@ -72,7 +72,7 @@ describe.each(SAMPLE_MESSAGES.map((sample) => [sample.version, sample] as const)
 
   it("has the length, payload hash and signing hash of the specification", () => {
     expect(message.length).toBe(sample.length);
-    expect(bytesToHex(payloadHash(body))).toBe(sample.payloadHash);
+    expect(bytesToHex(bodyHash(body))).toBe(sample.payloadHash);
     expect(bytesToHex(gossipSigningHash(body, SAMPLE_CHAIN_ID))).toBe(sample.signingHash);
   });
 

@@ -1,0 +1,227 @@
+import { createHash } from "node:crypto";
+import { type GossipSub, type GossipSubComponents, type GossipsubOpts, gossipsub, TopicValidatorResult } from "@libp2p/gossipsub";
+import type { RPC } from "@libp2p/gossipsub/message";
+import type { Logger } from "@rnode/observe";
+import { type Clock, isCodedError, ZERO_ADDRESS } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
+import type { Published } from "../network.ts";
+import type { GossipPart, PartDeps, PayloadSink } from "../parts.ts";
+import { encodeGossipMessage, MAX_MESSAGE_BYTES, messageId } from "../wire/gossip-message.ts";
+import { compressSnappyBlock } from "../wire/snappy-block.ts";
+import { type BlockTopic, blockTopics, publishingTopic } from "../wire/topics.ts";
+import { BlockValidator, type BlockVerdict, openGossipMessage } from "./block-validator.ts";
+import type { DropReason, GossipMetrics } from "./gossip-metrics.ts";
+import { guardRouter, type MessageGate, withBoundedStreams } from "./guarded-router.ts";
+import { PeerBudgets } from "./peer-budgets.ts";
+import { MESH_PROTOCOLS, routerOptions } from "./router-options.ts";
+import { Turns } from "./turns.ts";
+
+export interface GossipOptions {
+  readonly rollup: Pick<RollupConfig, "l2ChainId" | "forkTimes">;
+  readonly timestampThresholdMs: number;
+  /** as gossipsub takes them */
+  readonly scoring: Pick<Partial<GossipsubOpts>, "scoreParams" | "scoreThresholds">;
+}
+
+export interface GossipDeps extends PartDeps {
+  readonly sink: PayloadSink;
+}
+
+/** Messages of different peers that may wait, and for how long. Spec: docs/protocol/03-p2p.md#router-parameters */
+const TURN_LIMITS = { maxWaiting: 512, maxWaitMs: 3000 };
+/** What a message has around it in an RPC. */
+const ENVELOPE_BYTES = 256;
+
+/** The mesh of the block topics. */
+export const createGossip = (options: GossipOptions, deps: GossipDeps): GossipPart => new BlockGossip(options, deps);
+
+/** The message that is being worked on: there is never more than one. */
+interface Work {
+  readonly peer: string;
+  readonly startMs: number;
+  /** decompressed; undefined until then */
+  readBytes?: number;
+  isJudged?: boolean;
+}
+
+class BlockGossip implements GossipPart, MessageGate {
+  private readonly options: GossipOptions;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly sink: PayloadSink;
+  private readonly metrics: GossipMetrics;
+  private readonly topics: readonly BlockTopic[];
+  private readonly validators: ReadonlyMap<string, BlockValidator>;
+  private readonly turns: Turns;
+  private readonly budgets: PeerBudgets;
+  private router: GossipSub | undefined;
+  private unsafeBlockSigner: Uint8Array = ZERO_ADDRESS;
+  private work: Work | undefined;
+  private isClosed = false;
+
+  constructor(options: GossipOptions, { clock, log, metrics, sink }: GossipDeps) {
+    this.options = options;
+    this.clock = clock;
+    this.log = log;
+    this.sink = sink;
+    this.metrics = metrics.gossip;
+    const { rollup: config, timestampThresholdMs } = options;
+    this.topics = blockTopics(config.l2ChainId);
+    this.validators = new Map(
+      this.topics.map(({ topic, version }) => [topic, new BlockValidator({ config, version, timestampThresholdMs })]),
+    );
+    this.turns = new Turns(TURN_LIMITS, () => performance.now());
+    this.budgets = new PeerBudgets(() => performance.now());
+  }
+
+  readonly service = (components: GossipSubComponents): GossipSub => {
+    const router = gossipsub({
+      ...routerOptions(this.topics.map(({ topic }) => topic)),
+      ...this.options.scoring,
+      dataTransform: {
+        inboundTransform: (_topic, data) => this.open(data),
+        outboundTransform: (_topic, message) => this.outbound(message),
+      },
+      msgIdFn: ({ topic, data }) => messageId(topic, data),
+      msgIdToStrFn: hexOf,
+      fastMsgIdFn: compressedId,
+    })(withBoundedStreams(components));
+    router.protocols = [...MESH_PROTOCOLS];
+    guardRouter(router, this);
+    for (const { topic } of this.topics) {
+      router.topicValidators.set(topic, (peer, message) => this.judge(peer.toString(), topic, message.data));
+    }
+    this.router = router;
+    return router;
+  };
+
+  start(): void {
+    for (const { topic } of this.topics) this.router?.subscribe(topic);
+  }
+
+  setUnsafeBlockSigner(address: Uint8Array): void {
+    this.unsafeBlockSigner = address;
+  }
+
+  async publish(envelope: ExecutionPayloadEnvelope, signature: Uint8Array): Promise<Published> {
+    const { router } = this;
+    if (router === undefined || this.isClosed) return { kind: "refused", reason: "the network is not running" };
+    const { l2ChainId, forkTimes } = this.options.rollup;
+    const { topic, version } = publishingTopic(l2ChainId, forkTimes, envelope.executionPayload.timestamp);
+    let message: Uint8Array;
+    try {
+      message = encodeGossipMessage(envelope, version, signature);
+    } catch (error) {
+      if (!isCodedError(error)) throw error;
+      return { kind: "refused", reason: error.message };
+    }
+    const verdict = this.validate(topic, message);
+    // published before: peers have it, and would ignore it
+    if (verdict.kind === "ignore" && verdict.fault === "seen") return { kind: "published", peers: 0 };
+    if (verdict.kind !== "accept") return { kind: "refused", reason: textOf(verdict) };
+    if (this.outbound(message).length > MAX_MESSAGE_BYTES - ENVELOPE_BYTES) {
+      return { kind: "refused", reason: `the block is larger than a message may be, ${MAX_MESSAGE_BYTES} bytes` };
+    }
+    const { recipients } = await router.publish(topic, message);
+    return { kind: "published", peers: recipients.length };
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+
+  /** Has the peer's message wait for its turn, and drops it unread if there is none. */
+  async admit(peer: string, judge: () => Promise<void>): Promise<void> {
+    if (this.isClosed) return;
+    if (!this.budgets.isOpen(peer)) return this.drop(peer, "peer-over-budget");
+    const turn = await this.turns.take(async () => {
+      const work: Work = { peer, startMs: performance.now() };
+      this.work = work;
+      try {
+        await judge();
+      } finally {
+        this.work = undefined;
+        // it was opened and turned out to be known
+        if (work.readBytes !== undefined && work.isJudged !== true) this.budgets.chargeRedundant(peer, work.readBytes);
+      }
+    });
+    if (turn !== "go") this.drop(peer, turn === "full" ? "queue-full" : "waited-too-long");
+  }
+
+  private drop(peer: string, reason: DropReason): void {
+    this.metrics.dropped.inc({ reason });
+    this.log.debug("message of a peer dropped", { peer, reason });
+  }
+
+  /** @throws Error what the router takes for an invalid message */
+  private open(compressed: Uint8Array): Uint8Array {
+    const opened = openGossipMessage(compressed);
+    if (opened instanceof Uint8Array) {
+      if (this.work !== undefined) this.work.readBytes = opened.length;
+      return opened;
+    }
+    this.note(this.work?.peer ?? "", opened, compressed.length);
+    throw new Error(textOf(opened));
+  }
+
+  private judge(peer: string, topic: string, message: Uint8Array): TopicValidatorResult {
+    const verdict = this.validate(topic, message);
+    this.note(peer, verdict, message.length);
+    switch (verdict.kind) {
+      case "accept":
+        this.sink.accept(verdict.envelope, peer);
+        return TopicValidatorResult.Accept;
+      case "ignore":
+        return TopicValidatorResult.Ignore;
+      case "reject":
+        return TopicValidatorResult.Reject;
+    }
+  }
+
+  private validate(topic: string, message: Uint8Array): BlockVerdict {
+    const context = { nowMs: this.clock.nowMs(), unsafeBlockSigner: this.unsafeBlockSigner };
+    try {
+      return this.validators.get(topic)!.validate(message, context);
+    } catch (error) {
+      // as the specification says; it would be a mistake of ours
+      this.log.error("judging a block failed", { topic, error: (error as Error).message });
+      return { kind: "reject", fault: "exception", detail: (error as Error).message };
+    }
+  }
+
+  private note(peer: string, verdict: BlockVerdict, readBytes: number): void {
+    if (this.work !== undefined) {
+      this.work.isJudged = true;
+      this.metrics.validationSeconds.observe((performance.now() - this.work.startMs) / 1000);
+    }
+    if (verdict.kind === "accept") {
+      this.metrics.blocks.inc({ verdict: "accept", fault: "" });
+      return;
+    }
+    this.metrics.blocks.inc({ verdict: verdict.kind, fault: verdict.fault });
+    this.log.debug("block of a peer not accepted", { peer, verdict: verdict.kind, reason: textOf(verdict) });
+    if (verdict.kind === "reject") this.budgets.chargeInvalid(peer, readBytes);
+    else if (verdict.fault === "seen") this.budgets.chargeRedundant(peer, readBytes);
+  }
+
+  /** What is sent of a message, compressed once. */
+  private outbound(message: Uint8Array): Uint8Array {
+    let compressed = this.compressed.get(message);
+    if (compressed === undefined) this.compressed.set(message, (compressed = compressSnappyBlock(message)));
+    return compressed;
+  }
+  private readonly compressed = new WeakMap<Uint8Array, Uint8Array>();
+}
+
+const textOf = ({ fault, detail }: Extract<BlockVerdict, { readonly fault: unknown }>): string =>
+  detail === "" ? fault : `${fault}: ${detail}`;
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+
+/** Knows a message again before it is decompressed. The topic is a part of it: what is invalid on one may be valid on another. */
+function compressedId({ topic, data }: RPC.Message): string {
+  const hash = createHash("sha256").update(`${topic.length}:${topic}`);
+  if (data !== undefined) hash.update(data);
+  return hash.digest("base64");
+}

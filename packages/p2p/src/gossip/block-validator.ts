@@ -1,0 +1,178 @@
+import { bytesToHex, EMPTY_REQUESTS_HASH, equalBytes, isCodedError, isZeroBytes, recoverAddress } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, hashHeader, payloadToHeader, type RollupConfig, rollupRulesAt } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { decodeEnvelope } from "../wire/envelope.ts";
+import {
+  decodeSignature,
+  type GossipMessage,
+  gossipSigningHash,
+  MAX_MESSAGE_BYTES,
+  MIN_MESSAGE_BYTES,
+  splitGossipMessage,
+} from "../wire/gossip-message.ts";
+import type { PayloadVersion } from "../wire/payload-ssz.ts";
+import { decompressSnappyBlock, snappyBlockLength } from "../wire/snappy-block.ts";
+import { SeenBlocks } from "./seen-blocks.ts";
+
+/** Why a message is not accepted, in the order of the rules. */
+export type BlockFault =
+  | "bad-length"
+  | "bad-snappy"
+  | "bad-signature"
+  | "unknown-signer"
+  | "wrong-signer"
+  | "bad-ssz"
+  | "too-old"
+  | "from-the-future"
+  | "wrong-hash"
+  | "wrong-withdrawals"
+  | "unexpected-blob-gas"
+  | "wrong-blob-gas"
+  | "no-beacon-root"
+  | "wrong-withdrawals-root"
+  | "too-many-of-height"
+  | "seen"
+  /** the check itself failed */
+  | "exception";
+
+export type BlockVerdict =
+  | { readonly kind: "accept"; readonly envelope: ExecutionPayloadEnvelope }
+  /** ignored: not passed on, and nobody is blamed; rejected: the peer that sent it is */
+  | { readonly kind: "ignore" | "reject"; readonly fault: BlockFault; readonly detail: string };
+
+export interface BlockValidatorOptions {
+  readonly config: Pick<RollupConfig, "l2ChainId" | "forkTimes">;
+  /** of the topic */
+  readonly version: PayloadVersion;
+  /** age from which on blocks are rejected */
+  readonly timestampThresholdMs: number;
+}
+
+/** What a verdict depends on besides the message and the blocks accepted before it. */
+export interface ValidationContext {
+  readonly nowMs: number;
+  /** 20 bytes; all zero: unknown */
+  readonly unsafeBlockSigner: Uint8Array;
+}
+
+const MAX_FUTURE_SEC = 5;
+
+const reject = (fault: BlockFault, detail = ""): BlockVerdict => ({ kind: "reject", fault, detail });
+const ignore = (fault: BlockFault, detail = ""): BlockVerdict => ({ kind: "ignore", fault, detail });
+
+/**
+ * Rules 1 and 2 of a message: its decompressed bytes, or why it is rejected. The length is checked before anything is allocated.
+ * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ */
+export function openGossipMessage(compressed: Uint8Array): Uint8Array | Extract<BlockVerdict, { kind: "reject" | "ignore" }> {
+  try {
+    const length = snappyBlockLength(compressed);
+    if (length < MIN_MESSAGE_BYTES || length > MAX_MESSAGE_BYTES) return faulty("bad-length", `${length} bytes`);
+    return decompressSnappyBlock(compressed, MAX_MESSAGE_BYTES);
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return faulty(error.code === "snappy/bad-length" ? "bad-length" : "bad-snappy", error.message);
+  }
+}
+
+const faulty = (fault: BlockFault, detail: string) => ({ kind: "reject", fault, detail }) as const;
+
+/**
+ * Judges the messages of one topic by rules 3 to 17, in that order, and remembers the blocks that it accepted.
+ * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ */
+export class BlockValidator {
+  private readonly options: BlockValidatorOptions;
+  private readonly seen = new SeenBlocks();
+
+  constructor(options: BlockValidatorOptions) {
+    this.options = options;
+  }
+
+  /** @param message decompressed; an accepted envelope consists of views into it */
+  validate(message: Uint8Array, context: ValidationContext): BlockVerdict {
+    const { version, timestampThresholdMs } = this.options;
+    let parts: GossipMessage;
+    try {
+      parts = splitGossipMessage(message);
+    } catch (error) {
+      return reject("bad-length", messageOf(error));
+    }
+    const unsigned = this.checkSignature(parts, context.unsafeBlockSigner);
+    if (unsigned !== undefined) return unsigned;
+
+    let envelope: ExecutionPayloadEnvelope;
+    try {
+      envelope = decodeEnvelope(parts.body, version);
+    } catch (error) {
+      return reject("bad-ssz", messageOf(error));
+    }
+    const { blockHash, blockNumber, timestamp } = envelope.executionPayload;
+    const nowSec = Math.floor(context.nowMs / 1000);
+    if (timestamp < nowSec - timestampThresholdMs / 1000) return reject("too-old", `time ${timestamp}, now ${nowSec}`);
+    if (timestamp > nowSec + MAX_FUTURE_SEC) return reject("from-the-future", `time ${timestamp}, now ${nowSec}`);
+
+    const hash = hashOf(envelope, version);
+    if (!equalBytes(hash, blockHash)) {
+      return reject("wrong-hash", `states ${bytesToHex(blockHash)}, has ${bytesToHex(hash)}`);
+    }
+    const fault = contentFault(envelope, version, this.options.config);
+    if (fault !== undefined) return reject(fault);
+
+    switch (this.seen.check(blockNumber, hash)) {
+      case "full":
+        return reject("too-many-of-height", `block ${blockNumber}`);
+      case "seen":
+        return ignore("seen", `block ${blockNumber}`);
+      case "new":
+        this.seen.add(blockNumber, hash);
+        return { kind: "accept", envelope };
+    }
+  }
+
+  private checkSignature({ signature, body }: GossipMessage, unsafeBlockSigner: Uint8Array): BlockVerdict | undefined {
+    let signer: Uint8Array;
+    try {
+      const { r, s, yParity } = decodeSignature(signature);
+      signer = recoverAddress(gossipSigningHash(body, this.options.config.l2ChainId), r, s, yParity);
+    } catch (error) {
+      return reject("bad-signature", messageOf(error));
+    }
+    if (isZeroBytes(unsafeBlockSigner)) return ignore("unknown-signer");
+    if (equalBytes(signer, unsafeBlockSigner)) return undefined;
+    return reject("wrong-signer", `${bytesToHex(signer)}, expected ${bytesToHex(unsafeBlockSigner)}`);
+  }
+}
+
+/** As the topic's version has it, whatever the block's time is: a block on a topic of another fork does not have its hash. */
+function hashOf(envelope: ExecutionPayloadEnvelope, version: PayloadVersion): Uint8Array {
+  return hashHeader(payloadToHeader(envelope, version >= 4 ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot));
+}
+
+/**
+ * Rules 10 to 14: what a block of this version may contain. Some follow from the encoding and are checked all the same.
+ * Spec: docs/protocol/03-p2p.md#validation-order-and-verdict
+ */
+export function contentFault(
+  { executionPayload: payload, parentBeaconBlockRoot }: ExecutionPayloadEnvelope,
+  version: PayloadVersion,
+  { forkTimes }: Pick<RollupConfig, "forkTimes">,
+): BlockFault | undefined {
+  const { withdrawals, blobGasUsed, excessBlobGas, withdrawalsRoot } = payload;
+  if (version === 1 ? withdrawals !== undefined : withdrawals?.length !== 0) return "wrong-withdrawals";
+  if (version <= 2) {
+    if (blobGasUsed !== undefined || excessBlobGas !== undefined) return "unexpected-blob-gas";
+  } else {
+    const { hasDaFootprint } = rollupRulesAt(forkTimes, payload.timestamp);
+    if (excessBlobGas !== 0n || (blobGasUsed !== 0n && !(hasDaFootprint && blobGasUsed !== undefined))) return "wrong-blob-gas";
+    if (parentBeaconBlockRoot === undefined) return "no-beacon-root";
+  }
+  if ((withdrawalsRoot !== undefined) !== (version === 4)) return "wrong-withdrawals-root";
+  return undefined;
+}
+
+/** @throws what is no fault of the message */
+function messageOf(error: unknown): string {
+  if (!isCodedError(error)) throw error;
+  return error.message;
+}
