@@ -1,18 +1,15 @@
 import { defaultCrypto } from "@chainsafe/enr";
-import { CodedError } from "@rnode/primitives";
 import type { DiscoveryView } from "../parts.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { GossipView } from "./gossip-view.ts";
 import { parseSubnet } from "./ip-address.ts";
 import type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerStats } from "./peer-api.ts";
+import { PeerApiError } from "./peer-api-error.ts";
 import type { KnownPeer, PeerConnection, PeerHost } from "./peer-host.ts";
 import { secp256k1KeyOf } from "./peer-id-text.ts";
 import type { PeerProtection } from "./peer-protection.ts";
 import { MAX_BLOCKED, type PeerRecords } from "./peer-records.ts";
 import { NO_SCORES } from "./record-json.ts";
-
-/** peer-api/too-many: a list of blocked or protected peers is full. peer-api/not-connected: dialling failed */
-export type PeerApiErrorCode = "peer-api/too-many" | "peer-api/not-connected" | "peer-api/refused";
 
 interface DirectoryDeps {
   readonly host: PeerHost;
@@ -206,12 +203,12 @@ export class PeerDirectory implements PeerApi {
     const { host, gate } = this.#deps;
     const peer = multiaddress.slice(multiaddress.lastIndexOf("/") + 1);
     const refusal = gate.peerRefusal(peer);
-    if (refusal !== undefined) throw new CodedError<PeerApiErrorCode>("peer-api/refused", { peer, because: refusal });
+    if (refusal !== undefined) throw new PeerApiError("peer-api/refused", `peer ${peer} is ${refusal}: unblock it first`, { peer });
     try {
       await host.dial(multiaddress, AbortSignal.timeout(CONNECT_TIMEOUT_MS));
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new CodedError<PeerApiErrorCode>("peer-api/not-connected", { peer, reason }, { cause });
+      throw new PeerApiError("peer-api/not-connected", `peer ${peer} cannot be reached: ${reason}`, { peer }, { cause });
     }
   }
 
@@ -232,7 +229,10 @@ export class PeerDirectory implements PeerApi {
 }
 
 function assertRoom({ isFull }: { readonly isFull: boolean }, what: string): void {
-  if (isFull) throw new CodedError<PeerApiErrorCode>("peer-api/too-many", { what, max: MAX_BLOCKED });
+  if (isFull)
+    throw new PeerApiError("peer-api/too-many", `there are ${MAX_BLOCKED} ${what}, as many as are kept: remove one first`, {
+      max: MAX_BLOCKED,
+    });
 }
 
 /** The node id of discovery: keccak256 of the public key, as hex digits without prefix. */
