@@ -27,6 +27,7 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
     return runCommand("rnode resync", async () => (await import("./resync-command.ts")).resyncCommand, rest, env);
   if (name === "derive")
     return runCommand("rnode derive", async () => (await import("./derive-command.ts")).deriveCommand, rest, env);
+  if (name === "peers") return runCommand("rnode peers", async () => (await import("./peers-command.ts")).peersCommand, rest, env);
   return runProgram(rnode, args, env);
 }
 
