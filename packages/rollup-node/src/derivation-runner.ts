@@ -56,6 +56,8 @@ export class DerivationRunner {
   private hasL1Changed = false;
   /** false: the engine builds one block at a time */
   private engineExtends = true;
+  /** the last block of a whole batch; below the safe head while a doubtful safe chain is derived again */
+  private concluded: L2BlockRef | undefined;
   private lastSaidSafe: L2BlockRef | undefined;
 
   constructor(deps: DerivationRunnerDeps) {
@@ -82,6 +84,7 @@ export class DerivationRunner {
     this.deps.ahead.clear();
     this.isExhausted = false;
     this.engineExtends = true; // the engine may be another one by now
+    this.concluded = base;
     this.deps.safeChain.onReset(base, highestFormerSafe);
     this.deps.onReset(base);
     try {
@@ -190,7 +193,7 @@ export class DerivationRunner {
     if (block === undefined) return reset(`the engine has lost the unsafe block ${number}`);
     const mismatch = attributesMismatch(config, derived.attributes, derived.parent.hash, block.envelope);
     if (mismatch !== undefined) {
-      const trouble = await this.deps.safeChain.judge(block.ref, mismatch, control.heads);
+      const trouble = await this.deps.safeChain.judge(block, derived, mismatch, control.heads);
       if (trouble !== undefined) return trouble.kind === "critical" ? this.tryOut(derived, trouble) : trouble;
       log.warn("unsafe block differs from what L1 says, replacing it", { number, hash: block.ref.hash, field: mismatch });
       const progress = await this.build(derived);
@@ -274,6 +277,7 @@ export class DerivationRunner {
   private finish(derived: DerivedAttributes, block: L2BlockRef): void {
     this.queue.shift();
     if (!derived.isLastInSpan) return;
+    this.concluded = block;
     this.deps.safeChain.onSafe(block, derived.derivedFrom);
     this.deps.onSafe(block, derived.derivedFrom);
   }
@@ -300,7 +304,7 @@ export class DerivationRunner {
     log.warn("derived block is invalid, dropping its batch", { number, reason });
     const { heads } = control;
     const restored = heads.backupUnsafe ?? heads.unsafe;
-    control.setHeads({ ...heads, pendingSafe: heads.safe, unsafe: restored, backupUnsafe: undefined });
+    control.setHeads({ ...heads, pendingSafe: this.concluded ?? heads.safe, unsafe: restored, backupUnsafe: undefined });
     return control.sendForkchoice();
   }
 }

@@ -94,9 +94,15 @@ describe("an invalid batch below the safe head", () => {
       pipeline.isReplacedIfInvalid = isReplacedIfInvalid;
       const genesis = engine.block(engine.head).ref;
       const valid = { origin: 0, from: 1 };
+      let validReads = 0;
       const derive = async (): Promise<void> => {
         const read = [{ ...valid, userTransactions: [invalidTransaction] }];
-        Object.defineProperty(pipeline.batches, 0, { configurable: true, get: () => read.pop() ?? valid });
+        const next = () => {
+          const batch = read.pop() ?? valid;
+          if (batch === valid) validReads++;
+          return batch;
+        };
+        Object.defineProperty(pipeline.batches, 0, { configurable: true, get: next });
         driver.requestReset("test");
         await untilIdle();
       };
@@ -107,6 +113,14 @@ describe("an invalid batch below the safe head", () => {
       await derive();
       expect(harness.heads()).toMatchObject({ unsafe: 1, safe: 1 });
       expect(engine.head).toBe(first.hash);
+
+      // a safe chain in doubt is derived again below its label, and what comes after the invalid batch is compared, too
+      found.next = { ...found.next, safe: first };
+      validReads = 0;
+      await derive();
+      expect(harness.heads()).toMatchObject({ unsafe: 1, pendingSafe: 1, safe: 1 });
+      expect(engine.head).toBe(first.hash);
+      expect(validReads).toBe(isReplacedIfInvalid ? 0 : 1);
     });
   }
 });

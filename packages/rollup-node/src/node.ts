@@ -146,7 +146,7 @@ export class RollupNode {
       log,
       recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
     });
-    const safeChain = new SafeChainCheck({ config, l1, log });
+    const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
     const derivationLog = new DerivationLog({ config, clock, log });
@@ -209,6 +209,7 @@ export class RollupNode {
         currentL1 = undefined;
         const found = await find(safeChain.doubtedBase);
         if (found.kind !== "found") return found;
+        safeChain.beforeReset(found.base);
         return (await safeHeads.reset(found)) ?? found;
       },
       clock,

@@ -1,11 +1,13 @@
-import type { ObservedBatch } from "@rnode/derivation";
+import type { BatchVerdict, ObservedBatch } from "@rnode/derivation";
+import { L1Error } from "@rnode/l1";
 import { silentLogger } from "@rnode/observe";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { headsAfterReset } from "./heads.ts";
 import { resync } from "./resync.ts";
-import { SafeChainCheck } from "./safe-chain-check.ts";
-import { FakeL1, testConfig } from "./testing/fake-chain.ts";
+import { SafeChainCheck, type SafeChainCheckDeps } from "./safe-chain-check.ts";
+import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
+import { userTransaction } from "./testing/harness.ts";
 import { SimNetwork, type SimNode } from "./testing/sim-network.ts";
 
 const MINUTE_MS = 60_000;
@@ -97,55 +99,158 @@ describe("a node whose safe chain came from a lie", () => {
 });
 
 describe("what L1 is asked before a safe block is replaced", () => {
-  const l1 = new FakeL1(20);
-  const block = (number: number): L2BlockRef => ({ ...l1.blocks[0]!, number, l1Origin: l1.blocks[0]!, sequenceNumber: 0 });
-  const heads = headsAfterReset({ unsafe: block(50), safe: block(30), finalized: block(20), base: block(20) });
-  const check = () => new SafeChainCheck({ config: testConfig(), l1, log: silentLogger });
+  const l1 = new FakeL1(60);
+  const config = testConfig("jovian", { seqWindowSize: 20 });
+  const engine = new FakeEngine(config);
+  const user = userTransaction(1);
+  /** blocks 1 to 50, with two blocks for each L1 origin; block 40 is the only one with a user transaction */
+  const chain = [engine.block(engine.head)];
+  for (let number = 1; number <= 50; number++) {
+    const origin = l1.blocks[number >> 1]!;
+    chain.push(engine.make(chain.at(-1)!.ref, attributesOn(config, chain.at(-1)!.ref, origin, number === 40 ? [user] : [])));
+  }
+  engine.head = chain[50]!.ref.hash;
+  const ref = (number: number): L2BlockRef => chain[number]!.ref;
+  const gone = (block: L1BlockRef): L1BlockRef => ({ ...block, hash: "0x99" });
+  const heads = headsAfterReset({ unsafe: ref(50), safe: ref(30), finalized: ref(20), base: ref(20) });
+  const check = (over: Partial<SafeChainCheckDeps> = {}) =>
+    new SafeChainCheck({ config, l1, l2: engine, log: silentLogger, ...over });
+  const observed: ObservedBatch = {
+    type: "singular",
+    channelId: "0x01",
+    l1InclusionBlock: l1.blocks[30]!,
+    timestamp: 0,
+    epochNumber: 0,
+    blockCount: 1,
+    transactionCount: 0,
+    fromSpan: false,
+  };
+  const judge = async (safeChain: SafeChainCheck, number: number, l1Block: L1BlockRef = l1.blocks[45]!) => {
+    const attributes = attributesOn(config, ref(number - 1), l1.blocks[number >> 1]!);
+    return (await safeChain.judge(chain[number]!, { attributes, derivedFrom: l1Block }, "transaction", heads))?.kind;
+  };
 
   it.each<[string, number, L1BlockRef | undefined, string | undefined]>([
     ["an unsafe block may be replaced", 31, undefined, undefined],
     ["a final one never", 20, undefined, "critical"],
-    ["a final one not even when L1 was reorganised", 20, { ...l1.blocks[9]!, hash: "0x99" }, "critical"],
+    ["a final one not even when L1 was reorganised", 20, gone(l1.blocks[29]!), "critical"],
     ["a safe one not when nothing says that L1 was reorganised", 30, undefined, "critical"],
-    ["a safe one not when what it came from is still there", 30, l1.blocks[9], "critical"],
-    ["a safe one may when what the safe head came from is gone", 30, { ...l1.blocks[9]!, hash: "0x99" }, undefined],
+    ["a safe one not when what it came from is still there", 30, l1.blocks[29], "critical"],
+    ["one below the safe head neither", 25, l1.blocks[29], "critical"],
+    ["a safe one may when what the safe head came from is gone", 30, gone(l1.blocks[29]!), undefined],
   ])("%s", async (_, number, derivedFrom, expected) => {
     const safeChain = check();
-    if (derivedFrom !== undefined) safeChain.onSafe(block(30), derivedFrom);
-    safeChain.onReset(block(20), block(30));
-    expect((await safeChain.judge(block(number), "transaction", heads))?.kind).toBe(expected);
+    if (derivedFrom !== undefined) safeChain.onSafe(ref(30), derivedFrom);
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, number)).toBe(expected);
   });
 
-  it.each<[string, Partial<ObservedBatch>, Parameters<SafeChainCheck["observer"]["onBatch"]>[0]["verdict"], boolean]>([
-    ["a batch on another parent", {}, { kind: "drop", reason: "parent-hash-mismatch" }, true],
-    ["a span on another parent", { type: "span" }, { kind: "drop", reason: "span-parent-mismatch" }, true],
-    ["a span over other blocks", { type: "span" }, { kind: "drop", reason: "span-overlap-mismatch" }, true],
-    ["a batch that came too late", {}, { kind: "drop", reason: "included-too-late" }, false],
-    ["a batch of the past", {}, { kind: "past" }, false],
-  ])("%s", (_, batch, verdict, isDoubted) => {
+  it.each<[string, L1BlockRef, string | undefined]>([
+    ["what it came from is gone", gone(l1.blocks[29]!), undefined],
+    ["what it came from is still there", l1.blocks[29]!, "critical"],
+  ])("asks the record of earlier processes: %s", async (_, l1Block, expected) => {
+    const recordedAfter = () => [{ l1Block, safeHead: ref(30) }];
+    const safeChain = check({ recordedAfter });
+    safeChain.beforeReset(ref(20));
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, 30)).toBe(expected);
+  });
+
+  it("does not go by a record about a block that the engine does not have", async () => {
+    const safeChain = check({ recordedAfter: () => [{ l1Block: gone(l1.blocks[29]!), safeHead: { number: 30, hash: "0x77" } }] });
+    safeChain.beforeReset(ref(20));
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, 30)).toBe("critical");
+  });
+
+  it("goes by what this process derives, not by what was recorded before", async () => {
+    const safeChain = check({ recordedAfter: () => [{ l1Block: gone(l1.blocks[29]!), safeHead: ref(30) }] });
+    safeChain.beforeReset(ref(20));
+    safeChain.onReset(ref(20), ref(30));
+    safeChain.onSafe(ref(30), l1.blocks[29]!);
+    safeChain.beforeReset(ref(20));
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, 30)).toBe("critical");
+  });
+
+  it("starts over when the L1 block that is being read was itself replaced", async () => {
     const safeChain = check();
-    const observed: ObservedBatch = {
-      type: "singular",
-      channelId: "0x01",
-      l1InclusionBlock: l1.blocks[9]!,
-      timestamp: 0,
-      epochNumber: 0,
-      blockCount: 1,
-      transactionCount: 0,
-      fromSpan: false,
-      ...batch,
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, 30, gone(l1.blocks[45]!))).toBe("reset");
+    expect(await judge(safeChain, 20, gone(l1.blocks[45]!))).toBe("reset");
+  });
+
+  it("lets a block be replaced whose L1 origin is gone", async () => {
+    const safeChain = check();
+    safeChain.onReset(ref(20), ref(30));
+    const block = { ...chain[30]!, ref: { ...ref(30), l1Origin: gone(l1.blocks[15]!) } };
+    const attributes = attributesOn(config, ref(29), l1.blocks[15]!);
+    expect(await safeChain.judge(block, { attributes, derivedFrom: l1.blocks[45]! }, "prevRandao", heads)).toBeUndefined();
+  });
+
+  it("lets a block be replaced by one that is made because L1 has no batch: this one had a batch", async () => {
+    const safeChain = check();
+    safeChain.onReset(ref(20), ref(30));
+    const accepted = { ...observed, timestamp: ref(30).timestamp };
+    safeChain.observer.onBatch({ batch: { ...accepted, type: "empty" }, verdict: { kind: "accept" } });
+    expect(await judge(safeChain, 30)).toBeUndefined();
+    expect(await judge(safeChain, 29)).toBe("critical");
+    safeChain.observer.onBatch({ batch: accepted, verdict: { kind: "accept" } });
+    expect(await judge(safeChain, 30)).toBe("critical");
+  });
+
+  it.each([
+    [30, 39, "critical"],
+    [30, 40, undefined],
+    [40, 50, undefined],
+    [41, 50, "critical"],
+  ])("lets block %i be replaced if one up to the former safe head %i has users' transactions", async (number, safe, expected) => {
+    const safeChain = check();
+    safeChain.onReset(ref(20), ref(safe));
+    expect(await judge(safeChain, number)).toBe(expected);
+  });
+
+  it("tries again when L1 does not answer", async () => {
+    const safeChain = check({ l1: { blockByNumber: () => Promise.reject(new L1Error("l1/unavailable", { reason: "down" })) } });
+    safeChain.onReset(ref(20), ref(30));
+    expect(await judge(safeChain, 30)).toBe("temporary");
+  });
+
+  it.each<[string, Partial<ObservedBatch>, BatchVerdict, boolean]>([
+    ["batches on another parent", {}, { kind: "drop", reason: "parent-hash-mismatch" }, true],
+    ["spans on another parent", { type: "span" }, { kind: "drop", reason: "span-parent-mismatch" }, true],
+    ["spans over other blocks", { type: "span" }, { kind: "drop", reason: "span-overlap-mismatch" }, true],
+    ["batches that came too late", {}, { kind: "drop", reason: "included-too-late" }, false],
+    ["batches of the past", {}, { kind: "past" }, false],
+  ])("%s", (_, over, verdict, isDoubted) => {
+    const batch = { ...observed, ...over };
+    const inL1Blocks = (safeChain: SafeChainCheck, numbers: readonly number[], what: BatchVerdict = verdict) => {
+      for (const number of numbers)
+        safeChain.observer.onBatch({ batch: { ...batch, l1InclusionBlock: l1.blocks[number]! }, verdict: what });
     };
-    safeChain.onReset(block(0), block(30));
-    safeChain.observer.onBatch({ batch: observed, verdict });
-    expect(safeChain.doubt, "the genesis is not in doubt").toBeUndefined();
-    safeChain.onReset(block(20), block(30));
-    safeChain.observer.onBatch({ batch: { ...observed, type: "empty" }, verdict: { kind: "accept" } });
-    safeChain.observer.onBatch({ batch: observed, verdict });
+    const started = check();
+    started.onReset(ref(0), ref(30));
+    inL1Blocks(started, [31, 32, 33, 34, 35]);
+    expect(started.doubt, "the genesis is not in doubt").toBeUndefined();
+    started.onReset(ref(20), ref(30));
+    inL1Blocks(started, [31, 32, 33, 34, 35]);
+    expect(started.doubt, "this process has derived everything itself").toBeUndefined();
+
+    const safeChain = check();
+    safeChain.onReset(ref(20), ref(30)); // its L1 origin is 10, and the window ends with 30
+    safeChain.observer.onBatch({ batch: { ...batch, type: "empty" }, verdict: { kind: "accept" } });
+    inL1Blocks(safeChain, [24, 25, 26, 27, 28, 29, 30, 31, 31]);
+    inL1Blocks(safeChain, [32, 33], { kind: "future" });
+    inL1Blocks(safeChain, [35, 36, 37], { kind: "past" });
+    inL1Blocks(safeChain, [34], { kind: "drop", reason: "timestamp-in-future" });
+    expect(safeChain.doubt, "the batcher may not know yet what became safe").toBeUndefined();
+    inL1Blocks(safeChain, [35], { kind: "drop", reason: "timestamp-in-future" });
     expect(safeChain.doubtedBase?.number).toBe(isDoubted ? 20 : undefined);
-    safeChain.onReset(block(10), block(30));
+    safeChain.onReset(ref(10), ref(30));
     expect(safeChain.doubt).toBeUndefined();
-    safeChain.observer.onBatch({ batch: observed, verdict: { kind: "accept" } });
-    safeChain.observer.onBatch({ batch: observed, verdict });
+    inL1Blocks(safeChain, [34, 35, 36, 37]);
+    safeChain.observer.onBatch({ batch, verdict: { kind: "accept" } });
+    inL1Blocks(safeChain, [38, 39, 40, 41, 42]);
     expect(safeChain.doubt, "a batch builds on the block").toBeUndefined();
   });
 });

@@ -1,14 +1,19 @@
-import type { BatchDropReason, DerivationObserver } from "@rnode/derivation";
+import type { BatchDropReason, DerivationObserver, DerivedAttributes } from "@rnode/derivation";
+import type { L2Block } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import { type BlockId, isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { AttributesMismatch } from "./consolidation.ts";
+import { DerivedFrom, type DerivedUpTo } from "./derived-from.ts";
 import type { Heads } from "./heads.ts";
-import { critical, type Trouble, temporary } from "./progress.ts";
+import { critical, reset, type Trouble, temporary } from "./progress.ts";
 
 export interface SafeChainCheckDeps {
-  readonly config: Pick<RollupConfig, "genesis">;
+  readonly config: Pick<RollupConfig, "genesis" | "seqWindowSize">;
   readonly l1: { blockByNumber(number: number): Promise<L1BlockRef | undefined> };
+  readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
+  /** what earlier processes recorded about safe heads above a block; undefined: no record is kept */
+  readonly recordedAfter?: ((base: L2BlockRef) => Iterable<DerivedUpTo>) | undefined;
   readonly log: Logger;
 }
 
@@ -20,35 +25,56 @@ const NAMES_ANOTHER_CHAIN: ReadonlySet<BatchDropReason> = new Set([
 ]);
 
 /**
+ * After a batch on another chain, so many L1 blocks must have batches that do not fit before the safe chain is in doubt: a sequencer that
+ * has not noticed that a batch was invalid or late still builds on its own chain for a while.
+ */
+const L1_BLOCKS_OF_DOUBT = 5;
+
+/** So many former safe blocks are searched for a user transaction. */
+const MAX_BLOCKS_SEARCHED = 1_000;
+
+/**
  * Checks whether L1 still confirms blocks that were safe before. Labels outlive the data they were derived from: a node that once
  * followed an L1 endpoint that lied has a chain of its own, even a finalized one, and each of its blocks fits the one before.
  *
- * Derivation starts after the finalized block, which is therefore taken on trust until an accepted batch builds on it. If the first
- * batches build on a different block, derivation starts again further back. If a block of the engine was safe and differs from the
- * derived one, the node stops; `rnode resync` moves the engine back.
+ * Derivation starts after the finalized block, which is therefore taken on trust until an accepted batch builds on it. If instead the
+ * batches keep building on a different block, derivation starts again further back. If a block of the engine was safe and differs from
+ * the derived one although L1 was not reorganised, the node stops; `rnode resync` moves the engine back.
  */
 export class SafeChainCheck {
   private readonly deps: SafeChainCheckDeps;
+  private readonly derivedFrom = new DerivedFrom();
   /** the block after which derivation started; undefined once a batch on L1 builds on the chain after it */
   private unconfirmed: L2BlockRef | undefined;
   /** set once per process: from then on, this process has derived everything itself */
   private isConfirmed = false;
   private highestFormerSafeNumber = 0;
+  /** the first batch that names another chain than that of `unconfirmed` */
+  private otherChain: string | undefined;
+  /** L1 blocks with batches that do not fit, although their batcher could know what had become safe */
+  private readonly unfitL1Blocks = new Set<number>();
   private doubted: { readonly base: L2BlockRef; readonly reason: string } | undefined;
-  /** the highest safe block that this process derived, and the L1 block it came from */
-  private highest: { readonly number: number; readonly derivedFrom: BlockId } | undefined;
+  /** timestamp of the block that was derived last because the sequencing window had ended without a batch for it */
+  private filledInAtSec: number | undefined;
 
   readonly observer: Pick<DerivationObserver, "onBatch"> = {
-    onBatch: ({ batch: { type, l1InclusionBlock }, verdict }) => {
+    onBatch: ({ batch: { type, l1InclusionBlock, timestamp }, verdict }) => {
+      if (verdict.kind === "accept") this.filledInAtSec = type === "empty" ? timestamp : undefined;
       const base = this.unconfirmed;
       if (base === undefined) return;
       if (verdict.kind === "accept" && type !== "empty") {
         this.isConfirmed = true;
         this.unconfirmed = undefined;
-      } else if (verdict.kind === "drop" && NAMES_ANOTHER_CHAIN.has(verdict.reason)) {
-        const reason = `the batcher does not build on L2 block ${base.number} (${type} batch in L1 block ${l1InclusionBlock.number}: ${verdict.reason})`;
-        this.doubted ??= { base, reason };
+        return;
       }
+      if (verdict.kind === "drop" && NAMES_ANOTHER_CHAIN.has(verdict.reason))
+        this.otherChain ??= `${type} batch in L1 block ${l1InclusionBlock.number}: ${verdict.reason}`;
+      // Before the window of `base` had ended, the batcher could not know which block there becomes safe.
+      const isLate = l1InclusionBlock.number > base.l1Origin.number + this.deps.config.seqWindowSize;
+      if (isLate && (verdict.kind === "drop" || verdict.kind === "future")) this.unfitL1Blocks.add(l1InclusionBlock.number);
+      if (this.otherChain === undefined || this.unfitL1Blocks.size < L1_BLOCKS_OF_DOUBT) return;
+      const reason = `the batcher does not build on L2 block ${base.number} (${this.otherChain}), and no batch has fitted since`;
+      this.doubted ??= { base, reason };
     },
   };
 
@@ -66,37 +92,85 @@ export class SafeChainCheck {
     return this.doubted?.base;
   }
 
+  /** The heads were found, and nothing about them has been changed yet: reads what is recorded about the blocks above `base`. */
+  beforeReset(base: L2BlockRef): void {
+    const { recordedAfter } = this.deps;
+    if (recordedAfter !== undefined && this.derivedFrom.isEmpty) this.derivedFrom.load(recordedAfter(base));
+  }
+
   /** Derivation starts after `base`; blocks up to `highestFormerSafe` were safe before. */
   onReset(base: L2BlockRef, highestFormerSafe: L2BlockRef): void {
     this.highestFormerSafeNumber = highestFormerSafe.number;
     this.doubted = undefined;
-    this.unconfirmed = this.isConfirmed || base.number <= this.deps.config.genesis.l2.number ? undefined : base;
+    this.otherChain = undefined;
+    this.unfitL1Blocks.clear();
+    this.filledInAtSec = undefined;
+    this.derivedFrom.onReset(base);
+    if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;
+    this.unconfirmed = this.isConfirmed ? undefined : base;
   }
 
-  onSafe({ number }: L2BlockRef, { hash, number: l1Number }: L1BlockRef): void {
-    // a block that is derived again after a reset says nothing about the blocks above it
-    if (this.highest === undefined || number >= this.highest.number)
-      this.highest = { number, derivedFrom: { hash, number: l1Number } };
+  onSafe(safe: L2BlockRef, l1Block: L1BlockRef): void {
+    this.derivedFrom.onSafe(safe, l1Block);
   }
 
   /**
-   * Judges a `block` of the engine that differs from the one that L1 says.
+   * Judges a `block` of the engine that differs from the `derived` one.
    *
-   * @returns undefined if it may be replaced: it was never safe, or L1 itself was reorganised
+   * @returns undefined if it may be replaced: it was never safe, or L1 no longer has what it was derived from
    */
-  async judge(block: L2BlockRef, mismatch: AttributesMismatch, { finalized }: Heads): Promise<Trouble | undefined> {
-    if (block.number > this.highestFormerSafeNumber) return undefined;
-    if (block.number <= finalized.number) return critical(contradiction(block, "finalized", mismatch));
-    const derivedFrom = this.highest?.derivedFrom;
+  async judge(
+    block: L2Block,
+    derived: Pick<DerivedAttributes, "attributes" | "derivedFrom">,
+    mismatch: AttributesMismatch,
+    { finalized }: Heads,
+  ): Promise<Trouble | undefined> {
+    const { number } = block.ref;
+    if (number > this.highestFormerSafeNumber) return undefined;
     try {
-      const now = derivedFrom && (await this.deps.l1.blockByNumber(derivedFrom.number));
-      if (derivedFrom === undefined || now?.hash === derivedFrom.hash) return critical(contradiction(block, "safe", mismatch));
+      if (!(await this.isCanonical(derived.derivedFrom)))
+        return reset(`L1 block ${derived.derivedFrom.number} was replaced while it was read`);
+      if (number <= finalized.number) return critical(contradiction(block.ref, "finalized", mismatch));
+      const reason = await this.whyReplaceable(block, derived.attributes.timestamp);
+      if (reason === undefined) return critical(contradiction(block.ref, "safe", mismatch));
+      this.deps.log.warn("L1 was reorganised under the safe chain", { l2Block: number, reason });
+      return undefined;
     } catch (error) {
-      if (!isCodedError(error, "l1/")) throw error;
+      if (!isCodedError(error, "l1/") && !isCodedError(error, "engine/")) throw error;
       return temporary(`comparing a safe block with L1: ${error.message}`);
     }
-    this.deps.log.warn("L1 was reorganised under the safe chain", { l1Block: derivedFrom.number, l2Block: block.number });
+  }
+
+  /**
+   * What shows that L1 no longer has what a block was derived from. Where no record says it, the block itself can: nobody but the batcher
+   * makes a batch that is accepted. An endpoint that lies can only hide it, and what is then derived has deposits only, and no batch fits it.
+   */
+  private async whyReplaceable(block: L2Block, derivedTimestampSec: number): Promise<string | undefined> {
+    const { number, l1Origin } = block.ref;
+    const known = this.derivedFrom.of(number);
+    if (known !== undefined && (await this.deps.l2.blockByNumber(known.safeHead.number))?.ref.hash === known.safeHead.hash) {
+      const isThere = await this.isCanonical(known.l1Block);
+      return isThere ? undefined : `L1 block ${known.l1Block.number}, from which it was derived, is gone`;
+    }
+    if (!(await this.isCanonical(l1Origin))) return `its L1 origin ${l1Origin.number} is gone`;
+    if (this.filledInAtSec === derivedTimestampSec) return "it came from a batch, and L1 has none for it";
+    const user = await this.firstWithUserTransactions(block);
+    return user === undefined ? undefined : `block ${user} has users' transactions, whose batch was on L1`;
+  }
+
+  /** From a block on, as far as blocks were safe before. */
+  private async firstWithUserTransactions(block: L2Block): Promise<number | undefined> {
+    const last = Math.min(this.highestFormerSafeNumber, block.ref.number + MAX_BLOCKS_SEARCHED);
+    for (let some: L2Block | undefined = block; some !== undefined; ) {
+      if (!some.envelope.executionPayload.transactions.every(isDepositTransaction)) return some.ref.number;
+      if (some.ref.number >= last) return undefined;
+      some = await this.deps.l2.blockByNumber(some.ref.number + 1);
+    }
     return undefined;
+  }
+
+  private async isCanonical({ hash, number }: BlockId): Promise<boolean> {
+    return (await this.deps.l1.blockByNumber(number))?.hash === hash;
   }
 }
 

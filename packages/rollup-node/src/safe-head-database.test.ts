@@ -72,6 +72,23 @@ describe("SafeHeadDatabase", () => {
     expect(database.at(11)).toEqual(entry(10, 4));
   });
 
+  it("lists what was recorded above a block, with what is not committed yet", () => {
+    const database = openIn(folder);
+    expect([...database.after(ref(0))]).toEqual([]);
+    for (const [from, safe] of [
+      [10, 3],
+      [12, 5],
+      [12, 7],
+      [20, 9],
+      [20, 10],
+    ] as const) {
+      database.record(entry(from, safe));
+    }
+    expect([...database.after(ref(0))]).toEqual([entry(10, 3), entry(12, 7), entry(20, 10)]);
+    expect([...database.after(ref(3))]).toEqual([entry(12, 7), entry(20, 10)]);
+    expect([...database.after(ref(10))]).toEqual([]);
+  });
+
   it("loses no L1 block to a kill, and nothing that was settled", () => {
     const database = openIn(folder);
     database.record(entry(10, 3));

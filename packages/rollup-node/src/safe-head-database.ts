@@ -121,6 +121,16 @@ export class SafeHeadDatabase {
     return this.stored(this.entries.lastUpTo(keyOf(l1Number)));
   }
 
+  /** The entries with safe heads above a block, oldest first. Nothing may be written meanwhile. @throws {CodedError} safe-heads/*, storage/* */
+  *after(base: L2BlockRef): Generator<SafeHeadEntry> {
+    const { pending } = this;
+    for (const row of this.entries.range(keyOf(base.l1Origin.number))) {
+      const entry = this.stored(row);
+      if (entry === undefined || entry.safeHead.number <= base.number) continue;
+      yield pending?.l1Block.hash === entry.l1Block.hash ? pending : entry;
+    }
+  }
+
   get last(): SafeHeadEntry | undefined {
     return this.pending ?? this.written;
   }

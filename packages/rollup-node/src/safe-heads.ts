@@ -46,6 +46,15 @@ export class SafeHeads {
     return entry === undefined || ref?.hash !== entry.safeHead.hash ? undefined : { l1: entry.l1Block, l2: ref };
   }
 
+  /** What is recorded about safe heads above a block, oldest first; nothing if the record cannot be read. */
+  *after(base: L2BlockRef): Generator<SafeHeadEntry> {
+    try {
+      yield* this.deps.database?.after(base) ?? [];
+    } catch (error) {
+      if (!isCodedError(error, "safe-heads/") && !isCodedError(error, "storage/")) throw error;
+    }
+  }
+
   onSafe({ hash, number }: L2BlockRef, derivedFrom: L1BlockRef): void {
     const l1Block = { hash: derivedFrom.hash, number: derivedFrom.number };
     const isCatchingUp = (this.deps.l1Head()?.number ?? 0) > derivedFrom.number + NEAR_HEAD;

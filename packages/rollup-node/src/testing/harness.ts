@@ -172,7 +172,7 @@ export function createHarness(options: HarnessOptions = {}) {
     recorded: (l1Number) => safeHeads.blockAt(l1Number, engine),
   });
   const idleAt: number[] = [];
-  const safeChain = new SafeChainCheck({ config, l1, log });
+  const safeChain = new SafeChainCheck({ config, l1, l2: engine, recordedAfter: (base) => safeHeads.after(base), log });
   const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
   const derivation = new DerivationRunner({
     config,
@@ -214,7 +214,9 @@ export function createHarness(options: HarnessOptions = {}) {
     findHeads: async () => {
       if (options.real !== undefined) {
         const start = await options.real.findHeads(log, safeChain.doubtedBase);
-        return start.kind === "found" ? ((await safeHeads.reset(start)) ?? start) : start;
+        if (start.kind !== "found") return start;
+        safeChain.beforeReset(start.base);
+        return (await safeHeads.reset(start)) ?? start;
       }
       if (found.next !== undefined) return found.next;
       if (engine.isDown) return { kind: "temporary", reason: "engine is down" };

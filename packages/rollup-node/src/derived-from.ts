@@ -1,0 +1,49 @@
+import type { BlockId } from "@rnode/protocol";
+
+/** The safe head after an L1 block had been read. */
+export interface DerivedUpTo {
+  readonly l1Block: BlockId;
+  readonly safeHead: BlockId;
+}
+
+/** One per L1 block with data; by then, finality has long passed the oldest. */
+const MAX_ENTRIES = 4_096;
+
+/** Which L1 block each safe block above the finalized one was derived from: what this process saw, and what was recorded before. */
+export class DerivedFrom {
+  /** the heights of both chains grow */
+  private entries: DerivedUpTo[] = [];
+  /** the block that was derived last since the last reset; entries above it are from before that reset */
+  private tip = 0;
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  /** Takes over what was recorded before this process, oldest first. */
+  load(entries: Iterable<DerivedUpTo>): void {
+    this.entries = [];
+    for (const entry of entries) if (this.entries.push(entry) === MAX_ENTRIES) return;
+  }
+
+  /** Derivation starts over after a block. What was derived from which L1 block before that is still known. */
+  onReset(base: BlockId): void {
+    this.tip = base.number;
+  }
+
+  onSafe({ hash, number }: BlockId, l1: BlockId): void {
+    const known = this.entries.findLastIndex(({ safeHead }) => safeHead.number <= this.tip) + 1;
+    let replaced = known;
+    while (replaced < this.entries.length && this.entries[replaced]!.safeHead.number <= number) replaced++;
+    const isSameL1Block = known > 0 && this.entries[known - 1]!.l1Block.hash === l1.hash;
+    const entry = { l1Block: { hash: l1.hash, number: l1.number }, safeHead: { hash, number } };
+    this.entries.splice(isSameL1Block ? known - 1 : known, replaced - known + (isSameL1Block ? 1 : 0), entry);
+    if (this.entries.length > MAX_ENTRIES) this.entries.shift();
+    this.tip = number;
+  }
+
+  /** The first safe head that includes block `number`, and the L1 block that it came from; undefined: not known */
+  of(number: number): DerivedUpTo | undefined {
+    return this.entries.find(({ safeHead }) => safeHead.number >= number);
+  }
+}
