@@ -119,6 +119,20 @@ describe.skipIf(binary === undefined)("L1Client against anvil", () => {
     expect([...types].sort((a, b) => a - b)).toEqual([0, 1, 2, 4]);
   });
 
+  it("proves what a storage slot holds", async () => {
+    const endpoints = new L1Endpoints(
+      { maxAttempts: 1 },
+      { endpoints: [{ name: url, rpc }], clock: systemClock, log: { warn: () => {}, debug: () => {} } },
+    );
+    const l1 = new L1Client({ trustRpc: false, rpcKind: "standard", cacheSize: 100 }, { endpoints, clock: systemClock });
+    const [contract, slot, word] = [new Uint8Array(20).fill(0x5c), new Uint8Array(32).fill(0x65), new Uint8Array(32).fill(0xab)];
+    await rpc.call("anvil_setStorageAt", [bytesToHex(contract), bytesToHex(slot), bytesToHex(word)]);
+    await rpc.call("anvil_setNonce", [bytesToHex(contract), "0x1"]);
+    await rpc.call("evm_mine");
+    const head = (await l1.blockByLabel("latest"))!;
+    expect(await l1.storageAt(contract, slot, head)).toEqual({ value: word, isProven: true });
+  });
+
   it("sees a block that a reorganisation removed as gone", async () => {
     const clock = { ...systemClock, sleep: () => Promise.resolve() };
     const endpoints = new L1Endpoints(

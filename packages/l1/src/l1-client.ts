@@ -1,6 +1,6 @@
 import type { L1Provider } from "@rnode/derivation";
 import { RpcError, type RpcSubscription } from "@rnode/jsonrpc";
-import { type Clock, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Clock, type Hex, isCodedError, toQuantity } from "@rnode/primitives";
 import type { Receipt, Transaction } from "@rnode/protocol";
 import type { L1Endpoint } from "./endpoint.ts";
 import type { L1Endpoints } from "./endpoints.ts";
@@ -10,6 +10,7 @@ import { type L1RpcKind, ReceiptsFetcher } from "./receipts-fetcher.ts";
 import { VerifiedCache } from "./verified-cache.ts";
 import { type ExpectedBlock, statedHash, VerifiedHeader } from "./verified-header.ts";
 import type { VerifiedReceipts } from "./verified-receipts.ts";
+import { statedStorage, verifiedStorage } from "./verified-storage.ts";
 import { VerifiedTransactions } from "./verified-transactions.ts";
 import { yieldToOthers } from "./yield.ts";
 
@@ -27,6 +28,14 @@ export interface L1ClientDeps {
   readonly endpoints: L1Endpoints;
   readonly clock: Clock;
   readonly metrics?: Pick<L1Metrics, "asked" | "blockRead"> | undefined;
+}
+
+/** What a storage slot holds. */
+export interface StorageWord {
+  /** 32 bytes */
+  readonly value: Uint8Array;
+  /** false: the endpoint is trusted and was not asked for a proof */
+  readonly isProven: boolean;
 }
 
 /** Blocks that were read together. */
@@ -154,6 +163,26 @@ export class L1Client implements L1Provider {
       });
     });
     return (await undefinedWhenGone(loaded))?.list;
+  }
+
+  /**
+   * What a contract's storage slot (32 bytes) holds in the state after a block, proved by `eth_getProof`; with `trustRpc` it is the
+   * endpoint's word.
+   *
+   * @throws {L1Error} l1/unavailable, also if no endpoint offers the proof or has the state any more
+   */
+  storageAt(address: Uint8Array, slot: Uint8Array, block: VerifiedHeader): Promise<StorageWord> {
+    const [contract, key, at] = [bytesToHex(address), bytesToHex(slot), { blockHash: block.hash }];
+    return this.deps.endpoints.request(`storage of ${contract} at block ${block.number}`, async ({ rpc }) => {
+      this.deps.metrics?.asked("storage", 1);
+      if (this.options.trustRpc) {
+        return { value: statedStorage(await rpc.call("eth_getStorageAt", [contract, key, at])), isProven: false };
+      }
+      return {
+        value: verifiedStorage(await rpc.call("eth_getProof", [contract, [key], at]), block, address, slot),
+        isProven: true,
+      };
+    });
   }
 
   /**

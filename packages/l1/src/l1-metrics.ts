@@ -2,10 +2,10 @@ import type { MetricFactory } from "@rnode/observe";
 import type { L1EndpointMetrics } from "./endpoints.ts";
 
 /**
- * What was asked of L1: "head" for the block of a label, "header" without and "block" with transactions, "receipts". A block whose receipts
- * are fetched one by one counts once.
+ * What was asked of L1: "head" for the block of a label, "header" without and "block" with transactions, "receipts", "storage". A
+ * block whose receipts are fetched one by one counts once.
  */
-export type L1RequestKind = "head" | "header" | "block" | "receipts";
+export type L1RequestKind = "head" | "header" | "block" | "receipts" | "storage";
 
 export interface L1Metrics extends L1EndpointMetrics {
   /** questions about blocks, whether sent alone or in a batch; retries count */

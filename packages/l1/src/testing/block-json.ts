@@ -48,6 +48,7 @@ export function blockFixture(
   transactionCount: number,
   parentHash = filled(32, 0x01),
   blobHashes: readonly Uint8Array[] = [],
+  stateRoot = filled(32, 0x02),
 ): BlockFixture {
   const transactions: SignedTransaction[] = Array.from({ length: transactionCount }, (_, index) =>
     signTransaction<FeeMarketTransaction>(
@@ -75,7 +76,7 @@ export function blockFixture(
     parentHash,
     ommersHash: EMPTY_OMMERS_HASH,
     beneficiary: filled(20, 0x44),
-    stateRoot: filled(32, 0x02),
+    stateRoot,
     transactionsRoot: orderedTrieRoot(transactions.map((transaction) => encodeTransaction(transaction))),
     receiptsRoot: orderedTrieRoot(receipts.map((receipt) => encodeReceipt(receipt))),
     logsBloom: filled(256, 0),
