@@ -71,7 +71,7 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
     onRejectedPayload: (peer) => application.onRejectedPayload(peer),
     isProtected: (peer) => protection.isProtected(peer),
     onDiscovered(peer, { enr, chainId }) {
-      records.metadata.set(peer, { lastUpdate: nowSec(), peerMetadata: { enr, opStackID: chainId } });
+      records.setMetadata(peer, enr, chainId, nowSec());
       host
         ?.tag(peer, `opstack-${chainId}-0`, CHAIN_TAG_VALUE)
         .catch((error: unknown) => log.debug("peer cannot be tagged", { peer, error }));

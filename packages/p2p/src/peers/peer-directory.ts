@@ -87,7 +87,7 @@ export class PeerDirectory implements PeerApi {
     connections: readonly PeerConnection[],
     subscribers: ReadonlySet<string>,
   ): PeerInfo {
-    const { records, protection, latencyNs, discovery } = this.#deps;
+    const { records, protection, latencyNs, discovery, nowSec } = this.#deps;
     const stored = records.metadata.get(peer)?.peerMetadata;
     const record = discovery?.recordOf(peer) ?? (stored && { enr: stored.enr, chainId: stored.opStackID });
     const [connection] = connections;
@@ -106,7 +106,7 @@ export class PeerDirectory implements PeerApi {
       chainID: record?.chainId ?? 0,
       latency: connection === undefined ? 0 : latencyNs(peer),
       gossipBlocks: subscribers.has(peer),
-      scores: records.scores.get(peer)?.peerScores ?? NO_SCORES,
+      scores: records.scoresOf(peer, nowSec()) ?? NO_SCORES,
     };
   }
 

@@ -50,6 +50,7 @@ export interface PeerHost {
 
 /** A peer writes these texts: longer ones are cut. */
 const MAX_TEXT_LENGTH = 256;
+const CLOSE_LIMIT_MS = 1000;
 
 export function libp2pHost(node: Libp2p): PeerHost {
   const self = node.peerId.toString();
@@ -99,7 +100,8 @@ export function libp2pHost(node: Libp2p): PeerHost {
     async dial(multiaddress, signal) {
       await node.dial(multiaddr(multiaddress), { signal });
     },
-    disconnect: (peer) => node.hangUp(peerIdFromString(peer)),
+    // Without a limit, a peer that does not answer to the end of a connection could hold it open.
+    disconnect: (peer) => node.hangUp(peerIdFromString(peer), { signal: AbortSignal.timeout(CLOSE_LIMIT_MS) }),
     forget: (peer) => node.peerStore.delete(peerIdFromString(peer)),
     onConnection(listener) {
       node.addEventListener("connection:open", listener);

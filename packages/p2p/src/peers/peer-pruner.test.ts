@@ -14,7 +14,7 @@ interface TestPeer {
 }
 
 function setUp(peers: Record<string, TestPeer>, { low = 2, high = 3 } = {}) {
-  const time = { ms: NOW };
+  const time = { ms: NOW, isShortOfMemory: false };
   const all = new Map<string, readonly PeerConnection[]>(
     Object.entries(peers).map(([id, { ageMs = 60_000, direction = "outbound" }]) => [
       id,
@@ -31,6 +31,7 @@ function setUp(peers: Record<string, TestPeer>, { low = 2, high = 3 } = {}) {
     disconnect: async (peer) => {
       all.delete(peer);
     },
+    isUnderPressure: () => time.isShortOfMemory,
     nowMs: () => time.ms,
     metrics: createP2PMetrics(noMetrics),
     log: silentLogger,
@@ -67,7 +68,7 @@ describe("pruning", () => {
     expect(await pruner.prune()).toEqual(["c", "d"]);
   });
 
-  it("is silent for a minute, unless there are twice as many as the high tide", async () => {
+  it("is silent for a minute, unless there are twice as many as the high tide or memory is short", async () => {
     const { pruner, time, connect } = setUp({ a: {}, b: {}, c: {}, d: {} });
     expect(await pruner.prune()).toHaveLength(2);
     for (const id of ["e", "f"]) connect(id);
@@ -77,5 +78,9 @@ describe("pruning", () => {
     expect(await pruner.prune()).toHaveLength(2);
     for (const id of ["g", "h", "i", "j", "k"]) connect(id, 0);
     expect(await pruner.prune()).toHaveLength(5);
+    for (const id of ["l", "m"]) connect(id);
+    expect(await pruner.prune()).toEqual([]);
+    time.isShortOfMemory = true;
+    expect(await pruner.prune()).toHaveLength(2);
   });
 });

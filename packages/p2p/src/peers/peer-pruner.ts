@@ -5,7 +5,7 @@ import type { PeerConnection } from "./peer-host.ts";
 /** Time between two prunings. */
 const SILENCE_MS = 60_000;
 /** From so many times the high tide on, neither the silence nor the grace of those that connected to us is waited for. */
-const EMERGENCY_FACTOR = 2;
+const FLOOD_FACTOR = 2;
 
 interface PrunerDeps {
   readonly low: number;
@@ -16,6 +16,8 @@ interface PrunerDeps {
   /** what the peer is worth: its score and its tags */
   readonly worthOf: (peer: string) => Promise<number>;
   readonly disconnect: (peer: string) => Promise<void>;
+  /** Memory is short: the silence is not waited for. */
+  readonly isUnderPressure: () => boolean;
   readonly nowMs: () => number;
   readonly metrics: P2PMetrics;
   readonly log: Logger;
@@ -44,14 +46,15 @@ export class PeerPruner {
 
   /** @returns the peers that were disconnected */
   async prune(): Promise<readonly string[]> {
-    const { low, high, connections, nowMs, log, metrics } = this.#deps;
+    const { low, high, connections, isUnderPressure, nowMs, log, metrics } = this.#deps;
     const now = nowMs();
     const all = connections();
-    const isEmergency = all.size > high * EMERGENCY_FACTOR;
-    if (this.#isPruning || all.size <= high || (now - this.#lastMs < SILENCE_MS && !isEmergency)) return [];
+    if (this.#isPruning || all.size <= high) return [];
+    const isFlood = all.size > high * FLOOD_FACTOR;
+    if (now - this.#lastMs < SILENCE_MS && !isFlood && !isUnderPressure()) return [];
     this.#isPruning = true;
     try {
-      const candidates = await this.#candidates(all, now, isEmergency);
+      const candidates = await this.#candidates(all, now, isFlood);
       const pruned = candidates.slice(0, all.size - low).map(({ peer }) => peer);
       if (pruned.length === 0) return [];
       this.#lastMs = now;
@@ -68,14 +71,14 @@ export class PeerPruner {
   async #candidates(
     all: ReadonlyMap<string, readonly PeerConnection[]>,
     nowMs: number,
-    isEmergency: boolean,
+    isFlood: boolean,
   ): Promise<readonly Candidate[]> {
     const { graceMs, isProtected, worthOf } = this.#deps;
     const candidates: Candidate[] = [];
     for (const [peer, connections] of all) {
       const openedMs = Math.min(...connections.map((connection) => connection.openedMs));
       const isInbound = connections.every(({ direction }) => direction === "inbound");
-      const hasGrace = nowMs - openedMs < graceMs && !(isEmergency && isInbound);
+      const hasGrace = nowMs - openedMs < graceMs && !(isFlood && isInbound);
       if (hasGrace || isProtected(peer)) continue;
       candidates.push({ peer, value: await worthOf(peer), isInbound, openedMs });
     }

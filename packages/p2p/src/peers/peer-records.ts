@@ -15,6 +15,7 @@ import {
 import { RecordTable } from "./record-table.ts";
 
 const METADATA_RETENTION_SEC = 7 * 24 * 3600;
+const METADATA_INTERVAL_SEC = 3600;
 const MAX_PEERS = 10_000;
 /** Blocked by the operator: not evicted, so that further ones are refused instead. */
 export const MAX_BLOCKED = 10_000;
@@ -130,6 +131,20 @@ export class PeerRecords {
     if (unreadable.length > 0)
       this.#log.warn("records of peers are damaged and were deleted", { records: unreadable.length, first: unreadable[0] });
     for (const key of unreadable) this.#write(key, undefined);
+  }
+
+  /** @returns undefined: none, or they are too old to matter */
+  scoresOf(peer: string, nowSec: number): PeerScores | undefined {
+    const record = this.scores.get(peer);
+    return record === undefined || record.lastUpdate + this.#scoreRetentionSec < nowSec ? undefined : record.peerScores;
+  }
+
+  /** Notes what discovery knows of a peer. It says the same again and again: that is written once an hour. */
+  setMetadata(peer: string, enr: string, opStackID: number, nowSec: number): void {
+    const known = this.metadata.get(peer);
+    const isSame = known?.peerMetadata.enr === enr && known.peerMetadata.opStackID === opStackID;
+    if (isSame && known.lastUpdate + METADATA_INTERVAL_SEC > nowSec) return;
+    this.metadata.set(peer, { lastUpdate: nowSec, peerMetadata: { enr, opStackID } });
   }
 
   /** Removes what is too old to matter. */

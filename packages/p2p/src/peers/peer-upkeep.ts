@@ -1,3 +1,4 @@
+import { getHeapStatistics } from "node:v8";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { P2PConfig } from "../network.ts";
@@ -21,6 +22,11 @@ export interface PeerTiming {
 
 const TIMING: PeerTiming = { snapshotMs: 15_000, banCheckMs: 1000, pruneCheckMs: 10_000 };
 const GARBAGE_INTERVAL_MS = 2 * 3_600_000;
+const FORGET_INTERVAL_MS = 10 * 60_000;
+/** Peers that libp2p knows: more are forgotten. Whoever connects is known for a week, under as many ids as he likes. */
+const MAX_KNOWN = 5000;
+/** Above this share, the heap of this thread is nearly full. */
+const HEAP_PRESSURE = 0.85;
 
 interface UpkeepDeps {
   readonly settings: P2PConfig["peers"];
@@ -55,7 +61,8 @@ export class PeerUpkeep {
     const disconnect = (peer: string): Promise<void> => host.disconnect(peer);
     this.#monitor = new ScoreMonitor({
       records,
-      ban: settings.ban,
+      // without scoring, all there is are scores of former times
+      ban: { ...settings.ban, enabled: settings.ban.enabled && deps.isScoring },
       isStatic,
       connected: () => this.#connected(),
       disconnect,
@@ -71,6 +78,7 @@ export class PeerUpkeep {
       isProtected: (peer) => protection.isProtected(peer),
       worthOf: async (peer) => gossip.score(peer) + ((await host.knownPeer(peer))?.tagValue ?? 0),
       disconnect,
+      isUnderPressure: isHeapNearlyFull,
       nowMs: () => clock.nowMs(),
       metrics,
       log,
@@ -86,6 +94,7 @@ export class PeerUpkeep {
       this.#every(snapshotMs, () => this.#snapshot()),
       this.#every(banCheckMs, () => this.#monitor.checkNext()),
       this.#every(pruneCheckMs, () => this.#prune()),
+      this.#every(FORGET_INTERVAL_MS, () => this.#forgetPeers()),
       this.#every(GARBAGE_INTERVAL_MS, () => records.collectGarbage(Math.floor(clock.nowMs() / 1000))),
     ];
   }
@@ -116,6 +125,17 @@ export class PeerUpkeep {
     if (isScoring) takeSnapshot(this.#connected(), gossip, Math.floor(clock.nowMs() / 1000), { records, metrics });
   }
 
+  /** Keeps the number of known peers bounded: those that are worth least go. */
+  async #forgetPeers(): Promise<void> {
+    const { host, protection } = this.#deps;
+    const connections = host.connections();
+    const known = await host.knownPeers(Number.MAX_SAFE_INTEGER - 1);
+    if (known.length <= MAX_KNOWN) return;
+    const candidates = known.filter(({ id }) => !connections.has(id) && !protection.isProtected(id));
+    candidates.sort((a, b) => a.tagValue - b.tagValue);
+    for (const { id } of candidates.slice(0, known.length - MAX_KNOWN)) await host.forget(id);
+  }
+
   async #prune(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     try {
@@ -142,4 +162,9 @@ export class PeerUpkeep {
   #failed(error: unknown): void {
     if (!this.#closing.signal.aborted) this.#deps.log.warn("upkeep of peers failed, and goes on", { error });
   }
+}
+
+function isHeapNearlyFull(): boolean {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+  return used > limit * HEAP_PRESSURE;
 }

@@ -58,6 +58,14 @@ describe("the score monitor", () => {
     expect([records.bans.size, disconnected]).toEqual([0, []]);
   });
 
+  it("does nothing about a score of former times", async () => {
+    const { monitor, records, setTotal } = setUp();
+    setTotal(PEER, -500);
+    records.setScores(PEER, { ...NO_SCORES, gossip: { ...NO_SCORES.gossip, total: -500 } }, 1000 - 1201);
+    await monitor.checkNext();
+    expect(records.bans.size).toBe(0);
+  });
+
   it("checks one peer at a time, each in turn, and none that has left", async () => {
     const { monitor, disconnected, connected, setTotal } = setUp();
     setTotal(PEER, -500);

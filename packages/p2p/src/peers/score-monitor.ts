@@ -42,11 +42,11 @@ export class ScoreMonitor {
 
   async #check(peer: string): Promise<void> {
     const { records, ban, isStatic, disconnect, nowSec, metrics, log } = this.#deps;
-    const scores = records.scores.get(peer)?.peerScores;
+    const lastUpdate = nowSec();
+    const scores = records.scoresOf(peer, lastUpdate);
     if (scores === undefined || scores.gossip.total >= ban.threshold || isStatic(peer)) return;
     const score = Math.round(scores.gossip.total * 100) / 100;
     const reason = `score ${score} is below ${ban.threshold}: ${scoreInWords(scores)}`;
-    const lastUpdate = nowSec();
     records.bans.set(peer, { expiry: lastUpdate + Math.ceil(ban.durationMs / 1000), lastUpdate, reason });
     metrics.peerBans.inc();
     log.warn("peer is banned and disconnected", { peer, reason, forSec: Math.ceil(ban.durationMs / 1000) });
