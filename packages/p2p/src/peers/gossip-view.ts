@@ -51,6 +51,7 @@ interface ScoredGossip {
   getScore(peer: string): number;
   dumpPeerScoreStats(): Readonly<Record<string, GossipPeerStats>>;
   getSubscribers(topic: string): readonly { toString(): string }[];
+  publish: (...args: readonly unknown[]) => Promise<unknown>;
 }
 
 const EVENTS: Readonly<Partial<Record<keyof ScoreKeeper, GossipEvent>>> = {
@@ -94,6 +95,11 @@ export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => nu
       },
     });
   }
+  const publish = gossip.publish.bind(gossip);
+  gossip.publish = (...args) => {
+    metrics.gossipEvents.inc({ type: "PUBLISH_MESSAGE" });
+    return publish(...args);
+  };
   return {
     subscribers: (topic) => gossip.getSubscribers(topic).map(String),
     score: (peer) => gossip.getScore(peer),

@@ -52,6 +52,13 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
   const bandwidth = new Bandwidth(metrics);
   let gossip: GossipView | undefined;
   let host: PeerHost | undefined;
+  /** found before there was a node to tag them in */
+  const early = new Set<string>();
+  const tag = (of: PeerHost, peer: string, chainId: number): void => {
+    of.tag(peer, `opstack-${chainId}-0`, CHAIN_TAG_VALUE).catch((error: unknown) =>
+      log.debug("peer cannot be tagged", { peer, error }),
+    );
+  };
   let upkeep: PeerUpkeep | undefined;
   const onPeerUnbanned = (peer: string): void => {
     records.scores.delete(peer);
@@ -72,13 +79,14 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
     isProtected: (peer) => protection.isProtected(peer),
     onDiscovered(peer, { enr, chainId }) {
       records.setMetadata(peer, enr, chainId, nowSec());
-      host
-        ?.tag(peer, `opstack-${chainId}-0`, CHAIN_TAG_VALUE)
-        .catch((error: unknown) => log.debug("peer cannot be tagged", { peer, error }));
+      if (host === undefined) early.add(peer);
+      else tag(host, peer, chainId);
     },
     attach(network) {
       const { node, pubsub, discovery } = network;
       host = libp2pHost(node);
+      for (const peer of early) tag(host, peer, Number(rollup.l2ChainId));
+      early.clear();
       gossip = gossipView(pubsub, metrics, nowMs);
       upkeep = new PeerUpkeep({
         settings,

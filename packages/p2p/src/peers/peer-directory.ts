@@ -5,7 +5,7 @@ import type { GossipView } from "./gossip-view.ts";
 import { parseSubnet } from "./ip-address.ts";
 import type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerStats } from "./peer-api.ts";
 import { PeerApiError } from "./peer-api-error.ts";
-import type { KnownPeer, PeerConnection, PeerHost } from "./peer-host.ts";
+import { type KnownPeer, MAX_KNOWN_PEERS, type PeerConnection, type PeerHost } from "./peer-host.ts";
 import { secp256k1KeyOf } from "./peer-id-text.ts";
 import type { PeerProtection } from "./peer-protection.ts";
 import { MAX_BLOCKED, type PeerRecords } from "./peer-records.ts";
@@ -29,8 +29,6 @@ interface DirectoryDeps {
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
-/** Peers in one answer that are not connected. */
-const MAX_KNOWN = 2000;
 /** Of peers whose key is of another kind. */
 const NO_NODE_ID = "0".repeat(64);
 
@@ -70,7 +68,7 @@ export class PeerDirectory implements PeerApi {
     const peers: Record<string, PeerInfo> = {};
     for (const [peer, ofPeer] of connections) peers[peer] = this.#info(peer, await host.knownPeer(peer), ofPeer, subscribers);
     if (!onlyConnected) {
-      for (const known of await host.knownPeers(MAX_KNOWN)) peers[known.id] ??= this.#info(known.id, known, [], subscribers);
+      for (const known of await host.knownPeers(MAX_KNOWN_PEERS)) peers[known.id] ??= this.#info(known.id, known, [], subscribers);
     }
     return {
       totalConnected: connections.size,

@@ -48,6 +48,8 @@ export interface PeerHost {
   onConnection(listener: () => void): () => void;
 }
 
+/** More are not listed, and are forgotten sooner or later. Whoever connects is known for a week, under as many ids as he likes. */
+export const MAX_KNOWN_PEERS = 5000;
 /** A peer writes these texts: longer ones are cut. */
 const MAX_TEXT_LENGTH = 256;
 const CLOSE_LIMIT_MS = 1000;

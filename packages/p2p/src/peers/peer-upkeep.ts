@@ -6,7 +6,7 @@ import type { P2PMetrics } from "../p2p-metrics.ts";
 import type { ApplicationScoring } from "./application-scores.ts";
 import type { Bandwidth } from "./bandwidth.ts";
 import type { GossipView } from "./gossip-view.ts";
-import type { PeerHost } from "./peer-host.ts";
+import { type KnownPeer, MAX_KNOWN_PEERS, type PeerHost } from "./peer-host.ts";
 import type { PeerProtection } from "./peer-protection.ts";
 import { PeerPruner } from "./peer-pruner.ts";
 import type { PeerRecords } from "./peer-records.ts";
@@ -23,8 +23,6 @@ export interface PeerTiming {
 const TIMING: PeerTiming = { snapshotMs: 15_000, banCheckMs: 1000, pruneCheckMs: 10_000 };
 const GARBAGE_INTERVAL_MS = 2 * 3_600_000;
 const FORGET_INTERVAL_MS = 10 * 60_000;
-/** Peers that libp2p knows: more are forgotten. Whoever connects is known for a week, under as many ids as he likes. */
-const MAX_KNOWN = 5000;
 /** Above this share, the heap of this thread is nearly full. */
 const HEAP_PRESSURE = 0.85;
 
@@ -130,10 +128,8 @@ export class PeerUpkeep {
     const { host, protection } = this.#deps;
     const connections = host.connections();
     const known = await host.knownPeers(Number.MAX_SAFE_INTEGER - 1);
-    if (known.length <= MAX_KNOWN) return;
-    const candidates = known.filter(({ id }) => !connections.has(id) && !protection.isProtected(id));
-    candidates.sort((a, b) => a.tagValue - b.tagValue);
-    for (const { id } of candidates.slice(0, known.length - MAX_KNOWN)) await host.forget(id);
+    const isKept = (peer: string): boolean => connections.has(peer) || protection.isProtected(peer);
+    for (const peer of peersToForget(known, MAX_KNOWN_PEERS, isKept)) await host.forget(peer);
   }
 
   async #prune(): Promise<void> {
@@ -162,6 +158,17 @@ export class PeerUpkeep {
   #failed(error: unknown): void {
     if (!this.#closing.signal.aborted) this.#deps.log.warn("upkeep of peers failed, and goes on", { error });
   }
+}
+
+/** The peers beyond `max`, those that are worth least first. */
+export function peersToForget(
+  known: readonly Pick<KnownPeer, "id" | "tagValue">[],
+  max: number,
+  isKept: (peer: string) => boolean,
+): readonly string[] {
+  if (known.length <= max) return [];
+  const candidates = known.filter(({ id }) => !isKept(id)).sort((a, b) => a.tagValue - b.tagValue);
+  return candidates.slice(0, known.length - max).map(({ id }) => id);
 }
 
 function isHeapNearlyFull(): boolean {

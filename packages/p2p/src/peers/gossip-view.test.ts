@@ -1,0 +1,122 @@
+import { createMetrics } from "@rnode/observe";
+import { describe, expect, it } from "vitest";
+import { createP2PMetrics } from "../p2p-metrics.ts";
+import { gossipView } from "./gossip-view.ts";
+import { peersToForget } from "./peer-upkeep.ts";
+
+interface Stats {
+  connected: boolean;
+  expire: number;
+  score: number;
+}
+
+/** Keeps scores as the router does. */
+function fakeRouter() {
+  const peerStats = new Map<string, Stats>();
+  const score = {
+    params: { topics: { a: { meshMessageDeliveriesWeight: 0 }, b: { meshMessageDeliveriesWeight: -0.7 } } },
+    peerStats,
+    scoreCache: new Map<string, unknown>(),
+    addPeer: (peer: string) => peerStats.set(peer, { connected: true, expire: 0, score: 0 }),
+    removePeer: (peer: string) => Object.assign(peerStats.get(peer)!, { connected: false, expire: 1000 }),
+    graft: () => {},
+    prune: () => {},
+    deliverMessage: () => {},
+    rejectMessage: () => {},
+    rejectInvalidMessage: () => {},
+    duplicateMessage: () => {},
+  };
+  return {
+    score,
+    getScore: (peer: string) => peerStats.get(peer)?.score ?? 0,
+    dumpPeerScoreStats: () => Object.fromEntries(peerStats),
+    getSubscribers: () => [],
+    publish: async () => "sent",
+  };
+}
+
+function setUp() {
+  const time = { ms: 0 };
+  const metrics = createMetrics({ prefix: "" });
+  const router = fakeRouter();
+  const view = gossipView(router, createP2PMetrics(metrics), () => time.ms);
+  return { time, metrics, router, view };
+}
+
+describe("the view of gossip", () => {
+  it.each([
+    ["comes back in time", 1000, false, -50],
+    ["comes back too late", 1001, false, 0],
+    ["has served its ban", 0, true, 0],
+  ])("the score of a peer that %s", (_, atMs, isForgotten, expected) => {
+    const { time, router, view } = setUp();
+    router.score.addPeer("peer");
+    router.score.peerStats.get("peer")!.score = -50;
+    router.score.removePeer("peer");
+    if (isForgotten) {
+      view.forget("peer");
+      time.ms = 1;
+    } else time.ms = atMs;
+    router.score.addPeer("peer");
+    expect(view.score("peer")).toBe(expected);
+    expect(router.score.peerStats.get("peer")?.connected).toBe(true);
+  });
+
+  it("counts what happens", async () => {
+    const { metrics, router } = setUp();
+    const { score } = router;
+    score.addPeer("peer");
+    score.graft();
+    score.deliverMessage();
+    score.rejectMessage();
+    score.rejectInvalidMessage();
+    score.duplicateMessage();
+    score.prune();
+    score.removePeer("peer");
+    expect(await router.publish()).toBe("sent");
+    const { body } = await metrics.expose();
+    const counted = Object.fromEntries(
+      [...body.matchAll(/p2p_gossip_events_total\{type="(\w+)"\} (\d+)/g)].map(([, type, count]) => [type, count]),
+    );
+    expect(counted).toEqual({
+      ADD_PEER: "1",
+      GRAFT: "1",
+      DELIVER_MESSAGE: "1",
+      REJECT_MESSAGE: "2",
+      DUPLICATE_MESSAGE: "1",
+      PRUNE: "1",
+      REMOVE_PEER: "1",
+      PUBLISH_MESSAGE: "1",
+    });
+  });
+
+  it("moves the penalty for too few deliveries in the router's own parameters", () => {
+    const { router, view } = setUp();
+    view.setLiveTopic("a");
+    const { a, b } = router.score.params.topics;
+    expect([a.meshMessageDeliveriesWeight, b.meshMessageDeliveriesWeight]).toEqual([-0.7, 0]);
+  });
+
+  it("refuses a router that keeps scores in another way", () => {
+    const metrics = createP2PMetrics(createMetrics({ prefix: "" }));
+    expect(() => gossipView({}, metrics, () => 0)).toThrow(TypeError);
+    expect(() => gossipView({ score: { peerStats: new Map() } }, metrics, () => 0)).toThrow(TypeError);
+  });
+});
+
+describe("known peers beyond the bound", () => {
+  const known = [
+    { id: "tagged", tagValue: 42 },
+    { id: "kept", tagValue: 0 },
+    { id: "a", tagValue: 0 },
+    { id: "b", tagValue: 1 },
+  ];
+  it.each([
+    [4, []],
+    [3, ["a"]],
+    [2, ["a", "b"]],
+    [0, ["a", "b", "tagged"]],
+  ])("of %i, the least valued are forgotten: %j", (max, forgotten) =>
+    expect(peersToForget(known, max, (peer) => peer === "kept")).toEqual(forgotten),
+  );
+});
