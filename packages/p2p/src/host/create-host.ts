@@ -52,6 +52,8 @@ const MAX_STREAMS = 64;
 const MPLEX_STREAMS_PER_SEC = 50;
 /** More than the largest message. A peer that does not read is given up instead of being waited for. */
 const MAX_WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
+/** What may still arrive on a yamux stream that is not read for a moment: less than a stream holds before it is given up, 4 MiB. */
+const MAX_WINDOW_BYTES = 2 * 1024 * 1024;
 
 /**
  * A libp2p node as the OP Stack's peers expect it, not started yet: TCP, noise, yamux before mplex, identify and ping. What uses it
@@ -92,7 +94,7 @@ export async function createHost<S extends ServiceMap = Record<never, never>>(op
       yamux({
         maxInboundStreams: MAX_STREAMS,
         maxOutboundStreams: MAX_STREAMS,
-        streamOptions: { maxWriteBufferLength: MAX_WRITE_BUFFER_BYTES },
+        streamOptions: { maxWriteBufferLength: MAX_WRITE_BUFFER_BYTES, maxStreamWindowSize: MAX_WINDOW_BYTES },
       }),
       mplex({ disconnectThreshold: MPLEX_STREAMS_PER_SEC }),
     ],
