@@ -22,6 +22,7 @@ const ATTRIBUTES = "packages/derivation/src/attributes.ts";
 const ATTRIBUTES_STAGE = "packages/derivation/src/attributes-stage.ts";
 const PIPELINE = "packages/derivation/src/pipeline.ts";
 const SYNC = "packages/derivation/src/sync-start.ts";
+const SEARCH = "packages/derivation/src/sync-start-search.ts";
 const CHANNEL = "packages/protocol/src/channel.ts";
 const FRAME = "packages/protocol/src/frame.ts";
 const BLOB = "packages/protocol/src/blob.ts";
@@ -166,7 +167,7 @@ export const MUTANTS = [
 
   off("sync start: genesis of L2", SYNC, "if (block.hash !== genesis.l2.hash) {", "if (false as boolean) {"),
   off("sync start: genesis of L1", SYNC, "if (l1Block !== undefined && l1Block.hash !== genesis.l1.hash) {", "if (false as boolean) {"),
-  off("sync start: finalized block", SYNC, "if (block.number === finalized.number && block.hash !== finalized.hash) {", "if (false as boolean) {"),
+  off("sync start: finalized block", SYNC, "if (block.hash === finalized.hash) return;", "if (block.hash.length > 0) return;"),
   off("sync start: too deep", SYNC, "if (block.l1Origin.number + MAX_REORG_WINDOWS * lookback < heads.unsafe.l1Origin.number) {", "if (false as boolean) {"),
   off("sync start: conflicting origin", SYNC, "      unsafe = undefined;\n      highestCanonical = undefined;", "      highestCanonical = undefined;"),
   off("sync start: a window back", SYNC, "block.l1Origin.number + lookback < highestCanonical.l1Origin.number;", "true;"),
@@ -175,6 +176,10 @@ export const MUTANTS = [
   off("sync start: origin numbers", SYNC, 'if (parent.l1Origin.number + 1 !== block.l1Origin.number) throw inconsistent("L1 origin number");'),
   off("sync start: parent of the origin", SYNC, 'if (isCanonical && l1Block.parentHash !== parent.l1Origin.hash) throw inconsistent("L1 origin of the parent");', "void isCanonical;"),
   off("sync start: lost labels", SYNC, "if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)", "if (unsafe.number < safe.number || unsafe.number < finalized.number)"),
+  off("sync start, search: blocks of replaced origins", SEARCH, "const unsafe = isReplacedAfter ? canonical : head;", "const unsafe = head;"),
+  off("sync start, search: a window back", SEARCH, "const newest = canonical.l1Origin.number - window - 1;", "const newest = canonical.l1Origin.number;"),
+  off("sync start, search: too deep", SEARCH, "if (isReplacedAfter && isTooDeep(canonical)) return atFinalized(unsafe, { isTooDeep: true });"),
+  off("sync start, search: not beyond the safe head", SEARCH, "Math.min(canonical.number, safe.number)", "canonical.number"),
   off("sync start: a rewound engine", SYNC, "if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)", "if (lostLabels)"),
 
   ...["parentHash", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "parentBeaconBlockRoot", "feeRecipient", "extraData"].map(

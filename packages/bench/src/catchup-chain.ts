@@ -43,8 +43,9 @@ import {
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import { orderedTrieRoot } from "@rnode/trie";
-import { makeSenders, type Sender } from "./load-generator.ts";
+import { makeSenders } from "./load-generator.ts";
 import { opGenesis } from "./op-chain.ts";
+import { Transfers } from "./transfers.ts";
 
 /** A block of the L1 that only publishes batches. */
 export interface L1Block {
@@ -73,7 +74,7 @@ export interface PublishedChainPlan {
 }
 
 export const L1_CHAIN_ID = 900n;
-const L2_CHAIN_ID = 901;
+export const L2_CHAIN_ID = 901;
 export const L2_BLOCK_TIME_SEC = 2;
 export const L1_BLOCK_TIME_SEC = 12;
 const GENESIS_TIME_SEC = 1_700_000_000;
@@ -82,7 +83,6 @@ const MAX_FRAME_BYTES = 120_000;
 export const SENDERS = 500;
 const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
 const INBOX = new Uint8Array(20).fill(0xff);
-const NEW_RECEIVER_EVERY = 8;
 const L1_CONFIG = {
   chainId: Number(L1_CHAIN_ID),
   ...Object.fromEntries(
@@ -133,7 +133,7 @@ export async function publishChain(plan: PublishedChainPlan, folder: string): Pr
   const rollupConfigFile = join(folder, "rollup.json");
   writeFileSync(rollupConfigFile, JSON.stringify(rollupConfigToJson(rollup)));
   const derivation: DerivationConfig = { rollup, l1BlobSchedule: L1_BLOB_SCHEDULE };
-  const l2 = new L2Builder(chain, derivation, l1, new Transfers(senders));
+  const l2 = new L2Builder(chain, derivation, l1, new Transfers(senders, L2_CHAIN_ID));
 
   let waiting: ExecutionPayload[] = [];
   while (l2.head.number < plan.blocks) {
@@ -358,44 +358,5 @@ class L2Builder {
     this.head = l2BlockRefFromPayload(this.#derivation.rollup, executionPayload);
     this.#systemConfig = systemConfigFromPayload(this.#derivation.rollup, executionPayload);
     return executionPayload;
-  }
-}
-
-/** Signed transfers by many senders in turn. */
-export class Transfers {
-  readonly #senders: readonly Sender[];
-  readonly #nonces: bigint[];
-  #count = 0;
-
-  constructor(senders: readonly Sender[]) {
-    this.#senders = senders;
-    this.#nonces = senders.map(() => 0n);
-  }
-
-  next(count: number): Uint8Array[] {
-    return Array.from({ length: count }, () => {
-      const index = this.#count++ % this.#senders.length;
-      const { privateKey } = this.#senders[index]!;
-      const isNew = this.#count % NEW_RECEIVER_EVERY === 0;
-      const transaction: FeeMarketTransaction = {
-        type: 0x02,
-        chainId: BigInt(L2_CHAIN_ID),
-        nonce: this.#nonces[index]!++,
-        gasLimit: 21_000n,
-        to: isNew ? this.#newReceiver() : this.#senders[(index * 7 + 1) % this.#senders.length]!.address,
-        value: 1n,
-        data: new Uint8Array(0),
-        maxPriorityFeePerGas: 1_000_000n,
-        maxFeePerGas: 50_000_000_000n,
-        accessList: [],
-      };
-      return encodeTransaction(signTransaction(transaction, privateKey));
-    });
-  }
-
-  #newReceiver(): Uint8Array {
-    const address = filled(20, 0xbe);
-    new DataView(address.buffer).setUint32(0, Math.imul(this.#count, 0x9e37_79b1));
-    return address;
   }
 }

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { serialize } from "node:v8";
-import { type BatchForm, SENDERS, Transfers } from "./catchup-chain.ts";
+import { type BatchForm, L2_CHAIN_ID, SENDERS } from "./catchup-chain.ts";
 import { publishUnexecuted } from "./derive-chain.ts";
 import type { DeriveRun } from "./derive-run.ts";
 import { makeSenders } from "./load-generator.ts";
+import { Transfers } from "./transfers.ts";
 
 const FORMS: readonly (BatchForm & { readonly name: string })[] = [
   { name: "span, brotli", batches: "span", algorithm: "brotli-10" },
@@ -40,7 +41,7 @@ export async function main(args: readonly string[]): Promise<number> {
     for (const size of values.transactions.split(",").map(Number)) {
       // Blocks with more transactions are fewer, so that the rows take about as long.
       const blocks = Math.ceil(Number(values.blocks) / Math.max(1, size / 5));
-      const transfers = new Transfers(makeSenders(SENDERS));
+      const transfers = new Transfers(makeSenders(SENDERS), L2_CHAIN_ID);
       const transactions = Array.from({ length: blocks }, () => transfers.next(size));
       for (const form of FORMS.filter(({ name }) => values.only === undefined || name.includes(values.only))) {
         const chain = await publishUnexecuted(transactions, Number(values["blocks-per-channel"]), form);

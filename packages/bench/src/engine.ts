@@ -1,18 +1,16 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bytesToHex, type Hex } from "@rnode/primitives";
-import { encodeTransaction, type FeeMarketTransaction, signTransaction } from "@rnode/protocol";
 import { type CallRow, report } from "./engine-report.ts";
-import { makeSenders, type Sender } from "./load-generator.ts";
+import { makeSenders } from "./load-generator.ts";
 import { forkchoiceState, newPayloadParams, type OpChain, sequencerAttributes } from "./op-chain.ts";
 import { type Rengine, startRengine, THIS_CHECKOUT } from "./rengine.ts";
+import { Transfers } from "./transfers.ts";
 
 const CHAIN_ID = 901;
 const GAS_LIMIT = 400_000_000n;
 const GENESIS_TIME_SEC = 1_700_000_000;
 const RAW_TRANSACTIONS_PER_BATCH = 100;
-/** Every eighth transfer goes to an account that does not exist yet. */
-const NEW_RECEIVER_EVERY = 8;
 
 /** `npm run bench -- engine`: measures the rollup node's calls to the built program; with `--old=DIR`, two checkouts in turn. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -41,7 +39,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const sides: Side[] = [];
   try {
     for (const checkout of checkouts) sides.push(await Side.start(checkout, chain, values["cpu-prof"]));
-    const source = new TransferSource(senders);
+    const source = new Transfers(senders, CHAIN_ID);
     const rows: CallRow[] = [];
     for (const transfers of sizes) {
       const measured = await measure(sides, source, transfers, Number(values["warm-up"]), Number(values.rounds));
@@ -58,14 +56,14 @@ export async function main(args: readonly string[]): Promise<number> {
 /** Measures blocks of one size on all sides. Each call is made on one side after the other; the sides take turns in going first. */
 async function measure(
   sides: readonly Side[],
-  source: TransferSource,
+  source: Transfers,
   transfers: number,
   warmUp: number,
   rounds: number,
 ): Promise<CallRow[]> {
   for (let round = -warmUp; round < rounds; round++) {
     const inTurns = round % 2 === 0 ? sides : sides.toReversed();
-    const transactions = source.next(transfers);
+    const transactions = source.next(transfers).map(bytesToHex);
     let payload: Payload | undefined;
     for (const side of inTurns) {
       side.calls.isCounting = round >= 0;
@@ -206,42 +204,5 @@ class Side {
 
   async stop(): Promise<void> {
     await Promise.all([this.#sequencer.stop(), this.#verifier.stop()]);
-  }
-}
-
-/** Signed transfers, one per sender and block. */
-class TransferSource {
-  readonly #senders: readonly Sender[];
-  readonly #nonces: bigint[];
-  #count = 0;
-
-  constructor(senders: readonly Sender[]) {
-    this.#senders = senders;
-    this.#nonces = senders.map(() => 0n);
-  }
-
-  next(count: number): Hex[] {
-    return this.#senders.slice(0, count).map(({ privateKey }, index) => {
-      const isNew = index % NEW_RECEIVER_EVERY === 0;
-      const transaction: FeeMarketTransaction = {
-        type: 0x02,
-        chainId: BigInt(CHAIN_ID),
-        nonce: this.#nonces[index]!++,
-        gasLimit: 21_000n,
-        to: isNew ? this.#newReceiver() : this.#senders[(index * 7 + 1) % this.#senders.length]!.address,
-        value: 1n,
-        data: new Uint8Array(0),
-        maxPriorityFeePerGas: 1_000_000n,
-        maxFeePerGas: 50_000_000_000n,
-        accessList: [],
-      };
-      return bytesToHex(encodeTransaction(signTransaction(transaction, privateKey)));
-    });
-  }
-
-  #newReceiver(): Uint8Array {
-    const address = new Uint8Array(20).fill(0xbe);
-    new DataView(address.buffer).setUint32(0, Math.imul(++this.#count, 0x9e37_79b1));
-    return address;
   }
 }

@@ -1,5 +1,5 @@
 import { CodedError, isCodedError } from "@rnode/primitives";
-import { isDepositTransaction, type L1BlockRef, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import { AttributesStage } from "./attributes-stage.ts";
 import { BatchMux } from "./batch-mux.ts";
 import { ChannelReader } from "./channel-reader.ts";
@@ -13,6 +13,9 @@ import type { DerivationErrorCode, DerivationPipeline, DerivationProviders, Deri
 import type { L1BlockHeader, L1Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
 import { derivationRules } from "./rules.ts";
+
+/** How many L1 blocks a reset asks for at once. */
+const ORIGINS_AT_ONCE = 16;
 
 /**
  * L1 blocks in, payload attributes out. Each stage pulls from the one before it; providers do the reading.
@@ -94,25 +97,46 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
 /**
  * The L2 block whose L1 origin is where reading must begin, so that every channel that can contain the block after the safe head is
  * read from its first frame. Spec: docs/protocol/02-derivation.md#reset-and-sync-start
+ *
+ * Of each L1 origin on the way only the last block is visited, and the L1 blocks are asked for several at a time.
  */
 async function pipelineStart(
   config: RollupConfig,
   { l1, l2 }: Pick<DerivationProviders, "l1" | "l2">,
   l2SafeHead: L2BlockRef,
-): Promise<{ l2Block: L2BlockRef; l1Block: L1BlockRef }> {
-  let l2Block = l2SafeHead;
-  let l1Block: L1BlockHeader = await l1Origin(l1, l2Block);
-  const isFarEnough = () => {
+): Promise<{ l2Block: L2BlockRef; l1Block: L1BlockHeader }> {
+  const isFarEnough = (l2Block: L2BlockRef, l1Block: L1BlockHeader): boolean => {
     const timeout = derivationRules(config, l1Block.timestamp).channelTimeoutL1Blocks;
     return l2Block.l1Origin.number + timeout <= l2SafeHead.l1Origin.number;
   };
-  while (l2Block.number > config.genesis.l2.number && l2Block.l1Origin.number > config.genesis.l1.number && !isFarEnough()) {
-    const parent = await l2.blockRefByHash(l2Block.parentHash);
-    if (parent === undefined) throw missing({ number: l2Block.number - 1, hash: l2Block.parentHash });
-    l2Block = parent;
-    if (parent.l1Origin.hash !== l1Block.hash) l1Block = await l1Origin(l1, parent);
+  const newest = await l1Origin(l1, l2SafeHead);
+  let found = { l2Block: l2SafeHead, l1Block: newest };
+  while (!isFarEnough(found.l2Block, found.l1Block) && !isFirst(config, found.l2Block)) {
+    const some: L2BlockRef[] = [];
+    let last = found.l2Block;
+    // The timeout was longer before some fork: what is enough today is the least that is needed.
+    while (some.length < ORIGINS_AT_ONCE && !isFirst(config, last) && !isFarEnough(last, newest)) {
+      last = await lastBlockOfOriginBefore(l2, last);
+      some.push(last);
+    }
+    if (some.length === 0) some.push(await lastBlockOfOriginBefore(l2, last));
+    const origins = await Promise.all(some.map((l2Block) => l1Origin(l1, l2Block)));
+    for (const [index, l1Block] of origins.entries()) {
+      found = { l2Block: some[index]!, l1Block };
+      if (isFarEnough(found.l2Block, l1Block)) break;
+    }
   }
-  return { l2Block, l1Block };
+  return found;
+}
+
+const isFirst = ({ genesis }: RollupConfig, { number, l1Origin }: L2BlockRef): boolean =>
+  number <= genesis.l2.number || l1Origin.number <= genesis.l1.number;
+
+async function lastBlockOfOriginBefore(l2: DerivationProviders["l2"], block: L2BlockRef): Promise<L2BlockRef> {
+  const number = block.number - block.sequenceNumber - 1;
+  const found = block.sequenceNumber === 0 ? await l2.blockRefByHash(block.parentHash) : await l2.blockRefByNumber(number);
+  if (found === undefined) throw missing({ number, hash: block.parentHash });
+  return found;
 }
 
 async function l1Origin(l1: L1Provider, { number, l1Origin: origin }: L2BlockRef): Promise<L1BlockHeader> {

@@ -1,5 +1,6 @@
 import { CodedError, type Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
+import { type CurrentHeads, type FoundStart, MAX_REORG_WINDOWS, SearchFailed, searchStart } from "./sync-start-search.ts";
 
 export interface L2Heads {
   readonly unsafe: L2BlockRef;
@@ -18,6 +19,8 @@ export interface SyncStartL2 {
   /** undefined: the label is not set. There is always an unsafe head. */
   blockRefByLabel(label: "unsafe" | "safe" | "finalized"): Promise<L2BlockRef | undefined>;
   blockRefByHash(hash: Hex): Promise<L2BlockRef | undefined>;
+  /** the block at a height in the chain of the unsafe head; without it, every block has to be visited */
+  blockRefByNumber?(number: number): Promise<L2BlockRef | undefined>;
 }
 
 export interface SyncStartOptions {
@@ -38,7 +41,6 @@ export type SyncStartErrorCode =
   | "sync-start/inconsistent-chain"
   | "sync-start/l2-block-missing";
 
-const MAX_REORG_WINDOWS = 5;
 const RECOVERY_WINDOWS = 14;
 
 /**
@@ -64,12 +66,12 @@ export async function findSyncStart(
   // The engine was rewound, or synced without labels: only its head can be relied on.
   if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)
     return { unsafe, safe: unsafe, finalized: unsafe, highestFormerSafe: unsafe };
-  const found = await walkBack(config, l1, l2, heads, options);
+  const found = (await search(config, l1, l2, heads, options)) ?? (await walkBack(config, l1, l2, heads, options));
   // If L1 has reorganised the origin of the safe block away, what was derived from the blocks after it is open again.
   return { ...found, highestFormerSafe: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
-async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Omit<L2Heads, "highestFormerSafe">> {
+async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<CurrentHeads> {
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
   const unsafe = await l2.blockRefByLabel("unsafe");
@@ -77,13 +79,50 @@ async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Omit
   return { unsafe, safe, finalized };
 }
 
+/** Finds what `walkBack` would, with a few questions. @returns undefined: it cannot tell, or the chain contradicts itself */
+async function search(
+  config: RollupConfig,
+  l1: SyncStartL1,
+  l2: SyncStartL2,
+  heads: CurrentHeads,
+  { skipCheck = false, onProgress }: SyncStartOptions,
+): Promise<CurrentHeads | undefined> {
+  if (l2.blockRefByNumber === undefined || skipCheck) return undefined;
+  const l2ByNumber = async (number: number): Promise<L2BlockRef | undefined> => {
+    const block = await l2.blockRefByNumber!(number);
+    if (block !== undefined) onProgress?.(block);
+    return block;
+  };
+  let found: FoundStart;
+  try {
+    found = await searchStart(config.seqWindowSize, { l1ByNumber: (number) => l1.blockByNumber(number), l2ByNumber }, heads);
+  } catch (error) {
+    if (error instanceof SearchFailed) return undefined;
+    throw error;
+  }
+  const { unsafe, firstAfterSafe, l1Origin } = found;
+  const { finalized } = heads;
+  if (found.isTooDeep) throw tooDeep(heads.unsafe, unsafe.number + 1, unsafe);
+  if (firstAfterSafe !== undefined) {
+    const safe = await blockByHash(l2, firstAfterSafe.parentHash);
+    checkParent(firstAfterSafe, safe, l1Origin);
+    return { unsafe, safe, finalized };
+  }
+  const atFinalized = await l2ByNumber(finalized.number);
+  if (atFinalized === undefined) return undefined;
+  checkGenesis(config, atFinalized, l1Origin);
+  checkFinalized(atFinalized, finalized);
+  if (found.isFinalizedReplaced) throw finalizedReplaced(finalized);
+  return { unsafe, safe: finalized, finalized };
+}
+
 async function walkBack(
   config: RollupConfig,
   l1: SyncStartL1,
   l2: SyncStartL2,
-  heads: Omit<L2Heads, "highestFormerSafe">,
+  heads: CurrentHeads,
   options: SyncStartOptions,
-): Promise<Omit<L2Heads, "highestFormerSafe">> {
+): Promise<CurrentHeads> {
   const lookback = config.seqWindowSize;
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;
@@ -98,18 +137,11 @@ async function walkBack(
       l1Block = await l1.blockByNumber(l1BlockNumber);
     }
     checkGenesis(config, block, l1Block);
-    if (block.number === finalized.number && block.hash !== finalized.hash) {
-      throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", {
-        number: block.number,
-        expected: finalized.hash,
-        got: block.hash,
-      });
-    }
+    if (block.number === finalized.number) checkFinalized(block, finalized);
     if (unsafe === undefined) {
       unsafe = block;
       if (block.l1Origin.number + MAX_REORG_WINDOWS * lookback < heads.unsafe.l1Origin.number) {
-        const details = { unsafe: heads.unsafe.number, at: block.number, l1Origin: block.l1Origin.number };
-        throw new CodedError<SyncStartErrorCode>("sync-start/too-deep-reorg", details);
+        throw tooDeep(heads.unsafe, block.number, block);
       }
     }
     if (l1Block === undefined) {
@@ -127,13 +159,7 @@ async function walkBack(
       block.l1Origin.number + lookback < highestCanonical.l1Origin.number;
     if (block.number === finalized.number) {
       if (unsafe !== undefined) return { unsafe, safe: block, finalized };
-      const details = {
-        number: block.number,
-        hash: block.hash,
-        l1Origin: block.l1Origin.number,
-        l1OriginHash: block.l1Origin.hash,
-      };
-      throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", details);
+      throw finalizedReplaced(block);
     }
     if (options.skipCheck === true && highestCanonical?.hash === block.hash && block.number > safe.number) {
       block = safe;
@@ -144,6 +170,21 @@ async function walkBack(
     if (isReady) return { unsafe: unsafe ?? block, safe: parent, finalized };
     block = parent;
   }
+}
+
+function tooDeep(head: L2BlockRef, at: number, { l1Origin }: L2BlockRef): CodedError<SyncStartErrorCode> {
+  return new CodedError("sync-start/too-deep-reorg", { unsafe: head.number, at, l1Origin: l1Origin.number });
+}
+
+function finalizedReplaced({ number, hash, l1Origin }: L2BlockRef): CodedError<SyncStartErrorCode> {
+  const details = { number, hash, l1Origin: l1Origin.number, l1OriginHash: l1Origin.hash };
+  return new CodedError("sync-start/finalized-reorg", details);
+}
+
+function checkFinalized(block: L2BlockRef, finalized: L2BlockRef): void {
+  if (block.hash === finalized.hash) return;
+  const details = { number: block.number, expected: finalized.hash, got: block.hash };
+  throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", details);
 }
 
 function checkGenesis({ genesis }: RollupConfig, block: L2BlockRef, l1Block: L1BlockRef | undefined): void {

@@ -3,6 +3,7 @@ import {
   findSyncStart,
   type L1Provider,
   type SyncStartErrorCode,
+  type SyncStartL1,
   type SyncStartL2,
 } from "@rnode/derivation";
 import type { L2Blocks } from "@rnode/engine-client";
@@ -46,7 +47,9 @@ const CRITICAL: ReadonlySet<string> = new Set<SyncStartErrorCode>([
   "sync-start/inconsistent-chain",
 ]);
 
-/** A line is logged each time a walk has covered this many blocks. */
+/** A line is logged when a search has taken so many answers of L1 and of the engine, */
+const ANSWERS_OF_FIRST_LINE = 20;
+/** and each time after so many of them. */
 const BLOCKS_A_LINE = 500;
 
 /** So many times a start waits for an L1 endpoint that is behind the record, before it goes by what that endpoint has. */
@@ -92,7 +95,7 @@ async function orTrouble<T>(action: () => Promise<T>): Promise<T | Extract<Troub
 }
 
 /**
- * Finds the heads in the engine that are valid on L1 as it is now, by walking back.
+ * Finds the heads in the engine that are valid on L1 as it is now, by bisection, or by walking back where the chain contradicts itself.
  *
  * @param doubted a block of the safe chain that the batcher does not build on, so that derivation has to start before it
  */
@@ -102,23 +105,31 @@ export async function findHeads(
   log: Logger,
   doubted?: L2BlockRef,
 ): Promise<FoundHeads> {
+  let asked = 0;
+  let last: L2BlockRef | undefined;
+  const progress = (): void => {
+    asked++;
+    if (last === undefined || (asked !== ANSWERS_OF_FIRST_LINE && asked % BLOCKS_A_LINE !== 0)) return;
+    log.info("looking for the block to start from", { asked, at: last.number, l1Origin: last.l1Origin.number });
+  };
+  const counted = async <T>(answer: Promise<T>): Promise<T> => {
+    const got = await answer;
+    progress();
+    return got;
+  };
+  const l1Counted: SyncStartL1 = { blockByNumber: (number) => counted(l1.blockByNumber(number)) };
   const labels: SyncStartL2 = {
     blockRefByLabel: async (label) => (await l2.blockByLabel(label === "unsafe" ? "latest" : label))?.ref,
-    blockRefByHash: (hash) => l2.blockRefByHash(hash),
+    blockRefByHash: (hash) => counted(l2.blockRefByHash(hash)),
+    blockRefByNumber: (number) => counted(l2.blockRefByNumber(number)),
   };
-  let walked = 0;
   try {
-    const heads = await findSyncStart(rollup, l1, labels, {
+    const heads = await findSyncStart(rollup, l1Counted, labels, {
       onProgress: (block) => {
-        if (++walked % BLOCKS_A_LINE === 0) {
-          log.info("walking back to blocks whose L1 origin still holds", {
-            walked,
-            at: block.number,
-            l1Origin: block.l1Origin.number,
-          });
-        }
+        last = block;
       },
     });
+    log.debug("found where to start", { asked, unsafe: heads.unsafe.number, safe: heads.safe.number });
     if (doubted === undefined) return { kind: "found", ...heads, base: heads.safe };
     const base = await confirmedBefore(rollup, { l1, l2 }, doubted, log);
     log.warn("the safe chain is in doubt: deriving it again from further back", { doubted: doubted.number, from: base.number });

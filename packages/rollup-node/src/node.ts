@@ -37,6 +37,7 @@ import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
 import { SafeHeads } from "./safe-heads.ts";
 import { Sequencer } from "./sequencer.ts";
+import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
@@ -159,7 +160,7 @@ export class RollupNode {
     );
     const derivation = new DerivationRunner({
       config,
-      pipeline: createDerivationPipeline(deps.derivation, { ...providers, observer }),
+      pipeline: withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log),
       ahead,
       control,
       l2,

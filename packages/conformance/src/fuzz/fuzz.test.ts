@@ -1,8 +1,10 @@
 import { newEngine } from "@rnode/chain";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Oracle } from "./differential.ts";
-import { FUZZ_FORKS } from "./fuzz-case.ts";
+import { compareCase, type Oracle } from "./differential.ts";
+import { FUZZ_FORKS, type FuzzAccount } from "./fuzz-case.ts";
 import { generateCase } from "./generate.ts";
+import { runOurs } from "./our-engine.ts";
 import { fuzz, loadOracle } from "./run-fuzz.ts";
 
 const engine = newEngine();
@@ -24,6 +26,37 @@ describe("our engine and @ethereumjs/evm", () => {
   it("agree on a block that has too little gas left for its second transaction", async () => {
     const { failure } = await fuzz(engine, oracle, { seed: 50_010_541, runs: 1, fork: undefined, ...forever });
     expect(failure?.join("\n")).toBeUndefined();
+  });
+
+  it("agree on code that begins with 0xef00, which is no format of its own in any of these forks", async () => {
+    const { failure } = await fuzz(engine, oracle, { seed: 100_001_370, runs: 1, fork: undefined, ...forever });
+    expect(failure?.join("\n")).toBeUndefined();
+
+    const fuzzCase = generateCase(1, "osaka");
+    const [account] = fuzzCase.accounts;
+    const [transaction] = fuzzCase.transactions;
+    const other = "77".repeat(20);
+    // size, hash and content of the other's code go into the storage; then its code is init code for CREATE2 and for CREATE
+    const code = `0x73${other}3b60005573${other}3f60015560056000600073${other}3c6000516002556000600560006000f5600355600560006000f060045500`;
+    const accounts: FuzzAccount[] = [
+      { ...account!, address: fuzzCase.sender, nonce: 0n, balance: 10n ** 24n, code: new Uint8Array(), storage: [] },
+      { ...account!, address: hexToBytes(`0x${other}`), code: hexToBytes("0xef00aabbcc"), storage: [] },
+      { ...account!, address: new Uint8Array(20).fill(0x78), code: hexToBytes(code), storage: [] },
+    ];
+    const call = { ...transaction!, to: accounts[2]!.address, data: new Uint8Array(), value: 0n, gasLimit: 16_000_000n };
+    const environment = { ...fuzzCase.environment, gasLimit: 30_000_000n };
+    const only = {
+      ...call,
+      authorizations: undefined,
+      blobs: undefined,
+      maxFeePerGas: environment.baseFeePerGas,
+      maxPriorityFeePerGas: 0n,
+    };
+    const made = { ...fuzzCase, environment, accounts, transactions: [only] };
+    expect(await compareCase(engine, oracle, made)).toEqual([]);
+    const { transactions, state } = runOurs(engine, made);
+    expect(transactions).toMatchObject([{ kind: "included", status: 1 }]);
+    expect(state.get(bytesToHex(accounts[2]!.address))).toContain(`=0x${"5".padStart(64, "0")}`);
   });
 
   it("a difference is reported with its seed and the first step that differs", async () => {

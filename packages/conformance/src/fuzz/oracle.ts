@@ -3,6 +3,7 @@ import { createEVM, type EVM, EVMError, getActivePrecompiles, type InterpreterSt
 import { SimpleStateManager } from "@ethereumjs/statemanager";
 import { Account, Address, createAccount, createAddressFromString, bytesToHex as toPrefixedHex } from "@ethereumjs/util";
 import { bigintToBytes, bytesToHex, concatBytes, type Hex, hexToBytes } from "@rnode/primitives";
+import { knowNoEof } from "./ef-code.ts";
 import {
   accountText,
   type FuzzCase,
@@ -127,6 +128,7 @@ export async function runOracle(fuzzCase: FuzzCase, onStep?: (step: FuzzStep) =>
       },
     } as never,
   });
+  knowNoEof(evm);
   if (onStep !== undefined) evm.events!.on("step", (step) => onStep(stepOf(step)));
   const transactions: TransactionEffect[] = [];
   let blockGasLeft = fuzzCase.environment.gasLimit;

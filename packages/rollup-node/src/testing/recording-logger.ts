@@ -9,9 +9,10 @@ export interface LoggedLine {
 /** A logger that keeps its lines. */
 export function recordingLogger(): { readonly log: Logger; readonly logs: LoggedLine[] } {
   const logs: LoggedLine[] = [];
-  const levels = (["error", "warn", "info", "debug"] as const).map((level) => [
+  const levels = (["error", "warn", "info", "debug", "trace"] as const).map((level) => [
     level,
     { value: (text: string, fields?: LogFields) => logs.push({ level, text, fields }) },
   ]);
-  return { log: Object.create(silentLogger, Object.fromEntries(levels) as PropertyDescriptorMap) as Logger, logs };
+  const properties = { ...Object.fromEntries(levels), isEnabled: { value: () => true } } as PropertyDescriptorMap;
+  return { log: Object.create(silentLogger, properties) as Logger, logs };
 }
