@@ -1,0 +1,85 @@
+import { type Clock, LruCache } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
+import { encodeResponse } from "../wire/payload-by-number.ts";
+import { Permits } from "./permits.ts";
+
+export interface AnswersDeps {
+  readonly config: RollupConfig;
+  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked */
+  readonly payloadByNumber: (number: number) => Promise<ExecutionPayloadEnvelope | undefined>;
+  readonly clock: Clock;
+}
+
+interface Answer {
+  readonly bytes: Uint8Array;
+  readonly untilMs: number;
+}
+
+/** How many blocks the engine is asked for at a time: each may be 10 MiB, in this thread and in that of the engine client. */
+const LOOKUPS_AT_A_TIME = 4;
+const MAX_ANSWERS = 256;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Blocks as they are sent, so that those that many ask for are read from the engine and encoded once. They are remembered for two
+ * block times: unsafe blocks can be replaced, and who is sent a replaced one counts it against us.
+ */
+export class Answers {
+  private readonly deps: AnswersDeps;
+  private readonly lookups = new Permits(LOOKUPS_AT_A_TIME);
+  private readonly underWay = new Map<number, Promise<Uint8Array | undefined>>();
+  private readonly known = new LruCache<number, Answer>(MAX_ANSWERS);
+  private bytes = 0;
+
+  constructor(deps: AnswersDeps) {
+    this.deps = deps;
+  }
+
+  get sizeBytes(): number {
+    return this.bytes;
+  }
+
+  /** @returns undefined: this node does not have the block. @throws when the engine cannot be asked, or nobody would take the block */
+  async of(number: number): Promise<Uint8Array | undefined> {
+    const known = this.known.get(number);
+    if (known !== undefined && this.deps.clock.nowMs() < known.untilMs) return known.bytes;
+    const underWay = this.underWay.get(number) ?? this.lookUp(number);
+    this.underWay.set(number, underWay);
+    return underWay;
+  }
+
+  private async lookUp(number: number): Promise<Uint8Array | undefined> {
+    const { config, payloadByNumber, clock } = this.deps;
+    const end = await this.lookups.acquire(1, NEVER);
+    try {
+      this.forget(number);
+      const envelope = await payloadByNumber(number);
+      if (envelope === undefined) return undefined;
+      const bytes = encodeResponse(config.forkTimes, envelope);
+      this.keep(number, { bytes, untilMs: clock.nowMs() + 2_000 * config.blockTimeSec });
+      return bytes;
+    } finally {
+      end?.();
+      this.underWay.delete(number);
+    }
+  }
+
+  private keep(number: number, answer: Answer): void {
+    if (answer.bytes.length > MAX_BYTES / 2) return;
+    while (this.known.size >= MAX_ANSWERS || this.bytes + answer.bytes.length > MAX_BYTES) {
+      const [oldest] = this.known;
+      if (oldest === undefined) break;
+      this.forget(oldest[0]);
+    }
+    this.known.set(number, answer);
+    this.bytes += answer.bytes.length;
+  }
+
+  private forget(number: number): void {
+    this.bytes -= this.known.get(number)?.bytes.length ?? 0;
+    this.known.delete(number);
+  }
+}
+
+/** Somebody else may be waiting for the same block. */
+const NEVER = new AbortController().signal;

@@ -1,0 +1,57 @@
+import { bytesToHex, CodedError, equalBytes, type Hex } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, payloadHash, type RollupConfig } from "@rnode/protocol";
+import { orderedTrieRoot } from "@rnode/trie";
+import { blockTimestampSec } from "../wire/payload-by-number.ts";
+
+export type AnswerErrorCode =
+  | "answer/wrong-number"
+  /** not the time of a block of that number */
+  | "answer/wrong-time"
+  /** the hash does not cover them from Isthmus on; no block has any */
+  | "answer/withdrawals"
+  /** the content does not hash to the block hash that the payload states */
+  | "answer/bad-hash";
+
+/** The peer sent something else than the block that it was asked for. */
+export class AnswerError extends CodedError<AnswerErrorCode> {}
+
+/** what an array of bytes costs beside them */
+const OBJECT_BYTES = 120;
+
+/** A payload with the number that was asked for, and that hashes to its block hash. Only `check` makes one. */
+export class CheckedPayload {
+  readonly number: number;
+  readonly hash: Hex;
+  readonly parentHash: Hex;
+  /** of memory, about */
+  readonly sizeBytes: number;
+  /** private to the class, so that no other object can pass for one */
+  readonly #envelope: ExecutionPayloadEnvelope;
+
+  private constructor(envelope: ExecutionPayloadEnvelope) {
+    const { blockNumber, blockHash, parentHash, transactions } = envelope.executionPayload;
+    this.#envelope = envelope;
+    this.number = blockNumber;
+    this.hash = bytesToHex(blockHash);
+    this.parentHash = bytesToHex(parentHash);
+    this.sizeBytes = transactions.reduce((sum, { length }) => sum + length + OBJECT_BYTES, 2_000);
+  }
+
+  get envelope(): ExecutionPayloadEnvelope {
+    return this.#envelope;
+  }
+
+  /** @throws {AnswerError} */
+  static check(config: RollupConfig, number: number, envelope: ExecutionPayloadEnvelope): CheckedPayload {
+    const { blockNumber, timestamp, withdrawals, blockHash } = envelope.executionPayload;
+    if (blockNumber !== number) throw new AnswerError("answer/wrong-number", { number, got: blockNumber });
+    const expected = blockTimestampSec(config, number);
+    if (timestamp !== expected) throw new AnswerError("answer/wrong-time", { number, timestamp, expected });
+    if (withdrawals !== undefined && withdrawals.length > 0) throw new AnswerError("answer/withdrawals", { number });
+    const actual = payloadHash(config.forkTimes, envelope, orderedTrieRoot);
+    if (!equalBytes(actual, blockHash)) {
+      throw new AnswerError("answer/bad-hash", { number, stated: bytesToHex(blockHash), actual: bytesToHex(actual) });
+    }
+    return new CheckedPayload(envelope);
+  }
+}

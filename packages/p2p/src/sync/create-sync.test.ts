@@ -1,0 +1,159 @@
+import "../with-resolvers.ts";
+import { createMetrics, type Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { afterEach, describe, expect, it } from "vitest";
+import { createHost, type Host } from "../host/create-host.ts";
+import { connectionLimits } from "../network.ts";
+import type { SyncPart } from "../parts.ts";
+import { chainOfBlocks, gapBetween, isthmusConfig } from "../testing/chain-of-blocks.ts";
+import { encodeRequest, encodeResponse, payloadByNumberProtocols } from "../wire/payload-by-number.ts";
+import { createSync, type SyncDeps } from "./create-sync.ts";
+import { Libp2pStream } from "./wire-stream.ts";
+
+const config = isthmusConfig();
+const NEVER = new AbortController().signal;
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, trace() {} } as unknown as Logger;
+
+/** The machine's time, moved so that the chain is one hour old. */
+const offsetMs = (config.genesis.l2TimeSec + 3_600) * 1_000 - Date.now();
+const clock: Clock = {
+  nowMs: () => Date.now() + offsetMs,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.min(ms, 2 ** 31 - 1));
+      signal?.addEventListener("abort", wake);
+    }),
+};
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function startHost(key: number): Promise<Host> {
+  const host = await createHost({
+    networkKey: new Uint8Array(32).fill(key),
+    listen: { ip: "127.0.0.1", tcpPort: 0 },
+    userAgent: "rnode/test",
+    limits: connectionLimits(20),
+  });
+  closers.push(async () => host.stop());
+  await host.start();
+  return host;
+}
+
+interface TestNode {
+  readonly host: Host;
+  readonly sync: SyncPart;
+  readonly received: ExecutionPayloadEnvelope[];
+  readonly scores: string[];
+}
+
+async function startNode(
+  key: number,
+  over: Partial<SyncDeps> & { onlyStatic?: boolean; enabled?: boolean } = {},
+): Promise<TestNode> {
+  const host = await startHost(key);
+  const received: ExecutionPayloadEnvelope[] = [];
+  const scores: string[] = [];
+  const sync = createSync(
+    { rollup: config, sync: { requestResponse: over.enabled ?? true, onlyRequestToStatic: over.onlyStatic ?? false } },
+    {
+      node: host,
+      clock,
+      log: quiet,
+      metrics: createMetrics({ prefix: "test_" }),
+      sink: { accept: (envelope) => received.push(envelope) },
+      scores: {
+        onValidResponse: () => scores.push("valid"),
+        onErrorResponse: () => scores.push("error"),
+        onRejectedPayload: () => scores.push("rejected"),
+      },
+      staticPeers: { has: () => false },
+      payloadByNumber: async () => undefined,
+      ...over,
+    },
+  );
+  closers.push(() => sync.close());
+  await sync.start();
+  return { host, sync, received, scores };
+}
+
+const serving = (blocks: readonly ExecutionPayloadEnvelope[]) => ({
+  payloadByNumber: async (number: number) => blocks[number - 1],
+});
+const connect = (from: TestNode | { host: Host }, to: TestNode) => from.host.dial(to.host.getMultiaddrs());
+
+async function until(isTrue: () => boolean, ms = 10_000): Promise<void> {
+  for (const end = Date.now() + ms; !isTrue(); ) {
+    if (Date.now() > end) throw new Error("it does not happen");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Asks as any other implementation would. */
+async function ask(host: Host, to: Host, protocol: string, request: Uint8Array): Promise<Uint8Array> {
+  const [connection] = host.getConnections(to.peerId);
+  const stream = new Libp2pStream(await connection!.newStream(protocol));
+  await stream.write(request, NEVER);
+  await stream.closeWrite(NEVER);
+  const answer: Uint8Array[] = [];
+  await stream.read((chunk) => answer.push(chunk.slice()) > 0, NEVER);
+  return Buffer.concat(answer);
+}
+
+describe("requests for blocks over libp2p", () => {
+  it("are answered under both forms of the protocol id", async () => {
+    const blocks = chainOfBlocks(config, 3, { blockBytes: 100_000 });
+    const server = await startNode(1, serving(blocks));
+    const host = await startHost(2);
+    await connect({ host }, server);
+    for (const protocol of payloadByNumberProtocols(config.l2ChainId)) {
+      const answer = await ask(host, server.host, protocol, encodeRequest(2));
+      expect(Buffer.from(encodeResponse(config.forkTimes, blocks[1]!)).equals(answer)).toBe(true);
+      expect([...(await ask(host, server.host, protocol, encodeRequest(4)))]).toEqual([1]);
+      expect([...(await ask(host, server.host, protocol, encodeRequest(1_000_000)))]).toEqual([2]);
+      expect([...(await ask(host, server.host, protocol, new Uint8Array(7)))]).toEqual([3]);
+    }
+  });
+
+  it("bring the missing blocks of a gap, from the highest down", async () => {
+    const blocks = chainOfBlocks(config, 12);
+    const [a, b, c] = [await startNode(1, serving(blocks)), await startNode(2, serving(blocks)), await startNode(3)];
+    await connect(c, a);
+    await connect(c, b);
+    c.sync.requestGap(gapBetween(blocks, 2, 12));
+    await until(() => c.received.length === 9);
+    expect(c.received).toEqual(blocks.slice(2, 11).reverse());
+    expect(c.scores).toEqual(Array(9).fill("valid"));
+  });
+
+  it("are neither answered nor sent when request-response is off", async () => {
+    const blocks = chainOfBlocks(config, 4);
+    const server = await startNode(1, { ...serving(blocks), enabled: false });
+    const client = await startNode(2, { enabled: false });
+    await connect(client, server);
+    await expect(ask(client.host, server.host, payloadByNumberProtocols(config.l2ChainId)[0], encodeRequest(2))).rejects.toThrow(
+      /protocol/i,
+    );
+    expect(client.host.getProtocols().filter((id) => id.includes("payload_by_number"))).toEqual([]);
+  });
+
+  it("a peer that does not speak the protocol costs an error, and the others give the blocks", async () => {
+    const blocks = chainOfBlocks(config, 6);
+    const [other, server] = [await startNode(1, { enabled: false }), await startNode(2, serving(blocks))];
+    const client = await startNode(3);
+    await connect(client, other);
+    client.sync.requestGap(gapBetween(blocks, 1, 6));
+    await until(() => client.scores.includes("error"));
+    await connect(client, server);
+    await until(() => client.received.length === 4);
+  });
+});

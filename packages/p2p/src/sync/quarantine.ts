@@ -1,0 +1,63 @@
+import { LruCache } from "@rnode/primitives";
+import type { CheckedPayload } from "./checked-payload.ts";
+
+export interface Quarantined {
+  readonly block: CheckedPayload;
+  /** the peer that sent it */
+  readonly peer: string;
+}
+
+export const MAX_QUARANTINED = 100;
+const MAX_QUARANTINED_BYTES = 64 * 1024 * 1024;
+
+/** Blocks that nobody vouches for yet, one of each number: the first that came. */
+export class Quarantine {
+  private readonly byNumber = new LruCache<number, Quarantined>(MAX_QUARANTINED);
+  private bytes = 0;
+
+  get size(): number {
+    return this.byNumber.size;
+  }
+
+  get sizeBytes(): number {
+    return this.bytes;
+  }
+
+  /** So much is left that more is better not asked for, what is on its way being unknown. */
+  get isNearlyFull(): boolean {
+    return this.bytes > MAX_QUARANTINED_BYTES / 2;
+  }
+
+  has(number: number): boolean {
+    return this.byNumber.has(number);
+  }
+
+  /** @returns false: there is a block of that number already, or no room */
+  add(entry: Quarantined): boolean {
+    const { number, sizeBytes } = entry.block;
+    if (this.has(number) || this.size >= MAX_QUARANTINED || this.bytes + sizeBytes > MAX_QUARANTINED_BYTES) return false;
+    this.byNumber.set(number, entry);
+    this.bytes += sizeBytes;
+    return true;
+  }
+
+  /** Removes and returns the block of a number. */
+  take(number: number): Quarantined | undefined {
+    const entry = this.byNumber.get(number);
+    if (entry === undefined) return undefined;
+    this.byNumber.delete(number);
+    this.bytes -= entry.block.sizeBytes;
+    return entry;
+  }
+
+  /** Removes and returns the block that has been here longest without being used. */
+  takeOldest(): Quarantined | undefined {
+    const [oldest] = this.byNumber;
+    return oldest === undefined ? undefined : this.take(oldest[0]);
+  }
+
+  /** Forgets the blocks outside of a range. Nothing was found out about them. */
+  keepBetween(low: number, high: number): void {
+    for (const [number] of [...this.byNumber]) if (number < low || number > high) this.take(number);
+  }
+}
