@@ -50,7 +50,8 @@ export class Answers {
 
   private async lookUp(number: number): Promise<Uint8Array | undefined> {
     const { config, payloadByNumber, clock } = this.deps;
-    const end = await this.lookups.acquire(1, NEVER);
+    // never given up: somebody else may be waiting for the same block
+    const end = await this.lookups.acquire(1, new AbortController().signal);
     try {
       this.forget(number);
       const envelope = await payloadByNumber(number);
@@ -80,6 +81,3 @@ export class Answers {
     this.known.delete(number);
   }
 }
-
-/** Somebody else may be waiting for the same block. */
-const NEVER = new AbortController().signal;

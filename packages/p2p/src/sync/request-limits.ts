@@ -28,6 +28,10 @@ export class RequestLimits {
     this.global = new TokenBucket(GLOBAL_RATE, clock);
   }
 
+  get trackedPeers(): number {
+    return this.peers.size;
+  }
+
   /** Waits until a request of the peer may be answered. @returns false: the signal was aborted first, and nothing was taken */
   async pass(peerId: string, signal: AbortSignal): Promise<boolean> {
     const known = this.peers.get(peerId);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
@@ -77,7 +78,7 @@ export class SyncClient {
   /** number → who was asked, and since when */
   private readonly inFlight = new Map<number, Map<Peer, number>>();
   private walk: Walk | undefined;
-  private changed = new AbortController();
+  private changed = createSignal();
   private isClosing = false;
 
   constructor(deps: SyncClientDeps) {
@@ -293,8 +294,15 @@ export class SyncClient {
 
   private wake(): void {
     this.changed.abort();
-    this.changed = new AbortController();
+    this.changed = createSignal();
   }
+}
+
+/** Every idle worker listens. */
+function createSignal(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
 
 /** A peer that did not answer counts as one that does not have the block, as in op-node's metrics. */

@@ -34,7 +34,7 @@ export function chainOfBlocks(config: RollupConfig, count: number, { blockBytes 
       extraData: new Uint8Array(9),
       baseFeePerGas: 1_000n,
       blockHash: new Uint8Array(32),
-      transactions: [Uint8Array.from({ length: blockBytes }, (_, i) => (i * 31 + number * 7) & 0xff)],
+      transactions: [new Uint8Array(blockBytes).fill(number & 0xff)],
       withdrawals: [],
       blobGasUsed: 0n,
       excessBlobGas: 0n,
