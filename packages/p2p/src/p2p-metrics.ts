@@ -53,6 +53,8 @@ export interface P2PMetrics {
   /** number of the block that was asked for last */
   readonly payloadByNumber: Gauge<{ readonly p2p_role: "client" | "server" }>;
   readonly quarantined: Gauge;
+  readonly requestsRefused: Counter;
+  readonly answersCut: Counter;
 }
 
 const SCORE_BUCKETS = [-100, -40, -20, -10, -5, -2, -1, -0.5, -0.05, 0, 0.05, 0.5, 1, 2, 5, 10, 20, 40];
@@ -76,4 +78,6 @@ export const createP2PMetrics = (m: MetricFactory): P2PMetrics => ({
   requestSeconds: m.histogram("p2p_req_duration_seconds", "Duration of requests, by result.", REQUEST_SECONDS, REQUEST_LABELS),
   payloadByNumber: m.gauge("p2p_payload_by_number", "Number of the block that was requested last.", ["p2p_role"]),
   quarantined: m.gauge("p2p_payloads_quarantine_total", "Blocks from peers that wait to be confirmed by their child."),
+  requestsRefused: m.counter("p2p_req_refused_total", "Requests of peers that were not read because too many were open."),
+  answersCut: m.counter("p2p_req_cut_total", "Answers to peers that were given up because their readers were slow or gone."),
 });

@@ -5,6 +5,7 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { createHost, type Host } from "../host/create-host.ts";
 import { connectionLimits } from "../network.ts";
+import { createP2PMetrics } from "../p2p-metrics.ts";
 import type { SyncPart } from "../parts.ts";
 import { chainOfBlocks, gapBetween, isthmusConfig } from "../testing/chain-of-blocks.ts";
 import { encodeRequest, encodeResponse, payloadByNumberProtocols } from "../wire/payload-by-number.ts";
@@ -69,7 +70,7 @@ async function startNode(
       node: host,
       clock,
       log: quiet,
-      metrics: createMetrics({ prefix: "test_" }),
+      metrics: createP2PMetrics(createMetrics({ prefix: "test_" })),
       sink: { accept: (envelope) => received.push(envelope) },
       scores: {
         onValidResponse: () => scores.push("valid"),

@@ -5,8 +5,8 @@ import type { PartDeps, PayloadSink, ResponseScores, StaticPeers, SyncPart } fro
 import { payloadByNumberProtocols } from "../wire/payload-by-number.ts";
 import { PayloadRequests } from "./payload-requests.ts";
 import { MAX_STREAMS_OF_PEER, PayloadServer } from "./payload-server.ts";
+import { requestMetrics } from "./request-metrics.ts";
 import { SyncClient } from "./sync-client.ts";
-import { createRequestMetrics } from "./sync-metrics.ts";
 import { Libp2pStream, type WireStream } from "./wire-stream.ts";
 
 export interface SyncDeps extends PartDeps {
@@ -22,7 +22,7 @@ export interface SyncDeps extends PartDeps {
 export function createSync({ rollup: config, sync }: Pick<P2PConfig, "rollup" | "sync">, deps: SyncDeps): SyncPart {
   const { node, sink, scores, staticPeers, clock, log } = deps;
   const protocols = [...payloadByNumberProtocols(config.l2ChainId)];
-  const metrics = createRequestMetrics(deps.metrics);
+  const metrics = requestMetrics(deps.metrics);
   const server = new PayloadServer({ config, payloadByNumber: deps.payloadByNumber, clock, log, metrics });
 
   /** Peers that are not connected are not dialled for it. */

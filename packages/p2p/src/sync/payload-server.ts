@@ -6,7 +6,7 @@ import { Answers } from "./answers.ts";
 import { within } from "./deadline.ts";
 import { Permits } from "./permits.ts";
 import { RequestLimits } from "./request-limits.ts";
-import type { RequestMetrics } from "./sync-metrics.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 import type { WireStream } from "./wire-stream.ts";
 
 export interface PayloadServerDeps {

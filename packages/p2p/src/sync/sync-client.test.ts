@@ -2,17 +2,18 @@ import { createMetrics, type Logger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
+import { createP2PMetrics } from "../p2p-metrics.ts";
 import { chainOfBlocks, gapBetween, isthmusConfig } from "../testing/chain-of-blocks.ts";
-import { SteppedClock } from "../testing/stepped-clock.ts";
+import { TestClock } from "../testing/test-clock.ts";
 import { AnswerError, CheckedPayload } from "./checked-payload.ts";
 import type { Answer } from "./payload-requests.ts";
+import { requestMetrics } from "./request-metrics.ts";
 import { SyncClient } from "./sync-client.ts";
-import { createRequestMetrics } from "./sync-metrics.ts";
 
 const config = isthmusConfig();
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, trace() {} } as unknown as Logger;
 const chain = chainOfBlocks(config, 520);
-const otherChain = chainOfBlocks(config, 520, { seed: 9 });
+const otherChain = chainOfBlocks(config, 520, { salt: 9 });
 const numbersOf = (blocks: readonly ExecutionPayloadEnvelope[]) =>
   blocks.map(({ executionPayload }) => executionPayload.blockNumber);
 const range = (from: number, to: number) =>
@@ -30,8 +31,8 @@ interface FakePeer {
 const STALL_MS = 20_000;
 
 /** A client whose peers are scripted, and a clock that moves only when it is told to. */
-function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = (_: string) => true } = {}) {
-  const clock = new SteppedClock((config.genesis.l2TimeSec + 3_600) * 1_000);
+function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = () => true }: { mayAsk?: (peer: string) => boolean } = {}) {
+  const clock = new TestClock((config.genesis.l2TimeSec + 3_600) * 1_000);
   const startMs = clock.nowMs();
   const asked: { peer: string; number: number; atMs: number }[] = [];
   const received: ExecutionPayloadEnvelope[] = [];
@@ -61,7 +62,7 @@ function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = (_: string)
     clock,
     log: quiet,
     metrics: {
-      ...createRequestMetrics(createMetrics({ prefix: "test_" })),
+      ...requestMetrics(createP2PMetrics(createMetrics({ prefix: "test_" }))),
       quarantined: () => {
         const { count, sizeBytes } = client.quarantined;
         most.quarantined = Math.max(most.quarantined, count);
@@ -79,7 +80,7 @@ describe("walking a gap", () => {
   it("asks for the blocks from the highest down, and hands them over in that order", async () => {
     const { client, clock, received, askedOf, count } = start({ a: {} });
     client.requestGap(gapBetween(chain, 3, 12));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(askedOf("a")).toEqual(range(11, 4));
     expect(received).toEqual(chain.slice(3, 11).reverse());
     expect(count("a", "valid")).toBe(8);
@@ -90,7 +91,7 @@ describe("walking a gap", () => {
   it("shares the numbers out among the peers: each is asked for one at a time, and none is asked for twice", async () => {
     const { client, clock, asked, askedOf, received } = start({ a: {}, b: { latencyMs: () => 30 }, c: { latencyMs: () => 70 } });
     client.requestGap(gapBetween(chain, 0, 31));
-    await clock.run(2_000);
+    await clock.advance(2_000);
     expect(asked.map(({ number }) => number).sort((x, y) => x - y)).toEqual(range(1, 30));
     for (const peer of ["a", "b", "c"]) expect(askedOf(peer).length).toBeGreaterThan(3);
     expect(numbersOf(received)).toEqual(range(30, 1));
@@ -100,10 +101,10 @@ describe("walking a gap", () => {
   it("keeps a block that comes before its child, and hands it over after it", async () => {
     const { client, clock, received } = start({ slow: { latencyMs: () => 2_000 }, quick: {} });
     client.requestGap(gapBetween(chain, 0, 10)); // the first peer is asked for block 9
-    await clock.run(1_900);
+    await clock.advance(1_900);
     expect(received).toEqual([]);
     expect(client.quarantined.count).toBe(8);
-    await clock.run(200);
+    await clock.advance(200);
     expect(numbersOf(received)).toEqual(range(9, 1));
     expect(client.quarantined).toEqual({ count: 0, sizeBytes: 0 });
     await client.close();
@@ -113,19 +114,19 @@ describe("walking a gap", () => {
     const { client, clock, asked } = start({ a: {} });
     client.requestGap(gapBetween(chain, 10, 11));
     client.requestGap(gapBetween(chain, 10, 9));
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(asked).toEqual([]);
     await client.close();
   });
 
   it("drops a request whose lower end is older than twelve hours", async () => {
     const { client, clock, asked } = start({ a: {} });
-    await clock.run(12 * 3_600_000 - 3_600_000 + 20_000 + 1); // block 10 is twelve hours old, and a millisecond
+    await clock.advance(12 * 3_600_000 - 3_600_000 + 20_000 + 1); // block 10 is twelve hours old, and a millisecond
     client.requestGap(gapBetween(chain, 10, 13));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(asked).toEqual([]);
     client.requestGap(gapBetween(chain, 11, 14));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(asked.map(({ number }) => number)).toEqual([13, 12]);
     await client.close();
   });
@@ -133,7 +134,7 @@ describe("walking a gap", () => {
   it("asks static peers only, where the operator wants that", async () => {
     const { client, clock, askedOf } = start({ a: {}, b: {} }, { mayAsk: (peer) => peer === "b" });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(5_000);
+    await clock.advance(5_000);
     expect(askedOf("a")).toEqual([]);
     expect(askedOf("b")).toEqual(range(9, 1));
     await client.close();
@@ -142,9 +143,9 @@ describe("walking a gap", () => {
   it("asks others for the block of a peer that leaves", async () => {
     const { client, clock, received } = start({ leaver: { instead: () => "stall" }, b: {} });
     client.requestGap(gapBetween(chain, 0, 6));
-    await clock.run(500);
+    await clock.advance(500);
     client.removePeer("leaver");
-    await clock.run(500);
+    await clock.advance(500);
     expect(numbersOf(received)).toEqual(range(5, 1));
     await client.close();
   });
@@ -155,7 +156,7 @@ describe("asking again", () => {
     const { client, clock, asked, received } = start({ a: {} });
     for (let times = 0; times < 36; times++) {
       client.requestGap(gapBetween(chain, 0, 40));
-      await clock.run(250);
+      await clock.advance(250);
     }
     expect(asked.map(({ number }) => number)).toEqual(range(39, 1));
     expect(received).toHaveLength(39);
@@ -165,16 +166,16 @@ describe("asking again", () => {
   it("for blocks that were handed over and are still missing fetches them once more, ten seconds later", async () => {
     const { client, clock, received } = start({ a: {} });
     client.requestGap(gapBetween(chain, 0, 4));
-    await clock.run(9_000);
+    await clock.advance(9_000);
     client.requestGap(gapBetween(chain, 0, 4));
-    await clock.run(900);
+    await clock.advance(900);
     expect(received).toHaveLength(3);
     client.requestGap(gapBetween(chain, 0, 4));
-    await clock.run(900);
+    await clock.advance(900);
     expect(numbersOf(received)).toEqual([3, 2, 1]);
-    await clock.run(1_000);
+    await clock.advance(1_000);
     client.requestGap(gapBetween(chain, 0, 4));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(numbersOf(received)).toEqual([3, 2, 1, 3, 2, 1]);
     await client.close();
   });
@@ -182,9 +183,9 @@ describe("asking again", () => {
   it("with a head that has moved up leaves out what is below it", async () => {
     const { client, clock, asked } = start({ a: {} });
     client.requestGap(gapBetween(chain, 0, 100));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     client.requestGap(gapBetween(chain, 90, 100));
-    await clock.run(20_000);
+    await clock.advance(20_000);
     expect(Math.min(...asked.map(({ number }) => number))).toBeGreaterThan(80);
     expect(client.waitingFor).toBeUndefined();
     await client.close();
@@ -193,10 +194,10 @@ describe("asking again", () => {
   it("for another range drops the former one without blame, but hands over a late block whose child was trusted", async () => {
     const { client, clock, received, count } = start({ a: { latencyMs: (number) => (number === 49 ? 3_000 : 20) }, b: {} });
     client.requestGap(gapBetween(chain, 0, 50));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(client.quarantined.count).toBeGreaterThan(5);
     client.requestGap(gapBetween(chain, 0, 3));
-    await clock.run(6_000);
+    await clock.advance(6_000);
     expect(numbersOf(received).sort((x, y) => x - y)).toEqual([1, 2, 49]);
     expect(client.quarantined.count).toBe(0);
     expect(count("b", "rejected")).toBe(0);
@@ -208,9 +209,9 @@ describe("limits of the client", () => {
   it("asks a peer for 15 blocks at once, then for 4 a second", async () => {
     const { client, clock, askedOf } = start({ a: { latencyMs: () => 0 } });
     client.requestGap(gapBetween(chain, 0, 500));
-    await clock.run(0);
+    await clock.advance(0);
     expect(askedOf("a")).toHaveLength(15);
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(askedOf("a")).toHaveLength(15 + 40);
     await client.close();
   });
@@ -219,9 +220,9 @@ describe("limits of the client", () => {
     const peers = Object.fromEntries(range(1, 10).map((i) => [`peer${i}`, { latencyMs: () => 0 }]));
     const { client, clock, asked } = start(peers);
     client.requestGap(gapBetween(chain, 0, 500));
-    await clock.run(0);
+    await clock.advance(0);
     expect(asked).toHaveLength(40);
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(asked.length).toBeGreaterThanOrEqual(40 + 195);
     expect(asked.length).toBeLessThanOrEqual(40 + 200);
     await client.close();
@@ -234,7 +235,7 @@ describe("limits of the client", () => {
     );
     const { client, clock, asked, most, count, received } = start({ ...peers, ...stalled });
     client.requestGap(gapBetween(chain, 0, 500));
-    await clock.run(19_000);
+    await clock.advance(19_000);
     expect(Math.min(...asked.map(({ number }) => number))).toBe(400);
     expect(most.quarantined).toBe(99);
     expect(received).toEqual([]);
@@ -247,13 +248,13 @@ describe("limits of the client", () => {
     const { client, clock, most, received } = start({ a: { blocks: large }, slow: { blocks: large, latencyMs: () => 60_000 } });
     client.removePeer("a");
     client.requestGap(gapBetween(large, 0, 15)); // the slow one is asked for block 14
-    await clock.run(0);
+    await clock.advance(0);
     client.addPeer("a");
-    await clock.run(2_900);
+    await clock.advance(2_900);
     expect(received).toEqual([]);
     expect(most.bytes).toBeGreaterThan(32 * 1024 * 1024);
     expect(most.bytes).toBeLessThan(48 * 1024 * 1024);
-    await clock.run(30_000);
+    await clock.advance(30_000);
     expect(numbersOf(received)).toEqual(range(14, 1)); // the block that all waited for was asked of "a", too
     await client.close();
   });
@@ -263,7 +264,7 @@ describe("peers that do not do as they should", () => {
   it("an error costs 15 tokens, score, and a pause that doubles up to a minute", async () => {
     const { client, clock, asked, count } = start({ a: { latencyMs: () => 0, instead: () => 3 } });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(400_000);
+    await clock.advance(400_000);
     const pausesMs = asked.slice(1).map(({ atMs }, i) => atMs - asked[i]!.atMs);
     // 14 tokens less 15, 2 less 15, none less 15; from then on the pauses are longer than what the tokens take
     expect(pausesMs.slice(0, 9)).toEqual([1_000, 3_500, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
@@ -276,7 +277,7 @@ describe("peers that do not do as they should", () => {
       a: { latencyMs: () => 0, instead: (_, times) => (times % 2 === 0 ? new Error("reset") : undefined) },
     });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(60_000);
+    await clock.advance(60_000);
     const pausesMs = asked.slice(1).map(({ atMs }, i) => atMs - asked[i]!.atMs);
     expect(Math.max(...pausesMs)).toBeLessThanOrEqual(4_000);
     await client.close();
@@ -286,12 +287,12 @@ describe("peers that do not do as they should", () => {
     const lie = new AnswerError("answer/bad-hash", { number: 9 });
     const { client, clock, askedOf, received, count } = start({ liar: { instead: () => lie }, b: {} });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(askedOf("liar")).toHaveLength(1);
     expect(count("liar", "error")).toBe(1);
     expect(numbersOf(received)).toEqual(range(9, 1));
     client.requestGap(gapBetween(chain, 9, 200));
-    await clock.run(585_000);
+    await clock.advance(585_000);
     expect(askedOf("liar")).toHaveLength(1);
     await client.close();
   });
@@ -299,7 +300,7 @@ describe("peers that do not do as they should", () => {
   it("'not found' costs no score, and the peer is not asked for this range any more", async () => {
     const { client, clock, askedOf, received, count } = start({ behind: { blocks: chain.slice(0, 2) }, b: {} });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(askedOf("behind")).toEqual([9]);
     expect(count("behind", "error") + count("behind", "rejected")).toBe(0);
     expect(numbersOf(received)).toEqual(range(9, 1));
@@ -309,11 +310,11 @@ describe("peers that do not do as they should", () => {
   it("'not found' by everybody ends the range, until it is asked for again", async () => {
     const { client, clock, asked } = start({ a: { blocks: [] }, b: { blocks: [] } });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(60_000);
+    await clock.advance(60_000);
     expect(asked).toHaveLength(2);
     expect(client.waitingFor).toBeUndefined();
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(1_000);
+    await clock.advance(1_000);
     expect(asked).toHaveLength(4);
     await client.close();
   });
@@ -321,7 +322,7 @@ describe("peers that do not do as they should", () => {
   it("a block of another chain is rejected at once where the right hash is known, and fetched from somebody else", async () => {
     const { client, clock, received, count, askedOf } = start({ liar: { blocks: otherChain }, b: { latencyMs: () => 30 } });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.run(900);
+    await clock.advance(900);
     expect(count("liar", "rejected")).toBe(1);
     expect(askedOf("b")).toContain(9);
     expect(received).toEqual(chain.slice(0, 9).reverse());
@@ -332,9 +333,9 @@ describe("peers that do not do as they should", () => {
     const peers = { slow: { latencyMs: () => 500 }, liar: { blocks: otherChain, latencyMs: () => 10 } };
     const { client, clock, received, count, most } = start(peers);
     client.requestGap(gapBetween(chain, 0, 6));
-    await clock.run(450);
+    await clock.advance(450);
     expect(most.quarantined).toBe(4);
-    await clock.run(10_000);
+    await clock.advance(10_000);
     expect(received).toEqual(chain.slice(0, 5).reverse());
     expect(count("liar", "rejected")).toBeGreaterThan(0);
     expect(count("slow", "rejected")).toBe(0);
@@ -345,9 +346,9 @@ describe("peers that do not do as they should", () => {
     const stalls: FakePeer = { instead: () => "stall" };
     const { client, clock, asked, received } = start({ s1: stalls, s2: stalls, good: {} });
     client.requestGap(gapBetween(chain, 0, 3));
-    await clock.run(2_999);
+    await clock.advance(2_999);
     expect(asked.filter(({ number }) => number === 2)).toHaveLength(1);
-    await clock.run(9_000);
+    await clock.advance(9_000);
     expect(numbersOf(received)).toEqual([2, 1]);
     await client.close();
   });
@@ -371,7 +372,7 @@ describe("a node 500 blocks behind", () => {
     const startMs = clock.nowMs();
     client.requestGap(gapBetween(chain, 0, 501));
     while (client.waitingFor !== undefined && clock.nowMs() - startMs < 600_000) {
-      await clock.run(4_000);
+      await clock.advance(4_000);
       const lowest = received.at(-1)?.executionPayload.blockNumber ?? 501;
       if (lowest > 1) client.requestGap(gapBetween(chain, 0, lowest)); // as the driver does
     }

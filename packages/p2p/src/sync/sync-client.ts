@@ -8,7 +8,7 @@ import { blockTimestampSec, RESULT } from "../wire/payload-by-number.ts";
 import type { Answer } from "./payload-requests.ts";
 import { MAX_QUARANTINED, Quarantine, type Quarantined } from "./quarantine.ts";
 import { GLOBAL_RATE, PEER_RATE } from "./request-limits.ts";
-import type { RequestMetrics } from "./sync-metrics.ts";
+import type { RequestMetrics } from "./request-metrics.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 export interface SyncClientDeps {
