@@ -225,8 +225,18 @@ describe("L2Blocks", () => {
     await expect(l2.blockByHash(bytesToHex(filled(32, 9)))).rejects.toThrow("engine/bad-answer");
   });
 
+  it("reads a block for others without keeping it", async () => {
+    const { l2, calls } = source();
+    expect((await l2.envelopeByNumber(5))?.executionPayload.blockHash).toEqual(hexToBytes(FIVE.hash));
+    await l2.blockByHash(FIVE.hash);
+    expect(calls).toEqual(["eth_getBlockByNumber 0x5", `eth_getBlockByHash ${FIVE.hash}`]);
+    await expect(l2.envelopeByNumber(6)).rejects.toThrow("engine/bad-answer");
+    expect(await source(() => null).l2.envelopeByNumber(5)).toBeUndefined();
+  });
+
   const QUESTIONS: Readonly<Record<string, (l2: L2Blocks) => Promise<unknown>>> = {
     "a block by number": (l2) => l2.blockByNumber(5),
+    "a block for others": (l2) => l2.envelopeByNumber(5),
     "a block by hash": (l2) => l2.blockByHash(FIVE.hash),
     "a label": (l2) => l2.blockByLabel("safe"),
     "a hash": (l2) => l2.hashByNumber(5),

@@ -97,6 +97,11 @@ export class L2Blocks {
     return this.cache.get(hash) ?? (await this.fetch("eth_getBlockByHash", hash, { hash }));
   }
 
+  /** A block for somebody else: what others ask for does not displace what this node needs from the cache. @throws {EngineError} */
+  async envelopeByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined> {
+    return this.read("eth_getBlockByNumber", toQuantity(number), { number });
+  }
+
   async blockRefByNumber(number: number): Promise<L2BlockRef | undefined> {
     return (await this.blockByNumber(number))?.ref;
   }
@@ -143,6 +148,15 @@ export class L2Blocks {
   }
 
   private async fetch(method: string, selector: string, asked: { hash?: Hex; number?: number }): Promise<L2Block | undefined> {
+    const payload = await this.read(method, selector, asked);
+    return payload && readAnswer(method, () => this.keep(payload));
+  }
+
+  private async read(
+    method: string,
+    selector: string,
+    asked: { hash?: Hex; number?: number },
+  ): Promise<VerifiedPayload | undefined> {
     const answer = await this.call(method, [selector, true]);
     if (answer === null) return undefined;
     const known = this.cache.get(statedHash(method, answer))?.envelope;
@@ -152,7 +166,7 @@ export class L2Blocks {
     if ((asked.hash ?? hash) !== hash || (asked.number ?? blockNumber) !== blockNumber) {
       throw new EngineError("engine/bad-answer", { method, asked: selector, got: blockNumber, hash });
     }
-    return readAnswer(method, () => this.keep(payload));
+    return payload;
   }
 
   private keep(payload: VerifiedPayload): VerifiedBlock {

@@ -9,6 +9,7 @@ import type { Finalizer } from "./finalizer.ts";
 import { headsAfterReset } from "./heads.ts";
 import type { Progress, Trouble } from "./progress.ts";
 import type { Sequencer } from "./sequencer.ts";
+import type { UnsafeGap } from "./unsafe-gap.ts";
 import type { UnsafeInserter } from "./unsafe-inserter.ts";
 
 export type DriverErrorCode =
@@ -40,6 +41,8 @@ export interface DriverDeps {
   readonly unsafe: UnsafeInserter;
   readonly derivation: DerivationRunner;
   readonly finalizer: Finalizer;
+  /** undefined: there is nobody who could be asked for missing blocks */
+  readonly gap?: Pick<UnsafeGap, "turn" | "dueInMs"> | undefined;
   readonly findHeads: () => Promise<FoundHeads>;
   readonly clock: Clock;
   /** a number from 0 to 1, for the jitter of pauses */
@@ -163,6 +166,7 @@ export class Driver {
     this.commands = [];
     for (const command of commands) await command();
     if (this.resetReason !== undefined) {
+      this.deps.gap?.turn(false);
       if (this.deps.clock.nowMs() >= this.resetAtMs) await this.attemptReset(this.resetReason);
       return this.resetReason === undefined ? 0 : Math.max(0, this.resetAtMs - this.deps.clock.nowMs());
     }
@@ -174,6 +178,7 @@ export class Driver {
       this.note(part, progress);
       if (this.resetReason !== undefined) return 0;
     }
+    this.deps.gap?.turn(true);
     return isBusy ? 0 : this.msUntilDue();
   }
 
@@ -266,6 +271,8 @@ export class Driver {
     const sequencerDueMs = this.deps.sequencer.dueInMs();
     const sequencerWaits = this.parts.some(({ name, retryAtMs }) => name === "sequencer" && retryAtMs > nowMs);
     if (sequencerDueMs !== undefined && !sequencerWaits) due.push(sequencerDueMs);
+    const gapDueMs = this.deps.gap?.dueInMs();
+    if (gapDueMs !== undefined) due.push(gapDueMs);
     return Math.min(MAX_PAUSE_MS, ...due);
   }
 

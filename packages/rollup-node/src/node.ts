@@ -39,6 +39,7 @@ import { SafeHeads } from "./safe-heads.ts";
 import { Sequencer } from "./sequencer.ts";
 import { withStepLog } from "./step-log.ts";
 import { type SyncFacts, type SyncStatusJson, syncStatusToJson } from "./sync-status.ts";
+import { type MissingBlocks, UnsafeGap } from "./unsafe-gap.ts";
 import { type Offered, UnsafeInbox } from "./unsafe-inbox.ts";
 import { UnsafeInserter } from "./unsafe-inserter.ts";
 import { VERSION } from "./version.ts";
@@ -52,6 +53,8 @@ export interface NodeDeps {
   readonly adminState: Pick<AdminStateFile, "load" | "save">;
   /** how the sequencer's blocks reach other nodes; default: they find them on L1 */
   readonly gossip?: BlockGossip | undefined;
+  /** asks other nodes for blocks that gossip did not bring; default: they come from L1 */
+  readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   /** is told what derivation reads and decides, too */
   readonly observer?: Partial<DerivationObserver> | undefined;
   readonly clock: Clock;
@@ -206,6 +209,7 @@ export class RollupNode {
       unsafe,
       derivation,
       finalizer,
+      gap: deps.requestGap && new UnsafeGap({ config, control, inbox, request: deps.requestGap, clock, log }),
       findHeads: async () => {
         currentL1 = undefined;
         const found = await find(safeChain.doubtedBase);
@@ -333,6 +337,15 @@ export class RollupNode {
   /** A block that another node sequenced. */
   offerUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered {
     return this.inbox.offer(envelope);
+  }
+
+  /**
+   * A block of the canonical chain, for other nodes. @returns undefined: this node does not have it
+   *
+   * @throws {EngineError}
+   */
+  payloadByNumber(number: number): Promise<ExecutionPayloadEnvelope | undefined> {
+    return this.connections.l2.envelopeByNumber(number);
   }
 
   /** The heads of both chains as this node sees them. */

@@ -59,6 +59,18 @@ describe("UnsafeQueue", () => {
     expect(queue.sizeBytes).toBe(0);
   });
 
+  it("makes room for the parent of the lowest by dropping the highest, so that a gap is filled that does not fit", () => {
+    const queue = new UnsafeQueue({ ...limits, maxPayloads: 3 });
+    const linked = (number: number): QueuedPayload => {
+      const { ref, envelope } = payload(number);
+      return { ref: { ...ref, parentHash: `0x${number - 1}0` }, envelope };
+    };
+    expect([9, 8, 7, 6, 5].map((number) => queue.push(linked(number)))).toEqual(Array(5).fill("queued"));
+    expect(queue.push(linked(3))).toBe("full"); // no parent of 5
+    expect(queue.push(linked(9))).toBe("queued"); // nor is this, so that the lowest goes
+    expect(drain(queue)).toEqual(["0x60", "0x70", "0x90"]);
+  });
+
   it("removes one that is not the lowest any more", () => {
     const queue = new UnsafeQueue(limits);
     for (const number of [5, 6, 4]) queue.push(payload(number));

@@ -27,8 +27,10 @@ import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { SafeHeads } from "../safe-heads.ts";
 import { type PrepareAttributes, Sequencer, type SequencerOptions } from "../sequencer.ts";
+import { type MissingBlocks, UnsafeGap } from "../unsafe-gap.ts";
 import { UnsafeInbox } from "../unsafe-inbox.ts";
 import { UnsafeInserter } from "../unsafe-inserter.ts";
+import type { UnsafeQueueLimits } from "../unsafe-queue.ts";
 import { attributesOn, FakeEngine, FakeL1, ManualClock, testConfig } from "./fake-chain.ts";
 import { recordingLogger } from "./recording-logger.ts";
 
@@ -102,6 +104,7 @@ export interface HarnessOptions {
   readonly engine?: FakeEngine;
   readonly l1?: FakeL1;
   readonly safeHeads?: SafeHeadDatabase | undefined;
+  readonly inboxLimits?: UnsafeQueueLimits;
   /** replaces the scripted pipeline and everything that belongs to it */
   readonly real?: {
     readonly ahead: BlocksAhead;
@@ -198,8 +201,16 @@ export function createHarness(options: HarnessOptions = {}) {
   });
   // hashes of the fake engine's blocks cover only part of their content
   const hashOf = (_: RollupConfig, { executionPayload }: ExecutionPayloadEnvelope): Uint8Array => executionPayload.blockHash;
-  const inbox = new UnsafeInbox({ config, hashOf, onQueued: () => driver.wake() });
+  const inbox = new UnsafeInbox({
+    config,
+    hashOf,
+    onQueued: () => driver.wake(),
+    ...(options.inboxLimits && { limits: options.inboxLimits }),
+  });
   const unsafe = new UnsafeInserter({ inbox, control, log });
+  /** what the node has asked other nodes for */
+  const missing: MissingBlocks[] = [];
+  const gap = new UnsafeGap({ config, control, inbox, clock, log, request: (blocks) => missing.push(blocks) });
   const found: { next: FoundHeads | undefined } = { next: undefined };
   const driver: Driver = new Driver({
     control,
@@ -207,6 +218,7 @@ export function createHarness(options: HarnessOptions = {}) {
     unsafe,
     derivation,
     finalizer,
+    gap,
     clock,
     random: () => 0,
     log,
@@ -267,6 +279,7 @@ export function createHarness(options: HarnessOptions = {}) {
     finalizer,
     derivation,
     inbox,
+    missing,
     safeHeadWatch,
     driver,
     logs,
