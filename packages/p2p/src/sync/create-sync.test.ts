@@ -1,6 +1,6 @@
 import "../with-resolvers.ts";
 import { createMetrics, type Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
+import { bytesToHex, type Clock } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { createHost, type Host } from "../host/create-host.ts";
@@ -16,22 +16,25 @@ const config = isthmusConfig();
 const NEVER = new AbortController().signal;
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, trace() {} } as unknown as Logger;
 
-/** The machine's time, moved so that the chain is one hour old. */
-const offsetMs = (config.genesis.l2TimeSec + 3_600) * 1_000 - Date.now();
-const clock: Clock = {
-  nowMs: () => Date.now() + offsetMs,
-  sleep: (ms, signal) =>
-    new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const wake = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      const timer = setTimeout(wake, Math.min(ms, 2 ** 31 - 1));
-      signal?.addEventListener("abort", wake);
-    }),
-};
+/** Time that passes `speed` times as fast as it does, from when the chain is an hour old. */
+function clockOf(speed: number): Clock {
+  const startMs = performance.now();
+  return {
+    nowMs: () => (config.genesis.l2TimeSec + 3_600) * 1_000 + Math.floor((performance.now() - startMs) * speed),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const wake = (): void => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, Math.ceil(ms / speed));
+        signal?.addEventListener("abort", wake);
+      }),
+  };
+}
+const realTime = clockOf(1);
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -68,7 +71,7 @@ async function startNode(
     { rollup: config, sync: { requestResponse: over.enabled ?? true, onlyRequestToStatic: over.onlyStatic ?? false } },
     {
       node: host,
-      clock,
+      clock: realTime,
       log: quiet,
       metrics: createP2PMetrics(createMetrics({ prefix: "test_" })),
       sink: { accept: (envelope) => received.push(envelope) },
@@ -156,5 +159,32 @@ describe("requests for blocks over libp2p", () => {
     await until(() => client.scores.includes("error"));
     await connect(client, server);
     await until(() => client.received.length === 4);
+  });
+});
+
+describe("a node 500 blocks behind, over sockets", () => {
+  it("catches up from two peers of which one never answers", async () => {
+    const clock = clockOf(40);
+    const blocks = chainOfBlocks(config, 501, { blockBytes: 2_000 });
+    const honest = await startNode(1, { ...serving(blocks), clock });
+    const stalling = await startNode(2, { payloadByNumber: () => new Promise(() => {}), clock });
+    const client = await startNode(3, { clock });
+    await connect(client, honest);
+    await connect(client, stalling);
+    // as the driver does, every two block times, from the lowest block that waits
+    const ask = (): void => {
+      const lowest = client.received.at(-1)?.executionPayload.blockNumber ?? 501;
+      client.sync.requestGap(gapBetween(blocks, 0, lowest));
+    };
+    ask();
+    const asking = setInterval(ask, 100);
+    try {
+      await until(() => client.received.length >= 500, 25_000);
+    } finally {
+      clearInterval(asking);
+    }
+    const hashes = (envelopes: readonly ExecutionPayloadEnvelope[]) =>
+      envelopes.map(({ executionPayload }) => bytesToHex(executionPayload.blockHash));
+    expect(hashes(client.received)).toEqual(hashes(blocks.slice(0, 500).reverse()));
   });
 });
