@@ -3,3 +3,4 @@ export type { NodeConnections } from "./connections.ts";
 export type { Heads } from "./heads.ts";
 export { type NodeDeps, RollupNode } from "./node.ts";
 export { type RnodeOptions, rnodeOptions } from "./options.ts";
+export { SafeHeadDatabase, type SafeHeadEntry } from "./safe-head-database.ts";

@@ -6,7 +6,15 @@ import type { SimNode } from "./sim-node.ts";
 
 /** A rule that must hold whatever happens, and how it was broken. */
 export interface Violation {
-  readonly rule: "agreement" | "safe-moved" | "finalized-moved" | "batcher-blamed" | "liveness" | "node-stopped" | "crash";
+  readonly rule:
+    | "agreement"
+    | "safe-moved"
+    | "finalized-moved"
+    | "batcher-blamed"
+    | "record"
+    | "liveness"
+    | "node-stopped"
+    | "crash";
   readonly detail: string;
 }
 
@@ -102,6 +110,22 @@ export class Invariants {
     }
   }
 
+  /** What is recorded in safe-head databases must be what the nodes called safe, wherever L1 is still the same. */
+  checkRecords(nodes: readonly SimNode[]): void {
+    const { l1, onViolation } = this.#deps;
+    for (const node of nodes) {
+      for (const { ref } of l1.blocks) {
+        const entry = node.safeHeads?.at(ref.number);
+        if (entry === undefined || !l1.isCanonical(entry.l1Block)) continue;
+        const { safeHead } = entry;
+        if (node.engine.canonicalRef(safeHead.number)?.hash === safeHead.hash) continue;
+        const detail = `${node.name}: after L1 block ${ref.number}, block ${safeHead.number} ${safeHead.hash.slice(0, 10)}… is recorded, which is not in the chain`;
+        onViolation({ rule: "record", detail });
+        return;
+      }
+    }
+  }
+
   #of(node: SimNode): Seen {
     let seen = this.#seen.get(node);
     if (seen === undefined) {
@@ -117,7 +141,13 @@ export class Invariants {
     seen.lastSafe = safe;
     if (before !== undefined && safe.number < before.number) {
       const was = seen.safe[before.number];
-      if (was !== undefined && l1.isCanonical(was.derivedFrom)) this.labelsGoneBack++;
+      if (was !== undefined && l1.isCanonical(was.derivedFrom)) {
+        this.labelsGoneBack++;
+        if (node.options.keepsSafeHeads) {
+          const detail = `${node.name}: the safe head went back from ${number(before)} to ${number(safe)}, and L1 still has block ${was.derivedFrom.number}`;
+          onViolation({ rule: "record", detail });
+        }
+      }
     }
     const derivedFrom: BlockId = seen.reading ?? l1.blocks[0]!.ref;
     for (let block: L2BlockRef | undefined = safe; block !== undefined; block = node.engine.refByHash(block.parentHash)) {

@@ -20,6 +20,8 @@ export interface Plan {
   readonly maxSequencerDriftSec: number;
   readonly forkTimes: ForkTimes;
   readonly verifiers: number;
+  /** names of the nodes with a safe-head database */
+  readonly keepsSafeHeads: readonly string[];
   readonly maxLatencyMs: number;
   readonly sequencerConfs: number;
   readonly verifierConfs: number;
@@ -95,6 +97,8 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const faultsMs = random.between(10, 26) * l1BlockTimeSec * 1000;
   const verifiers = random.between(1, 3);
   const nodes = ["sequencer", ...Array.from({ length: verifiers }, (_, i) => `verifier-${i + 1}`)];
+  // what came to plans later has a sequence of its own, so that what a seed does otherwise stays the same
+  const more = new Random(seed, "more");
   const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
   const usesBlobs = random.chance(0.15);
   const atGenesis = (fork: OpFork): boolean => forkTimes[fork] === 0;
@@ -112,6 +116,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     maxSequencerDriftSec: random.pick([30, 60, 600]),
     forkTimes,
     verifiers,
+    keepsSafeHeads: more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [],
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
     verifierConfs: random.pick([0, 0, 0, 1, 3]),

@@ -34,24 +34,26 @@ export async function runPlan(plan: Plan, { isLogKept = false, upgradeArtifact }
     const detail = reason instanceof Error ? (reason.stack ?? reason.message) : String(reason);
     network.report({ rule: "crash", detail });
   };
+  let fingerprint = "";
   process.on("unhandledRejection", onCrash);
   try {
     network.start();
     scheduleFaults(network);
     await network.run(plan.faultsMs);
     if (network.violations.length === 0) await recover(network);
+    network.invariants.checkRecords(network.nodes);
   } catch (error) {
     onCrash(error);
   } finally {
     process.off("unhandledRejection", onCrash);
-    for (const node of network.nodes) node.kill();
-    network.batcher.kill();
+    fingerprint = network.fingerprint;
+    await network.remove();
   }
   return {
     plan,
     violations: network.violations,
     log: network.log.lines,
-    fingerprint: network.fingerprint,
+    fingerprint,
     l1Blocks: network.l1.blocks.length,
     safeBlocks: network.sequencer.engine.head.number,
     replacedL1Blocks: network.l1.replacedBlocks,

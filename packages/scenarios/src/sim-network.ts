@@ -72,6 +72,7 @@ export class SimNetwork {
           l1PollMs: (plan.l1BlockTimeSec * 1000) / 4,
           sequencerConfs: plan.sequencerConfs,
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
+          keepsSafeHeads: plan.keepsSafeHeads.includes(name),
         },
         {
           derivation: this.derivation,
@@ -190,6 +191,12 @@ export class SimNetwork {
       this.sequencer.engine.pool.push(userTransaction(this.derivation.rollup, this.#userNonce++));
       this.#sendRegularly();
     });
+  }
+
+  /** Ends everything, and leaves nothing behind. */
+  async remove(): Promise<void> {
+    this.batcher.kill();
+    for (const node of this.nodes) await node.remove();
   }
 
   /** A digest of the final state of everybody: the same seed gives the same. */

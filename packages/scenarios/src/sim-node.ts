@@ -5,11 +5,19 @@ import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
-import { type BlockGossip, type Heads, type RnodeOptions, RollupNode, rnodeOptions } from "@rnode/rollup-node";
+import {
+  type BlockGossip,
+  type Heads,
+  type RnodeOptions,
+  RollupNode,
+  rnodeOptions,
+  type SafeHeadDatabase,
+} from "@rnode/rollup-node";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import type { Random } from "./random.ts";
 import type { SimClock } from "./sim-clock.ts";
+import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
@@ -22,6 +30,8 @@ export interface SimNodeOptions {
   readonly l1PollMs: number;
   readonly sequencerConfs: number;
   readonly verifierConfs: number;
+  /** whether it has a safe-head database */
+  readonly keepsSafeHeads: boolean;
 }
 
 export interface SimNodeDeps {
@@ -51,14 +61,23 @@ export class SimNode {
   /** counts starts */
   incarnation = 0;
   readonly #deps: SimNodeDeps;
-  #running: { readonly process: SimProcess; readonly node: RollupNode; readonly scope: Scope } | undefined;
+  readonly #disk: SimDisk | undefined;
+  #running:
+    | {
+        readonly process: SimProcess;
+        readonly node: RollupNode;
+        readonly scope: Scope;
+        readonly safeHeads: SafeHeadDatabase | undefined;
+      }
+    | undefined;
 
   constructor(options: SimNodeOptions, deps: SimNodeDeps) {
     this.options = options;
     this.#deps = deps;
     const { rollup } = deps.derivation;
     this.engine = new SimEngine(rollup, genesisPayload(rollup));
-    const { maxLatencyMs } = options;
+    const { maxLatencyMs, keepsSafeHeads } = options;
+    this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
     this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
     this.beaconState = healthyServer(maxLatencyMs);
@@ -74,6 +93,11 @@ export class SimNode {
 
   get process(): SimProcess | undefined {
     return this.#running?.process;
+  }
+
+  /** undefined: it keeps no record, or is not running */
+  get safeHeads(): SafeHeadDatabase | undefined {
+    return this.#running?.safeHeads;
   }
 
   get heads(): Heads | undefined {
@@ -92,9 +116,11 @@ export class SimNode {
     const process = new SimProcess(this.name, clock);
     const logger = log.loggerOf(this.name);
     const scope = new Scope({ log: logger, clock: process.clock });
+    const safeHeads = this.#disk?.open(derivation.rollup.genesis.l2.hash);
     const node = new RollupNode(this.#rnodeOptions(), {
       derivation,
       connect: () => this.#connect(process),
+      safeHeads,
       adminState: { load: () => undefined, save: () => {} },
       gossip: this.#gossip(process),
       observer: this.#deps.observer(this),
@@ -104,7 +130,7 @@ export class SimNode {
       metrics: noMetrics,
       health: () => ({ isHealthy: true, body: { version: "simulated" } }),
     });
-    const running = { process, node, scope };
+    const running = { process, node, scope, safeHeads };
     this.#running = running;
     void node
       .startWithoutServer(scope)
@@ -124,6 +150,12 @@ export class SimNode {
   kill(): void {
     this.#running?.process.kill();
     this.#running = undefined;
+  }
+
+  /** Nothing of it is used any more. */
+  async remove(): Promise<void> {
+    this.kill();
+    await this.#disk?.remove();
   }
 
   /** A block that another node sequenced arrives. */
