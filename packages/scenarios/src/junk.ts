@@ -10,17 +10,16 @@ import {
   type SpanBatchInput,
   signTransaction,
 } from "@rnode/protocol";
-import type { JunkKind } from "./plan.ts";
+import { type JunkKind, USER_KEY } from "./plan.ts";
 import type { Random } from "./random.ts";
-import { INVALID_VALUE, type SimEngine } from "./sim-engine.ts";
-
-const USER_KEY = new Uint8Array(32).fill(0x0c);
+import type { ScenarioEngine } from "./scenario-engine.ts";
+import { INVALID_VALUE } from "./sim-engine.ts";
 
 export interface JunkSources {
   readonly config: RollupConfig;
   readonly random: Random;
   /** the sequencer's */
-  readonly engine: SimEngine;
+  readonly engine: ScenarioEngine;
   /** number of a block that is safe, as far as anybody knows */
   readonly safeNumber: number;
   /** data of batcher transactions that are already on L1 */

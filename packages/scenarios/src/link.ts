@@ -37,6 +37,7 @@ export interface LinkDeps {
   readonly random: Random;
   readonly state: ServerState;
   readonly timeoutMs: number;
+  /** @returns the answer; a promise of it only where nothing is asked in batches, and nothing lies */
   readonly handle: (method: string, params: readonly unknown[]) => unknown;
 }
 
@@ -79,7 +80,7 @@ export class Link {
     return Promise.resolve();
   }
 
-  async #exchange<T>(perform: () => T): Promise<T> {
+  async #exchange<T>(perform: () => T): Promise<Awaited<T>> {
     const { clock, state, random, timeoutMs } = this.#deps;
     await this.#travel();
     if (state.isDown) {
@@ -91,7 +92,8 @@ export class Link {
       throw new RpcTransportError("rpc/timeout", { endpoint: this.endpoint, timeoutMs });
     }
     if (state.failureRate > 0 && random.chance(state.failureRate)) throw new RpcError(-32000, "the server failed");
-    const answer = perform();
+    const performed = perform();
+    const answer = await (performed instanceof Promise ? clock.working(performed) : performed);
     await this.#travel();
     if (state.lossRate > 0 && random.chance(state.lossRate)) {
       this.connectionsLost++;

@@ -30,6 +30,7 @@ async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
     batcherArgs: ["--poll-interval=1s", "--max-channel-duration=2", "--sub-safety-margin=2", "--num-confirmations=1", ...args],
     hasRoom: true,
     userIntervalMs: 1500,
+    engine: "simulated",
     faults: [],
   };
   const network = new SimNetwork(plan, { isLogKept: false, upgradeArtifact });
@@ -41,6 +42,7 @@ async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
     expect(engine.canonicalRef(heads!.safe.number)?.hash).toBe(network.sequencer.engine.canonicalRef(heads!.safe.number)?.hash);
   }
   expect(network.violations).toEqual([]);
+  await network.remove();
   /** number of deposits in a fork's first block beyond the L1 attributes */
   const upgradesOf = (fork: OpFork): number => {
     const at = crossed.find(([name]) => name === fork)![1];

@@ -1,14 +1,20 @@
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
 import { type ForkTimes, forksUpTo, OP_FORKS, type OpFork, type RollupConfig } from "@rnode/protocol";
 import { Random } from "./random.ts";
+import { realGenesisHash } from "./real-engine.ts";
 import { genesisPayload } from "./sim-engine.ts";
 
 export const GENESIS_TIME_SEC = 1_700_000_000;
 export const BATCHER_KEY = new Uint8Array(32).fill(0xb1);
+export const USER_KEY = new Uint8Array(32).fill(0x0c);
+export const USER_ADDRESS = privateKeyToAddress(USER_KEY);
 const L1_CHAIN_ID = 900n;
 const L2_CHAIN_ID = 901n;
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
+
+/** A simulated execution client, or rengine with one of its profiles. */
+export type EngineKind = "simulated" | "R" | "G";
 
 /** What happens in a scenario, and when. Everything follows from the seed. */
 export interface Plan {
@@ -22,6 +28,7 @@ export interface Plan {
   readonly verifiers: number;
   /** names of the nodes with a safe-head database */
   readonly keepsSafeHeads: readonly string[];
+  readonly engine: EngineKind;
   readonly maxLatencyMs: number;
   readonly sequencerConfs: number;
   readonly verifierConfs: number;
@@ -75,6 +82,11 @@ export const JUNK_KINDS = [
 ] as const;
 export type JunkKind = (typeof JUNK_KINDS)[number];
 
+/** Share of the scenarios whose execution clients are rengine's own: they take longer. */
+const REAL_ENGINES = 0.15;
+/** The real engine needs code for the first Canyon block that is not part of this repository. */
+const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
+
 /** The forks that chains of scenarios go through: `bedrock` to `jovian`. */
 const LAST_FORK = OP_FORKS.indexOf("jovian");
 /** Their first blocks deploy contracts whose code is not part of this repository. */
@@ -117,6 +129,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     forkTimes,
     verifiers,
     keepsSafeHeads: more.chance(0.4) ? nodes.filter(() => more.chance(0.7)) : [],
+    engine: goesThroughCanyon(forkTimes) || !more.chance(REAL_ENGINES) ? "simulated" : more.pick(["R", "G"]),
     maxLatencyMs: random.pick([0, 0, 20, 150]),
     sequencerConfs: random.pick([0, 0, 1, 2]),
     verifierConfs: random.pick([0, 0, 0, 1, 3]),
@@ -267,6 +280,9 @@ export function configOf(plan: Plan, l1Genesis: { readonly hash: Hex; readonly n
     protocolVersionsAddress: filled(20, 0),
     chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
   };
-  const { blockHash } = genesisPayload(config).executionPayload;
-  return { ...config, genesis: { ...config.genesis, l2: { hash: bytesToHex(blockHash), number: 0 } } };
+  const hash =
+    plan.engine === "simulated"
+      ? bytesToHex(genesisPayload(config).executionPayload.blockHash)
+      : realGenesisHash(config, USER_ADDRESS);
+  return { ...config, genesis: { ...config.genesis, l2: { hash, number: 0 } } };
 }

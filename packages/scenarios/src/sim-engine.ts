@@ -36,6 +36,7 @@ import {
   type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
+import type { ScenarioEngine } from "./scenario-engine.ts";
 
 /** A user transaction with this value cannot be executed. */
 export const INVALID_VALUE = 666n;
@@ -60,7 +61,7 @@ const engineError = (name: keyof typeof ENGINE_ERRORS): RpcError => new RpcError
  * An execution client in memory, behind the Engine API's JSON. Its blocks are real, with hashes that cover everything; its state is
  * only a hash of the transactions that led to it, and its rules for transactions are that they decode and are not marked as invalid.
  */
-export class SimEngine {
+export class SimEngine implements ScenarioEngine {
   readonly #config: RollupConfig;
   readonly #blocks = new Map<Hex, EngineBlock>();
   readonly #jobs = new Map<Hex, ExecutionPayloadEnvelope>();
@@ -69,8 +70,7 @@ export class SimEngine {
   #safe: Hex;
   #finalized: Hex;
   #nextJob = 1;
-  /** user transactions for blocks that may use the pool */
-  pool: Uint8Array[] = [];
+  #pool: Uint8Array[] = [];
 
   constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope) {
     this.#config = config;
@@ -101,6 +101,14 @@ export class SimEngine {
 
   canonicalPayload(number: number): ExecutionPayloadEnvelope | undefined {
     return this.#canonical[number]?.envelope;
+  }
+
+  addUserTransaction(encoded: Uint8Array): void {
+    this.#pool.push(encoded);
+  }
+
+  remove(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** A crash: the newest blocks were not on the disk yet. @returns the new head */
@@ -183,7 +191,7 @@ export class SimEngine {
     if (attributes.timestamp <= head.ref.timestamp) throw engineError("invalidPayloadAttributes");
     if (whyInvalid(attributes.transactions ?? []) !== undefined) throw engineError("invalidPayloadAttributes");
     const payloadId: Hex = `0x${(this.#nextJob++).toString(16).padStart(16, "0")}`;
-    const user = attributes.noTxPool ? [] : this.pool.splice(0);
+    const user = attributes.noTxPool ? [] : this.#pool.splice(0);
     this.#jobs.set(payloadId, this.#build(head, attributes, user));
     return { payloadStatus, payloadId };
   }

@@ -73,6 +73,7 @@ export class SimNetwork {
           sequencerConfs: plan.sequencerConfs,
           verifierConfs: isSequencer ? 0 : plan.verifierConfs,
           keepsSafeHeads: plan.keepsSafeHeads.includes(name),
+          engine: plan.engine,
         },
         {
           derivation: this.derivation,
@@ -188,7 +189,7 @@ export class SimNetwork {
 
   #sendRegularly(): void {
     this.clock.after(this.plan.userIntervalMs, () => {
-      this.sequencer.engine.pool.push(userTransaction(this.derivation.rollup, this.#userNonce++));
+      this.sequencer.engine.addUserTransaction(userTransaction(this.derivation.rollup, this.#userNonce++));
       this.#sendRegularly();
     });
   }

@@ -15,7 +15,10 @@ import {
 } from "@rnode/rollup-node";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
+import { type EngineKind, USER_ADDRESS } from "./plan.ts";
 import type { Random } from "./random.ts";
+import { RealEngine } from "./real-engine.ts";
+import type { ScenarioEngine } from "./scenario-engine.ts";
 import type { SimClock } from "./sim-clock.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
@@ -32,6 +35,7 @@ export interface SimNodeOptions {
   readonly verifierConfs: number;
   /** whether it has a safe-head database */
   readonly keepsSafeHeads: boolean;
+  readonly engine: EngineKind;
 }
 
 export interface SimNodeDeps {
@@ -53,7 +57,7 @@ const L1_TIMEOUT_MS = 5_000;
 /** A rollup node as it is, on a simulated network. Its execution client outlives it. */
 export class SimNode {
   readonly options: SimNodeOptions;
-  readonly engine: SimEngine;
+  readonly engine: ScenarioEngine;
   readonly engineState: ServerState;
   /** of each of its L1 endpoints */
   readonly l1States: readonly [ServerState, ServerState];
@@ -75,7 +79,10 @@ export class SimNode {
     this.options = options;
     this.#deps = deps;
     const { rollup } = deps.derivation;
-    this.engine = new SimEngine(rollup, genesisPayload(rollup));
+    this.engine =
+      options.engine === "simulated"
+        ? new SimEngine(rollup, genesisPayload(rollup))
+        : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: options.engine });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
@@ -156,6 +163,7 @@ export class SimNode {
   async remove(): Promise<void> {
     this.kill();
     await this.#disk?.remove();
+    await this.engine.remove();
   }
 
   /** A block that another node sequenced arrives. */

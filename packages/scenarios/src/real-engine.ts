@@ -1,0 +1,226 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type BlockSelector,
+  type Chain,
+  createSenderCache,
+  GenesisState,
+  initGenesis,
+  openChain,
+  type PendingTransaction,
+  type SealedGenesis,
+  sealGenesis,
+} from "@rnode/chain";
+import { blockToJson, type JsonObject, PROFILE_G, PROFILE_R, type Profile } from "@rnode/eth-api";
+import { engineMethods } from "@rnode/execution-client";
+import { type MethodTable, type RequestContext, RpcError } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { bytesToHex, type Clock, equalBytes, type Hex, hexToBytes, parseQuantityNumber, toQuantity } from "@rnode/primitives";
+import {
+  blockToPayload,
+  type ChainConfig,
+  decodeTransaction,
+  type ExecutionPayloadEnvelope,
+  extraDataFromAttributes,
+  hashTransaction,
+  hasMinBaseFee,
+  type L2BlockRef,
+  l2BlockRefFromPayload,
+  PREDEPLOYS,
+  parseGenesis,
+  type RollupConfig,
+  rollupRulesAt,
+} from "@rnode/protocol";
+import { openChainStore } from "@rnode/storage";
+import type { ScenarioEngine } from "./scenario-engine.ts";
+
+const word = (digits: string): string => `0x${digits.padStart(64, "0")}`;
+const NOBODY: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
+
+function chainConfigOf({ l2ChainId, forkTimes, chainOpConfig }: RollupConfig): ChainConfig {
+  return {
+    chainId: l2ChainId,
+    forkBlocks: {},
+    evmForkTimes: {},
+    terminalTotalDifficulty: 0n,
+    blobSchedule: [],
+    optimism: { ...chainOpConfig, forkTimes, bedrockBlock: 0 },
+  };
+}
+
+/** The genesis of a rollup whose user has money, and whose fees are as good as nothing. */
+function sealedGenesis(config: RollupConfig, user: Uint8Array): SealedGenesis {
+  const { l2TimeSec, systemConfig } = config.genesis;
+  const { extraDataVersion } = rollupRulesAt(config.forkTimes, l2TimeSec);
+  const { eip1559DenominatorCanyon: denominator, eip1559Elasticity: elasticity } = config.chainOpConfig;
+  const extraData =
+    extraDataVersion === undefined
+      ? new Uint8Array(0)
+      : extraDataFromAttributes(new Uint8Array(8), { denominator, elasticity }, hasMinBaseFee(extraDataVersion) ? 0n : undefined);
+  const { header, alloc } = parseGenesis({
+    config: null,
+    timestamp: l2TimeSec,
+    gasLimit: toQuantity(systemConfig.gasLimit),
+    extraData: bytesToHex(extraData),
+    baseFeePerGas: "0x1",
+    alloc: {
+      [bytesToHex(user)]: { balance: toQuantity(10n ** 24n) },
+      [bytesToHex(PREDEPLOYS.l1Block)]: { balance: "0x0", nonce: "0x1" }, // not empty, so that a deposit to it does not delete it
+      [bytesToHex(PREDEPLOYS.l2ToL1MessagePasser)]: { balance: "0x0", nonce: "0x1", storage: { [word("1")]: word("1") } },
+    },
+  });
+  return sealGenesis(header, chainConfigOf(config), GenesisState.of(alloc));
+}
+
+/** The hash of the genesis block that a `RealEngine` has. All of the configuration but this hash must be known. */
+export const realGenesisHash = (config: RollupConfig, user: Uint8Array): Hex => bytesToHex(sealedGenesis(config, user).hash);
+
+/** rengine without sockets: the chain with its database, and the Engine API's methods over it. */
+export class RealEngine implements ScenarioEngine {
+  readonly #config: RollupConfig;
+  readonly #user: Uint8Array;
+  readonly #profile: Profile;
+  readonly #folder = mkdtempSync(join(tmpdir(), "rnode-engine-"));
+  readonly #chain: Chain;
+  readonly #methods: MethodTable;
+  readonly #senders = createSenderCache({ workers: 0 });
+  /** what users sent, by nonce: a block that is replaced gives its transactions back */
+  readonly #pool = new Map<bigint, PendingTransaction>();
+  readonly #refs = new Map<Hex, L2BlockRef>();
+
+  constructor(
+    config: RollupConfig,
+    clock: Pick<Clock, "nowMs">,
+    options: { readonly user: Uint8Array; readonly profile: "R" | "G" },
+  ) {
+    this.#config = config;
+    this.#user = options.user;
+    this.#profile = options.profile === "R" ? PROFILE_R : PROFILE_G;
+    const store = openChainStore(this.#folder, { sync: "interval" });
+    initGenesis(store, sealedGenesis(config, options.user));
+    const nowMs = () => clock.nowMs();
+    this.#chain = openChain({ store, config: chainConfigOf(config), senders: this.#senders, nowMs }, { maxStateTrieNodes: 10_000 });
+    this.#chain.setPendingSource({ best: () => this.#pending() });
+    this.#methods = engineMethods({
+      chain: this.#chain,
+      profile: this.#profile,
+      senders: this.#senders,
+      log: silentLogger,
+      onSignal: () => {},
+      nowMs,
+    });
+  }
+
+  get head(): L2BlockRef {
+    return this.#ref({ kind: "tag", tag: "latest" })!;
+  }
+
+  refByHash(hash: Hex): L2BlockRef | undefined {
+    const known = this.#refs.get(hash);
+    if (known !== undefined) return known;
+    const ref = this.#ref({ kind: "hash", hash: hexToBytes(hash), requireCanonical: false });
+    if (ref !== undefined) this.#refs.set(hash, ref);
+    return ref;
+  }
+
+  canonicalRef(number: number): L2BlockRef | undefined {
+    return this.#ref({ kind: "number", number });
+  }
+
+  canonicalPayload(number: number): ExecutionPayloadEnvelope | undefined {
+    return this.#payload({ kind: "number", number });
+  }
+
+  addUserTransaction(encoded: Uint8Array): void {
+    const transaction = decodeTransaction(encoded);
+    if (transaction.type === 0x7e) throw new Error("deposits are no users' transactions");
+    this.#pool.set(transaction.nonce, { transaction, sender: this.#user, encoded, hash: hashTransaction(transaction) });
+  }
+
+  /** It comes back with an older head, as after a rewind: its labels and what it had executed are still there. */
+  loseUnsafe(count: number): number {
+    const [head, safe, finalized] = (["latest", "safe", "finalized"] as const).map((tag) =>
+      this.#chain.headerOf({ kind: "tag", tag }),
+    );
+    const number = Math.max(safe?.header.number ?? 0, head!.header.number - count);
+    const { hash } = this.#chain.headerOf({ kind: "number", number })!;
+    const zero = new Uint8Array(32);
+    const state = { headBlockHash: hash, safeBlockHash: safe?.hash ?? zero, finalizedBlockHash: finalized?.hash ?? zero };
+    const result = this.#chain.forkchoiceUpdated(state, undefined, 3);
+    if (result.kind !== "updated") throw new Error(`the engine cannot go back to block ${number}: ${result.kind}`);
+    return number;
+  }
+
+  handle(method: string, params: readonly unknown[]): unknown {
+    const declared = this.#methods[method];
+    if (declared !== undefined) {
+      const args = declared.params.map(({ shape, optional }, i) => {
+        const given = params[i];
+        if (optional && (given === undefined || given === null)) return undefined;
+        return shape.parse(given);
+      });
+      return plain(declared.handler(args, NOBODY));
+    }
+    switch (method) {
+      case "eth_chainId":
+        return toQuantity(this.#config.l2ChainId);
+      case "eth_getBlockByHash":
+        return this.#show({ kind: "hash", hash: hexToBytes(params[0] as Hex), requireCanonical: false }, params[1]);
+      case "eth_getBlockByNumber": {
+        const which = String(params[0]);
+        const isTag = which === "latest" || which === "safe" || which === "finalized";
+        return this.#show(isTag ? { kind: "tag", tag: which } : { kind: "number", number: parseQuantityNumber(which) }, params[1]);
+      }
+      default:
+        throw new RpcError(-32601, `the method ${method} does not exist`);
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.#chain.close();
+    await this.#senders.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #show(selector: BlockSelector, full: unknown): JsonObject | null {
+    const stored = this.#chain.resolve(selector);
+    if (stored === undefined) return null;
+    return blockToJson(this.#profile, stored, { full: full === true, totalDifficulty: undefined });
+  }
+
+  #payload(selector: BlockSelector): ExecutionPayloadEnvelope | undefined {
+    const stored = this.#chain.bodyOf(selector);
+    if (stored === undefined) return undefined;
+    const { hasMessagePasserRoot } = rollupRulesAt(this.#config.forkTimes, stored.block.header.timestamp);
+    return blockToPayload(stored.block, stored.hash, hasMessagePasserRoot);
+  }
+
+  #ref(selector: BlockSelector): L2BlockRef | undefined {
+    const payload = this.#payload(selector)?.executionPayload;
+    if (payload === undefined) return undefined;
+    const { genesis } = this.#config;
+    if (payload.blockNumber === genesis.l2.number && equalBytes(payload.blockHash, hexToBytes(genesis.l2.hash))) {
+      const parentHash = bytesToHex(payload.parentHash);
+      return { ...genesis.l2, parentHash, timestamp: genesis.l2TimeSec, l1Origin: genesis.l1, sequenceNumber: 0 };
+    }
+    return l2BlockRefFromPayload(this.#config, payload);
+  }
+
+  /** The user's transactions that follow the state of the head. */
+  #pending() {
+    let nonce = this.#chain.stateAt(this.#chain.head())?.readAccount(this.#user)?.nonce ?? 0n;
+    let isSkipped = false;
+    return {
+      next: () => (isSkipped ? undefined : this.#pool.get(nonce++)),
+      skipSender: () => {
+        isSkipped = true;
+      },
+    };
+  }
+}
+
+/** An answer as it arrives: JSON. */
+async function plain(answer: unknown): Promise<unknown> {
+  return JSON.parse(JSON.stringify((await answer) ?? null));
+}

@@ -1,0 +1,17 @@
+import type { Hex } from "@rnode/primitives";
+import type { ExecutionPayloadEnvelope, L2BlockRef } from "@rnode/protocol";
+
+/** An execution client: as a rollup node reaches it, and as everybody can look into it. */
+export interface ScenarioEngine {
+  readonly head: L2BlockRef;
+  refByHash(hash: Hex): L2BlockRef | undefined;
+  canonicalRef(number: number): L2BlockRef | undefined;
+  canonicalPayload(number: number): ExecutionPayloadEnvelope | undefined;
+  /** a user's transaction for blocks that may use the pool */
+  addUserTransaction(encoded: Uint8Array): void;
+  /** A crash: the newest blocks were not on the disk yet. @returns number of the new head */
+  loseUnsafe(count: number): number;
+  /** @returns the answer, or a promise of it. @throws {RpcError} */
+  handle(method: string, params: readonly unknown[]): unknown;
+  remove(): Promise<void>;
+}
