@@ -47,6 +47,8 @@ export interface PeersPart extends ResponseScores {
   readonly gossipScoring: Required<Pick<GossipsubOpts, "scoreParams" | "scoreThresholds">>;
   /** Discovery found a node of our chain. It is remembered, and worth more than others when peers are pruned. */
   onDiscovered(peer: string, record: { readonly enr: string; readonly chainId: number }): void;
+  /** The sequencer has another key: blocks that were invalid for the former one count against nobody. */
+  onSignerChanged(): void;
   /** Static, or protected by an operator: never pruned. */
   isProtected(peer: string): boolean;
   /** Starts what needs the node: score snapshots, bans, pruning between the tides, `rnodep2p_*`. */

@@ -90,6 +90,30 @@ describe("the view of gossip", () => {
     });
   });
 
+  it("knows when a block was valid the last time, received or sent", async () => {
+    const { time, router, view } = setUp();
+    expect(view.lastValidMs()).toBe(Number.NEGATIVE_INFINITY);
+    time.ms = 5;
+    router.score.rejectMessage();
+    expect(view.lastValidMs()).toBe(Number.NEGATIVE_INFINITY);
+    router.score.deliverMessage();
+    expect(view.lastValidMs()).toBe(5);
+    time.ms = 6;
+    await router.publish();
+    expect(view.lastValidMs()).toBe(6);
+  });
+
+  it("takes back what invalid blocks have cost", () => {
+    const { router, view } = setUp();
+    router.score.addPeer("peer");
+    const topic = { invalidMessageDeliveries: 2 };
+    Object.assign(router.score.peerStats.get("peer")!, { topics: { a: topic } });
+    router.score.scoreCache.set("peer", -400);
+    view.forgiveInvalid();
+    expect(topic.invalidMessageDeliveries).toBe(0);
+    expect(router.score.scoreCache.size).toBe(0);
+  });
+
   it("moves the penalty for too few deliveries in the router's own parameters", () => {
     const { router, view } = setUp();
     view.setLiveTopic("a");

@@ -13,7 +13,7 @@ export interface GossipPeerStats {
         readonly meshTime: number;
         readonly firstMessageDeliveries: number;
         readonly meshMessageDeliveries: number;
-        readonly invalidMessageDeliveries: number;
+        invalidMessageDeliveries: number;
       }
     >
   >;
@@ -27,6 +27,10 @@ export interface GossipView {
   stats(): Readonly<Record<string, GossipPeerStats>>;
   /** Forgets the score of a peer. */
   forget(peer: string): void;
+  /** when a block was valid the last time, one of ours included; milliseconds, −∞: never */
+  lastValidMs(): number;
+  /** Takes back what invalid blocks have cost: what they were judged by was wrong. */
+  forgiveInvalid(): void;
   /** @param topic the one that blocks are published on from now on */
   setLiveTopic(topic: string): void;
 }
@@ -95,8 +99,15 @@ export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => nu
       },
     });
   }
+  let lastValidMs = Number.NEGATIVE_INFINITY;
+  const deliverMessage = keeper.deliverMessage.bind(keeper);
+  keeper.deliverMessage = (...args) => {
+    lastValidMs = nowMs();
+    deliverMessage(...args);
+  };
   const publish = gossip.publish.bind(gossip);
   gossip.publish = (...args) => {
+    lastValidMs = nowMs();
     metrics.gossipEvents.inc({ type: "PUBLISH_MESSAGE" });
     return publish(...args);
   };
@@ -108,6 +119,12 @@ export function gossipView(router: unknown, metrics: P2PMetrics, nowMs: () => nu
       const stats = keeper.peerStats.get(peer);
       if (stats?.connected === false) stats.expire = 0;
       keeper.scoreCache.delete(peer);
+    },
+    lastValidMs: () => lastValidMs,
+    forgiveInvalid() {
+      for (const { topics } of keeper.peerStats.values())
+        for (const topic of Object.values(topics)) topic.invalidMessageDeliveries = 0;
+      keeper.scoreCache.clear();
     },
     setLiveTopic: (topic) => setLiveTopic(keeper.params, topic),
   };

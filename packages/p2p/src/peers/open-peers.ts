@@ -76,6 +76,7 @@ export async function openPeers(options: PeersOptions, { clock, log, metrics }: 
     onValidResponse: (peer) => application.onValidResponse(peer),
     onErrorResponse: (peer) => application.onErrorResponse(peer),
     onRejectedPayload: (peer) => application.onRejectedPayload(peer),
+    onSignerChanged: () => gossip?.forgiveInvalid(),
     isProtected: (peer) => protection.isProtected(peer),
     onDiscovered(peer, { enr, chainId }) {
       records.setMetadata(peer, enr, chainId, nowSec());

@@ -50,6 +50,8 @@ export class PeerUpkeep {
   readonly #monitor: ScoreMonitor;
   readonly #pruner: PeerPruner;
   readonly #closing = new AbortController();
+  /** when peers were first seen to have sent invalid blocks, by peer; milliseconds */
+  readonly #invalidSinceMs = new Map<string, number>();
   #loops: readonly Promise<void>[] = [];
   #stopListening: (() => void) | undefined;
 
@@ -62,6 +64,7 @@ export class PeerUpkeep {
       // without scoring, all there is are scores of former times
       ban: { ...settings.ban, enabled: settings.ban.enabled && deps.isScoring },
       isStatic,
+      isJudgementConfirmed: (peer) => gossip.lastValidMs() > (this.#invalidSinceMs.get(peer) ?? Number.POSITIVE_INFINITY),
       connected: () => this.#connected(),
       disconnect,
       nowSec: () => Math.floor(clock.nowMs() / 1000),
@@ -120,7 +123,14 @@ export class PeerUpkeep {
 
   #snapshot(): void {
     const { isScoring, gossip, records, metrics, clock } = this.#deps;
-    if (isScoring) takeSnapshot(this.#connected(), gossip, Math.floor(clock.nowMs() / 1000), { records, metrics });
+    if (!isScoring) return;
+    const connected = this.#connected();
+    takeSnapshot(connected, gossip, Math.floor(clock.nowMs() / 1000), { records, metrics });
+    const invalid = connected.filter(
+      (peer) => (records.scores.get(peer)?.peerScores.gossip.blocks.invalidMessageDeliveries ?? 0) > 0,
+    );
+    for (const peer of this.#invalidSinceMs.keys()) if (!invalid.includes(peer)) this.#invalidSinceMs.delete(peer);
+    for (const peer of invalid) if (!this.#invalidSinceMs.has(peer)) this.#invalidSinceMs.set(peer, clock.nowMs());
   }
 
   /** Keeps the number of known peers bounded: those that are worth least go. */

@@ -15,21 +15,23 @@ function setUp({ enabled = true, threshold = -100, staticPeers = [] as string[] 
   const disconnected: string[] = [];
   const lines: string[] = [];
   const connected = [PEER, OTHER];
+  const time = { sec: 1000, isConfirmed: false };
   const monitor = new ScoreMonitor({
     records,
     ban: { enabled, threshold, durationMs: 3_600_000 },
+    isJudgementConfirmed: () => time.isConfirmed,
     isStatic: (peer) => staticPeers.includes(peer),
     connected: () => connected,
     disconnect: async (peer) => {
       disconnected.push(peer);
     },
-    nowSec: () => 1000,
+    nowSec: () => time.sec,
     metrics: createP2PMetrics(noMetrics),
     log: createLogger({ level: "info", format: "logfmt", destination: { write: (line) => lines.push(line) } }),
   });
   const setTotal = (peer: string, total: number) =>
     records.setScores(peer, { ...NO_SCORES, gossip: { ...NO_SCORES.gossip, total, behavioralPenalty: 9 } }, 1000);
-  return { records, monitor, disconnected, connected, lines, setTotal };
+  return { time, records, monitor, disconnected, connected, lines, setTotal };
 }
 
 describe("the score monitor", () => {
@@ -56,6 +58,24 @@ describe("the score monitor", () => {
     setTotal(PEER, total);
     for (let i = 0; i < 4; i++) await monitor.checkNext();
     expect([records.bans.size, disconnected]).toEqual([0, []]);
+  });
+
+  it("bans for invalid blocks once a valid one has come, and says until then that the fault may be ours", async () => {
+    const { time, monitor, records, lines, connected } = setUp();
+    connected.pop();
+    const blocks = { ...NO_SCORES.gossip.blocks, invalidMessageDeliveries: 1 };
+    records.setScores(PEER, { ...NO_SCORES, gossip: { ...NO_SCORES.gossip, total: -112, blocks } }, 1000);
+    await monitor.checkNext();
+    await monitor.checkNext();
+    expect(records.bans.size).toBe(0);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("clock");
+    time.sec += 60;
+    await monitor.checkNext();
+    expect(lines).toHaveLength(2);
+    time.isConfirmed = true;
+    await monitor.checkNext();
+    expect(records.bans.get(PEER)?.reason).toBe("score -112 is below -100: invalid blocks 1");
   });
 
   it("does nothing about a score of former times", async () => {

@@ -7,6 +7,8 @@ interface MonitorDeps {
   readonly records: PeerRecords;
   readonly ban: { readonly enabled: boolean; readonly threshold: number; readonly durationMs: number };
   readonly isStatic: (peer: string) => boolean;
+  /** A valid block has come since the peer was seen to send invalid ones: what they are judged by is right. */
+  readonly isJudgementConfirmed: (peer: string) => boolean;
   readonly connected: () => readonly string[];
   readonly disconnect: (peer: string) => Promise<void>;
   readonly nowSec: () => number;
@@ -14,13 +16,17 @@ interface MonitorDeps {
   readonly log: Logger;
 }
 
+const WARNING_INTERVAL_SEC = 60;
+
 /**
- * Bans peers whose score is too low, one connected peer at a time in turn.
+ * Bans peers whose score is too low, one connected peer at a time in turn. For invalid blocks a peer is banned only once a valid one has
+ * come from anywhere: a node whose clock is wrong, or that does not know of the sequencer's new key yet, would ban all its peers.
  * Spec: docs/protocol/03-p2p.md#connection-gater-and-bans
  */
 export class ScoreMonitor {
   readonly #deps: MonitorDeps;
   #turn: string[] = [];
+  #warnedSec = Number.NEGATIVE_INFINITY;
 
   constructor(deps: MonitorDeps) {
     this.#deps = deps;
@@ -45,11 +51,24 @@ export class ScoreMonitor {
     const lastUpdate = nowSec();
     const scores = records.scoresOf(peer, lastUpdate);
     if (scores === undefined || scores.gossip.total >= ban.threshold || isStatic(peer)) return;
+    if (scores.gossip.blocks.invalidMessageDeliveries > 0 && !this.#deps.isJudgementConfirmed(peer)) {
+      this.#warnOfUs(peer, lastUpdate);
+      return;
+    }
     const score = Math.round(scores.gossip.total * 100) / 100;
     const reason = `score ${score} is below ${ban.threshold}: ${scoreInWords(scores)}`;
     records.bans.set(peer, { expiry: lastUpdate + Math.ceil(ban.durationMs / 1000), lastUpdate, reason });
     metrics.peerBans.inc();
     log.warn("peer is banned and disconnected", { peer, reason, forSec: Math.ceil(ban.durationMs / 1000) });
     await disconnect(peer);
+  }
+
+  #warnOfUs(peer: string, nowSec: number): void {
+    if (nowSec - this.#warnedSec < WARNING_INTERVAL_SEC) return;
+    this.#warnedSec = nowSec;
+    this.#deps.log.warn(
+      "a peer sends invalid blocks, and no valid block has come since from anywhere: is this machine's clock right, and the rollup's configuration? The sequencer's key may have changed",
+      { peer },
+    );
   }
 }
