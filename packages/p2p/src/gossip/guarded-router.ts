@@ -1,6 +1,6 @@
 import type { GossipSub, GossipSubComponents } from "@libp2p/gossipsub";
 import type { RPC } from "@libp2p/gossipsub/message";
-import type { PeerId, Stream } from "@libp2p/interface";
+import type { Connection, PeerId, Stream } from "@libp2p/interface";
 import { MAX_MESSAGE_BYTES } from "../wire/gossip-message.ts";
 import { FrameMemory, FrameReader } from "./inbound-frames.ts";
 
@@ -43,27 +43,57 @@ export function guardRouter(router: GossipSub, gate: MessageGate): void {
   };
 }
 
-/** The node's components, with streams of which gossipsub reads whole frames, and no faster than it works on them. */
+/**
+ * The node's components, with streams of which gossipsub reads whole frames, and no faster than it works on them. A peer to which we
+ * cannot send any more is disconnected: gossipsub would keep it, deaf, as long as its connection lasts.
+ */
 export function withBoundedStreams(components: GossipSubComponents): GossipSubComponents {
   const memory = new FrameMemory(MAX_HELD_BYTES);
-  const { registrar } = components;
-  const bounded: GossipSubComponents["registrar"] = new Proxy(registrar, {
-    get(target, name) {
-      if (name !== "handle") {
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      }
-      const handle: typeof registrar.handle = (protocol, handler, options) =>
-        target.handle(protocol, (stream, connection) => handler(readByFrames(stream, memory), connection), options);
-      return handle;
+  const { registrar, privateKey, peerId, peerStore, connectionManager, logger } = components;
+  const handle: Registrar["handle"] = (protocol, handler, options) =>
+    registrar.handle(
+      protocol,
+      (stream, connection) => handler(readByFrames(stream, memory), endingWithItsStream(connection)),
+      options,
+    );
+  const register: Registrar["register"] = (protocol, topology) =>
+    registrar.register(protocol, {
+      ...topology,
+      onConnect: (peer, connection) => topology.onConnect?.(peer, endingWithItsStream(connection)),
+    });
+  return {
+    ...{ privateKey, peerId, peerStore, connectionManager, logger },
+    registrar: withMethods(registrar, { handle, register }),
+  };
+}
+
+type Registrar = GossipSubComponents["registrar"];
+
+/** The object with some of its methods replaced. */
+function withMethods<T extends object>(target: T, methods: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const { privateKey, peerId, peerStore, connectionManager, logger } = components;
-  return { privateKey, peerId, peerStore, connectionManager, logger, registrar: bounded };
 }
 
 function readByFrames(stream: Stream, memory: FrameMemory): Stream {
   const reader = new FrameReader(stream, memory, MAX_MESSAGE_BYTES);
   Object.defineProperty(stream, Symbol.asyncIterator, { value: () => reader.read() });
   return stream;
+}
+
+/** Ends the connection when a stream that was opened over it fails: the peer does not read, or has given the stream up. */
+function endingWithItsStream(connection: Connection): Connection {
+  const newStream: Connection["newStream"] = async (protocols, options) => {
+    const stream = await connection.newStream(protocols, options);
+    stream.addEventListener("close", ({ error }) => {
+      if (error !== undefined && connection.status === "open") connection.abort(error);
+    });
+    return stream;
+  };
+  return withMethods(connection, { newStream });
 }

@@ -4,7 +4,6 @@ import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { BLOCK_DOMAIN, blockSigningHash } from "@rnode/signer";
 import { encodeEnvelope } from "./envelope.ts";
 import type { PayloadVersion } from "./payload-ssz.ts";
-import { decompressSnappyBlock } from "./snappy-block.ts";
 import { WireError } from "./wire-error.ts";
 
 /** Of a message, compressed or not. */
@@ -66,32 +65,19 @@ export function decodeSignature(signature: Uint8Array): Signature {
 }
 
 const VALID_SNAPPY = Uint8Array.of(1, 0, 0, 0);
-const INVALID_SNAPPY = Uint8Array.of(0, 0, 0, 0);
 
 /**
- * The id of a message whose data were decompressed: the first 20 bytes of
- * SHA-256( 01000000 ‖ length of the topic, 8 bytes little-endian ‖ topic ‖ data ).
+ * The id of a message: the first 20 bytes of
+ * SHA-256( 01000000 ‖ length of the topic, 8 bytes little-endian ‖ topic ‖ decompressed data ).
+ * One that cannot be decompressed is rejected before it needs the id that the specification has for it.
+ *
  * Spec: docs/protocol/03-p2p.md#message-id
  */
-export const messageId = (topic: string, decompressed: Uint8Array): Uint8Array => idOf(VALID_SNAPPY, topic, decompressed);
-
-/** The id of a message as it came, whether it can be decompressed or not. */
-export function messageIdOfCompressed(topic: string, compressed: Uint8Array): Uint8Array {
-  let decompressed: Uint8Array;
-  try {
-    decompressed = decompressSnappyBlock(compressed, MAX_MESSAGE_BYTES);
-  } catch (error) {
-    if (!(error instanceof WireError)) throw error;
-    return idOf(INVALID_SNAPPY, topic, compressed);
-  }
-  return messageId(topic, decompressed);
-}
-
-function idOf(domain: Uint8Array, topic: string, data: Uint8Array): Uint8Array {
+export function messageId(topic: string, decompressed: Uint8Array): Uint8Array {
   const name = Buffer.from(topic, "utf8");
   const length = Buffer.alloc(8);
   length.writeUInt32LE(name.length);
   // PERF: of 1 MB, node:crypto takes a tenth of the time of the portable function
-  const digest = createHash("sha256").update(domain).update(length).update(name).update(data).digest();
+  const digest = createHash("sha256").update(VALID_SNAPPY).update(length).update(name).update(decompressed).digest();
   return new Uint8Array(digest).subarray(0, 20);
 }
