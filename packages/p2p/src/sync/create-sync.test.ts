@@ -179,12 +179,12 @@ describe("a node 500 blocks behind, over sockets", () => {
     ask();
     const asking = setInterval(ask, 100);
     try {
-      await until(() => client.received.length >= 500, 25_000);
+      await until(() => client.received.length >= 500, 100_000);
     } finally {
       clearInterval(asking);
     }
     const hashes = (envelopes: readonly ExecutionPayloadEnvelope[]) =>
       envelopes.map(({ executionPayload }) => bytesToHex(executionPayload.blockHash));
     expect(hashes(client.received)).toEqual(hashes(blocks.slice(0, 500).reverse()));
-  });
+  }, 120_000);
 });

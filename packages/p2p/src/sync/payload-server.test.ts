@@ -224,6 +224,10 @@ describe("rates", () => {
     expect(answered(next)).toBe(8);
     await clock.advance(1_000);
     expect(answered(next)).toBe(12);
+    await clock.advance(100_000); // nothing is saved up beyond the burst
+    const later = sendMany(16, () => "a");
+    await clock.advance(0);
+    expect(answered(later)).toBe(15);
   });
 
   it("a thousand peers are remembered, those that asked last", async () => {
@@ -293,10 +297,17 @@ describe("what the server holds", () => {
   });
 
   it("the answers of two block times: a block that many ask for is read from the engine once", async () => {
-    const { clock, sendMany, lookups } = start();
+    const { clock, sendMany, lookups } = start({
+      payloadByNumber: async (number) => {
+        await clock.sleep(1_000);
+        return chain[number - 1];
+      },
+    });
     const streams = sendMany(40, (i) => `peer${i}`);
-    await clock.advance(3_999);
+    await clock.advance(4_999);
     expect(answered(streams)).toBe(40);
+    sendMany(1, () => "still");
+    await clock.advance(0);
     expect(lookups).toEqual([5]);
     await clock.advance(1);
     sendMany(1, () => "late");

@@ -9,10 +9,6 @@ export class Permits {
     this.free = capacity;
   }
 
-  get isIdle(): boolean {
-    return this.free === this.capacity && this.waiting.length === 0;
-  }
-
   /**
    * Waits for `units`; who wants more than there are gets all of them. @returns gives them back; undefined: the signal was aborted first
    */

@@ -1,4 +1,3 @@
-import { LruCache } from "@rnode/primitives";
 import type { CheckedPayload } from "./checked-payload.ts";
 
 export interface Quarantined {
@@ -12,7 +11,7 @@ const MAX_QUARANTINED_BYTES = 64 * 1024 * 1024;
 
 /** Blocks that nobody vouches for yet, one of each number: the first that came. */
 export class Quarantine {
-  private readonly byNumber = new LruCache<number, Quarantined>(MAX_QUARANTINED);
+  private readonly byNumber = new Map<number, Quarantined>();
   private bytes = 0;
 
   get size(): number {
@@ -50,14 +49,8 @@ export class Quarantine {
     return entry;
   }
 
-  /** Removes and returns the block that has been here longest without being used. */
-  takeOldest(): Quarantined | undefined {
-    const [oldest] = this.byNumber;
-    return oldest === undefined ? undefined : this.take(oldest[0]);
-  }
-
   /** Forgets the blocks outside of a range. Nothing was found out about them. */
   keepBetween(low: number, high: number): void {
-    for (const [number] of [...this.byNumber]) if (number < low || number > high) this.take(number);
+    for (const number of [...this.byNumber.keys()]) if (number < low || number > high) this.take(number);
   }
 }

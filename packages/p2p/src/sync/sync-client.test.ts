@@ -298,9 +298,12 @@ describe("peers that do not do as they should", () => {
   });
 
   it("'not found' costs no score, and the peer is not asked for this range any more", async () => {
-    const { client, clock, askedOf, received, count } = start({ behind: { blocks: chain.slice(0, 2) }, b: {} });
+    const { client, clock, askedOf, received, count } = start({
+      behind: { blocks: chain.slice(0, 2) },
+      b: { latencyMs: () => 1_000 },
+    });
     client.requestGap(gapBetween(chain, 0, 10));
-    await clock.advance(10_000);
+    await clock.advance(20_000);
     expect(askedOf("behind")).toEqual([9]);
     expect(count("behind", "error") + count("behind", "rejected")).toBe(0);
     expect(numbersOf(received)).toEqual(range(9, 1));

@@ -127,7 +127,6 @@ export class SyncClient {
     if (this.walk === undefined) return;
     this.trust(parentHash);
     this.walk.start = start.number;
-    this.walk.without.clear();
     this.quarantine.keepBetween(start.number + 1, this.walk.next.number);
     this.advance(this.walk);
     this.wake();
@@ -167,7 +166,6 @@ export class SyncClient {
       if (!this.inFlight.has(number) && !this.quarantine.has(number)) return { kind: "ask", number };
     }
     const askMoreMs = Math.max(...asked.values()) + HEDGE_AFTER_MS - this.deps.clock.nowMs();
-    if (asked.has(peer)) return { kind: "wait", ms: FOREVER_MS };
     return askMoreMs <= 0 ? { kind: "ask", number: top } : { kind: "wait", ms: askMoreMs };
   }
 
@@ -231,16 +229,8 @@ export class SyncClient {
         this.handOver(walk, entry);
         this.advance(walk);
       } else this.reject(entry);
-    } else if (walk !== undefined && number > walk.start && number < walk.next.number) this.quarantineBlock(entry);
+    } else if (walk !== undefined && number > walk.start && number < walk.next.number) this.quarantine.add(entry);
     else if (this.trusted.get(hash)?.handedOverMs === undefined && this.trusted.has(hash)) this.handOver(undefined, entry);
-  }
-
-  private quarantineBlock(entry: Quarantined): void {
-    if (this.quarantine.size >= MAX_QUARANTINED && !this.quarantine.has(entry.block.number)) {
-      const oldest = this.quarantine.takeOldest();
-      if (oldest !== undefined && !this.trusted.has(oldest.block.hash)) this.reject(oldest);
-    }
-    this.quarantine.add(entry);
   }
 
   /** Hands over what waits in quarantine for its child. */
