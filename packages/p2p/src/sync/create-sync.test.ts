@@ -128,6 +128,29 @@ describe("requests for blocks over libp2p", () => {
     }
   });
 
+  it("of a peer that does not read are cut after ten seconds, and others are answered meanwhile", async () => {
+    const [block] = chainOfBlocks(config, 1);
+    const noise = new Uint8Array(6 * 1024 * 1024);
+    for (let i = 0, state = 1; i < noise.length; i++)
+      noise[i] = (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 24;
+    const large = { ...block!, executionPayload: { ...block!.executionPayload, transactions: [noise] } };
+    const clock = clockOf(10);
+    const server = await startNode(1, { clock, payloadByNumber: async (number) => (number === 1 ? large : block) });
+    const [slow, honest] = [await startHost(2), await startHost(3)];
+    await connect({ host: slow }, server);
+    await connect({ host: honest }, server);
+    const [protocol] = payloadByNumberProtocols(config.l2ChainId);
+    const stream = await slow.getConnections(server.host.peerId)[0]!.newStream(protocol);
+    stream.pause();
+    const startMs = clock.nowMs();
+    const ended = new Promise((resolve) => stream.addEventListener("close", resolve, { once: true }));
+    await new Libp2pStream(stream).write(encodeRequest(1), NEVER);
+    expect((await ask(honest, server.host, protocol, encodeRequest(2)))[0]).toBe(0);
+    await ended;
+    expect(clock.nowMs() - startMs).toBeGreaterThan(9_900);
+    expect(stream.status).toBe("reset");
+  });
+
   it("bring the missing blocks of a gap, from the highest down", async () => {
     const blocks = chainOfBlocks(config, 12);
     const [a, b, c] = [await startNode(1, serving(blocks)), await startNode(2, serving(blocks)), await startNode(3)];

@@ -1,6 +1,7 @@
 import { bytesToHex, concatBytes, hexToBytes } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
 import { testRollupConfig } from "@rnode/protocol/testing";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SAMPLE_MESSAGES, SAMPLE_TIME } from "../testing/samples.ts";
 import { encodeEnvelope } from "./envelope.ts";
@@ -13,6 +14,7 @@ import {
   ResponseDecoder,
 } from "./payload-by-number.ts";
 import { encodeSnappyFrames } from "./snappy-frames.ts";
+import { WireError } from "./wire-error.ts";
 
 /** All samples are block 1000 of the same time; the forks that are active then make the version. */
 function configOf(version: 1 | 2 | 3 | 4): RollupConfig {
@@ -91,6 +93,31 @@ describe("payload by number", () => {
     const answer = encodeResponse(config.forkTimes, SAMPLE_MESSAGES[3]!.envelope);
     expect(() => decode(config, answer.subarray(0, -1))).toThrow(expect.objectContaining({ code: "frames/truncated" }));
     expect(() => decode(config, answer.subarray(0, 4))).toThrow(expect.objectContaining({ code: "response/truncated" }));
+  });
+
+  it("throws on damaged bytes nothing but errors of the format", () => {
+    const config = configOf(4);
+    const answer = encodeResponse(config.forkTimes, SAMPLE_MESSAGES[3]!.envelope);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(answer.length - 1), fc.nat(255)), { minLength: 1, maxLength: 6 }),
+        fc.nat(answer.length),
+        fc.integer({ min: 1, max: 700 }),
+        (changes, end, pieceBytes) => {
+          const damaged = answer.slice();
+          for (const [at, value] of changes) damaged[at] = value;
+          damaged[0] = 0;
+          for (const bytes of [damaged, damaged.subarray(0, end)]) {
+            try {
+              decode(config, bytes, pieceBytes);
+            } catch (error) {
+              expect(error).toBeInstanceOf(WireError);
+            }
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
   });
 
   it("takes 10 MiB and no more, as sent and decompressed", () => {
