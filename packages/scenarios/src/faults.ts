@@ -1,5 +1,6 @@
 import type { ServerState } from "./link.ts";
 import { type EndpointFault, type Fault, startOf } from "./plan.ts";
+import type { BeaconState } from "./sim-beacon.ts";
 import type { SimNetwork } from "./sim-network.ts";
 import type { SimNode } from "./sim-node.ts";
 
@@ -71,7 +72,7 @@ function applyFault(network: SimNetwork, fault: Fault): void {
       endsAfter(() => Object.assign(network.gossip, { lossRate: 0, delayMs: 0 }));
       return;
     case "blobs":
-      endsAfter(worsen(network, nodeOf(network, fault.of).beaconState, fault.how));
+      endsAfter(worsenBeacon(network, nodeOf(network, fault.of).beaconState, fault.how));
   }
 }
 
@@ -114,6 +115,15 @@ function worsen({ random, plan }: SimNetwork, state: ServerState, how: EndpointF
       return set("lie", (_, answer) => (random.chance(rate) ? altered(answer, () => random.fraction()) : answer), undefined);
     }
   }
+}
+
+/** Where blobs come from L1 itself, nothing can be wrong with them. @returns what undoes it */
+function worsenBeacon(network: SimNetwork, state: BeaconState, how: Extract<Fault, { kind: "blobs" }>["how"]): () => void {
+  if (how === "down" || how === "stalls" || how === "fails") return worsen(network, state, how);
+  state.blobLie = how;
+  return () => {
+    state.blobLie = undefined;
+  };
 }
 
 /** The answer with one of its values changed. */

@@ -31,6 +31,7 @@ async function cross(first: OpFork, last: OpFork, args: readonly string[]) {
     hasRoom: true,
     userIntervalMs: 1500,
     engine: "simulated",
+    blobSource: "l1",
     faults: [],
   };
   const network = new SimNetwork(plan, { isLogKept: false, upgradeArtifact });

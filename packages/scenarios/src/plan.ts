@@ -34,6 +34,8 @@ export interface Plan {
   readonly verifierConfs: number;
   readonly finalDistance: number;
   readonly usesBlobs: boolean;
+  /** how nodes get blobs: by their versioned hashes from L1, or with the client of beacon nodes, which takes longer */
+  readonly blobSource: "l1" | "beacon" | "beacon-since-fulu";
   readonly batcherArgs: readonly string[];
   /** the batcher's transactions are large enough for it to keep up with the sequencer */
   readonly hasRoom: boolean;
@@ -59,7 +61,10 @@ export type Fault =
   | ({ readonly kind: "l1-pause" } & Interval)
   | { readonly kind: "junk"; readonly atMs: number; readonly from: "batcher" | "stranger"; readonly what: JunkKind }
   | ({ readonly kind: "gossip"; readonly lossRate: number; readonly delayMs: number } & Interval)
-  | ({ readonly kind: "blobs"; readonly of: string; readonly how: "down" | "stalls" | "fails" } & Interval);
+  | ({ readonly kind: "blobs"; readonly of: string; readonly how: "down" | "stalls" | "fails" | BlobLie } & Interval);
+
+/** How a beacon node's answers about blobs differ from the truth. */
+export type BlobLie = "missing" | "withheld" | "wrong";
 
 export type EndpointFault = "down" | "stalls" | "fails" | "loses-answers" | "lies" | "lags" | "slow";
 
@@ -84,6 +89,8 @@ export type JunkKind = (typeof JUNK_KINDS)[number];
 
 /** Share of the scenarios whose execution clients are rengine's own: they take longer. */
 const REAL_ENGINES = 0.15;
+/** Share of the scenarios with blobs in which nodes have the client of beacon nodes: a blob's commitment and proof take 0.1 s. */
+const BEACON_CLIENTS = 0.15;
 /** The real engine needs code for the first Canyon block that is not part of this repository. */
 const goesThroughCanyon = ({ canyon = 0 }: ForkTimes): boolean => canyon > 0;
 
@@ -113,6 +120,9 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
   const more = new Random(seed, "more");
   const forkTimes = schedule(random, faultsMs, hasUpgradeCode);
   const usesBlobs = random.chance(0.15);
+  const readsBlobs = forkTimes.ecotone !== undefined;
+  const blobSource =
+    usesBlobs && readsBlobs && more.chance(BEACON_CLIENTS) ? more.pick(["beacon", "beacon-since-fulu"] as const) : "l1";
   const atGenesis = (fork: OpFork): boolean => forkTimes[fork] === 0;
   const batchType = atGenesis("delta") ? random.below(2) : 0;
   const compression = atGenesis("fjord") && random.chance(0.3) ? "brotli-9" : "zlib";
@@ -135,6 +145,7 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     verifierConfs: random.pick([0, 0, 0, 1, 3]),
     finalDistance: random.between(5, 14),
     usesBlobs,
+    blobSource,
     batcherArgs: [
       `--poll-interval=${random.pick([500, 1000, 2000])}ms`,
       `--max-channel-duration=${random.between(1, 3)}`,
@@ -156,7 +167,10 @@ export function planOf(seed: number, { hasUpgradeCode }: PlanLimits): Plan {
     userIntervalMs: random.pick([700, 2500, 9000]),
     faultsMs,
     recoveryMs: (2 * seqWindowSize + 20) * l1BlockTimeSec * 1000 + 120_000,
-    faults: faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
+    faults: [
+      ...faultsOf(random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }),
+      ...(blobSource === "l1" ? [] : beaconFaults(more, { nodes, faultsMs, l1BlockTimeSec, usesBlobs })),
+    ],
   };
 }
 
@@ -231,6 +245,15 @@ function faultsOf(random: Random, { nodes, faultsMs, l1BlockTimeSec, usesBlobs }
   // few kinds with many faults each find other things than many kinds with few
   const kinds = Array.from({ length: random.between(0, 5) }, () => random.pick(makers));
   return kinds.flatMap((make) => Array.from({ length: random.between(1, 4) }, make)).sort((a, b) => startOf(a) - startOf(b));
+}
+
+/** What beacon nodes do wrong: an archiver has the truth, if it can be asked. */
+function beaconFaults(random: Random, { nodes, faultsMs }: FaultRoom): Fault[] {
+  return Array.from({ length: random.between(0, 4) }, () => {
+    const fromMs = random.between(1_000, faultsMs - 1_000);
+    const how = random.pick(["missing", "withheld", "wrong", "down"] as const);
+    return { kind: "blobs", of: random.pick(nodes), how, fromMs, toMs: Math.min(faultsMs, fromMs + random.between(1_000, 60_000)) };
+  });
 }
 
 export const startOf = (fault: Fault): number => ("atMs" in fault ? fault.atMs : fault.fromMs);

@@ -10,6 +10,7 @@ import {
 } from "@rnode/batcher";
 import type { ChannelOut } from "@rnode/compression";
 import { VerifiedPayload } from "@rnode/engine-client";
+import { testBlob } from "@rnode/kzg/testing";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
@@ -32,6 +33,8 @@ export interface SimBatcherOptions {
   readonly args: readonly string[];
   /** data goes into blobs as soon as derivation reads them */
   readonly usesBlobs: boolean;
+  /** whether commitments are real */
+  readonly hasCommitments: boolean;
 }
 
 export interface SimBatcherDeps {
@@ -144,7 +147,9 @@ export class SimBatcher {
           const { carries } = candidate;
           const isBlob = carries.kind === "calldata" && this.#options.usesBlobs && this.#deps.areBlobsRead();
           return manager.send(
-            isBlob ? { ...candidate, carries: { kind: "blobs", sidecar: sidecarOf(carries.data) } } : candidate,
+            isBlob
+              ? { ...candidate, carries: { kind: "blobs", sidecar: sidecarOf(carries.data, this.#options.hasCommitments) } }
+              : candidate,
             signal,
           );
         },
@@ -181,10 +186,10 @@ export class SimBatcher {
   }
 }
 
-/** A blob with its data. Commitments and proofs are made up: the client of beacon nodes, which checks them, is not part of this. */
-function sidecarOf(data: Uint8Array): BlobSidecar {
+/** A blob with its data. No node checks a proof that a transaction brings, and none checks commitments unless blobs come from beacon nodes. */
+function sidecarOf(data: Uint8Array, hasCommitment: boolean): BlobSidecar {
   const blob = encodeBlob(data);
-  const commitment = new Uint8Array(48);
-  commitment.set(keccak256(data), 8);
+  const commitment = hasCommitment ? testBlob(blob).commitment : new Uint8Array(48);
+  if (!hasCommitment) commitment.set(keccak256(data), 8);
   return { version: 0, blobs: [blob], commitments: [commitment], proofs: [new Uint8Array(48)] };
 }

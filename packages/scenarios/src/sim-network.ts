@@ -8,6 +8,7 @@ import { l1Server } from "./l1-rpc.ts";
 import { BATCHER_KEY, configOf, GENESIS_TIME_SEC, isBatcherUndisturbed, type JunkKind, type Plan } from "./plan.ts";
 import { Random } from "./random.ts";
 import { SimBatcher } from "./sim-batcher.ts";
+import { SimBeacon } from "./sim-beacon.ts";
 import { SimClock } from "./sim-clock.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
@@ -27,6 +28,8 @@ export class SimNetwork {
   readonly sequencer: SimNode;
   readonly nodes: readonly SimNode[];
   readonly batcher: SimBatcher;
+  /** undefined: nodes get blobs without it */
+  readonly beacon: SimBeacon | undefined;
   readonly invariants: Invariants;
   readonly violations: Violation[] = [];
   readonly gossip = { lossRate: 0, delayMs: 0 };
@@ -57,6 +60,10 @@ export class SimNetwork {
       earliestInclusionMs: () => (this.inclusion.how === "lost" ? undefined : clock.nowMs() + this.inclusion.delayMs),
       onSubmitted: (text) => log.note("l1", text),
     });
+    const { blobSource } = plan;
+    const isFulu = blobSource === "beacon-since-fulu";
+    this.beacon = blobSource === "l1" ? undefined : new SimBeacon(l1, { isFulu, l1ChainId: rollup.l1ChainId });
+    const { beacon } = this;
     this.invariants = new Invariants({
       l1,
       isBatcherUndisturbed: isBatcherUndisturbed(plan),
@@ -81,6 +88,7 @@ export class SimNetwork {
           random: new Random(plan.seed, name),
           l1,
           l1Server: server,
+          beacon,
           log,
           gossip: (from, envelope) => this.#spread(from, envelope),
           observer: (of) => this.invariants.observer(of),
@@ -90,7 +98,13 @@ export class SimNetwork {
     this.sequencer = node("sequencer", true);
     this.nodes = [this.sequencer, ...Array.from({ length: plan.verifiers }, (_, i) => node(`verifier-${i + 1}`, false))];
     this.batcher = new SimBatcher(
-      { key: BATCHER_KEY, maxLatencyMs: plan.maxLatencyMs, args: plan.batcherArgs, usesBlobs: plan.usesBlobs },
+      {
+        key: BATCHER_KEY,
+        maxLatencyMs: plan.maxLatencyMs,
+        args: plan.batcherArgs,
+        usesBlobs: plan.usesBlobs,
+        hasCommitments: beacon !== undefined,
+      },
       {
         config: rollup,
         clock,

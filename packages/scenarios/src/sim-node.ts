@@ -19,6 +19,7 @@ import { type EngineKind, USER_ADDRESS } from "./plan.ts";
 import type { Random } from "./random.ts";
 import { RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
+import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
 import type { SimClock } from "./sim-clock.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
@@ -44,6 +45,8 @@ export interface SimNodeDeps {
   readonly random: Random;
   readonly l1: SimL1;
   readonly l1Server: L1Server;
+  /** undefined: blobs are found by their versioned hashes, without commitments and proofs */
+  readonly beacon: SimBeacon | undefined;
   readonly log: SimLog;
   readonly gossip: (from: string, envelope: ExecutionPayloadEnvelope) => void;
   readonly observer: (node: SimNode) => Partial<DerivationObserver>;
@@ -61,7 +64,7 @@ export class SimNode {
   readonly engineState: ServerState;
   /** of each of its L1 endpoints */
   readonly l1States: readonly [ServerState, ServerState];
-  readonly beaconState: ServerState;
+  readonly beaconState: BeaconState;
   /** counts starts */
   incarnation = 0;
   readonly #deps: SimNodeDeps;
@@ -87,7 +90,7 @@ export class SimNode {
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
     this.engineState = healthyServer(maxLatencyMs);
     this.l1States = [healthyServer(maxLatencyMs), healthyServer(maxLatencyMs)];
-    this.beaconState = healthyServer(maxLatencyMs);
+    this.beaconState = { ...healthyServer(maxLatencyMs), blobLie: undefined };
   }
 
   get name(): string {
@@ -221,10 +224,10 @@ export class SimNode {
     };
   }
 
-  /** Blobs by their versioned hashes. What a beacon node does is simulated here, the client of beacon nodes is not. */
   #blobs(process: SimProcess): BlobProvider {
-    const { clock, random, l1 } = this.#deps;
+    const { clock, random, l1, beacon, log } = this.#deps;
     const state = this.beaconState;
+    if (beacon !== undefined) return beacon.client({ process, clock, random, state, log: log.loggerOf(this.name) });
     return {
       blobs: (block, ids) => {
         const answer = async () => {

@@ -7,7 +7,7 @@ import { L1Error } from "../l1-error.ts";
 import type { BlobReadAhead } from "../read-ahead.ts";
 import { type BeaconSpec, readGenesisTime, readSpec, readVersion } from "./beacon-answers.ts";
 import { BeaconEndpoint } from "./beacon-endpoint.ts";
-import { BeaconHttp } from "./beacon-http.ts";
+import { BeaconHttp, type BeaconHttpOptions } from "./beacon-http.ts";
 import type { BeaconMetrics } from "./beacon-metrics.ts";
 import { adviceOn, type EndpointLack } from "./missing-blobs.ts";
 import { Slots } from "./slots.ts";
@@ -33,7 +33,12 @@ export interface BeaconClientDeps {
   readonly clock: Clock;
   readonly log: L1Log;
   readonly metrics: BeaconMetrics;
+  /** default: HTTP requests to the URL */
+  readonly connect?: ((options: BeaconHttpOptions) => BeaconConnection) | undefined;
 }
+
+/** GET requests to one endpoint. */
+export type BeaconConnection = Pick<BeaconHttp, "name" | "get" | "close">;
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** for requests of version, configuration and genesis */
@@ -61,7 +66,7 @@ interface Round {
 export class BeaconClient implements BlobProvider, BlobReadAhead {
   readonly #options: BeaconClientOptions;
   readonly #deps: BeaconClientDeps;
-  readonly #https: readonly BeaconHttp[];
+  readonly #https: readonly BeaconConnection[];
   readonly #endpoints: readonly BeaconEndpoint[];
   readonly #cache: LruCache<Hex, VerifiedBlob>;
   readonly #underWay = new Map<Hex, Promise<Found>>();
@@ -74,7 +79,8 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     this.#options = options;
     this.#deps = deps;
     const { headers, fetchesAll, timeoutMs = DEFAULT_TIMEOUT_MS, maxAnswerBytes: maxBytes = DEFAULT_MAX_ANSWER_BYTES } = options;
-    this.#https = options.urls.map((url) => new BeaconHttp({ url, headers, timeoutMs, maxBytes }));
+    const connect = deps.connect ?? ((given: BeaconHttpOptions) => new BeaconHttp(given));
+    this.#https = options.urls.map((url) => connect({ url, headers, timeoutMs, maxBytes }));
     this.#endpoints = this.#https.map((http) => new BeaconEndpoint(fetchesAll, { http, kzg: deps.kzg, metrics: deps.metrics }));
     this.#cache = new LruCache(Math.max(1, Math.floor((options.cacheBytes ?? DEFAULT_CACHE_BYTES) / BLOB_BYTES)));
   }
@@ -237,7 +243,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     return new Slots(genesisTimeSec, await this.#spec(this.#https));
   }
 
-  async #spec(from: readonly BeaconHttp[]): Promise<BeaconSpec> {
+  async #spec(from: readonly BeaconConnection[]): Promise<BeaconSpec> {
     const { slotSec } = this.#options;
     if (slotSec !== undefined) return readSpec({ data: { SECONDS_PER_SLOT: String(slotSec) } });
     return this.#askFact("spec", "eth/v1/config/spec", readSpec, from);
@@ -248,7 +254,7 @@ export class BeaconClient implements BlobProvider, BlobReadAhead {
     request: "version" | "spec" | "genesis",
     path: string,
     read: (json: unknown) => T,
-    from: readonly BeaconHttp[],
+    from: readonly BeaconConnection[],
   ): Promise<T> {
     let failure: L1Error | undefined;
     for (const http of from) {

@@ -32,16 +32,19 @@ export class FakeBeacon {
   selects = true;
   readonly #options: FakeBeaconOptions;
   readonly #blobs = new Map<number, readonly TestBlob[]>();
-  readonly #server: Server;
+  #server: Server | undefined;
 
-  private constructor(options: FakeBeaconOptions) {
+  /** It answers `answerTo`; `start` makes it listen, too. */
+  constructor(options: FakeBeaconOptions = {}) {
     this.#options = options;
+  }
+
+  async #listen(): Promise<void> {
     this.#server = createServer((request, response) => {
       const { pathname, searchParams } = new URL(request.url!, "http://beacon");
       this.asked.push(decodeURIComponent(request.url!));
       this.headers.push(request.headers["x-key"] as string | undefined);
-      const honest = this.#answer(pathname, searchParams);
-      const told = this.instead(pathname, honest) ?? honest;
+      const told = this.answerTo(pathname, searchParams);
       if (told === "hang") return;
       if (told === "drop") {
         request.destroy();
@@ -50,17 +53,23 @@ export class FakeBeacon {
       response.writeHead("text" in told ? 200 : told.status, { "content-type": "application/json" });
       response.end("text" in told ? told.text : (JSON.stringify(told.json) ?? ""));
     });
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
   }
 
   static async start(options: FakeBeaconOptions = {}): Promise<FakeBeacon> {
     const beacon = new FakeBeacon(options);
-    beacon.#server.listen(0, "127.0.0.1");
-    await once(beacon.#server, "listening");
+    await beacon.#listen();
     return beacon;
   }
 
+  answerTo(path: string, query: URLSearchParams): BeaconAnswer | { readonly text: string } | "hang" | "drop" {
+    const honest = this.#answer(path, query);
+    return this.instead(path, honest) ?? honest;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.#server!.address() as AddressInfo).port}`;
   }
 
   /** All blobs of the block at a slot. */
@@ -78,9 +87,9 @@ export class FakeBeacon {
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, "close");
+    this.#server?.closeAllConnections();
+    this.#server?.close();
+    if (this.#server !== undefined) await once(this.#server, "close");
   }
 
   #answer(path: string, query: URLSearchParams): BeaconAnswer {
