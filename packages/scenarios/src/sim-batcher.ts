@@ -8,6 +8,7 @@ import {
   syncStatusFromJson,
   TransactionManager,
 } from "@rnode/batcher";
+import { awaitedChannel } from "@rnode/batcher/testing";
 import type { ChannelOut } from "@rnode/compression";
 import { VerifiedPayload } from "@rnode/engine-client";
 import { testBlob } from "@rnode/kzg/testing";
@@ -165,24 +166,7 @@ export class SimBatcher {
   #createChannelOut(config: Parameters<typeof createChannelOut>[0], process: SimProcess): ChannelOut {
     const id = keccak256(Uint8Array.of(0xc4, this.#channels >> 8, this.#channels++ & 0xff)).slice(0, 16);
     this.#deps.onChannel(bytesToHex(id));
-    const out = createChannelOut(config, id);
-    return {
-      id: out.id,
-      get inputBytes() {
-        return out.inputBytes;
-      },
-      get readyBytes() {
-        return out.readyBytes;
-      },
-      get full() {
-        return out.full;
-      },
-      addBlock: (block) => process.work(out.addBlock(block)),
-      flush: () => process.work(out.flush()),
-      close: () => process.work(out.close()),
-      nextFrame: (maxFrameBytes) => out.nextFrame(maxFrameBytes),
-      destroy: () => out.destroy(),
-    };
+    return awaitedChannel(createChannelOut(config, id), (work) => process.work(work));
   }
 }
 

@@ -2,6 +2,7 @@ import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
 import { type ChannelConfig, type ChannelOptions, channelConfig } from "../channel-config.ts";
 import { createChannelOut } from "../create-channel-out.ts";
+import { awaitedChannel } from "./awaited-channel.ts";
 import type { SimClock } from "./sim-clock.ts";
 import { simRollupConfig } from "./sim-rollup.ts";
 
@@ -27,26 +28,6 @@ export function simChannelOuts(config: ChannelConfig, clock?: SimClock, firstId 
     const idBytes = new Uint8Array(16);
     idBytes.set(uint64ToBytes(id++), 8);
     const out = createChannelOut(config, idBytes);
-    return clock === undefined ? out : withClock(out, clock);
-  };
-}
-
-function withClock(out: ChannelOut, clock: SimClock): ChannelOut {
-  return {
-    id: out.id,
-    get inputBytes() {
-      return out.inputBytes;
-    },
-    get readyBytes() {
-      return out.readyBytes;
-    },
-    get full() {
-      return out.full;
-    },
-    addBlock: (block) => clock.working(out.addBlock(block)),
-    flush: () => clock.working(out.flush()),
-    close: () => clock.working(out.close()),
-    nextFrame: (maxFrameBytes) => out.nextFrame(maxFrameBytes),
-    destroy: () => out.destroy(),
+    return clock === undefined ? out : awaitedChannel(out, (work) => clock.working(work));
   };
 }

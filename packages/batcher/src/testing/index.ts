@@ -1,0 +1,1 @@
+export { awaitedChannel } from "./awaited-channel.ts";
