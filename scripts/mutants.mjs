@@ -16,12 +16,13 @@ const UNIT_TESTS = [
 
 /** The tests of a file, which are tried first. */
 const D = "packages/derivation/src";
+const PIPELINE = ["", "-l1", "-any-order", "-strict-order"].map((subject) => `${D}/pipeline${subject}.test.ts`);
 const NEAREST = {
   [`${D}/batch-checks.ts`]: [`${D}/batch-checks.test.ts`, `${D}/span-batch-checks.test.ts`],
   [`${D}/span-batch-checks.ts`]: [`${D}/span-batch-checks.test.ts`],
   [`${D}/channel-bank.ts`]: [`${D}/channel-stages.test.ts`],
   [`${D}/channel-assembler.ts`]: [`${D}/channel-stages.test.ts`],
-  [`${D}/channel-reader.ts`]: [`${D}/channel-stages.test.ts`, `${D}/pipeline.test.ts`],
+  [`${D}/channel-reader.ts`]: [`${D}/channel-stages.test.ts`, ...PIPELINE],
   [`${D}/frame-queue.ts`]: [`${D}/frame-queue.test.ts`],
   [`${D}/sync-start.ts`]: [`${D}/sync-start.test.ts`, `${D}/sync-start-search.test.ts`],
   [`${D}/sync-start-search.ts`]: [`${D}/sync-start-search.test.ts`],
@@ -78,7 +79,7 @@ function tryMutant({ rule, file, from, to }) {
     source.replace(from, () => to),
   );
   try {
-    return run(NEAREST[file] ?? [`${D}/pipeline.test.ts`]) ?? run(UNIT_TESTS) ?? run(["packages/scenarios"]);
+    return run(NEAREST[file] ?? PIPELINE) ?? run(UNIT_TESTS) ?? run(["packages/scenarios"]);
   } finally {
     writeFileSync(path, source);
   }

@@ -1,0 +1,114 @@
+import { isCodedError, privateKeyToAddress } from "@rnode/primitives";
+import { BLOB_BYTES, encodeBatcherData, type SetCodeTransaction, signTransaction } from "@rnode/protocol";
+import { describe, expect, it } from "vitest";
+import { isCriticalDerivationError } from "./pipeline.ts";
+import { compress, expectDerived, sim } from "./testing/pipeline-steps.ts";
+import { forksUpTo, GENESIS_TIME } from "./testing/sim.ts";
+import { BATCHER_KEY, configUpdateLog, INBOX } from "./testing/sim-l1.ts";
+
+describe("L1 retrieval", () => {
+  it("reads blobs from Ecotone on, by their place among all blobs of the block", async () => {
+    const s = sim(forksUpTo("ecotone"));
+    s.l1.mineEmpty(2);
+    await s.sequenceToL1Head();
+    const { number } = s.sequencer.head;
+    const [first, second, third] = s
+      .frames(compress(s.batches("singular", 1, number)), 3)
+      .map((frame) => encodeBatcherData([frame]));
+    const foreign = s.l1.blobTransaction([Uint8Array.of(1), Uint8Array.of(2)], new Uint8Array(32).fill(0x99));
+    s.l1.mine({ transactions: [s.l1.blobTransaction([first!, second!]), foreign, s.l1.blobTransaction([third!])] });
+    s.l1.failures.blobs = 1;
+    await expect(s.derive()).rejects.toThrow("blobs failed");
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, number);
+  });
+
+  it("ignores set-code transactions of the batcher", async () => {
+    const s = sim(forksUpTo("jovian"));
+    s.l1.mineEmpty(1);
+    await s.sequenceMany(2);
+    const data = encodeBatcherData(s.frames(compress(s.batches("singular", 1, 2))));
+    const authorization = { chainId: 0n, address: INBOX, nonce: 0n, yParity: 0, r: 1n, s: 1n };
+    const transaction: SetCodeTransaction = {
+      type: 4,
+      chainId: 900n,
+      nonce: 0n,
+      maxFeePerGas: 10n,
+      maxPriorityFeePerGas: 1n,
+      gasLimit: 100_000n,
+      to: INBOX,
+      value: 0n,
+      data,
+      accessList: [],
+      authorizationList: [authorization],
+    };
+    s.l1.mine({ transactions: [signTransaction(transaction, BATCHER_KEY)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 0);
+    s.l1.mine({ transactions: [s.l1.calldata(data)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 2);
+  });
+
+  it("takes the calldata of a blob transaction before Ecotone", async () => {
+    const s = sim({ ...forksUpTo("delta"), ecotone: GENESIS_TIME + 10_000 });
+    s.l1.mine({ transactions: [s.l1.blobTransaction([Uint8Array.of(1)])] });
+    expect(await s.derive()).toBe("idle");
+    expect(s.events).toContain("data calldata 0");
+  });
+
+  it("ignores a bad blob and takes the others", async () => {
+    const s = sim(forksUpTo("ecotone"));
+    s.l1.mineEmpty(1);
+    await s.sequenceToL1Head();
+    const { number } = s.sequencer.head;
+    const bad = new Uint8Array(BLOB_BYTES);
+    bad[1] = 7;
+    const good = s.l1.blobTransaction([encodeBatcherData(s.frames(compress(s.batches("singular", 1, number))))]);
+    s.l1.mine({ transactions: [s.l1.rawBlobs([bad]), good] });
+    expect(await s.derive()).toBe("idle");
+    expect(s.events).toContain("data-dropped bad-blob");
+    expectDerived(s, number);
+  });
+
+  it("resets when blobs are not available any more", async () => {
+    const s = sim(forksUpTo("ecotone"));
+    s.l1.mine({ transactions: [s.l1.blobTransaction([Uint8Array.of(1)])] });
+    s.l1.areBlobsGone = true;
+    expect(await s.derive()).toBe("reset");
+    expect(s.resets).toEqual(["blobs-missing"]);
+    await expect(s.pipeline.step(s.verifier.head)).rejects.toThrow("derivation/not-reset");
+  });
+
+  it("follows a change of the batcher: the block with the update already counts the new one", async () => {
+    const s = sim(forksUpTo("ecotone"));
+    s.l1.mineEmpty(1);
+    await s.sequenceToL1Head();
+    const { number } = s.sequencer.head;
+    const newKey = new Uint8Array(32).fill(0x42);
+    const newBatcher = privateKeyToAddress(newKey);
+    const data = (from: number, to: number) => encodeBatcherData(s.frames(compress(s.batches("singular", from, to))));
+    s.l1.mine({
+      logs: [configUpdateLog(0, newBatcher)],
+      transactions: [s.l1.calldata(data(1, 2)), s.l1.calldata(data(1, 3), newKey)],
+    });
+    expect(await s.derive()).toBe("idle");
+    expect(s.verdicts.length).toBeGreaterThan(0);
+    expectDerived(s, 3);
+    s.l1.mine({ transactions: [s.l1.calldata(data(4, number))] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, 3);
+    s.l1.mine({ transactions: [s.l1.calldata(data(4, number), newKey)] });
+    expect(await s.derive()).toBe("idle");
+    expectDerived(s, number);
+  });
+
+  it("stops for good at a config update that cannot be", async () => {
+    const s = sim(forksUpTo("ecotone"));
+    s.l1.mine({ logs: [configUpdateLog(99, new Uint8Array(32))] });
+    const failure = await s.derive().catch((error: unknown) => error);
+    expect(isCodedError(failure, "derivation/bad-config-update")).toBe(true);
+    expect(isCriticalDerivationError(failure)).toBe(true);
+    expect(isCriticalDerivationError(new Error("timeout"))).toBe(false);
+  });
+});
