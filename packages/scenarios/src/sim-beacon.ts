@@ -78,7 +78,7 @@ export class SimBeacon {
         metrics: createBeaconMetrics(noMetrics),
         connect: ({ url }) => ({
           name: new URL(url).hostname,
-          get: (path, query = []) => ask(new URL(url).hostname, path, query),
+          get: (path, query) => ask(new URL(url).hostname, path, query ?? []),
           close: () => Promise.resolve(),
         }),
       },
