@@ -69,7 +69,7 @@ export async function main(args: readonly string[]): Promise<number> {
       { name: "extension", checkout: THIS_CHECKOUT, rnodeArgs: [] },
       { name: "standard calls", checkout: THIS_CHECKOUT, rnodeArgs: ["--l2.engine-extensions=false"] },
       ...(values.old === undefined ? [] : [{ name: "old", checkout: resolve(values.old), rnodeArgs: [] }]),
-    ].filter(({ name }) => values.only === undefined || values.only === name);
+    ].filter(({ name }) => values.only === undefined || values.only.split(",").includes(name));
     const outcomes: Outcome[] = [];
     for (const latency of values.latency.split(",").map(Number)) {
       for (let round = 0; round < Number(values.rounds); round++) {

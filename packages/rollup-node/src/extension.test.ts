@@ -25,15 +25,15 @@ const transactionsOf = ({ engine }: Harness): string =>
 
 describe("an engine that builds many blocks at once", () => {
   it("gets a span batch in few calls, and ends where an engine with the standard methods ends", async () => {
-    const standard = harnessWith(undefined, span(100));
+    const standard = harnessWith(undefined, span(160));
     await standard.untilIdle();
-    const harness = harnessWith(1024, span(100));
+    const harness = harnessWith(1024, span(160));
     await harness.untilIdle();
-    expect(harness.heads()).toEqual({ unsafe: 100, pendingSafe: 100, safe: 100, finalized: 0 });
+    expect(harness.heads()).toEqual({ unsafe: 160, pendingSafe: 160, safe: 160, finalized: 0 });
     expect(harness.engine.head).toBe(standard.engine.head);
     expect(harness.engine.safe).toBe(standard.engine.safe);
-    expect([callsOf(harness, "buildBlocks"), callsOf(harness, "newPayload")]).toEqual([2, 0]); // 64 blocks, then the rest
-    expect(callsOf(standard, "newPayload")).toBe(100);
+    expect([callsOf(harness, "buildBlocks"), callsOf(harness, "newPayload")]).toEqual([2, 0]); // 128 blocks, then the rest
+    expect(callsOf(standard, "newPayload")).toBe(160);
   });
 
   it("goes on with the rest when the engine stops early", async () => {

@@ -24,7 +24,7 @@ export interface PipelinePullerDeps {
 /** How many steps a pull may take before it returns. */
 const STEPS_A_PULL = 64;
 /** Limits for what one pull derives ahead of building; the last block counted may exceed the limit of bytes. */
-const MAX_BLOCKS_AHEAD = 64;
+const MAX_BLOCKS_AHEAD = 128;
 const MAX_BYTES_AHEAD = 4 << 20;
 const NOTHING: Pulled = { items: [], end: undefined };
 

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Chain, ForcedBlock, ForkchoiceState, PreparedBlock, SenderSource } from "@rnode/chain";
 import type { JsonObject, Profile } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
@@ -13,9 +14,9 @@ import { statusToJson } from "./payload-status.ts";
 
 export const MAX_BLOCKS = 1024;
 /** How long one request may occupy the process that also answers everything else of the Engine API. */
-const LIMIT_MS = 250;
-/** PERF: while these are executed, a worker recovers the senders of the next ones. */
-const BLOCKS_PER_STEP = 16;
+const LIMIT_MS = 500;
+/** PERF: while these are executed, a worker recovers the senders of the next ones; they are committed together. */
+const BLOCKS_PER_STEP = 32;
 
 export interface BuildBlocksServices {
   readonly chain: Pick<Chain, "extend">;
@@ -48,6 +49,7 @@ export async function buildBlocks(
   let recovered = recoverSenders(steps[0]!, senders);
   for (const [index, blocks] of steps.entries()) {
     await recovered;
+    if (index > 0) await setImmediate(); // others have their turn, even if the senders were there already
     recovered = recoverSenders(steps[index + 1] ?? [], senders);
     recovered.catch(() => {}); // reported when it is awaited, if it is
     const usesPool = blocks.findIndex(({ attributes }) => attributes.noTxPool !== true);
