@@ -65,14 +65,16 @@ export interface MetricsOptions {
   readonly prefix: string;
   /** added to every value, to tell several processes apart */
   readonly labels?: LabelValues | undefined;
+  /** Whether the metrics of the process (memory, CPU, event loop) are among them; default true. Off in a thread: the process has them. */
+  readonly ofProcess?: boolean | undefined;
 }
 
 /** @throws Error if two metrics have the same name, which is a programming error */
-export function createMetrics({ prefix, labels: ofProcess }: MetricsOptions): Metrics {
+export function createMetrics({ prefix, labels: everywhere, ofProcess = true }: MetricsOptions): Metrics {
   const prometheus = loadPrometheus();
   const registry = new prometheus.Registry();
-  if (ofProcess !== undefined) registry.setDefaultLabels(ofProcess);
-  prometheus.collectDefaultMetrics({ register: registry });
+  if (everywhere !== undefined) registry.setDefaultLabels(everywhere);
+  if (ofProcess) prometheus.collectDefaultMetrics({ register: registry });
   const descriptions: MetricDescription[] = [];
   const declare = (kind: MetricDescription["kind"], name: string, help: string, labels: readonly string[] = []) => {
     const fullName = prefix + name;

@@ -1,5 +1,19 @@
-export type { BlockPoint, P2PConfig, P2PHandlers, P2PIdentity, P2PNetwork, Published, UnsafeGap } from "./network.ts";
+export { readOrCreateNetworkKey } from "./host/network-key.ts";
+export {
+  type BlockPoint,
+  type ConnectionLimits,
+  connectionLimits,
+  type P2PConfig,
+  type P2PHandlers,
+  type P2PIdentity,
+  type P2PNetwork,
+  type Published,
+  type UnsafeGap,
+} from "./network.ts";
+export { type OpenNetworkDeps, openNetwork } from "./open-network.ts";
 export { canonicalIp, parseSubnet } from "./peers/ip-address.ts";
 export { parsePeerAddress } from "./peers/peer-address.ts";
 export type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerScores, PeerStats } from "./peers/peer-api.ts";
 export { canonicalPeerId } from "./peers/peer-id-text.ts";
+export { type P2PSetting, P2PSettingError } from "./settings-error.ts";
+export { signBlock } from "./wire/sign-block.ts";

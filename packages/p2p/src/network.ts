@@ -68,6 +68,8 @@ export interface P2PIdentity {
   readonly addresses: readonly string[];
   /** undefined: discovery is off */
   readonly enr?: string | undefined;
+  /** listened on */
+  readonly tcpPort: number;
   /** why others may not be able to reach the node as advertised; undefined: nothing speaks against it */
   readonly reachabilityWarning?: string | undefined;
 }

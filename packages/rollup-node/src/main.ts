@@ -6,17 +6,20 @@ import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
+import { blockSigner, p2pConfig } from "./p2p-setup.ts";
+import { PeerNetwork } from "./peer-network.ts";
 import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { VERSION } from "./version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
+const METRICS_PREFIX = "rnode_default_";
 
 const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   name: "rnode",
   version: VERSION,
   table: rnodeOptions,
-  metricsPrefix: "rnode_default_",
+  metricsPrefix: METRICS_PREFIX,
   start,
 };
 
@@ -37,14 +40,31 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start
   const engineSecret = readEngineSecret(options.l2.jwtSecret, log);
-  if (!options.p2p.disable)
-    log.warn("peer-to-peer networking is not available in this build: going on without (--p2p.disable says so)");
   const { path: safeHeadsPath } = options.safedb;
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
+  const peers = options.p2p.disable
+    ? undefined
+    : new PeerNetwork(
+        {
+          config: p2pConfig(options.p2p, derivation.rollup, log),
+          runtimeConfig: { reloadIntervalMs: options.l1.runtimeConfigReloadIntervalMs, l1Confs: options.verifier.l1Confs },
+        },
+        {
+          signer: blockSigner(options.p2p),
+          clock,
+          random: Math.random,
+          log: log.child({ part: "p2p" }),
+          metrics,
+          threadMetrics: options.metrics.enabled
+            ? { prefix: METRICS_PREFIX, include: (collect) => metrics.include(collect) }
+            : undefined,
+        },
+      );
   const node = new RollupNode(options, {
     derivation,
+    peers,
     safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,

@@ -30,6 +30,8 @@ import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import type { RnodeOptions } from "./options.ts";
+import { p2pMethods } from "./p2p-methods.ts";
+import type { PeerNetwork } from "./peer-network.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
@@ -51,9 +53,11 @@ export interface NodeDeps {
   /** the safe-head database; undefined: none is kept */
   readonly safeHeads?: SafeHeadDatabase | undefined;
   readonly adminState: Pick<AdminStateFile, "load" | "save">;
-  /** how the sequencer's blocks reach other nodes; default: they find them on L1 */
+  /** the network of peers; undefined: there is none */
+  readonly peers?: Pick<PeerNetwork, "api" | "start" | "publish" | "requestGap"> | undefined;
+  /** how the sequencer's blocks reach other nodes; default: through `peers`, and without them from L1 */
   readonly gossip?: BlockGossip | undefined;
-  /** asks other nodes for blocks that gossip did not bring; default: they come from L1 */
+  /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   /** is told what derivation reads and decides, too */
   readonly observer?: Partial<DerivationObserver> | undefined;
@@ -198,18 +202,26 @@ export class RollupNode {
       control,
       origins,
       prepareAttributes: attributesPreparer(deps.derivation, { l1, l2 }),
-      outlet: new BlockOutlet({ leadership: onlySequencer, gossip: deps.gossip ?? noGossip, control, clock, log, metrics }),
+      outlet: new BlockOutlet({
+        leadership: onlySequencer,
+        gossip: deps.gossip ?? deps.peers ?? noGossip,
+        control,
+        clock,
+        log,
+        metrics,
+      }),
       clock,
       log,
     });
 
+    const { peers, requestGap = peers && ((missing) => peers.requestGap(missing)) } = deps;
     this.driver = new Driver({
       control,
       sequencer: this.sequencer,
       unsafe,
       derivation,
       finalizer,
-      gap: deps.requestGap && new UnsafeGap({ config, control, inbox, request: deps.requestGap, clock, log }),
+      gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
         currentL1 = undefined;
         const found = await find(safeChain.doubtedBase);
@@ -277,7 +289,7 @@ export class RollupNode {
     this.server = createRpcServer({
       http: options.rpc,
       maxOpenFiles: connectionBudget(),
-      methods: options.rpc.enableAdmin ? { ...methods, ...admin } : methods,
+      methods: { ...methods, ...(peers && p2pMethods(peers.api)), ...(options.rpc.enableAdmin && admin) },
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
       healthz: deps.health,
@@ -320,6 +332,11 @@ export class RollupNode {
       void this.connections.close(); // ends requests in progress, whose results nobody needs any more
     });
     await this.connections.check(scope.signal);
+    await this.deps.peers?.start(scope, {
+      l1: this.connections.l1,
+      onUnsafePayload: (envelope) => void this.offerUnsafePayload(envelope),
+      payloadByNumber: (number) => this.payloadByNumber(number),
+    });
   }
 
   private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {

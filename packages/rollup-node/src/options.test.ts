@@ -196,13 +196,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--interop.dependency-set=x"],
     ["--interop.rpc.addr=0.0.0.0"],
     ["--experimental.sequencer-api"],
-    ["--p2p.static=/ip4/1.2.3.4/tcp/9222"],
-    [`--p2p.sequencer.key=${"11".repeat(32)}`],
-    ["--p2p.bootnodes=enr:x"],
-    ["--p2p.advertise.ip=1.2.3.4"],
-    ["--p2p.priv.path=x"],
-    ["--p2p.netrestrict=10.0.0.0/8"],
-    ["--p2p.sync.onlyreqtostatic"],
   ])("%s is refused by name", (arg) => {
     expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
     expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);
@@ -228,8 +221,24 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--sequencer.stopped", "--sequencer.enabled"],
     ["--rpc.admin-state=x", "--sequencer.enabled"],
     ["--metrics.port=1", "--metrics.enabled"],
+    ["--p2p.sync.onlyreqtostatic", "--p2p.static"],
   ])("%s does nothing without %s, and is refused", (arg, needed) => {
     expect(faults([arg])).toEqual([`${arg.split("=")[0]} does nothing without ${needed}`]);
+  });
+
+  it.each([
+    [["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"], /both --p2p.static and --p2p.disable are specified/],
+    [["--p2p.peers.lo=31"], /--p2p.peers.lo: peers lo\/hi tides are invalid: 31, 30/],
+    [["--p2p.peers.hi=19"], /--p2p.peers.hi: peers lo\/hi tides are invalid: 20, 19/],
+    [["--p2p.peers.lo=0"], /peers lo\/hi tides are invalid: 0, 30: expected 0 < lo/],
+    [["--p2p.listen.tcp=80"], /--p2p.listen.tcp: 80 is a privileged port: expected 0, or 1024 to 65535/],
+    [["--p2p.listen.udp=1023"], /--p2p.listen.udp: 1023 is a privileged port/],
+    [["--p2p.advertise.udp=1"], /--p2p.advertise.udp: 1 is a privileged port/],
+    [["--p2p.listen.tcp=65536"], /--p2p.listen.tcp: "65536" is not valid/],
+    [["--p2p.peerstore.path="], /--p2p.peerstore.path: is empty: expected a folder, or the word "memory"/],
+    [[`--p2p.sequencer.key=${"00".repeat(32)}`], /--p2p.sequencer.key: is no private key/],
+  ])("%j are refused", (args, fault) => {
+    expect(faults(args)).toEqual([expect.stringMatching(fault)]);
   });
 
   it("are all told at once, what is wrong before what is missing", () => {
@@ -248,14 +257,15 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   it("leaves alone what merely tunes, what is switched off, defaults, and peer options without a network", () => {
     expect(
       faults([
-        "--p2p.listen.tcp=1",
+        "--p2p.listen.tcp=1024",
+        "--p2p.advertise.ip=1.2.3.4",
         "--altda.enabled=false",
         "--interop.rpc.port=9645",
         "--snapshotlog.file=x",
         "--l2.enginekind=reth",
       ]),
     ).toEqual([]);
-    expect(faults(["--p2p.disable", "--p2p.static=/ip4/1.2.3.4/tcp/9222"])).toEqual([]);
+    expect(faults(["--p2p.disable", "--p2p.peers.lo=0", "--p2p.bootnodes=enr:x"])).toEqual([]);
     expect(faults(["--sequencer.enabled", "--sequencer.l1-confs=1"])).toEqual([]);
   });
 });

@@ -121,7 +121,7 @@ export const l1Options = optionGroup("l1", {
   runtimeConfigReloadIntervalMs: {
     parse: duration,
     default: 600_000,
-    help: "How often to read the unsafe block signer from L1. Has no effect without peer-to-peer networking.",
+    help: "How often to read the unsafe block signer from L1. 0: at the start only. Has no effect with --p2p.disable.",
   },
   trustRpc: {
     parse: bool,

@@ -1,19 +1,31 @@
 import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, path, port, text, uint } from "@rnode/options";
+import { isPrivateKey } from "@rnode/primitives";
 
-/** Options that make sense only with peers are rejected; those that merely tune the network are harmless without it. */
-const PEERS = { what: "peer-to-peer networking", unless: "p2p.disable" } as const;
+/** Ports that need privileges are mistakes. */
+const checkPort = (port: number): string | undefined =>
+  port > 0 && port < 1_024 ? `${port} is a privileged port: expected 0, or 1024 to 65535` : undefined;
+
+const checkTides = (low: number, high: number, other: (flag: string) => unknown): string | undefined =>
+  other("p2p.disable") === true || (low > 0 && high > 0 && low <= high)
+    ? undefined
+    : `peers lo/hi tides are invalid: ${low}, ${high}: expected 0 < lo ≤ hi`;
+
+const checkFolder = (text: string): string | undefined =>
+  text === "" ? 'is empty: expected a folder, or the word "memory"' : undefined;
 
 export const p2pOptions = optionGroup("p2p", {
   disable: { parse: bool, default: false, help: "Disable peer-to-peer networking." },
-  advertiseIp: { parse: text, unavailable: PEERS, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
+  advertiseIp: { parse: text, flag: "p2p.advertise.ip", help: "Address or host name in the discovery record." },
   advertiseTcp: {
     parse: port,
+    check: checkPort,
     flag: "p2p.advertise.tcp",
     default: 0,
     help: "TCP port in the discovery record. 0: the listening port.",
   },
   advertiseUdp: {
     parse: port,
+    check: checkPort,
     flag: "p2p.advertise.udp",
     default: 0,
     help: "UDP port in the discovery record. 0: the listening port.",
@@ -35,9 +47,10 @@ export const p2pOptions = optionGroup("p2p", {
     needs: "p2p.ban.peers",
     help: "Score below which a peer is banned.",
   },
-  bootnodes: { parse: listOf(text), default: [], unavailable: PEERS, help: "Node records to start discovery from." },
+  bootnodes: { parse: listOf(text), default: [], help: "Node records to start discovery from." },
   discoveryPath: {
     parse: text,
+    check: checkFolder,
     flag: "p2p.discovery.path",
     default: "rnode_discovery_db",
     help: "Folder for discovered node records, or the word memory.",
@@ -49,22 +62,43 @@ export const p2pOptions = optionGroup("p2p", {
     help: "Age from which on gossiped blocks are rejected.",
   },
   listenIp: { parse: text, flag: "p2p.listen.ip", default: "0.0.0.0", help: "Address to listen on." },
-  listenTcp: { parse: port, flag: "p2p.listen.tcp", env: "P2P_LISTEN_TCP_PORT", default: 9222, help: "TCP port to listen on." },
+  listenTcp: {
+    parse: port,
+    check: checkPort,
+    flag: "p2p.listen.tcp",
+    env: "P2P_LISTEN_TCP_PORT",
+    default: 9222,
+    help: "TCP port to listen on.",
+  },
   listenUdp: {
     parse: port,
+    check: checkPort,
     flag: "p2p.listen.udp",
     env: "P2P_LISTEN_UDP_PORT",
     default: 0,
     help: "UDP port to listen on. 0: the number of the TCP port.",
   },
   nat: { parse: bool, default: false, help: "Ask the router to map the listening ports (NAT)." },
-  netrestrict: { parse: listOf(text), default: [], unavailable: PEERS, help: "Connect only to peers in these networks (CIDR)." },
+  netrestrict: { parse: listOf(text), default: [], help: "Connect only to peers in these networks (CIDR)." },
   noDiscovery: { parse: bool, default: false, help: "Disable the discovery of peers." },
   peersGraceMs: { parse: duration, flag: "p2p.peers.grace", default: 30_000, help: "How long a new peer is not pruned." },
-  peersHi: { parse: uint, flag: "p2p.peers.hi", default: 30, help: "Number of peers from which on some are pruned." },
-  peersLo: { parse: uint, flag: "p2p.peers.lo", default: 20, help: "Number of peers below which more are searched for." },
+  peersHi: {
+    parse: uint,
+    check: (high, other) => checkTides(Number(other("p2p.peers.lo")), Number(high), other),
+    flag: "p2p.peers.hi",
+    default: 30,
+    help: "Number of peers from which on some are pruned.",
+  },
+  peersLo: {
+    parse: uint,
+    check: (low, other) => checkTides(Number(low), Number(other("p2p.peers.hi")), other),
+    flag: "p2p.peers.lo",
+    default: 20,
+    help: "Number of peers below which more are searched for.",
+  },
   peerstorePath: {
     parse: text,
+    check: checkFolder,
     flag: "p2p.peerstore.path",
     default: "rnode_peerstore_db",
     help: "Folder for known peers, or the word memory.",
@@ -72,7 +106,7 @@ export const p2pOptions = optionGroup("p2p", {
   privPath: {
     parse: path,
     flag: "p2p.priv.path",
-    unavailable: PEERS,
+
     help: "File of the network key. Default: rnode_p2p_priv.txt in the working directory.",
   },
   scoring: { parse: oneOf("none", "light"), env: "P2P_PEER_SCORING", default: "light", help: "How peers are scored." },
@@ -80,16 +114,21 @@ export const p2pOptions = optionGroup("p2p", {
     parse: hexKey,
     flag: "p2p.sequencer.key",
     secret: true,
-    unavailable: PEERS,
+    check: (key) => (isPrivateKey(key as Uint8Array) ? undefined : "is no private key: zero, or beyond the order of secp256k1"),
     help: "Key that signs the sequencer's blocks.",
   },
-  static: { parse: listOf(text), default: [], unavailable: PEERS, help: "Peers to stay connected to." },
+  static: {
+    parse: listOf(text),
+    default: [],
+    check: (_, other) =>
+      other("p2p.disable") === true ? "both --p2p.static and --p2p.disable are specified: leave one of them out" : undefined,
+    help: "Peers to stay connected to: multiaddresses with /p2p/<peer id>.",
+  },
   syncOnlyreqtostatic: {
     parse: bool,
     flag: "p2p.sync.onlyreqtostatic",
     default: false,
     needs: "p2p.static",
-    unavailable: PEERS,
     help: "Ask only static peers for blocks.",
   },
   syncReqResp: {

@@ -1,0 +1,38 @@
+import { connect, isIP } from "node:net";
+
+/** Not reachable from other networks. */
+export const isPrivateIp = (ip: string): boolean =>
+  /^(?:10\.|127\.|169\.254\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/.test(ip) ||
+  /^(?:::1$|f[cd]|fe[89ab])/i.test(ip);
+
+export interface Advertised {
+  /** undefined: nothing is known to advertise */
+  readonly ip: string | undefined;
+  readonly nat: boolean;
+}
+
+/** What speaks against the node being reachable under what it advertises; undefined: nothing that could be known at the start. */
+export function reachabilityWarning({ ip, nat }: Advertised): string | undefined {
+  if (nat) return undefined; // the router tells
+  if (ip === undefined)
+    return "no address is advertised, so others cannot find this node before ten of them agree on its address: --p2p.advertise.ip or --p2p.nat tells it";
+  if (isPrivateIp(ip)) return `${ip} is a private address: only nodes of the same network can connect`;
+  return undefined;
+}
+
+const CONNECT_LIMIT_MS = 5_000;
+
+/** Whether something accepts connections there, as far as this machine can tell. */
+export function acceptsConnections(ip: string, port: number): Promise<boolean> {
+  if (isIP(ip) === 0) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({ host: ip, port, timeout: CONNECT_LIMIT_MS });
+    const end = (accepts: boolean) => (): void => {
+      socket.destroy();
+      resolve(accepts);
+    };
+    socket.once("connect", end(true));
+    socket.once("timeout", end(false));
+    socket.once("error", end(false));
+  });
+}

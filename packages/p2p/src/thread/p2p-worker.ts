@@ -1,0 +1,145 @@
+import "../with-resolvers.ts";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { parentPort, workerData } from "node:worker_threads";
+import { createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
+import { systemClock } from "@rnode/program";
+import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
+import { startNetwork } from "../host/start-network.ts";
+import type { P2PHandlers, P2PIdentity, P2PNetwork } from "../network.ts";
+import type { PeerApi } from "../peers/peer-api.ts";
+import { P2PSettingError } from "../settings-error.ts";
+import { decodeBlock, encodeReceivedBlock } from "./encoded-block.ts";
+import { observeEventLoop } from "./event-loop-metrics.ts";
+import {
+  type FromThread,
+  HEARTBEAT,
+  HEARTBEAT_INTERVAL_MS,
+  LOG_LINES,
+  MAX_LOG_LINES,
+  MAX_PAYLOAD_BYTES,
+  MAX_PAYLOADS,
+  PAYLOAD_BYTES,
+  PAYLOADS,
+  type Publish,
+  type ThreadStart,
+  type ToThread,
+} from "./messages.ts";
+import { sendError } from "./sent-error.ts";
+import { SentLogger } from "./sent-logger.ts";
+
+// The thread of `P2PThread`: runs the network, and sends on what comes out of it.
+
+const { config, level, metricsPrefix, shared, urgent } = workerData as ThreadStart;
+const main = parentPort!;
+const send = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void => main.postMessage(message, [...transfer]);
+
+const log = new SentLogger(level, (line) => {
+  // A line more or less is nothing; that the process does not drown in lines is.
+  if (Atomics.load(shared, LOG_LINES) >= MAX_LOG_LINES && line.level !== "error") return;
+  Atomics.add(shared, LOG_LINES, 1);
+  send({ kind: "log", ...line });
+});
+const collected = metricsPrefix === undefined ? undefined : createMetrics({ prefix: metricsPrefix, ofProcess: false });
+const metrics: MetricFactory = collected ?? noMetrics;
+observeEventLoop(metrics, "p2p", monitorEventLoopDelay({ resolution: 10 }));
+const dropped = metrics.counter(
+  "p2p_unsafe_payloads_dropped_total",
+  "Blocks of the network that were dropped because the node did not get to take them.",
+);
+
+/** Blocks that the node was asked for, by id. */
+const asked = new Map<
+  number,
+  { readonly resolve: (block: ExecutionPayloadEnvelope | undefined) => void; readonly reject: (error: Error) => void }
+>();
+let lastId = 0;
+
+const handlers: P2PHandlers = {
+  onUnsafePayload(envelope, from) {
+    const block = encodeReceivedBlock(envelope);
+    const size = block.bytes.length;
+    const isFull = Atomics.load(shared, PAYLOAD_BYTES) + size > MAX_PAYLOAD_BYTES || Atomics.load(shared, PAYLOADS) >= MAX_PAYLOADS;
+    if (isFull) {
+      dropped.inc();
+      return;
+    }
+    Atomics.add(shared, PAYLOAD_BYTES, size);
+    Atomics.add(shared, PAYLOADS, 1);
+    send({ kind: "payload", block, from }, [block.bytes.buffer]);
+  },
+  payloadByNumber(number) {
+    return new Promise((resolve, reject) => {
+      const id = ++lastId;
+      asked.set(id, { resolve, reject });
+      send({ kind: "ask", id, number });
+    });
+  },
+};
+
+setInterval(() => Atomics.add(shared, HEARTBEAT, 1), HEARTBEAT_INTERVAL_MS);
+
+let network: P2PNetwork;
+try {
+  network = await startNetwork(config, handlers, { clock: systemClock, random: Math.random, log, metrics });
+  serve();
+} catch (error) {
+  send({ kind: "failed", setting: error instanceof P2PSettingError ? error.setting : undefined, error: sendError(error) });
+}
+
+function serve(): void {
+  let told = JSON.stringify(network.identity);
+  const identity = (): P2PIdentity => structuredClone(network.identity);
+  send({ kind: "started", identity: identity() });
+  setInterval(() => {
+    const now = JSON.stringify(network.identity);
+    if (now === told) return;
+    told = now;
+    send({ kind: "identity", identity: identity() });
+  }, 5_000);
+  urgent.on("message", ({ id, block, signature }: Publish) => {
+    network.publish(decodeBlock(block), signature).then(
+      (published) => send({ kind: "published", id, published }),
+      (error: unknown) => send({ kind: "error", id, error: sendError(error) }),
+    );
+  });
+  main.on("message", (message: ToThread) => void take(message));
+}
+
+async function take(message: ToThread): Promise<void> {
+  switch (message.kind) {
+    case "signer":
+      network.setUnsafeBlockSigner(message.address);
+      return;
+    case "gap":
+      network.requestGap(message.gap);
+      return;
+    case "level":
+      log.level = message.level;
+      return;
+    case "block": {
+      const { id, block, error } = message;
+      const waiting = asked.get(id);
+      asked.delete(id);
+      if (error === undefined) waiting?.resolve(block && decodeBlock(block));
+      else waiting?.reject(new Error(error));
+      return;
+    }
+    case "call": {
+      const { id, method, args } = message;
+      try {
+        const call = network.api[method] as (...args: readonly unknown[]) => Promise<unknown>;
+        send({ kind: "result", id, value: await call.apply(network.api as PeerApi, args as unknown[]) });
+      } catch (error) {
+        send({ kind: "error", id, error: sendError(error) });
+      }
+      return;
+    }
+    case "collect":
+      send({ kind: "metrics", id: message.id, values: (await collected?.collect()) ?? [] });
+      return;
+    case "close":
+      await network.close();
+      send({ kind: "closed" });
+      process.exit(0);
+  }
+}

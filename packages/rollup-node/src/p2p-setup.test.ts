@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { parseOptions } from "@rnode/options";
+import { connectionLimits } from "@rnode/p2p";
+import { afterAll, describe, expect, it } from "vitest";
+import { rnodeOptions } from "./options.ts";
+import { blockSigner, p2pConfig } from "./p2p-setup.ts";
+import { testConfig } from "./testing/fake-chain.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rnode-p2p-setup-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const keyFile = join(folder, "key");
+writeFileSync(keyFile, "22".repeat(32));
+
+const rollup = testConfig();
+function optionsOf(...args: string[]) {
+  const parsed = parseOptions(rnodeOptions, ["--l2=http://x", `--p2p.priv.path=${keyFile}`, ...args], {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  return parsed.options.p2p;
+}
+const configOf = (...args: string[]) => p2pConfig(optionsOf(...args), rollup, silentLogger);
+
+describe("the network's configuration", () => {
+  it("has the defaults of the protocol", () => {
+    expect(configOf()).toEqual({
+      rollup,
+      networkKey: new Uint8Array(32).fill(0x22),
+      listen: { ip: "0.0.0.0", tcpPort: 9222, udpPort: 0 },
+      advertise: {},
+      nat: false,
+      discovery: { enabled: true, bootnodes: [], path: resolve("rnode_discovery_db") },
+      staticPeers: [],
+      netrestrict: [],
+      peers: {
+        low: 20,
+        high: 30,
+        graceMs: 30_000,
+        path: resolve("rnode_peerstore_db"),
+        scoring: "light",
+        ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
+      },
+      gossip: { timestampThresholdMs: 60_000 },
+      sync: { requestResponse: true, onlyRequestToStatic: false },
+      userAgent: expect.stringMatching(/^rnode\/v/),
+      limits: connectionLimits(30),
+    });
+  });
+
+  it("follows every option", () => {
+    const peer = "/ip4/1.2.3.4/tcp/1/p2p/16Uiu2HAmEWQnHq2jLKJypwVnVoQeFCULuyop6atvq2eWjYSUjzNi";
+    expect(
+      configOf(
+        "--p2p.listen.ip=127.0.0.1",
+        "--p2p.listen.tcp=2001",
+        "--p2p.listen.udp=2002",
+        "--p2p.advertise.ip=node.example",
+        "--p2p.advertise.tcp=2003",
+        "--p2p.advertise.udp=2004",
+        "--p2p.nat",
+        "--p2p.no-discovery",
+        "--p2p.bootnodes=enr:a,enr:b",
+        "--p2p.discovery.path=memory",
+        `--p2p.static=${peer}`,
+        "--p2p.netrestrict=10.0.0.0/8",
+        "--p2p.peers.lo=2",
+        "--p2p.peers.hi=3",
+        "--p2p.peers.grace=4s",
+        "--p2p.peerstore.path=memory",
+        "--p2p.scoring=none",
+        "--p2p.ban.peers=true",
+        "--p2p.ban.threshold=-5",
+        "--p2p.ban.duration=6s",
+        "--p2p.gossip.timestamp.threshold=7s",
+        "--p2p.sync.req-resp=false",
+        "--p2p.sync.onlyreqtostatic",
+      ),
+    ).toMatchObject({
+      listen: { ip: "127.0.0.1", tcpPort: 2001, udpPort: 2002 },
+      advertise: { ip: "node.example", tcpPort: 2003, udpPort: 2004 },
+      nat: true,
+      discovery: { enabled: false, bootnodes: ["enr:a", "enr:b"], path: undefined },
+      staticPeers: [peer],
+      netrestrict: ["10.0.0.0/8"],
+      peers: {
+        low: 2,
+        high: 3,
+        graceMs: 4_000,
+        path: undefined,
+        scoring: "none",
+        ban: { enabled: true, threshold: -5, durationMs: 6_000 },
+      },
+      gossip: { timestampThresholdMs: 7_000 },
+      sync: { requestResponse: false, onlyRequestToStatic: true },
+      limits: connectionLimits(3),
+    });
+  });
+
+  it("names the option of a bad key file", () => {
+    const empty = join(folder, "empty");
+    writeFileSync(empty, "");
+    expect(() => configOf(`--p2p.priv.path=${empty}`)).toThrow(/^--p2p.priv.path: .*empty is empty: expected 64 hex digits/);
+  });
+
+  it("has a signer only with the sequencer's key", () => {
+    expect(blockSigner(optionsOf())).toBeUndefined();
+    const key = join(folder, "sequencer");
+    writeFileSync(key, "33".repeat(32));
+    const fromText = blockSigner(optionsOf(`--p2p.sequencer.key=${"33".repeat(32)}`));
+    expect(blockSigner(optionsOf(`--p2p.sequencer.key-file=${key}`))?.address).toEqual(fromText?.address);
+    expect(fromText?.address).toHaveLength(20);
+  });
+});
