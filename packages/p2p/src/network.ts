@@ -50,6 +50,8 @@ export interface ConnectionLimits {
   readonly maxOfAddress: number;
   /** inbound connections a second of one address */
   readonly acceptsPerSecOfAddress: number;
+  /** inbound connections a second in all, and twice as many at once: a handshake costs some milliseconds */
+  readonly acceptsPerSec: number;
 }
 
 /** Room for peers that come while others are still within their grace. */
@@ -58,6 +60,7 @@ export const connectionLimits = (peersHigh: number): ConnectionLimits => ({
   maxPending: 32,
   maxOfAddress: 8,
   acceptsPerSecOfAddress: 5,
+  acceptsPerSec: 30,
 });
 
 /** Who this node is on the network. */

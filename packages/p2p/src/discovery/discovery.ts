@@ -9,6 +9,7 @@ import { defaultBootnodes } from "./default-bootnodes.ts";
 import { createDiscoveryMetrics, type DiscoveryMetrics } from "./discovery-metrics.ts";
 import { parseNetworks } from "./ip-networks.ts";
 import { chainOf, createOwnRecord, peerOfRecord, type RecordedPeer } from "./node-record.ts";
+import { useRecordCrypto } from "./record-crypto.ts";
 import { RecordStore } from "./record-store.ts";
 import { asTransport, UdpTransport } from "./udp-transport.ts";
 
@@ -73,6 +74,7 @@ export class Discovery implements DiscoveryView {
     this.#options = options;
     this.#deps = deps;
     const { listen, advertise, l1ChainId, bootnodes } = options;
+    useRecordCrypto();
     const networks = parseNetworks(options.netrestrict);
     this.#bootnodes = (bootnodes.length > 0 ? bootnodes : defaultBootnodes(l1ChainId)).map(parseBootnode);
     this.#store = new RecordStore(options.path, deps.log);

@@ -1,10 +1,20 @@
 import { isIPv6 } from "node:net";
 import type { ConnectionGater, MultiaddrConnection } from "@libp2p/interface";
+import type { Clock } from "@rnode/primitives";
 import { ipOf } from "../multiaddresses.ts";
 import type { ConnectionLimits } from "../network.ts";
+import { TokenBucket } from "../token-bucket.ts";
 
-/** Counts inbound connections by address, those that are still being negotiated too, and refuses those beyond the limit. */
-export function boundedInbound({ maxOfAddress }: ConnectionLimits, gater: ConnectionGater = {}): ConnectionGater {
+/**
+ * Refuses inbound connections beyond the limits: those of one address, counting those that are still being negotiated, and those of a
+ * second.
+ */
+export function boundedInbound(
+  { maxOfAddress, acceptsPerSec }: ConnectionLimits,
+  gater: ConnectionGater,
+  clock: Clock,
+): ConnectionGater {
+  const accepts = new TokenBucket({ perSec: acceptsPerSec, burst: 2 * acceptsPerSec }, clock);
   const open = new Map<string, number>();
   const count = (key: string, by: 1 | -1): void => {
     const now = (open.get(key) ?? 0) + by;
@@ -17,7 +27,7 @@ export function boundedInbound({ maxOfAddress }: ConnectionLimits, gater: Connec
       const ip = ipOf(connection.remoteAddr);
       if (ip !== undefined) {
         const key = sourceOf(ip);
-        if ((open.get(key) ?? 0) >= maxOfAddress) return true;
+        if ((open.get(key) ?? 0) >= maxOfAddress || !accepts.take()) return true;
         count(key, 1);
         connection.addEventListener("close", () => count(key, -1), { once: true });
       }

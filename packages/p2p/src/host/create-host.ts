@@ -9,6 +9,8 @@ import { peerIdFromPrivateKey } from "@libp2p/peer-id";
 import { type Ping, ping } from "@libp2p/ping";
 import { tcp } from "@libp2p/tcp";
 import type { Multiaddr } from "@multiformats/multiaddr";
+import type { Clock } from "@rnode/primitives";
+import { systemClock } from "@rnode/program";
 import type { Datastore } from "interface-datastore";
 import { createLibp2p, type ServiceFactoryMap } from "libp2p";
 import { tcpAddress, withPeerId } from "../multiaddresses.ts";
@@ -35,6 +37,8 @@ export interface HostOptions<S extends ServiceMap> {
   /** what identify says about us */
   readonly userAgent: string;
   readonly limits: ConnectionLimits;
+  /** default: the machine's */
+  readonly clock?: Clock | undefined;
   /** keeps addresses of peers; undefined: memory */
   readonly datastore?: Datastore | undefined;
   readonly gater?: ConnectionGater | undefined;
@@ -109,7 +113,7 @@ export async function createHost<S extends ServiceMap = Record<never, never>>(op
       reconnectRetries: 0,
     },
     connectionMonitor: { enabled: false },
-    connectionGater: boundedInbound(limits, options.gater),
+    connectionGater: boundedInbound(limits, options.gater ?? {}, options.clock ?? systemClock),
     peerStore: { maxAddressAge: MAX_ADDRESS_AGE_MS, maxPeerAge: MAX_PEER_AGE_MS },
     logger: quietLogger,
     services: { ...services, ...options.services } as ServiceFactoryMap<HostServices & S>,

@@ -89,6 +89,7 @@ async function start(
     announce: announced,
     userAgent: config.userAgent,
     limits: config.limits,
+    clock,
     gater: peers.gater,
     datastore: peers.datastore,
     services: { pubsub: gossip.service },

@@ -1,6 +1,6 @@
 import { type Clock, LruCache } from "@rnode/primitives";
+import { type Rate, TokenBucket } from "../token-bucket.ts";
 import { Permits } from "./permits.ts";
-import { type Rate, TokenBucket } from "./token-bucket.ts";
 
 /** Spec: docs/protocol/03-p2p.md#request-response-payload-by-number */
 export const GLOBAL_RATE: Rate = { perSec: 20, burst: 40 };

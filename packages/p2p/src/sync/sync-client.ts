@@ -4,12 +4,12 @@ import { bytesToHex, type Clock, type Hex, isCodedError, LruCache } from "@rnode
 import type { RollupConfig } from "@rnode/protocol";
 import type { UnsafeGap } from "../network.ts";
 import type { PayloadSink, ResponseScores } from "../parts.ts";
+import { TokenBucket } from "../token-bucket.ts";
 import { blockTimestampSec, RESULT } from "../wire/payload-by-number.ts";
 import type { Answer } from "./payload-requests.ts";
 import { MAX_QUARANTINED, Quarantine, type Quarantined } from "./quarantine.ts";
 import { GLOBAL_RATE, PEER_RATE } from "./request-limits.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
-import { TokenBucket } from "./token-bucket.ts";
 
 export interface SyncClientDeps {
   readonly config: RollupConfig;

@@ -19,7 +19,7 @@ export function testP2PConfig(rollup: RollupConfig, key: number, over: Partial<P
     gossip: { timestampThresholdMs: 60_000 },
     sync: { requestResponse: true, onlyRequestToStatic: false },
     userAgent: "rnode/test",
-    limits: { ...connectionLimits(30), maxOfAddress: 1_000, acceptsPerSecOfAddress: 1_000 },
+    limits: { ...connectionLimits(30), maxOfAddress: 1_000, acceptsPerSecOfAddress: 1_000, acceptsPerSec: 1_000 },
     ...over,
   };
 }

@@ -27,6 +27,13 @@ export class TokenBucket {
     return this.tokens >= 0.999 ? 0 : Math.ceil(((1 - this.tokens) / this.rate.perSec) * 1_000);
   }
 
+  /** @returns whether there was a token, which is then taken */
+  take(): boolean {
+    const hasOne = this.msUntilNext === 0;
+    if (hasOne) this.spend();
+    return hasOne;
+  }
+
   spend(count = 1): void {
     this.refill();
     this.tokens -= count;
