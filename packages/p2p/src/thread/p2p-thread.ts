@@ -27,7 +27,18 @@ export type P2PThreadErrorCode =
   | "p2p/busy"
   | "p2p/closed";
 
-export class P2PThreadError extends CodedError<P2PThreadErrorCode> {}
+const TEXTS: Readonly<Record<P2PThreadErrorCode, string>> = {
+  "p2p/thread-lost": "the P2P network is being started again: try again in a moment",
+  "p2p/busy": "too many calls wait for the P2P network: try again in a moment",
+  "p2p/closed": "the P2P network is closed",
+};
+
+export class P2PThreadError extends CodedError<P2PThreadErrorCode> {
+  constructor(code: P2PThreadErrorCode, options?: ErrorOptions) {
+    super(code, {}, options);
+    this.message = TEXTS[code];
+  }
+}
 
 export interface P2PThreadDeps {
   readonly clock: Clock;
@@ -192,7 +203,7 @@ export class P2PThread implements P2PNetwork {
     const run = this.#serving;
     if (run === undefined)
       return Promise.reject(new P2PThreadError(this.#closing.signal.aborted ? "p2p/closed" : "p2p/thread-lost"));
-    if (run.waiting.size >= MAX_CALLS) return Promise.reject(new P2PThreadError("p2p/busy", { waiting: run.waiting.size }));
+    if (run.waiting.size >= MAX_CALLS) return Promise.reject(new P2PThreadError("p2p/busy"));
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       run.waiting.set(id, { resolve, reject });
@@ -302,7 +313,7 @@ export class P2PThread implements P2PNetwork {
   #lose(run: Run, error: Error): void {
     if (run !== this.#run) return;
     this.#run = undefined;
-    run.fail(new P2PThreadError("p2p/thread-lost", {}, { cause: error }));
+    run.fail(new P2PThreadError("p2p/thread-lost", { cause: error }));
     run.urgent.close();
     void run.worker.terminate();
     const onStarted = this.#onStarted;

@@ -10,20 +10,8 @@ import type { PeerApi } from "../peers/peer-api.ts";
 import { P2PSettingError } from "../settings-error.ts";
 import { decodeBlock, encodeReceivedBlock } from "./encoded-block.ts";
 import { observeEventLoop } from "./event-loop-metrics.ts";
-import {
-  type FromThread,
-  HEARTBEAT,
-  HEARTBEAT_INTERVAL_MS,
-  LOG_LINES,
-  MAX_LOG_LINES,
-  MAX_PAYLOAD_BYTES,
-  MAX_PAYLOADS,
-  PAYLOAD_BYTES,
-  PAYLOADS,
-  type Publish,
-  type ThreadStart,
-  type ToThread,
-} from "./messages.ts";
+import { type FromThread, HEARTBEAT, HEARTBEAT_INTERVAL_MS, type Publish, type ThreadStart, type ToThread } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
 import { sendError } from "./sent-error.ts";
 import { SentLogger } from "./sent-logger.ts";
 
@@ -33,12 +21,8 @@ const { config, level, metricsPrefix, shared, urgent } = workerData as ThreadSta
 const main = parentPort!;
 const send = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void => main.postMessage(message, [...transfer]);
 
-const log = new SentLogger(level, (line) => {
-  // A line more or less is nothing; that the process does not drown in lines is.
-  if (Atomics.load(shared, LOG_LINES) >= MAX_LOG_LINES && line.level !== "error") return;
-  Atomics.add(shared, LOG_LINES, 1);
-  send({ kind: "log", ...line });
-});
+const outbox = new Outbox(shared, send);
+const log = new SentLogger(level, (line) => outbox.line(line));
 const collected = metricsPrefix === undefined ? undefined : createMetrics({ prefix: metricsPrefix, ofProcess: false });
 const metrics: MetricFactory = collected ?? noMetrics;
 observeEventLoop(metrics, "p2p", monitorEventLoopDelay({ resolution: 10 }));
@@ -46,6 +30,16 @@ const dropped = metrics.counter(
   "p2p_unsafe_payloads_dropped_total",
   "Blocks of the network that were dropped because the node did not get to take them.",
 );
+
+const rejections = metrics.counter(
+  "p2p_unhandled_rejections_total",
+  "Promises of libraries that failed and that nobody waited for.",
+);
+// What a peer makes fail in a library must not take the network from all others. Exceptions still end the thread.
+process.on("unhandledRejection", (error) => {
+  rejections.inc();
+  log.debug("a promise failed that nobody waits for", { error });
+});
 
 /** Blocks that the node was asked for, by id. */
 const asked = new Map<
@@ -56,16 +50,7 @@ let lastId = 0;
 
 const handlers: P2PHandlers = {
   onUnsafePayload(envelope, from) {
-    const block = encodeReceivedBlock(envelope);
-    const size = block.bytes.length;
-    const isFull = Atomics.load(shared, PAYLOAD_BYTES) + size > MAX_PAYLOAD_BYTES || Atomics.load(shared, PAYLOADS) >= MAX_PAYLOADS;
-    if (isFull) {
-      dropped.inc();
-      return;
-    }
-    Atomics.add(shared, PAYLOAD_BYTES, size);
-    Atomics.add(shared, PAYLOADS, 1);
-    send({ kind: "payload", block, from }, [block.bytes.buffer]);
+    if (!outbox.payload(encodeReceivedBlock(envelope), from)) dropped.inc();
   },
   payloadByNumber(number) {
     return new Promise((resolve, reject) => {

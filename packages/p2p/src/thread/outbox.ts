@@ -1,0 +1,36 @@
+import type { EncodedBlock } from "./encoded-block.ts";
+import { type FromThread, LOG_LINES, MAX_LOG_LINES, MAX_PAYLOAD_BYTES, MAX_PAYLOADS, PAYLOAD_BYTES, PAYLOADS } from "./messages.ts";
+import type { LogLine } from "./sent-logger.ts";
+
+/**
+ * What the thread sends by itself, within bounds: the process counts down in `shared` what it has taken, so nothing piles up before a
+ * process that is busy.
+ */
+export class Outbox {
+  readonly #shared: Int32Array<SharedArrayBuffer>;
+  readonly #send: (message: FromThread, transfer?: readonly ArrayBuffer[]) => void;
+
+  constructor(shared: Int32Array<SharedArrayBuffer>, send: (message: FromThread, transfer?: readonly ArrayBuffer[]) => void) {
+    this.#shared = shared;
+    this.#send = send;
+  }
+
+  /** @returns false: dropped, because too many wait already */
+  payload(block: EncodedBlock, from: string): boolean {
+    const size = block.bytes.length;
+    const isFull =
+      Atomics.load(this.#shared, PAYLOAD_BYTES) + size > MAX_PAYLOAD_BYTES || Atomics.load(this.#shared, PAYLOADS) >= MAX_PAYLOADS;
+    if (isFull) return false;
+    Atomics.add(this.#shared, PAYLOAD_BYTES, size);
+    Atomics.add(this.#shared, PAYLOADS, 1);
+    this.#send({ kind: "payload", block, from }, [block.bytes.buffer]);
+    return true;
+  }
+
+  /** A line more or less is nothing; that the process does not drown in lines is. Errors always go. */
+  line(line: LogLine): void {
+    if (Atomics.load(this.#shared, LOG_LINES) >= MAX_LOG_LINES && line.level !== "error") return;
+    Atomics.add(this.#shared, LOG_LINES, 1);
+    this.#send({ kind: "log", ...line });
+  }
+}
