@@ -14,9 +14,7 @@ const WITHOUT_EFFECT = [
     option: /^rollup\.disableTxPoolGossip$/,
     why: "the client never shares transactions; the help says so",
   },
-  { program: "rollup-node", option: /^l1\.runtimeConfigReloadIntervalMs$/, why: "for the network of peers; the help says so" },
   { program: "rollup-node", option: /^l2\.enginekind$/, why: "for execution-layer sync, which is refused; the help says so" },
-  { program: "rollup-node", option: /^p2p\.(?!disable$)/, why: "there is no network of peers; the start says so" },
   { program: "rollup-node", option: /^snapshotlog\.file$/, why: "the help says so" },
 ];
 
