@@ -1,4 +1,4 @@
-import { noMetrics, silentLogger } from "@rnode/observe";
+import { createMetrics, type MetricFactory, noMetrics, silentLogger } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
 import { localSigner } from "@rnode/signer";
 import { afterEach, describe, expect, it } from "vitest";
@@ -21,12 +21,12 @@ interface Node {
   readonly received: ReceivedBlocks;
 }
 
-async function start(key: number, over: Partial<P2PConfig> = {}): Promise<Node> {
+async function start(key: number, over: Partial<P2PConfig> = {}, metrics: MetricFactory = noMetrics): Promise<Node> {
   const received = new ReceivedBlocks();
   const network = await startNetwork(
     testP2PConfig(rollup, key, over),
     { onUnsafePayload: received.add, payloadByNumber: async () => undefined },
-    { clock: systemClock, random: Math.random, log: silentLogger, metrics: noMetrics },
+    { clock: systemClock, random: Math.random, log: silentLogger, metrics },
   );
   closers.push(() => network.close());
   network.setUnsafeBlockSigner(signer.address);
@@ -52,6 +52,27 @@ describe("the network", () => {
     expect(first).toMatchObject({ envelope: { executionPayload: { blockNumber: number } }, from: a.network.identity.peerId });
     expect(a.received.blocks).toEqual([]); // its own
     expect((await b.network.api.peers(true)).totalConnected).toBe(1);
+  });
+
+  it("takes blocks of the sequencer's new key at once, from peers whose blocks it rejected before it knew the key", async () => {
+    const metrics = createMetrics({ prefix: "" });
+    const a = await start(1, {}, metrics);
+    const b = await start(2, { staticPeers: [a.network.identity.addresses[0]!] });
+    const newSigner = localSigner(new Uint8Array(32).fill(0x22));
+    b.network.setUnsafeBlockSigner(newSigner.address);
+    const publish = async (number: number): Promise<void> => {
+      const block = testBlock(rollup, { number, timestampSec: nowSec });
+      await b.network.publish(block, await signatureOf(rollup, block, newSigner));
+    };
+    for (let number = 1; !/REJECT_MESSAGE"\} [1-9]/.test((await metrics.expose()).body); number++) {
+      await publish(number);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_200)); // for so long, the router goes by the score that it knew
+    a.network.setUnsafeBlockSigner(newSigner.address);
+    await publish(1000);
+    const [block] = await a.received.until(1);
+    expect(block?.envelope.executionPayload.blockNumber).toBe(1000);
   });
 
   it("keeps its identity over a restart, and what an operator blocked", async () => {

@@ -4,7 +4,7 @@ import type { GossipSub } from "@libp2p/gossipsub";
 import { peerIdFromPrivateKey, peerIdFromString } from "@libp2p/peer-id";
 import { type Multiaddr, multiaddr } from "@multiformats/multiaddr";
 import type { Logger, MetricFactory } from "@rnode/observe";
-import { type Clock, isCodedError } from "@rnode/primitives";
+import { bytesToHex, type Clock, isCodedError } from "@rnode/primitives";
 import { Discovery } from "../discovery/discovery.ts";
 import { parseNetworks } from "../discovery/ip-networks.ts";
 import type { RecordedPeer } from "../discovery/node-record.ts";
@@ -179,6 +179,7 @@ async function start(
   }
 
   const ip = advertisedIp ?? discovery?.advertisedIp ?? listensOn;
+  let signer: string | undefined;
   void warnIfUnreachable(advertisedIp, advertise.tcpPort ?? tcpPort, log);
   return {
     get identity(): P2PIdentity {
@@ -191,7 +192,12 @@ async function start(
       };
     },
     api,
-    setUnsafeBlockSigner: (address) => gossip.setUnsafeBlockSigner(address),
+    setUnsafeBlockSigner(address) {
+      const former = signer;
+      signer = bytesToHex(address);
+      gossip.setUnsafeBlockSigner(address);
+      if (former !== undefined && former !== signer) peers.onSignerChanged();
+    },
     publish: (envelope, signature) => gossip.publish(envelope, signature),
     requestGap: (gap) => sync.requestGap(gap),
     close,

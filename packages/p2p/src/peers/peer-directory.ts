@@ -2,7 +2,7 @@ import { defaultCrypto } from "@chainsafe/enr";
 import type { DiscoveryView } from "../parts.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
 import type { GossipView } from "./gossip-view.ts";
-import { parseSubnet } from "./ip-address.ts";
+import { parseIp, parseSubnet } from "./ip-address.ts";
 import type { PeerApi, PeerBan, PeerDump, PeerInfo, PeerStats } from "./peer-api.ts";
 import { PeerApiError } from "./peer-api-error.ts";
 import { type KnownPeer, MAX_KNOWN_PEERS, type PeerConnection, type PeerHost } from "./peer-host.ts";
@@ -29,6 +29,11 @@ interface DirectoryDeps {
 }
 
 const CONNECT_TIMEOUT_MS = 30_000;
+const ADDRESS_REFUSALS = {
+  blocked: "blocked: unblock it or its network first",
+  banned: "banned: unblock it first",
+  "outside-netrestrict": "outside the networks of --p2p.netrestrict",
+} as const;
 /** Of peers whose key is of another kind. */
 const NO_NODE_ID = "0".repeat(64);
 
@@ -202,6 +207,11 @@ export class PeerDirectory implements PeerApi {
     const peer = multiaddress.slice(multiaddress.lastIndexOf("/") + 1);
     const refusal = gate.peerRefusal(peer);
     if (refusal !== undefined) throw new PeerApiError("peer-api/refused", `peer ${peer} is ${refusal}: unblock it first`, { peer });
+    const [, kind, address] = multiaddress.split("/");
+    const ip = kind === "ip4" || kind === "ip6" ? parseIp(address ?? "") : undefined;
+    const addressRefusal = ip && gate.addressRefusal(ip);
+    if (addressRefusal !== undefined)
+      throw new PeerApiError("peer-api/refused", `address ${address} is ${ADDRESS_REFUSALS[addressRefusal]}`, { peer });
     try {
       await host.dial(multiaddress, AbortSignal.timeout(CONNECT_TIMEOUT_MS));
     } catch (cause) {
