@@ -101,6 +101,8 @@ class BlockGossip implements GossipPart, MessageGate {
 
   setUnsafeBlockSigner(address: Uint8Array): void {
     this.unsafeBlockSigner = address;
+    // blocks signed with the new key were invalid until now
+    this.budgets.forgiveAll();
   }
 
   async publish(envelope: ExecutionPayloadEnvelope, signature: Uint8Array): Promise<Published> {

@@ -286,6 +286,18 @@ describe("a peer that misbehaves", () => {
     expect((await atNode).from).toBe(honest.host.peerId.toString());
   });
 
+  it("is read again when the key has changed under which its blocks were invalid", async () => {
+    const node = await startNode(1, JOVIAN);
+    node.gossip.setUnsafeBlockSigner(new Uint8Array(20).fill(9));
+    const raw = await connectRaw(3, node);
+    for (let n = 1; n <= 20; n++) raw.send(messageFrame(compressedBlock(blockAt(n))));
+    await node.counted("dropped peer-over-budget", 5);
+    node.gossip.setUnsafeBlockSigner(SAMPLE_SIGNER);
+    const atNode = node.next();
+    raw.send(messageFrame(compressedBlock(blockAt(100))));
+    await atNode;
+  });
+
   it("is graylisted by its score, with the parameters that were given", async () => {
     const node = await startNode(1, JOVIAN, PUNISHING);
     const raw = await connectRaw(3, node);

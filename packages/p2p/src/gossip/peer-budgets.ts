@@ -16,7 +16,7 @@ const MIB = 1024 * 1024;
  * An honest peer checks what it passes on, so it hardly ever costs anything.
  */
 export class PeerBudgets {
-  private readonly budgets = new LruCache<string, Budget>(MAX_PEERS);
+  private budgets = new LruCache<string, Budget>(MAX_PEERS);
   private readonly nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -35,6 +35,11 @@ export class PeerBudgets {
 
   chargeRedundant(peer: string, readBytes: number): void {
     this.charge(peer, (1 + readBytes / MIB) / 10);
+  }
+
+  /** What was invalid may not have been the peers' fault. */
+  forgiveAll(): void {
+    this.budgets = new LruCache(MAX_PEERS);
   }
 
   private charge(peer: string, tokens: number): void {
