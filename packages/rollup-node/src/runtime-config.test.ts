@@ -23,7 +23,7 @@ function setUp({ head = 100, l1Confs = 4, reloadIntervalMs = 600_000, failures =
     storageAt(contract: Uint8Array, slot: Uint8Array, block: { readonly number: number }) {
       queueMicrotask(attempted);
       reads.push({ contract: bytesToHex(contract), slot: bytesToHex(slot), block: block.number });
-      if (state.failures-- > 0) return Promise.reject(new L1Error("l1/unavailable", { what: "storage" }));
+      if (state.failures-- > 0) return Promise.reject(new L1Error("l1/unavailable", { what: "storage", reason: "L1 is away" }));
       return Promise.resolve({ value: wordOf(state.signer), isProven: state.isProven });
     },
   } as unknown as RuntimeConfigDeps["l1"];
@@ -73,7 +73,7 @@ describe("the runtime configuration", () => {
   it("tries five times at the start, ten seconds apart, and then says what to do", async () => {
     const { runtime, advance, reads, signers } = setUp({ failures: 5 });
     const failed = expect(runtime.start()).rejects.toThrow(
-      /unsafe block signer cannot be read from L1 .*l1\/unavailable.*eth_getProof.*--l1\.trustrpc/,
+      /unsafe block signer cannot be read from L1 .*L1 is away.*eth_getProof.*--l1\.trustrpc/,
     );
     await settled();
     for (let attempt = 2; attempt <= 5; attempt++) await advance(10_000);
@@ -110,7 +110,7 @@ describe("the runtime configuration", () => {
     state.signer = 0xbb;
     await advance(600_000);
     expect(signers).toHaveLength(1);
-    expect(logs.at(-1)).toMatchObject({ level: "warn", fields: { reason: expect.stringContaining("l1/unavailable") } });
+    expect(logs.at(-1)).toMatchObject({ level: "warn", fields: { reason: expect.stringContaining("L1 is away") } });
     await advance(600_000);
     expect(signers).toHaveLength(2);
     await runtime.close();
