@@ -42,6 +42,8 @@ export class Libp2pStream implements WireStream {
   read(onData: (chunk: Uint8Array) => boolean, signal: AbortSignal): Promise<void> {
     const { stream } = this;
     return new Promise((resolve, reject) => {
+      // The end may come before the last bytes: what was read while the protocol was negotiated is put back afterwards.
+      const isOver = (): boolean => stream.readableEnded && stream.readBufferLength === 0;
       const stop = (): void => {
         stream.removeEventListener("message", onMessage);
         stream.removeEventListener("end", onEnd);
@@ -50,7 +52,7 @@ export class Libp2pStream implements WireStream {
       };
       const onMessage = ({ data }: { data: Uint8Array | { subarray(): Uint8Array } }): void => {
         try {
-          if (onData(data.subarray())) return;
+          if (onData(data.subarray()) && !isOver()) return;
           stop();
           resolve();
         } catch (error) {
@@ -73,7 +75,7 @@ export class Libp2pStream implements WireStream {
         reject(new StreamEnded("the time is over"));
       };
       if (signal.aborted) return onAbort();
-      if (stream.readableEnded) return resolve();
+      if (isOver()) return resolve();
       signal.addEventListener("abort", onAbort, { once: true });
       stream.addEventListener("end", onEnd);
       stream.addEventListener("close", onClose);
