@@ -51,9 +51,12 @@ func (b *blocks) takeAsked() []uint64 {
 	return asked
 }
 
-// The number on the wire that says how the rest is to be read: bare payloads, then the envelopes of Ecotone and of Isthmus.
+// The number on the wire: a payload alone, or the envelope of Ecotone and of every fork since.
 func responseVersion(p *payload) uint32 {
-	return uint32(max(0, p.Version-2))
+	if p.Version < 3 {
+		return 0
+	}
+	return 1
 }
 
 func (b *blocks) serve(n *node) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	"time"
@@ -156,13 +157,9 @@ func (s *session) request(ctx context.Context, c command) (any, error) {
 	if got.Result != resultSuccess {
 		return result, nil
 	}
-	// Version 0 of an answer does not say whether the payload has a list of withdrawals: its first offset does.
-	version := int(got.Version) + 2
-	if got.Version == 0 && len(got.Body) > 440 && int(got.Body[436])|int(got.Body[437])<<8 == fixedSize[1] {
-		version = 1
-	}
-	if version > newestVersion {
-		return nil, fmt.Errorf("the answer has version %d", got.Version)
+	version, err := versionOf(got)
+	if err != nil {
+		return nil, err
 	}
 	p, err := decodeBody(version, got.Body)
 	if err != nil {
@@ -173,4 +170,22 @@ func (s *session) request(ctx context.Context, c command) (any, error) {
 	}
 	result["version"], result["block"] = got.Version, blockOf(p)
 	return result, nil
+}
+
+// versionOf finds the payload's version, which an answer does not say in full, by the first offset: the size of the fixed part.
+func versionOf(got *answer) (int, error) {
+	at, lowest, highest := 436, 1, 2
+	if got.Version == 1 {
+		at, lowest, highest = 32+436, 3, newestVersion
+	}
+	if got.Version > 1 || len(got.Body) < at+4 {
+		return 0, fmt.Errorf("version %d with %d bytes", got.Version, len(got.Body))
+	}
+	offset := int(binary.LittleEndian.Uint32(got.Body[at:]))
+	for version := lowest; version <= highest; version++ {
+		if fixedSize[version] == offset {
+			return version, nil
+		}
+	}
+	return 0, fmt.Errorf("version %d with a first offset of %d", got.Version, offset)
 }

@@ -1,0 +1,43 @@
+import { randomBytes } from "node:crypto";
+import type { ExecutionPayloadEnvelope, RollupConfig } from "@rnode/protocol";
+import type { Signer } from "@rnode/signer";
+import { BlockValidator, openGossipMessage } from "../gossip/block-validator.ts";
+import { encodeGossipMessage } from "../wire/gossip-message.ts";
+import { compressSnappyBlock } from "../wire/snappy-block.ts";
+import { nowSec, runningClock } from "./running-clock.ts";
+import { signatureOf, testBlock } from "./test-blocks.ts";
+
+/** Of a block that is only measured: as in the Go program. */
+const TRANSACTION_BYTES = 200;
+const VERSION = 4;
+
+export interface SignedBlock {
+  readonly envelope: ExecutionPayloadEnvelope;
+  readonly signature: Uint8Array;
+}
+
+/** A signed block with so many bytes of transactions, which do not compress. */
+export async function measuredBlock(rollup: RollupConfig, number: number, sizeBytes: number, signer: Signer): Promise<SignedBlock> {
+  const transactions: Uint8Array[] = [];
+  for (let made = 0; made < sizeBytes; made += TRANSACTION_BYTES) {
+    transactions.push(new Uint8Array(randomBytes(Math.min(TRANSACTION_BYTES, sizeBytes - made))));
+  }
+  const envelope = testBlock(rollup, { number, timestampSec: nowSec(), transactions });
+  return { envelope, signature: await signatureOf(rollup, envelope, signer) };
+}
+
+/** Applies all rules to messages as they come from the wire, without a network. @returns nanoseconds for all @throws one is not accepted */
+export function validationNs(rollup: RollupConfig, blocks: readonly SignedBlock[], signer: Uint8Array): number {
+  const messages = blocks.map(({ envelope, signature }) => compressSnappyBlock(encodeGossipMessage(envelope, VERSION, signature)));
+  const validator = new BlockValidator({ config: rollup, version: VERSION, timestampThresholdMs: 3_600_000 });
+  const began = process.hrtime.bigint();
+  for (const message of messages) {
+    const opened = openGossipMessage(message);
+    const verdict =
+      opened instanceof Uint8Array
+        ? validator.validate(opened, { nowMs: runningClock.nowMs(), unsafeBlockSigner: signer })
+        : opened;
+    if (verdict.kind !== "accept") throw new Error(`a measured block is not accepted: ${verdict.fault} ${verdict.detail}`);
+  }
+  return Number(process.hrtime.bigint() - began);
+}

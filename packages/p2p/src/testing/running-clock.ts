@@ -1,0 +1,20 @@
+import type { Clock } from "@rnode/primitives";
+
+/** The machine's time, for tests on real sockets. */
+export const runningClock: Clock = {
+  nowMs: () => Math.floor(performance.timeOrigin + performance.now()),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, Math.min(ms, 2 ** 31 - 1));
+      signal?.addEventListener("abort", wake);
+    }),
+};
+
+/** seconds since the epoch */
+export const nowSec = (): number => Math.floor(runningClock.nowMs() / 1000);
