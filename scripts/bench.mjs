@@ -1,7 +1,7 @@
 // `npm run bench -- <name> [options]`: builds what is out of date and runs one benchmark of packages/bench.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { buildContracts, buildEngine, buildTypeScript } from "./lib/build-steps.mjs";
+import { buildContracts, buildEngine, buildInterop, buildTypeScript } from "./lib/build-steps.mjs";
 import { ROOT } from "./lib/stamp.mjs";
 
 const BENCHMARKS = {
@@ -15,6 +15,7 @@ const BENCHMARKS = {
   state: "trie, storage and state roots",
   catchup: "a new verifier derives a chain from L1, with and without latency; --old=DIR: another checkout in turns",
   derive: "L2 blocks a second from channel data to attributes, without execution: span and singular batches, zlib and brotli",
+  p2p: "gossip of blocks, ours and a Go program on op-node's libraries in turns: messages a second, latency, validation, memory a peer",
   import: "import of generated chains, in turns with anvil mining the same transactions",
   blocks: "real blocks on their witnesses",
 };
@@ -28,6 +29,7 @@ if (name === undefined || !(name in BENCHMARKS)) {
 buildEngine();
 buildContracts();
 buildTypeScript();
+if (name === "p2p") buildInterop();
 const file = join(ROOT, "packages", "bench", "dist", `${name}.js`);
 if (!existsSync(file)) {
   console.error(`the benchmark ${name} is not there yet (packages/bench/src/${name}.ts)`);

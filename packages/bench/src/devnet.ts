@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type Devnet, PROGRAM_NAMES, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
+import { type Devnet, rpcCall, type SyncStatus, startDevnet } from "@rnode/devnet";
 import { silentLogger } from "@rnode/observe";
 import { Scope, systemClock } from "@rnode/program";
 import { type Hex, numberToHex } from "viem";
@@ -99,7 +99,7 @@ async function measure(devnet: Devnet, startedMs: number, load: Load): Promise<R
     maxWaiting: load.maxWaiting,
     token,
   });
-  const pids = PROGRAM_NAMES.map((name) => [devnet.programs[name].spec.name, () => devnet.programs[name].pid] as const);
+  const pids = Object.values(devnet.programs).map((program) => [program.spec.name, () => program.pid] as const);
   const usage = new UsageWatch(new Map([...pids, ["load generator", () => process.pid]]));
 
   // Blocks are counted as they arrive; the verifier is watched from the first to the last.

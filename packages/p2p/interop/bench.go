@@ -149,7 +149,7 @@ func (m *measurements) crowd(address string, count int) error {
 		}
 		m.others = append(m.others, n)
 		ignore := func(*payload, peerID) {}
-		if _, err := joinGossip(context.Background(), n, common.Address{}, time.Minute, ignore, func(int, peerID, error) {}); err != nil {
+		if _, err := joinGossip(context.Background(), n, common.Address{}, time.Minute, validatedAtATime, ignore, func(int, peerID, error) {}); err != nil {
 			return err
 		}
 		if err := n.host.Connect(context.Background(), *info); err != nil {

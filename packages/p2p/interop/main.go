@@ -98,7 +98,11 @@ func runNode(o options) error {
 	if o.signer != "" {
 		signer = common.HexToAddress(o.signer)
 	}
-	mesh, err := joinGossip(ctx, n, signer, o.threshold,
+	atATime := validatedAtATime
+	if o.mode == "bench" {
+		atATime = benchValidatedAtATime
+	}
+	mesh, err := joinGossip(ctx, n, signer, o.threshold, atATime,
 		func(p *payload, from peerID) {
 			if o.mode == "bench" {
 				measured.received(p)

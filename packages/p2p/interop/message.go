@@ -157,8 +157,14 @@ type gossip struct {
 	validators [newestVersion + 1]*validator
 }
 
+// Blocks of a topic that are validated at a time; the library drops those that come meanwhile. A benchmark sends more.
+const (
+	validatedAtATime      = 4
+	benchValidatedAtATime = 64
+)
+
 // joinGossip takes part in all topics; onBlock sees what was accepted, onRefused why anything else was not.
-func joinGossip(ctx context.Context, n *node, signer common.Address, threshold time.Duration,
+func joinGossip(ctx context.Context, n *node, signer common.Address, threshold time.Duration, atATime int,
 	onBlock func(*payload, peer.ID), onRefused func(version int, from peer.ID, err error)) (*gossip, error) {
 	topics := make([]string, 0, newestVersion)
 	for version := 1; version <= newestVersion; version++ {
@@ -204,7 +210,7 @@ func joinGossip(ctx context.Context, n *node, signer common.Address, threshold t
 			}
 		}
 		name := topicOf(n.chainID, version)
-		if err := ps.RegisterTopicValidator(name, validate, pubsub.WithValidatorTimeout(3*time.Second), pubsub.WithValidatorConcurrency(4)); err != nil {
+		if err := ps.RegisterTopicValidator(name, validate, pubsub.WithValidatorTimeout(3*time.Second), pubsub.WithValidatorConcurrency(atATime)); err != nil {
 			return nil, err
 		}
 		topic, err := ps.Join(name)
