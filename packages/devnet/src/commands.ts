@@ -1,11 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { derivationFactsAt } from "@rnode/protocol";
-import type { DevnetPaths } from "./files.ts";
+import type { DevnetPaths, NodeRole } from "./files.ts";
 import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
 
-/** The command lines of the real programs; a user could type each of them. */
-export type NodeRole = "sequencer" | "verifier";
+// The command lines of the real programs; a user could type each of them.
 
 const program = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
@@ -23,10 +22,7 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
 ];
 
 export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole): string[] {
-  const [http, ws, auth] =
-    role === "sequencer"
-      ? [ports.sequencerHttp, ports.sequencerWs, ports.sequencerAuth]
-      : [ports.verifierHttp, ports.verifierWs, ports.verifierAuth];
+  const [http, ws, auth] = [ports[`${role}Http`], ports[`${role}Ws`], ports[`${role}Auth`]];
   return [
     RENGINE,
     `--chain=${paths.genesis}`,
@@ -40,6 +36,8 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole): s
 export interface NodeTuning {
   /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
+  /** multiaddresses to stay connected to; undefined: no P2P at all */
+  readonly staticPeers: readonly string[] | undefined;
 }
 
 export function rnodeArgs(
@@ -47,9 +45,8 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs }: NodeTuning,
+  { sequencerL1Confs, staticPeers }: NodeTuning,
 ): string[] {
-  const [auth, rpc] = role === "sequencer" ? [ports.sequencerAuth, ports.sequencerNode] : [ports.verifierAuth, ports.verifierNode];
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
   return [
@@ -58,13 +55,24 @@ export function rnodeArgs(
     "--l1.beacon.ignore",
     `--l1.http-poll-interval=${l1PollMs}ms`,
     `--l1.epoch-poll-interval=${parameters.l1BlockTimeSec * 1000}ms`,
-    `--l2=http://127.0.0.1:${auth}`,
+    `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
     `--l2.jwt-secret=${paths.jwt(role)}`,
     `--rollup.config=${paths.rollupConfig}`,
     `--rollup.l1-chain-config=${paths.l1ChainConfig}`,
-    "--p2p.disable",
-    ...["--rpc.addr=127.0.0.1", `--rpc.port=${rpc}`, "--rpc.enable-admin"],
+    ...p2pArgs(paths, ports, role, staticPeers),
+    ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
     ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : []),
+  ];
+}
+
+/** Who is whose neighbour is said by name, so that nothing needs to be found, and nobody outside this machine is asked. */
+function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: readonly string[] | undefined): string[] {
+  if (staticPeers === undefined) return ["--p2p.disable"];
+  return [
+    ...["--p2p.listen.ip=127.0.0.1", `--p2p.listen.tcp=${ports[`${role}P2P`]}`, "--p2p.no-discovery"],
+    ...[`--p2p.priv.path=${paths.networkKey(role)}`, `--p2p.peerstore.path=${paths.peerstore(role)}`],
+    ...(role === "sequencer" ? [`--p2p.sequencer.key-file=${paths.sequencerKey}`] : []),
+    ...(staticPeers.length > 0 ? [`--p2p.static=${staticPeers.join(",")}`] : []),
   ];
 }
 

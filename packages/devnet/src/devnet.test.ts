@@ -77,6 +77,14 @@ describe("the status line", () => {
     );
   });
 
+  it("shows the third node where there is one", () => {
+    const nothing = { l1Head: undefined, sequencer: undefined, verifier: undefined, lastBatch: undefined };
+    expect(formatStatus({ ...nothing, follower: { unsafe: 7, safe: 6, finalized: 5 } }, 0)).toContain(
+      "| verifier no answer | follower unsafe 7 safe 6 finalized 5 |",
+    );
+    expect(formatStatus({ ...nothing, follower: undefined }, 0)).toContain("| follower no answer |");
+  });
+
   it("says who does not answer", () => {
     const nothing = { l1Head: undefined, sequencer: undefined, verifier: undefined, lastBatch: undefined };
     expect(formatStatus(nothing, 0)).toBe("L1 no answer | sequencer no answer | verifier no answer | last batch none yet");

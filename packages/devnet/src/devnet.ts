@@ -9,14 +9,17 @@ import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
-import { type NodeRole, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
+import { rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import {
   clearDatadir,
   DatadirLock,
   type DevnetInfo,
+  type DevnetPaths,
   devnetPaths,
+  NODE_ROLES,
   type NodeEndpoints,
+  type NodeRole,
   readDevnetInfo,
   SECRET_MODE,
   writeJson,
@@ -36,8 +39,13 @@ import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
 
 /** In the order in which they start; they stop in reverse order. */
-export const PROGRAM_NAMES = ["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode"] as const;
+export const PROGRAM_NAMES = [
+  ...["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode"],
+  ...["followerEngine", "followerNode"],
+] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
+/** Only with three nodes. */
+type FollowerProgram = "followerEngine" | "followerNode";
 
 export interface DevnetOptions {
   readonly datadir: string;
@@ -45,6 +53,8 @@ export interface DevnetOptions {
   readonly basePort: number;
   /** for a new chain; an existing chain keeps its own, except for the L1 block time */
   readonly parameters: { readonly [K in keyof ChainParameters]?: ChainParameters[K] | undefined };
+  /** 2: a sequencer and a verifier, which knows only L1; 3: a follower too, and P2P among them, sequencer – verifier – follower */
+  readonly nodes: number;
   /** discard the chain of the data directory */
   readonly fresh: boolean;
   /** restart a program that ends by itself */
@@ -61,6 +71,7 @@ export interface DevnetOptions {
 export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   basePort: 8545,
   parameters: {},
+  nodes: 2,
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
@@ -73,7 +84,7 @@ export interface Devnet {
   /** as in devnet.json */
   readonly info: DevnetInfo;
   readonly isNew: boolean;
-  readonly programs: Readonly<Record<ProgramName, Program>>;
+  readonly programs: Readonly<Record<Exclude<ProgramName, FollowerProgram>, Program> & Partial<Record<FollowerProgram, Program>>>;
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
   status(): Promise<DevnetStatus>;
@@ -117,18 +128,17 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
-  const planned = programSpecs(options, ports, parameters);
+  const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
+  const planned = programSpecs(options, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
     ...planned[name],
     args: () => options.changeArgs(name, planned[name].args()),
   });
-  const programs = Object.fromEntries(PROGRAM_NAMES.map((name) => [name, new Program(specOf(name))])) as Record<
-    ProgramName,
-    Program
-  >;
+  const names = PROGRAM_NAMES.filter((name) => network !== undefined || !name.startsWith("follower"));
+  const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
   const start = async (name: ProgramName): Promise<void> => {
     scope.signal.throwIfAborted();
-    const program = programs[name];
+    const program = programs[name]!;
     started.push(program);
     scope.onClose(program.spec.name, () => program.stop(), { closeLimitMs: CLOSE_LIMIT_MS });
     program.onLaunch = () => lock.setPrograms(started.flatMap(({ pid }) => pid ?? []));
@@ -138,18 +148,31 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
 
   await start("l1");
   const created = existing ? undefined : await createChain(options, ports, parameters);
-  const info = created ?? { ...existing!, parameters, endpoints: endpointsOf(ports) };
+  const endpoints = endpointsOf(ports, options.nodes);
+  let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
-  await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initVerifier(options.datadir, created)]);
+  await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initFurther(options.datadir, "verifier", created)]);
   writeJson(paths.info, info, 2, SECRET_MODE);
   // The node only needs the Engine API; the processes that serve users come a moment later.
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
+  await network?.read("sequencer");
   await Promise.all([start("batcher"), start("verifierNode")]);
+  if (network !== undefined) {
+    // Nobody waits for the last node: the sequencer has its blocks, and the verifier is at work.
+    await network.read("verifier");
+    if (!existsSync(paths.jwt("follower"))) writeJwtSecret(paths, "follower"); // the chain began with two nodes
+    if (!existsSync(paths.engine("follower"))) await initFurther(options.datadir, "follower", info);
+    await start("followerEngine");
+    await start("followerNode");
+    await network.read("follower");
+    info = { ...info, p2p: network.addresses };
+    writeJson(paths.info, info, 2, SECRET_MODE);
+  }
 
   scope.signal.removeEventListener("abort", killAll);
   const supervisor = new Supervisor({ isOn: options.supervise, log: options.log });
-  for (const name of PROGRAM_NAMES) supervisor.watch(programs[name]);
+  for (const name of names) supervisor.watch(programs[name]!);
   scope.onClose("supervisor", () => supervisor.close());
   const reader = new StatusReader(info);
   return { info, isNew: existing === undefined, programs, failure: supervisor.failure, status: () => reader.read() };
@@ -179,10 +202,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
   });
   writeJson(paths.genesis, genesis);
   writeJson(paths.l1ChainConfig, l1ChainConfig(parameters), 2);
-  for (const role of ["sequencer", "verifier"] as const) {
-    mkdirSync(dirname(paths.jwt(role)), { recursive: true });
-    writeSecret(paths.jwt(role), randomBytes(32).toString("hex"));
-  }
+  for (const role of ["sequencer", "verifier"] as const) writeJwtSecret(paths, role);
   const l2Genesis = await initEngine(options.datadir, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
   options.log(`L2 genesis ${l2Genesis}`);
@@ -191,7 +211,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
     version: 1,
     l1ChainId: parameters.l1ChainId,
     l2ChainId: parameters.l2ChainId,
-    endpoints: endpointsOf(ports),
+    endpoints: endpointsOf(ports, options.nodes),
     accounts,
     roles: { owner: 0, proposer: 1, batcher: 2, sequencer: 3, challenger: 4 },
     contracts: { l1: plan.addresses, l2: predeployAddresses() },
@@ -208,9 +228,14 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
   };
 }
 
-/** The verifier creates its own first block from the same file. */
-async function initVerifier(datadir: string, { genesis }: DevnetInfo): Promise<void> {
-  const hash = await initEngine(datadir, "verifier");
+function writeJwtSecret(paths: DevnetPaths, role: NodeRole): void {
+  mkdirSync(dirname(paths.jwt(role)), { recursive: true });
+  writeSecret(paths.jwt(role), randomBytes(32).toString("hex"));
+}
+
+/** Every node creates its own first block from the same file. */
+async function initFurther(datadir: string, role: NodeRole, { genesis }: DevnetInfo): Promise<void> {
+  const hash = await initEngine(datadir, role);
   if (hash !== genesis.l2) throw new Error(`two genesis hashes from one file: ${genesis.l2}, ${hash}`);
 }
 
@@ -228,7 +253,36 @@ async function initEngine(datadir: string, role: NodeRole): Promise<Hex> {
   }
 }
 
-function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Record<ProgramName, ProgramSpec> {
+/** Under which multiaddresses the rollup nodes are reached. Each is asked once it has started, before the next one starts. */
+class PeerAddresses {
+  readonly addresses: Partial<Record<NodeRole, string>> = {};
+  readonly #ports: Ports;
+
+  constructor(ports: Ports) {
+    this.#ports = ports;
+  }
+
+  /** @throws the node says no address */
+  async read(role: NodeRole): Promise<void> {
+    const { addresses } = await rpcCall<{ addresses: string[] }>(urlOf(this.#ports[`${role}Node`]), "rnodep2p_self");
+    if (addresses[0] === undefined) throw new Error(`the ${role}'s rnode has no P2P address`);
+    this.addresses[role] = addresses[0];
+  }
+
+  /** Each node is connected to the one before it. */
+  neighboursOf(role: NodeRole): string[] {
+    const before = NODE_ROLES[NODE_ROLES.indexOf(role) - 1];
+    const address = before && this.addresses[before];
+    return address === undefined ? [] : [address];
+  }
+}
+
+function programSpecs(
+  options: DevnetOptions,
+  ports: Ports,
+  parameters: ChainParameters,
+  network: PeerAddresses | undefined,
+): Record<ProgramName, ProgramSpec> {
   const paths = devnetPaths(options.datadir);
   const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
   const logOf = (name: string): string => join(paths.logs, `${name}.log`);
@@ -242,7 +296,11 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
   const node = (role: NodeRole, port: number): ProgramSpec => ({
     ...common,
     name: `${role} rnode`,
-    args: () => rnodeArgs(paths, ports, parameters, role, { sequencerL1Confs: options.sequencerL1Confs }),
+    args: () => {
+      if (role === "sequencer" && network) writeSecret(paths.sequencerKey, devRoles(devAccounts(5)).sequencer.privateKey);
+      const staticPeers = network?.neighboursOf(role);
+      return rnodeArgs(paths, ports, parameters, role, { sequencerL1Confs: options.sequencerL1Confs, staticPeers });
+    },
     logPath: logOf(`${role}-rnode`),
     isReady: async () => (await rpcCall(urlOf(port), "rnode_syncStatus", [], 1000)) !== undefined,
   });
@@ -265,6 +323,8 @@ function programSpecs(options: DevnetOptions, ports: Ports, parameters: ChainPar
     verifierEngine: engine("verifier", ports.verifierHttp),
     sequencerNode: node("sequencer", ports.sequencerNode),
     verifierNode: node("verifier", ports.verifierNode),
+    followerEngine: engine("follower", ports.followerHttp),
+    followerNode: node("follower", ports.followerNode),
     batcher: {
       ...common,
       name: "rbatcher",
@@ -307,18 +367,19 @@ function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): v
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
-function endpointsOf(ports: Ports): DevnetInfo["endpoints"] {
-  const node = (http: number, ws: number, auth: number, rpc: number): NodeEndpoints => ({
-    http: urlOf(http),
-    ws: `ws://127.0.0.1:${ws}`,
-    auth: urlOf(auth),
-    node: urlOf(rpc),
+function endpointsOf(ports: Ports, nodes: number): DevnetInfo["endpoints"] {
+  const node = (role: NodeRole): NodeEndpoints => ({
+    http: urlOf(ports[`${role}Http`]),
+    ws: `ws://127.0.0.1:${ports[`${role}Ws`]}`,
+    auth: urlOf(ports[`${role}Auth`]),
+    node: urlOf(ports[`${role}Node`]),
   });
   return {
     l1: urlOf(ports.l1),
     l1Ws: `ws://127.0.0.1:${ports.l1}`,
-    sequencer: node(ports.sequencerHttp, ports.sequencerWs, ports.sequencerAuth, ports.sequencerNode),
-    verifier: node(ports.verifierHttp, ports.verifierWs, ports.verifierAuth, ports.verifierNode),
+    sequencer: node("sequencer"),
+    verifier: node("verifier"),
+    ...(nodes > 2 && { follower: node("follower") }),
     batcher: urlOf(ports.batcher),
   };
 }

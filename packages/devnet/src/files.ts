@@ -7,6 +7,10 @@ import type { L1Addresses } from "./l1-contracts.ts";
 import type { ChainParameters } from "./parameters.ts";
 import type { PredeployName } from "./predeploys.ts";
 
+/** In the order in which they hear of a block: the sequencer makes it, the follower gets it from the verifier. */
+export const NODE_ROLES = ["sequencer", "verifier", "follower"] as const;
+export type NodeRole = (typeof NODE_ROLES)[number];
+
 /** Endpoints of one execution client and its rollup node. */
 export interface NodeEndpoints {
   readonly http: string;
@@ -26,8 +30,12 @@ export interface DevnetInfo {
     readonly l1Ws: string;
     readonly sequencer: NodeEndpoints;
     readonly verifier: NodeEndpoints;
+    /** absent with two nodes, as P2P is */
+    readonly follower?: NodeEndpoints | undefined;
     readonly batcher: string;
   };
+  /** multiaddresses of the rollup nodes, once they have started */
+  readonly p2p?: Readonly<Partial<Record<NodeRole, string>>> | undefined;
   /** funded on both chains */
   readonly accounts: readonly DevAccount[];
   /** indices into `accounts` */
@@ -56,8 +64,11 @@ export function devnetPaths(datadir: string) {
     l1State: join(datadir, "l1-state.json"),
     batcherKey: join(datadir, "batcher-key.hex"),
     logs: join(datadir, "logs"),
-    engine: (node: "sequencer" | "verifier") => join(datadir, node, "engine"),
-    jwt: (node: "sequencer" | "verifier") => join(datadir, node, "jwt.hex"),
+    sequencerKey: join(datadir, "sequencer", "p2p-sequencer-key.hex"),
+    engine: (node: NodeRole) => join(datadir, node, "engine"),
+    jwt: (node: NodeRole) => join(datadir, node, "jwt.hex"),
+    networkKey: (node: NodeRole) => join(datadir, node, "p2p-key.hex"),
+    peerstore: (node: NodeRole) => join(datadir, node, "peerstore"),
   } as const;
 }
 
@@ -102,7 +113,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
   ]) {
     rmSync(path, { recursive: true, force: true });
   }
-  for (const node of ["sequencer", "verifier"]) rmSync(join(datadir, node), { recursive: true, force: true });
+  for (const node of NODE_ROLES) rmSync(join(datadir, node), { recursive: true, force: true });
 }
 
 /** The lock of a data directory: which process holds it, and which programs that process started. */

@@ -1,10 +1,10 @@
 import { bool, duration, integerBetween, type OptionsOf, optionGroup, optionTable, path, uint } from "@rnode/options";
 import { DEFAULT_OPTIONS } from "./devnet.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
+import { PORT_USES } from "./ports.ts";
 
 const SECONDS = integerBetween(1, 600);
-/** There must be room for ten ports. */
-const BASE_PORT = integerBetween(0, 65_526);
+const BASE_PORT = integerBetween(0, 65_536 - PORT_USES.length);
 
 const parameters = optionGroup("", {
   l1BlockTimeSec: {
@@ -22,9 +22,18 @@ const parameters = optionGroup("", {
 });
 
 const devnet = optionGroup("", {
-  basePort: { parse: BASE_PORT, default: DEFAULT_OPTIONS.basePort, help: "First of ten consecutive ports. 0: any free ports." },
+  basePort: {
+    parse: BASE_PORT,
+    default: DEFAULT_OPTIONS.basePort,
+    help: `First of ${PORT_USES.length} consecutive ports. 0: any free ports.`,
+  },
   datadir: { parse: path, default: path.parse("data/devnet")!, help: "Folder of the chains, the logs and devnet.json." },
   fresh: { parse: bool, default: false, help: "Delete the chain in the data directory and start a new one." },
+  nodes: {
+    parse: integerBetween(2, 3),
+    default: 3,
+    help: "3: sequencer, verifier and follower, with P2P between them. 2: no follower and no P2P, so that the verifier knows L1 only; takes less memory.",
+  },
   exitAfterMs: { parse: duration, help: "Stop cleanly after this time; useful in scripts." },
   supervise: { parse: bool, default: true, help: "Restart a program that ends by itself." },
   sequencerL1Confs: {
@@ -42,7 +51,7 @@ const devnet = optionGroup("", {
 
 export const devnetOptionTable = optionTable({
   program: "npm start --",
-  summary: "Runs an L1, a sequencer, a batch submitter and a verifier on this machine.",
+  summary: "Runs an L1, a sequencer, a batch submitter, a verifier and a follower on this machine.",
   envPrefix: "DEVNET_",
   groups: { parameters, devnet },
 });

@@ -14,6 +14,13 @@ export const PORT_USES = [
   "verifierAuth",
   "verifierNode",
   "batcher",
+  "sequencerP2P",
+  "verifierP2P",
+  "followerHttp",
+  "followerWs",
+  "followerAuth",
+  "followerNode",
+  "followerP2P",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

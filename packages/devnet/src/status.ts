@@ -19,6 +19,8 @@ export interface DevnetStatus {
   readonly l1Head: number | undefined;
   readonly sequencer: NodeHeads | undefined;
   readonly verifier: NodeHeads | undefined;
+  /** absent: there is no third node */
+  readonly follower?: NodeHeads | undefined;
   readonly lastBatch: BatchSighting | undefined;
 }
 
@@ -61,12 +63,13 @@ export class StatusReader {
 
   async read(): Promise<DevnetStatus> {
     const { endpoints } = this.#info;
-    const [l1Head, sequencer, verifier] = await Promise.all([
+    const [l1Head, sequencer, verifier, follower] = await Promise.all([
       orUndefined(this.#readL1(endpoints.l1)),
       orUndefined(readHeads(endpoints.sequencer.node)),
       orUndefined(readHeads(endpoints.verifier.node)),
+      endpoints.follower && orUndefined(readHeads(endpoints.follower.node)),
     ]);
-    return { l1Head, sequencer, verifier, lastBatch: this.#lastBatch };
+    return { l1Head, sequencer, verifier, ...(endpoints.follower && { follower }), lastBatch: this.#lastBatch };
   }
 
   async #readL1(url: string): Promise<number> {
@@ -104,11 +107,13 @@ async function orUndefined<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export function formatStatus({ l1Head, sequencer, verifier, lastBatch }: DevnetStatus, nowSec: number): string {
+export function formatStatus(status: DevnetStatus, nowSec: number): string {
+  const { l1Head, sequencer, verifier, follower, lastBatch } = status;
   const heads = (node: NodeHeads | undefined): string =>
     node ? `unsafe ${node.unsafe} safe ${node.safe} finalized ${node.finalized}` : "no answer";
   const batch = lastBatch
     ? `L1 ${lastBatch.l1Block}, ${lastBatch.sizeBytes} bytes, ${Math.max(0, Math.round(nowSec - lastBatch.l1TimeSec))} s ago`
     : "none yet";
-  return `L1 ${l1Head ?? "no answer"} | sequencer ${heads(sequencer)} | verifier ${heads(verifier)} | last batch ${batch}`;
+  const third = "follower" in status ? ` | follower ${heads(follower)}` : "";
+  return `L1 ${l1Head ?? "no answer"} | sequencer ${heads(sequencer)} | verifier ${heads(verifier)}${third} | last batch ${batch}`;
 }

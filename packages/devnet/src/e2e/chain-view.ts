@@ -1,9 +1,10 @@
 import type { Hex } from "viem";
 import type { Devnet } from "../devnet.ts";
+import type { NodeEndpoints, NodeRole } from "../files.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
 
-export type Role = "sequencer" | "verifier";
+export type Role = NodeRole;
 
 export interface OutputAtBlock {
   readonly outputRoot: Hex;
@@ -20,16 +21,22 @@ export class ChainView {
     this.#devnet = devnet;
   }
 
+  #endpoints(role: Role): NodeEndpoints {
+    const endpoints = this.#devnet.info.endpoints[role];
+    if (endpoints === undefined) throw new Error(`this devnet has no ${role}`);
+    return endpoints;
+  }
+
   syncStatus(role: Role): Promise<SyncStatus> {
     return this.node(role, "rnode_syncStatus");
   }
 
   node<T>(role: Role, method: string, params: readonly unknown[] = []): Promise<T> {
-    return rpcCall<T>(this.#devnet.info.endpoints[role].node, method, params);
+    return rpcCall<T>(this.#endpoints(role).node, method, params);
   }
 
   engine<T>(role: Role, method: string, params: readonly unknown[] = []): Promise<T> {
-    return rpcCall<T>(this.#devnet.info.endpoints[role].http, method, params);
+    return rpcCall<T>(this.#endpoints(role).http, method, params);
   }
 
   l1<T>(method: string, params: readonly unknown[] = []): Promise<T> {

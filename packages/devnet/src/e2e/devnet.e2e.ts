@@ -32,13 +32,13 @@ import {
 } from "viem/op-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { contract, loadContracts } from "../contracts.ts";
-import { type Devnet, type ProgramName, startDevnet } from "../devnet.ts";
+import { type Devnet, startDevnet } from "../devnet.ts";
 import type { DevnetInfo } from "../files.ts";
 import { predeploy } from "../predeploys.ts";
 import { rpcCall } from "../rpc.ts";
 import type { SyncStatus } from "../status.ts";
 import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
-import { ChainView, type OutputAtBlock } from "./chain-view.ts";
+import { ChainView, type OutputAtBlock, type Role } from "./chain-view.ts";
 import { DevnetCli } from "./devnet-cli.ts";
 import { waitFor } from "./wait.ts";
 
@@ -85,6 +85,7 @@ describe("npm start", () => {
   });
 
   it("prints endpoints, accounts, contracts and the status, and refuses a second one on its data", async () => {
+    await waitFor("the last node, and the summary", 40_000, () => cli.output.includes("Ctrl-C stops everything.") || undefined);
     const info = readInfo()!;
     for (const text of [
       info.endpoints.l1,
@@ -95,6 +96,7 @@ describe("npm start", () => {
     ]) {
       expect(cli.output).toContain(text);
     }
+    for (const text of [info.endpoints.follower!.http, info.p2p!.follower!]) expect(cli.output).toContain(text);
     await waitFor("a status line with a batch", 10_000, () => cli.output.includes("| last batch L1 ") || undefined);
     const second = new DevnetCli(["--base-port=0", `--datadir=${datadir}`]);
     expect((await second.exited).code).toBe(1);
@@ -124,6 +126,7 @@ describe("a devnet that goes on", () => {
       datadir,
       basePort: 0,
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
+      nodes: 3,
       supervise: false,
     });
     view = new ChainView(devnet);
@@ -173,6 +176,33 @@ describe("a devnet that goes on", () => {
     const head = await view.unsafeNumber("sequencer");
     expect(head).toBeGreaterThan(0);
     await waitFor("the next L2 block", 20_000, async () => ((await view.unsafeNumber("sequencer")) > head ? true : undefined));
+  });
+
+  it("passes blocks on from node to node: the last one, which knows only the verifier, is at most one block behind", async () => {
+    interface Peers {
+      readonly totalConnected: number;
+      readonly peers: Readonly<Record<string, { readonly addresses: readonly string[] }>>;
+    }
+    const idOf = async (role: Role) => (await view.node<{ peerID: string }>(role, "rnodep2p_self")).peerID;
+    const { peers, totalConnected } = await view.node<Peers>("follower", "rnodep2p_peers", [true]);
+    expect([totalConnected, Object.keys(peers)]).toEqual([1, [await idOf("verifier")]]);
+
+    const behind = async (): Promise<number> => {
+      const made = (await view.syncStatus("sequencer")).unsafe_l2.number;
+      return made - (await view.syncStatus("follower")).unsafe_l2.number;
+    };
+    await waitFor("the follower to have caught up", 30_000, async () => ((await behind()) <= 1 ? true : undefined));
+    const from = (await view.syncStatus("follower")).unsafe_l2.number;
+    const distances = new Set<number>();
+    await waitFor("five more blocks on the follower", 30_000, async () => {
+      distances.add(await behind());
+      return (await view.syncStatus("follower")).unsafe_l2.number >= from + 5 ? true : undefined;
+    });
+    expect(Math.max(...distances)).toBeLessThanOrEqual(1);
+    // What it has not from L1 yet came over P2P.
+    const { unsafe_l2: unsafe, safe_l2: safe } = await view.syncStatus("follower");
+    expect(unsafe.number).toBeGreaterThan(safe.number);
+    expect(unsafe.hash).toBe(await view.blockHash("sequencer", unsafe.number));
   });
 
   it("mints a deposit on L2", async () => {
@@ -373,7 +403,7 @@ describe("a devnet that goes on", () => {
     expect(Number(onVerifier.gasLimit)).toBe(45_000_000);
   });
 
-  const killOrder: ProgramName[] = ["batcher", "sequencerNode", "sequencerEngine", "verifierNode", "verifierEngine"];
+  const killOrder = ["batcher", "sequencerNode", "sequencerEngine", "verifierNode", "verifierEngine"] as const;
   it.each(killOrder)("loses nothing when %s is killed and started again", async (name) => {
     const sent = await sendEther(5, key(9).address, 1n);
     const number = Number(sent.blockNumber);
@@ -479,12 +509,16 @@ describe("a devnet that goes on", () => {
     expect(await view.blockHash("verifier", safe.number)).toBe(hash);
   });
 
-  it("has 50 or more L2 blocks with the same hashes on sequencer and verifier", async () => {
+  it("has 50 or more L2 blocks with the same hashes on all nodes", async () => {
     const last = await verifierReaches(Math.max(50, await view.unsafeNumber("sequencer")), 60_000);
     const [onSequencer, onVerifier] = await Promise.all([view.hashes("sequencer", last), view.hashes("verifier", last)]);
     expect(onSequencer.length).toBeGreaterThan(50);
     expect(onSequencer).not.toContain(undefined);
     expect(onVerifier).toEqual(onSequencer);
+    await waitFor(`safe block ${last} on the follower`, 40_000, async () =>
+      (await view.safeNumber("follower")) >= last ? true : undefined,
+    );
+    expect(await view.hashes("follower", last)).toEqual(onSequencer);
   });
 
   async function expectSameHashAfterDerivation(number: number): Promise<void> {
