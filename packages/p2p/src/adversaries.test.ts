@@ -127,21 +127,31 @@ describe("a message that no rule allows is rejected, and reaches nobody", () => 
   });
 });
 
-/** Scores are looked at every fifteen seconds. */
-describe.runIf(process.env.RNODE_P2P_MESH === "1")("a peer that keeps sending what is invalid", () => {
-  it("is banned, disconnected and not let in again", { timeout: 90_000 }, async () => {
-    const peer = await attacker();
-    await until(
-      "the ban",
-      async () => {
-        if (peer.isConnected) await peer.send(topic, await messageOf(newBlock(), STRANGER)).catch(() => {});
-        return (await attacked.network.api.peers(true)).bannedPeers.includes(peer.peerId);
-      },
-      80_000,
-    );
-    await until("the disconnection", () => !peer.isConnected);
-    await peer.connect(attacked.address).catch(() => {});
-    await until("the refusal", () => !peer.isConnected);
+/**
+ * Scores are stored every fifteen seconds. The first invalid message takes a peer to -112, from where nothing more is read of it until the
+ * score has recovered to -40; so whether it is below -100 when it is stored is chance. With a threshold of -50 it is not.
+ */
+describe.runIf(process.env.RNODE_P2P_MESH === "1")("a peer that sends what is invalid", () => {
+  it("is banned, disconnected and not let in again", { timeout: 60_000 }, async () => {
+    const strict = await TestNode.start({ rollup, peers: { ban: { enabled: true, threshold: -50, durationMs: 3_600_000 } } });
+    try {
+      // Nobody is banned before a valid block shows that clock and key are right.
+      await honest.connect(strict);
+      const valid = newBlock();
+      await honest.publish(valid);
+      await strict.arrived(valid);
+      const peer = await HostilePeer.start();
+      hostiles.push(peer);
+      await peer.connect(strict.address);
+      await peer.join([topic]);
+      await peer.send(topic, await messageOf(newBlock(), STRANGER));
+      await until("the ban", () => strict.counts.of("p2p_peer_bans") === 1, 40_000);
+      await until("the disconnection", () => !peer.isConnected);
+      await peer.connect(strict.address).catch(() => {});
+      await until("the refusal", () => !peer.isConnected);
+    } finally {
+      await strict.close();
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bytesToHex } from "@rnode/primitives";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { nowSec } from "./testing/running-clock.ts";
@@ -73,14 +74,23 @@ describe("a node that is behind", () => {
     const behind = await start();
     for (const peer of peers) await behind.connect(peer);
 
-    const [start0, end] = [chain[0]!.executionPayload, chain.at(-1)!.executionPayload];
-    const gap = {
-      start: { number: start0.blockNumber, hash: start0.blockHash },
-      end: { number: end.blockNumber, hash: end.blockHash, parentHash: end.parentHash },
+    const known = chain[0]!.executionPayload;
+    // As the rollup node does it: what has come moves the upper end down.
+    const ask = (): void => {
+      let end = chain.at(-1)!.executionPayload;
+      for (const { executionPayload } of chain.slice(1, -1).reverse()) {
+        if (!behind.arrivals.has(bytesToHex(executionPayload.blockHash))) break;
+        end = executionPayload;
+      }
+      if (end.blockNumber === known.blockNumber + 1) return;
+      behind.network.requestGap({
+        start: { number: known.blockNumber, hash: known.blockHash },
+        end: { number: end.blockNumber, hash: end.blockHash, parentHash: end.parentHash },
+      });
     };
-    const ask = setInterval(() => behind.network.requestGap(gap), 1_000);
-    closers.push(() => clearInterval(ask));
-    behind.network.requestGap(gap);
+    const timer = setInterval(ask, 1_000);
+    closers.push(() => clearInterval(timer));
+    ask();
     await Promise.all(chain.slice(1, -1).map((block) => behind.arrived(block, 150_000)));
     expect(behind.arrivals.size).toBe(GAP_BLOCKS - 1);
   });

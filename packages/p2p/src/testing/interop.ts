@@ -9,8 +9,8 @@ import { SEQUENCER_KEY_HEX, TestNode, type TestNodeOptions, until } from "./test
 
 /** What a case starts is closed after it. */
 interface Stage {
-  go(...args: string[]): Promise<GoPeer>;
-  node(options: TestNodeOptions): Promise<TestNode>;
+  readonly go: (...args: string[]) => Promise<GoPeer>;
+  readonly node: (options: TestNodeOptions) => Promise<TestNode>;
 }
 
 /** One thing in which both implementations must agree. */
@@ -33,12 +33,12 @@ export async function runInterop(binary: string, print: (line: string) => void):
     const closers: (() => Promise<void>)[] = [];
     try {
       await run({
-        async go(...args) {
+        go: async (...args) => {
           const peer = await GoPeer.start(binary, [CHAIN, ...args]);
           closers.push(() => peer.close());
           return peer;
         },
-        async node(options) {
+        node: async (options) => {
           const node = await TestNode.start(options);
           closers.push(() => node.close());
           return node;
@@ -207,7 +207,10 @@ const CASES: readonly InteropCase[] = [
         assert.deepEqual(goBlockOf(envelope, version), goBlockOf(block, version));
       }
       const asked = new Set(await go.ask<number[]>("asked"));
-      assert.deepEqual([...asked].sort(), [2, 3, 4, 5, 6, 7]);
+      assert.deepEqual(
+        [...asked].sort((a, b) => a - b),
+        [2, 3, 4, 5, 6, 7],
+      );
     },
   })),
   ...(["enr", "enode"] as const).map((form) => ({
