@@ -1,4 +1,5 @@
 import type { Logger, MetricFactory } from "@rnode/observe";
+import { type Answer, BatchAnswer } from "./answer-bytes.ts";
 import type { RpcDialect } from "./dialect.ts";
 import { hasMoreMembers, isDeeperThan } from "./json-depth.ts";
 import { JsonText } from "./json-text.ts";
@@ -34,8 +35,8 @@ export interface DispatcherOptions {
 /** Methods that need the connection: they take precedence over the table. */
 export type ConnectionMethods = (method: string) => Method | undefined;
 
-/** The text to send back; undefined: nothing (there were only notifications). */
-type Answer = string | undefined;
+/** The answer to one request; undefined: it was a notification. */
+type AnswerText = string | undefined;
 
 /** Turns request texts into response texts. Never throws. */
 export interface Dispatcher {
@@ -74,7 +75,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     methods: MethodTable,
     context: RequestContext,
     connectionMethods: ConnectionMethods | undefined,
-  ): Answer | Promise<Answer> {
+  ): AnswerText | Promise<AnswerText> {
     const invalid = whatIsInvalid(request);
     if (invalid !== undefined) return errorText(idText(request), dialect.invalidRequest(invalid));
     const { method: name, params, id } = request as { method: string; params?: unknown; id?: unknown };
@@ -98,7 +99,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** @throws {TypeError} the result cannot be represented in JSON */
-  function succeed(name: string, id: unknown, endTimer: (() => void) | undefined, result: unknown): Answer {
+  function succeed(name: string, id: unknown, endTimer: (() => void) | undefined, result: unknown): AnswerText {
     const text = resultText(result);
     const refusal = whyNotGiven(text.length);
     return refusal === undefined
@@ -106,7 +107,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       : finish(name, id, endTimer, "error", JSON.stringify(refusal));
   }
 
-  function fail(name: string, id: unknown, endTimer: (() => void) | undefined, error: unknown): Answer {
+  function fail(name: string, id: unknown, endTimer: (() => void) | undefined, error: unknown): AnswerText {
     return finish(name, id, endTimer, "error", JSON.stringify(bodyOfError(error, name)));
   }
 
@@ -116,7 +117,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     endTimer: (() => void) | undefined,
     outcome: "result" | "error",
     text: string,
-  ): Answer {
+  ): AnswerText {
     endTimer?.();
     metrics?.requests.inc({ method: name, outcome });
     return id === undefined ? undefined : `{"jsonrpc":"2.0","id":${textOfId(id)},"${outcome}":${text}}`;
@@ -137,8 +138,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     context: RequestContext,
     connectionMethods: ConnectionMethods | undefined,
   ): Promise<Answer> {
-    const answers: string[] = [];
-    let size = 0;
+    const batch = new BatchAnswer();
     let sliceStartMs = performance.now();
     let hasTurn = false;
     try {
@@ -150,8 +150,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           hasTurn = true;
           sliceStartMs = performance.now();
         }
-        let answer: Answer;
-        const refusal = whyNotGiven(size, 0);
+        let answer: AnswerText;
+        const refusal = whyNotGiven(batch.length, 0);
         if (refusal === undefined) {
           const given = handleOne(request, methods, context, connectionMethods);
           if (given instanceof Promise) {
@@ -161,15 +161,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
           } else answer = given;
         } else if (hasId(request)) answer = errorText(idText(request), refusal);
         if (answer !== undefined) {
-          answers.push(answer);
-          size += answer.length;
+          batch.add(answer);
           unsent?.hold(answer.length);
         }
       }
-      return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+      return batch.finish();
     } finally {
       if (hasTurn) turns.charge(context, performance.now() - sliceStartMs);
-      unsent?.hold(-size);
+      unsent?.hold(-batch.length);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { type Answer, AnswerBytes } from "./answer-bytes.ts";
 import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
@@ -107,7 +108,7 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       const text = chunks.length === 1 ? chunks[0]!.toString("utf8") : Buffer.concat(chunks, size).toString("utf8");
       const client = connectionOf(request.socket);
       const answer = dispatcher.handle(text, methods, client);
-      const reply = (given = ""): void => {
+      const reply = (given: Answer = ""): void => {
         if (response.headersSent || response.destroyed) return;
         const unsent = options.unsent.open(client.remoteAddress, () => response.destroy());
         response.once("close", () => unsent.close());
@@ -119,16 +120,16 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
   };
 }
 
-function sendAnswer(response: ServerResponse, text: string, unsent: Unsent): void {
-  if (text.length <= SLICE_BYTES) {
-    unsent.add(text.length);
-    send(response, 200, JSON_TYPE, text);
+function sendAnswer(response: ServerResponse, answer: NonNullable<Answer>, unsent: Unsent): void {
+  if (typeof answer === "string" && answer.length <= SLICE_BYTES) {
+    unsent.add(answer.length);
+    send(response, 200, JSON_TYPE, answer);
     return;
   }
-  const bytes = Buffer.from(text, "utf8");
-  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": bytes.length });
-  unsent.add(bytes.length);
-  writeInSlices(bytes, (slice, isLast, onTaken) => {
+  const { pieces, byteLength } = typeof answer === "string" ? new AnswerBytes([Buffer.from(answer, "utf8")]) : answer;
+  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": byteLength });
+  unsent.add(byteLength);
+  writeInSlices(pieces, (slice, isLast, onTaken) => {
     const onWritten = (error?: Error | null): void => {
       if (error) return;
       unsent.sent(slice.length);

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { Answer } from "./answer-bytes.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { clientOf } from "./connection-places.ts";
 import type { Incoming, IncomingBudget } from "./incoming.ts";
@@ -9,7 +10,7 @@ import { SLICE_BYTES, type Unsent, type UnsentBudget, writeInSlices } from "./un
 
 export interface PlainHttpOptions {
   /** turns the text of a request's body into that of the answer; undefined: an empty one */
-  readonly answer: (text: string, client: RequestContext) => string | undefined | Promise<string | undefined>;
+  readonly answer: (text: string, client: RequestContext) => Answer | Promise<Answer>;
   readonly isAllowedHost: (host: string) => boolean;
   /** requests with larger bodies are handed over */
   readonly maxBodyBytes: number;
@@ -297,11 +298,12 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     /** @returns whether the client has read enough for the next answer */
-    #send(text = ""): boolean {
-      const length = Buffer.byteLength(text, "utf8");
+    #send(answer: Answer = ""): boolean {
+      const text = typeof answer === "string" ? answer : undefined;
+      const length = typeof answer === "string" ? Buffer.byteLength(answer, "utf8") : answer.byteLength;
       const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${this.#isLast ? closingHeadEnd : headEnd}`;
-      if (length > SLICE_BYTES) {
-        this.#sendLarge(head, Buffer.from(text, "utf8"));
+      if (text === undefined || length > SLICE_BYTES) {
+        this.#sendLarge(head, typeof answer === "string" ? [Buffer.from(answer, "utf8")] : answer.pieces, length);
         return false;
       }
       // PERF: one write of one string; pure ASCII text is copied without conversion.
@@ -317,10 +319,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return isTaken && !this.#isLast;
     }
 
-    #sendLarge(head: string, body: Buffer): void {
-      this.#unsent.add(body.length);
+    #sendLarge(head: string, pieces: readonly Buffer[], length: number): void {
+      this.#unsent.add(length);
       this.#socket.write(head, "latin1");
-      writeInSlices(body, (slice, isLast, onTaken) =>
+      writeInSlices(pieces, (slice, isLast, onTaken) =>
         this.#socket.write(slice, (error) => {
           if (error) return;
           this.#unsent.sent(slice.length);

@@ -176,17 +176,26 @@ class OwedClient implements Unsent {
 }
 
 /**
- * Writes bytes slice by slice, each when the kernel has taken the one before.
+ * Writes pieces of bytes slice by slice, each when the kernel has taken the one before.
  *
  * @param write calls back when the slice was taken, and not at all when the connection is lost
  */
-export function writeInSlices(bytes: Buffer, write: (slice: Buffer, isLast: boolean, onTaken: () => void) => void): void {
+export function writeInSlices(
+  pieces: readonly Buffer[],
+  write: (slice: Buffer, isLast: boolean, onTaken: () => void) => void,
+): void {
+  let index = 0;
   let at = 0;
   const next = (): void => {
-    if (at === bytes.length) return;
-    const slice = bytes.subarray(at, at + SLICE_BYTES);
+    const piece = pieces[index];
+    if (piece === undefined) return;
+    const slice = piece.subarray(at, at + SLICE_BYTES);
     at += slice.length;
-    write(slice, at === bytes.length, next);
+    if (at === piece.length) {
+      index++;
+      at = 0;
+    }
+    write(slice, index === pieces.length, next);
   };
   next();
 }

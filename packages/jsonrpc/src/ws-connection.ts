@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import type { Answer } from "./answer-bytes.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { RpcDialect } from "./dialect.ts";
 import type { Dispatcher } from "./dispatcher.ts";
@@ -100,15 +101,15 @@ export function serveWsConnection(socket: WebSocket, remoteAddress: string, opti
   function answer(message: Buffer): void {
     underWay++;
     const opened: Active[] = [];
-    const finish = (text: string | undefined): void => {
-      if (text !== undefined) sender.answer(text);
+    const finish = (given: Answer): void => {
+      if (given !== undefined) sender.answer(given);
       subscriptions.begin(opened);
       underWay--;
     };
     const answered = dispatcher.handle(message.toString("utf8"), methods, client, (name) => subscriptions.method(name, opened));
     if (answered instanceof Promise) {
-      void answered.then((text) => {
-        finish(text);
+      void answered.then((given) => {
+        finish(given);
         readOn();
       });
     } else finish(answered);

@@ -1,11 +1,11 @@
 import type { WebSocket } from "ws";
+import type { Answer } from "./answer-bytes.ts";
 import { SLICE_BYTES, type Unsent } from "./unsent.ts";
 
 interface Message {
-  readonly bytes: Buffer;
+  /** what is left to be written of it */
+  readonly pieces: Buffer[];
   readonly isNotification: boolean;
-  /** how much of it was written */
-  at: number;
 }
 
 export interface WsSenderOptions {
@@ -30,12 +30,12 @@ export class WsSender {
     this.#options = options;
   }
 
-  answer(text: string): void {
-    this.#push(text, false);
+  answer(answer: NonNullable<Answer>): void {
+    this.#push(typeof answer === "string" ? [Buffer.from(answer, "utf8")] : [...answer.pieces], false);
   }
 
   notify(text: string): void {
-    this.#push(text, true);
+    this.#push([Buffer.from(text, "utf8")], true);
     if (this.#backlogBytes > this.#options.maxBacklogBytes) this.#options.unsent.drop("backlog");
   }
 
@@ -45,12 +45,12 @@ export class WsSender {
     this.#backlogBytes = 0;
   }
 
-  #push(text: string, isNotification: boolean): void {
+  #push(pieces: Buffer[], isNotification: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    const bytes = Buffer.from(text, "utf8");
-    this.#queue.push({ bytes, isNotification, at: 0 });
-    if (isNotification) this.#backlogBytes += bytes.length;
-    this.#options.unsent.add(bytes.length);
+    const byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+    this.#queue.push({ pieces, isNotification });
+    if (isNotification) this.#backlogBytes += byteLength;
+    this.#options.unsent.add(byteLength);
     this.#write();
   }
 
@@ -58,10 +58,12 @@ export class WsSender {
     while (this.#inFlightBytes < SLICE_BYTES) {
       const message = this.#queue[0];
       if (message === undefined || this.#socket.readyState !== this.#socket.OPEN) return;
-      const { bytes, isNotification, at } = message;
-      const slice = bytes.subarray(at, at + SLICE_BYTES);
-      message.at += slice.length;
-      const isLast = message.at === bytes.length;
+      const { pieces, isNotification } = message;
+      const piece = pieces[0]!;
+      const slice = piece.subarray(0, SLICE_BYTES);
+      if (slice.length < piece.length) pieces[0] = piece.subarray(slice.length);
+      else pieces.shift();
+      const isLast = pieces.length === 0;
       if (isLast) this.#queue.shift();
       this.#inFlightBytes += slice.length;
       this.#socket.send(slice, { binary: false, fin: isLast }, (error) => {

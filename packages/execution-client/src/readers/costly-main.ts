@@ -72,7 +72,7 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     };
     const context: CostlyContext = { ...NO_CLIENT, work };
     refresh();
-    const answer = (await dispatcher.handle(text, methods, context)) ?? "";
+    const answer = String((await dispatcher.handle(text, methods, context)) ?? "");
     tell({ kind: "done", id, text: answer, workedMs: performance.now() - startMs });
   };
 

@@ -87,7 +87,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   // Requests from other readers about filters kept here; those readers have counted the requests.
   const ownFilters = routeMethods(ethLogMethods(services), routing);
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...options.limits }, log });
-  const answerOther = async (text: string): Promise<string> => (await dispatcher.handle(text, ownFilters, NO_CLIENT)) ?? "";
+  const answerOther = async (text: string): Promise<string> => String((await dispatcher.handle(text, ownFilters, NO_CLIENT)) ?? "");
 
   await server.listen();
   log.debug("reader serves", { pid: process.pid, reading: describePageReading(store.pageReading) });

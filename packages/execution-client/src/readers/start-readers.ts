@@ -108,7 +108,7 @@ export function startReaders(options: ClientOptions, count: number, dependencies
       wsFd: wsSocket?.fd,
     },
     {
-      answer: async (text) => (await dispatcher.handle(text, methods, NO_CLIENT)) ?? "",
+      answer: async (text) => String((await dispatcher.handle(text, methods, NO_CLIENT)) ?? ""),
       submit: async ({ raw, conditional, sender }) => {
         try {
           return await submit(raw, conditional, sender);

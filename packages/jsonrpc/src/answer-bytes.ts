@@ -1,0 +1,47 @@
+import { SLICE_BYTES } from "./unsent.ts";
+
+/** A long answer as UTF-8, in pieces that are sent one after the other. Making one string of it would take long, and bytes of that again. */
+export class AnswerBytes {
+  readonly pieces: readonly Buffer[];
+  readonly byteLength: number;
+
+  constructor(pieces: readonly Buffer[]) {
+    this.pieces = pieces;
+    this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  toString(): string {
+    return Buffer.concat(this.pieces, this.byteLength).toString("utf8");
+  }
+}
+
+/** The text to send back; undefined: nothing (there were only notifications). */
+export type Answer = string | AnswerBytes | undefined;
+
+/** Puts the answers of a batch together as they are made. */
+export class BatchAnswer {
+  readonly #pieces: Buffer[] = [];
+  #texts: string[] = [];
+  #textLength = 0;
+  /** of all answers, in characters */
+  length = 0;
+
+  add(text: string): void {
+    if (this.#textLength > 0 && this.#textLength + text.length > SLICE_BYTES) this.#encode("");
+    this.#texts.push(text);
+    this.#textLength += text.length;
+    this.length += text.length;
+  }
+
+  finish(): Answer {
+    if (this.#pieces.length === 0) return this.#texts.length === 0 ? undefined : `[${this.#texts.join(",")}]`;
+    this.#encode("]");
+    return new AnswerBytes(this.#pieces);
+  }
+
+  #encode(end: string): void {
+    this.#pieces.push(Buffer.from(`${this.#pieces.length === 0 ? "[" : ","}${this.#texts.join(",")}${end}`, "utf8"));
+    this.#texts = [];
+    this.#textLength = 0;
+  }
+}
