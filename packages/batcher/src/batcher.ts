@@ -34,6 +34,8 @@ export interface Batcher {
   readonly status: () => LogFields;
 }
 
+/** No method has large parameters. */
+const MAX_REQUEST_BYTES = 1024 * 1024;
 const ENDPOINT_RETRY_MS = 2000;
 
 /** Number of L1 blocks to cache: those that contain own transactions, until they are deep enough. */
@@ -78,6 +80,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   );
   const server = createRpcServer({
     http: rpc,
+    limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
     methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin),
     log,

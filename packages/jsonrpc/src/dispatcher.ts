@@ -1,22 +1,18 @@
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { type Answer, BatchAnswer } from "./answer-bytes.ts";
 import type { RpcDialect } from "./dialect.ts";
-import { hasMoreMembers, isDeeperThan } from "./json-depth.ts";
 import { JsonText } from "./json-text.ts";
 import type { Method, MethodTable, Params, RequestContext } from "./method-table.ts";
+import { type LargePart, type LargeRequest, parseRequest, type RequestLimits, whatIsInvalid } from "./read-request.ts";
 import { LIMIT_EXCEEDED, RpcError, type RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { ShapeError } from "./shape.ts";
 import { Turns } from "./turns.ts";
 import type { UnsentBudget } from "./unsent.ts";
 
-export interface DispatchLimits {
-  readonly maxBatchLength: number;
+export interface DispatchLimits extends RequestLimits {
   /** of one answer, and of all answers of a batch together */
   readonly maxResponseBytes: number;
-  /** nesting of the request */
-  readonly maxDepth: number;
-  readonly maxMembers: number;
 }
 
 export interface DispatcherOptions {
@@ -28,9 +24,14 @@ export interface DispatcherOptions {
   readonly unsent?: Pick<UnsentBudget, "makeRoom" | "hold"> | undefined;
   /** shared with what else is done for the same clients; default: its own */
   readonly turns?: Turns | undefined;
+  /** reads requests that take long to read, in another thread; default: they are read here */
+  readonly readLarge?: ReadLarge | undefined;
   /** turns errors of the application into error objects; undefined: an error that it does not know */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
 }
+
+/** @param text longer than `VERY_LARGE_LENGTH`. @throws {RpcError} it is not read */
+export type ReadLarge = (text: string, client: RequestContext) => Promise<LargeRequest>;
 
 /** Methods that need the connection: they take precedence over the table. */
 export type ConnectionMethods = (method: string) => Method | undefined;
@@ -58,6 +59,10 @@ const NO_ROOM: RpcErrorBody = {
 
 /** Reading such a request takes milliseconds. */
 const LARGE_REQUEST_BYTES = 256 * 1024;
+/** Requests whose text is longer can be read in another thread. */
+export const VERY_LARGE_LENGTH = 1024 * 1024;
+/** One request that is longer, but is answered in this thread, is refused: reading it would take too long. */
+const LONGEST_HERE = 2 * 1024 * 1024;
 type HandleRest = [methods: MethodTable, context: RequestContext, connectionMethods?: ConnectionMethods];
 
 /** After this long, a batch waits for its next turn. */
@@ -132,11 +137,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** One after the other: a call of the batch has taken effect before the next one is read. */
-  async function handleBatch(
-    requests: readonly unknown[],
-    methods: MethodTable,
+  async function handleBatch<T>(
+    requests: readonly T[],
+    handle: (request: T) => AnswerText | Promise<AnswerText>,
+    refuse: (request: T, refusal: RpcErrorBody) => AnswerText,
     context: RequestContext,
-    connectionMethods: ConnectionMethods | undefined,
   ): Promise<Answer> {
     const batch = new BatchAnswer();
     let sliceStartMs = performance.now();
@@ -153,13 +158,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         let answer: AnswerText;
         const refusal = whyNotGiven(batch.length, 0);
         if (refusal === undefined) {
-          const given = handleOne(request, methods, context, connectionMethods);
+          const given = handle(request);
           if (given instanceof Promise) {
             const waitedFromMs = performance.now();
             answer = await given;
             sliceStartMs += performance.now() - waitedFromMs;
           } else answer = given;
-        } else if (hasId(request)) answer = errorText(idText(request), refusal);
+        } else answer = refuse(request, refusal);
         if (answer !== undefined) {
           batch.add(answer);
           unsent?.hold(answer.length);
@@ -192,27 +197,57 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return answer;
   }
 
-  function handleText(text: string, ...[methods, context, connectionMethods]: HandleRest): Answer | Promise<Answer> {
-    if (isDeeperThan(text, limits.maxDepth)) {
-      return errorText("null", dialect.invalidRequest(`nested deeper than ${limits.maxDepth}`));
-    }
-    if (hasMoreMembers(text, limits.maxMembers)) {
-      return errorText("null", dialect.invalidRequest(`more than ${limits.maxMembers} members in its objects`));
-    }
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(text);
-    } catch (error) {
-      return errorText("null", dialect.parseError(error instanceof Error ? error.message.slice(0, 120) : "not JSON"));
-    }
-    if (!Array.isArray(parsed)) return handleOne(parsed, methods, context, connectionMethods);
-    if (parsed.length === 0) return errorText("null", dialect.invalidRequest("empty batch"));
-    if (parsed.length > limits.maxBatchLength) return errorText("null", dialect.batchTooLarge(limits.maxBatchLength));
-    return handleBatch(parsed, methods, context, connectionMethods);
+  function handleText(text: string, ...rest: HandleRest): Answer | Promise<Answer> {
+    const parsed = parseRequest(text, limits, dialect);
+    if ("refusal" in parsed) return errorText("null", parsed.refusal);
+    const handle = (request: unknown): AnswerText | Promise<AnswerText> => handleOne(request, ...rest);
+    return parsed.isBatch ? handleBatch(parsed.requests, handle, refuse, rest[1]) : handle(parsed.request);
   }
 
+  /** The answer of a part of a batch when there is no room for it. */
+  const refuse = (request: unknown, refusal: RpcErrorBody): AnswerText =>
+    hasId(request) ? errorText(idText(request), refusal) : undefined;
+
+  /** The same for requests that are read elsewhere. */
+  async function handleElsewhere(text: string, readLarge: ReadLarge, ...rest: HandleRest): Promise<Answer> {
+    let read: LargeRequest;
+    try {
+      read = await readLarge(text, rest[1]);
+    } catch (error) {
+      return rest[1].isGone ? undefined : errorText("null", bodyOfError(error, "a large request"));
+    }
+    if (rest[1].isGone) return undefined;
+    if ("refusal" in read) return errorText("null", read.refusal);
+    const handle = (part: LargePart): AnswerText | Promise<AnswerText> => handlePart(part, ...rest);
+    const refusePart = (part: LargePart, refusal: RpcErrorBody): AnswerText =>
+      "id" in part ? refuse(part, refusal) : refuse(JSON.parse(part.text), refusal);
+    return read.isBatch ? handleBatch(read.parts, handle, refusePart, rest[1]) : handle(read.parts[0]!);
+  }
+
+  function handlePart(part: LargePart, ...rest: HandleRest): AnswerText | Promise<AnswerText> {
+    if ("refusal" in part) return errorText(idText(part), part.refusal);
+    const request = (): Record<string, unknown> => JSON.parse(part.text) as Record<string, unknown>;
+    if (!("method" in part)) return handleOne(request(), ...rest);
+    const { text, method: name, id } = part;
+    const [methods, context, connectionMethods] = rest;
+    const declared = connectionMethods?.(name) ?? (Object.hasOwn(methods, name) ? methods[name] : undefined);
+    if (declared?.elsewhere !== undefined) {
+      const endTimer = metrics?.seconds.time({ method: name });
+      return declared
+        .elsewhere(text, context)
+        .then((result) => succeed(name, id, endTimer, result))
+        .catch((error: unknown) => fail(name, id, endTimer, error));
+    }
+    if (text.length > LONGEST_HERE) return fail(name, id, undefined, asRpcError(dialect.requestTooLarge(LONGEST_HERE)));
+    return handleOne({ ...request(), id }, ...rest);
+  }
+
+  const { readLarge } = options;
   return {
-    handle: (text, ...rest) => (text.length > LARGE_REQUEST_BYTES ? handleLarge(text, ...rest) : handleText(text, ...rest)),
+    handle(text, ...rest) {
+      if (text.length > VERY_LARGE_LENGTH && readLarge !== undefined) return handleElsewhere(text, readLarge, ...rest);
+      return text.length > LARGE_REQUEST_BYTES ? handleLarge(text, ...rest) : handleText(text, ...rest);
+    },
   };
 }
 
@@ -220,21 +255,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 function resultText(result: unknown): string {
   if (result === undefined) return "null";
   return result instanceof JsonText ? result.text : JSON.stringify(result);
-}
-
-/** Why a JSON value is not a request; undefined if it is one. */
-function whatIsInvalid(request: unknown): string | undefined {
-  if (typeof request !== "object" || request === null || Array.isArray(request)) return "not an object";
-  const { jsonrpc, method, params, id } = request as Record<string, unknown>;
-  if (id !== undefined && id !== null && typeof id !== "string" && !(typeof id === "number" && Number.isFinite(id))) {
-    return "id must be a string, a number or null";
-  }
-  // A number that JavaScript cannot represent exactly would be returned changed.
-  if (typeof id === "number" && Number.isInteger(id) && !Number.isSafeInteger(id)) return "id is too large a number: send a string";
-  if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
-  if (typeof method !== "string" || method === "") return "method must be a string";
-  if (params !== undefined && params !== null && typeof params !== "object") return "params must be an array or an object";
-  return undefined;
 }
 
 const hasId = (request: unknown): boolean => typeof request === "object" && request !== null && "id" in request;

@@ -1,7 +1,7 @@
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
 export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";
-export { createDispatcher, type Dispatcher } from "./dispatcher.ts";
+export { createDispatcher, type Dispatcher, type ReadLarge, VERY_LARGE_LENGTH } from "./dispatcher.ts";
 export * from "./fair-queue.ts";
 export type { HealthReport } from "./http-listener.ts";
 export * from "./http-pool.ts";
@@ -10,6 +10,7 @@ export * from "./jwt.ts";
 export * from "./jwt-secret-file.ts";
 export * from "./method-table.ts";
 export * from "./openrpc.ts";
+export { type LargeRequest, readLargeRequest } from "./read-request.ts";
 export * from "./rpc-client.ts";
 export * from "./rpc-client-types.ts";
 export * from "./rpc-error.ts";

@@ -1,3 +1,4 @@
+import type { JsonText } from "./json-text.ts";
 import type { JsonSchema, Shape } from "./shape.ts";
 
 /** A parameter; its name appears in errors and in the published description. */
@@ -35,6 +36,8 @@ export interface Method extends MethodDocumentation {
   readonly params: Params;
   /** The result must be plain JSON; undefined is answered as null. A thrown `RpcError` is sent as it is. */
   readonly handler: (args: readonly unknown[], context: RequestContext) => unknown;
+  /** Answers a request in another thread, without its being read here. @param text a request with the id 0. @throws as `handler` */
+  readonly elsewhere?: (text: string, context: RequestContext) => Promise<JsonText>;
 }
 
 /** By full name: `eth_getBalance`. */

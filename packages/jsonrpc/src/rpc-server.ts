@@ -7,7 +7,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
-import { createDispatcher } from "./dispatcher.ts";
+import { createDispatcher, type ReadLarge } from "./dispatcher.ts";
 import { createHttpHandler, type HealthReport } from "./http-listener.ts";
 import { IncomingBudget } from "./incoming.ts";
 import { type CheckToken, checkJwt, MACHINE_TIME } from "./jwt.ts";
@@ -96,6 +96,8 @@ export interface RpcServerOptions {
   readonly maxOpenFiles?: number | undefined;
   readonly log: Logger;
   readonly metrics?: MetricFactory | undefined;
+  /** reads requests that take long to read, in another thread; default: they are read here */
+  readonly readLarge?: ReadLarge | undefined;
   /** turns errors of the application into error objects */
   readonly mapError?: ((error: unknown, method: string) => RpcErrorBody | undefined) | undefined;
   /** serves `GET /healthz`: whether the process works */
@@ -146,15 +148,8 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
   const turns = new Turns();
   const subscriptionPlaces = new SubscriptionPlaces(limits.maxSubscriptions * CONNECTIONS_OF_SUBSCRIPTIONS);
-  const dispatcher = createDispatcher({
-    dialect,
-    limits,
-    log,
-    metrics: options.metrics,
-    unsent,
-    turns,
-    mapError: options.mapError,
-  });
+  const { metrics: factory, mapError, readLarge } = options;
+  const dispatcher = createDispatcher({ dialect, limits, log, metrics: factory, unsent, turns, mapError, readLarge });
   const servers: Server[] = [];
   const guard = new ListenerGuard({
     log,

@@ -193,6 +193,25 @@ describe("answers that wait", () => {
     expect((await post(port, call(1000))).text).toContain("xxx");
   });
 
+  it("leave no room for another large one, which is refused in words (WebSocket)", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const { port, unsentBytes } = await startServer({ maxUnsentBytes: 24 * MIB });
+    const [ignoring, asking] = [await openSocket(port), await openSocket(port)];
+    ignoring.pause();
+    ignoring.send(JSON.stringify(call(20 * MIB)));
+    await expect.poll(unsentBytes).toBeGreaterThan(14 * MIB);
+    const ask = async (size: number): Promise<string> => {
+      asking.send(JSON.stringify(call(size)));
+      const [data] = (await once(asking, "message")) as [Buffer];
+      return data.toString("utf8");
+    };
+    expect(JSON.parse(await ask(10 * MIB))).toMatchObject({
+      error: { code: LIMIT_EXCEEDED, message: expect.stringContaining("wait for their clients") },
+    });
+    expect(await ask(1000)).toContain("xxx");
+    expect(ignoring.readyState).toBe(ignoring.OPEN);
+  });
+
   it("are bounded while batches are answered, all together", async () => {
     const { port, unsentBytes } = await startServer({ maxUnsentBytes: 8 * MIB });
     const batch = Array.from({ length: 20 }, (_, id) => call(MIB, "test_later", id));

@@ -70,6 +70,8 @@ export interface NodeDeps {
 }
 
 /** How many L1 blocks to request ahead of derivation while it is far from the L1 head: so many, or so much memory. */
+/** as op-node. Spec: docs/protocol/04-rpc.md#rollup-node-server-transport */
+const MAX_REQUEST_BYTES = 5 * 1024 * 1024;
 const READ_AHEAD_BLOCKS = 128;
 const READ_AHEAD_BYTES = 64 * 1024 * 1024;
 const READ_AHEAD_HEAD_DISTANCE = 32;
@@ -288,6 +290,7 @@ export class RollupNode {
     });
     this.server = createRpcServer({
       http: options.rpc,
+      limits: { maxRequestBytes: MAX_REQUEST_BYTES },
       maxOpenFiles: connectionBudget(),
       methods: { ...methods, ...(peers && p2pMethods(peers.api)), ...(options.rpc.enableAdmin && admin) },
       log: log.child({ part: "rpc" }),

@@ -11,7 +11,9 @@ import {
   NO_CLIENT,
   type RequestContext,
   RpcError,
+  readLargeRequest,
   SERVER_ERROR,
+  VERY_LARGE_LENGTH,
 } from "@rnode/jsonrpc";
 import { createLogger, errorText } from "@rnode/observe";
 import { systemClock } from "@rnode/program";
@@ -60,7 +62,8 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
   );
   const methods = costlyMethods(declared, (context) => (context as CostlyContext).work);
   const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
-  const dispatcher = createDispatcher({ dialect: services.backend.profile.dialect, limits, log });
+  const { dialect } = services.backend.profile;
+  const dispatcher = createDispatcher({ dialect, limits, log });
   const refresh = oncePerRun(() => store.refresh());
 
   const run = async (id: number, place: number, text: string): Promise<void> => {
@@ -72,14 +75,23 @@ function start({ reader, options, config, startingBlock, givenUp }: CostlyStart)
     };
     const context: CostlyContext = { ...NO_CLIENT, work };
     refresh();
-    const answer = String((await dispatcher.handle(text, methods, context)) ?? "");
-    tell({ kind: "done", id, text: answer, workedMs: performance.now() - startMs });
+    const result = String((await dispatcher.handle(text, methods, context)) ?? "");
+    tell({ kind: "done", id, result, workedMs: performance.now() - startMs });
+  };
+
+  const read = (id: number, text: string): void => {
+    const startMs = performance.now();
+    const result = readLargeRequest(text, limits, dialect, VERY_LARGE_LENGTH);
+    tell({ kind: "done", id, result, workedMs: performance.now() - startMs });
   };
 
   return (message) => {
     switch (message.kind) {
       case "run":
         void run(message.id, message.place, message.text);
+        return;
+      case "read":
+        read(message.id, message.text);
         return;
       case "answer":
         link.onAnswer(message.id, message.text);

@@ -1,3 +1,4 @@
+import type { LargeRequest } from "@rnode/jsonrpc";
 import type { MessageToWriter, ReaderStart } from "./messages.ts";
 
 /** What the thread for costly requests is told when it starts. */
@@ -6,14 +7,17 @@ export interface CostlyStart extends Pick<ReaderStart, "reader" | "options" | "c
   readonly givenUp: Int32Array;
 }
 
-/** A JSON-RPC request with the id 0. */
+/** A JSON-RPC request with the id 0, or a large one, of a client, that is only to be taken apart. */
 interface Run {
-  readonly kind: "run";
+  readonly kind: "run" | "read";
   readonly id: number;
   /** index into `givenUp` */
   readonly place: number;
   readonly text: string;
 }
+
+/** The answer to a request, or a large request in parts. */
+export type CostlyResult = string | LargeRequest;
 
 export type MessageToCostly =
   | Run
@@ -25,5 +29,5 @@ export type MessageFromCostly =
   | { readonly kind: "ready" }
   | { readonly kind: "failed"; readonly reason: string }
   /** @param workedMs how long the request took */
-  | { readonly kind: "done"; readonly id: number; readonly text: string; readonly workedMs: number }
+  | { readonly kind: "done"; readonly id: number; readonly result: CostlyResult; readonly workedMs: number }
   | Extract<MessageToWriter, { kind: "call" }>;

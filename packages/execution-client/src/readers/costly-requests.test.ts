@@ -65,7 +65,7 @@ describe("the costly requests of a reader", () => {
   const textsBegun = (thread = threads.at(-1)!): string[] => begun(thread).map(({ text }) => text);
   const finish = (text: string, workedMs = 5, thread = threads.at(-1)!): void => {
     const { id } = begun(thread).find((message) => message.text === text)!;
-    thread.events.onMessage({ kind: "done", id, text: `answer to ${text}`, workedMs });
+    thread.events.onMessage({ kind: "done", id, result: `answer to ${text}`, workedMs });
   };
 
   it("run one call at a time; the next is that of the address that has had least time", async () => {
@@ -95,6 +95,31 @@ describe("the costly requests of a reader", () => {
     expect(new Set(begun().map(({ place }) => place)).size).toBe(4);
     finish("t1");
     expect(textsBegun().at(-1)).toBe("t2");
+  });
+
+  it("that are large are taken apart one at a time, in the order of all, which says nothing about how long they take", async () => {
+    open();
+    const read = (text: string, client = from()) => requests.read(client, text);
+    const first = read("large 1");
+    void read("large 2").catch(() => {});
+    const other = read("large 3", from("2.2.2.2"));
+    const reads = () => threads[0]!.posted.flatMap((message) => (message.kind === "read" ? [message] : []));
+    const done = (index: number): void =>
+      threads[0]!.events.onMessage({
+        kind: "done",
+        id: reads()[index]!.id,
+        result: { isBatch: false, parts: [{ text: "{}" }] },
+        workedMs: 30,
+      });
+    expect(reads().map(({ text }) => text)).toEqual(["large 1"]);
+    void run("call");
+    expect(textsBegun()).toEqual(["call"]);
+    done(0);
+    expect(await first).toEqual({ isBatch: false, parts: [{ text: "{}" }] });
+    done(1);
+    expect(await other).toEqual({ isBatch: false, parts: [{ text: "{}" }] });
+    expect(reads().map(({ text }) => text)).toEqual(["large 1", "large 3", "large 2"]);
+    expect(learned).toEqual([]);
   });
 
   it("are refused beyond the bounds, and the rest is served", async () => {

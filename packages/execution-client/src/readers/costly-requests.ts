@@ -3,6 +3,7 @@ import {
   CLIENT_GONE,
   clientOf,
   FairQueue,
+  type LargeRequest,
   LIMIT_EXCEEDED,
   type QueueRefusal,
   type RequestContext,
@@ -11,7 +12,7 @@ import {
 } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { formatDurationMs } from "@rnode/options";
-import type { MessageFromCostly } from "./costly-messages.ts";
+import type { CostlyResult, MessageFromCostly } from "./costly-messages.ts";
 import type { CostlyThread, CostlyThreadEvents } from "./costly-thread.ts";
 import { type CostlyRunner, errorAnswer } from "./routing.ts";
 
@@ -38,12 +39,15 @@ export interface CostlyDependencies {
   readonly nowMs?: (() => number) | undefined;
 }
 
+/** `read`: a large request is taken apart */
+type JobKind = CostlyKind | "read";
+
 interface Job {
   readonly id: number;
   readonly client: RequestContext;
-  readonly kind: CostlyKind;
+  readonly kind: JobKind;
   readonly text: string;
-  readonly resolve: (answer: string) => void;
+  readonly resolve: (result: CostlyResult) => void;
   readonly reject: (error: RpcError) => void;
   readonly stopListening: () => void;
   /** times that the thread was lost while it worked on this */
@@ -61,6 +65,7 @@ interface Running {
 /** A call does not yield to others. */
 const CALLS = 1;
 const SEARCHES = 2;
+const READS = 1;
 const NETWORK_PART = 1 / 4;
 /** The thread ends when it has had no request for this long. */
 const IDLE_MS = 60_000;
@@ -85,7 +90,7 @@ export class CostlyRequests implements CostlyRunner {
   readonly #limits: CostlyLimits;
   readonly #dependencies: CostlyDependencies;
   readonly #nowMs: () => number;
-  readonly #most: Readonly<Record<CostlyKind, number>>;
+  readonly #most: Readonly<Record<JobKind, number>>;
   readonly #queue: FairQueue<Job>;
   /** by id of the job */
   readonly #running = new Map<number, Running>();
@@ -108,8 +113,8 @@ export class CostlyRequests implements CostlyRunner {
     this.#limits = limits;
     this.#dependencies = dependencies;
     this.#nowMs = dependencies.nowMs ?? (() => performance.now());
-    this.#most = { call: CALLS, search: SEARCHES, trace: limits.maxTraces };
-    this.#givenUp = new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + limits.maxTraces)));
+    this.#most = { call: CALLS, search: SEARCHES, read: READS, trace: limits.maxTraces };
+    this.#givenUp = new Int32Array(new SharedArrayBuffer(4 * (CALLS + SEARCHES + READS + limits.maxTraces)));
     this.#queue = new FairQueue({
       maxItems: limits.maxWaiting,
       maxItemsPerNetwork: Math.max(1, limits.maxWaiting * NETWORK_PART),
@@ -123,7 +128,16 @@ export class CostlyRequests implements CostlyRunner {
   }
 
   /** @throws {RpcError} there is no room for it, its client has gone, or it could not be finished */
-  run(client: RequestContext, kind: CostlyKind, text: string): Promise<string> {
+  async run(client: RequestContext, kind: CostlyKind, text: string): Promise<string> {
+    return (await this.#do(client, kind, text)) as string;
+  }
+
+  /** Takes a large request apart. @throws {RpcError} as `run` */
+  async read(client: RequestContext, text: string): Promise<LargeRequest> {
+    return (await this.#do(client, "read", text)) as LargeRequest;
+  }
+
+  #do(client: RequestContext, kind: JobKind, text: string): Promise<CostlyResult> {
     return new Promise((resolve, reject) => {
       if (client.isGone || this.#isClosed) {
         reject(gone());
@@ -201,7 +215,7 @@ export class CostlyRequests implements CostlyRunner {
     }
     const most = this.#most[kind];
     // Requests that yield to each other share the thread: one client gains nothing from having several at work.
-    return same < most && (kind === "call" || ofNetwork < Math.ceil(most / 2));
+    return same < most && (most === 1 || ofNetwork < Math.ceil(most / 2));
   };
 
   #begin(job: Job): void {
@@ -213,7 +227,7 @@ export class CostlyRequests implements CostlyRunner {
     const startedMs = this.#nowMs();
     this.#countBusy(startedMs);
     this.#running.set(job.id, { job, place, startedMs, givenUpMs: undefined });
-    this.#thread.post({ kind: "run", id: job.id, place, text: job.text });
+    this.#thread.post({ kind: job.kind === "read" ? "read" : "run", id: job.id, place, text: job.text });
   }
 
   #startThread(): CostlyThread {
@@ -243,17 +257,17 @@ export class CostlyRequests implements CostlyRunner {
     this.#finish(message);
   }
 
-  #finish({ id, text, workedMs }: Extract<MessageFromCostly, { kind: "done" }>): void {
+  #finish({ id, result, workedMs }: Extract<MessageFromCostly, { kind: "done" }>): void {
     const running = this.#running.get(id);
     if (running === undefined) return;
     const { job, givenUpMs } = running;
     this.#countBusy(this.#nowMs());
     this.#running.delete(id);
     this.#queue.charge(job.client, workedMs);
-    this.#dependencies.learn(job.client, workedMs);
+    if (job.kind !== "read") this.#dependencies.learn(job.client, workedMs);
     if (givenUpMs === undefined) {
       job.stopListening();
-      job.resolve(text);
+      job.resolve(result);
     }
     this.#startDue();
     if (this.#running.size === 0) this.#idleSinceMs = this.#nowMs();

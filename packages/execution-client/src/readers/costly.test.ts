@@ -125,6 +125,32 @@ describe("costly requests", () => {
     expect(JSON.stringify(await asked.answer)).not.toContain("-32005");
   });
 
+  it("that are very large are read where they are answered, and so are batches, whatever is in them", async () => {
+    const overrides = Object.fromEntries(times(2, (index) => [addressOf(index), { code: largeCode }]));
+    const batch = [
+      rpc("eth_blockNumber", [], 1),
+      rpc("eth_call", [{ to: addressOf(2) }, "latest", overrides], 2),
+      rpc("eth_sendRawTransaction", [`0x02${"00".repeat(300_000)}`], 3),
+      rpc("eth_call", [{ to: addressOf(2), data: "0x12" }, "latest"], 4),
+      rpc("eth_newBlockFilter", [], 5),
+      rpc("eth_sendRawTransaction", [`0x02${"00".repeat(1_100_000)}`], 6),
+    ];
+    expect(await post(batch).answer).toEqual([
+      { jsonrpc: "2.0", id: 1, result: "0x14" },
+      { jsonrpc: "2.0", id: 2, result: "0x" },
+      { jsonrpc: "2.0", id: 3, error: expect.anything() },
+      { jsonrpc: "2.0", id: 4, result: "0x" },
+      { jsonrpc: "2.0", id: 5, result: expect.stringMatching(/^0x[0-9a-f]{32}$/) },
+      { jsonrpc: "2.0", id: 6, error: expect.objectContaining({ message: expect.stringMatching(/too (large|big)/) }) },
+    ]);
+    const socket = new WebSocket(node.wsUrl);
+    await new Promise((resolve) => socket.once("open", resolve));
+    socket.send(JSON.stringify(batch[1]));
+    const data = await new Promise<Buffer>((resolve) => socket.once("message", resolve));
+    expect(JSON.parse(data.toString("utf8"))).toEqual({ jsonrpc: "2.0", id: 2, result: "0x" });
+    socket.close();
+  });
+
   it("of a WebSocket end with it", async () => {
     const socket = new WebSocket(node.wsUrl);
     await new Promise((resolve) => socket.once("open", resolve));

@@ -73,6 +73,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     maxOpenFiles: connectionBudget(),
     fds: { http: start.httpFd, ws: start.wsFd },
     bind: (methods) => routeMethods(methods, routing),
+    readLarge: (text, client) => costly.read(client, text),
   });
 
   let lastLoad = performance.eventLoopUtilization();

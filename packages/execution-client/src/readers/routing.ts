@@ -101,8 +101,10 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
 
 /** A costly method is attempted here, unless it traces. If that takes too long, it begins again in the thread for such requests. */
 function routedByCost(name: string, method: CostlyMethod, { refresh, short, costly }: RoutingOptions): Method {
-  return choosing(method, (read, args, context) => {
-    const aside = async (): Promise<JsonText> => resultOf(await costly.run(context, method.cost, requestText(name, rawOf(read))));
+  const elsewhere = async (text: string, context: RequestContext): Promise<JsonText> =>
+    resultOf(await costly.run(context, method.cost, text));
+  const attempted = choosing(method, (read, args, context) => {
+    const aside = (): Promise<JsonText> => elsewhere(requestText(name, rawOf(read)), context);
     if (method.cost === "trace") return aside();
     const found = short.attempt(context, (work) => {
       refresh();
@@ -115,6 +117,7 @@ function routedByCost(name: string, method: CostlyMethod, { refresh, short, cost
       throw error;
     });
   });
+  return { ...attempted, elsewhere };
 }
 
 type ChoosingHandler = (read: readonly (Read | undefined)[], args: readonly unknown[], context: RequestContext) => unknown;

@@ -1,5 +1,5 @@
 import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
-import { createRpcServer, type MethodTable, type RpcServer } from "@rnode/jsonrpc";
+import { createRpcServer, type MethodTable, type ReadLarge, type RpcServer } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
 
@@ -14,11 +14,13 @@ export interface PublicServerDependencies {
   readonly fds?: { readonly http: number | undefined; readonly ws: number | undefined } | undefined;
   /** Makes each method run in the process where it belongs, seen from this process. */
   readonly bind: (methods: ApiMethods) => MethodTable;
+  /** reads large requests in another thread; default: they are read here */
+  readonly readLarge?: ReadLarge | undefined;
 }
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, maxOpenFiles, fds, bind } = dependencies;
+  const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge } = dependencies;
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
     ...(http.enabled && {
@@ -43,5 +45,6 @@ export function createPublicServer({ http, ws, limits }: ClientOptions, dependen
     maxOpenFiles,
     log,
     metrics,
+    readLarge,
   });
 }
