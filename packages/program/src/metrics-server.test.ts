@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect, type Socket } from "node:net";
 import { createMetrics } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import { startMetricsServer } from "./metrics-server.ts";
@@ -41,6 +44,40 @@ describe("the metrics server", () => {
         .poll(async () => (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text())
         .toContain(`y_reads ${reads + 1}`);
     } finally {
+      await server.close();
+    }
+  });
+
+  it("serves others, and newcomers, when one client holds connections that say nothing", async () => {
+    const metrics = createMetrics({ prefix: "y_" });
+    const health = () => ({ isHealthy: true, body: { version: "v1" } });
+    const server = await startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: 0 });
+    const held: Socket[] = [];
+    const hold = async (count: number, localAddress: string): Promise<void> => {
+      const opened = Array.from({ length: count }, () => {
+        const socket = connect({ host: "127.0.0.1", port: server.port, localAddress });
+        socket.on("error", () => {});
+        held.push(socket);
+        return once(socket, "connect");
+      });
+      await Promise.all(opened);
+    };
+    const statusFrom = (localAddress: string): Promise<number | undefined> =>
+      new Promise((resolve, reject) => {
+        const options = { host: "127.0.0.1", port: server.port, path: "/healthz", localAddress, agent: false };
+        request(options, ({ statusCode }) => resolve(statusCode))
+          .on("error", reject)
+          .end();
+      });
+    try {
+      await hold(5, "127.0.0.3");
+      await hold(60, "127.0.0.2");
+      expect(await statusFrom("127.0.0.1")).toBe(200);
+      expect(await statusFrom("127.0.0.2")).toBe(200);
+      await expect.poll(() => held.filter((socket) => socket.closed).length).toBeGreaterThan(30);
+      expect(held.slice(0, 5).filter((socket) => socket.closed)).toEqual([]);
+    } finally {
+      for (const socket of held) socket.destroy();
       await server.close();
     }
   });

@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Metrics } from "@rnode/observe";
 
 /** The answer to `GET /healthz`: 200 if healthy, otherwise 503. */
@@ -15,6 +15,10 @@ export interface MetricsServerDeps {
 
 /** Collectors are few. */
 const MAX_CONNECTIONS = 32;
+/** Accepted beyond that for a moment, so that there is a choice which one is closed. */
+const SPARE_CONNECTIONS = 64;
+/** A connection on which nothing happens for this long is closed; collectors open another one. */
+const IDLE_MS = 10_000;
 /** Metrics that were read this long ago are given again: whoever asks more often learns nothing, and costs nothing. */
 const REUSE_MS = 250;
 
@@ -48,7 +52,9 @@ export async function startMetricsServer(
       response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics or /healthz\n");
     }
   });
-  server.maxConnections = MAX_CONNECTIONS;
+  server.maxConnections = MAX_CONNECTIONS + SPARE_CONNECTIONS;
+  server.timeout = IDLE_MS;
+  keepPlaces(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, addr, () => {
@@ -66,4 +72,24 @@ export async function startMetricsServer(
         server.closeAllConnections();
       }),
   };
+}
+
+/** When all places are taken, a newcomer gets that of the oldest connection of the address that has most. */
+function keepPlaces(server: Server): void {
+  const byAddress = new Map<string, Set<Socket>>();
+  let taken = 0;
+  server.on("connection", (socket: Socket) => {
+    const address = socket.remoteAddress ?? "";
+    const own = byAddress.get(address) ?? new Set();
+    byAddress.set(address, own.add(socket));
+    taken++;
+    socket.once("close", () => {
+      taken--;
+      own.delete(socket);
+      if (own.size === 0 && byAddress.get(address) === own) byAddress.delete(address);
+    });
+    if (taken <= MAX_CONNECTIONS) return;
+    const [oldest] = [...byAddress.values()].reduce((most, sockets) => (sockets.size > most.size ? sockets : most));
+    oldest?.destroy();
+  });
 }
