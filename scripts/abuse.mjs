@@ -1,4 +1,4 @@
-// `npm run abuse -- [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`: builds what is out of date, starts the built programs, attacks
+// `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`: builds what is out of date, starts the built programs, attacks
 // them, and measures what an honest client sees. Exit code 1: a bound was broken.
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,9 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
+import { once } from "node:events";
 import { getPriority, setPriority } from "node:os";
 import { createRandom } from "@rnode/primitives/testing";
 import { Attacker } from "./attacker/attacker.ts";
-import type { AttackerReport, Orders } from "./attacker-process.ts";
+import type { AttackerReport, MessageFromAttacker, Orders } from "./attacker-process.ts";
 import { ATTACKS } from "./attacks/index.ts";
 
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
@@ -20,16 +21,19 @@ const attacker = new Attacker({
   onBreach: (what) => breaches.add(what),
 });
 const stop = (): void => over.abort();
-setTimeout(stop, orders.durationMs).unref();
-process.on("message", stop);
 process.on("disconnect", () => process.exit(1));
 
 let failure: string | undefined;
 try {
-  await attack.run(orders.target, attacker);
+  const prepared = attack.prepare?.(attacker) ?? [];
+  const begins = once(process, "message");
+  process.send?.("ready" satisfies MessageFromAttacker);
+  await begins;
+  setTimeout(stop, orders.durationMs).unref();
+  await attack.run(orders.target, attacker, prepared);
 } catch (error) {
   failure = String(error);
 }
 stop();
 const report: AttackerReport = { counts: Object.fromEntries(attacker.counts), breaches: [...breaches], failure };
-process.send?.(report, () => process.exit(0));
+process.send?.(report satisfies MessageFromAttacker, () => process.exit(0));

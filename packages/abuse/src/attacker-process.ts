@@ -21,6 +21,8 @@ export interface AttackerReport {
   readonly failure: string | undefined;
 }
 
+export type MessageFromAttacker = "ready" | AttackerReport;
+
 /** A process that does not end by itself after its time is killed. On a busy machine it takes seconds to start. */
 const GRACE_MS = 30_000;
 const MAX_HEAP_MIB = 512;
@@ -32,24 +34,28 @@ const killAll = (): void => {
   for (const child of running) child.kill("SIGKILL");
 };
 
-/** Runs one attack in a process of its own and waits for its end. */
-export function runAttacker(orders: Orders): Promise<AttackerReport> {
-  return new Promise((resolve) => {
-    const child = fork(PROGRAM, [JSON.stringify(orders)], {
-      execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-    });
-    let report: AttackerReport | undefined;
-    let errors = "";
-    child.stderr?.on("data", (chunk: Buffer) => {
-      errors = (errors + chunk.toString("utf8")).slice(-2_000);
-    });
-    if (running.size === 0) process.on("exit", killAll);
-    running.add(child);
-    const limit = setTimeout(() => child.kill("SIGKILL"), orders.durationMs + GRACE_MS);
-    child.on("message", (message) => {
-      report = message as AttackerReport;
-    });
+/** An attack in a process of its own. */
+export interface AttackerProcess {
+  /** Settles when it has prepared itself, or has failed to. */
+  readonly ready: Promise<void>;
+  /** Its time begins now. @returns its report */
+  begin(): Promise<AttackerReport>;
+}
+
+export function startAttacker(orders: Orders): AttackerProcess {
+  const child = fork(PROGRAM, [JSON.stringify(orders)], {
+    execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  let report: AttackerReport | undefined;
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk.toString("utf8")).slice(-2_000);
+  });
+  if (running.size === 0) process.on("exit", killAll);
+  running.add(child);
+  let limit = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
+  const ended = new Promise<AttackerReport>((resolve) => {
     child.on("close", (code, signal) => {
       clearTimeout(limit);
       running.delete(child);
@@ -58,4 +64,19 @@ export function runAttacker(orders: Orders): Promise<AttackerReport> {
       resolve(report ?? { counts: {}, breaches: [], failure });
     });
   });
+  const isReady = new Promise<void>((resolve) => {
+    child.on("message", (message: MessageFromAttacker) => {
+      if (message === "ready") resolve();
+      else report = message;
+    });
+  });
+  return {
+    ready: Promise.race([isReady, ended.then(() => {})]),
+    begin() {
+      clearTimeout(limit);
+      limit = setTimeout(() => child.kill("SIGKILL"), orders.durationMs + GRACE_MS);
+      child.send("begin", () => {}); // one that has ended has reported
+      return ended;
+    },
+  };
 }

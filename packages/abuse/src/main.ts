@@ -16,7 +16,7 @@ const MIN_ATTACK_MS = 4_000;
 const MAX_ATTACK_MS = 20_000;
 const SAFE_AGAIN_MS = 30_000;
 
-/** `npm run abuse -- [--lies] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
+/** `npm run abuse -- [--lies [--to-sequencer]] [--minutes=N] [--seed=N] [--only=NAME,…] [--list]`. @returns the exit code: 1 when a bound was broken */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -25,6 +25,7 @@ export async function main(args: readonly string[]): Promise<number> {
       seed: { type: "string", default: "1" },
       only: { type: "string", default: "" },
       lies: { type: "boolean", default: false },
+      "to-sequencer": { type: "boolean", default: false },
       list: { type: "boolean", default: false },
     },
   });
@@ -38,8 +39,10 @@ export async function main(args: readonly string[]): Promise<number> {
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   const common = { seed, totalMs: minutes * 60_000, signal: stopped.signal, log: (line: string) => console.error(line) };
+  const toSequencer = values["to-sequencer"];
+  if (toSequencer && !values.lies) throw new Error("--to-sequencer says whom to lie to: it needs --lies");
   const isFine = values.lies
-    ? await runLies({ ...common, only: values.only })
+    ? await runLies({ ...common, victim: toSequencer ? "sequencer" : "verifier", only: values.only })
     : await attack({ ...common, only: names(values.only) });
   return isFine ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
 import { createRandom, type Random } from "@rnode/primitives/testing";
 import type { Target } from "./attacker/target.ts";
-import { type AttackerReport, runAttacker } from "./attacker-process.ts";
+import { type AttackerReport, startAttacker } from "./attacker-process.ts";
 import type { Attack } from "./attacks/attack.ts";
 import { ATTACKS } from "./attacks/index.ts";
 import type { Bounds } from "./bounds.ts";
@@ -79,12 +79,15 @@ async function runGroup(
   const from = random(SAME_ADDRESS_ONE_IN) === 0 ? HONEST : `127.0.0.${2 + random(OTHER_ADDRESSES)}`;
   const calmFromMs = performance.now();
   await pause(calmMs, signal);
-  const attackFromMs = performance.now();
-  const attackers = await Promise.all(
-    attacks.map(({ name }) => runAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs })),
+  const calmToMs = performance.now();
+  const processes = attacks.map(({ name }) =>
+    startAttacker({ attack: name, target, from, seed: random(2 ** 31), niceness, durationMs: attackMs }),
   );
+  await Promise.all(processes.map(({ ready }) => ready));
+  const attackFromMs = performance.now();
+  const attackers = await Promise.all(processes.map((attacker) => attacker.begin()));
   const attackToMs = performance.now();
-  const before = monitor.between(calmFromMs, attackFromMs);
+  const before = monitor.between(calmFromMs, calmToMs);
   const during = monitor.between(attackFromMs, attackToMs);
   const mustRestart = attacks.some(({ afterwards }) => afterwards === "restart-engine");
   const restartSec = mustRestart ? await restartEngine(devnet, monitor) : undefined;

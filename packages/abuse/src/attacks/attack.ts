@@ -9,11 +9,16 @@ export interface Attack {
   readonly what: string;
   /** what bounds the attack itself */
   readonly bounds: AttackBounds;
-  /** Goes on until `attacker.signal` aborts; may end earlier. */
-  run(target: Target, attacker: Attacker): Promise<void>;
+  /** Makes what it sends, if that takes long: its time begins afterwards. */
+  prepare?(attacker: Attacker): Prepared;
+  /** Goes on until `attacker.signal` aborts; may end earlier. @param prepared by `prepare` */
+  run(target: Target, attacker: Attacker, prepared: Prepared): Promise<void>;
   /** what the harness does once the attack is over */
   readonly afterwards?: Afterwards | undefined;
 }
+
+/** Requests that an attack sends again and again. */
+export type Prepared = readonly (string | Uint8Array)[];
 
 export interface AttackBounds {
   /** open at once */

@@ -1,19 +1,14 @@
 import type { Attacker } from "../attacker/attacker.ts";
 import { batch, call, post, times } from "../attacker/requests.ts";
-import type { Attack } from "./attack.ts";
+import type { Attack, Prepared } from "./attack.ts";
 
 /** Each of the requests in turn, on so many connections to every port that speaks JSON-RPC. */
-const sending = (
-  name: string,
-  what: string,
-  connections: number,
-  requests: (attacker: Attacker) => readonly (string | Uint8Array)[],
-): Attack => ({
+const sending = (name: string, what: string, connections: number, requests: (attacker: Attacker) => Prepared): Attack => ({
   name,
   what,
   bounds: { connections },
-  async run({ http, auth, node, batcher }, attacker) {
-    const given = requests(attacker);
+  prepare: requests,
+  async run({ http, auth, node, batcher }, attacker, given) {
     const ports = [http, http, auth, node, batcher];
     await Promise.all(
       times(connections, async (lane) => {

@@ -63,6 +63,7 @@ describe("the built programs", () => {
   it("derive that chain although they are lied to, and are well again soon after", async () => {
     const runs: LieRun[] = [];
     await runCampaign(site.devnet, liars.liars, {
+      victim: "verifier",
       seed: 1,
       totalMs: LIES_MS,
       only: "",

@@ -2,10 +2,11 @@ import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
 import { createRandom } from "@rnode/primitives/testing";
 import { pause } from "../pause.ts";
 import { type Deceit, deceitsAbout } from "./deceit.ts";
+import type { VictimName } from "./liars.ts";
 import type { LyingProxy } from "./proxy.ts";
 import { SafeChainWatch } from "./safe-chain-watch.ts";
 
-/** Who lies to the verifier's rollup node. */
+/** Who lies to the victim. */
 export interface Liar {
   readonly name: string;
   readonly proxy: LyingProxy;
@@ -24,6 +25,7 @@ export interface LieRun {
 }
 
 export interface CampaignOptions {
+  readonly victim: VictimName;
   readonly seed: number;
   readonly totalMs: number;
   /** only lies whose names contain it */
@@ -45,10 +47,10 @@ const MAX_RECOVERY_MS = 60_000;
 /** A node that is started while it is lied to may end; it is then started again once honesty has returned. */
 const START_UNDER_LIES_MS = 8_000;
 
-/** Lies to the verifier, one lie after the other, drawn by the seed from all that can be told about the answers it asks for. */
+/** Lies to the victim, one lie after the other, drawn by the seed from all that can be told about the answers it asks for. */
 export async function runCampaign(devnet: Devnet, liars: readonly Liar[], options: CampaignOptions): Promise<void> {
   const random = createRandom(options.seed);
-  const watch = new SafeChainWatch(devnet);
+  const watch = new SafeChainWatch(devnet, options.victim);
   const endMs = performance.now() + options.totalMs;
   try {
     while (performance.now() < endMs && !options.signal.aborted) {
@@ -91,9 +93,9 @@ async function tell(
   watch: SafeChainWatch,
   { liar, deceit }: Drawn,
   atStart: boolean,
-  { lieMs, recoveryMs, signal }: CampaignOptions,
+  { victim, lieMs, recoveryMs, signal }: CampaignOptions,
 ): Promise<LieRun> {
-  const node = devnet.programs.verifierNode;
+  const node = devnet.programs[`${victim}Node`];
   const { proxy } = liar;
   const faults: string[] = [];
   const pidBefore = node.pid;
@@ -110,7 +112,7 @@ async function tell(
   const hasDied = !atStart && node.pid !== pidBefore;
   if (hasDied) faults.push(`the node ended: ${lastLine(node.logTail(40))}`);
   if (!node.isRunning) await node.start().catch((error: unknown) => faults.push(`the node does not start again: ${String(error)}`));
-  const recoverySec = await untilRecovered(devnet, honestMs, signal);
+  const recoverySec = await untilRecovered(devnet, victim, honestMs, signal);
   // the time that a start takes is not the lie's doing
   const boundMs = atStart || hasDied ? 2 * recoveryMs : recoveryMs;
   if (recoverySec === undefined) faults.push(`not recovered within ${MAX_RECOVERY_MS / 1000} s of honesty`);
@@ -120,14 +122,23 @@ async function tell(
   return { liar: liar.name, deceit: deceit.name, atStart, lies: proxy.lies - liesBefore, recoverySec, faults };
 }
 
-/** Until the verifier's safe head is at least where the sequencer's, which nobody lies to, was when honesty returned. */
-async function untilRecovered({ info }: Devnet, honestMs: number, signal: AbortSignal): Promise<number | undefined> {
-  const { sequencer, verifier } = info.endpoints;
-  const goal = (await rpcCall<SyncStatus>(sequencer.node, "rnode_syncStatus")).safe_l2.number;
+/**
+ * Until the victim's safe head is at least where that of the other node, which nobody lies to, was when honesty returned; and for the sequencer,
+ * until it has made a block since then.
+ */
+async function untilRecovered(
+  { info: { endpoints } }: Devnet,
+  victim: VictimName,
+  honestMs: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const other = victim === "verifier" ? "sequencer" : "verifier";
+  const safeGoal = (await rpcCall<SyncStatus>(endpoints[other].node, "rnode_syncStatus")).safe_l2.number;
+  const unsafeGoal = victim === "sequencer" ? 1 + Number(await rpcCall<string>(endpoints.sequencer.http, "eth_blockNumber")) : 0;
   while (performance.now() - honestMs < MAX_RECOVERY_MS && !signal.aborted) {
     try {
-      const { safe_l2 } = await rpcCall<SyncStatus>(verifier.node, "rnode_syncStatus", [], 1000);
-      if (safe_l2.number >= goal) return (performance.now() - honestMs) / 1000;
+      const { safe_l2, unsafe_l2 } = await rpcCall<SyncStatus>(endpoints[victim].node, "rnode_syncStatus", [], 1000);
+      if (safe_l2.number >= safeGoal && unsafe_l2.number >= unsafeGoal) return (performance.now() - honestMs) / 1000;
     } catch {
       // it starts
     }

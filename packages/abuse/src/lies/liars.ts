@@ -2,15 +2,18 @@ import type { DevnetOptions } from "@rnode/devnet";
 import type { Liar } from "./campaign.ts";
 import { LyingProxy } from "./proxy.ts";
 
-/** Proxies before the verifier's L1 and engine, honest until they are told to lie. */
+/** Whose rollup node is lied to. */
+export type VictimName = "verifier" | "sequencer";
+
+/** Proxies before the victim's L1 and engine, honest until they are told to lie. */
 export interface Liars {
   readonly liars: readonly Liar[];
-  /** puts them between the verifier's rollup node and what its command line names */
+  /** puts them between the victim and what its command line names */
   readonly changeArgs: DevnetOptions["changeArgs"];
   readonly close: () => Promise<void>;
 }
 
-export async function createLiars(): Promise<Liars> {
+export async function createLiars(victim: VictimName = "verifier"): Promise<Liars> {
   const [l1, engine] = [await LyingProxy.listen(), await LyingProxy.listen()];
   return {
     liars: [
@@ -18,7 +21,7 @@ export async function createLiars(): Promise<Liars> {
       { name: "engine", proxy: engine },
     ],
     changeArgs: (program, args) =>
-      program === "verifierNode" ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
+      program === `${victim}Node` ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
     close: async () => {
       await Promise.all([l1.close(), engine.close()]);
     },

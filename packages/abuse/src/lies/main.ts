@@ -1,9 +1,10 @@
 import { startAbusedDevnet } from "../abused-devnet.ts";
 import { LIE_BOUNDS } from "../bounds.ts";
 import { type LieRun, runCampaign } from "./campaign.ts";
-import { createLiars } from "./liars.ts";
+import { createLiars, type VictimName } from "./liars.ts";
 
 export interface LiesOptions {
+  readonly victim: VictimName;
   readonly seed: number;
   readonly totalMs: number;
   readonly only: string;
@@ -11,14 +12,15 @@ export interface LiesOptions {
   readonly log: (line: string) => void;
 }
 
-/** Starts the devnet with liars before the verifier's L1 and engine. @returns whether every lie was withstood */
-export async function runLies({ seed, totalMs, only, signal, log }: LiesOptions): Promise<boolean> {
-  const { liars, changeArgs, close: closeLiars } = await createLiars();
+/** Starts the devnet with liars before the victim's L1 and engine. @returns whether every lie was withstood */
+export async function runLies({ victim, seed, totalMs, only, signal, log }: LiesOptions): Promise<boolean> {
+  const { liars, changeArgs, close: closeLiars } = await createLiars(victim);
   const runs: LieRun[] = [];
   try {
     const { devnet, close } = await startAbusedDevnet(log, changeArgs);
     try {
       await runCampaign(devnet, liars, {
+        victim,
         seed,
         totalMs,
         only,
