@@ -123,6 +123,16 @@ describe("plain HTTP", () => {
     }
   });
 
+  it("answers what came whole before the client closed its side, in whatever form", async () => {
+    const client = new Client(await startServer());
+    client.socket.write(
+      Buffer.concat([request(body(1, "test_later")), request(body(2)), request(body(3), "connection: close\r\n")]),
+    );
+    client.socket.end();
+    for (const expected of [1, 2, 3]) expect(await client.result()).toBe(expected);
+    expect(await client.answer()).toBeUndefined();
+  });
+
   it("answers requests that come together in their order", async () => {
     const client = new Client(await startServer());
     const texts = [body(1), body(2, "test_later"), body(3), body(4, "test_later"), body(5)];

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { Answer } from "./answer-bytes.ts";
 import { ClientConnection } from "./client-connection.ts";
 import { clientOf } from "./connection-places.ts";
@@ -15,7 +16,7 @@ export interface PlainHttpOptions {
   /** requests with larger bodies are handed over */
   readonly maxBodyBytes: number;
   /** Takes over a connection; the bytes it has sent that are not answered yet are still to be read from it. */
-  readonly handOver: (socket: Socket) => void;
+  readonly handOver: (socket: Duplex) => void;
   /** bounds the answers that wait for clients to read them */
   readonly unsent: Pick<UnsentBudget, "open">;
   /** bounds what has arrived of requests */
@@ -343,15 +344,17 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #handOver(): void {
-      if (this.#socket.readableEnded) {
-        this.#refuse("cutOff"); // the bytes cannot be put back
+      const unread = Buffer.concat(this.#parts, this.#size);
+      const socket = this.#socket;
+      this.#forget();
+      if (socket.readableEnded) {
+        handOver(readAgain(socket, unread));
         return;
       }
-      this.#forget();
-      this.#socket.pause();
-      this.#socket.unshift(Buffer.concat(this.#parts, this.#size));
-      handOver(this.#socket);
-      this.#socket.resume();
+      socket.pause();
+      socket.unshift(unread);
+      handOver(socket);
+      socket.resume();
     }
 
     readonly #onEnd = (): void => {
@@ -415,4 +418,26 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       for (const connection of connections) connection.close("any");
     },
   };
+}
+
+/** A connection whose client has closed its side, with the bytes that it sent last: they cannot be put back into the socket. */
+function readAgain(socket: Socket, unread: Buffer): Duplex {
+  let isRead = false;
+  const again = new Duplex({
+    read() {
+      if (isRead) return;
+      isRead = true;
+      again.push(unread);
+      setImmediate(() => again.push(null)); // as it comes after the bytes
+    },
+    write: (chunk: Buffer, encoding, onTaken) => void socket.write(chunk, encoding, onTaken),
+    final: (onTaken) => void socket.end(onTaken),
+    destroy(error, onDestroyed) {
+      socket.destroySoon();
+      onDestroyed(error);
+    },
+  });
+  socket.on("error", () => again.destroy());
+  socket.on("close", () => again.destroy());
+  return Object.assign(again, { remoteAddress: socket.remoteAddress });
 }

@@ -182,7 +182,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
 
   /** Puts the fast path in front of node:http. */
   function addPlainHttp(server: Server, methods: MethodTable, vhosts: readonly string[]): void {
-    const [toHttp, ...others] = server.listeners("connection") as ((socket: Socket) => void)[];
+    const [toHttp, ...others] = server.listeners("connection") as ((socket: Duplex) => void)[];
     if (toHttp === undefined || others.length > 0) return; // a node:http that we do not know: it serves everything
     const quick = createPlainHttp({
       answer: (text, client) => dispatcher.handle(text, methods, client),

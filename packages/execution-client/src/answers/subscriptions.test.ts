@@ -226,12 +226,12 @@ describe.each([
       let answers = 0;
       slow.socket.on("message", () => answers++);
       slow.socket.resume();
-      await expect.poll(() => answers, { timeout: 20_000 }).toBe(60);
+      await expect.poll(() => answers, { timeout: 60_000 }).toBe(60);
       await node.buildBlock();
       await quick.told(heads, 2);
       quick.socket.close();
     } finally {
       await node.remove();
     }
-  }, 60_000);
+  }, 100_000);
 });
