@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { anyJson, createRpcClient, createRpcServer, type MethodTable, method, optionalParam, type RpcServer } from "@rnode/jsonrpc";
 import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
@@ -53,14 +56,14 @@ const withGenesis = () => {
 };
 
 /** An endpoint with constant answers. */
-async function endpoint(answers: Readonly<Record<string, unknown>>): Promise<string> {
+async function endpoint(answers: Readonly<Record<string, unknown>>, jwtSecret?: Uint8Array): Promise<string> {
   const anything = [optionalParam("a", anyJson), optionalParam("b", anyJson)] as const;
   const methods: MethodTable = Object.fromEntries(
     Object.entries(answers)
       .filter(([, answer]) => answer !== undefined)
       .map(([name, answer]) => [name, method({ params: anything, handler: () => answer })]),
   );
-  const server: RpcServer = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, log: silentLogger });
+  const server: RpcServer = createRpcServer({ http: { host: "127.0.0.1", port: 0 }, methods, jwtSecret, log: silentLogger });
   const { httpPort } = await server.listen();
   closers.push(() => server.close());
   return `http://127.0.0.1:${httpPort}`;
@@ -70,6 +73,7 @@ interface Endpoints {
   readonly l1?: Readonly<Record<string, unknown>>;
   readonly l2?: Readonly<Record<string, unknown>>;
   readonly node?: Readonly<Record<string, unknown>>;
+  readonly l2JwtSecret?: Uint8Array;
 }
 
 async function start(
@@ -78,7 +82,7 @@ async function start(
 ): Promise<{ batcher: Batcher; url: string; close: () => Promise<void> }> {
   const config = withGenesis();
   const l1 = await endpoint({ eth_chainId: "0x384", eth_getTransactionCount: "0x0", ...endpoints.l1 });
-  const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 });
+  const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 }, endpoints.l2JwtSecret);
   const status = { head_l1: ZERO_REF, current_l1: ZERO_REF, unsafe_l2: ZERO_L2_REF, safe_l2: ZERO_L2_REF };
   const node = await endpoint(endpoints.node ?? { rnode_rollupConfig: config, rnode_syncStatus: status });
   const parsed = parseOptions(
@@ -114,6 +118,22 @@ function client(url: string) {
 }
 
 describe("startBatcher", () => {
+  it("reads blocks from an authenticated endpoint when it is given the secret", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "rbatcher-"));
+    closers.push(() => rmSync(directory, { recursive: true }));
+    const file = join(directory, "jwt.hex");
+    const secret = new Uint8Array(32).fill(9);
+    writeFileSync(file, Buffer.from(secret).toString("hex"));
+    const { batcher } = await start({ l2JwtSecret: secret }, [`--l2-jwt-secret=${file}`, "--stopped"]);
+    await batcher.ready;
+    expect(batcher.status()).toEqual({ waitingFor: "admin_startBatcher" });
+    await expect(start({}, [`--l2-jwt-secret=${file}.missing`])).rejects.toThrow(
+      /--l2-jwt-secret: .*no such file.*--authrpc.jwtsecret/,
+    );
+    writeFileSync(file, "no secret");
+    await expect(start({}, [`--l2-jwt-secret=${file}`])).rejects.toThrow(/--l2-jwt-secret: .*not 32 hex-formatted bytes/);
+  });
+
   it("serves its health and, when told to, its administration", async () => {
     const { batcher, url } = await start({}, ["--rpc.enable-admin", "--stopped"]);
     await batcher.ready;

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError, readJwtSecret } from "@rnode/jsonrpc";
 import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex, equalBytes } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
+import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
+import { connectionBudget, type Health, namingPorts, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
 import { localSigner } from "@rnode/signer";
 import { batcherMethods } from "./admin-rpc.ts";
@@ -46,16 +46,18 @@ const STOP_MARGIN_MS = 5_000;
 
 /**
  * Wires everything. The server listens at once; endpoints that do not answer yet are waited for. @throws {UserError} the port is
- * taken
+ * taken, or a file has no secret
  */
 export async function startBatcher(scope: Scope, options: RbatcherOptions, deps: BatcherDeps): Promise<Batcher> {
   const { log } = deps;
   const { rpc, batches } = options;
   const timeoutMs = options.transactions.networkTimeoutMs;
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
+  const { l2EthRpc, l2JwtSecret } = options.endpoints;
+  const jwtSecret = l2JwtSecret === undefined ? undefined : readSecret(l2JwtSecret);
   const clients: Clients = {
     l1: options.endpoints.l1EthRpc.map(clientOf),
-    l2: clientOf(options.endpoints.l2EthRpc),
+    l2: createRpcClient({ url: l2EthRpc, timeoutMs, jwtSecret, clock: deps.clock }),
     rollup: clientOf(options.endpoints.rollupRpc),
   };
   scope.onClose("endpoints", () =>
@@ -97,6 +99,19 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     if (created !== undefined && !batches.stopped) created.start();
   });
   return { rpcPort: httpPort ?? rpc.port, ready, status: () => submitter?.status() ?? { waitingFor } };
+}
+
+/** @throws {UserError} there is no secret in the file */
+function readSecret(file: string): Uint8Array {
+  try {
+    return readJwtSecret(file);
+  } catch (cause) {
+    const reason = isCodedError(cause, "jwt/") ? String(cause.data.reason) : (cause as Error).message;
+    throw new UserError(
+      `--l2-jwt-secret: ${reason}: give the file that the execution client was started with (--authrpc.jwtsecret)`,
+      { cause },
+    );
+  }
 }
 
 interface Clients {

@@ -11,6 +11,7 @@ import {
   optionGroup,
   optionTable,
   type Parser,
+  path,
   port,
   text,
   uint,
@@ -85,6 +86,10 @@ export const endpointOptions = optionGroup("", {
     help: "L1 JSON-RPC endpoint, or several, separated by commas: the next one is used when one fails.",
   },
   l2EthRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
+  l2JwtSecret: {
+    parse: path,
+    help: "File with the 32-byte secret in hex, if --l2-eth-rpc is the authenticated endpoint: nobody else keeps that one busy.",
+  },
   rollupRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
 });
 

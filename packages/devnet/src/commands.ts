@@ -76,15 +76,16 @@ function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: 
   ];
 }
 
-export function rbatcherArgs(ports: Ports, parameters: ChainParameters, keyPath: string): string[] {
+export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters): string[] {
   const genesisTimeSec = 1;
   const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return [
     RBATCHER,
     `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
-    `--l2-eth-rpc=http://127.0.0.1:${ports.sequencerHttp}`,
+    `--l2-eth-rpc=http://127.0.0.1:${ports.sequencerAuth}`,
+    `--l2-jwt-secret=${paths.jwt("sequencer")}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
-    `--private-key-file=${keyPath}`,
+    `--private-key-file=${paths.batcherKey}`,
     ...[`--batch-type=${allowsSpanBatches ? 1 : 0}`, `--compression-algo=${allowsBrotli ? "brotli" : "zlib"}`],
     ...["--max-channel-duration=1", "--sub-safety-margin=4"],
     "--max-pending-tx=10",

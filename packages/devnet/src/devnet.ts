@@ -330,7 +330,7 @@ function programSpecs(
       name: "rbatcher",
       args: () => {
         writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
-        return rbatcherArgs(ports, parameters, paths.batcherKey);
+        return rbatcherArgs(paths, ports, parameters);
       },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
