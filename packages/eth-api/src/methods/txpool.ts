@@ -1,10 +1,11 @@
 import { addressShape, param } from "@rnode/jsonrpc";
 import { bytesToHex, checksumAddress, toQuantity } from "@rnode/primitives";
 import { feeCap, type PooledTransaction } from "@rnode/txpool";
+import { PoolContentText } from "../feeds/pool-content.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
-import type { ReadServices, WriteServices } from "./services.ts";
+import type { ReadServices } from "./services.ts";
 
 export function txpoolMethods({ backend }: ReadServices): ApiMethods {
   const { profile } = backend;
@@ -14,16 +15,11 @@ export function txpoolMethods({ backend }: ReadServices): ApiMethods {
     Object.fromEntries(transactions.map((pooled) => [String(pooled.transaction.nonce), show(pooled)]));
   const asObject = ({ transaction, sender }: PooledTransaction): JsonObject =>
     transactionToJson(profile, transaction, sender, undefined);
-  const bySender = <T>(pool: WriteServices["pool"], show: (pooled: PooledTransaction) => T) => {
-    const pending: Record<string, Record<string, T>> = {};
-    const queued: Record<string, Record<string, T>> = {};
-    for (const content of pool.content()) {
-      const key = addressText(content.sender);
-      if (content.pending.length > 0) pending[key] = byNonce(content.pending, show);
-      if (content.queued.length > 0) queued[key] = byNonce(content.queued, show);
-    }
-    return { pending, queued };
-  };
+  const content = new PoolContentText(addressText, (pooled) => JSON.stringify(asObject(pooled)));
+  const summaries = new PoolContentText(addressText, ({ transaction: tx }) => {
+    const recipient = tx.to === undefined ? "contract creation" : addressText(tx.to);
+    return JSON.stringify(`${recipient}: ${tx.value} wei + ${tx.gasLimit} gas × ${feeCap(tx)} wei`);
+  });
   return {
     txpool_status: method({
       runs: "writer",
@@ -38,7 +34,7 @@ export function txpoolMethods({ backend }: ReadServices): ApiMethods {
       runs: "writer",
       result: results.poolContent,
       params: [],
-      handler: (_, { pool }) => bySender(pool, asObject),
+      handler: (_, { pool }) => content.of(() => pool.content()),
     }),
     txpool_contentFrom: method({
       runs: "writer",
@@ -55,11 +51,7 @@ export function txpoolMethods({ backend }: ReadServices): ApiMethods {
       runs: "writer",
       result: results.poolSummary,
       params: [],
-      handler: (_, { pool }) =>
-        bySender(pool, ({ transaction: tx }) => {
-          const recipient = tx.to === undefined ? "contract creation" : addressText(tx.to);
-          return `${recipient}: ${tx.value} wei + ${tx.gasLimit} gas × ${feeCap(tx)} wei`;
-        }),
+      handler: (_, { pool }) => summaries.of(() => pool.content()),
     }),
   };
 }
