@@ -2,9 +2,9 @@ import { type Devnet, rpcCall, type SyncStatus } from "@rnode/devnet";
 import { createRandom } from "@rnode/primitives/testing";
 import { pause } from "../pause.ts";
 import { type Deceit, deceitsAbout } from "./deceit.ts";
-import type { VictimName } from "./liars.ts";
 import type { LyingProxy } from "./proxy.ts";
 import { SafeChainWatch } from "./safe-chain-watch.ts";
+import type { VictimName } from "./victim.ts";
 
 /** Who lies to the victim. */
 export interface Liar {

@@ -1,9 +1,7 @@
 import type { DevnetOptions } from "@rnode/devnet";
 import type { Liar } from "./campaign.ts";
 import { LyingProxy } from "./proxy.ts";
-
-/** Whose rollup node is lied to. */
-export type VictimName = "verifier" | "sequencer";
+import type { VictimName } from "./victim.ts";
 
 /** Proxies before the victim's L1 and engine, honest until they are told to lie. */
 export interface Liars {

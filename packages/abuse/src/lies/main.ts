@@ -1,7 +1,8 @@
 import { startAbusedDevnet } from "../abused-devnet.ts";
 import { LIE_BOUNDS } from "../bounds.ts";
 import { type LieRun, runCampaign } from "./campaign.ts";
-import { createLiars, type VictimName } from "./liars.ts";
+import { createLiars } from "./liars.ts";
+import type { VictimName } from "./victim.ts";
 
 export interface LiesOptions {
   readonly victim: VictimName;

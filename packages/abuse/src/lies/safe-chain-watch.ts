@@ -1,5 +1,5 @@
 import { type Devnet, type L2Ref, rpcCall, type SyncStatus } from "@rnode/devnet";
-import type { VictimName } from "./liars.ts";
+import type { VictimName } from "./victim.ts";
 
 const INTERVAL_MS = 150;
 /** What a node that has not found its heads yet names. */

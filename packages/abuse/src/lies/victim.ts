@@ -1,0 +1,2 @@
+/** Whose rollup node is lied to. */
+export type VictimName = "verifier" | "sequencer";
