@@ -120,7 +120,7 @@ function client(url: string) {
 describe("startBatcher", () => {
   it("reads blocks from an authenticated endpoint when it is given the secret", async () => {
     const directory = mkdtempSync(join(tmpdir(), "rbatcher-"));
-    closers.push(() => rmSync(directory, { recursive: true }));
+    closers.push(async () => rmSync(directory, { recursive: true }));
     const file = join(directory, "jwt.hex");
     const secret = new Uint8Array(32).fill(9);
     writeFileSync(file, Buffer.from(secret).toString("hex"));
