@@ -123,6 +123,23 @@ describe("plain HTTP", () => {
     }
   });
 
+  it("closes a connection that it sheds after an answer that says so, not after one that is already being sent", async () => {
+    const plain = createPlainHttp({ ...PLAIN_OPTIONS, answer: (text) => JSON.stringify({ result: text.repeat(4_000_000) }) });
+    const server = createServer((socket) => plain.serve(socket));
+    closers.push(() => server.close());
+    closers.push(() => plain.closeAll());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = new Client((server.address() as AddressInfo).port);
+    client.socket.write(request("1"));
+    await once(client.socket, "data");
+    plain.shed(1);
+    expect((await client.answer())!.head).toContain("Connection: keep-alive");
+    client.socket.write(request("2"));
+    expect((await client.answer())?.head).toContain("Connection: close");
+    expect(await client.answer()).toBeUndefined();
+  });
+
   it("answers what came whole before the client closed its side, in whatever form", async () => {
     const client = new Client(await startServer());
     client.socket.write(

@@ -134,6 +134,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     readonly #unsent: Unsent;
     /** to be closed after the next answer */
     isLeaving = false;
+    /** what the answer that is being sent says: no other follows it */
+    #saysLast = false;
     readonly #incoming: Incoming;
     /** ticks of the clock seen in this state without a request in between */
     #ticks = 0;
@@ -300,9 +302,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
     /** @returns whether the client has read enough for the next answer */
     #send(answer: Answer = ""): boolean {
+      this.#saysLast = this.#isLast;
       const text = typeof answer === "string" ? answer : undefined;
       const length = typeof answer === "string" ? Buffer.byteLength(answer, "utf8") : answer.byteLength;
-      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${this.#isLast ? closingHeadEnd : headEnd}`;
+      const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${length}${this.#saysLast ? closingHeadEnd : headEnd}`;
       if (text === undefined || length > SLICE_BYTES) {
         this.#sendLarge(head, typeof answer === "string" ? [Buffer.from(answer, "utf8")] : answer.pieces, length);
         return false;
@@ -316,8 +319,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
           this.#unsent.sent(owed);
           this.#afterAnswer();
         });
-      } else if (this.#isLast) this.#afterAnswer();
-      return isTaken && !this.#isLast;
+      } else if (this.#saysLast) this.#afterAnswer();
+      return isTaken && !this.#saysLast;
     }
 
     #sendLarge(head: string, pieces: readonly Buffer[], length: number): void {
@@ -334,7 +337,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #afterAnswer(): void {
-      if (this.#isLast) this.#socket.destroySoon();
+      if (this.#saysLast || isClosing) this.#socket.destroySoon();
       else this.#readOn();
     }
 
