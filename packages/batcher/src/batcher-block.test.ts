@@ -141,13 +141,13 @@ describe("batcherBlock", () => {
   });
 
   it.each<[string, (json: Record<string, unknown>) => void, string]>([
-    ["a hash that is not the header's", (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }), "engine/bad-answer"],
-    ["a header that was changed", (json) => Object.assign(json, { timestamp: "0x1" }), "engine/bad-answer"],
-    ["transaction hashes", (json) => Object.assign(json, { transactions: [bytesToHex(fill(9))] }), "rpc-json/not-an-object"],
+    ["a hash that is not the header's", (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }), "is not one that the method allows (stated "],
+    ["a header that was changed", (json) => Object.assign(json, { timestamp: "0x1" }), "is not one that the method allows (stated "],
+    ["transaction hashes", (json) => Object.assign(json, { transactions: [bytesToHex(fill(9))] }), "not an object"],
     [
       "a block with a transaction left out",
       (json) => Object.assign(json, { transactions: (json.transactions as unknown[]).slice(0, 1) }),
-      "mismatch=transactions root",
+      "mismatch transactions root",
     ],
     [
       "a block without L1 attributes",
@@ -159,7 +159,7 @@ describe("batcherBlock", () => {
           transactions: [],
         });
       },
-      "l1-info/missing",
+      "L1 attributes: missing",
     ],
   ])("refuses %s", (_, change, message) => {
     const json = blockJson();

@@ -1,4 +1,4 @@
-import { CodedError } from "@rnode/primitives";
+import { codedErrors } from "@rnode/primitives";
 
 export type BatcherErrorCode =
   /** the settings do not match the rollup, or each other */
@@ -12,4 +12,11 @@ export type BatcherErrorCode =
   /** a block does not fit into any channel */
   | "batcher/block-too-large";
 
-export class BatcherError extends CodedError<BatcherErrorCode> {}
+export class BatcherError extends codedErrors<BatcherErrorCode>({
+  "batcher/bad-config": "{option}: {value} does not do; expected {expected}",
+  "batcher/wrong-chain":
+    "{option}: its {what} is {got}, but the rollup node's chain has {expected}; name an endpoint of that chain",
+  "batcher/wrong-endpoint": "{option} {endpoint} is not {expected}: it answers {got}",
+  "batcher/bad-answer": "the answer to {method} is not what the method promises",
+  "batcher/block-too-large": "block {number} of {sizeBytes} bytes does not fit into any channel",
+}) {}

@@ -176,34 +176,19 @@ describe("startBatcher", () => {
   });
 
   it.each<[string, Endpoints, string[], string]>([
-    [
-      "another L1",
-      { l1: { eth_chainId: "0x1" } },
-      [],
-      "batcher/wrong-chain option=--l1-eth-rpc what=L1 chain id got=1 expected=900",
-    ],
-    [
-      "another L2",
-      { l2: { eth_chainId: "0x1" } },
-      [],
-      "batcher/wrong-chain option=--l2-eth-rpc what=L2 chain id got=1 expected=901",
-    ],
+    ["another L1", { l1: { eth_chainId: "0x1" } }, [], "--l1-eth-rpc: its L1 chain id is 1, but the rollup node's chain has 900"],
+    ["another L2", { l2: { eth_chainId: "0x1" } }, [], "--l2-eth-rpc: its L2 chain id is 1, but the rollup node's chain has 901"],
     [
       "another genesis",
       { l2: { eth_getBlockByNumber: OTHER_GENESIS } },
       [],
-      `what=L2 genesis block got=${String(OTHER_GENESIS.hash)}`,
+      `its L2 genesis block is ${String(OTHER_GENESIS.hash)}`,
     ],
-    ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "what=L2 genesis block got=none"],
-    ["an L2 execution client as rollup node", { node: { eth_chainId: "0x385" } }, [], "batcher/wrong-endpoint option=--rollup-rpc"],
-    ["a rollup node as L2", { l2: { eth_chainId: undefined } }, [], "batcher/wrong-endpoint option=--l2-eth-rpc"],
-    ["a rollup node as L1", { l1: { eth_chainId: undefined } }, [], "batcher/wrong-endpoint option=--l1-eth-rpc"],
-    [
-      "a margin beyond the channel timeout",
-      {},
-      ["--sub-safety-margin=60"],
-      "batcher/bad-config option=--sub-safety-margin value=60",
-    ],
+    ["no genesis", { l2: { eth_getBlockByNumber: null } }, [], "its L2 genesis block is none"],
+    ["an L2 execution client as rollup node", { node: { eth_chainId: "0x385" } }, [], /^--rollup-rpc http\S+ is not /],
+    ["a rollup node as L2", { l2: { eth_chainId: undefined } }, [], /^--l2-eth-rpc http\S+ is not /],
+    ["a rollup node as L1", { l1: { eth_chainId: undefined } }, [], /^--l1-eth-rpc http\S+ is not /],
+    ["a margin beyond the channel timeout", {}, ["--sub-safety-margin=60"], "--sub-safety-margin: 60 does not do"],
   ])("does not start on %s", async (_, endpoints, args, message) => {
     const { batcher } = await start(endpoints, args);
     await expect(batcher.ready).rejects.toThrow(message);

@@ -28,18 +28,18 @@ describe("channelConfig", () => {
   });
 
   it.each<[string, Partial<ChannelOptions>, Record<string, unknown>, string]>([
-    ["span batches before Delta", {}, noFork, "option=--batch-type value=1 expected=0"],
+    ["span batches before Delta", {}, noFork, "--batch-type: 1 does not do; expected 0"],
     [
       "brotli before Fjord",
       { batchType: 0, compressionAlgo: "brotli-9" },
       noFork,
-      "option=--compression-algo value=brotli-9 expected=zlib",
+      "--compression-algo: brotli-9 does not do; expected zlib",
     ],
     [
       "a margin above the channel timeout",
       { subSafetyMargin: 51 },
       {},
-      "option=--sub-safety-margin value=51 expected=at most the channel timeout of 50",
+      "--sub-safety-margin: 51 does not do; expected at most the channel timeout of 50",
     ],
     [
       "a margin above the sequencing window",
@@ -47,8 +47,8 @@ describe("channelConfig", () => {
       { seq_window_size: 20 },
       "at most the sequencing window of 20",
     ],
-    ["transactions without room for a frame", { maxL1TxSizeBytes: 24 }, {}, "option=--max-l1-tx-size-bytes value=24"],
-    ["stored brotli", { compressor: "none", compressionAlgo: "brotli" }, {}, "option=--compressor value=none"],
+    ["transactions without room for a frame", { maxL1TxSizeBytes: 24 }, {}, "--max-l1-tx-size-bytes: 24 does not do"],
+    ["stored brotli", { compressor: "none", compressionAlgo: "brotli" }, {}, "--compressor: none does not do"],
   ])("refuses %s", (_, options, rollup, message) => {
     expect(() => channelConfig({ ...CHANNEL_OPTIONS, ...options }, simRollupConfig(rollup), NOW)).toThrow(message);
   });

@@ -1,9 +1,9 @@
-import { bytesToHex, CodedError, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
 import type { ChainStoreReader, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./api.ts";
-import type { ChainErrorCode } from "./faults.ts";
+import { ChainError } from "./faults.ts";
 import { hashOfSelector, isCanonicalBlock, readStoredBlock } from "./fork-choice/canonical-blocks.ts";
 import { storedGenesisHash } from "./genesis/genesis.ts";
 import { type HeadNotice, LazyHeadChange } from "./head-change.ts";
@@ -37,7 +37,7 @@ class StoredChainReader implements ChainReader {
   constructor(store: ChainStoreReader, config: ChainConfig) {
     const hash = storedGenesisHash(store);
     const block = hash && store.readBlock(hash);
-    if (hash === undefined || block === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
+    if (hash === undefined || block === undefined) throw new ChainError("chain/no-genesis");
     this.config = config;
     this.genesis = { hash, block, receipts: [], senders: [] };
     this.#store = store;

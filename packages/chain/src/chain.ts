@@ -1,6 +1,6 @@
 import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
-import { bytesToHex, CodedError, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
+import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
 import type { BlockGroup, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
@@ -29,7 +29,7 @@ import { type ExecutionContext, executeBlock, type ParentState, runBlock } from 
 import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { storedBlockOf } from "./execute/executed-block.ts";
-import { blockFault, type ChainErrorCode, describeFault } from "./faults.ts";
+import { blockFault, ChainError, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
 import { type Branch, Branches } from "./fork-choice/branches.ts";
 import { hashOfSelector, isCanonicalBlock } from "./fork-choice/canonical-blocks.ts";
@@ -109,7 +109,7 @@ class StoredChain implements Chain {
   constructor(dependencies: ChainDependencies, options: ChainOptions) {
     const { store, config, senders = createSenderCache(), metrics = noMetrics, nowMs, liveRoots } = dependencies;
     const genesisHash = storedGenesisHash(store);
-    if (genesisHash === undefined) throw new CodedError<ChainErrorCode>("chain/no-genesis");
+    if (genesisHash === undefined) throw new ChainError("chain/no-genesis");
     this.config = config;
     this.#store = store;
     this.#metrics = createChainMetrics(metrics, {
@@ -242,7 +242,7 @@ class StoredChain implements Chain {
     blocks: AsyncIterable<T> | Iterable<T>,
     options: ImportOptions<StoredItem<T>>,
   ): Promise<ImportRefusal | undefined> {
-    if (this.#importing !== undefined) throw new CodedError<ChainErrorCode>("chain/importing");
+    if (this.#importing !== undefined) throw new ChainError("chain/importing");
     const importing = importBlocks(this.#importingChain(), blocks, options);
     this.#importing = importing;
     try {

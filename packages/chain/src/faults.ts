@@ -1,4 +1,4 @@
-import { bytesToHex } from "@rnode/primitives";
+import { bytesToHex, codedErrors } from "@rnode/primitives";
 import type { BlockFault, BlockRule } from "./api.ts";
 
 export const blockFault = (rule: BlockRule, data: BlockFault["data"] = {}): BlockFault => ({ rule, data });
@@ -18,8 +18,6 @@ export type ChainErrorCode =
   | "chain/other-genesis"
   /** the store has no genesis block yet */
   | "chain/no-genesis"
-  /** the genesis file yields a different block from the one that the named network has */
-  | "chain/genesis-mismatch"
   /** a witness or block file has an unexpected form */
   | "chain/bad-block-file"
   /** a witness lacks bytecode that execution needs */
@@ -30,3 +28,14 @@ export type ChainErrorCode =
   | "chain/importing"
   /** the chain was closed before all blocks were imported */
   | "chain/closed";
+
+export class ChainError extends codedErrors<ChainErrorCode>({
+  "chain/other-genesis":
+    "the database holds another chain: its genesis block is {database}, the one of --chain is {configured}; give another --datadir, or the chain of this one",
+  "chain/no-genesis": "the database has no genesis block yet",
+  "chain/bad-block-file": "the file does not have the expected form: {reason}",
+  "chain/missing-code": "the witness lacks the code with hash {codeHash}",
+  "chain/unbuildable": "the block cannot be built: {reason}",
+  "chain/importing": "another import is under way",
+  "chain/closed": "the chain was closed before all blocks were imported",
+}) {}

@@ -1,4 +1,4 @@
-import { CodedError, hexToBytes, isCodedError } from "@rnode/primitives";
+import { hexToBytes, isCodedError } from "@rnode/primitives";
 import {
   applySystemConfigUpdates,
   type BlockId,
@@ -16,7 +16,7 @@ import {
   upgradesOfBlock,
 } from "@rnode/protocol";
 import type { DerivationConfig } from "./config.ts";
-import type { DerivationErrorCode } from "./pipeline-types.ts";
+import { DerivationError, type DerivationErrorCode } from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import type { Pull } from "./pull.ts";
 
@@ -78,7 +78,7 @@ async function epochInput(
 ): Promise<Pull<EpochInput>> {
   const parentConfig = await l2.systemConfigByHash(parent.hash);
   if (parentConfig === undefined) {
-    throw new CodedError<DerivationErrorCode>("derivation/l2-block-missing", { number: parent.number, hash: parent.hash });
+    throw new DerivationError("derivation/l2-block-missing", { number: parent.number, hash: parent.hash });
   }
   const isGone = (): Pull<never> => ({
     kind: "reset",
@@ -114,7 +114,7 @@ function readLogs<T>(code: DerivationErrorCode, l1Block: number, read: () => T):
     return read();
   } catch (cause) {
     if (!isCodedError(cause)) throw cause;
-    throw new CodedError<DerivationErrorCode>(code, { l1Block, cause: cause.code }, { cause });
+    throw new DerivationError(code, { l1Block, cause: cause.message }, { cause });
   }
 }
 

@@ -1,4 +1,4 @@
-import { CodedError, type Hex } from "@rnode/primitives";
+import type { Hex } from "@rnode/primitives";
 import type { L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { type BatchContext, checkSingularBatch } from "./batch-checks.ts";
 import type { NextBatch } from "./batch-queue.ts";
@@ -6,7 +6,7 @@ import { ACCEPT, type BatchVerdict, drop } from "./batch-verdict.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
-import type { DerivationErrorCode } from "./pipeline-types.ts";
+import { DerivationError } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
 import { type BatchSource, type BlockBatch, observed, observedBlock, type SpanRead } from "./read-batch.ts";
@@ -79,7 +79,7 @@ export class BatchStage implements Stage<NextBatch> {
       return AGAIN;
     }
     const known = this.#window.blocks.length;
-    if (known < 2) throw new CodedError<DerivationErrorCode>("derivation/l1-blocks-missing", { known, l1Origin: origin.number });
+    if (known < 2) throw new DerivationError("derivation/l1-blocks-missing", { known, l1Origin: origin.number });
     const mismatch = this.#window.mismatch(l2SafeHead);
     if (mismatch !== undefined) return mismatch;
     const pulled = await this.#candidate(l2SafeHead);
@@ -140,7 +140,7 @@ export class BatchStage implements Stage<NextBatch> {
       case "undecided":
       case "future":
         // Two origins are known, and Holocene has no future batches.
-        throw new CodedError<DerivationErrorCode>("derivation/l1-blocks-missing", { known: this.#window.blocks.length });
+        throw new DerivationError("derivation/l1-blocks-missing", { known: this.#window.blocks.length });
     }
   }
 

@@ -1,7 +1,7 @@
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { isCodedError } from "@rnode/primitives";
 import { applySystemConfigUpdates, type L1BlockRef, type RollupConfig, type SystemConfig } from "@rnode/protocol";
 import type { DerivationObserver } from "./observer.ts";
-import type { DerivationErrorCode } from "./pipeline-types.ts";
+import { DerivationError } from "./pipeline-types.ts";
 import type { L1Provider } from "./providers.ts";
 import { AGAIN, EXHAUSTED, type Pull, type Source } from "./pull.ts";
 import { type DerivationRules, derivationRules } from "./rules.ts";
@@ -42,7 +42,7 @@ export class L1Traversal implements Source<L1BlockRef>, L1Position {
   }
 
   #current(): L1Position {
-    if (this.#position === undefined) throw new CodedError<DerivationErrorCode>("derivation/not-reset");
+    if (this.#position === undefined) throw new DerivationError("derivation/not-reset");
     return this.#position;
   }
 
@@ -74,11 +74,7 @@ export class L1Traversal implements Source<L1BlockRef>, L1Position {
       updated = applySystemConfigUpdates(this.#config, systemConfig, receipts, next.timestamp);
     } catch (cause) {
       if (!isCodedError(cause, "system-config/")) throw cause;
-      throw new CodedError<DerivationErrorCode>(
-        "derivation/bad-config-update",
-        { l1Block: next.number, cause: cause.code },
-        { cause },
-      );
+      throw new DerivationError("derivation/bad-config-update", { l1Block: next.number, cause: cause.message }, { cause });
     }
     this.#moveTo(next, updated);
     return AGAIN;

@@ -1,3 +1,4 @@
+import { codedErrors } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, PayloadAttributes } from "@rnode/protocol";
 import type { DerivationObserver } from "./observer.ts";
 import type { BlobProvider, Decompressor, L1Provider, L2Provider } from "./providers.ts";
@@ -41,6 +42,18 @@ export type DerivationErrorCode =
   /** the rollup config has an alternative data availability layer */
   | "derivation/alt-da-not-supported";
 
+export class DerivationError extends codedErrors<DerivationErrorCode>({
+  "derivation/not-reset": "the pipeline has no position yet",
+  "derivation/l2-block-missing": "the execution client does not have L2 block {number}, which it must have",
+  "derivation/l1-origin-missing": "L1 does not have the block that an L2 block names as its origin",
+  "derivation/l1-blocks-missing": "fewer L1 blocks are known than the safe head needs: {known}",
+  "derivation/bad-deposit-log": "a log of the portal in L1 block {l1Block} is no deposit: {cause}",
+  "derivation/bad-config-update": "a log of the SystemConfig contract in L1 block {l1Block} is no update: {cause}",
+  "derivation/already-deposits-only": "the execution client refuses a block that has only deposits, on block {parent}",
+  "derivation/alt-da-not-supported":
+    "the rollup config has alt_da: chains that publish their data elsewhere than on L1 cannot be followed yet",
+}) {}
+
 export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */
   readonly origin: L1BlockRef | undefined;
@@ -57,7 +70,7 @@ export interface DerivationPipeline {
    * - `exhausted`: L1 has no further block; step again when it has
    * - `reset`: find the heads again (`findSyncStart`), set them in the engine, then call `reset`
    *
-   * Rejects when a provider does, or with a `CodedError<DerivationErrorCode>`; `isCriticalDerivationError` says whether retrying
+   * Rejects when a provider does, or with a `DerivationError`; `isCriticalDerivationError` says whether retrying
    * (with backoff) can help. A rejection loses nothing.
    */
   step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>>;

@@ -9,7 +9,13 @@ import { FrameQueue } from "./frame-queue.ts";
 import { L1Retrieval } from "./l1-retrieval.ts";
 import { L1Traversal } from "./l1-traversal.ts";
 import { SILENT_OBSERVER } from "./observer.ts";
-import type { DerivationErrorCode, DerivationPipeline, DerivationProviders, DerivedAttributes } from "./pipeline-types.ts";
+import {
+  DerivationError,
+  type DerivationErrorCode,
+  type DerivationPipeline,
+  type DerivationProviders,
+  type DerivedAttributes,
+} from "./pipeline-types.ts";
 import type { L1BlockHeader, L1Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
 import { derivationRules } from "./rules.ts";
@@ -24,7 +30,7 @@ const ORIGINS_AT_ONCE = 16;
  */
 export function createDerivationPipeline(config: DerivationConfig, providers: DerivationProviders): DerivationPipeline {
   const { rollup } = config;
-  if (rollup.altDa !== undefined) throw new CodedError<DerivationErrorCode>("derivation/alt-da-not-supported");
+  if (rollup.altDa !== undefined) throw new DerivationError("derivation/alt-da-not-supported");
   const { l1, l2, blobs, decompressor } = providers;
   const observer = { ...SILENT_OBSERVER, ...providers.observer };
   const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInStrictOrder ?? true };
@@ -47,7 +53,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
   let isReady = false;
 
   async function step(l2SafeHead: L2BlockRef): Promise<Pull<DerivedAttributes>> {
-    if (!isReady) throw new CodedError<DerivationErrorCode>("derivation/not-reset");
+    if (!isReady) throw new DerivationError("derivation/not-reset");
     const pulled = await attributes.next(l2SafeHead);
     const outcome = pulled.kind === "exhausted" ? await advance() : pulled;
     if (outcome.kind === "reset") isReady = false;
@@ -86,7 +92,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
       const { transactions = [] } = rejected.attributes;
       const deposits = transactions.filter(isDepositTransaction);
       if (deposits.length === transactions.length) {
-        throw new CodedError<DerivationErrorCode>("derivation/already-deposits-only", { parent: rejected.parent.number });
+        throw new DerivationError("derivation/already-deposits-only", { parent: rejected.parent.number });
       }
       batches.flush();
       return { ...rejected, attributes: { ...rejected.attributes, transactions: deposits }, isLastInSpan: true };
@@ -143,10 +149,10 @@ async function l1Origin(l1: L1Provider, { number, l1Origin: origin }: L2BlockRef
   const block = await l1.blockByHash(origin.hash);
   if (block !== undefined) return block;
   const details = { l2Block: number, l1Block: origin.number, l1Hash: origin.hash };
-  throw new CodedError<DerivationErrorCode>("derivation/l1-origin-missing", details);
+  throw new DerivationError("derivation/l1-origin-missing", details);
 }
 
-function missing({ number, hash }: { number: number; hash: string }): CodedError<DerivationErrorCode> {
+function missing({ number, hash }: { number: number; hash: string }): DerivationError {
   return new CodedError("derivation/l2-block-missing", { number, hash });
 }
 

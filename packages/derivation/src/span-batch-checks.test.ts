@@ -263,10 +263,14 @@ describe("span batch prefix: rules 1 to 13", () => {
       ],
     });
     const none = { blockRefByNumber: async () => undefined, payloadByNumber: async () => undefined };
-    await expect(checkSpanPrefix(context, read, none)).rejects.toThrow("derivation/l2-block-missing");
+    await expect(checkSpanPrefix(context, read, none)).rejects.toThrow(
+      expect.objectContaining({ code: "derivation/l2-block-missing" }),
+    );
     const failing = { ...none, blockRefByNumber: () => Promise.reject(new Error("timeout")) };
     await expect(checkSpanPrefix(context, read, failing)).rejects.toThrow("timeout");
-    await expect(checkSpanOverlap(context, read, ref(48), none)).rejects.toThrow("derivation/l2-block-missing");
+    await expect(checkSpanOverlap(context, read, ref(48), none)).rejects.toThrow(
+      expect.objectContaining({ code: "derivation/l2-block-missing" }),
+    );
   });
 });
 

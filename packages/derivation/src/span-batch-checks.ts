@@ -1,8 +1,8 @@
-import { CodedError, equalBytes } from "@rnode/primitives";
+import { equalBytes } from "@rnode/primitives";
 import { derivationFactsAt, isDepositTransaction, type L2BlockRef, l2BlockRefFromPayload } from "@rnode/protocol";
 import { type BatchContext, checkTime, checkTransactions } from "./batch-checks.ts";
 import { ACCEPT, type BatchVerdict, drop, FUTURE, PAST } from "./batch-verdict.ts";
-import type { DerivationErrorCode } from "./pipeline-types.ts";
+import { DerivationError } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import type { SpanRead } from "./read-batch.ts";
 import { derivationRules } from "./rules.ts";
@@ -40,7 +40,7 @@ export async function checkSpanPrefix(context: BatchContext, read: SpanRead, l2:
   // A span that begins with the genesis block has no parent. Spec: dropped.
   if (parentNumber < config.genesis.l2.number) return { verdict: drop("span-misaligned") };
   const parent = parentNumber === l2SafeHead.number ? l2SafeHead : await l2.blockRefByNumber(parentNumber);
-  if (parent === undefined) throw new CodedError<DerivationErrorCode>("derivation/l2-block-missing", { number: parentNumber });
+  if (parent === undefined) throw new DerivationError("derivation/l2-block-missing", { number: parentNumber });
   if (!parent.hash.startsWith(read.parentCheck)) return { verdict: drop("span-parent-mismatch") };
   if (span.firstEpochNumber + config.seqWindowSize < inclusion.number) return { verdict: drop("included-too-late") };
   if (span.firstEpochNumber > parent.l1Origin.number + 1) return { verdict: drop("epoch-too-new") };
@@ -97,7 +97,7 @@ export async function checkSpanOverlap(
     if (block.timestamp > l2SafeHead.timestamp) break;
     number++;
     const payload = await l2.payloadByNumber(number);
-    if (payload === undefined) throw new CodedError<DerivationErrorCode>("derivation/l2-block-missing", { number });
+    if (payload === undefined) throw new DerivationError("derivation/l2-block-missing", { number });
     const safeTransactions = payload.transactions.filter((transaction) => !isDepositTransaction(transaction));
     const isSame =
       safeTransactions.length === block.transactions.length &&

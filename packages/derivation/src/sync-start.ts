@@ -1,4 +1,4 @@
-import { CodedError, type Hex } from "@rnode/primitives";
+import { codedErrors, type Hex } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { type CurrentHeads, type FoundStart, MAX_REORG_WINDOWS, SearchFailed, searchStart } from "./sync-start-search.ts";
 
@@ -41,6 +41,14 @@ export type SyncStartErrorCode =
   | "sync-start/inconsistent-chain"
   | "sync-start/l2-block-missing";
 
+export class SyncStartError extends codedErrors<SyncStartErrorCode>({
+  "sync-start/wrong-chain": "{chain} is not the chain of the rollup config: its block is {got}, expected {expected}",
+  "sync-start/finalized-reorg": "the finalized L2 block {number} is not in the chain, or L1 does not have its origin any more",
+  "sync-start/too-deep-reorg": "L1 has reorganised implausibly deep: the origins of L2 blocks {at} to {unsafe} are gone",
+  "sync-start/inconsistent-chain": "L2 block {number} does not follow its parent: {what}",
+  "sync-start/l2-block-missing": "the execution client lacks an L2 block that it must have",
+}) {}
+
 const RECOVERY_WINDOWS = 14;
 
 /**
@@ -75,7 +83,7 @@ async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<Curr
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
   const unsafe = await l2.blockRefByLabel("unsafe");
-  if (unsafe === undefined) throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { label: "unsafe" });
+  if (unsafe === undefined) throw new SyncStartError("sync-start/l2-block-missing", { label: "unsafe" });
   return { unsafe, safe, finalized };
 }
 
@@ -172,11 +180,11 @@ async function walkBack(
   }
 }
 
-function tooDeep(head: L2BlockRef, at: number, { l1Origin }: L2BlockRef): CodedError<SyncStartErrorCode> {
+function tooDeep(head: L2BlockRef, at: number, { l1Origin }: L2BlockRef): SyncStartError {
   return new CodedError("sync-start/too-deep-reorg", { unsafe: head.number, at, l1Origin: l1Origin.number });
 }
 
-function finalizedReplaced({ number, hash, l1Origin }: L2BlockRef): CodedError<SyncStartErrorCode> {
+function finalizedReplaced({ number, hash, l1Origin }: L2BlockRef): SyncStartError {
   const details = { number, hash, l1Origin: l1Origin.number, l1OriginHash: l1Origin.hash };
   return new CodedError("sync-start/finalized-reorg", details);
 }
@@ -184,16 +192,16 @@ function finalizedReplaced({ number, hash, l1Origin }: L2BlockRef): CodedError<S
 function checkFinalized(block: L2BlockRef, finalized: L2BlockRef): void {
   if (block.hash === finalized.hash) return;
   const details = { number: block.number, expected: finalized.hash, got: block.hash };
-  throw new CodedError<SyncStartErrorCode>("sync-start/finalized-reorg", details);
+  throw new SyncStartError("sync-start/finalized-reorg", details);
 }
 
 function checkGenesis({ genesis }: RollupConfig, block: L2BlockRef, l1Block: L1BlockRef | undefined): void {
   if (block.number !== genesis.l2.number) return;
   if (block.hash !== genesis.l2.hash) {
-    throw new CodedError<SyncStartErrorCode>("sync-start/wrong-chain", { chain: "L2", expected: genesis.l2.hash, got: block.hash });
+    throw new SyncStartError("sync-start/wrong-chain", { chain: "L2", expected: genesis.l2.hash, got: block.hash });
   }
   if (l1Block !== undefined && l1Block.hash !== genesis.l1.hash) {
-    throw new CodedError<SyncStartErrorCode>("sync-start/wrong-chain", {
+    throw new SyncStartError("sync-start/wrong-chain", {
       chain: "L1",
       expected: genesis.l1.hash,
       got: l1Block.hash,
@@ -204,7 +212,7 @@ function checkGenesis({ genesis }: RollupConfig, block: L2BlockRef, l1Block: L1B
 /** @param l1Block the canonical block at the height of `block`'s origin */
 function checkParent(block: L2BlockRef, parent: L2BlockRef, l1Block: L1BlockRef | undefined): void {
   const inconsistent = (what: string) =>
-    new CodedError<SyncStartErrorCode>("sync-start/inconsistent-chain", { what, number: block.number, hash: block.hash });
+    new SyncStartError("sync-start/inconsistent-chain", { what, number: block.number, hash: block.hash });
   if (parent.l1Origin.hash === block.l1Origin.hash) {
     if (parent.sequenceNumber + 1 !== block.sequenceNumber) throw inconsistent("sequence number");
     return;
@@ -217,6 +225,6 @@ function checkParent(block: L2BlockRef, parent: L2BlockRef, l1Block: L1BlockRef 
 
 async function blockByHash(l2: SyncStartL2, hash: Hex): Promise<L2BlockRef> {
   const block = await l2.blockRefByHash(hash);
-  if (block === undefined) throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { hash });
+  if (block === undefined) throw new SyncStartError("sync-start/l2-block-missing", { hash });
   return block;
 }

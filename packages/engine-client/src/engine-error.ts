@@ -1,5 +1,5 @@
 import { RpcError, RpcTransportError } from "@rnode/jsonrpc";
-import { CodedError } from "@rnode/primitives";
+import { codedErrors } from "@rnode/primitives";
 
 /** Ways in which talking to the engine fails. What the engine says about a payload is an outcome, not an error. */
 export type EngineErrorCode =
@@ -15,7 +15,12 @@ export type EngineErrorCode =
   /** an answer that the Engine API does not allow */
   | "engine/bad-answer";
 
-export class EngineError extends CodedError<EngineErrorCode> {}
+export class EngineError extends codedErrors<EngineErrorCode>({
+  "engine/unavailable": "the execution client does not answer {method}: {reason}",
+  "engine/unauthorized": "the execution client refuses the token of {method}: {reason}",
+  "engine/rpc-error": "the execution client answers {method} with error {rpcCode}: {reason}",
+  "engine/bad-answer": "the execution client's answer to {method} is not one that the method allows",
+}) {}
 
 /**
  * What this package needs of a JSON-RPC client: one method. A JSON-RPC error rejects with an error that has the numeric

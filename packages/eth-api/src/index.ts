@@ -23,7 +23,7 @@ export {
   method,
   methodsInWriter,
 } from "./methods/method.ts";
-export { methodsOf, NAMESPACES, withDescription } from "./methods/namespaces.ts";
+export { methodsOf, NAMESPACES, unservedNamespaces, withDescription } from "./methods/namespaces.ts";
 export type { ReadServices, WriterAccess, WriteServices } from "./methods/services.ts";
 export { checkConditional, conditionalToJson, type TransactionConditional } from "./params/conditional.ts";
 export { attributesShape, protocolShape } from "./params/payload-attributes.ts";

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
-import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, withDescription } from "@rnode/eth-api";
+import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, unservedNamespaces, withDescription } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -219,8 +219,16 @@ export async function startClient(
   log.info("Engine API listens", { addr: authrpc.host, port: enginePort });
   keeper?.start();
   await readers?.isReady;
-  if (httpPort !== undefined) log.info("HTTP JSON-RPC listens", { addr: http.host, port: httpPort, api: http.api });
-  if (wsPort !== undefined) log.info("WebSocket JSON-RPC listens", { addr: ws.host, port: wsPort, api: ws.api });
+  const listeners = [
+    ["HTTP", "http.api", httpPort, http],
+    ["WebSocket", "ws.api", wsPort, ws],
+  ] as const;
+  for (const [what, option, port, { host, api }] of listeners) {
+    if (port === undefined) continue;
+    const unserved = unservedNamespaces(api, profile);
+    for (const name of unserved) log.warn(`--${option}: face ${profile.name} has no ${name}_ methods; --profile=R has`);
+    log.info(`${what} JSON-RPC listens`, { addr: host, port, api: api.filter((name) => !unserved.includes(name)) });
+  }
   return { httpPort, wsPort, enginePort: enginePort!, jwtSecretPath, readerPids, status: () => status.fields(), failure };
 }
 

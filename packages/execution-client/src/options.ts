@@ -211,6 +211,13 @@ const traces = optionGroup("rpc", {
     default: 60_000,
     help: "Maximum time of a tracing request, from its start. 0: no limit.",
   },
+  maxFilterBlocks: {
+    parse: integerBetween(1, 1_000_000),
+    flag: "rpc.max-trace-filter-blocks",
+    default: 100,
+    unit: "blocks",
+    help: "Maximum number of blocks that one trace_filter looks through.",
+  },
 });
 
 const costly = optionGroup("rpc", {

@@ -8,10 +8,8 @@ export type JwtSecretErrorCode = "jwt/bad-secret-file";
 function parseSecret(path: string, text: string): Uint8Array {
   const digits = text.trim().replace(/^0x/i, "");
   if (!/^[0-9a-fA-F]{64}$/.test(digits)) {
-    throw new CodedError<JwtSecretErrorCode>("jwt/bad-secret-file", {
-      path,
-      reason: `invalid jwt secret in path ${path}, not 32 hex-formatted bytes`,
-    });
+    const reason = `invalid jwt secret in path ${path}, not 32 hex-formatted bytes`;
+    throw new CodedError<JwtSecretErrorCode>("jwt/bad-secret-file", { reason }, { sentence: "{reason}" });
   }
   return hexToBytes(digits);
 }

@@ -1,4 +1,4 @@
-import { CodedError } from "@rnode/primitives";
+import { codedErrors } from "@rnode/primitives";
 
 /** Codes of JSON-RPC 2.0 itself. */
 export const PARSE_ERROR = -32700;
@@ -49,4 +49,12 @@ export type RpcTransportCode =
   | "rpc/aborted"
   | "rpc/closed";
 
-export class RpcTransportError extends CodedError<RpcTransportCode> {}
+export class RpcTransportError extends codedErrors<RpcTransportCode>({
+  "rpc/timeout": "{endpoint} did not answer {method} within {timeoutMs} ms",
+  "rpc/unreachable": "{endpoint} cannot be reached for {method}: {reason}",
+  "rpc/http-status": "{endpoint} answered {method} with HTTP status {status}: {body}",
+  "rpc/bad-response": "{endpoint} answered {method} with what is no answer to it: {reason}",
+  "rpc/response-too-large": "the answer of {endpoint} to {method} is longer than {maxBytes} bytes",
+  "rpc/aborted": "{method} at {endpoint} was given up",
+  "rpc/closed": "{method} at {endpoint} was given up: the connection is being closed",
+}) {}

@@ -14,6 +14,7 @@ import { type CheckToken, checkJwt, MACHINE_TIME } from "./jwt.ts";
 import { ListenerGuard } from "./listener-guard.ts";
 import type { MethodTable, SubscriptionTable } from "./method-table.ts";
 import { createPlainHttp, type PlainHttp } from "./plain-http.ts";
+import { logRefusedTokens } from "./refused-tokens.ts";
 import type { RpcErrorBody } from "./rpc-error.ts";
 import { rpcMetricsOf } from "./rpc-metrics.ts";
 import { SubscriptionPlaces } from "./subscription-places.ts";
@@ -135,7 +136,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...DEFAULT_RPC_LIMITS, ...options.limits };
   const dialect = options.dialect ?? GO_DIALECT;
   const { log, jwtSecret, http, ws, clock = MACHINE_TIME } = options;
-  const checkToken = jwtSecret && ((authorization?: string) => checkJwt(jwtSecret, authorization, clock.nowMs() / 1000));
+  const checkToken =
+    jwtSecret &&
+    logRefusedTokens((authorization?: string) => checkJwt(jwtSecret, authorization, clock.nowMs() / 1000), {
+      log,
+      nowMs: () => clock.nowMs(),
+    });
   const metrics = rpcMetricsOf(options.metrics);
   const unsent = new UnsentBudget(limits, {
     log,

@@ -1,4 +1,4 @@
-import { CodedError } from "@rnode/primitives";
+import { codedErrors } from "@rnode/primitives";
 
 export type KzgErrorCode =
   /** the native library has no part for this machine */
@@ -11,4 +11,10 @@ export type KzgErrorCode =
   | "kzg/not-a-blob"
   | "kzg/closed";
 
-export class KzgError extends CodedError<KzgErrorCode> {}
+export class KzgError extends codedErrors<KzgErrorCode>({
+  "kzg/unsupported-platform": "blobs cannot be checked on this machine: {reason}",
+  "kzg/busy": "{waiting} blobs are waiting for a thread already",
+  "kzg/unavailable": "{reason}",
+  "kzg/not-a-blob": "not a blob: it has another length, or a field element is not below the modulus",
+  "kzg/closed": "blobs are not computed any more: the program is stopping",
+}) {}

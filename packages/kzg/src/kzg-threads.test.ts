@@ -30,7 +30,7 @@ describe("KzgThreads", () => {
     const { pool, ask } = open(1, 2);
     const taken = [ask(), ask(), ask()];
     expect(pool.waiting).toBe(2);
-    await expect(ask()).rejects.toThrow("kzg/busy waiting=2");
+    await expect(ask()).rejects.toThrow("2 blobs are waiting for a thread already");
     expect(new Set(await Promise.all(taken)).size).toBe(1);
     expect(await ask()).toBeGreaterThan(0);
   });
@@ -38,7 +38,7 @@ describe("KzgThreads", () => {
   it("says that a question which costs every thread its life cannot be answered, and answers others", async () => {
     const { ask } = open(1);
     await ask();
-    await expect(ask(1)).rejects.toThrow(/^kzg\/unavailable reason=the thread that computes commitments was lost/);
+    await expect(ask(1)).rejects.toThrow(/^the thread that computes commitments was lost/);
     await expect.poll(() => ask().catch(() => 0), { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
@@ -48,6 +48,6 @@ describe("KzgThreads", () => {
     await pool.close();
     const closed = { status: "rejected", reason: { code: "kzg/closed" } };
     expect(await left).toMatchObject([closed, closed]);
-    await expect(ask()).rejects.toThrow("kzg/closed");
+    await expect(ask()).rejects.toThrow(expect.objectContaining({ code: "kzg/closed" }));
   });
 });

@@ -29,8 +29,8 @@ describe("Kzg", () => {
     ["nothing", new Uint8Array()],
   ])("takes no blob with %s", async (_, bytes) => {
     expect(await kzg.commitment(bytes)).toBeUndefined();
-    await expect(kzg.blobProof(bytes, commitment)).rejects.toThrow("kzg/not-a-blob");
-    await expect(kzg.cellsAndProofs(bytes)).rejects.toThrow("kzg/not-a-blob");
+    await expect(kzg.blobProof(bytes, commitment)).rejects.toThrow(expect.objectContaining({ code: "kzg/not-a-blob" }));
+    await expect(kzg.cellsAndProofs(bytes)).rejects.toThrow(expect.objectContaining({ code: "kzg/not-a-blob" }));
     expect(await kzg.verifyBlobProof(bytes, commitment, proof)).toBe(false);
   });
 
@@ -61,6 +61,6 @@ describe("Kzg", () => {
     const load = (): never => {
       throw new Error("Cannot find module '@crate-crypto/node-eth-kzg-linux-x64-musl'");
     };
-    expect(() => loadKzgLibrary(load)).toThrow(/^kzg\/unsupported-platform platform=\w+ arch=\w+ reason=.* no prebuilt part/);
+    expect(() => loadKzgLibrary(load)).toThrow(/^blobs cannot be checked on this machine: .* no prebuilt part/);
   });
 });

@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { type CodedError, codedErrors, isCodedError } from "@rnode/primitives";
 
 export type L1ErrorCode =
   /** no endpoint answered in time, or the answer was an error: try again later */
@@ -10,7 +10,12 @@ export type L1ErrorCode =
   /** a block's blobs are not available */
   | "l1/blobs-unavailable";
 
-export class L1Error extends CodedError<L1ErrorCode> {}
+export class L1Error extends codedErrors<L1ErrorCode>({
+  "l1/unavailable": "L1 does not give the {what}",
+  "l1/faulty-answer": "an L1 endpoint answered wrongly about {what}",
+  "l1/not-found": "no L1 endpoint has the block {hash}",
+  "l1/blobs-unavailable": "the blobs of L1 block {l1Block} are not available: {reason}",
+}) {}
 
 export const faultyAnswer = (what: string, data: CodedError["data"] = {}): L1Error =>
   new L1Error("l1/faulty-answer", { what, ...data });

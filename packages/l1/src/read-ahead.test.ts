@@ -142,7 +142,7 @@ describe("ReadAhead", () => {
     state.failing.add(11);
     await reader.blockByNumber(10);
     await settle();
-    await expect(reader.blockByNumber(11)).rejects.toThrow("l1/unavailable");
+    await expect(reader.blockByNumber(11)).rejects.toThrow(expect.objectContaining({ code: "l1/unavailable" }));
     state.failing.clear();
     for (const number of [11, 12, 13]) expect((await reader.blockByNumber(number))?.number).toBe(number);
   });

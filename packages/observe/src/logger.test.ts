@@ -53,7 +53,7 @@ describe("createLogger", () => {
       msg_: "theirs",
       gas: "100000000000000000000",
       nonce: 3,
-      err: { message: "a/b n=1: deep", code: "a/b" },
+      err: { message: "a: b (n 1): deep", code: "a/b" },
     });
   });
 

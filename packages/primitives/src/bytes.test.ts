@@ -47,12 +47,12 @@ describe("hex", () => {
     ["a character beyond ASCII", "0x0é", "bytes/not-hex"],
     ["a space", "0x 1", "bytes/not-hex"],
   ])("refuses %s", (_, text, code) => {
-    expect(() => hexToBytes(text)).toThrow(code);
+    expect(() => hexToBytes(text)).toThrow(expect.objectContaining({ code }));
   });
 
   it("checks lengths", () => {
     expect(hexToFixedBytes("0x0102", 2)).toEqual(Uint8Array.of(1, 2));
-    expect(() => hexToFixedBytes("0x01", 2)).toThrow("bytes/wrong-length");
+    expect(() => hexToFixedBytes("0x01", 2)).toThrow(expect.objectContaining({ code: "bytes/wrong-length" }));
   });
 });
 
@@ -77,8 +77,8 @@ describe("integers", () => {
   });
 
   it("refuse to be cut", () => {
-    expect(() => bigintToBytes(256n, 1)).toThrow("bytes/too-long");
-    expect(() => uint64ToBytes(2n ** 64n)).toThrow("bytes/too-long");
+    expect(() => bigintToBytes(256n, 1)).toThrow(expect.objectContaining({ code: "bytes/too-long" }));
+    expect(() => uint64ToBytes(2n ** 64n)).toThrow(expect.objectContaining({ code: "bytes/too-long" }));
     expect(uint64ToBytes(258)).toEqual(Uint8Array.of(0, 0, 0, 0, 0, 0, 1, 2));
   });
 });
@@ -110,19 +110,19 @@ describe("quantities", () => {
   });
 
   it.each(["", "0x", "1", "0xg", "0x-1", " 0x1", "0x1 "])("refuse %j", (text) => {
-    expect(() => parseQuantity(text)).toThrow("quantity/not-a-quantity");
+    expect(() => parseQuantity(text)).toThrow(expect.objectContaining({ code: "quantity/not-a-quantity" }));
   });
 
   it("refuse to become a number they do not fit", () => {
     expect(parseQuantityNumber("0x1fffffffffffff")).toBe(Number.MAX_SAFE_INTEGER);
-    expect(() => parseQuantityNumber("0x20000000000000")).toThrow("quantity/too-large");
+    expect(() => parseQuantityNumber("0x20000000000000")).toThrow(expect.objectContaining({ code: "quantity/too-large" }));
   });
 });
 
 describe("coded errors", () => {
   it("carry code and data, and are found by code or family", () => {
     const error = new CodedError("rlp/truncated", { position: 3 });
-    expect(error.message).toBe("rlp/truncated position=3");
+    expect(error.message).toBe("RLP: truncated (position 3)");
     expect(isCodedError(error)).toBe(true);
     expect(isCodedError(error, "rlp/")).toBe(true);
     expect(isCodedError(error, "rlp/truncated")).toBe(true);

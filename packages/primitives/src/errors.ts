@@ -1,20 +1,60 @@
+type ErrorData = Readonly<Record<string, string | number | bigint | boolean>>;
+
 /**
  * An error with a code from a closed set and small plain data (ids and numbers, never a state or a block).
  *
- * Each package declares its own codes as a union and throws `CodedError<ThatUnion>`; one table at the edge turns codes into
- * JSON-RPC errors, exit codes or verdicts.
+ * Programs look at the code: one table at the edge turns codes into JSON-RPC errors, exit codes or verdicts. People read the message, which
+ * is a sentence and does not contain the code. Each package declares its own codes as a union; where operators meet them, in a class with
+ * sentences of its own (`codedErrors`).
  */
 export class CodedError<Code extends string = string> extends Error {
   readonly code: Code;
-  readonly data: Readonly<Record<string, string | number | bigint | boolean>>;
+  readonly data: ErrorData;
 
-  constructor(code: Code, data: CodedError["data"] = {}, options?: ErrorOptions) {
-    const fields = Object.entries(data).map(([key, value]) => ` ${key}=${value}`);
-    super(code + fields.join(""), options);
+  /** @param options `sentence`: the message, with the names of data in braces; default: the words of the code */
+  constructor(code: Code, data: ErrorData = {}, { sentence, ...options }: ErrorOptions & { readonly sentence?: string } = {}) {
+    super(filledIn(sentence ?? wordsOf(code), data), options);
     this.name = "CodedError";
     this.code = code;
     this.data = data;
   }
+}
+
+/** What the constructor of `CodedError` takes, without the sentence. */
+type CodedErrorClass<Code extends string> = new (code: Code, data?: ErrorData, options?: ErrorOptions) => CodedError<Code>;
+
+/**
+ * A class of errors whose codes have sentences: `class ChainError extends codedErrors<ChainErrorCode>({ … }) {}`.
+ *
+ * @param sentences by code, with the names of data in braces; other data follow in parentheses, and at the end the `reason`
+ */
+export function codedErrors<Code extends string>(sentences: Readonly<Record<Code, string>>): CodedErrorClass<Code> {
+  return class extends CodedError<Code> {
+    constructor(code: Code, data?: ErrorData, options?: ErrorOptions) {
+      super(code, data, { ...options, sentence: sentences[code] });
+    }
+  };
+}
+
+/** Families whose names are no words. */
+const FAMILIES: Readonly<Record<string, string>> = { rlp: "RLP", tx: "transaction", "l1-info": "L1 attributes", evm: "EVM" };
+
+/** "rlp/trailing-bytes": "RLP: trailing bytes". */
+function wordsOf(code: string): string {
+  const [family = "", name = ""] = code.split("/");
+  return `${FAMILIES[family] ?? family.replaceAll("-", " ")}: ${name.replaceAll("-", " ")}`;
+}
+
+function filledIn(sentence: string, data: ErrorData): string {
+  const named = new Set<string>();
+  const text = sentence.replace(/\{(\w+)\}/g, (_, name: string) => {
+    named.add(name);
+    return String(data[name] ?? `unknown ${name}`);
+  });
+  const rest = Object.entries(data).filter(([name]) => !named.has(name));
+  const reason = rest.find(([name]) => name === "reason");
+  const others = rest.flatMap(([name, value]) => (name === "reason" ? [] : [`${name} ${value}`]));
+  return `${text}${others.length === 0 ? "" : ` (${others.join(", ")})`}${reason === undefined ? "" : `: ${reason[1]}`}`;
 }
 
 /** Narrows a caught value to a `CodedError`, optionally of one code or of a family ("rlp/" matches "rlp/truncated"). */

@@ -40,7 +40,7 @@ if (!existsSync(archive)) {
       expect(decodeRlp(hexToBytes(hex))).toEqual(itemOf(value));
     });
     it.each(invalid)("refuses %s", (_, __, hex) => {
-      expect(() => decodeRlp(hexToBytes(hex))).toThrow("rlp/");
+      expect(() => decodeRlp(hexToBytes(hex))).toThrow(/^RLP: /);
     });
     it.each(casesOf("RandomRLPTests/example.json"))("decodes %s", (_, __, hex) => {
       expect(bytesToHex(encodeRlp(decodeRlp(hexToBytes(hex))))).toBe(hex);

@@ -45,7 +45,9 @@ describe("secp256k1", () => {
 
   it("refuses a hash that is not 32 bytes", () => {
     const { r, s, yParity } = signHash(hash, privateKey);
-    expect(() => recoverAddress(hash.subarray(1), r, s, yParity)).toThrow("secp256k1/bad-signature");
+    expect(() => recoverAddress(hash.subarray(1), r, s, yParity)).toThrow(
+      expect.objectContaining({ code: "secp256k1/bad-signature" }),
+    );
   });
 
   it("signs the gossip vector's message as the protocol says", () => {
@@ -64,8 +66,8 @@ describe("secp256k1", () => {
     ["31 bytes", new Uint8Array(31).fill(1)],
     ["33 bytes", new Uint8Array(33).fill(1)],
   ])("refuses %s as a private key", (_, key) => {
-    expect(() => signHash(hash, key)).toThrow("secp256k1/bad-private-key");
-    expect(() => privateKeyToAddress(key)).toThrow("secp256k1/bad-private-key");
+    expect(() => signHash(hash, key)).toThrow(expect.objectContaining({ code: "secp256k1/bad-private-key" }));
+    expect(() => privateKeyToAddress(key)).toThrow(expect.objectContaining({ code: "secp256k1/bad-private-key" }));
   });
 
   it.each<[string, Uint8Array, Uint8Array, number]>([
@@ -76,7 +78,7 @@ describe("secp256k1", () => {
     ["r that is no point's x", Uint8Array.of(5), Uint8Array.of(1), 0],
     ["y parity 4", Uint8Array.of(1), Uint8Array.of(1), 4],
   ])("refuses %s as a signature", (_, r, s, yParity) => {
-    expect(() => recoverAddress(hash, r, s, yParity)).toThrow("secp256k1/bad-signature");
+    expect(() => recoverAddress(hash, r, s, yParity)).toThrow(expect.objectContaining({ code: "secp256k1/bad-signature" }));
   });
 });
 

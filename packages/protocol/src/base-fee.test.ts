@@ -53,7 +53,9 @@ describe("nextBaseFee", () => {
     expect(nextBaseFee(opChain({ canyon: 1002 }), parent, 1002)).toBe(996_000_000n);
     expect(nextBaseFee(opChain({ canyon: 1004 }), parent, 1002)).toBe(980_000_000n);
     expect(nextBaseFee(opChain({ canyon: 0, holocene: 1002 }), parent, 1002)).toBe(996_000_000n);
-    expect(() => nextBaseFee(opChain({ holocene: 1000 }), parent, 1002)).toThrow("extra-data/wrong-length");
+    expect(() => nextBaseFee(opChain({ holocene: 1000 }), parent, 1002)).toThrow(
+      expect.objectContaining({ code: "extra-data/wrong-length" }),
+    );
   });
 
   it("takes the chain's parameters where the parent has 0/0", () => {
@@ -130,9 +132,9 @@ describe("extraData", () => {
   ])("refuses a zero %s", (_, denominator, elasticity, code) => {
     expect(() =>
       extraDataFromAttributes(encodeEip1559Params(denominator, elasticity), { denominator: 1, elasticity: 1 }, undefined),
-    ).toThrow(code);
+    ).toThrow(expect.objectContaining({ code }));
     const extraData = encodeEip1559ExtraData({ denominator, elasticity, minBaseFee: undefined });
-    expect(() => assertEip1559ExtraData(extraData, 0)).toThrow(code);
+    expect(() => assertEip1559ExtraData(extraData, 0)).toThrow(expect.objectContaining({ code }));
   });
 
   it.each<[string, string, ExtraDataVersion, string]>([
@@ -141,6 +143,6 @@ describe("extraData", () => {
     ["version 1 at Holocene", "0x010000000800000008", 0, "extra-data/wrong-version"],
     ["version 0 at Jovian", "0x0000000008000000080000000000000101", 1, "extra-data/wrong-version"],
   ])("refuses %s", (_, extraData, version, code) => {
-    expect(() => assertEip1559ExtraData(hexToBytes(extraData), version)).toThrow(code);
+    expect(() => assertEip1559ExtraData(hexToBytes(extraData), version)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -74,6 +74,6 @@ describe("decodeBlobTransactionWithSidecar", () => {
     ["what is no list", wrapped(BLOB, two(COMMITMENT), two(PROOF))],
     ["bytes behind it", concatBytes(wrapped(two(BLOB), two(COMMITMENT), two(PROOF)), Uint8Array.of(0))],
   ])("refuses %s", (_, raw) => {
-    expect(() => decodeBlobTransactionWithSidecar(raw)).toThrow(/^(tx|rlp)\//);
+    expect(() => decodeBlobTransactionWithSidecar(raw)).toThrow(/^(transaction|RLP): /);
   });
 });

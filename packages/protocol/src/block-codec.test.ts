@@ -75,7 +75,7 @@ describe("block codec", () => {
     ["a trailing byte", Uint8Array.of(...block([]), 0)],
     ["a cut end", block([]).subarray(0, -1)],
   ])("refuses %s", (_, encoded) => {
-    expect(() => decodeBlock(encoded)).toThrow(/^(block|tx)\/malformed/);
+    expect(() => decodeBlock(encoded)).toThrow(/^(block|transaction): malformed/);
   });
 
   it("encodes a withdrawal as a leaf", () => {

@@ -68,7 +68,7 @@ export function decodeBlockPrefix(given: Uint8Array, offset: number): { block: B
     return { block, end: outer.end };
   } catch (error) {
     if (isCodedError(error, "rlp/")) {
-      throw new CodedError<BlockErrorCode>("block/malformed", { reason: error.code }, { cause: error });
+      throw new CodedError<BlockErrorCode>("block/malformed", { reason: error.message }, { cause: error });
     }
     throw error;
   }

@@ -118,28 +118,20 @@ describe("parseChainConfig", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no object", [], "key=config"],
-    ["no chain id", { ...rollup, chainId: null }, "key=config.chainId"],
-    ["a bad block", { ...ethereum, londonBlock: -1 }, "key=config.londonBlock value=-1"],
-    [
-      "Ethereum forks out of order",
-      { ...ethereum, byzantiumBlock: 29 },
-      "chain-config/forks-out-of-order key=config.byzantiumBlock",
-    ],
-    ["rollup forks out of order", { ...rollup, jovianTime: 29 }, "chain-config/forks-out-of-order key=config.jovianTime"],
-    ["times that must coincide and do not", { ...rollup, cancunTime: 21 }, "chain-config/fork-times-differ key=config.cancunTime"],
-    [
-      "an Ethereum fork without its rollup fork",
-      { ...rollup, osakaTime: 50 },
-      "chain-config/fork-times-differ key=config.osakaTime",
-    ],
-    ["no elasticity", { ...rollup, optimism: { eip1559Denominator: 50 } }, "key=config.optimism.eip1559Elasticity"],
+    ["no object", [], "config: expected an object"],
+    ["no chain id", { ...rollup, chainId: null }, "config.chainId: expected "],
+    ["a bad block", { ...ethereum, londonBlock: -1 }, "config.londonBlock: expected "],
+    ["Ethereum forks out of order", { ...ethereum, byzantiumBlock: 29 }, "config.byzantiumBlock: expected "],
+    ["rollup forks out of order", { ...rollup, jovianTime: 29 }, "config.jovianTime: expected "],
+    ["times that must coincide and do not", { ...rollup, cancunTime: 21 }, "config.cancunTime: expected "],
+    ["an Ethereum fork without its rollup fork", { ...rollup, osakaTime: 50 }, "config.osakaTime: expected "],
+    ["no elasticity", { ...rollup, optimism: { eip1559Denominator: 50 } }, "config.optimism.eip1559Elasticity: expected "],
     [
       "a denominator of 0",
       { ...rollup, optimism: { ...optimism, eip1559Denominator: 0 } },
-      "key=config.optimism.eip1559Denominator",
+      "config.optimism.eip1559Denominator: expected ",
     ],
-    ["a fork without blob limits", { ...ethereum, bpo3Time: 9000 }, "key=config.blobSchedule.bpo3"],
+    ["a fork without blob limits", { ...ethereum, bpo3Time: 9000 }, "config.blobSchedule.bpo3: expected "],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseChainConfig(json)).toThrow(message);
   });

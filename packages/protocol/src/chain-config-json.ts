@@ -7,6 +7,7 @@ import { evmForkTimesOf, type ForkTimes } from "./forks/fork-times.ts";
 import { forkFacts, OP_FORKS, type OpFork } from "./forks/op-forks.ts";
 import { EVM_FORK_BEARERS } from "./forks/rules.ts";
 import {
+  FIELD_SENTENCE,
   fieldKey,
   type JsonObject,
   type JsonParser,
@@ -95,11 +96,9 @@ function assertInOrder<Fork extends string>(path: string, keys: ForkKeys<Fork>, 
     const activation = forks[fork];
     if (activation === undefined) continue;
     if (previous !== undefined && activation < previous.activation) {
-      throw new CodedError<ChainConfigErrorCode>("chain-config/forks-out-of-order", {
-        key: fieldKey(path, key),
-        value: activation,
-        expected: `at least ${previous.key} (${previous.activation})`,
-      });
+      const expected = `at least ${previous.key} (${previous.activation})`;
+      const data = { key: fieldKey(path, key), value: activation, expected };
+      throw new CodedError<ChainConfigErrorCode>("chain-config/forks-out-of-order", data, { sentence: FIELD_SENTENCE });
     }
     previous = { key, activation };
   }
@@ -134,11 +133,9 @@ function coupledTimes(
     const given = ethereumTimes[evmFork];
     const wanted = opTimes[opFork];
     if (given !== undefined && given !== wanted) {
-      throw new CodedError<ChainConfigErrorCode>("chain-config/fork-times-differ", {
-        key: fieldKey(path, `${evmFork}Time`),
-        value: given,
-        expected: `${opFork}Time (${wanted ?? "not set"})`,
-      });
+      const expected = `${opFork}Time (${wanted ?? "not set"})`;
+      const data = { key: fieldKey(path, `${evmFork}Time`), value: given, expected };
+      throw new CodedError<ChainConfigErrorCode>("chain-config/fork-times-differ", data, { sentence: FIELD_SENTENCE });
     }
     if (wanted !== undefined) times[evmFork] = wanted;
   }

@@ -44,18 +44,18 @@ describe("parseGenesis", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no object", "genesis", "key=genesis"],
-    ["no gas limit", { ...file, gasLimit: undefined }, "key=gasLimit value=(missing)"],
-    ["no alloc", { ...file, alloc: undefined }, "key=alloc"],
-    ["an account twice", { ...file, alloc: { [`0x${"ab".repeat(20)}`]: {}, ["AB".repeat(20)]: {} } }, "genesis/duplicate-account"],
-    ["a short address", { ...file, alloc: { "0x42": {} } }, "key=alloc.0x42"],
+    ["no object", "genesis", "genesis: expected "],
+    ["no gas limit", { ...file, gasLimit: undefined }, "gasLimit: expected "],
+    ["no alloc", { ...file, alloc: undefined }, "alloc: expected "],
+    ["an account twice", { ...file, alloc: { [`0x${"ab".repeat(20)}`]: {}, ["AB".repeat(20)]: {} } }, "duplicate account"],
+    ["a short address", { ...file, alloc: { "0x42": {} } }, "alloc.0x42: expected "],
     [
       "a slot that is too long",
       { ...file, alloc: { [`0x${"ab".repeat(20)}`]: { storage: { [`0x${"1".repeat(65)}`]: "0x1" } } } },
       "32 bytes",
     ],
-    ["a bad configuration", { ...file, config: {} }, "key=config.chainId"],
-    ["a balance in words", { ...file, alloc: { [`0x${"ab".repeat(20)}`]: { balance: "one" } } }, 'balance value="one"'],
+    ["a bad configuration", { ...file, config: {} }, "config.chainId: expected "],
+    ["a balance in words", { ...file, alloc: { [`0x${"ab".repeat(20)}`]: { balance: "one" } } }, 'got "one"'],
   ])("refuses %s", (_, json, message) => {
     expect(() => parseGenesis(json)).toThrow(message);
   });

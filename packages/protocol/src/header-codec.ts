@@ -75,7 +75,7 @@ export function decodeHeader(encoded: Uint8Array): Header {
     return headerFromRlp(decodeRlp(encoded));
   } catch (error) {
     if (isCodedError(error, "rlp/")) {
-      throw new CodedError<HeaderErrorCode>("header/malformed", { reason: error.code }, { cause: error });
+      throw new CodedError<HeaderErrorCode>("header/malformed", { reason: error.message }, { cause: error });
     }
     throw error;
   }

@@ -8,12 +8,15 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** Turns a JSON value into `T`; `key` is its path, for errors. @throws {CodedError} json/invalid */
 export type JsonParser<T> = (value: unknown, key: string) => T;
 
+/** How a wrong field is described. */
+export const FIELD_SENTENCE = "{key}: expected {expected}, got {value}";
+
 const SHOWN_CHARACTERS = 80;
 
 export function jsonError(key: string, value: unknown, expected: string): CodedError<JsonErrorCode> {
   const text = value === undefined ? "(missing)" : ((JSON.stringify(value) as string | undefined) ?? typeof value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  return new CodedError<JsonErrorCode>("json/invalid", { key, value: shown, expected });
+  return new CodedError<JsonErrorCode>("json/invalid", { key, value: shown, expected }, { sentence: FIELD_SENTENCE });
 }
 
 export const jsonObject: JsonParser<JsonObject> = (value, key) => {

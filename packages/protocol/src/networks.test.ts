@@ -54,7 +54,7 @@ describe("named networks", () => {
   });
 
   it("refuses an unknown name and lists the known ones", () => {
-    expect(() => rollupConfigOfNetwork("op-mainet")).toThrow(/network\/unknown name=op-mainet expected=.*op-mainnet/);
+    expect(() => rollupConfigOfNetwork("op-mainet")).toThrow(/^unknown network op-mainet; known are .*op-mainnet/);
   });
 
   it("gives the configuration of a public L1 too", () => {

@@ -41,7 +41,9 @@ export function networkByChainId(l2ChainId: bigint): Network | undefined {
 function expectNetwork(name: string): Network {
   const network = networkByName(name);
   if (network === undefined) {
-    throw new CodedError<NetworkErrorCode>("network/unknown", { name, expected: NETWORKS.map((known) => known.name).join(" ") });
+    const expected = NETWORKS.map((known) => known.name).join(", ");
+    const sentence = "unknown network {name}; known are {expected}";
+    throw new CodedError<NetworkErrorCode>("network/unknown", { name, expected }, { sentence });
   }
   return network;
 }

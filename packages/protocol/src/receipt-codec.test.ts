@@ -51,7 +51,7 @@ describe("encodeReceipt", () => {
     ["a deposit's fields elsewhere", encodeRlp([...fields, Uint8Array.of(1)]), "receipt/malformed"],
     ["a bloom of 255 bytes", encodeRlp([fields[0]!, fields[1]!, new Uint8Array(255), []]), "receipt/malformed"],
   ])("refuses %s", (_, encoded, code) => {
-    expect(() => decodeReceipt(encoded)).toThrow(code);
+    expect(() => decodeReceipt(encoded)).toThrow(expect.objectContaining({ code }));
   });
 });
 

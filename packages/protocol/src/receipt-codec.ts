@@ -93,7 +93,7 @@ export function decodeReceipt(encoded: Uint8Array): Receipt {
     return receiptFromRlp(type, decodeRlp(first >= 0xc0 ? encoded : encoded.subarray(1)));
   } catch (error) {
     if (isCodedError(error, "rlp/")) {
-      throw new CodedError<ReceiptErrorCode>("receipt/malformed", { reason: error.code }, { cause: error });
+      throw new CodedError<ReceiptErrorCode>("receipt/malformed", { reason: error.message }, { cause: error });
     }
     throw error;
   }

@@ -148,10 +148,10 @@ describe("rollupConfigFromJson", () => {
     } catch (error) {
       message = String(error);
     }
-    expect(message).toContain(`expected=`);
+    expect(message).toContain(": expected ");
     expect(message).toContain(expected);
     if (value !== undefined && !expected.startsWith("the zero")) {
-      expect(message).toContain(`key=${path}`);
+      expect(message).toContain(`${path}: `);
       expect(message).toContain(JSON.stringify(value).slice(0, 60));
     }
   });

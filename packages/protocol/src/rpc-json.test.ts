@@ -207,7 +207,7 @@ describe("headerFromRpc and blockFromRpc", () => {
   it.each(Object.keys(HEADER_JSON).filter((field) => field !== "hash" && field !== "difficulty"))(
     "refuses a header without %s",
     (field) => {
-      expect(() => headerFromRpc({ ...HEADER_JSON, [field]: undefined })).toThrow(`rpc-json/bad-field field=${field}`);
+      expect(() => headerFromRpc({ ...HEADER_JSON, [field]: undefined })).toThrow(`bad field (field ${field}`);
     },
   );
 });

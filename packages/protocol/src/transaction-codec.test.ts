@@ -151,7 +151,7 @@ describe("encodeTransaction", () => {
   });
 
   it("refuses an unsigned transaction", () => {
-    expect(() => encodeTransaction(signed[0]!)).toThrow("tx/unsigned");
+    expect(() => encodeTransaction(signed[0]!)).toThrow(expect.objectContaining({ code: "tx/unsigned" }));
   });
 });
 
@@ -216,13 +216,13 @@ describe("decodeTransaction", () => {
     ["a deposit with isSystemTx 2", depositWith(6, n("02")), "tx/malformed"],
     ["a deposit with mint 00", depositWith(3, n("00")), "tx/malformed"],
   ])("refuses %s", (_, encoded, code) => {
-    expect(() => decodeTransaction(encoded)).toThrow(code);
+    expect(() => decodeTransaction(encoded)).toThrow(expect.objectContaining({ code }));
   });
 
   it("refuses blob and set-code transactions without a recipient", () => {
     for (const tx of signed.filter(({ type }) => type >= 3)) {
       const encoded = encodeTransaction(signTransaction({ ...tx, to: undefined } as SignedTransaction, privateKey));
-      expect(() => decodeTransaction(encoded)).toThrow("tx/bad-address-length");
+      expect(() => decodeTransaction(encoded)).toThrow(expect.objectContaining({ code: "tx/bad-address-length" }));
     }
   });
 });
@@ -241,7 +241,7 @@ describe("recoverSender", () => {
     ["s above half the order", one, highS, "tx/high-s"],
     ["r that is no point's x", hexToBytes(`0x${repeat("00", 31)}05`), one, "tx/bad-signature"],
   ])("refuses %s", (_, r, s, code) => {
-    expect(() => recoverSender({ ...base, signature: { r, s, yParity: 0 } })).toThrow(code);
+    expect(() => recoverSender({ ...base, signature: { r, s, yParity: 0 } })).toThrow(expect.objectContaining({ code }));
   });
 
   it.each(signed.map((tx) => [tx.type, tx] as const))("recovers the same from the encoding of type %i", (_, tx) => {
@@ -269,7 +269,8 @@ describe("recoverSender", () => {
       [withSignature({ r, s: fill(0xee, 32), yParity: 0 }), "tx/high-s"],
       [withSignature({ r, s: fill(0xff, 32), yParity: 0 }), "tx/bad-signature"],
     ];
-    for (const [encoded, code] of refused) expect(() => recoverEncodedSender(encoded), code).toThrow(code);
+    for (const [encoded, code] of refused)
+      expect(() => recoverEncodedSender(encoded), code).toThrow(expect.objectContaining({ code }));
   });
 
   it("accepts a high s where Frontier's rules hold", () => {

@@ -178,7 +178,7 @@ export function decodeTransaction(encoded: Uint8Array): Transaction {
     return tx;
   } catch (error) {
     if (isCodedError(error, "rlp/")) {
-      throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: error.code }, { cause: error });
+      throw new CodedError<TransactionErrorCode>("tx/malformed", { reason: error.message }, { cause: error });
     }
     throw error;
   }

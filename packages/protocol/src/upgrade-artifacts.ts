@@ -1,4 +1,4 @@
-import { bytesToHex, CodedError, type Hex, hexToBytes, keccak256, sha256 } from "@rnode/primitives";
+import { bytesToHex, codedErrors, type Hex, hexToBytes, keccak256, sha256 } from "@rnode/primitives";
 
 /**
  * Bytes that a network upgrade deploys and that the specification pins by hash. They are not part of this repository (except two
@@ -24,6 +24,13 @@ export type UpgradeErrorCode =
   | "upgrade/wrong-artifact"
   | "upgrade/bad-bundle"
   | "upgrade/not-supported";
+
+export class UpgradeError extends codedErrors<UpgradeErrorCode>({
+  "upgrade/missing-artifact": "{file} is not in the folder of --rollup.upgrades-dir; it is published at {publishedAt}",
+  "upgrade/wrong-artifact": "{file} is not the published file: its hash is {got}, expected {expected}",
+  "upgrade/bad-bundle": "the bundle of {fork} is not the published one",
+  "upgrade/not-supported": "the network upgrade transactions of {fork} are not known",
+}) {}
 
 const bytecode = (file: string, length: number, hash: Hex): UpgradeArtifact => ({ file, hashFunction: "keccak256", hash, length });
 
@@ -105,11 +112,11 @@ export function loadUpgradeArtifact(artifact: UpgradeArtifact, source: UpgradeAr
   const { file, hash, hashFunction, length } = artifact;
   const bytes = BUILT_IN.get(hash) ?? source?.(hash, artifact);
   if (bytes === undefined) {
-    throw new CodedError<UpgradeErrorCode>("upgrade/missing-artifact", { file, [hashFunction]: hash, publishedAt: PUBLISHED_AT });
+    throw new UpgradeError("upgrade/missing-artifact", { file, [hashFunction]: hash, publishedAt: PUBLISHED_AT });
   }
   const got = bytesToHex(hashFunction === "keccak256" ? keccak256(bytes) : sha256(bytes));
   if (got !== hash || (length !== undefined && bytes.length !== length)) {
-    throw new CodedError<UpgradeErrorCode>("upgrade/wrong-artifact", { file, expected: hash, got, length: bytes.length });
+    throw new UpgradeError("upgrade/wrong-artifact", { file, expected: hash, got, length: bytes.length });
   }
   return bytes;
 }

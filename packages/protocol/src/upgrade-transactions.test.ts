@@ -160,7 +160,7 @@ describe("artifacts", () => {
       expect.objectContaining({
         code: "upgrade/missing-artifact",
         message: expect.stringMatching(
-          /file=fjord-gas-price-oracle-deployment\.txt keccak256=0xb16f1e370e58c7693fd113a21a1b1e7ccebc03d4f1e5a76786fc27847ef51ead publishedAt=github\.com\/ethereum-optimism\/specs/,
+          /^fjord-gas-price-oracle-deployment\.txt is not in .* published at github\.com\/ethereum-optimism\/specs.*keccak256 0xb16f1e370e58c7693fd113a21a1b1e7ccebc03d4f1e5a76786fc27847ef51ead/,
         ),
       }),
     );
@@ -168,8 +168,8 @@ describe("artifacts", () => {
 
   it("must have the pinned hash", () => {
     const wrong: UpgradeArtifactSource = (_, { length }) => new Uint8Array(length ?? 0);
-    expect(() => upgradeTransactions("fjord", wrong)).toThrow("upgrade/wrong-artifact");
-    expect(() => upgradeTransactions("karst", wrong)).toThrow("upgrade/wrong-artifact");
+    expect(() => upgradeTransactions("fjord", wrong)).toThrow(expect.objectContaining({ code: "upgrade/wrong-artifact" }));
+    expect(() => upgradeTransactions("karst", wrong)).toThrow(expect.objectContaining({ code: "upgrade/wrong-artifact" }));
   });
 
   it("that EIPs print are built in", () => {
@@ -187,7 +187,9 @@ describe("artifacts", () => {
     ]);
     expect(source(UPGRADE_ARTIFACTS.beaconRoots.hash, UPGRADE_ARTIFACTS.beaconRoots)).toEqual(code);
     expect(source(UPGRADE_ARTIFACTS.jovianL1Block.hash, UPGRADE_ARTIFACTS.jovianL1Block)).toBeUndefined();
-    expect(() => upgradeArtifactsFromFiles([{ name: "bad.hex", content: asciiToBytes("xyz1") }])).toThrow("bytes/not-hex");
+    expect(() => upgradeArtifactsFromFiles([{ name: "bad.hex", content: asciiToBytes("xyz1") }])).toThrow(
+      expect.objectContaining({ code: "bytes/not-hex" }),
+    );
   });
 });
 
@@ -196,13 +198,15 @@ describe("upgrades of a block", () => {
   it("are added in the activation block only", () => {
     expect(upgradesOfBlock(config, 98)).toEqual({ transactions: [], extraGas: 0n });
     expect(upgradesOfBlock(config, 102)).toEqual({ transactions: [], extraGas: 0n });
-    expect(() => upgradesOfBlock(config, 200)).toThrow("upgrade/missing-artifact");
-    expect(() => upgradesOfBlock(config, 201)).toThrow("upgrade/missing-artifact"); // active now, but not 2 s earlier
+    expect(() => upgradesOfBlock(config, 200)).toThrow(expect.objectContaining({ code: "upgrade/missing-artifact" }));
+    expect(() => upgradesOfBlock(config, 201)).toThrow(expect.objectContaining({ code: "upgrade/missing-artifact" })); // active now, but not 2 s earlier
     expect(upgradesOfBlock(config, 300)).toEqual({ transactions: [], extraGas: 0n });
   });
   it("refuse to guess what interop will add", () => {
     const forkTimes = { ecotone: 0, fjord: 0, isthmus: 0, jovian: 0, karst: 0, interop: 400 };
-    expect(() => upgradesOfBlock({ forkTimes, blockTimeSec: 2 }, 400)).toThrow("upgrade/not-supported");
+    expect(() => upgradesOfBlock({ forkTimes, blockTimeSec: 2 }, 400)).toThrow(
+      expect.objectContaining({ code: "upgrade/not-supported" }),
+    );
   });
   it("are none when the fork is active at genesis", () => {
     expect(upgradesOfBlock({ forkTimes: { ecotone: 0, fjord: 0 }, blockTimeSec: 2 }, 1002).transactions).toEqual([]);
@@ -250,6 +254,6 @@ describe("Karst's bundle", () => {
     ["another version", json(rows, "2.0.0")],
     ["no transactions", asciiToBytes("{}")],
   ])("is refused with %s", (_, bytes) => {
-    expect(() => bundleTransactions(KARST_UPGRADE, bytes)).toThrow("upgrade/bad-bundle");
+    expect(() => bundleTransactions(KARST_UPGRADE, bytes)).toThrow(expect.objectContaining({ code: "upgrade/bad-bundle" }));
   });
 });

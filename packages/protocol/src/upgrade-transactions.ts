@@ -1,10 +1,10 @@
-import { CodedError, hexToBytes, hexToFixedBytes } from "@rnode/primitives";
+import { hexToBytes, hexToFixedBytes } from "@rnode/primitives";
 import { upgradeSourceHash } from "./deposits.ts";
 import { firstBlockFacts, forksBeginningAt } from "./forks/fork-times.ts";
 import type { OpFork } from "./forks/op-forks.ts";
 import type { RollupConfig } from "./rollup-config.ts";
 import type { DepositTransaction } from "./transaction.ts";
-import { asciiText, loadUpgradeArtifact, type UpgradeArtifactSource, type UpgradeErrorCode } from "./upgrade-artifacts.ts";
+import { asciiText, loadUpgradeArtifact, type UpgradeArtifactSource, UpgradeError } from "./upgrade-artifacts.ts";
 import type { UpgradeBundle } from "./upgrade-steps.ts";
 
 type ForkSchedule = Pick<RollupConfig, "forkTimes" | "blockTimeSec">;
@@ -39,7 +39,7 @@ export function upgradeTransactions(fork: OpFork, source?: UpgradeArtifactSource
     case "bundle":
       return bundleTransactions(upgrade.bundle, loadUpgradeArtifact(upgrade.bundle.artifact, source));
     case "unknown":
-      throw new CodedError<UpgradeErrorCode>("upgrade/not-supported", { fork });
+      throw new UpgradeError("upgrade/not-supported", { fork });
   }
 }
 
@@ -77,7 +77,7 @@ export function bundleTransactions(expected: UpgradeBundle, json: Uint8Array): D
   const { transactions = [] } = bundle;
   const gas = transactions.reduce((sum, { gasLimit }) => sum + BigInt(gasLimit), 0n);
   if (bundle.metadata?.version !== "1.0.0" || transactions.length !== expected.transactions || gas !== expected.gas) {
-    throw new CodedError<UpgradeErrorCode>("upgrade/bad-bundle", { fork: expected.name, transactions: transactions.length, gas });
+    throw new UpgradeError("upgrade/bad-bundle", { fork: expected.name, transactions: transactions.length, gas });
   }
   return transactions.map(({ intent, from, to, gasLimit, data }, index) =>
     upgradeDeposit(

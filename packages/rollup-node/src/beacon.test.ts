@@ -51,7 +51,9 @@ describe("the beacon node of a chain that reads blobs", () => {
     expect(() => connect([])).toThrow(/^expected L1 Beacon API endpoint, but got none: give a beacon node with --l1.beacon;/);
     const { beacon, check } = connect(["--l1.beacon.ignore"]);
     await check();
-    await expect(beacon.blobs.blobs(BLOCK, SECOND)).rejects.toThrow(/^l1\/blobs-unavailable l1Block=7 .*give one with --l1.beacon/);
+    await expect(beacon.blobs.blobs(BLOCK, SECOND)).rejects.toThrow(
+      /^the blobs of L1 block 7 are not available: .*give one with --l1.beacon/,
+    );
   });
 
   it("is not asked for where no fork reads blobs", async () => {

@@ -151,7 +151,7 @@ describe("invalid derived blocks", () => {
     const harness = createHarness({ l1Blocks: 3 });
     harness.pipeline.batches.push({ origin: 0, from: 1 });
     harness.engine.nextNewPayload.push({ kind: "invalid", latestValidHash: undefined, reason: "no" });
-    await expect(harness.untilIdle()).rejects.toThrow(/driver\/critical.*only deposits/);
+    await expect(harness.untilIdle()).rejects.toThrow(/only deposits/);
   });
 });
 
@@ -214,7 +214,7 @@ describe("engine trouble while deriving", () => {
       highestFormerSafe: genesis,
       base: genesis,
     };
-    await expect(harness.untilIdle()).rejects.toThrow(/driver\/critical.*behind the finalized/);
+    await expect(harness.untilIdle()).rejects.toThrow(/behind the finalized/);
   });
 });
 
@@ -230,7 +230,7 @@ describe("L1 trouble and reorganisations", () => {
     expect(harness.heads().safe).toBe(1);
     harness.pipeline.next.push(new CodedError("derivation/critical", {}));
     harness.newL1Head();
-    await expect(harness.untilIdle()).rejects.toThrow(/driver\/critical/);
+    await expect(harness.untilIdle()).rejects.toThrow(expect.objectContaining({ code: "driver/critical" }));
   });
 
   it("does not hide a mistake of its own", async () => {

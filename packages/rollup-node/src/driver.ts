@@ -1,6 +1,6 @@
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { CodedError } from "@rnode/primitives";
+import { codedErrors } from "@rnode/primitives";
 import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";
 import type { DerivationRunner } from "./derivation-runner.ts";
@@ -18,6 +18,12 @@ export type DriverErrorCode =
   /** too many commands are waiting */
   | "driver/busy"
   | "driver/closing";
+
+export class DriverError extends codedErrors<DriverErrorCode>({
+  "driver/critical": "{part}: {reason}",
+  "driver/busy": "{reason}",
+  "driver/closing": "{reason}",
+}) {}
 
 /** The heads to start from, as found in the engine and on L1. */
 export type FoundHeads =
@@ -118,12 +124,12 @@ export class Driver {
   run<T>(task: () => T | Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.closing.signal.aborted) {
-        reject(new CodedError<DriverErrorCode>("driver/closing", { reason: "the node is shutting down" }));
+        reject(new DriverError("driver/closing", { reason: "the node is shutting down" }));
         return;
       }
       if (this.commands.length >= MAX_WAITING_COMMANDS) {
         const reason = `the node is busy: ${this.commands.length} commands wait already`;
-        reject(new CodedError<DriverErrorCode>("driver/busy", { reason }));
+        reject(new DriverError("driver/busy", { reason }));
         return;
       }
       this.commands.push(async () => {
@@ -207,7 +213,7 @@ export class Driver {
         this.resetReason = progress.reason;
         return;
       case "critical":
-        throw new CodedError<DriverErrorCode>("driver/critical", { part: part.name, reason: progress.reason });
+        throw new DriverError("driver/critical", { part: part.name, reason: progress.reason });
     }
   }
 
@@ -224,8 +230,7 @@ export class Driver {
       log.info("starting from", { unsafe: unsafe.number, safe: safe.number, finalized: finalized.number });
       return;
     }
-    if (trouble.kind === "critical")
-      throw new CodedError<DriverErrorCode>("driver/critical", { part: "reset", reason: trouble.reason });
+    if (trouble.kind === "critical") throw new DriverError("driver/critical", { part: "reset", reason: trouble.reason });
     const pauseMs = this.resetBackoff.nextMs();
     this.resetAtMs = clock.nowMs() + pauseMs;
     log.warn("cannot find the heads yet, trying again after a pause", { reason: trouble.reason, pauseMs });

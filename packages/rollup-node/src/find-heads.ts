@@ -2,13 +2,14 @@ import {
   type DerivationConfig,
   findSyncStart,
   type L1Provider,
+  SyncStartError,
   type SyncStartErrorCode,
   type SyncStartL1,
   type SyncStartL2,
 } from "@rnode/derivation";
 import type { L2Blocks } from "@rnode/engine-client";
 import type { Logger } from "@rnode/observe";
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { type CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
 import type { FoundHeads } from "./driver.ts";
 import type { Heads } from "./heads.ts";
@@ -156,7 +157,7 @@ async function confirmedBefore(
   for (let child = doubted; ; ) {
     const block = await l2.blockByHash(child.parentHash);
     if (block === undefined) {
-      throw new CodedError<SyncStartErrorCode>("sync-start/l2-block-missing", { number: child.number - 1, hash: child.parentHash });
+      throw new SyncStartError("sync-start/l2-block-missing", { number: child.number - 1, hash: child.parentHash });
     }
     const { ref, envelope } = block;
     if (ref.number <= genesis.l2.number) return ref;

@@ -147,7 +147,11 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new CodedError<SetupErrorCode>("config/not-json", { reason: (cause as Error).message }, { cause });
+    throw new CodedError<SetupErrorCode>(
+      "config/not-json",
+      { reason: (cause as Error).message },
+      { cause, sentence: "not JSON: {reason}" },
+    );
   }
 }
 
@@ -159,11 +163,6 @@ function orBadConfig<T>(what: string, load: () => T): T {
   } catch (cause) {
     if (cause instanceof StartError) throw cause;
     if (!isCodedError(cause) && !isFileError(cause)) throw cause;
-    const details = isCodedError(cause)
-      ? Object.entries(cause.data).map(([key, value]) => `${key} ${String(value)}`)
-      : [cause.message];
-    throw new StartError("start/bad-config", `${what}: ${isCodedError(cause) ? `${cause.code}: ` : ""}${details.join(", ")}`, {
-      cause,
-    });
+    throw new StartError("start/bad-config", `${what}: ${cause.message}`, { cause });
   }
 }

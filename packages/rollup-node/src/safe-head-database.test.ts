@@ -194,7 +194,9 @@ describe("SafeHeadDatabase", () => {
 
   it("refuses a database of another rollup, another database, and one that is open", async () => {
     const first = openIn(folder);
-    expect(() => SafeHeadDatabase.open(folder, GENESIS, silentLogger)).toThrow(/^--safedb.path .*locked/);
+    expect(() => SafeHeadDatabase.open(folder, GENESIS, silentLogger)).toThrow(
+      /^--safedb.path .*process \d+ has the database in .* open/,
+    );
     await first.close();
     expect(() => SafeHeadDatabase.open(folder, hash(3, 3), silentLogger)).toThrow(
       /is of the rollup that begins with 0x9999.*give another folder/,

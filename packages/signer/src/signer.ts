@@ -1,4 +1,4 @@
-import { CodedError, type Signature } from "@rnode/primitives";
+import { codedErrors, type Signature } from "@rnode/primitives";
 import type { SignedTransaction } from "@rnode/protocol";
 import type { BlockSigningRequest } from "./block-signing.ts";
 
@@ -10,7 +10,11 @@ export type SignerErrorCode =
   /** the holder of the key refuses to sign this; `reason` is its explanation */
   | "signer/refused";
 
-export class SignerError extends CodedError<SignerErrorCode> {}
+export class SignerError extends codedErrors<SignerErrorCode>({
+  "signer/bad-key": "not a private key: expected 32 bytes, from 1 to the order of secp256k1 less 1",
+  "signer/unavailable": "the signer does not answer",
+  "signer/refused": "the signer refuses to sign",
+}) {}
 
 /**
  * Signs for one address. Only the signer knows where the key is. It may be on another machine, so every signature is

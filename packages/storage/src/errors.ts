@@ -1,6 +1,6 @@
 import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { CodedError, isCodedError } from "@rnode/primitives";
+import { type CodedError, codedErrors, isCodedError } from "@rnode/primitives";
 
 export type StorageErrorCode =
   /** another process (or this one) has the folder open for writing: `folder`, `pid` */
@@ -41,12 +41,30 @@ export type StorageErrorCode =
   /** code that no account should have: `codeHash` */
   | "storage/missing-code";
 
-export function storageError(
-  code: StorageErrorCode,
-  data: CodedError["data"] = {},
-  options?: ErrorOptions,
-): CodedError<StorageErrorCode> {
-  return new CodedError<StorageErrorCode>(code, data, options);
+export class StorageError extends codedErrors<StorageErrorCode>({
+  "storage/locked": "process {pid} has the database in {folder} open",
+  "storage/no-database": "{folder} holds no database",
+  "storage/foreign-database": "the database in {folder} is not one of this program",
+  "storage/newer-format":
+    "the database in {folder} has format {format}, of a later version of this program, which reads up to {supported}",
+  "storage/older-format":
+    "the database in {folder} has format {format}, of an earlier version of this program, which reads {supported}",
+  "storage/corrupted": "the database is damaged: {reason}",
+  "storage/disk-full": "the database in {folder} cannot grow: {reason}",
+  "storage/io": "the database in {folder} cannot be read or written: {reason}",
+  "storage/read-only": "the database in {folder} is open for reading only",
+  "storage/not-empty": "the database has a chain already",
+  "storage/empty": "the database in {folder} has no chain yet",
+  "storage/not-child-of-head": "block {number} does not follow the head",
+  "storage/unknown-ancestor": "block {number} is not in the canonical chain",
+  "storage/unwind-too-deep": "block {number} is too far back to reorganise to: the trie is kept from block {oldest} on",
+  "storage/state-gone": "the state of block {number} is gone: the block left the canonical chain, or its history was removed",
+  "storage/history-too-short": "{blocks} blocks of history are too few: at least {minimum} are needed for reorganisations",
+  "storage/missing-code": "the code with hash {codeHash} is missing",
+}) {}
+
+export function storageError(code: StorageErrorCode, data: CodedError["data"] = {}, options?: ErrorOptions): StorageError {
+  return new StorageError(code, data, options);
 }
 
 export const DATA_FILE = "data.mdb";

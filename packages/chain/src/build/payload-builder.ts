@@ -18,7 +18,7 @@ import { BlockRun, type BlockRunResult, rejectionFault, type UnsealedHeader } fr
 import type { BuildChoices, PendingSource } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
 import { PreparedBlock } from "../prepared-block.ts";
-import { blockFault, type ChainErrorCode, describeFault } from "../faults.ts";
+import { blockFault, ChainError, describeFault } from "../faults.ts";
 import { requestsHash } from "../execute/requests.ts";
 import { rulesOfBlock } from "../validation/rules.ts";
 import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
@@ -181,7 +181,7 @@ export class PayloadBuild {
     const { withdrawals } = this.#attributes;
     const finished = this.#run.finish(withdrawals, []);
     if (finished.kind === "invalid") {
-      throw new CodedError<ChainErrorCode>("chain/unbuildable", { reason: describeFault(finished.fault) });
+      throw new ChainError("chain/unbuildable", { reason: describeFault(finished.fault) });
     }
     const { result } = finished;
     const updated = beginLiveStateUpdate(this.#context, this.#parent.trie, result.changes);

@@ -122,7 +122,7 @@ describe("a genesis", () => {
     ],
   ])("with %s twice is refused", (_, alloc, what) => {
     const thrown = () => seal(alloc);
-    expect(thrown).toThrow(`genesis/duplicate-${what} address=0x0000000000000000000000000000000000000001`);
+    expect(thrown).toThrow(`genesis: duplicate ${what} (address 0x0000000000000000000000000000000000000001`);
     try {
       thrown();
     } catch (error) {

@@ -1,7 +1,6 @@
 import type { AccountChange, StateChanges } from "@rnode/evm";
 import {
   bytesToHex,
-  CodedError,
   EMPTY_KECCAK,
   EMPTY_OMMERS_HASH,
   EMPTY_REQUESTS_HASH,
@@ -23,7 +22,7 @@ import {
 } from "@rnode/protocol";
 import type { BlockCommit, ChainStoreBulk, ChainStoreReader, ChainStoreWriter } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { ChainErrorCode } from "../faults.ts";
+import { ChainError } from "../faults.ts";
 import { messagePasserRoot, type ParentTrie, stateUpdate } from "../state-roots/state-root.ts";
 import type { GenesisState } from "./genesis-state.ts";
 
@@ -140,7 +139,7 @@ export function initGenesis(store: GenesisStore, { block, hash, state }: SealedG
     return store.writeLargeGenesis(block, hash, (rows) => state.rowsInto(rows)) ? "again" : "written";
   }
   if (!equalBytes(stored, hash)) {
-    throw new CodedError<ChainErrorCode>("chain/other-genesis", {
+    throw new ChainError("chain/other-genesis", {
       database: bytesToHex(stored),
       configured: bytesToHex(hash),
     });

@@ -1,7 +1,7 @@
-import { bytesToHex, CodedError, equalBytes, hexToBytes } from "@rnode/primitives";
+import { bytesToHex, equalBytes, hexToBytes } from "@rnode/primitives";
 import type { Block, ChainConfig, Header, PayloadStatusV1 } from "@rnode/protocol";
 import type { ImportLimits, ImportOptions, ImportRefusal, StoredItem } from "../api.ts";
-import type { ChainErrorCode } from "../faults.ts";
+import { ChainError } from "../faults.ts";
 import { isCanonicalBlock } from "../fork-choice/canonical-blocks.ts";
 import type { PreparedBlock } from "../prepared-block.ts";
 import { fitsGroup, type GroupChain, GroupImport, type ImportedBlock } from "./group-import.ts";
@@ -42,7 +42,7 @@ export async function importBlocks<T extends { readonly block: Block }>(
   const importer = new Importer(chain, options);
   try {
     for await (const next of prepared(blocks, chain, options.limits ?? IMPORT_LIMITS)) {
-      if (chain.isClosing()) throw new CodedError<ChainErrorCode>("chain/closed");
+      if (chain.isClosing()) throw new ChainError("chain/closed");
       if (next.prepared.header.number <= chain.genesisNumber) continue; // exports begin with the genesis
       const refusal = await importer.add(next);
       if (refusal !== undefined) return refusal;

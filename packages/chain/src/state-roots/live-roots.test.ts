@@ -254,7 +254,9 @@ describe("state roots of live blocks", () => {
     );
     const base = { number: 0, hash: alone.chain.genesis.hash, stateRoot: header.stateRoot };
     const changes = concatBytes(ACCOUNTS[0]!, new Uint8Array(6)); // the account was removed
-    expect(() => builder.update({ base, parentStateRoot: header.stateRoot, changes })).toThrow("trie/missing-node");
+    expect(() => builder.update({ base, parentStateRoot: header.stateRoot, changes })).toThrow(
+      expect.objectContaining({ code: "trie/missing-node" }),
+    );
     expect(equalBytes(base.hash, alone.chain.genesis.hash)).toBe(true);
   });
 });

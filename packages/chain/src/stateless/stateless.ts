@@ -1,5 +1,5 @@
 import type { EvmEngine } from "@rnode/evm";
-import { bytesToHex, CodedError, equalBytes, type Hex, keccak256, toQuantity } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, keccak256, toQuantity } from "@rnode/primitives";
 import {
   attributesFromJson,
   type ChainConfig,
@@ -25,7 +25,7 @@ import { startBuild } from "../build/payload-builder.ts";
 import { CREATE2_DEPLOYER, create2DeployerCodeFrom } from "../execute/create2-deployer.ts";
 import { newEngine } from "../execute/engine-module.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
-import type { ChainErrorCode } from "../faults.ts";
+import { ChainError } from "../faults.ts";
 import { createSenderCache } from "../senders/senders.ts";
 import { type Witness, witnessState } from "./witness-state.ts";
 
@@ -86,7 +86,7 @@ export function executeStateless(file: BlockFile, options: StatelessOptions = {}
   const parent = witnessState(file.parentHeader, file.parentHash, file.witness);
   const started = startBuild(context, parent, { ...file.attributes, noTxPool: true });
   if (started.kind === "invalid") {
-    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: started.problem.reason });
+    throw new ChainError("chain/bad-block-file", { reason: started.problem.reason });
   }
   const executed = started.build.seal();
   return { executed, mismatches: compare(file.expected, executed) };
@@ -100,7 +100,7 @@ export function parseBlockFile(json: unknown): BlockFile {
   const parentHash = hashHeader(parentHeader);
   const given = optional("parentHash", jsonHash);
   if (given !== undefined && !equalBytes(given, parentHash)) {
-    throw new CodedError<ChainErrorCode>("chain/bad-block-file", {
+    throw new ChainError("chain/bad-block-file", {
       reason: "parentHash is not the hash of the parent header",
       parentHash: bytesToHex(given),
       computed: bytesToHex(parentHash),
@@ -130,10 +130,10 @@ function parseParentHeader(rlp: Uint8Array | undefined, json: unknown): Header {
   const fromRlp = rlp === undefined ? undefined : decodeHeader(rlp);
   const header = fromRlp ?? fromJson;
   if (header === undefined) {
-    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: "parentHeader or parentHeaderRlp is required" });
+    throw new ChainError("chain/bad-block-file", { reason: "parentHeader or parentHeaderRlp is required" });
   }
   if (fromRlp !== undefined && fromJson !== undefined && !equalBytes(hashHeader(fromRlp), hashHeader(fromJson))) {
-    throw new CodedError<ChainErrorCode>("chain/bad-block-file", { reason: "parentHeader and parentHeaderRlp differ" });
+    throw new ChainError("chain/bad-block-file", { reason: "parentHeader and parentHeaderRlp differ" });
   }
   return header;
 }

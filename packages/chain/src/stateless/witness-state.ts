@@ -1,7 +1,6 @@
 import type { StateReader } from "@rnode/evm";
 import {
   bytesToHex,
-  CodedError,
   decodeRlp,
   EMPTY_TRIE_ROOT,
   equalBytes,
@@ -13,7 +12,7 @@ import {
 import { decodeHeader, type Header } from "@rnode/protocol";
 import { decodeAccount, readTrie, type TrieAccount, witnessNodeReader } from "@rnode/trie";
 import type { ParentState } from "../execute/block-execution.ts";
-import type { ChainErrorCode } from "../faults.ts";
+import { ChainError } from "../faults.ts";
 
 /** The result of `debug_executionWitness`: everything that one block reads. */
 export interface Witness {
@@ -56,7 +55,7 @@ export function witnessState(header: Header, hash: Uint8Array, witness: Witness)
     readCode(codeHash) {
       const code = codes.get(bytesToHex(codeHash));
       if (code === undefined) {
-        throw new CodedError<ChainErrorCode>("chain/missing-code", { codeHash: bytesToHex(codeHash) });
+        throw new ChainError("chain/missing-code", { codeHash: bytesToHex(codeHash) });
       }
       return code;
     },

@@ -76,7 +76,7 @@ function checkExtraData(config: ChainConfig, rules: BlockRules, header: Header):
     return undefined;
   } catch (error) {
     if (!isCodedError(error, "extra-data/")) throw error;
-    return blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData), reason: error.code });
+    return blockFault("extra-data-form", { fork: rules.op, extraData: bytesToHex(extraData), reason: error.message });
   }
 }
 

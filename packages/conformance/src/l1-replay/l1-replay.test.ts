@@ -171,7 +171,7 @@ describe("recording an L1", () => {
         const { transactions } = blocks[1]!.fullJson as { transactions: object[] };
         return { ...blocks[1]!.fullJson, transactions: [{ ...transactions[0], value: "0x9" }, transactions[1]] };
       };
-      await expect(record(rpc, { folder: into })).rejects.toThrow("L1 block 101: l1/faulty-answer");
+      await expect(record(rpc, { folder: into })).rejects.toThrow("L1 block 101: an L1 endpoint answered wrongly");
       expect(() => openRecording(into)).toThrow("has no l1.json: it is no recording, or one that was interrupted");
     }
   });

@@ -1,4 +1,5 @@
 import { type MethodTable, openRpcDocument, type SubscriptionTable } from "@rnode/jsonrpc";
+import type { Profile } from "../profile/profile.ts";
 import * as results from "../schemas/results.ts";
 import { adminMethods } from "./admin.ts";
 import { debugCallManyMethods, ethCallManyMethods } from "./call-many.ts";
@@ -60,10 +61,15 @@ const TABLES: Readonly<Record<Exclude<Namespace, "rpc">, (services: ReadServices
   testing: testingMethods,
 };
 
+/** Namespaces that are listed but that the profile does not have. */
+export const unservedNamespaces = (namespaces: readonly Namespace[], profile: Profile): readonly Namespace[] =>
+  namespaces.filter((name) => name === "trace" && !profile.servesTrace);
+
 /** The methods of a listener: those of the namespaces it lists. Any other method is answered with −32601. */
 export function methodsOf(namespaces: readonly Namespace[], services: ReadServices): ApiMethods {
   const { profile } = services.backend;
-  const listed = namespaces.filter((name) => name !== "rpc" && (name !== "trace" || profile.servesTrace));
+  const unserved = unservedNamespaces(namespaces, profile);
+  const listed = namespaces.filter((name) => name !== "rpc" && !unserved.includes(name));
   const methods: Record<string, ApiMethods[string]> = {};
   for (const name of listed) Object.assign(methods, TABLES[name as Exclude<Namespace, "rpc">](services));
   if (profile.servesRpcModules) {

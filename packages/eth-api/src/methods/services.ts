@@ -40,6 +40,8 @@ export interface ReadServices {
   readonly gasPrice: GasPriceOracle;
   readonly filters: FilterRegistry;
   readonly logLimits: LogLimits;
+  /** the most blocks for one `trace_filter` */
+  readonly maxTraceFilterBlocks: number;
   readonly sending: SendingOptions;
   /** the lowest block whose trie nodes can be read; undefined: none */
   readonly oldestProvableBlock: () => number | undefined;

@@ -30,9 +30,6 @@ import type { TransactionTrace } from "../tracing/trace-service.ts";
 import { type ApiMethods, method } from "./method.ts";
 import type { ReadServices } from "./services.ts";
 
-/** the most blocks for one `trace_filter` */
-const MAX_FILTER_BLOCKS = 100;
-
 const typesShape: Shape<ReadonlySet<TraceType>> = mapShape(arrayShape(wordShape(...TRACE_TYPES)), (types) => new Set(types));
 
 /** A call and the types of traces wanted of it, as a two-element array. */
@@ -250,17 +247,17 @@ function callOfRaw(raw: Uint8Array, { backend }: ReadServices): CallRequest {
 }
 
 async function filtered(
-  { backend }: ReadServices,
+  { backend, maxTraceFilterBlocks }: ReadServices,
   filter: Filter,
   tracesOf: (stored: StoredBlock) => Promise<JsonObject[]>,
 ): Promise<JsonObject[]> {
   const from = filter.fromBlock === undefined ? 0 : requireHeader(backend, filter.fromBlock).header.number;
   const to = requireHeader(backend, filter.toBlock ?? LATEST).header.number;
   if (from > to) throw new RpcError(INVALID_PARAMS, "invalid parameters: fromBlock cannot be greater than toBlock");
-  if (to - from + 1 > MAX_FILTER_BLOCKS) {
+  if (to - from + 1 > maxTraceFilterBlocks) {
     throw new RpcError(
       INVALID_PARAMS,
-      `Block range too large; currently limited to ${MAX_FILTER_BLOCKS} blocks, retry with the range ${from}-${from + MAX_FILTER_BLOCKS - 1}`,
+      `Block range too large; currently limited to ${maxTraceFilterBlocks} blocks, retry with the range ${from}-${from + maxTraceFilterBlocks - 1}`,
     );
   }
   const matches = matcher(filter);

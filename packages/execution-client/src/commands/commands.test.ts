@@ -127,7 +127,9 @@ describe("init", () => {
     writeFileSync(at("other.json"), JSON.stringify({ ...GENESIS, timestamp: "0x3e9" }));
     const { code, out, err } = await run(init, `--chain=${at("other.json")}`, `--datadir=${at("data")}`);
     expect({ code, out }).toEqual({ code: 1, out: [] });
-    expect(err[0]).toMatch(/^chain\/other-genesis database=0x[0-9a-f]{64} configured=0x[0-9a-f]{64}$/);
+    expect(err[0]).toMatch(
+      /^the database holds another chain: its genesis block is 0x[0-9a-f]{64}, the one of --chain is 0x[0-9a-f]{64}; give another/,
+    );
   });
 
   it.each<[string, string[], RegExp]>([
@@ -160,7 +162,7 @@ describe("init", () => {
       /"config" is null; give --chain=NAME --genesis=/,
     ],
     ["a file that is not JSON", ["--chain=DIR/text.json", "--datadir=DIR/data"], /text\.json: not JSON/],
-    ["a file that is no genesis", ["--chain=DIR/list.json", "--datadir=DIR/data"], /list\.json: json\/invalid key=genesis/],
+    ["a file that is no genesis", ["--chain=DIR/list.json", "--datadir=DIR/data"], /list\.json: genesis: expected an object/],
     [
       "an unknown option",
       ["--chian=x", "--chain=x", "--datadir=DIR/data"],
@@ -233,7 +235,7 @@ describe("import and export", () => {
   it.each<[string, (blocks: Uint8Array[]) => Uint8Array, RegExp]>([
     ["a file that is cut off", ([first]) => first!.subarray(0, -3), /a\.rlp: the first block, at byte 0, is cut off$/],
     ["a gap", ([, second]) => second!, /block 2 0x[0-9a-f]{64}: its parent 0x[0-9a-f]{64} is not in the database$/],
-    ["what is no block", () => Uint8Array.of(0xc1, 0x80), /the first block, at byte 0, is no RLP block: block\/malformed/],
+    ["what is no block", () => Uint8Array.of(0xc1, 0x80), /the first block, at byte 0, is no RLP block: block: malformed/],
     ["trailing bytes", ([first]) => concatBytes(first!, Uint8Array.of(0x05)), /block 2, at byte \d+, is no RLP block: /],
   ])("refuses %s", async (_, content, message) => {
     const { rlp } = await makeBlocks(2);
@@ -258,7 +260,7 @@ describe("import and export", () => {
     [
       "holds a block without a field",
       (blocks) => concatBytes(...blocks.slice(0, 3), Uint8Array.of(0xc3, 0xc0, 0xc0, 0xc0), blocks[3]!),
-      /block 4, at byte BYTES, is no RLP block: block\/malformed/,
+      /block 4, at byte BYTES, is no RLP block: block: malformed/,
     ],
   ])("of a file that %s keeps the blocks before, and says which and where", async (_, content, message) => {
     const { rlp, hashes } = await makeBlocks(4);
@@ -362,7 +364,7 @@ describe("stateless", () => {
   it.each<[string, string, RegExp]>([
     ["no file", "none.json", /none\.json: no such file$/],
     ["no JSON", "text.json", /text\.json: not JSON/],
-    ["no block file", "empty.json", /empty\.json: (json\/invalid|chain\/bad-block-file)/],
+    ["no block file", "empty.json", /empty\.json: the file does not have the expected form: /],
     ["broken gzip", "broken.json.gz", /broken\.json\.gz: broken gzip data$/],
   ])("refuses %s", async (_, name, message) => {
     writeFileSync(at("text.json"), "{");

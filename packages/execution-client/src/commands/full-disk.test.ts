@@ -64,7 +64,7 @@ const importInto = (datadir: string, maxFileBytes?: number) =>
   rengine(["import", `--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--batch=8", at("chain.rlp")], maxFileBytes);
 
 const diskFull = (command: string, datadir: string): RegExp =>
-  new RegExp(`^rengine ${command}: storage/disk-full folder=${databasePath(datadir)} reason=.*: make room and try again$`);
+  new RegExp(`^rengine ${command}: the database in ${databasePath(datadir)} cannot grow: .*: make room and try again$`);
 
 describe("a full disk", () => {
   it(
@@ -137,7 +137,7 @@ describe("a full disk", () => {
       };
       for (let i = 0; i < 3; i++) await expect(buildUntilFull()).rejects.toThrow("Internal error");
       expect(driver.acknowledged.chain.length).toBeGreaterThan(5);
-      expect(full.log).toContain(`storage/disk-full folder=${databasePath(datadir)}`);
+      expect(full.log).toContain(`the database in ${databasePath(datadir)} cannot grow`);
       expect((await head()).hash).toBe(driver.acknowledged.chain.at(-1));
       expect(await full.killAfter(0)).toBe(true);
       await engine.close();
@@ -167,7 +167,7 @@ describe("a second process", () => {
       const first = new KillableClient(PROGRAM, [`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
       expect(await first.enginePort()).toBeDefined();
       const pid = /rengine starts.* pid=(\d+)/.exec(first.log)![1];
-      const locked = `storage/locked folder=${databasePath(datadir)} pid=${pid}: stop that process first: a database has one writer`;
+      const locked = `process ${pid} has the database in ${databasePath(datadir)} open: stop that process first: a database has one writer`;
       expect(importInto(datadir)).toMatchObject({ status: 1, error: `rengine import: ${locked}` });
       const second = rengine([`--chain=${at("genesis.json")}`, `--datadir=${datadir}`, "--authrpc.port=0"]);
       expect(second.status).toBe(1);
@@ -197,7 +197,7 @@ describe("a damaged file", () => {
       process.kill(reader, "SIGKILL");
       expect(await client.exitCode()).toBe(1);
       expect(client.log).toMatch(
-        /lvl=error msg="rengine cannot go on" error="storage\/corrupted folder=.*: put a copy of the folder back, or remove it and import the chain anew"\n/,
+        /lvl=error msg="rengine cannot go on" error="the database is damaged: .*: put a copy of the folder back, or remove it and import the chain anew"\n/,
       );
     },
     TIMEOUT_MS,
@@ -225,7 +225,8 @@ describe("a damaged file", () => {
       ]) {
         const { status, signal, error } = rengine([...args, `--datadir=${at("damaged")}`]);
         expect({ args, status, signal }).toEqual({ args, status: 1, signal: null });
-        expect(error).toContain(`storage/corrupted folder=${databasePath(at("damaged"))} reason=`);
+        expect(error).toMatch(/the database is damaged: data\.mdb /);
+        expect(error).toContain(databasePath(at("damaged")));
         expect(error).toMatch(/: put a copy of the folder back, or remove it and import the chain anew"?$/m);
       }
       copyFileSync(at("copy.mdb"), file); // as the error message advises

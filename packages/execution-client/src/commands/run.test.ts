@@ -96,7 +96,9 @@ describe("starting", () => {
   it("refuses another chain's database, naming both", async () => {
     expect(await refusal(genesis())).toBeUndefined();
     writeFileSync(join(folder, "genesis.json"), JSON.stringify({ ...GENESIS, timestamp: "0x1" }));
-    expect(await refusal(genesis())).toMatch(/^chain\/other-genesis database=0x[0-9a-f]{64} configured=0x[0-9a-f]{64}$/);
+    expect(await refusal(genesis())).toMatch(
+      /^the database holds another chain: its genesis block is 0x[0-9a-f]{64}, the one of --chain is 0x[0-9a-f]{64}; give another/,
+    );
   });
 
   it("refuses a bad JWT secret and a taken port, and lets go of the database", async () => {

@@ -83,6 +83,7 @@ export function createReadServices(options: ClientOptions, sources: ServiceSourc
     gasPrice: new GasPriceOracle(backend, options.gpo),
     filters,
     logLimits,
+    maxTraceFilterBlocks: options.traces.maxFilterBlocks,
     sending: { ...options.rollup, ...options.sending },
     oldestProvableBlock: () => store.retainedHistory()?.oldestProof,
     historyBlocks: historyBlocksOf(options.history),

@@ -56,20 +56,20 @@ describe("a genesis file", () => {
   const account = `0x${"ab".repeat(20)}`;
   const text = JSON.stringify(GENESIS);
   it.each<[string, string, RegExp]>([
-    ["without alloc", JSON.stringify({ ...GENESIS, alloc: undefined }), /json\/invalid key=alloc/],
-    ["whose alloc is a list", JSON.stringify({ ...GENESIS, alloc: [] }), /json\/invalid key=alloc value=\[\] expected=an object/],
+    ["without alloc", JSON.stringify({ ...GENESIS, alloc: undefined }), /alloc: expected /],
+    ["whose alloc is a list", JSON.stringify({ ...GENESIS, alloc: [] }), /alloc: expected an object, got \[\]/],
     ["with alloc twice", `${text.slice(0, -1)},"alloc":{}}`, /"alloc" is there twice/],
     ["that is cut off in an account", text.slice(0, -1000), /not JSON: the text ends at byte \d+$/],
     ["with something after it", `${text}]`, /not JSON: something follows the value at byte \d+$/],
     [
       "with a bad slot in a large account",
       JSON.stringify({ ...GENESIS, alloc: { [account]: { storage: { ...words(8000), "0x1": "0xzz" } } } }),
-      /key=alloc\.0xabab.*\.storage\.0x1 value="0xzz" expected=at most 32 bytes of hex/,
+      /alloc\.0xabab.*\.storage\.0x1: expected at most 32 bytes of hex, got "0xzz"/,
     ],
     [
       "with a bad balance in a large account",
       JSON.stringify({ ...GENESIS, alloc: { [account]: { storage: words(8000), balance: "one" } } }),
-      /key=alloc\.0xabab.*\.balance value="one"/,
+      /alloc\.0xabab.*\.balance: expected .*, got "one"/,
     ],
   ])("%s is refused", async (_, content, message) => {
     const path = writeGenesis("genesis.json", content);
@@ -101,6 +101,8 @@ describe("the genesis of a database", () => {
     expect(await prepareGenesis(store, { ...changed, genesis: { ...changed.genesis!, readState } })).toBe("present");
 
     writeGenesis("genesis.json", { ...GENESIS, alloc: { ...alloc, [addressOf(1)]: { balance: "0x1" } } });
-    await expect(prepareGenesis(store, await loadChainSpec({ chain: path }))).rejects.toThrow("chain/other-genesis");
+    await expect(prepareGenesis(store, await loadChainSpec({ chain: path }))).rejects.toThrow(
+      expect.objectContaining({ code: "chain/other-genesis" }),
+    );
   });
 });

@@ -130,7 +130,7 @@ describe("bounds of SSZ", () => {
     ["a block number of 2^53", "ssz/bad-number", (s) => putUint64(s, 404, 2n ** 53n)],
     ["a time of 2^64 − 1", "ssz/bad-number", (s) => putUint64(s, 428, 2n ** 64n - 1n)],
   ])("refuses %s", (_, code, alter) => {
-    expect(() => decodePayload(alter(sampleBytes()), 4)).toThrow(code);
+    expect(() => decodePayload(alter(sampleBytes()), 4)).toThrow(expect.objectContaining({ code }));
   });
 
   it("refuses more than 16 withdrawals, and more than 2^20 transactions", () => {
@@ -139,7 +139,7 @@ describe("bounds of SSZ", () => {
     view.setUint32(508, encoded.length, true);
     const tooMany = new Uint8Array(encoded.length + withdrawals.length);
     tooMany.set(encoded);
-    expect(() => decodePayload(tooMany, 4)).toThrow("ssz/bad-length");
+    expect(() => decodePayload(tooMany, 4)).toThrow(expect.objectContaining({ code: "ssz/bad-length" }));
     expect(decodePayload(tooMany.subarray(0, tooMany.length - 44), 4).withdrawals).toHaveLength(16);
 
     const offsets = new Uint8Array(encoded.length + 4 * (2 ** 20 + 1));
@@ -147,7 +147,7 @@ describe("bounds of SSZ", () => {
     const offsetsView = new DataView(offsets.buffer);
     offsetsView.setUint32(508, offsets.length, true);
     offsetsView.setUint32(encoded.length, 4 * (2 ** 20 + 1), true);
-    expect(() => decodePayload(offsets, 4)).toThrow("ssz/bad-length field=transactions length=1048577");
+    expect(() => decodePayload(offsets, 4)).toThrow("bad length (field transactions, length 1048577)");
   });
 
   it.each<[string, Partial<ExecutionPayload>]>([
@@ -167,10 +167,14 @@ describe("bounds of SSZ", () => {
   it("does not encode fields that the version has not", () => {
     const { envelope } = SAMPLE_MESSAGES[3]!;
     for (const version of [1, 2, 3] as const) {
-      expect(() => encodePayload(envelope.executionPayload, version)).toThrow("ssz/wrong-version");
-      expect(() => encodeEnvelope(envelope, version)).toThrow("ssz/wrong-version");
+      expect(() => encodePayload(envelope.executionPayload, version)).toThrow(
+        expect.objectContaining({ code: "ssz/wrong-version" }),
+      );
+      expect(() => encodeEnvelope(envelope, version)).toThrow(expect.objectContaining({ code: "ssz/wrong-version" }));
     }
-    expect(() => encodeEnvelope({ executionPayload: envelope.executionPayload }, 4)).toThrow("ssz/wrong-version");
+    expect(() => encodeEnvelope({ executionPayload: envelope.executionPayload }, 4)).toThrow(
+      expect.objectContaining({ code: "ssz/wrong-version" }),
+    );
   });
 });
 
@@ -186,7 +190,10 @@ describe("snappy blocks", () => {
       const compressed = compressSnappyBlock(data);
       expect(snappyBlockLength(compressed)).toBe(data.length);
       expect(equalBytes(decompressSnappyBlock(compressed, data.length), data)).toBe(true);
-      if (data.length > 0) expect(() => decompressSnappyBlock(compressed, data.length - 1)).toThrow("snappy/too-long");
+      if (data.length > 0)
+        expect(() => decompressSnappyBlock(compressed, data.length - 1)).toThrow(
+          expect.objectContaining({ code: "snappy/too-long" }),
+        );
     });
     fc.assert(property, RUNS);
   });
@@ -218,7 +225,7 @@ describe("snappy blocks", () => {
     ["data behind the length", "0510010203040500ff", "snappy/corrupt"],
     ["a copy of four bytes without its bytes", "050001ff0100", "snappy/corrupt"],
   ])("refuses %s", (_, data, code) => {
-    expect(() => decompressSnappyBlock(hexToBytes(data), 1000)).toThrow(code);
+    expect(() => decompressSnappyBlock(hexToBytes(data), 1000)).toThrow(expect.objectContaining({ code }));
   });
 
   it.each<[string, string, string]>([

@@ -135,7 +135,9 @@ describe("a pruned chain", () => {
     checkAll(chain);
     const floor = chain.store.retainedHistory()!.oldestState;
     expect(floor).toBe(chain.blocks.length - 91);
-    expect(() => chain.store.reorganize(floor - 1, [])).toThrow(`storage/unwind-too-deep number=${floor - 1} oldest=${floor}`);
+    expect(() => chain.store.reorganize(floor - 1, [])).toThrow(
+      `block ${floor - 1} is too far back to reorganise to: the trie is kept from block ${floor} on`,
+    );
     for (let i = 0; i < 12; i++) {
       chain.run(15);
       chain.store.pruneHistory(MIN_HISTORY_BLOCKS, 300);
@@ -183,7 +185,7 @@ describe("a pruned chain", () => {
     expect(removedRows).toBeLessThanOrEqual(1);
     const floor = chain.blocks.length - 1 - MIN_HISTORY_BLOCKS;
     expect(remainingBlocks).toBe(floor);
-    expect(() => view.readAccount(ADDRESSES[0]!)).toThrow("storage/state-gone number=20");
+    expect(() => view.readAccount(ADDRESSES[0]!)).toThrow("the state of block 20 is gone");
     const hash = keccak256(encodeTransaction(chain.blocks[floor]!.commit.block.transactions[0]!));
     expect(chain.store.readTransactionLocation(hash)).toBeUndefined();
     checkAll(chain);
@@ -207,7 +209,7 @@ describe("a pruned chain", () => {
 
   it("must be able to reorganise", () => {
     const store = openChainStore(newFolder(), { sync: "interval" });
-    expect(() => store.pruneHistory(MIN_HISTORY_BLOCKS - 1, 1)).toThrow("storage/history-too-short blocks=127 minimum=128");
+    expect(() => store.pruneHistory(MIN_HISTORY_BLOCKS - 1, 1)).toThrow("127 blocks of history are too few: at least 128");
     return store.close();
   });
 });
