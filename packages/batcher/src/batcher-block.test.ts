@@ -141,8 +141,16 @@ describe("batcherBlock", () => {
   });
 
   it.each<[string, (json: Record<string, unknown>) => void, string]>([
-    ["a hash that is not the header's", (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }), "is not one that the method allows (stated "],
-    ["a header that was changed", (json) => Object.assign(json, { timestamp: "0x1" }), "is not one that the method allows (stated "],
+    [
+      "a hash that is not the header's",
+      (json) => Object.assign(json, { hash: bytesToHex(fill(9)) }),
+      "is not one that the method allows (stated ",
+    ],
+    [
+      "a header that was changed",
+      (json) => Object.assign(json, { timestamp: "0x1" }),
+      "is not one that the method allows (stated ",
+    ],
     ["transaction hashes", (json) => Object.assign(json, { transactions: [bytesToHex(fill(9))] }), "not an object"],
     [
       "a block with a transaction left out",

@@ -289,6 +289,13 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
     expect(await refused(1)).toBeGreaterThan(0);
     expect(await refused(2)).toBe(0);
   },
+  async "rpc.max-trace-filter-blocks"() {
+    const node = await start(["--rpc.max-trace-filter-blocks=2", "--http.api=eth,trace"]);
+    for (let blocks = 0; blocks < 3; blocks++) await node.buildBlock();
+    const filter = (fromBlock: string) => node.rpc.call("trace_filter", [{ fromBlock, toBlock: "0x3" }]);
+    expect(await failureOf(filter("0x1"))).toMatchObject({ code: -32602, message: expect.stringContaining("limited to 2 blocks") });
+    expect(await filter("0x2")).toBeInstanceOf(Array);
+  },
   async "rpc.txsync.defaulttimeout"() {
     const node = await start(["--rpc.txsync.defaulttimeout=30ms"]);
     const waited = await failureOf(node.rpc.call("eth_sendRawTransactionSync", [await sign(0)]));
