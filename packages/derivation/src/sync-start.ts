@@ -181,12 +181,12 @@ async function walkBack(
 }
 
 function tooDeep(head: L2BlockRef, at: number, { l1Origin }: L2BlockRef): SyncStartError {
-  return new CodedError("sync-start/too-deep-reorg", { unsafe: head.number, at, l1Origin: l1Origin.number });
+  return new SyncStartError("sync-start/too-deep-reorg", { unsafe: head.number, at, l1Origin: l1Origin.number });
 }
 
 function finalizedReplaced({ number, hash, l1Origin }: L2BlockRef): SyncStartError {
   const details = { number, hash, l1Origin: l1Origin.number, l1OriginHash: l1Origin.hash };
-  return new CodedError("sync-start/finalized-reorg", details);
+  return new SyncStartError("sync-start/finalized-reorg", details);
 }
 
 function checkFinalized(block: L2BlockRef, finalized: L2BlockRef): void {

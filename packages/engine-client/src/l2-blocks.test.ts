@@ -230,7 +230,7 @@ describe("L2Blocks", () => {
     expect((await l2.envelopeByNumber(5))?.executionPayload.blockHash).toEqual(hexToBytes(FIVE.hash));
     await l2.blockByHash(FIVE.hash);
     expect(calls).toEqual(["eth_getBlockByNumber 0x5", `eth_getBlockByHash ${FIVE.hash}`]);
-    await expect(l2.envelopeByNumber(6)).rejects.toThrow("engine/bad-answer");
+    await expect(l2.envelopeByNumber(6)).rejects.toThrow(expect.objectContaining({ code: "engine/bad-answer" }));
     expect(await source(() => null).l2.envelopeByNumber(5)).toBeUndefined();
   });
 
