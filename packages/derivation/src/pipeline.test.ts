@@ -306,6 +306,8 @@ it("refuses alternative data availability", () => {
   const config = { ...s.config, rollup: { ...s.config.rollup, altDa } };
   const providers = { l1: s.l1, blobs: s.l1, l2: s.verifier, decompressor };
   return import("./pipeline.ts").then(({ createDerivationPipeline }) => {
-    expect(() => createDerivationPipeline(config, providers)).toThrow("derivation/alt-da-not-supported");
+    expect(() => createDerivationPipeline(config, providers)).toThrow(
+      expect.objectContaining({ code: "derivation/alt-da-not-supported" }),
+    );
   });
 });
