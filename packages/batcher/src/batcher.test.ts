@@ -175,7 +175,7 @@ describe("startBatcher", () => {
     await batcher.ready;
   });
 
-  it.each<[string, Endpoints, string[], string]>([
+  it.each<[string, Endpoints, string[], string | RegExp]>([
     ["another L1", { l1: { eth_chainId: "0x1" } }, [], "--l1-eth-rpc: its L1 chain id is 1, but the rollup node's chain has 900"],
     ["another L2", { l2: { eth_chainId: "0x1" } }, [], "--l2-eth-rpc: its L2 chain id is 1, but the rollup node's chain has 901"],
     [
