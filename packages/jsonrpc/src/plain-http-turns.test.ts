@@ -10,7 +10,7 @@ import { DEFAULT_RPC_LIMITS } from "./rpc-server.ts";
 import { UnsentBudget } from "./unsent.ts";
 
 const closers: (() => unknown)[] = [];
-/** every answer takes a millisecond of this */
+/** every answer takes a millisecond of this, besides those to "short" */
 let nowMs = 0;
 beforeEach(() => {
   nowMs = 0;
@@ -28,12 +28,12 @@ async function startServer(
 ): Promise<number> {
   const quick = createPlainHttp({
     answer: (text, client) => {
-      nowMs++;
+      if (text !== "short") nowMs++;
       onAnswer(client, text);
       return text;
     },
     isAllowedHost: () => true,
-    maxBodyBytes: 1000,
+    maxBodyBytes: 100_000,
     handOver: (socket) => socket.destroy(),
     unsent: new UnsentBudget(DEFAULT_RPC_LIMITS, { log: silentLogger, onDrop: () => {}, nowMs: () => 0 }),
     incoming: new IncomingBudget(Number.POSITIVE_INFINITY, { log: silentLogger, onDrop: () => {} }),
@@ -79,6 +79,7 @@ it("what was read is answered for a millisecond in each turn of the event loop, 
     await new Promise((resolve) => setImmediate(resolve));
     turn++;
   }
+  // one of each kind
   expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(2);
 });
 
@@ -104,6 +105,25 @@ it("a client with many connections has one request answered, then it is the turn
   expect(waited).toHaveLength(5);
   expect(Math.max(...waited)).toBeLessThanOrEqual(2);
   expect(order.length).toBeLessThan(2000);
+});
+
+it("short requests do not wait for long ones of the same client, and those come too", async () => {
+  const order: string[] = [];
+  const port = await startServer((_, text) => order.push(text === "short" ? text : "long"));
+  const [greedy, other] = [
+    await Promise.all(Array.from({ length: 20 }, () => open(port, "127.0.0.2"))),
+    await open(port, "127.0.0.2"),
+  ];
+  for (const socket of greedy) socket.write(request("x".repeat(20_000)).repeat(5));
+  while (order.length < 5) await new Promise((resolve) => setImmediate(resolve));
+  const before = order.length;
+  for (let asked = 0; asked < 5; asked++) {
+    other.write(request("short"));
+    await once(other, "data");
+  }
+  expect(order.slice(before).filter((kind) => kind === "short")).toHaveLength(5);
+  expect(order.length).toBeLessThan(before + 70);
+  await vi.waitUntil(() => order.length === 105);
 });
 
 it("requests in pieces of any size are the same requests", async () => {

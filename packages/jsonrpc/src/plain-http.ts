@@ -58,6 +58,9 @@ const MAKE_ROOM = 16;
 const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
 const RUN_MS = 1;
+/** A request takes long if it is longer than this, or the one before it took longer than this in this thread. */
+const LONG_TEXT_LENGTH = 16 * 1024;
+const LONG_MS = 0.5;
 
 /**
  * JSON-RPC over HTTP/1.1 without node:http, for requests that need nothing but an answer.
@@ -86,10 +89,12 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
 
   /** connections with a request that has been read and not yet answered */
   const due = new RoundRobin<PlainConnection>();
+  /** the same for requests that may take long */
+  const dueLong = new RoundRobin<PlainConnection>();
   let isRunDue = false;
 
-  function addDue(connection: PlainConnection): void {
-    due.add(connection.network, connection);
+  function addDue(connection: PlainConnection, isLong: boolean): void {
+    (isLong ? dueLong : due).add(connection.network, connection);
     runLater();
   }
 
@@ -107,13 +112,16 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
    */
   function answerDue(): void {
     isRunDue = false;
-    const endMs = performance.now() + RUN_MS;
+    let nowMs = performance.now();
+    const endMs = nowMs + RUN_MS;
     // What becomes due meanwhile waits for the next run.
-    for (let left = due.size; left > 0; left--) {
-      due.take()?.answer();
-      if (performance.now() >= endMs) break;
-    }
-    if (due.size > 0) runLater();
+    for (let left = due.size; left > 0 && nowMs < endMs; left--) nowMs = due.take()!.answer(nowMs);
+    // One of these at least: they wait for the others, not for ever.
+    let left = dueLong.size;
+    if (left > 0)
+      do nowMs = dueLong.take()!.answer(nowMs);
+      while (--left > 0 && nowMs < endMs);
+    if (due.size + dueLong.size > 0) runLater();
   }
 
   class PlainConnection {
@@ -129,6 +137,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #state: "new" | "idle" | "head" | "body" | "answering" = "new";
     /** the request that is due */
     #text = "";
+    /** whether its last request did */
+    #tookLong = false;
     /** the client has ended its side */
     #hasEnded = false;
     readonly #unsent: Unsent;
@@ -225,8 +235,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#text = bytes.toString("utf8", headBytes, end);
       this.#take(end);
       // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.
-      if (connections.size === 1 && this.#size === 0) this.answer();
-      else addDue(this);
+      if (connections.size === 1 && this.#size === 0) this.answer(performance.now());
+      else addDue(this, this.#tookLong || this.#text.length > LONG_TEXT_LENGTH);
     }
 
     /**
@@ -248,9 +258,15 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       return joined;
     }
 
-    /** Answers the request that is due. */
-    answer(): void {
-      if (this.#socket.destroyed) return;
+    /** Answers the request that is due. @param startMs the time @returns the time */
+    answer(startMs: number): number {
+      if (!this.#socket.destroyed) this.#answerNow();
+      const nowMs = performance.now();
+      this.#tookLong = nowMs - startMs > LONG_MS;
+      return nowMs;
+    }
+
+    #answerNow(): void {
       const answered = answer(this.#text, this.#client);
       this.#text = "";
       if (answered instanceof Promise) {
