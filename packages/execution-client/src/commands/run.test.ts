@@ -101,6 +101,17 @@ describe("starting", () => {
     );
   });
 
+  it("refuses a folder that cannot be made, naming the option", async () => {
+    const chain = genesis();
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    for (const datadir of [file, join(file, "below"), "/proc/rengine"]) {
+      expect(await refusal(chain, `--datadir=${datadir}`)).toMatch(
+        /^--datadir \S+: E[A-Z]+: .*; name a folder that can be made and written$/,
+      );
+    }
+  });
+
   it("refuses a bad JWT secret and a taken port, and lets go of the database", async () => {
     const secret = join(folder, "secret");
     writeFileSync(secret, "0x1234");

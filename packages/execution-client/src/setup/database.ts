@@ -1,14 +1,23 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isCodedError } from "@rnode/primitives";
 import { type CommandIo, UserError } from "@rnode/program";
 import { type ChainDatabase, type ChainStoreOptions, describePageReading, openChainStore } from "@rnode/storage";
 
 /** The chain's database within `--datadir`. */
 export const databasePath = (datadir: string): string => join(datadir, "chaindata");
 
-/** Opens the database for writing, and creates it if there is none. */
+const isFileError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
+
+/** Opens the database for writing, and creates it if there is none. @throws {UserError} the folder cannot be made or written */
 export function openDatabase(datadir: string, options: ChainStoreOptions = {}): ChainDatabase {
-  return openChainStore(databasePath(datadir), options);
+  try {
+    return openChainStore(databasePath(datadir), options);
+  } catch (error) {
+    const reason = isCodedError(error, "storage/io") ? error.data.reason : isFileError(error) ? error.message : undefined;
+    if (reason === undefined) throw error;
+    throw new UserError(`--datadir ${datadir}: ${String(reason)}; name a folder that can be made and written`, { cause: error });
+  }
 }
 
 /** Opens a database that must already exist. @throws {UserError} */

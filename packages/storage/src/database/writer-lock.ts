@@ -1,5 +1,5 @@
-import { closeSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, readFileSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { storageError } from "../errors.ts";
 
 const LOCK_FILE = "writer.lock";
@@ -24,7 +24,7 @@ export interface WriterLock {
 export function acquireWriterLock(folderPath: string): WriterLock {
   const folder = resolve(folderPath);
   if (ownFolders.has(folder)) throw storageError("storage/locked", { folder, pid: process.pid });
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   const file = join(folder, LOCK_FILE);
   const own = `${process.pid} ${startTime(process.pid) ?? ""}\n`;
   let wasLeft = false;
@@ -43,6 +43,19 @@ export function acquireWriterLock(folderPath: string): WriterLock {
       if (ownFolders.delete(folder)) takeAway(file, own);
     },
   };
+}
+
+/** What `mkdirSync` does with `recursive`, except that it ends where a parent can have no folders, such as /proc. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (isErrno(error, "EEXIST")) return; // if it is a file, opening the lock fails
+    const parent = dirname(path);
+    if (!isErrno(error, "ENOENT") || existsSync(parent)) throw error;
+    makeFolder(parent);
+    mkdirSync(path);
+  }
 }
 
 interface Holder {
