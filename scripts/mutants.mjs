@@ -11,7 +11,7 @@ const SCENARIO_SEEDS = "30";
 const UNIT_TESTS = [
   "packages/derivation",
   ...["frame", "channel", "blob", "batch"].map((name) => `packages/protocol/src/${name}.test.ts`),
-  "packages/rollup-node/src/consolidation.test.ts",
+  ...["consolidation", "safe-chain-check", "derived-from"].map((name) => `packages/rollup-node/src/${name}.test.ts`),
 ];
 
 /** The tests of a file, which are tried first. */
@@ -29,6 +29,8 @@ const NEAREST = {
   "packages/protocol/src/channel.ts": ["packages/protocol/src/channel.test.ts", `${D}/channel-stages.test.ts`],
   "packages/protocol/src/frame.ts": ["packages/protocol/src/frame.test.ts"],
   "packages/protocol/src/blob.ts": ["packages/protocol/src/blob.test.ts"],
+  "packages/rollup-node/src/safe-chain-check.ts": ["packages/rollup-node/src/safe-chain-check.test.ts"],
+  "packages/rollup-node/src/derived-from.ts": ["packages/rollup-node/src/derived-from.test.ts"],
   "packages/rollup-node/src/consolidation.ts": ["packages/rollup-node/src/consolidation.test.ts"],
 };
 

@@ -26,6 +26,8 @@ const SEARCH = "packages/derivation/src/sync-start-search.ts";
 const CHANNEL = "packages/protocol/src/channel.ts";
 const FRAME = "packages/protocol/src/frame.ts";
 const BLOB = "packages/protocol/src/blob.ts";
+const SAFE = "packages/rollup-node/src/safe-chain-check.ts";
+const DERIVED_FROM = "packages/rollup-node/src/derived-from.ts";
 const CONSOLIDATION = "packages/rollup-node/src/consolidation.ts";
 
 const off = (rule, file, from, to = "") => ({ rule, file, from, to });
@@ -181,6 +183,22 @@ export const MUTANTS = [
   off("sync start, search: too deep", SEARCH, "if (isReplacedAfter && isTooDeep(canonical)) return atFinalized(unsafe, { isTooDeep: true });"),
   off("sync start, search: not beyond the safe head", SEARCH, "Math.min(canonical.number, safe.number)", "canonical.number"),
   off("sync start: a rewound engine", SYNC, "if (lostLabels || unsafe.number < safe.number || unsafe.number < finalized.number)", "if (lostLabels)"),
+
+  off("safe chain: known L1 block is asked", SAFE, "const isThere = await this.isCanonical(known.l1Block);", "const isThere = true;"),
+  off("safe chain: records of other blocks", SAFE, "if (known !== undefined && (await this.deps.l2.blockByNumber(known.safeHead.number))?.ref.hash === known.safeHead.hash) {", "if (known !== undefined) {"),
+  off("safe chain: L1 origin is gone", SAFE, "if (!(await this.isCanonical(l1Origin))) return", "if (false as boolean) return"),
+  off("safe chain: no batch any more", SAFE, 'if (this.filledInAtSec === derivedTimestampSec) return "it came from a batch, and L1 has none for it";'),
+  off("safe chain: users' transactions", SAFE, "if (!some.envelope.executionPayload.transactions.every(isDepositTransaction)) return some.ref.number;"),
+  off("safe chain: users' transactions above former safe", SAFE, "if (some.ref.number >= last) return undefined;", "if (some.ref.number >= last + 1) return undefined;"),
+  off("safe chain: finalized blocks", SAFE, 'if (number <= finalized.number) return critical(contradiction(block.ref, "finalized", mismatch));'),
+  off("safe chain: unsafe blocks", SAFE, "if (number > this.highestFormerSafeNumber) return undefined;"),
+  off("safe chain: L1 block that is read", SAFE, "if (!(await this.isCanonical(derived.derivedFrom)))", "if (false as boolean)"),
+  off("safe chain: batches before the window's end", SAFE, 'if (isLate && (verdict.kind === "drop" || verdict.kind === "future"))', 'if (verdict.kind === "drop" || verdict.kind === "future")'),
+  off("safe chain: another chain", SAFE, "if (this.otherChain === undefined || this.unfitL1Blocks.size < L1_BLOCKS_OF_DOUBT) return;", "if (this.unfitL1Blocks.size < L1_BLOCKS_OF_DOUBT) return;"),
+  off("safe chain: L1 blocks of doubt", SAFE, "const L1_BLOCKS_OF_DOUBT = 5;", "const L1_BLOCKS_OF_DOUBT = 4;"),
+  off("safe chain: an accepted batch confirms", SAFE, "        this.isConfirmed = true;\n        this.unconfirmed = undefined;\n        return;", "        return;"),
+  off("safe chain: derived from the genesis on", SAFE, "if (base.number <= this.deps.config.genesis.l2.number) this.isConfirmed = true;"),
+  off("safe chain: derived again after a reset", DERIVED_FROM, "this.tip = base.number;", "void base;"),
 
   ...["parentHash", "timestamp", "prevRandao", "transactionCount", "transaction", "gasLimit", "withdrawals", "parentBeaconBlockRoot", "feeRecipient", "extraData"].map(
     (field) => ({ rule: `consolidation: ${field}`, file: CONSOLIDATION, from: `) return "${field}";`, to: `) void "${field}";` }),
