@@ -58,8 +58,9 @@ const MAKE_ROOM = 16;
 const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
 const RUN_MS = 1;
-/** A request takes long if it is longer than this, or the one before it took longer than this in this thread. */
+/** A request is expected to take long if it is longer than this, or if so many before it took longer than this: one may have been interrupted. */
 const LONG_TEXT_LENGTH = 16 * 1024;
+const LONG_IN_A_ROW = 3;
 const LONG_MS = 0.5;
 
 /**
@@ -137,8 +138,8 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #state: "new" | "idle" | "head" | "body" | "answering" = "new";
     /** the request that is due */
     #text = "";
-    /** whether its last request did */
-    #tookLong = false;
+    /** how many of its last requests took long */
+    #longInARow = 0;
     /** the client has ended its side */
     #hasEnded = false;
     readonly #unsent: Unsent;
@@ -236,7 +237,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
       this.#take(end);
       // PERF: with one client there is nothing to share, and waiting for the end of the turn would be a tenth of a request's time.
       if (connections.size === 1 && this.#size === 0) this.answer(performance.now());
-      else addDue(this, this.#tookLong || this.#text.length > LONG_TEXT_LENGTH);
+      else addDue(this, this.#longInARow >= LONG_IN_A_ROW || this.#text.length > LONG_TEXT_LENGTH);
     }
 
     /**
@@ -262,7 +263,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     answer(startMs: number): number {
       if (!this.#socket.destroyed) this.#answerNow();
       const nowMs = performance.now();
-      this.#tookLong = nowMs - startMs > LONG_MS;
+      this.#longInARow = nowMs - startMs > LONG_MS ? this.#longInARow + 1 : 0;
       return nowMs;
     }
 
