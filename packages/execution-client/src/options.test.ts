@@ -276,14 +276,17 @@ const TESTS: Readonly<Record<string, () => Promise<void>>> = {
       const loop = bytesToHex(assemble("10000 JUMPDEST 1 SWAP1 SUB DUP1 3 JUMPI STOP"));
       for (let nonce = 0; nonce < 20; nonce++) await send(node, nonce, { to: undefined, data: loop, gas: 1_000_000n });
       await node.buildBlock();
-      const socket = new WebSocket(node.wsUrl);
-      await new Promise((resolve) => socket.once("open", resolve));
+      // The long requests of one connection wait for each other, so each comes over its own.
+      const sockets = Array.from({ length: 100 }, () => new WebSocket(node.wsUrl));
+      await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("open", resolve))));
       const codes: (number | undefined)[] = [];
-      socket.on("message", (data: Buffer) => codes.push((JSON.parse(data.toString("utf8")) as { error?: Failure }).error?.code));
-      const request = { jsonrpc: "2.0", method: "debug_traceBlockByNumber", params: ["0x1", { limit: 1 }] };
-      for (let id = 0; id < 100; id++) socket.send(JSON.stringify({ ...request, id }));
+      const request = { jsonrpc: "2.0", id: 1, method: "debug_traceBlockByNumber", params: ["0x1", { limit: 1 }] };
+      for (const socket of sockets) {
+        socket.on("message", (data: Buffer) => codes.push((JSON.parse(data.toString("utf8")) as { error?: Failure }).error?.code));
+        socket.send(JSON.stringify(request));
+      }
       await expect.poll(() => codes.length, { timeout: 30_000 }).toBe(100);
-      socket.terminate();
+      for (const socket of sockets) socket.terminate();
       return codes.filter((code) => code === -32005).length;
     };
     expect(await refused(1)).toBeGreaterThan(0);
