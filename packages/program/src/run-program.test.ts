@@ -148,6 +148,7 @@ describe("a program", () => {
     await program.said("waiting");
     program.signal("SIGINT");
     program.signal("SIGTERM");
+    await expect.poll(() => program.logged("info").join()).toContain("stopping");
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(program.logged("warn")).toEqual([]);
     program.signal("SIGINT");

@@ -18,16 +18,20 @@ export interface StopSignal {
  * @param endNow ends the process
  */
 export function listenForStop(endNow: (signal: NodeJS.Signals) => void): StopSignal {
-  let first: { readonly name: NodeJS.Signals; readonly atMs: number } | undefined;
+  /** when the first signal came, and the names by which it was asked: two signals at the same moment may arrive in either order */
+  let request: { readonly atMs: number; readonly names: Set<NodeJS.Signals> } | undefined;
   let resolveAsked: (signal: NodeJS.Signals) => void = () => {};
   const asked = new Promise<NodeJS.Signals>((resolve) => {
     resolveAsked = resolve;
   });
   const onSignal = (name: NodeJS.Signals): void => {
-    if (first === undefined) {
-      first = { name, atMs: performance.now() };
+    const nowMs = performance.now();
+    if (request === undefined) {
+      request = { atMs: nowMs, names: new Set([name]) };
       resolveAsked(name);
-    } else if (first.name === name && performance.now() - first.atMs > SAME_REQUEST_MS) {
+    } else if (nowMs - request.atMs <= SAME_REQUEST_MS) {
+      request.names.add(name);
+    } else if (request.names.has(name)) {
       endNow(name);
     }
   };
