@@ -89,7 +89,7 @@ function logQueryError(fault: LogQueryFault): RpcErrorBody {
     case "unknown-block":
       return failed("unknown block");
     case "bad-range":
-      return failed("invalid block range params");
+      return { code: INVALID_PARAMS, message: "invalid block range params" };
     case "beyond-head":
       return { code: INVALID_PARAMS, message: "block range extends beyond current head block" };
     case "too-many-blocks":
