@@ -83,7 +83,13 @@ async function start(
   const config = withGenesis();
   const l1 = await endpoint({ eth_chainId: "0x384", eth_getTransactionCount: "0x0", ...endpoints.l1 });
   const l2 = await endpoint({ eth_chainId: "0x385", eth_getBlockByNumber: GENESIS, ...endpoints.l2 }, endpoints.l2JwtSecret);
-  const status = { head_l1: ZERO_REF, current_l1: ZERO_REF, unsafe_l2: ZERO_L2_REF, safe_l2: ZERO_L2_REF };
+  const status = {
+    head_l1: ZERO_REF,
+    current_l1: ZERO_REF,
+    unsafe_l2: ZERO_L2_REF,
+    safe_l2: ZERO_L2_REF,
+    finalized_l2: ZERO_L2_REF,
+  };
   const node = await endpoint(endpoints.node ?? { rnode_rollupConfig: config, rnode_syncStatus: status });
   const parsed = parseOptions(
     rbatcherOptions,

@@ -6,6 +6,7 @@ import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
+import { RpcRollupNode } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
@@ -14,7 +15,7 @@ import { createBatcherMetrics } from "./batcher-metrics.ts";
 import { channelConfig } from "./channel-config.ts";
 import { createChannelOut } from "./create-channel-out.ts";
 import type { RbatcherOptions } from "./options.ts";
-import { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
+import { RpcBlockSource } from "./rollup-access.ts";
 import { TransactionManager } from "./transaction-manager.ts";
 import { VERSION } from "./version.ts";
 

@@ -6,6 +6,5 @@ export { createBatcherMetrics } from "./batcher-metrics.ts";
 export { type ChannelConfig, type ChannelOptions, channelConfig } from "./channel-config.ts";
 export { createChannelOut } from "./create-channel-out.ts";
 export { type RbatcherOptions, rbatcherOptions } from "./options.ts";
-export { RpcBlockSource, RpcRollupNode } from "./rollup-access.ts";
-export { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
+export { RpcBlockSource } from "./rollup-access.ts";
 export { TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";

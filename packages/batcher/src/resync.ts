@@ -1,9 +1,9 @@
 import { errorText, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
+import type { SyncStatus } from "@rnode/rollup-client";
 import type { L1Access } from "./l1-access.ts";
 import type { RollupNode } from "./rollup-access.ts";
-import type { SyncStatus } from "./sync-status.ts";
 
 export interface ResyncOptions {
   readonly pollIntervalMs: number;

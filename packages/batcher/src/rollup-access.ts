@@ -1,12 +1,12 @@
 import { VerifiedPayload, verifiedBlockHash } from "@rnode/engine-client";
-import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import type { RpcClient } from "@rnode/jsonrpc";
 import { type Hex, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
-import { type RollupConfig, rollupConfigFromJson } from "@rnode/protocol";
+import type { RollupConfig } from "@rnode/protocol";
+import type { SyncStatus } from "@rnode/rollup-client";
 import { type BatcherBlock, batcherBlock } from "./batcher-block.ts";
 import { BatcherError } from "./batcher-error.ts";
-import { type SyncStatus, syncStatusFromJson } from "./sync-status.ts";
 
-/** What the batcher needs of the rollup node. Every method rejects if there is no answer. */
+/** What the batcher needs of the rollup node; `RpcRollupNode` implements it. Every method rejects if there is no answer. */
 export interface RollupNode {
   syncStatus(): Promise<SyncStatus>;
   rollupConfig(): Promise<RollupConfig>;
@@ -19,40 +19,6 @@ export interface BlockSource {
   hashOf(number: number): Promise<Hex | undefined>;
   /** Up to `count` canonical blocks from `first` on, in order; fewer if the chain ends before. */
   blocks(first: number, count: number): Promise<BatcherBlock[]>;
-}
-
-const METHOD_NOT_FOUND = -32601;
-
-/** Client of a rollup node of this project, or of one that uses upstream's namespace. */
-export class RpcRollupNode implements RollupNode {
-  readonly #rpc: RpcClient;
-  #namespace: "rnode" | "optimism" = "rnode";
-
-  constructor(rpc: RpcClient) {
-    this.#rpc = rpc;
-  }
-
-  async syncStatus(): Promise<SyncStatus> {
-    const answer = await this.#call("syncStatus");
-    return readAnswer("syncStatus", () => syncStatusFromJson(answer));
-  }
-
-  async rollupConfig(): Promise<RollupConfig> {
-    const answer = await this.#call("rollupConfig");
-    return readAnswer("rollupConfig", () => rollupConfigFromJson(answer, { unknownKeys: "ignore" }));
-  }
-
-  async #call(method: string): Promise<unknown> {
-    try {
-      return await this.#rpc.call(`${this.#namespace}_${method}`);
-    } catch (error) {
-      if (!(error instanceof RpcError && error.code === METHOD_NOT_FOUND)) throw error;
-      const other = this.#namespace === "rnode" ? "optimism" : "rnode";
-      const answer = await this.#rpc.call(`${other}_${method}`);
-      this.#namespace = other;
-      return answer;
-    }
-  }
 }
 
 export class RpcBlockSource implements BlockSource {

@@ -5,7 +5,6 @@ import {
   createBatcherMetrics,
   createChannelOut,
   rbatcherOptions,
-  syncStatusFromJson,
   TransactionManager,
 } from "@rnode/batcher";
 import { awaitedChannel } from "@rnode/batcher/testing";
@@ -17,6 +16,7 @@ import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
 import { type BlobSidecar, encodeBlob, type RollupConfig } from "@rnode/protocol";
+import { syncStatusFromJson } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";

@@ -16,9 +16,9 @@ import {
   rollupForkTimesToJson,
   signTransaction,
 } from "@rnode/protocol";
+import type { SyncStatus } from "@rnode/rollup-client";
 import type { BatcherBlock } from "../batcher-block.ts";
 import type { BlockSource, RollupNode } from "../rollup-access.ts";
-import type { SyncStatus } from "../sync-status.ts";
 import type { SimL1, SimL1Block } from "./sim-l1.ts";
 
 const L2_KEY = new Uint8Array(32).fill(0x22);
@@ -223,6 +223,7 @@ export class SimRollup implements RollupNode, BlockSource {
       currentL1: this.#l1.blocks[current]!.ref,
       unsafeL2: this.unsafeHead,
       safeL2: this.derive(current).safe,
+      finalizedL2: this.#genesis,
     });
   }
   rollupConfig(): Promise<RollupConfig> {

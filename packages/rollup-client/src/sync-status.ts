@@ -10,16 +10,17 @@ import {
   requiredField,
 } from "@rnode/protocol";
 
-/** The fields of `rnode_syncStatus` that the batcher reads. A block that the node does not know yet has number 0 and a zero hash. */
+/** The fields of `rnode_syncStatus` that other programs read. A block that the node does not know yet has number 0 and a zero hash. */
 export interface SyncStatus {
   readonly headL1: L1BlockRef;
   /** everything on L1 before this block has been derived */
   readonly currentL1: L1BlockRef;
   readonly unsafeL2: L2BlockRef;
   readonly safeL2: L2BlockRef;
+  readonly finalizedL2: L2BlockRef;
 }
 
-const hashHex: JsonParser<Hex> = (value, key) => bytesToHex(jsonHash(value, key));
+export const hashHex: JsonParser<Hex> = (value, key) => bytesToHex(jsonHash(value, key));
 
 const l1Ref: JsonParser<L1BlockRef> = (value, path) => {
   const object = jsonObject(value, path);
@@ -39,7 +40,7 @@ const blockId: JsonParser<BlockId> = (value, path) => {
   };
 };
 
-const l2Ref: JsonParser<L2BlockRef> = (value, path) => {
+export const l2Ref: JsonParser<L2BlockRef> = (value, path) => {
   const object = jsonObject(value, path);
   return {
     ...l1Ref(value, path),
@@ -57,5 +58,6 @@ export function syncStatusFromJson(value: unknown): SyncStatus {
     currentL1: requiredField(object, path, "current_l1", l1Ref),
     unsafeL2: requiredField(object, path, "unsafe_l2", l2Ref),
     safeL2: requiredField(object, path, "safe_l2", l2Ref),
+    finalizedL2: requiredField(object, path, "finalized_l2", l2Ref),
   };
 }

@@ -1,0 +1,63 @@
+import type { Clock } from "@rnode/primitives";
+import { RollupClientError } from "./rollup-client-error.ts";
+
+/** A node that may be the sequencer. */
+export interface SequencerCandidate {
+  readonly name: string;
+  isSequencing(): Promise<boolean>;
+}
+
+export interface ActiveSequencerOptions {
+  /** so long an answer counts */
+  readonly checkIntervalMs: number;
+}
+
+/** Knows which of several nodes is the active sequencer. A single node is taken without being asked. */
+export class ActiveSequencer {
+  readonly #options: ActiveSequencerOptions;
+  readonly #nodes: readonly SequencerCandidate[];
+  readonly #clock: Clock;
+  readonly #onChange: (name: string) => void;
+  #current = 0;
+  #checkAtMs = Number.NEGATIVE_INFINITY;
+
+  /** @param onChange is told which node was found, if it is another one than before */
+  constructor(
+    options: ActiveSequencerOptions,
+    nodes: readonly SequencerCandidate[],
+    { clock, onChange }: { readonly clock: Clock; readonly onChange: (name: string) => void },
+  ) {
+    this.#options = options;
+    this.#nodes = nodes;
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /** The node's place in the list. @throws {RollupClientError} rollup-client/no-active-sequencer */
+  async index(): Promise<number> {
+    if (this.#nodes.length === 1 || this.#clock.nowMs() < this.#checkAtMs) return this.#current;
+    const reasons: string[] = [];
+    // The current one first: as long as it is active, the others are not asked.
+    for (let step = 0; step < this.#nodes.length; step++) {
+      const at = (this.#current + step) % this.#nodes.length;
+      const node = this.#nodes[at]!;
+      try {
+        if (await node.isSequencing()) {
+          this.#checkAtMs = this.#clock.nowMs() + this.#options.checkIntervalMs;
+          if (at !== this.#current) this.#onChange(node.name);
+          this.#current = at;
+          return at;
+        }
+        reasons.push(`${node.name}: its sequencer is stopped`);
+      } catch (error) {
+        reasons.push(`${node.name}: ${(error as Error).message}`);
+      }
+    }
+    throw new RollupClientError("rollup-client/no-active-sequencer", { reasons: reasons.join("; ") });
+  }
+
+  /** After a failure of the current node: the next call of `index` asks again. */
+  recheck(): void {
+    this.#checkAtMs = Number.NEGATIVE_INFINITY;
+  }
+}

@@ -1,0 +1,25 @@
+import { codedErrors, isCodedError } from "@rnode/primitives";
+
+export type RollupClientErrorCode =
+  /** a node's answer is not what the method promises */
+  | "rollup-client/bad-answer"
+  /** an output root that does not follow from its parts, or is that of another block */
+  | "rollup-client/bad-output"
+  /** of several nodes, none says that its sequencer is active */
+  | "rollup-client/no-active-sequencer";
+
+export class RollupClientError extends codedErrors<RollupClientErrorCode>({
+  "rollup-client/bad-answer": "the answer to {method} is not what the method promises",
+  "rollup-client/bad-output": "the rollup node's output root of block {number} cannot be used: {reason}",
+  "rollup-client/no-active-sequencer": "none of the rollup nodes has an active sequencer: {reasons}",
+}) {}
+
+/** @throws {RollupClientError} rollup-client/bad-answer: whatever the parsers reject is the node's fault */
+export function readAnswer<T>(method: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isCodedError(cause) || cause instanceof RollupClientError) throw cause;
+    throw new RollupClientError("rollup-client/bad-answer", { method, reason: cause.message }, { cause });
+  }
+}
