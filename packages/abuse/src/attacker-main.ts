@@ -1,6 +1,6 @@
 // The process of one attack: `attacker-main.js`, its orders as the only argument. Started by `attacker-process.ts`.
 import { once } from "node:events";
-import { getPriority, setPriority } from "node:os";
+import { constants, getPriority, setPriority } from "node:os";
 import { createRandom } from "@rnode/primitives/testing";
 import { Attacker } from "./attacker/attacker.ts";
 import type { AttackerReport, MessageFromAttacker, Orders } from "./attacker-process.ts";
@@ -9,7 +9,7 @@ import { ATTACKS } from "./attacks/index.ts";
 const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
 const attack = ATTACKS.find(({ name }) => name === orders.attack);
 if (!attack) throw new Error(`no attack is called ${orders.attack}`);
-setPriority(getPriority() + orders.niceness);
+setPriority(Math.min(constants.priority.PRIORITY_LOW, getPriority() + orders.niceness));
 const over = new AbortController();
 const breaches = new Set<string>();
 const attacker = new Attacker({

@@ -123,7 +123,7 @@ it("short requests do not wait for long ones of the same client, and those come 
   }
   expect(order.slice(before).filter((kind) => kind === "short")).toHaveLength(5);
   expect(order.length).toBeLessThan(before + 70);
-  await vi.waitUntil(() => order.length === 105);
+  await vi.waitUntil(() => order.length === 105, { timeout: 20_000 });
 });
 
 it("requests in pieces of any size are the same requests", async () => {

@@ -140,6 +140,26 @@ describe("plain HTTP", () => {
     expect(await client.answer()).toBeUndefined();
   });
 
+  it("has its last answer read although the client has sent more, which it does not read", async () => {
+    const plain = createPlainHttp({ ...PLAIN_OPTIONS, answer: (text) => JSON.stringify({ result: text[0]!.repeat(8_000_000) }) });
+    const server = createServer((socket) => plain.serve(socket));
+    closers.push(() => server.close());
+    closers.push(() => plain.closeAll());
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = new Client((server.address() as AddressInfo).port);
+    await once(client.socket, "connect");
+    plain.shed(1);
+    client.socket.pause();
+    client.socket.write(Buffer.concat([request("1"), request("2".repeat(1_000_000))]));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    client.socket.resume();
+    const answer = await client.answer();
+    expect(answer?.head).toContain("Connection: close");
+    expect((JSON.parse(answer!.text) as { result: string }).result).toHaveLength(8_000_000);
+    expect(await client.answer()).toBeUndefined();
+  });
+
   it("answers what came whole before the client closed its side, in whatever form", async () => {
     const client = new Client(await startServer());
     client.socket.write(

@@ -54,6 +54,8 @@ const TICK_MS = 1000;
 const SPARE_TICKS = 2;
 /** how many of them at once */
 const MAKE_ROOM = 16;
+/** A connection that this side has closed is closed altogether after as many. */
+const LEAVING_TICKS = 2;
 /** When the server closes, a connection that was just opened has this long to send its request. */
 const FIRST_REQUEST_MS = 100;
 /** how long to answer without a break */
@@ -135,7 +137,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     #size = 0;
     /** nothing can be read before this many bytes have arrived */
     #needed = 0;
-    #state: "new" | "idle" | "head" | "body" | "answering" = "new";
+    #state: "new" | "idle" | "head" | "body" | "answering" | "leaving" = "new";
     /** the request that is due */
     #text = "";
     /** how many of its last requests took long */
@@ -174,6 +176,10 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     /** Called once a second: ends connections that take too long. */
     tick(): void {
       if (this.#state === "answering") return;
+      if (this.#state === "leaving") {
+        if (++this.#ticks > LEAVING_TICKS) this.#socket.destroy();
+        return;
+      }
       const { headTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = options;
       const isIdle = this.#state === "idle";
       const limitMs = isIdle ? keepAliveTimeoutMs : this.#state === "body" ? requestTimeoutMs : headTimeoutMs;
@@ -194,6 +200,7 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     readonly #onData = (part: Buffer): void => {
+      if (this.#state === "leaving") return;
       this.#parts.push(part);
       this.#size += part.length;
       if (this.#state !== "answering" && this.#size >= this.#needed) {
@@ -354,8 +361,22 @@ export function createPlainHttp(options: PlainHttpOptions): PlainHttp {
     }
 
     #afterAnswer(): void {
-      if (this.#saysLast || isClosing) this.#socket.destroySoon();
+      if (this.#saysLast || isClosing) this.#leave();
       else this.#readOn();
+    }
+
+    /**
+     * Closes this side and takes what still comes, until the client closes the other. A socket that is closed with unread bytes is reset, and
+     * the client may lose the answer that it has not read.
+     */
+    #leave(): void {
+      this.#state = "leaving";
+      this.#ticks = 0;
+      this.#parts.length = 0;
+      this.#size = 0;
+      this.#incoming.hold(0);
+      this.#socket.end();
+      this.#socket.resume();
     }
 
     #refuse(why: keyof typeof REFUSALS): void {

@@ -103,7 +103,7 @@ describe("messages of a WebSocket", () => {
     await vi.waitUntil(() => order.length > 20);
     expect(await ask(other, rpc("test_work"))).toMatchObject({ result: 1 });
     expect(order.length).toBeLessThan(1500);
-    await vi.waitUntil(() => order.length === 1501);
+    await vi.waitUntil(() => order.length === 1501, { timeout: 20_000 });
     // a slice at once, and one in a turn
     expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(3);
   });
@@ -151,7 +151,7 @@ describe("an event", () => {
     expect(order.length).toBeLessThanOrEqual(2);
     await told;
     expect(order.indexOf(300)).toBeLessThanOrEqual(4);
-    await vi.waitUntil(() => received.length === 300);
+    await vi.waitUntil(() => received.length === 300, { timeout: 20_000 });
     expect(order).toHaveLength(301);
     expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(3);
   });

@@ -78,10 +78,12 @@ export type MessageToReader =
   | { readonly kind: "ping"; readonly elsewhere: readonly number[] }
   /** another reader has started: @param share of the connections, which are closed after their next answers so that they move there */
   | { readonly kind: "shed"; readonly share: number }
+  /** it is not needed any more: it ends, unless somebody has come meanwhile. Otherwise it answers `stays` */
+  | { readonly kind: "retire" }
   | { readonly kind: "metrics" | "close" };
 
 export type MessageToWriter =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready" | "stays" }
   | Pong
   /** the last message: the reader cannot start. @param isFatal nor could a replacement, because the database is damaged */
   | { readonly kind: "failed"; readonly reason: string; readonly isFatal: boolean }

@@ -65,6 +65,18 @@ describe("readers on demand", () => {
     again.close();
   });
 
+  it("do not end under a connection that came after they were last seen idle", async () => {
+    for (const quietMs of [1200, 1500, 1800]) {
+      await new Promise((resolve) => setTimeout(resolve, quietMs)); // somewhere between being seen idle and being told to end
+      const connection = await connect(node.httpUrl);
+      const before = readers();
+      const endMs = Date.now() + 1300;
+      while (Date.now() < endMs) await connection.call("eth_chainId");
+      expect(readers()).toEqual(before);
+      connection.close();
+    }
+  }, 30_000);
+
   it("get another beside them while they are busy, which takes over connections", async () => {
     const connections = await Promise.all(Array.from({ length: 6 }, () => connect(node.httpUrl)));
     let isDone = false;

@@ -25,6 +25,11 @@ async function end(): Promise<never> {
   process.exit(0);
 }
 
+async function retire(): Promise<void> {
+  if (reader === undefined || !(await reader.closeIfUnused())) outbox.push({ kind: "stays" });
+  else process.exit(0);
+}
+
 async function begin(message: Extract<MessageToReader, { kind: "start" }>): Promise<void> {
   new Worker(new URL("./watchdog.js", import.meta.url), {
     workerData: message.start.pid,
@@ -52,6 +57,7 @@ async function begin(message: Extract<MessageToReader, { kind: "start" }>): Prom
 const frames = new FrameReader<MessageToReader>((message) => {
   if (message.kind === "start") void begin(message);
   else if (message.kind === "close") void end();
+  else if (message.kind === "retire") void retire();
   else if (reader === undefined) early.push(message);
   else reader.receive(message);
 });

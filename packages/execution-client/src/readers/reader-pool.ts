@@ -208,6 +208,10 @@ export class ReaderPool {
         }
         if (place.isRelief) this.#shareConnections(place);
         return;
+      case "stays":
+        place.isWanted = true;
+        place.idlePings = 0;
+        return;
       case "pong":
         place.silentPings = 0;
         place.connections = message.connections;
@@ -249,7 +253,7 @@ export class ReaderPool {
       const isLast = this.#places.every((other) => other === place || other.process === undefined);
       if (!place.isReady || place.idlePings * PING_INTERVAL_MS < idleMs || (isLast && !this.#canWatch)) continue;
       place.isWanted = false;
-      void place.process?.close();
+      place.process?.outbox.push({ kind: "retire" });
     }
     // A reader that does not answer works on one request.
     const isBusy = ({ isReady, busyPings, silentPings }: Place): boolean =>

@@ -19,6 +19,8 @@ import { WriterLink } from "./writer-link.ts";
 export interface Reader {
   receive(message: MessageToReader): void;
   close(): Promise<void>;
+  /** Closes, unless it has somebody to serve. @returns whether it has closed */
+  closeIfUnused(): Promise<boolean>;
 }
 
 /** @throws CodedError from the database; errors from listening */
@@ -90,6 +92,14 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const dispatcher = createDispatcher({ dialect, limits: { ...DEFAULT_RPC_LIMITS, ...options.limits }, log });
   const answerOther = async (text: string): Promise<string> => String((await dispatcher.handle(text, ownFilters, NO_CLIENT)) ?? "");
 
+  const isUnused = (connections: readonly number[]): boolean => connections.every((count) => count === 0) && filters.count === 0;
+  let closed: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    await server.close();
+    await costly.close();
+    await store.close();
+  }
+
   await server.listen();
   log.debug("reader serves", { pid: process.pid, reading: describePageReading(store.pageReading) });
 
@@ -120,7 +130,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
             message.elsewhere.map((others) => Math.max(maxConnections - others, Math.ceil(maxConnections / count))),
           );
           void server.connections().then((connections) => {
-            const isIdle = connections.every((count) => count === 0) && filters.count === 0;
+            const isIdle = isUnused(connections);
             outbox.push({ kind: "pong", connections, isIdle, load: loadSinceLast() });
           });
           return;
@@ -130,14 +140,17 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
         case "metrics":
           void (metrics?.collect() ?? Promise.resolve([])).then((values) => outbox.push({ kind: "metrics", values }));
           return;
+        case "retire":
         case "close":
           return;
       }
     },
-    async close() {
-      await server.close();
-      await costly.close();
-      await store.close();
+    close: () => (closed ??= close()),
+    async closeIfUnused() {
+      // Nothing is accepted between the question and `close`, which ends accepting at once.
+      if (!isUnused(await server.connections())) return false;
+      await (closed ??= close());
+      return true;
     },
   };
 }
