@@ -47,7 +47,11 @@ export function describeLoadFailure(error: unknown): string | undefined {
   if (isOutOfFiles(error)) return `${error.message}: ${openFilesAdvice()}`;
   // Node.js also reports a package as missing if it could not open its manifest; hence the order.
   if ("code" in error && error.code === "ERR_MODULE_NOT_FOUND") return `${error.message}: ${INCOMPLETE}`;
-  return undefined;
+  const platform = /^No native build was found for (.+)$/m.exec(error.message)?.[1];
+  return platform === undefined ? undefined : `a package has no prebuilt part for this platform (${platform.trim()}): ${COMPILE}`;
 }
 
+const COMPILE =
+  "install Python 3 and a C++ compiler, then run `npm rebuild` in the folder of the installation; prebuilt are Linux with glibc, macOS and Windows " +
+  "on x64 and arm64";
 const INCOMPLETE = "the installation is not complete: build it (npm run build) or install it again";

@@ -29,6 +29,10 @@ describe("what cannot be loaded", () => {
     expect(describeLoadFailure(coded("ERR_MODULE_NOT_FOUND", "Cannot find package 'x'"))).toMatch(
       /^Cannot find package 'x': the inst/,
     );
+    const native = "No native build was found for platform=linux arch=riscv64 runtime=node\n    loaded from: /x\n";
+    expect(describeLoadFailure(new Error(native))).toMatch(
+      /^a package has no prebuilt part for this platform \(platform=linux arch=riscv64 runtime=node\): install Python 3 and/,
+    );
     expect(describeLoadFailure(new SyntaxError("Unexpected token"))).toBeUndefined();
   });
 });
