@@ -1,14 +1,13 @@
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { localSigner } from "@rnode/signer";
+import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
+import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import { BatchSubmitter, type BatchSubmitterOptions } from "./batch-submitter.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelOptions } from "./channel-config.ts";
 import { simChannelConfig, simChannelOuts } from "./testing/sim-channels.ts";
-import { SimClock } from "./testing/sim-clock.ts";
-import { SimL1 } from "./testing/sim-l1.ts";
 import { SimRollup } from "./testing/sim-rollup.ts";
-import { TransactionManager } from "./transaction-manager.ts";
 
 const GWEI = 10n ** 9n;
 const L1_BLOCK_MS = 12_000;
@@ -75,7 +74,14 @@ class Simulation {
         feeLimitMultiplier: 5,
         feeLimitThresholdWei: 100n * GWEI,
       },
-      { l1ChainId: 900n, l1, signer: localSigner(new Uint8Array(32).fill(0x11)), clock, log: silentLogger },
+      {
+        l1ChainId: 900n,
+        l1,
+        signer: localSigner(new Uint8Array(32).fill(0x11)),
+        clock,
+        log: silentLogger,
+        metrics: createTxMetrics(noMetrics),
+      },
     );
     const options: BatchSubmitterOptions = {
       maxPendingTransactions,

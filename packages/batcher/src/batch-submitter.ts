@@ -4,6 +4,7 @@ import { errorText, type LogFields, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { isCodedError } from "@rnode/primitives";
 import type { L2BlockRef } from "@rnode/protocol";
+import type { SendOutcome, TransactionManager } from "@rnode/tx-manager";
 import type { BatcherMetrics } from "./batcher-metrics.ts";
 import type { ChannelConfig } from "./channel-config.ts";
 import {
@@ -16,7 +17,6 @@ import {
 import type { L1Access } from "./l1-access.ts";
 import { isNodeReady, type ResyncOptions, resync } from "./resync.ts";
 import type { BlockSource, RollupNode } from "./rollup-access.ts";
-import type { SendOutcome, TransactionManager } from "./transaction-manager.ts";
 
 export interface BatchSubmitterOptions extends ResyncOptions {
   /** maximum number of pending transactions; 0: no limit */

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError, readJwtSecret } from "@rnode/jsonrpc";
-import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
@@ -8,6 +7,7 @@ import { connectionBudget, type Health, namingPorts, type Scope, UserError } fro
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
 import { RpcRollupNode } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
+import { connectL1, createTxMetrics, TransactionManager } from "@rnode/tx-manager";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
 import { BatcherError } from "./batcher-error.ts";
@@ -16,7 +16,6 @@ import { channelConfig } from "./channel-config.ts";
 import { createChannelOut } from "./create-channel-out.ts";
 import type { RbatcherOptions } from "./options.ts";
 import { RpcBlockSource } from "./rollup-access.ts";
-import { TransactionManager } from "./transaction-manager.ts";
 import { VERSION } from "./version.ts";
 
 export interface BatcherDeps {
@@ -38,9 +37,6 @@ export interface Batcher {
 /** No method has large parameters. */
 const MAX_REQUEST_BYTES = 1024 * 1024;
 const ENDPOINT_RETRY_MS = 2000;
-
-/** Number of L1 blocks to cache: those that contain own transactions, until they are deep enough. */
-const L1_CACHE_SIZE = 64;
 
 /** The time that the submitter needs when it stops, in addition to waiting for its transactions. */
 const STOP_MARGIN_MS = 5_000;
@@ -135,16 +131,11 @@ async function createSubmitter(
   if (rollup === undefined) return undefined;
   const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
-  // Each endpoint is asked only once per request, because the callers retry patiently.
-  const l1Endpoints = new L1Endpoints(
-    { chainId: rollup.l1ChainId, maxAttempts: clients.l1.length },
-    {
-      endpoints: clients.l1.map((rpc) => ({ name: rpc.endpoint, rpc })),
-      clock,
-      log: log.child({ part: "l1" }),
-      metrics: batcherMetrics.l1,
-    },
-  );
+  const { endpoints: l1Endpoints, account: l1 } = connectL1(rollup.l1ChainId, clients.l1, {
+    clock,
+    log: log.child({ part: "l1" }),
+    metrics: batcherMetrics.l1,
+  });
   const l1Names = clients.l1.map(({ endpoint }) => endpoint).join(",");
   const l1ChainIds = await untilAnswered(() => l1Endpoints.chainIds(), ["--l1-eth-rpc", "L1 execution client", l1Names], waiting);
   const blocks = new RpcBlockSource(clients.l2, rollup);
@@ -155,24 +146,13 @@ async function createSubmitter(
   );
   if (l1ChainIds === undefined || l2 === undefined) return undefined;
   assertChains(rollup, { l1: l1ChainIds, l2ChainId: l2.chainId, l2Genesis: l2.genesis });
-  const l1Blocks = new L1Client(
-    { trustRpc: false, rpcKind: "standard", cacheSize: L1_CACHE_SIZE },
-    { endpoints: l1Endpoints, clock },
-  );
-  const l1 = new L1AccountClient({ endpoints: l1Endpoints, l1: l1Blocks });
   const transactions = new TransactionManager(options.transactions, {
     l1ChainId: rollup.l1ChainId,
     l1,
     signer: localSigner(options.account.privateKey),
     clock,
     log,
-    events: {
-      published: ({ fees }) => {
-        batcherMetrics.publications.inc();
-        batcherMetrics.feeCap.set(Number(fees.feeCap) / 1e9);
-      },
-      refused: (verdict) => batcherMetrics.refusals.inc({ verdict }),
-    },
+    metrics: createTxMetrics(metrics),
   });
   const address = bytesToHex(transactions.address);
   const configured = rollup.genesis.systemConfig.batcherAddress;

@@ -1,11 +1,11 @@
 import { decodeBatcherData, type L2BlockRef } from "@rnode/protocol";
+import { SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import type { BatcherBlock } from "./batcher-block.ts";
 import type { ChannelOptions } from "./channel-config.ts";
 import { type ChainView, ChannelManager, type TxData } from "./channel-manager.ts";
 import type { ChannelCloseReason } from "./pending-channel.ts";
 import { simChannelConfig, simChannelOuts } from "./testing/sim-channels.ts";
-import { SimL1 } from "./testing/sim-l1.ts";
 import { SimRollup } from "./testing/sim-rollup.ts";
 
 /** A manager over a chain of `count` blocks with one L1 origin each. */

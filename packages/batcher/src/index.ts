@@ -7,4 +7,3 @@ export { type ChannelConfig, type ChannelOptions, channelConfig } from "./channe
 export { createChannelOut } from "./create-channel-out.ts";
 export { type RbatcherOptions, rbatcherOptions } from "./options.ts";
 export { RpcBlockSource } from "./rollup-access.ts";
-export { TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";

@@ -2,7 +2,6 @@ import {
   bool,
   decimal,
   duration,
-  hexKey,
   httpUrl,
   integerBetween,
   listOf,
@@ -13,27 +12,12 @@ import {
   type Parser,
   path,
   port,
+  positiveDuration,
   text,
   uint,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
-import { parsePrivateKey } from "@rnode/signer";
-
-/** An amount in gwei with up to nine decimals, parsed into wei. */
-const gwei: Parser<bigint> = {
-  placeholder: "gwei",
-  expects: "an amount of gwei, 0 or more, with at most nine decimals",
-  parse: (value) => {
-    const match = /^([0-9]+)(?:\.([0-9]{1,9}))?$/.exec(value);
-    return match === null ? undefined : BigInt(match[1]!) * 10n ** 9n + BigInt((match[2] ?? "").padEnd(9, "0"));
-  },
-  format: (wei) => {
-    const decimals = String(wei % 10n ** 9n)
-      .padStart(9, "0")
-      .replace(/0+$/, "");
-    return `${wei / 10n ** 9n}${decimals === "" ? "" : `.${decimals}`}`;
-  },
-};
+import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 
 /** 1: span batches, 0: singular batches. */
 const batchType: Parser<0 | 1> = {
@@ -54,27 +38,11 @@ const ratio: Parser<number> = {
   },
 };
 
-/** Milliseconds above 0. */
-const positiveDuration: Parser<number> = {
-  ...duration,
-  expects: `${duration.expects}, above 0`,
-  parse: (value) => {
-    const parsed = duration.parse(value);
-    return parsed !== undefined && parsed > 0 ? parsed : undefined;
-  },
-};
-
 /** Following the active sequencer through several endpoints is not supported yet. */
 const oneEndpoint: Parser<string> = {
   ...httpUrl,
   expects: "one URL starting with http:// or https://",
   parse: (value) => (value.includes(",") ? undefined : httpUrl.parse(value)),
-};
-
-const privateKey: Parser<Uint8Array> = {
-  ...hexKey,
-  expects: "a private key as 64 hex digits, from 1 to the order of the curve",
-  parse: parsePrivateKey,
 };
 
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
@@ -162,72 +130,6 @@ export const batcherOptions = optionGroup("", {
   waitNodeSync: { parse: bool, default: false, help: "At the start, wait until the rollup node has derived up to the L1 head." },
   stopped: { parse: bool, default: false, help: "Start without publishing; admin_startBatcher starts publishing." },
   stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for pending transactions." },
-});
-
-export const accountOptions = optionGroup("", {
-  privateKey: { parse: privateKey, required: true, secret: true, help: "Private key of the batcher's L1 account." },
-});
-
-export const transactionOptions = optionGroup("", {
-  confirmations: {
-    parse: positive,
-    flag: "num-confirmations",
-    default: 10,
-    unit: "L1 blocks",
-    help: "Number of L1 blocks, its own included, after which a transaction counts as confirmed.",
-  },
-  safeAbortNonceTooLowCount: {
-    parse: positive,
-    default: 3,
-    help: "A transaction is given up after this many consecutive signs that another one has taken its nonce.",
-  },
-  feeLimitMultiplier: {
-    parse: positive,
-    default: 5,
-    help: "A replacement may cost at most this many times the fee that L1 currently suggests.",
-  },
-  feeLimitThresholdWei: {
-    parse: gwei,
-    flag: "txmgr.fee-limit-threshold",
-    default: 100n * 10n ** 9n,
-    help: "Fee cap below which --fee-limit-multiplier does not apply.",
-  },
-  minTipWei: { parse: gwei, flag: "txmgr.min-tip-cap", default: 10n ** 9n, help: "Minimum priority fee of a transaction." },
-  minBaseFeeWei: {
-    parse: gwei,
-    flag: "txmgr.min-basefee",
-    default: 10n ** 9n,
-    help: "Minimum base fee from which fee caps are computed, even if L1's is lower.",
-  },
-  resubmissionTimeoutMs: {
-    parse: positiveDuration,
-    default: 48_000,
-    help: "A transaction that is not included after this time is replaced by one with higher fees.",
-  },
-  networkTimeoutMs: { parse: positiveDuration, default: 10_000, help: "Time limit of one request to an endpoint." },
-  sendTimeoutMs: {
-    parse: duration,
-    flag: "txmgr.send-timeout",
-    default: 600_000,
-    check: (sendMs: number, other) => {
-      const leastMs = Number(other("txmgr.not-in-mempool-timeout"));
-      if (sendMs === 0 || sendMs >= leastMs) return undefined;
-      return `expected at least --txmgr.not-in-mempool-timeout (${leastMs}ms) or 0, found ${sendMs}ms`;
-    },
-    help: "A transaction that is not included after this time is given up. 0: never.",
-  },
-  notInMempoolTimeoutMs: {
-    parse: positiveDuration,
-    flag: "txmgr.not-in-mempool-timeout",
-    default: 120_000,
-    help: "A transaction that no L1 transaction pool has accepted after this time is given up.",
-  },
-  receiptQueryIntervalMs: {
-    parse: positiveDuration,
-    flag: "txmgr.receipt-query-interval",
-    default: 12_000,
-    help: "Time between two checks whether a transaction is included.",
-  },
 });
 
 export const rpcOptions = optionGroup("rpc", {

@@ -1,9 +1,8 @@
 import { silentLogger } from "@rnode/observe";
 import { encodeBatcherData, type L2BlockRef } from "@rnode/protocol";
+import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
 import { type ResyncOptions, resync } from "./resync.ts";
-import { SimClock } from "./testing/sim-clock.ts";
-import { SimL1 } from "./testing/sim-l1.ts";
 import { SimRollup } from "./testing/sim-rollup.ts";
 
 const address = new Uint8Array(20).fill(0x11);

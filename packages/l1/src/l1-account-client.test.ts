@@ -83,7 +83,7 @@ describe("L1AccountClient", () => {
 
   it("finds the block of a transaction", async () => {
     const { account } = setUp();
-    expect(await account.inclusion(SENT)).toEqual({ blockNumber: 101, blockHash: BLOCK.hash });
+    expect(await account.inclusion(SENT)).toEqual({ blockNumber: 101, isReverted: false, feeWei: 240_000n, blockHash: BLOCK.hash });
     expect(await account.inclusion(`0x${"ab".repeat(32)}`)).toBeUndefined();
   });
 

@@ -1,6 +1,14 @@
 import { RpcError } from "@rnode/jsonrpc";
 import { bytesToHex, equalBytes, type Hex, hexToBytes, isCodedError, parseQuantity, toQuantity } from "@rnode/primitives";
-import { jsonHash, jsonObject, jsonQuantityNumber, type L1BlockRef, optionalField, requiredField } from "@rnode/protocol";
+import {
+  jsonHash,
+  jsonObject,
+  jsonQuantity256,
+  jsonQuantityNumber,
+  type L1BlockRef,
+  optionalField,
+  requiredField,
+} from "@rnode/protocol";
 import type { L1Endpoints } from "./endpoints.ts";
 import type { L1Client } from "./l1-client.ts";
 import { faultyAnswer, L1Error, readAnswer } from "./l1-error.ts";
@@ -22,6 +30,18 @@ export interface L1FeeMarket {
 export interface L1Inclusion {
   readonly blockNumber: number;
   readonly blockHash: Hex;
+  /** what its receipt says: it ran, and failed */
+  readonly isReverted?: boolean | undefined;
+  /** what its receipt says that it cost, blobs included, in wei; undefined: the endpoint does not say */
+  readonly feeWei?: bigint | undefined;
+}
+
+/** A call to be executed. */
+export interface L1Call {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  readonly data: Uint8Array;
+  readonly value: bigint;
 }
 
 export interface L1AccountClientDeps {
@@ -64,6 +84,12 @@ export class L1AccountClient {
     }
   }
 
+  /** The gas that a call takes at the newest block. @throws {RpcError} it fails there */
+  estimateGas({ from, to, data, value }: L1Call): Promise<bigint> {
+    const call = { from: bytesToHex(from), to: bytesToHex(to), data: bytesToHex(data), value: toQuantity(value) };
+    return this.quantity("eth_estimateGas", [call]);
+  }
+
   balance(address: Uint8Array): Promise<bigint> {
     return this.quantity("eth_getBalance", [bytesToHex(address), "latest"]);
   }
@@ -95,7 +121,8 @@ export class L1AccountClient {
     return this.endpoints.request(`inclusion of ${transactionHash}`, async ({ rpc }) => {
       const place = statedPlace(await rpc.call("eth_getTransactionReceipt", [transactionHash]));
       if (place === undefined) return undefined;
-      const { blockNumber, blockHash, transactionIndex } = place;
+      const { transactionIndex, ...inclusion } = place;
+      const { blockNumber, blockHash } = inclusion;
       const canonical = await this.l1.blockByNumber(blockNumber);
       if (canonical?.hash !== blockHash) return undefined; // reorganised away
       const hashes = await this.l1.transactionHashes(blockHash);
@@ -108,7 +135,7 @@ export class L1AccountClient {
           transactionIndex,
         });
       }
-      return { blockNumber, blockHash };
+      return inclusion;
     });
   }
 
@@ -135,7 +162,7 @@ export class L1AccountClient {
   }
 }
 
-/** The place of a transaction according to its receipt; undefined if it has not been included yet. */
+/** Where a transaction is and what it cost according to its receipt; undefined if it has not been included yet. */
 function statedPlace(json: unknown): (L1Inclusion & { readonly transactionIndex: number }) | undefined {
   if (json === null) return undefined;
   return readAnswer("receipt", () => {
@@ -146,6 +173,15 @@ function statedPlace(json: unknown): (L1Inclusion & { readonly transactionIndex:
       blockHash: bytesToHex(blockHash),
       blockNumber: requiredField(receipt, "receipt", "blockNumber", jsonQuantityNumber),
       transactionIndex: requiredField(receipt, "receipt", "transactionIndex", jsonQuantityNumber),
+      isReverted: receipt.status === "0x0",
+      feeWei: statedFee(receipt),
     };
   });
+}
+
+function statedFee(receipt: Readonly<Record<string, unknown>>): bigint | undefined {
+  const amount = (name: string): bigint | undefined => optionalField(receipt, "receipt", name, jsonQuantity256);
+  const [gas, price] = [amount("gasUsed"), amount("effectiveGasPrice")];
+  if (gas === undefined || price === undefined) return undefined;
+  return gas * price + (amount("blobGasUsed") ?? 0n) * (amount("blobGasPrice") ?? 0n);
 }

@@ -8,6 +8,10 @@ export type SendVerdict =
   | "underpriced"
   /** the account cannot pay */
   | "insufficient-funds"
+  /** the pool holds a transaction of the other kind (with or without blobs) of this account, and takes only one kind at a time */
+  | "address-reserved"
+  /** it wants other proofs of the blobs: of cells, or of whole blobs */
+  | "wrong-sidecar"
   /** anything else: try again later */
   | "refused";
 
@@ -16,6 +20,11 @@ const VERDICTS: readonly (readonly [RegExp, SendVerdict])[] = [
   [/already ?known|known transaction|already imported|AlreadyKnown/i, "accepted"],
   [/nonce (is )?too low|OldNonce|nonce below|lower than the current nonce/i, "nonce-too-low"],
   [/underpriced|too low to replace|ReplacementNotAllowed|fee too low|less than block base fee|FeeTooLow/i, "underpriced"],
+  [/already reserved|address is reserved|conflicts with existing transaction type/i, "address-reserved"],
+  [
+    /(unexpected|unsupported|invalid|wrong).{0,40}sidecar|sidecar (of )?version|sidecar (before|after)|cell proofs?|proofs? version/i,
+    "wrong-sidecar",
+  ],
   [/insufficient (funds|balance)|upfront cost exceeds|InsufficientFunds/i, "insufficient-funds"],
 ];
 

@@ -74,6 +74,32 @@ export const duration: Parser<number> = {
   keySuffix: "Ms",
 };
 
+/** Milliseconds above 0. */
+export const positiveDuration: Parser<number> = {
+  ...duration,
+  expects: `${duration.expects}, above 0`,
+  parse: (value) => {
+    const parsed = duration.parse(value);
+    return parsed !== undefined && parsed > 0 ? parsed : undefined;
+  },
+};
+
+/** An amount in gwei with up to nine decimals, parsed into wei. */
+export const gwei: Parser<bigint> = {
+  placeholder: "gwei",
+  expects: "an amount of gwei, 0 or more, with at most nine decimals",
+  parse: (value) => {
+    const match = /^([0-9]+)(?:\.([0-9]{1,9}))?$/.exec(value);
+    return match === null ? undefined : BigInt(match[1]!) * 10n ** 9n + BigInt((match[2] ?? "").padEnd(9, "0"));
+  },
+  format: (wei) => {
+    const decimals = String(wei % 10n ** 9n)
+      .padStart(9, "0")
+      .replace(/0+$/, "");
+    return `${wei / 10n ** 9n}${decimals === "" ? "" : `.${decimals}`}`;
+  },
+};
+
 /** A URL with one of these schemes; kept as written. */
 export function urlOf(...schemes: readonly string[]): Parser<string> {
   const list = schemes.map((scheme) => `${scheme}://`).join(", ");

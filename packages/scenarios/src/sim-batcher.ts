@@ -5,7 +5,6 @@ import {
   createBatcherMetrics,
   createChannelOut,
   rbatcherOptions,
-  TransactionManager,
 } from "@rnode/batcher";
 import { awaitedChannel } from "@rnode/batcher/testing";
 import type { ChannelOut } from "@rnode/compression";
@@ -15,9 +14,10 @@ import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
-import { type BlobSidecar, encodeBlob, type RollupConfig } from "@rnode/protocol";
+import { encodeBlob, type RollupConfig } from "@rnode/protocol";
 import { syncStatusFromJson } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
+import { type BlobProver, createTxMetrics, TransactionManager } from "@rnode/tx-manager";
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import type { Random } from "./random.ts";
@@ -121,8 +121,10 @@ export class SimBatcher {
       l1ChainId: config.l1ChainId,
       l1: access,
       signer: localSigner(this.#options.key),
+      prover: proverOf(this.#options.hasCommitments),
       clock: process.clock,
       log: logger,
+      metrics: createTxMetrics(noMetrics),
     });
     const channels = channelConfig(batches, config, Math.floor(clock.nowMs() / 1000));
     const submitter = new BatchSubmitter(batches, {
@@ -148,9 +150,7 @@ export class SimBatcher {
           const { carries } = candidate;
           const isBlob = carries.kind === "calldata" && this.#options.usesBlobs && this.#deps.areBlobsRead();
           return manager.send(
-            isBlob
-              ? { ...candidate, carries: { kind: "blobs", sidecar: sidecarOf(carries.data, this.#options.hasCommitments) } }
-              : candidate,
+            isBlob ? { ...candidate, carries: { kind: "blobs", blobs: [encodeBlob(carries.data)] } } : candidate,
             signal,
           );
         },
@@ -170,10 +170,16 @@ export class SimBatcher {
   }
 }
 
-/** A blob with its data. No node checks a proof that a transaction brings, and none checks commitments unless blobs come from beacon nodes. */
-function sidecarOf(data: Uint8Array, hasCommitment: boolean): BlobSidecar {
-  const blob = encodeBlob(data);
-  const commitment = hasCommitment ? testBlob(blob).commitment : new Uint8Array(48);
-  if (!hasCommitment) commitment.set(keccak256(data), 8);
-  return { version: 0, blobs: [blob], commitments: [commitment], proofs: [new Uint8Array(48)] };
+/** No node checks a proof that a transaction brings, and none checks commitments unless blobs come from beacon nodes. */
+function proverOf(hasCommitments: boolean): BlobProver {
+  const commitmentOf = (blob: Uint8Array): Uint8Array => {
+    if (hasCommitments) return testBlob(blob).commitment;
+    const commitment = new Uint8Array(48);
+    commitment.set(keccak256(blob), 8);
+    return commitment;
+  };
+  return {
+    sidecar: (blobs) =>
+      Promise.resolve({ version: 0, blobs, commitments: blobs.map(commitmentOf), proofs: blobs.map(() => new Uint8Array(48)) }),
+  };
 }

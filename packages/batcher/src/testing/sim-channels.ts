@@ -1,9 +1,9 @@
 import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
+import type { SimClock } from "@rnode/tx-manager/testing";
 import { type ChannelConfig, type ChannelOptions, channelConfig } from "../channel-config.ts";
 import { createChannelOut } from "../create-channel-out.ts";
 import { awaitedChannel } from "./awaited-channel.ts";
-import type { SimClock } from "./sim-clock.ts";
 import { simRollupConfig } from "./sim-rollup.ts";
 
 export const CHANNEL_OPTIONS: ChannelOptions = {

@@ -17,9 +17,9 @@ import {
   signTransaction,
 } from "@rnode/protocol";
 import type { SyncStatus } from "@rnode/rollup-client";
+import type { SimL1, SimL1Block } from "@rnode/tx-manager/testing";
 import type { BatcherBlock } from "../batcher-block.ts";
 import type { BlockSource, RollupNode } from "../rollup-access.ts";
-import type { SimL1, SimL1Block } from "./sim-l1.ts";
 
 const L2_KEY = new Uint8Array(32).fill(0x22);
 const CHANNEL_TIMEOUT = 50;

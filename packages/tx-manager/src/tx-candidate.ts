@@ -10,16 +10,19 @@ import {
   GAS_PER_BLOB,
   intrinsicGas,
 } from "@rnode/protocol";
-import type { TxFees } from "./tx-fees.ts";
+import type { TxFees } from "./api.ts";
 
 /** A transaction to be sent, before its nonce, fees and signature are known. */
 export interface TxCandidate {
   readonly to: Uint8Array;
   readonly carries:
     | { readonly kind: "calldata"; readonly data: Uint8Array }
-    | { readonly kind: "blobs"; readonly sidecar: BlobSidecar };
-  /** undefined: its intrinsic gas, the cost before any code runs */
-  readonly gasLimit?: bigint | undefined;
+    /** 131,072 bytes each */
+    | { readonly kind: "blobs"; readonly blobs: readonly Uint8Array[] };
+  /** wei; undefined: none */
+  readonly value?: bigint | undefined;
+  /** undefined: its intrinsic gas, the cost before any code runs; "estimated": what L1 says that the call takes, and a tenth more */
+  readonly gasLimit?: bigint | "estimated" | undefined;
   /** upper limit for the gas price, wei; undefined: as the fee policy says */
   readonly maxFeeCapWei?: bigint | undefined;
   /** upper limit for the blob gas price, wei */
@@ -37,14 +40,21 @@ export function allowsFees({ maxFeeCapWei, maxBlobFeeCapWei }: TxCandidate, fees
 /** The gas rules are those of the newest fork: older ones do not charge what they do not know. */
 const GAS_RULES = forkRules(EVM_FORKS.at(-1)!);
 
+/** What is known of a transaction when it is signed. */
+export interface TxParts {
+  readonly chainId: bigint;
+  readonly nonce: bigint;
+  readonly fees: TxFees;
+  /** of its blobs; undefined: it has none */
+  readonly sidecar: BlobSidecar | undefined;
+  /** for a candidate whose gas limit is estimated */
+  readonly estimatedGas: bigint | undefined;
+}
+
 /** The transaction to be signed. */
-export function unsignedTransaction(
-  candidate: TxCandidate,
-  chainId: bigint,
-  nonce: bigint,
-  fees: TxFees,
-): FeeMarketTransaction | BlobTransaction {
-  const { to, carries } = candidate;
+export function unsignedTransaction(candidate: TxCandidate, parts: TxParts): FeeMarketTransaction | BlobTransaction {
+  const { to, carries, value = 0n } = candidate;
+  const { chainId, nonce, fees, sidecar, estimatedGas } = parts;
   const common = {
     chainId,
     nonce,
@@ -52,28 +62,29 @@ export function unsignedTransaction(
     maxFeePerGas: fees.feeCap,
     gasLimit: 0n,
     to,
-    value: 0n,
+    value,
     data: carries.kind === "calldata" ? carries.data : new Uint8Array(0),
     accessList: [],
   };
   const tx: FeeMarketTransaction | BlobTransaction =
-    carries.kind === "calldata"
+    sidecar === undefined
       ? { type: 0x02, ...common }
       : {
           type: 0x03,
           ...common,
           maxFeePerBlobGas: fees.blobFeeCap ?? 0n,
-          blobVersionedHashes: carries.sidecar.commitments.map(blobVersionedHash),
+          blobVersionedHashes: sidecar.commitments.map(blobVersionedHash),
         };
-  if (candidate.gasLimit !== undefined) return { ...tx, gasLimit: candidate.gasLimit };
+  if (typeof candidate.gasLimit === "bigint") return { ...tx, gasLimit: candidate.gasLimit };
   const intrinsic = intrinsicGas(GAS_RULES, tx);
   const floor = floorDataGas(GAS_RULES, tx.data);
-  return { ...tx, gasLimit: intrinsic > floor ? intrinsic : floor };
+  const least = intrinsic > floor ? intrinsic : floor;
+  return { ...tx, gasLimit: estimatedGas === undefined || estimatedGas < least ? least : estimatedGas };
 }
 
 /** The bytes sent to L1: blobs travel with their transaction. */
-export function rawTransaction({ carries }: TxCandidate, signed: Uint8Array): Uint8Array {
-  return carries.kind === "blobs" ? encodeBlobTransactionWithSidecar(signed, carries.sidecar) : signed;
+export function rawTransaction(signed: Uint8Array, sidecar: BlobSidecar | undefined): Uint8Array {
+  return sidecar === undefined ? signed : encodeBlobTransactionWithSidecar(signed, sidecar);
 }
 
 /** The most that the transaction can cost. */

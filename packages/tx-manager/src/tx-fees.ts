@@ -1,21 +1,5 @@
 import type { L1FeeMarket } from "@rnode/l1";
-
-/** Fees of an L1 transaction, wei per gas. */
-export interface TxFees {
-  readonly tip: bigint;
-  readonly feeCap: bigint;
-  /** wei per blob gas; undefined: it carries no blobs */
-  readonly blobFeeCap?: bigint | undefined;
-}
-
-export interface FeePolicy {
-  readonly minTipWei: bigint;
-  readonly minBaseFeeWei: bigint;
-  /** a replacement may cost this many times what a new transaction would */
-  readonly feeLimitMultiplier: number;
-  /** below this fee cap the multiplier does not apply */
-  readonly feeLimitThresholdWei: bigint;
-}
+import type { FeePolicy, TxFees } from "./api.ts";
 
 /** Room for the base fee to rise before the transaction is stuck. */
 const BASE_FEE_FACTOR = 2n;

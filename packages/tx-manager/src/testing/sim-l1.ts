@@ -5,22 +5,35 @@ import {
   decodeBlobTransactionWithSidecar,
   decodeTransaction,
   type FeeMarketTransaction,
+  GAS_PER_BLOB,
   hashTransaction,
   type L1BlockRef,
   recoverSender,
 } from "@rnode/protocol";
 import type { L1Access } from "../l1-access.ts";
+import { maxCostWei } from "../tx-candidate.ts";
 
-type SimTransaction = FeeMarketTransaction | BlobTransaction;
+export type SimTransaction = FeeMarketTransaction | BlobTransaction;
 
 export interface SimL1Block {
   readonly ref: L1BlockRef;
   readonly transactions: readonly SimTransaction[];
+  /** wei per gas, and per blob gas */
+  readonly baseFee: bigint;
+  readonly blobBaseFee: bigint;
 }
 
 const GWEI = 10n ** 9n;
 
-/** An L1 with one account: a pool with Geth's replacement rules, blocks and reorganisations on demand. */
+/** What a transaction costs in a block, at most its caps, in wei. */
+export function simFeeWei(tx: SimTransaction, { baseFee, blobBaseFee }: Pick<SimL1Block, "baseFee" | "blobBaseFee">): bigint {
+  const room = tx.maxFeePerGas - baseFee;
+  const price = baseFee + (room < tx.maxPriorityFeePerGas ? room : tx.maxPriorityFeePerGas);
+  const blobs = tx.type === 0x03 ? BigInt(tx.blobVersionedHashes.length) * GAS_PER_BLOB * blobBaseFee : 0n;
+  return tx.gasLimit * price + blobs;
+}
+
+/** An L1 with one account: a pool with Geth's rules, blocks and reorganisations on demand. */
 export class SimL1 implements L1Access {
   readonly blocks: SimL1Block[] = [];
   baseFee = 10n * GWEI;
@@ -33,9 +46,14 @@ export class SimL1 implements L1Access {
   losesAnswers = false;
   /** false: pending transactions are not included */
   includes = true;
+  /** which proofs its pool wants */
+  sidecarVersion: 0 | 1 = 0;
+  maxBlobsPerBlock = 6;
   /** the states of blocks up to this one are pruned */
   prunedUpTo = -1;
   readonly pool = new Map<bigint, SimTransaction>();
+  /** blobs of all transactions that the pool ever accepted, by versioned hash */
+  readonly blobs = new Map<Hex, Uint8Array>();
   #salt = 0;
 
   constructor() {
@@ -53,7 +71,9 @@ export class SimL1 implements L1Access {
     let nonce = this.#nonceAt(number - 1);
     for (;;) {
       const next = this.pool.get(nonce);
-      if (!this.includes || next === undefined || next.maxFeePerGas < this.baseFee) break;
+      if (!this.includes || next === undefined || !this.#isPaidEnough(next)) break;
+      const blobCount = [...included, next].reduce((sum, tx) => sum + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
+      if (blobCount > this.maxBlobsPerBlock) break;
       included.push(next);
       this.pool.delete(nonce);
       nonce++;
@@ -67,7 +87,11 @@ export class SimL1 implements L1Access {
       parentHash: parent?.hash ?? (`0x${"00".repeat(32)}` as Hex),
       timestamp: 1_800_000_000 + 12 * number,
     };
-    this.blocks.push({ ref, transactions: included });
+    this.blocks.push({ ref, transactions: included, baseFee: this.baseFee, blobBaseFee: this.blobBaseFee });
+  }
+
+  #isPaidEnough(tx: SimTransaction): boolean {
+    return tx.maxFeePerGas >= this.baseFee && (tx.type !== 0x03 || tx.maxFeePerBlobGas >= this.blobBaseFee);
   }
 
   /** Replaces the newest `depth` blocks by one more; their transactions return to the pool, or are lost. */
@@ -105,6 +129,9 @@ export class SimL1 implements L1Access {
     if (block === "pending") while (this.pool.has(nonce)) nonce++;
     return this.#answer(nonce);
   }
+  estimateGas(): Promise<bigint> {
+    return this.#answer(100_000n);
+  }
   balance(): Promise<bigint> {
     return this.#answer(this.accountBalance);
   }
@@ -115,20 +142,28 @@ export class SimL1 implements L1Access {
 
   send(raw: Uint8Array): Promise<{ verdict: SendVerdict; message: string }> {
     if (this.isDown) return Promise.reject(new Error("L1 is away"));
-    const tx =
-      raw[0] === 0x03 ? decodeBlobTransactionWithSidecar(raw).transaction : (decodeTransaction(raw) as FeeMarketTransaction);
+    const { transaction: tx, sidecar } =
+      raw[0] === 0x03
+        ? decodeBlobTransactionWithSidecar(raw)
+        : { transaction: decodeTransaction(raw) as FeeMarketTransaction, sidecar: undefined };
     recoverSender(tx);
-    const verdict = this.#poolVerdict(tx);
-    if (verdict === "accepted") this.pool.set(tx.nonce, tx);
+    const isWrong = sidecar !== undefined && sidecar.version !== this.sidecarVersion;
+    const verdict = isWrong ? "wrong-sidecar" : this.#poolVerdict(tx);
+    if (verdict === "accepted") {
+      this.pool.set(tx.nonce, tx);
+      const hashes = tx.type === 0x03 ? tx.blobVersionedHashes : [];
+      for (const [i, hash] of hashes.entries()) this.blobs.set(bytesToHex(hash), sidecar!.blobs[i]!);
+    }
     return this.losesAnswers ? Promise.reject(new Error("timeout")) : Promise.resolve({ verdict, message: verdict });
   }
 
   #poolVerdict(tx: SimTransaction): SendVerdict {
     if (tx.nonce < this.#nonceAt(this.headNumber)) return "nonce-too-low";
-    if (tx.gasLimit * tx.maxFeePerGas > this.accountBalance) return "insufficient-funds";
+    if (maxCostWei(tx) > this.accountBalance) return "insufficient-funds";
+    if ([...this.pool.values()].some(({ type }) => (type === 0x03) !== (tx.type === 0x03))) return "address-reserved";
     const old = this.pool.get(tx.nonce);
     if (old === undefined || bytesToHex(hashTransaction(old)) === bytesToHex(hashTransaction(tx))) return "accepted";
-    const percent = tx.type === 0x03 || old.type === 0x03 ? 200n : 110n;
+    const percent = tx.type === 0x03 ? 200n : 110n;
     const paysMore = (now: bigint, before: bigint): boolean => now * 100n >= before * percent;
     const blobFee = (some: SimTransaction): bigint => (some.type === 0x03 ? some.maxFeePerBlobGas : 0n);
     const pays =
@@ -141,6 +176,8 @@ export class SimL1 implements L1Access {
   inclusion(hash: Hex): Promise<L1Inclusion | undefined> {
     const wanted = bytesToHex(hexToBytes(hash));
     const block = this.blocks.find(({ transactions }) => transactions.some((tx) => bytesToHex(hashTransaction(tx)) === wanted));
-    return this.#answer(block && { blockNumber: block.ref.number, blockHash: block.ref.hash });
+    const tx = block?.transactions.find((each) => bytesToHex(hashTransaction(each)) === wanted);
+    const feeWei = block === undefined || tx === undefined ? undefined : simFeeWei(tx, block);
+    return this.#answer(block && { blockNumber: block.ref.number, blockHash: block.ref.hash, feeWei });
   }
 }

@@ -1,11 +1,15 @@
-import { silentLogger } from "@rnode/observe";
-import { type BlobSidecar, blobVersionedHash } from "@rnode/protocol";
+import { noMetrics, silentLogger } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
+import type { BlobTransaction } from "@rnode/protocol";
 import { localSigner, type Signer, SignerError } from "@rnode/signer";
 import { describe, expect, it } from "vitest";
+import type { SendOutcome, TransactionManagerOptions } from "./api.ts";
 import { SimClock } from "./testing/sim-clock.ts";
 import { SimL1 } from "./testing/sim-l1.ts";
-import { type SendOutcome, TransactionManager, type TransactionManagerOptions } from "./transaction-manager.ts";
+import { simProver } from "./testing/sim-prover.ts";
+import { TransactionManager } from "./transaction-manager.ts";
 import type { TxCandidate } from "./tx-candidate.ts";
+import { createTxMetrics } from "./tx-metrics.ts";
 
 const GWEI = 10n ** 9n;
 const OPTIONS: TransactionManagerOptions = {
@@ -22,12 +26,15 @@ const OPTIONS: TransactionManagerOptions = {
 };
 const CALL = { to: new Uint8Array(20).fill(0xff), data: Uint8Array.of(0, 1, 2, 0, 3) };
 const SIGNER = localSigner(new Uint8Array(32).fill(0x11));
+const blobOf = (byte: number): Uint8Array => new Uint8Array(131_072).fill(byte, 1, 32);
+const blobsOf = (...bytes: number[]): TxCandidate => ({ to: CALL.to, carries: { kind: "blobs", blobs: bytes.map(blobOf) } });
 const calldata = (data: Uint8Array): TxCandidate => ({ to: CALL.to, carries: { kind: "calldata", data } });
 
 function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer = SIGNER) {
   const clock = new SimClock();
   const l1 = new SimL1();
-  const manager = new TransactionManager({ ...OPTIONS, ...options }, { l1ChainId: 900n, l1, signer, clock, log: silentLogger });
+  const deps = { l1ChainId: 900n, l1, signer, prover: simProver, clock, log: silentLogger, metrics: createTxMetrics(noMetrics) };
+  const manager = new TransactionManager({ ...OPTIONS, ...options }, deps);
   const stop = new AbortController();
   const send = (candidate: Uint8Array | TxCandidate = CALL.data): { outcome: SendOutcome | undefined } => {
     const sending: { outcome: SendOutcome | undefined } = { outcome: undefined };
@@ -36,7 +43,7 @@ function setUp(options: Partial<TransactionManagerOptions> = {}, signer: Signer 
     });
     return sending;
   };
-  return { clock, l1, manager, send, stop };
+  return { clock, l1, manager, send, stop, deps };
 }
 
 describe("TransactionManager", () => {
@@ -72,6 +79,7 @@ describe("TransactionManager", () => {
     const caps: bigint[] = [];
     for (let i = 0; i < 3; i++) {
       caps.push(l1.pool.get(0n)!.maxFeePerGas);
+      l1.mine();
       await clock.advance(48_000);
     }
     expect(caps).toEqual([21n * GWEI, 61_100_000_000n, 67_210_000_000n]);
@@ -84,10 +92,10 @@ describe("TransactionManager", () => {
   });
 
   it("outbids what another process left in the pool with its nonce", async () => {
-    const { clock, l1, send } = setUp();
+    const { clock, l1, send, deps } = setUp();
     l1.includes = false;
     l1.tip = 3n * GWEI;
-    const before = new TransactionManager(OPTIONS, { l1ChainId: 900n, l1, signer: SIGNER, clock, log: silentLogger });
+    const before = new TransactionManager(OPTIONS, deps);
     const old = new AbortController();
     void before.send(calldata(Uint8Array.of(9)), old.signal);
     await clock.advance(0);
@@ -108,7 +116,10 @@ describe("TransactionManager", () => {
     const { clock, l1, send } = setUp({ feeLimitThresholdWei: 0n, sendTimeoutMs: 0 });
     send();
     l1.includes = false;
-    await clock.advance(48_000 * 60);
+    for (let i = 0; i < 60; i++) {
+      l1.mine();
+      await clock.advance(48_000);
+    }
     const cap = l1.pool.get(0n)!.maxFeePerGas;
     expect(cap).toBeGreaterThan(80n * GWEI);
     expect(cap).toBeLessThanOrEqual(105n * GWEI); // five times 21
@@ -272,16 +283,10 @@ describe("TransactionManager", () => {
 
   it("publishes blobs with their sidecar, and doubles what it offers to replace them", async () => {
     const { clock, l1, send } = setUp();
-    const commitments = [new Uint8Array(48).fill(1), new Uint8Array(48).fill(2)];
-    const sidecar: BlobSidecar = {
-      version: 0,
-      blobs: commitments.map(() => new Uint8Array(131_072)),
-      commitments,
-      proofs: commitments.map(() => new Uint8Array(48)),
-    };
+    const blobs = [blobOf(1), blobOf(2)];
     l1.includes = false;
     l1.blobBaseFee = 3n * GWEI;
-    const sending = send({ to: CALL.to, carries: { kind: "blobs", sidecar } });
+    const sending = send({ to: CALL.to, carries: { kind: "blobs", blobs } });
     await clock.advance(0);
     expect(l1.pool.get(0n)).toMatchObject({
       type: 0x03,
@@ -289,8 +294,9 @@ describe("TransactionManager", () => {
       gasLimit: 21_000n,
       maxFeePerGas: 21n * GWEI,
       maxFeePerBlobGas: 6n * GWEI,
-      blobVersionedHashes: commitments.map(blobVersionedHash),
     });
+    expect((l1.pool.get(0n) as BlobTransaction).blobVersionedHashes.map((hash) => l1.blobs.get(bytesToHex(hash)))).toEqual(blobs);
+    l1.mine();
     await clock.advance(48_000);
     expect(l1.pool.get(0n)).toMatchObject({
       maxPriorityFeePerGas: 2n * GWEI,
@@ -327,5 +333,85 @@ describe("TransactionManager", () => {
     isAway = false;
     await clock.advance(2000);
     expect(l1.pool.size).toBe(1);
+  });
+
+  it("pays no more while L1 makes no blocks", async () => {
+    const { clock, l1, send } = setUp({ sendTimeoutMs: 0 });
+    const sending = send();
+    await clock.advance(3_600_000);
+    expect(l1.pool.get(0n)?.maxFeePerGas).toBe(21n * GWEI);
+    l1.mine();
+    l1.mine();
+    await clock.advance(2000);
+    expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+  });
+
+  it("sends a transaction that the pool has forgotten again at the same price", async () => {
+    const { clock, l1, send } = setUp();
+    send();
+    await clock.advance(0);
+    l1.pool.clear();
+    await clock.advance(2000);
+    expect(l1.pool.get(0n)?.maxFeePerGas).toBe(21n * GWEI);
+  });
+
+  it("offers proofs of cells where a pool wants them, and remembers it", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    l1.sidecarVersion = 1;
+    for (const byte of [1, 2]) {
+      const sending = send(blobsOf(byte));
+      await clock.advance(0);
+      l1.mine();
+      await clock.advance(2000);
+      expect(sending.outcome).toMatchObject({ kind: "confirmed" });
+    }
+  });
+
+  it("cancels what is left in the pool of the other kind, whichever it is", async () => {
+    for (const [old, next] of [
+      [calldata(Uint8Array.of(9)), blobsOf(1)],
+      [blobsOf(1), calldata(Uint8Array.of(9))],
+    ] as const) {
+      const { clock, l1, send, deps } = setUp({ confirmations: 1 });
+      l1.includes = false;
+      const left = new AbortController();
+      void new TransactionManager(OPTIONS, deps).send(old, left.signal);
+      await clock.advance(0);
+      left.abort();
+      const sending = send(next);
+      await clock.advance(10_000);
+      expect(l1.pool.get(0n)).toMatchObject({ to: SIGNER.address, type: old.carries.kind === "blobs" ? 0x03 : 0x02 });
+      l1.includes = true;
+      l1.mine();
+      await clock.advance(10_000);
+      l1.mine();
+      await clock.advance(2000);
+      expect(sending.outcome).toMatchObject({ kind: "confirmed", nonce: 1n });
+      expect(l1.transactions.map(({ to }) => to)).toEqual([SIGNER.address, CALL.to]);
+    }
+  });
+
+  it("waits for its own transactions of the other kind, and cancels none", async () => {
+    const { clock, l1, send } = setUp({ confirmations: 1 });
+    const first = send();
+    await clock.advance(1000);
+    const second = send(blobsOf(1));
+    await clock.advance(10_000);
+    expect([...l1.pool.values()].map(({ type }) => type)).toEqual([0x02]);
+    l1.mine();
+    await clock.advance(5000);
+    l1.mine();
+    await clock.advance(5000);
+    expect([first.outcome, second.outcome]).toMatchObject([
+      { kind: "confirmed", nonce: 0n },
+      { kind: "confirmed", nonce: 1n },
+    ]);
+  });
+
+  it("takes the gas limit that L1 estimates, and a tenth more, with the value", async () => {
+    const { clock, l1, send } = setUp();
+    send({ ...calldata(CALL.data), gasLimit: "estimated", value: 5n });
+    await clock.advance(0);
+    expect(l1.pool.get(0n)).toMatchObject({ gasLimit: 110_000n, value: 5n });
   });
 });

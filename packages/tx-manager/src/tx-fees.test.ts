@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { exceedsFeeLimit, type FeePolicy, replacementFees, suggestedFees, type TxFees } from "./tx-fees.ts";
+import type { FeePolicy, TxFees } from "./api.ts";
+import { exceedsFeeLimit, replacementFees, suggestedFees } from "./tx-fees.ts";
 
 const GWEI = 10n ** 9n;
 const policy: FeePolicy = {

@@ -1,0 +1,52 @@
+import type { L1Inclusion } from "@rnode/l1";
+import type { Hex } from "@rnode/primitives";
+
+/** Fees of an L1 transaction, wei per gas. */
+export interface TxFees {
+  readonly tip: bigint;
+  readonly feeCap: bigint;
+  /** wei per blob gas; undefined: it carries no blobs */
+  readonly blobFeeCap?: bigint | undefined;
+}
+
+export interface FeePolicy {
+  readonly minTipWei: bigint;
+  readonly minBaseFeeWei: bigint;
+  /** a replacement may cost this many times what a new transaction would */
+  readonly feeLimitMultiplier: number;
+  /** below this fee cap the multiplier does not apply */
+  readonly feeLimitThresholdWei: bigint;
+}
+
+export interface TransactionManagerOptions extends FeePolicy {
+  /** a transaction counts as included once this many blocks, including its own, contain it */
+  readonly confirmations: number;
+  readonly resubmissionTimeoutMs: number;
+  readonly receiptQueryIntervalMs: number;
+  /** 0: none */
+  readonly sendTimeoutMs: number;
+  readonly notInMempoolTimeoutMs: number;
+  /** this many consecutive signs that the nonce was used by someone else, or can never be reached, end the attempt */
+  readonly safeAbortNonceTooLowCount: number;
+  /** seconds; undefined: as is known of L1, or by trial */
+  readonly cellProofTimeSec?: number | undefined;
+}
+
+/** The outcome of a transaction. */
+export type SendOutcome =
+  | {
+      readonly kind: "confirmed";
+      readonly inclusion: L1Inclusion;
+      readonly hash: Hex;
+      readonly nonce: bigint;
+      readonly feeCapWei: bigint;
+    }
+  /**
+   * It was given up, and its nonce is free. The next transaction takes the nonce and thereby replaces this one, if this one is
+   * still in a pool somewhere (`isPublished`) and not included by then.
+   */
+  | { readonly kind: "failed"; readonly reason: "send-timeout" | "not-in-mempool" | "nonce-gap"; readonly isPublished: boolean }
+  /** another transaction used the nonce: one of a previous process, or of somebody else with the key */
+  | { readonly kind: "nonce-consumed"; readonly nonce: bigint }
+  /** it was asked to stop; the transaction may still be included */
+  | { readonly kind: "cancelled" };

@@ -1,0 +1,293 @@
+import type { L1FeeMarket, L1Inclusion } from "@rnode/l1";
+import { errorText, type Logger } from "@rnode/observe";
+import { bytesToHex, type Clock, type Hex, keccak256 } from "@rnode/primitives";
+import type { BlobSidecar } from "@rnode/protocol";
+import type { Signer } from "@rnode/signer";
+import type { SendOutcome, TransactionManagerOptions, TxFees } from "./api.ts";
+import type { BlobProver } from "./blob-prover.ts";
+import type { L1Access } from "./l1-access.ts";
+import type { SidecarVersion } from "./sidecar-version.ts";
+import { allowsFees, carriesBlobs, maxCostWei, rawTransaction, type TxCandidate, unsignedTransaction } from "./tx-candidate.ts";
+import { exceedsFeeLimit, replacementFees, suggestedFees } from "./tx-fees.ts";
+import { TxManagerError } from "./tx-manager-error.ts";
+import type { TxMetrics } from "./tx-metrics.ts";
+
+/** How long to wait after a refusal or an error of the endpoint. */
+export const RETRY_MS = 2000;
+
+/** The account that sends. */
+export interface Account {
+  readonly address: Uint8Array;
+  /** whether a pending transaction has this nonce */
+  readonly isTaken: (nonce: bigint) => boolean;
+  /** whether no other transaction of ours is pending */
+  readonly isAlone: () => boolean;
+  /** logs that the account cannot pay, but not every time */
+  readonly logFunds: (text: string, fields: Record<string, string | bigint>) => void;
+}
+
+export interface SendingTask {
+  readonly nonce: bigint;
+  readonly candidate: TxCandidate;
+  readonly account: Account;
+  /** of a transaction with this nonce that may still be in the pool */
+  readonly previousFees: TxFees | undefined;
+}
+
+export interface SendingDeps {
+  readonly l1ChainId: bigint;
+  readonly l1: L1Access;
+  readonly signer: Signer;
+  readonly prover?: BlobProver | undefined;
+  readonly sidecarVersion: SidecarVersion;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: TxMetrics;
+}
+
+type SendingResult = SendOutcome | { readonly kind: "blocked" };
+
+interface Version {
+  readonly hash: Hex;
+  readonly fees: TxFees;
+  readonly raw: Uint8Array;
+}
+
+/** One nonce, with all the versions of the transaction that were published. */
+export class Sending {
+  readonly #task: SendingTask;
+  readonly #options: TransactionManagerOptions;
+  readonly #deps: SendingDeps;
+  readonly #versions: Version[] = [];
+  #sidecar: BlobSidecar | undefined;
+  #estimatedGas: bigint | undefined;
+  /** the fees that the next version must exceed */
+  #lastFees: TxFees | undefined;
+  /** number of the L1 head when the last version was published: it can be in a later block at the earliest */
+  #publishedAt: number | undefined;
+  #attempts = 0;
+  #nonceUsedCount = 0;
+  #nonceGapCount = 0;
+  #isBlocked = false;
+  #wasIncluded = false;
+
+  constructor(task: SendingTask, options: TransactionManagerOptions, deps: SendingDeps) {
+    this.#task = task;
+    this.#options = options;
+    this.#deps = deps;
+    this.#lastFees = task.previousFees;
+  }
+
+  async run(signal: AbortSignal): Promise<{ result: SendingResult; lastFees: TxFees | undefined }> {
+    const { clock, log, metrics } = this.#deps;
+    const { nonce } = this.#task;
+    const startMs = clock.nowMs();
+    let publishAtMs = startMs;
+    const finish = (result: SendingResult) => ({ result, lastFees: this.#lastFees });
+    for (;;) {
+      if (signal.aborted) return finish({ kind: "cancelled" });
+      try {
+        if (clock.nowMs() >= publishAtMs) publishAtMs = clock.nowMs() + (await this.#publish());
+        if (this.#isBlocked && this.#versions.length === 0) return finish({ kind: "blocked" });
+        const included = await this.#findInclusion();
+        if (included?.isDeep === true) {
+          this.#recordConfirmed(included.inclusion, startMs);
+          const { hash, fees, inclusion } = included;
+          return finish({ kind: "confirmed", inclusion, hash, nonce, feeCapWei: fees.feeCap });
+        }
+        if (included !== undefined) {
+          publishAtMs = Math.max(publishAtMs, clock.nowMs() + this.#options.resubmissionTimeoutMs); // nothing to replace
+        } else {
+          const end = this.#end(clock.nowMs() - startMs);
+          if (end !== undefined) return finish(end);
+        }
+      } catch (error) {
+        metrics.rpcErrors.inc();
+        log.warn("a transaction cannot be sent for now", { nonce, error: errorText(error) });
+        publishAtMs = Math.max(publishAtMs, clock.nowMs() + RETRY_MS);
+      }
+      const untilPublishMs = Math.max(0, publishAtMs - clock.nowMs());
+      await clock.sleep(Math.min(this.#options.receiptQueryIntervalMs, untilPublishMs), signal);
+    }
+  }
+
+  /** Whether a transaction that is not included is given up now. */
+  #end(ageMs: number): SendOutcome | undefined {
+    const { sendTimeoutMs, notInMempoolTimeoutMs, safeAbortNonceTooLowCount } = this.#options;
+    const isPublished = this.#versions.length > 0;
+    if (this.#nonceUsedCount >= safeAbortNonceTooLowCount) return { kind: "nonce-consumed", nonce: this.#task.nonce };
+    if (this.#nonceGapCount >= safeAbortNonceTooLowCount) return { kind: "failed", reason: "nonce-gap", isPublished: true };
+    if (sendTimeoutMs > 0 && ageMs >= sendTimeoutMs) return { kind: "failed", reason: "send-timeout", isPublished };
+    if (!isPublished && ageMs >= notInMempoolTimeoutMs) return { kind: "failed", reason: "not-in-mempool", isPublished };
+    return undefined;
+  }
+
+  /** Publishes the first version or one with higher fees. @returns the milliseconds until the next attempt */
+  async #publish(): Promise<number> {
+    const { l1, signer, metrics, l1ChainId } = this.#deps;
+    const { nonce, candidate } = this.#task;
+    const head = await l1.head();
+    // Without a new block nothing was passed over, and nothing is gained by paying more.
+    if (this.#publishedAt !== undefined && head.number <= this.#publishedAt) return this.#options.receiptQueryIntervalMs;
+    const market = await l1.feeMarket({ withBlobs: carriesBlobs(candidate) });
+    metrics.baseFee.set(Number(market.baseFee));
+    metrics.tipCap.set(Number(market.tip));
+    if (market.blobBaseFee !== undefined) metrics.blobBaseFee.set(Number(market.blobBaseFee));
+    const fees = this.#nextFees(market);
+    if (fees === undefined) return this.#options.resubmissionTimeoutMs;
+    await this.#prepare(head.timestamp);
+    const sidecar = this.#sidecar;
+    const tx = unsignedTransaction(candidate, { chainId: l1ChainId, nonce, fees, sidecar, estimatedGas: this.#estimatedGas });
+    const signed = await signer.signTransaction(tx);
+    const hash = bytesToHex(keccak256(signed));
+    // Recorded before it is sent: a lost answer does not mean that the transaction was not accepted.
+    const isNew = this.#versions.every((version) => version.hash !== hash);
+    const raw = rawTransaction(signed, sidecar);
+    if (isNew) this.#versions.push({ hash, fees, raw });
+    const { verdict, message } = await l1.send(raw);
+    if (verdict === "accepted") {
+      this.#lastFees = fees;
+      this.#publishedAt = head.number;
+      this.#nonceUsedCount = 0;
+      this.#attempts++;
+      this.#recordPublished(hash, fees);
+      return this.#options.resubmissionTimeoutMs;
+    }
+    if (isNew) this.#versions.pop();
+    metrics.publishErrors.inc({ error: verdict });
+    return this.#afterRefusal(verdict, message, fees, maxCostWei(tx));
+  }
+
+  /** The blobs' proofs, as L1 wants them, and the gas limit. */
+  async #prepare(headTimeSec: number): Promise<void> {
+    const { l1, prover, sidecarVersion } = this.#deps;
+    const { account, candidate } = this.#task;
+    const { carries, gasLimit, to, value = 0n } = candidate;
+    if (gasLimit === "estimated" && this.#estimatedGas === undefined) {
+      const data = carries.kind === "calldata" ? carries.data : new Uint8Array(0);
+      const estimate = await l1.estimateGas({ from: account.address, to, data, value });
+      this.#estimatedGas = estimate + estimate / 10n;
+    }
+    if (carries.kind !== "blobs") return;
+    const version = sidecarVersion.at(headTimeSec);
+    if (this.#sidecar?.version === version) return;
+    if (prover === undefined) throw new TxManagerError("tx-manager/no-prover");
+    this.#sidecar = await prover.sidecar(carries.blobs, version);
+  }
+
+  async #afterRefusal(
+    verdict: Exclude<Awaited<ReturnType<L1Access["send"]>>["verdict"], "accepted">,
+    message: string,
+    fees: TxFees,
+    neededWei: bigint,
+  ): Promise<number> {
+    const { l1, log, sidecarVersion } = this.#deps;
+    const { account, nonce } = this.#task;
+    switch (verdict) {
+      case "underpriced":
+        this.#lastFees = fees;
+        log.debug("L1 wants a higher fee", { nonce, feeCapWei: fees.feeCap, message });
+        return 0;
+      case "nonce-too-low":
+        this.#nonceUsedCount++;
+        log.debug("L1 says that the nonce is used", { nonce, message });
+        return Math.min(RETRY_MS, this.#options.receiptQueryIntervalMs);
+      case "insufficient-funds": {
+        const balanceWei = await l1.balance(account.address);
+        const address = bytesToHex(account.address);
+        account.logFunds("the account cannot pay for its transaction: send it ether", { address, balanceWei, neededWei, message });
+        return RETRY_MS;
+      }
+      case "address-reserved":
+        this.#isBlocked = account.isAlone(); // otherwise it waits for those of ours
+        return RETRY_MS;
+      case "wrong-sidecar": {
+        const { version } = this.#sidecar ?? {};
+        if (version !== undefined && sidecarVersion.refused(version)) return 0;
+        log.warn("L1 refuses the proofs of blobs: is --txmgr.cell-proof-time right?", { nonce, version, message });
+        return RETRY_MS;
+      }
+      case "refused":
+        log.warn("L1 refuses a transaction", { nonce, message });
+        return RETRY_MS;
+    }
+  }
+
+  #nextFees(market: L1FeeMarket): TxFees | undefined {
+    const previous = this.#lastFees;
+    const { candidate } = this.#task;
+    const hasBlobs = carriesBlobs(candidate);
+    const fees =
+      previous === undefined
+        ? suggestedFees(market, this.#options, hasBlobs)
+        : replacementFees(previous, market, this.#options, hasBlobs);
+    if (previous !== undefined && exceedsFeeLimit(fees, market, this.#options)) {
+      this.#logFeeLimit(fees, "the fee limit forbids a better paid version of a transaction");
+      return undefined;
+    }
+    if (allowsFees(candidate, fees)) return fees;
+    this.#logFeeLimit(fees, "L1 asks more than a transaction may offer");
+    return undefined;
+  }
+
+  #logFeeLimit(fees: TxFees, text: string): void {
+    this.#deps.log.warn(text, {
+      nonce: this.#task.nonce,
+      feeCapWei: fees.feeCap,
+      ...(fees.blobFeeCap === undefined ? {} : { blobFeeCapWei: fees.blobFeeCap }),
+      multiplier: this.#options.feeLimitMultiplier,
+    });
+  }
+
+  async #findInclusion(): Promise<{ hash: Hex; fees: TxFees; inclusion: L1Inclusion; isDeep: boolean } | undefined> {
+    const { l1 } = this.#deps;
+    if (this.#versions.length === 0) return undefined;
+    const inclusions = await Promise.all(this.#versions.map(({ hash }) => l1.inclusion(hash)));
+    const at = inclusions.findIndex((inclusion) => inclusion !== undefined);
+    if (at < 0) {
+      await this.#followNonce();
+      return undefined;
+    }
+    this.#nonceUsedCount = 0;
+    this.#nonceGapCount = 0;
+    this.#wasIncluded = true;
+    const inclusion = inclusions[at]!;
+    const head = await l1.head();
+    const isDeep = inclusion.blockNumber + this.#options.confirmations <= head.number + 1;
+    return { ...this.#versions[at]!, inclusion, isDeep };
+  }
+
+  /** Looks for reasons why a transaction can never be included: its nonce was used, or an earlier one will stay unused. */
+  async #followNonce(): Promise<void> {
+    const { l1, log } = this.#deps;
+    const { account, nonce } = this.#task;
+    const [latest, pending] = await Promise.all([l1.nonce(account.address, "latest"), l1.nonce(account.address, "pending")]);
+    if (latest > nonce) this.#nonceUsedCount++;
+    // An L1 reorganisation has lost transactions that were included before this one.
+    this.#nonceGapCount = pending < nonce && !account.isTaken(pending) ? this.#nonceGapCount + 1 : 0;
+    if (this.#wasIncluded) log.info("L1 has reorganised a transaction away: publishing it again", { nonce });
+    // The pool has forgotten it: the same version does, at the same price.
+    if (this.#wasIncluded || (latest <= nonce && pending === nonce)) await l1.send(this.#versions.at(-1)!.raw);
+    this.#wasIncluded = false;
+  }
+
+  #recordPublished(hash: Hex, fees: TxFees): void {
+    const { clock, log, metrics } = this.#deps;
+    metrics.published.inc();
+    metrics.lastPublished.set(Math.floor(clock.nowMs() / 1000));
+    metrics.feeCap.set(Number(fees.feeCap) / 1e9);
+    log.debug("transaction published", { nonce: this.#task.nonce, hash, feeCapWei: fees.feeCap, attempt: this.#attempts });
+  }
+
+  #recordConfirmed({ isReverted, feeWei }: L1Inclusion, startMs: number): void {
+    const { clock, metrics } = this.#deps;
+    const status = isReverted === true ? "failed" : "success";
+    metrics.confirmed.inc({ status });
+    metrics.lastConfirmed.set(Math.floor(clock.nowMs() / 1000), { status });
+    metrics.gasBump.set(Math.max(0, this.#attempts - 1));
+    metrics.confirmedLatencyMs.set(clock.nowMs() - startMs);
+    if (feeWei === undefined) return;
+    metrics.feeGwei.set(Number(feeWei) / 1e9);
+    metrics.feeGweiTotal.add(Number(feeWei) / 1e9);
+  }
+}
