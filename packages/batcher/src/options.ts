@@ -15,8 +15,9 @@ import {
   positiveDuration,
   text,
   uint,
+  withDefaults,
 } from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
 
 /** 1: span batches, 0: singular batches. */
@@ -150,7 +151,8 @@ export const rbatcherOptions = optionTable({
     transactions: transactionOptions,
     rpc: rpcOptions,
     log: logOptions,
-    metrics: metricsOptions,
+    metrics: withDefaults(metricsOptions, { port: 7302 }),
+    pprof: withDefaults(pprofOptions, { port: 6062 }),
   },
 });
 

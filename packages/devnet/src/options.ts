@@ -1,4 +1,5 @@
-import { bool, duration, integerBetween, type OptionsOf, optionGroup, optionTable, path, uint } from "@rnode/options";
+import { bool, duration, integerBetween, type OptionsOf, optionGroup, optionTable, path, uint, withDefaults } from "@rnode/options";
+import { pprofOptions } from "@rnode/program";
 import { DEFAULT_OPTIONS } from "./devnet.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
@@ -53,7 +54,7 @@ export const devnetOptionTable = optionTable({
   program: "npm start --",
   summary: "Runs an L1, a sequencer, a batch submitter, a verifier and a follower on this machine.",
   envPrefix: "DEVNET_",
-  groups: { parameters, devnet },
+  groups: { parameters, devnet, pprof: withDefaults(pprofOptions, { port: 6064 }) },
 });
 
 export type DevnetCliOptions = {

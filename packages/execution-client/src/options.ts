@@ -18,8 +18,9 @@ import {
   text,
   textOf,
   uint,
+  withDefaults,
 } from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { history } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
@@ -393,7 +394,8 @@ const txpool = optionGroup("txpool", {
 
 export const clientTable = optionTable({
   program: "rengine",
-  summary: "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help).",
+  summary:
+    "Execution client of an OP Stack chain. Subcommands: init, import, export, stateless, statetest, db (each with --help), config print.",
   envPrefix: "RENGINE_",
   exclusive: [["full", "history.blocks"]],
   groups: {
@@ -414,7 +416,8 @@ export const clientTable = optionTable({
     gpo,
     txpool,
     log: logOptions,
-    metrics: metricsOptions,
+    metrics: withDefaults(metricsOptions, { port: 7301 }),
+    pprof: withDefaults(pprofOptions, { port: 6061 }),
   },
 });
 

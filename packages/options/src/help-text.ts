@@ -1,4 +1,4 @@
-import { type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
+import { type OptionInEffect, type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
 import { redactUrls } from "./redact.ts";
 
 const FLAG_COLUMN = 44;
@@ -94,7 +94,14 @@ export function describeOptions(
   for (const { group, key, flag, declaration } of resolveOptions(table)) {
     const value = options[group]?.[key];
     if (value === undefined) continue;
-    described.set(flag, declaration.secret ? "(secret)" : redactUrls(declaration.parse.format(value)));
+    described.set(flag, shown(declaration, value));
   }
   return described;
 }
+
+/** The value of one option as `describeOptions` shows it; undefined: it has none. */
+export const describeOption = ({ option, value }: OptionInEffect): string | undefined =>
+  value === undefined ? undefined : shown(option.declaration, value);
+
+const shown = ({ secret, parse }: ResolvedOption["declaration"], value: unknown): string =>
+  secret ? "(secret)" : redactUrls(parse.format(value));

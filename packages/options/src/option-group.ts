@@ -59,6 +59,14 @@ export function optionGroup<const D extends Declarations>(
   return { name, declarations };
 }
 
+/** The same options with other defaults, by property: what programs share may have to differ, such as ports on one machine. */
+export function withDefaults<const G extends OptionGroup>(group: G, defaults: Partial<OptionsOf<G>>): G {
+  const declarations = Object.entries(group.declarations).map(([key, declaration]) =>
+    Object.hasOwn(defaults, key) ? [key, { ...declaration, default: defaults[key as keyof typeof defaults] }] : [key, declaration],
+  );
+  return { ...group, declarations: Object.fromEntries(declarations) as G["declarations"] };
+}
+
 /** All options of a program. */
 export interface OptionTable<G extends Readonly<Record<string, OptionGroup>> = Readonly<Record<string, OptionGroup>>> {
   /** as typed: `rengine`, `rengine init` */

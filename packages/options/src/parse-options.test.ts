@@ -41,11 +41,11 @@ function options(args: string[], env: Record<string, string> = {}) {
 
 describe("parseOptions", () => {
   it("gives defaults, and undefined where there is none", () => {
-    const { options: values, sources } = options([L1]);
+    const { options: values, inEffect } = options([L1]);
     expect(values.sequencer).toEqual({ enabled: false, l1Confs: 4 });
     expect(values.main).toMatchObject({ http: true, httpApi: ["eth"], rpcPort: 9545, pollMs: 12_000, dataDir: undefined });
-    expect(sources.get("l1")).toBe("flag");
-    expect(sources.get("http")).toBe("default");
+    expect(inEffect.get("l1")).toMatchObject({ source: "flag", writtenAs: "--l1" });
+    expect(inEffect.get("http")).toMatchObject({ source: "default" });
     const typed: number = values.sequencer.l1Confs;
     const maybe: string | undefined = values.main.dataDir;
     expect([typed, maybe]).toEqual([4, undefined]);
@@ -77,10 +77,10 @@ describe("parseOptions", () => {
 
   it("takes the variable when there is no flag, and treats an empty one as unset", () => {
     const env = { EX_L1_ETH_RPC: "http://a", EX_SEQUENCER_L1_CONFS: "9", EX_HTTP: "false", EX_RPC_PORT: "", EX_POLL: "6m24s" };
-    const { options: values, sources, warnings } = options(["--sequencer.l1-confs=1"], env);
+    const { options: values, inEffect, warnings } = options(["--sequencer.l1-confs=1"], env);
     expect(values.main).toMatchObject({ l1: "http://a", http: false, rpcPort: 9545, pollMs: 384_000 });
     expect(values.sequencer.l1Confs).toBe(1);
-    expect(sources.get("http")).toBe("env");
+    expect(inEffect.get("http")).toMatchObject({ source: "env", writtenAs: "EX_HTTP" });
     expect(warnings).toEqual([]);
   });
 
@@ -140,12 +140,12 @@ describe("parseOptions", () => {
     [[L1, "extra"], 'unexpected argument "extra"'],
     [[L1, "--conf=a", "--inline-config=b"], "--conf and --inline-config exclude each other: give one of them"],
   ])("refuses %j in one line", (args, message) => {
-    expect(parseOptions(table, args, {})).toEqual({ kind: "error", faults: [message] });
+    expect(parseOptions(table, args, {})).toMatchObject({ kind: "error", faults: [message] });
   });
 
   it("tells all faults at once, what is wrong before what is missing", () => {
     const parsed = parseOptions(table, ["--rpc.port=abc", "--zzzzzzzzzzzz", "value", "--poll=5"], {});
-    expect(parsed).toEqual({
+    expect(parsed).toMatchObject({
       kind: "error",
       faults: [
         "unknown option --zzzzzzzzzzzz (--help lists all)",
@@ -215,7 +215,7 @@ describe("parseOptions", () => {
   });
 
   it("names the variable when its value is bad", () => {
-    expect(parseOptions(table, [L1], { EX_RPC_PORT: "x" })).toEqual({
+    expect(parseOptions(table, [L1], { EX_RPC_PORT: "x" })).toMatchObject({
       kind: "error",
       faults: ['EX_RPC_PORT: "x" is not valid, expected a port number from 0 to 65535'],
     });
@@ -236,8 +236,8 @@ describe("parseOptions", () => {
       kind: "options",
       positionals: ["a", "-b"],
     });
-    expect(parseOptions(files, [], {})).toEqual({ kind: "error", faults: ["missing argument: expected FILE…"] });
-    expect(parseOptions(files, ["a", "b", "c"], {})).toEqual({ kind: "error", faults: ['unexpected argument "c"'] });
+    expect(parseOptions(files, [], {})).toMatchObject({ kind: "error", faults: ["missing argument: expected FILE…"] });
+    expect(parseOptions(files, ["a", "b", "c"], {})).toMatchObject({ kind: "error", faults: ['unexpected argument "c"'] });
   });
 });
 

@@ -21,13 +21,18 @@ export type ParsedOptions<G extends Readonly<Record<string, OptionGroup>>> =
       readonly positionals: readonly string[];
       /** one line each, for the log */
       readonly warnings: readonly string[];
-      /** where each option's value comes from, by flag */
-      readonly sources: ReadonlyMap<string, OptionSource>;
+      /** every option with its value and where that comes from, by flag */
+      readonly inEffect: ReadonlyMap<string, OptionInEffect>;
     }
   | { readonly kind: "help" }
   | { readonly kind: "version" }
   /** all of them, what is wrong before what is missing; each one line that names the option, the value and what is expected. Exit with 1 */
-  | { readonly kind: "error"; readonly faults: readonly [string, ...string[]] };
+  | {
+      readonly kind: "error";
+      readonly faults: readonly [string, ...string[]];
+      /** what could be read nevertheless: to tell the faults as the options for the log ask */
+      readonly inEffect: ReadonlyMap<string, OptionInEffect>;
+    };
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -72,13 +77,13 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
   }
   wrong.push(...combinationFaults(table, inEffect));
   const [first, ...others] = [...wrong, ...missing];
-  if (first !== undefined) return { kind: "error", faults: [first, ...others] };
+  if (first !== undefined) return { kind: "error", faults: [first, ...others], inEffect };
   return {
     kind: "options",
     options: values as { readonly [K in keyof G]: OptionsOf<G[K]> },
     positionals,
     warnings: unknownVariables(table, resolved, env),
-    sources: new Map([...inEffect].map(([flag, { source }]) => [flag, source])),
+    inEffect,
   };
 }
 

@@ -10,6 +10,17 @@ export class UserError extends Error {
   }
 }
 
+/** The program stops by its own decision. It must not be started again at once: it stays for `idleMs` with nothing but metrics and profiles. */
+export class Halt extends UserError {
+  readonly idleMs: number;
+
+  constructor(message: string, idleMs: number) {
+    super(message);
+    this.name = "Halt";
+    this.idleMs = idleMs;
+  }
+}
+
 const oneLine = (text: string): string => text.replace(/\s*\n\s*/g, " ");
 
 /** Describes an error that the user, the operator or the system caused; undefined for what can only be a bug. */

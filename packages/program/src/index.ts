@@ -2,6 +2,7 @@ export * from "./command.ts";
 export * from "./failure.ts";
 export * from "./launch.ts";
 export * from "./metrics-server.ts";
+export * from "./naming-ports.ts";
 export { connectionBudget } from "./open-files.ts";
 export * from "./program-metrics.ts";
 export * from "./run-program.ts";

@@ -1,7 +1,7 @@
 import { type CollectedMetrics, createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
 import type { OptionsOf } from "@rnode/options";
-import { UserError } from "./failure.ts";
 import { type Health, startMetricsServer } from "./metrics-server.ts";
+import { namingPorts } from "./naming-ports.ts";
 import type { Scope } from "./scope.ts";
 import type { metricsOptions } from "./standard-options.ts";
 
@@ -31,20 +31,4 @@ export async function openMetrics(
   );
   onListen(port);
   return { ...metrics, include: (collect) => sources.push(collect) };
-}
-
-/**
- * Opens listeners and turns a taken port into an error that names its option.
- *
- * @param wanted ports by the option that chooses them
- * @throws {UserError} a port is taken; the message names the option that chooses another
- */
-export async function namingPorts<T>(wanted: Readonly<Record<string, number>>, open: () => T | Promise<T>): Promise<T> {
-  try {
-    return await open();
-  } catch (error) {
-    if (!(error instanceof Error && "port" in error)) throw error;
-    const option = Object.keys(wanted).find((name) => wanted[name] === error.port);
-    throw new UserError(`${error.message}${option === undefined ? "" : ` (--${option} chooses another port)`}`, { cause: error });
-  }
 }

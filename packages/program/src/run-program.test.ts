@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 const PACKAGE = fileURLToPath(new URL("..", import.meta.url));
 const SCRIPT = join(PACKAGE, "test-programs/small-program.mjs");
@@ -181,7 +183,7 @@ describe("a program", () => {
     const refused = new SmallProgram(...args, `--metrics.port=${port}`);
     expect(await refused.end()).toMatchObject({ code: 1, parts: [""] });
     expect(refused.logged("error")).toEqual([
-      `msg="small cannot start" error="listen EADDRINUSE: address already in use 127.0.0.1:${port} (--metrics.port chooses another port)"`,
+      `msg="small cannot start" error="--metrics.port: port ${port} is in use on 127.0.0.1: stop the program that listens there, or choose another port"`,
     ]);
     await new Promise((resolve) => other.close(resolve));
     const program = new SmallProgram(...args, "--metrics.port=0");
@@ -200,5 +202,76 @@ describe("a program", () => {
     expect(await version.end()).toEqual({ code: 0, parts: ["small v1.2.3"] });
     expect(await wrong.end()).toMatchObject({ code: 1 });
     expect(wrong.err).toMatch(/^small: --behaviour: "odd" is not valid, expected one of [^\n]*\n$/);
+  });
+
+  it("says what is wrong with its options in the format that machines are to read", async () => {
+    const json = new SmallProgram("--behaviour=odd", "--log.format=json");
+    const logfmt = new SmallProgram("--behaviour=odd", "--log.format=logfmt");
+    await Promise.all([json.end(), logfmt.end()]);
+    expect(JSON.parse(json.err)).toMatchObject({
+      lvl: "error",
+      msg: "small cannot start",
+      error: expect.stringMatching(/^--behaviour: "odd" is not valid/),
+    });
+    expect(logfmt.logged("error")).toEqual([expect.stringMatching(/^msg="small cannot start" error="--behaviour: /)]);
+  });
+
+  it("prints the options in effect and where they come from, without secrets", async () => {
+    const printed = new SmallProgram("config", "print", "--metrics.enabled", "--key=abc", "--behaviour=leak");
+    const { code, parts } = await printed.end();
+    expect(code).toBe(0);
+    const rows = new Map(parts.map((line) => [line.split(" ", 1)[0], line.split(/ +/).slice(1)] as const));
+    expect(rows.get("--behaviour")).toEqual(["leak", "--behaviour"]);
+    expect(rows.get("--metrics.port")).toEqual(["7300", "default"]);
+    expect(rows.get("--pprof.path")).toEqual(["(none)", "default"]);
+    expect(rows.get("--key")).toEqual(["(secret)", "--key"]);
+    const other = new SmallProgram("config", "show");
+    expect(await other.end()).toMatchObject({ code: 1 });
+    expect(other.err).toBe('small: config: expected "small config print", followed by the options to look at\n');
+  });
+
+  it("that halts closes its parts, and goes on serving metrics until it is told to stop", async () => {
+    const program = new SmallProgram("--behaviour=halts", "--metrics.enabled", "--metrics.addr=127.0.0.1", "--metrics.port=0");
+    await program.said("first closes");
+    await program.said("halted");
+    const url = `http://127.0.0.1:${/metrics listen" addr=127.0.0.1 port=(\d+)/.exec(program.err)![1]}`;
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+    expect((await fetch(`${url}/healthz`)).status).toBe(503);
+    program.signal("SIGTERM");
+    expect(await program.end()).toEqual({ code: 1, parts: [...STARTED, ...CLOSED] });
+  });
+
+  it("serves profiles with --pprof.enabled, at --pprof.addr and --pprof.port", async () => {
+    const program = new SmallProgram("--pprof.enabled", "--pprof.addr=127.0.0.2", "--pprof.port=0");
+    await program.said("turns=0");
+    const port = Number(/profiles listen" addr=127.0.0.2 port=(\d+)/.exec(program.err)![1]);
+    expect((await fetch(`http://127.0.0.2:${port}/debug/pprof/heap`)).status).toBe(200);
+    await expect(fetch(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+    const without = new SmallProgram();
+    await without.said("turns=0");
+    expect(without.err).not.toContain("profiles");
+    const second = new SmallProgram("--pprof.enabled", "--pprof.addr=127.0.0.2", `--pprof.port=${port}`);
+    expect(await second.end()).toMatchObject({ code: 1 });
+    expect(second.logged("error")).toEqual([expect.stringContaining(`--pprof.port: port ${port} is in use on 127.0.0.2`)]);
+    const elsewhere = new SmallProgram("--pprof.enabled", "--pprof.addr=192.0.2.1");
+    expect(await elsewhere.end()).toMatchObject({ code: 1 });
+    expect(elsewhere.logged("error")).toEqual([expect.stringContaining("--pprof.addr: this machine has no address 192.0.2.1")]);
+  });
+
+  it("writes a profile when it ends, and refuses a kind that there is not, and a folder that it cannot write", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "small-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    await new SmallProgram("--behaviour=leak", "--pprof.type=heap", `--pprof.path=${folder}`).end();
+    expect([...readFileSync(join(folder, "heap.prof")).subarray(0, 2)]).toEqual([0x1f, 0x8b]); // gzip
+    const mutex = new SmallProgram("--pprof.type=mutex");
+    expect(await mutex.end()).toMatchObject({ code: 1 });
+    expect(mutex.err).toBe(
+      'small: --pprof.type: "mutex" is not there: JavaScript has no mutexes: take cpu for what keeps others waiting\n',
+    );
+    const unwritable = new SmallProgram("--pprof.type=cpu", "--pprof.path=/proc/none/cpu.prof");
+    expect(await unwritable.end()).toMatchObject({ code: 1 });
+    expect(unwritable.logged("error")).toEqual([
+      expect.stringMatching(/^msg="small cannot start" error="--pprof.path: \/proc\/none\/cpu.prof cannot be written: ENOENT/),
+    ]);
   });
 });

@@ -1,12 +1,15 @@
 import { createLogger, errorText, type Logger } from "@rnode/observe";
 import { describeOptions, helpText, type OptionGroup, type OptionsOf, type OptionTable, parseOptions } from "@rnode/options";
 import type { Clock } from "@rnode/primitives";
-import { type Describe, describeFailure, listenForFaults, logFailure, printFailure } from "./failure.ts";
+import { configCommand } from "./config-command.ts";
+import { type Describe, describeFailure, Halt, listenForFaults, logFailure } from "./failure.ts";
 import type { Health } from "./metrics-server.ts";
+import { openPprof } from "./pprof/open-pprof.ts";
 import { noProgramMetrics, openMetrics, type ProgramMetrics } from "./program-metrics.ts";
 import { Scope } from "./scope.ts";
-import type { logOptions, metricsOptions } from "./standard-options.ts";
-import { listenForStop } from "./stop-signal.ts";
+import type { logOptions, metricsOptions, pprofOptions } from "./standard-options.ts";
+import { tellFaults } from "./start-faults.ts";
+import { listenForStop, type StopSignal } from "./stop-signal.ts";
 import { systemClock } from "./system-clock.ts";
 
 /** How long a start may take to give up after the program was asked to stop. */
@@ -17,6 +20,7 @@ type Groups = Readonly<Record<string, OptionGroup>>;
 interface StandardOptions {
   readonly log?: OptionsOf<typeof logOptions>;
   readonly metrics?: OptionsOf<typeof metricsOptions>;
+  readonly pprof?: OptionsOf<typeof pprofOptions>;
 }
 export type ProgramOptions<G extends Groups> = { readonly [K in keyof G]: OptionsOf<G[K]> };
 
@@ -58,13 +62,17 @@ type End =
   | { readonly kind: "asked"; readonly by: string }
   | { readonly kind: "failed"; readonly what: string; readonly error: unknown };
 
-/** Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. */
+/**
+ * Runs a program from its arguments to its exit code: 0 if it was asked to stop, 1 if it could not start or not go on. With `config print`
+ * as the first arguments it only prints its options.
+ */
 export async function runProgram<const G extends Groups>(
   program: Program<G>,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
   const { name, version, table } = program;
+  if (args[0] === "config") return configCommand(program, args.slice(1), env);
   const parsed = parseOptions(table, args, env);
   switch (parsed.kind) {
     case "help":
@@ -74,7 +82,7 @@ export async function runProgram<const G extends Groups>(
       process.stdout.write(`${name} ${version}\n`);
       return 0;
     case "error":
-      for (const fault of parsed.faults) printFailure(name, fault);
+      tellFaults(name, parsed);
       return 1;
     case "options":
       break;
@@ -97,12 +105,15 @@ class ProgramRun<G extends Groups> {
   readonly #options: ProgramOptions<G>;
   readonly #log: Logger;
   readonly #clock: Clock = systemClock;
+  /** what operators look at, which outlives the program's parts */
+  readonly #observers: Scope;
   readonly #scope: Scope;
 
   constructor(program: Program<G>, options: ProgramOptions<G>, log: Logger) {
     this.#program = program;
     this.#options = options;
     this.#log = log;
+    this.#observers = new Scope({ log, clock: this.#clock });
     this.#scope = new Scope({ log, clock: this.#clock });
   }
 
@@ -130,6 +141,8 @@ class ProgramRun<G extends Groups> {
       this.#fail("error while closing", error);
     });
     if (!(await this.#close(starting))) hasFailed = true;
+    if (end.kind === "failed" && end.error instanceof Halt) await this.#idle(end.error, signal);
+    if (!(await this.#observers.close())) hasFailed = true;
     if (!hasFailed) this.#log.info("stopped"); // otherwise the last line is the reason
     signal.forget();
     faults.forget();
@@ -143,15 +156,16 @@ class ProgramRun<G extends Groups> {
   async #start(stop: (by: string) => void): Promise<Started> {
     const { name, version, metricsPrefix } = this.#program;
     const health = (): Health => ({ isHealthy: !this.#scope.signal.aborted, body: { version } });
-    const { metrics: metricsGroup }: StandardOptions = this.#options;
+    const { metrics: metricsGroup, pprof }: StandardOptions = this.#options;
     const metrics =
       metricsGroup === undefined || metricsPrefix === undefined
         ? noProgramMetrics
         : await openMetrics(metricsGroup, metricsPrefix, {
-            scope: this.#scope,
+            scope: this.#observers,
             health,
             onListen: (port) => this.#log.info("metrics listen", { addr: metricsGroup.addr, port }),
           });
+    if (pprof !== undefined) await openPprof(pprof, { scope: this.#observers, clock: this.#clock, log: this.#log });
     const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, stop };
     const started = await this.#program.start(this.#options, context);
     const { status } = started;
@@ -191,6 +205,14 @@ class ProgramRun<G extends Groups> {
     limit.abort();
     if (!hasSettled) this.#log.error("the start does not end: going on without waiting", { limitMs: START_END_LIMIT_MS });
     return (await this.#scope.close()) && hasSettled;
+  }
+
+  /** Metrics and profiles are still served, until a signal comes or the time is over. */
+  async #idle({ idleMs }: Halt, signal: StopSignal): Promise<void> {
+    this.#log.warn("halted: waits before it ends, so that nothing restarts it at once", { waitMs: idleMs });
+    const waiting = new AbortController();
+    await Promise.race([this.#clock.sleep(idleMs, waiting.signal), signal.asked]);
+    waiting.abort();
   }
 
   #repeat({ everyMs, print }: NonNullable<Started["status"]>, name: string): void {

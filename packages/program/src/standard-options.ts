@@ -1,4 +1,5 @@
-import { bool, listOf, oneOf, optionGroup, type Parser, port, text } from "@rnode/options";
+import { bool, listOf, oneOf, optionGroup, type Parser, path, port, text } from "@rnode/options";
+import { NOT_IN_JAVASCRIPT, PROFILE_TYPES, type ProfileType } from "./pprof/profile-types.ts";
 
 const LEVELS = ["silent", "error", "warn", "info", "debug", "trace"] as const;
 
@@ -25,10 +26,28 @@ export const logOptions = optionGroup("log", {
   pid: { parse: bool, default: false, help: "Add the process id to each line." },
 });
 
+/** Ports are the rollup node's; other programs have others, so that all run on one machine (`withDefaults`). */
 export const metricsOptions = optionGroup("metrics", {
   enabled: { parse: bool, default: false, help: "Serve metrics for Prometheus at /metrics." },
   addr: { parse: text, default: "0.0.0.0", needs: "metrics.enabled", help: "Address the metrics server listens on." },
   port: { parse: port, default: 7300, needs: "metrics.enabled", help: "Port of the metrics server." },
+});
+
+/** Profiles for `go tool pprof`, of the program's main thread: over HTTP, and one from the start to the end in a file. */
+export const pprofOptions = optionGroup("pprof", {
+  enabled: { parse: bool, default: false, help: "Serve profiles for go tool pprof at /debug/pprof/." },
+  addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address the profile server listens on." },
+  port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
+  path: {
+    parse: path,
+    needs: "pprof.type",
+    help: "File for the profile of --pprof.type, or a folder, in which it is TYPE.prof. Default: the working directory.",
+  },
+  type: {
+    parse: oneOf(...PROFILE_TYPES),
+    check: (type: ProfileType) => NOT_IN_JAVASCRIPT[type] && `"${type}" is not there: ${NOT_IN_JAVASCRIPT[type]}`,
+    help: "Write a profile of this kind, from start to end, when the program ends. threadcreate, block and mutex are refused: JavaScript has nothing like them.",
+  },
 });
 
 /** For the group of a JSON-RPC server, of this name: which pages, and which names of its own, browsers may reach it with. */

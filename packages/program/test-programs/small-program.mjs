@@ -3,8 +3,8 @@
 
 import { writeSync } from "node:fs";
 import { createServer } from "node:net";
-import { oneOf, optionGroup, optionTable } from "@rnode/options";
-import { launch, logOptions, metricsOptions, runProgram, UserError } from "@rnode/program";
+import { oneOf, optionGroup, optionTable, text } from "@rnode/options";
+import { Halt, launch, logOptions, metricsOptions, pprofOptions, runProgram, UserError } from "@rnode/program";
 
 const BEHAVIOURS = [
   "runs",
@@ -18,6 +18,7 @@ const BEHAVIOURS = [
   "rejection",
   "rejection-while-closing",
   "leak",
+  "halts",
 ];
 const table = optionTable({
   program: "small",
@@ -25,8 +26,10 @@ const table = optionTable({
   envPrefix: "SMALL_",
   groups: {
     main: optionGroup("", { behaviour: { parse: oneOf(...BEHAVIOURS), default: "runs", help: "What goes wrong." } }),
+    secrets: optionGroup("", { key: { parse: text, secret: true, help: "A secret." } }),
     log: logOptions,
     metrics: metricsOptions,
+    pprof: pprofOptions,
   },
 });
 const say = (line) => writeSync(1, `${line}\n`);
@@ -76,6 +79,7 @@ async function start({ main: { behaviour } }, { scope, metrics, stop, clock, log
   if (behaviour === "leak") createServer().listen(0);
   if (behaviour === "rejection") setTimeout(() => void Promise.reject(new Error("nobody cares")), 10);
   if (behaviour === "ends-badly") return { failure: wait(10).then(() => Promise.reject(new UserError("the chain is gone"))) };
+  if (behaviour === "halts") return { failure: wait(10).then(() => Promise.reject(new Halt("enough", 60_000))) };
   if (behaviour !== "runs") setTimeout(() => stop("the test"), 10);
   let turns = 0;
   return { status: { everyMs: 50, print: () => log.info("status", { turns: turns++ }) } };

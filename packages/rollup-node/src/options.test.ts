@@ -186,8 +186,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   it.each([
     ["--rollup.halt=major"],
     ["--syncmode=execution-layer"],
-    ["--pprof.enabled"],
-    ["--pprof.type=cpu"],
     ["--conductor.enabled"],
     ["--signer.endpoint=http://localhost:1"],
     [`--signer.address=0x${"11".repeat(20)}`],

@@ -20,7 +20,7 @@ import {
   uint,
   url,
 } from "@rnode/options";
-import { browserOptions, logOptions, metricsOptions } from "@rnode/program";
+import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { interopOptions } from "./interop-options.ts";
 import { p2pOptions } from "./p2p-options.ts";
@@ -246,18 +246,6 @@ export const verifierOptions = optionGroup("verifier", {
     default: 0,
     unit: "L1 blocks",
     help: "Distance kept from the L1 head when deriving.",
-  },
-});
-
-export const pprofOptions = optionGroup("pprof", {
-  enabled: { parse: bool, default: false, unavailable: "the profile server", help: "Serve profiles over HTTP." },
-  addr: { parse: text, default: "0.0.0.0", needs: "pprof.enabled", help: "Address of the profile server." },
-  port: { parse: port, default: 6060, needs: "pprof.enabled", help: "Port of the profile server." },
-  path: { parse: path, needs: "pprof.type", help: "File or folder to write a profile to." },
-  type: {
-    parse: oneOf("cpu", "heap", "goroutine", "threadcreate", "block", "mutex", "allocs"),
-    unavailable: "writing profiles",
-    help: "Kind of profile.",
   },
 });
 

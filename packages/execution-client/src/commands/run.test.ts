@@ -122,7 +122,7 @@ describe("starting", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as { port: number };
     expect(await refusal(genesis(), "--http", `--http.port=${port}`)).toBe(
-      `listen EADDRINUSE: address already in use 127.0.0.1:${port} (--http.port chooses another port)`,
+      `--http.port: port ${port} is in use on 127.0.0.1: stop the program that listens there, or choose another port`,
     );
     await new Promise((resolve) => other.close(resolve));
     expect(await refusal(genesis(), "--http", `--http.port=${port}`)).toBeUndefined();

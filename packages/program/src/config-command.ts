@@ -1,0 +1,49 @@
+import { describeOption, helpText, type OptionTable, parseOptions } from "@rnode/options";
+import { printFailure } from "./failure.ts";
+import { tellFaults } from "./start-faults.ts";
+
+export interface ConfigOf {
+  readonly name: string;
+  readonly version: string;
+  readonly table: OptionTable;
+}
+
+/**
+ * `… config print`, followed by the options and in the environment that the program would be started with: prints every option with the
+ * value in effect and where that comes from. Secrets are hidden. @returns the exit code
+ */
+export function configCommand({ name, version, table }: ConfigOf, args: readonly string[], env: NodeJS.ProcessEnv): number {
+  const [action, ...rest] = args;
+  if (action !== "print") {
+    printFailure(name, `config: expected "${name} config print", followed by the options to look at`);
+    return 1;
+  }
+  const command: OptionTable = {
+    ...table,
+    program: `${name} config print`,
+    summary: "Prints every option with the value in effect and where it comes from: a flag, a variable or the default.",
+  };
+  const parsed = parseOptions(command, rest, env);
+  switch (parsed.kind) {
+    case "help":
+      process.stdout.write(helpText(command));
+      return 0;
+    case "version":
+      process.stdout.write(`${name} ${version}\n`);
+      return 0;
+    case "error":
+      tellFaults(name, parsed);
+      return 1;
+    case "options":
+      break;
+  }
+  for (const warning of parsed.warnings) printFailure(name, warning);
+  const rows = [...parsed.inEffect.values()].map((inEffect) => {
+    const { option, source, writtenAs } = inEffect;
+    return [`--${option.flag}`, describeOption(inEffect) || "(none)", source === "default" ? "default" : writtenAs] as const;
+  });
+  const width = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length));
+  const [flags, values] = [width(0), Math.min(width(1), 60)];
+  for (const [flag, value, source] of rows) process.stdout.write(`${flag.padEnd(flags)}  ${value.padEnd(values)}  ${source}\n`);
+  return 0;
+}
