@@ -7,6 +7,7 @@ import {
   type PayloadAttributes,
   payloadFromJson,
   payloadToJson,
+  type SignalledVersions,
 } from "@rnode/protocol";
 import { ENGINE_CODES, EngineError, type EngineRpc, isEngineCode, isUnknownMethod, toEngineError } from "./engine-error.ts";
 import { forkchoiceVersion, getPayloadVersion, newPayloadVersion } from "./engine-versions.ts";
@@ -47,6 +48,15 @@ export type BuildBlocksOutcome =
   /** the engine does not have the extension */
   | { readonly kind: "unsupported" }
   | Exclude<ForkchoiceOutcome, { kind: "valid" | "invalid-attributes" }>;
+
+/** How programs of the Engine API name themselves. */
+export interface ClientVersion {
+  /** two letters: GE is Geth, RH Reth, EG Erigon, RN rengine and rnode */
+  readonly code: string;
+  readonly name: string;
+  readonly version: string;
+  readonly commit: string;
+}
 
 export type GetPayloadOutcome =
   | { readonly kind: "payload"; readonly envelope: ExecutionPayloadEnvelope; readonly valueWei: bigint }
@@ -236,6 +246,43 @@ export class EngineClient {
       if (failure.code === "engine/rpc-error") return undefined;
       throw failure;
     }
+  }
+
+  /**
+   * Tells the engine which protocol versions L1 requires and recommends.
+   *
+   * @returns the version that it implements, 32 bytes; undefined: it does not take part
+   * @throws {EngineError}
+   */
+  async signalSuperchain({ recommended, required }: SignalledVersions): Promise<Uint8Array | undefined> {
+    const method = "engine_signalSuperchainV1";
+    let answer: unknown;
+    try {
+      answer = await this.rpc.call(method, [{ recommended: bytesToHex(recommended), required: bytesToHex(required) }]);
+    } catch (error) {
+      const failure = toEngineError(method, error);
+      if (isUnknownMethod(failure)) return undefined;
+      throw failure;
+    }
+    return readAnswer(method, () => hexToFixedBytes(String(answer), 32));
+  }
+
+  /** What the engine calls itself; undefined: it does not say. @throws {EngineError} */
+  async clientVersion(self: ClientVersion): Promise<ClientVersion | undefined> {
+    const method = "engine_getClientVersionV1";
+    let answer: unknown;
+    try {
+      answer = await this.rpc.call(method, [self]);
+    } catch (error) {
+      const failure = toEngineError(method, error);
+      if (failure.code === "engine/rpc-error") return undefined;
+      throw failure;
+    }
+    const [first] = Array.isArray(answer) ? (answer as unknown[]) : [];
+    if (first === undefined) return undefined;
+    const fields = fieldsOf(method, first);
+    const textOf = (name: keyof ClientVersion): string => (typeof fields[name] === "string" ? fields[name].slice(0, 64) : "");
+    return { code: textOf("code"), name: textOf("name"), version: textOf("version"), commit: textOf("commit") };
   }
 
   /**

@@ -6,6 +6,7 @@ import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/j
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
+import { compareProtocolVersions, formatProtocolVersion, LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "@rnode/protocol";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { ClientStatus } from "./client-status.ts";
@@ -205,7 +206,7 @@ export async function startClient(
           sidecars: pool,
           log,
           nowMs: () => clock.nowMs(),
-          onSignal: ({ recommended, required }) => log.debug("protocol versions signalled", { recommended, required }),
+          onSignal: versionSignals(log),
         }),
       ),
     }),
@@ -261,6 +262,23 @@ function jwtSecretAt(path: string): ReturnType<typeof readOrCreateJwtSecret> {
     if (!(error instanceof Error && "syscall" in error)) throw error;
     throw new UserError(`--authrpc.jwtsecret ${path}: ${error.message}`, { cause: error });
   }
+}
+
+/** Says what L1 requires and recommends, as the rollup node passes it on: once, and where this client is behind. */
+function versionSignals(log: Logger): (versions: SignalledVersions) => void {
+  let told = "";
+  return ({ required, recommended }) => {
+    const fields = {
+      required: formatProtocolVersion(required),
+      recommended: formatProtocolVersion(recommended),
+      local: formatProtocolVersion(LOCAL_PROTOCOL_VERSION),
+    };
+    const isBehind = [required, recommended].some((version) => compareProtocolVersions(LOCAL_PROTOCOL_VERSION, version) < 0);
+    const isNew = told !== JSON.stringify(fields);
+    told = JSON.stringify(fields);
+    if (isBehind && isNew) log.warn("L1 signals a newer protocol version: update rengine", fields);
+    else log.debug("protocol versions signalled", fields);
+  };
 }
 
 const createHeadMetrics = (m: MetricFactory, head: () => number) => {

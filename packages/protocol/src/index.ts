@@ -35,6 +35,7 @@ export * from "./payload-block.ts";
 export * from "./payload-id.ts";
 export * from "./payload-json.ts";
 export * from "./predeploys.ts";
+export * from "./protocol-version.ts";
 export * from "./receipt.ts";
 export * from "./receipt-codec.ts";
 export * from "./refs.ts";

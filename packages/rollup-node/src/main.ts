@@ -47,10 +47,7 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const peers = options.p2p.disable
     ? undefined
     : new PeerNetwork(
-        {
-          config: p2pConfig(options.p2p, derivation.rollup, log),
-          runtimeConfig: { reloadIntervalMs: options.l1.runtimeConfigReloadIntervalMs, l1Confs: options.verifier.l1Confs },
-        },
+        { config: p2pConfig(options.p2p, derivation.rollup, log) },
         {
           signer: blockSigner(options.p2p),
           clock,

@@ -1,6 +1,7 @@
 import type { DerivationObserver } from "@rnode/derivation";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
+import type { ProtocolVersionMetrics } from "./runtime/protocol-version-watch.ts";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
 
@@ -32,7 +33,22 @@ export function createNodeMetrics(factory: MetricFactory) {
     onData: notCounted,
     onFrame: notCounted,
   };
+  const versionDelta = factory.gauge<{ type: string }>(
+    "protocol_version_delta",
+    "How the versions of this node and of its engine stand to those on L1: below 0 outdated, 0 the same, up to 4 ahead, from 100 not comparable.",
+    ["type"],
+  );
+  const versions = factory.gauge<{ local: string; engine: string; recommended: string; required: string }>(
+    "protocol_versions",
+    "Protocol versions of this node, of its engine and on L1, as labels.",
+    ["local", "engine", "recommended", "required"],
+  );
+  const protocolVersions: ProtocolVersionMetrics = {
+    distance: (type, distance) => versionDelta.set(distance, { type }),
+    versions: (labels) => versions.set(1, labels),
+  };
   return {
+    protocolVersions,
     l1: createL1Metrics(factory),
     beacon: createBeaconMetrics(factory),
     observer,

@@ -34,6 +34,8 @@ import { p2pMethods } from "./p2p-methods.ts";
 import type { PeerNetwork } from "./peer-network.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
+import { ProtocolVersionWatch, readsProtocolVersions } from "./runtime/protocol-version-watch.ts";
+import { RuntimeConfig } from "./runtime/runtime-config.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { SafeHeadWatch } from "./safe-head-watch.ts";
@@ -54,7 +56,7 @@ export interface NodeDeps {
   readonly safeHeads?: SafeHeadDatabase | undefined;
   readonly adminState: Pick<AdminStateFile, "load" | "save">;
   /** the network of peers; undefined: there is none */
-  readonly peers?: Pick<PeerNetwork, "api" | "start" | "publish" | "requestGap"> | undefined;
+  readonly peers?: Pick<PeerNetwork, "api" | "start" | "publish" | "requestGap" | "setUnsafeBlockSigner"> | undefined;
   /** how the sequencer's blocks reach other nodes; default: through `peers`, and without them from L1 */
   readonly gossip?: BlockGossip | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
@@ -109,6 +111,7 @@ export class RollupNode {
   private readonly server: RpcServer;
   private readonly sequencer: Sequencer;
   private readonly inbox: UnsafeInbox;
+  private readonly metrics: ReturnType<typeof createNodeMetrics>;
   private readonly syncFacts: () => SyncFacts;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
@@ -117,6 +120,7 @@ export class RollupNode {
     const { clock, log } = deps;
     const config = deps.derivation.rollup;
     const metrics = createNodeMetrics(deps.metrics);
+    this.metrics = metrics;
 
     // L1 and the engine
     this.connections = deps.connect({ config, clock, log, metrics: metrics.l1, beaconMetrics: metrics.beacon });
@@ -336,13 +340,44 @@ export class RollupNode {
     });
     await this.connections.check(scope.signal);
     await this.deps.peers?.start(scope, {
-      l1: this.connections.l1,
       onUnsafePayload: (envelope) => void this.offerUnsafePayload(envelope),
       payloadByNumber: (number) => this.payloadByNumber(number),
     });
   }
 
+  /** Reads from L1 what may change while the node runs, for those who want it. `ended` rejects when the node must halt. */
+  private async readRuntimeConfig(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
+    const { peers, derivation, clock, log } = this.deps;
+    const { l1, rollup, verifier } = this.options;
+    const config = derivation.rollup;
+    const watchesVersions = readsProtocolVersions(rollup, config, log);
+    if (peers === undefined && !watchesVersions) return { ended: new Promise(() => {}) };
+    const versions = new ProtocolVersionWatch(rollup.halt, {
+      engine: this.connections.engine,
+      log,
+      metrics: this.metrics.protocolVersions,
+    });
+    const runtime = new RuntimeConfig(
+      { reloadIntervalMs: l1.runtimeConfigReloadIntervalMs, l1Confs: verifier.l1Confs },
+      {
+        config,
+        l1: this.connections.l1,
+        clock,
+        log,
+        onSigner: peers && ((signer) => peers.setUnsafeBlockSigner(signer)),
+        onVersions: watchesVersions ? (signalled) => versions.take(signalled) : undefined,
+      },
+    );
+    scope.signal.addEventListener("abort", () => void runtime.close());
+    return await scope.use(
+      "runtime configuration",
+      () => runtime.start(),
+      () => runtime.close(),
+    );
+  }
+
   private async work(scope: Scope): Promise<{ readonly ended: Promise<void> }> {
+    const { ended: halted } = await this.readRuntimeConfig(scope);
     if (this.options.sequencer.enabled) this.startSequencer();
     await scope.use(
       "L1 head poller",
@@ -351,7 +386,7 @@ export class RollupNode {
     );
     const ended = this.driver.loop();
     scope.onClose("driver", () => ended.catch(() => {})); // reported to whoever awaits `ended`
-    return { ended };
+    return { ended: Promise.race([ended, halted]) };
   }
 
   /** A block that another node sequenced. */

@@ -120,6 +120,7 @@ const FORK_OVERRIDES = Object.values(FORK_FACTS).flatMap(({ override }) =>
 const EXTRA = [
   "l1.beacon.slot-duration-override",
   "l2.engine-extensions",
+  "rollup.load-protocol-versions",
   "rollup.upgrades-dir",
   "rpc.corsdomain",
   "rpc.vhosts",
@@ -184,7 +185,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   };
 
   it.each([
-    ["--rollup.halt=major"],
     ["--syncmode=execution-layer"],
     ["--conductor.enabled"],
     ["--signer.endpoint=http://localhost:1"],

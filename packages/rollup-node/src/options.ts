@@ -121,7 +121,7 @@ export const l1Options = optionGroup("l1", {
   runtimeConfigReloadIntervalMs: {
     parse: duration,
     default: 600_000,
-    help: "How often to read the unsafe block signer from L1. 0: at the start only. Has no effect with --p2p.disable.",
+    help: "How often to read the unsafe block signer and protocol versions from L1. 0 or less: at the start only.",
   },
   trustRpc: {
     parse: bool,
@@ -160,8 +160,12 @@ export const rollupOptions = optionGroup("rollup", {
   halt: {
     parse: oneOf("none", "major", "minor", "patch"),
     default: "none",
-    unavailable: "reading protocol versions from L1",
-    help: "Stop when L1 announces a protocol version that differs this much.",
+    help: "Halt when L1 requires a protocol version that this node is behind by this much. Needs protocol_versions_address in the rollup configuration.",
+  },
+  loadProtocolVersions: {
+    parse: bool,
+    default: false,
+    help: "Read the protocol versions that L1 requires and recommends, log them and tell the execution client. --rollup.halt implies it.",
   },
   l1ChainConfig: {
     parse: path,

@@ -39,14 +39,9 @@ class FakeNetwork {
   } as unknown as P2PNetwork;
 }
 
-const L1 = {
-  blockByLabel: async () => ({ number: 5 }),
-  storageAt: async () => ({ value: Uint8Array.of(...new Uint8Array(12), ...SIGNER_ON_L1), isProven: true }),
-} as never;
-
 async function start(fake: FakeNetwork, with_: { signer?: Signer } = { signer }): Promise<PeerNetwork> {
   const peers = new PeerNetwork(
-    { config: { rollup: config } as never, runtimeConfig: { reloadIntervalMs: 0, l1Confs: 0 } },
+    { config: { rollup: config } as never },
     {
       signer: with_.signer,
       clock: systemClock,
@@ -62,7 +57,7 @@ async function start(fake: FakeNetwork, with_: { signer?: Signer } = { signer })
   );
   const opened = scope();
   scopes.push(opened);
-  await peers.start(opened, { l1: L1, onUnsafePayload: () => {}, payloadByNumber: async () => undefined });
+  await peers.start(opened, { onUnsafePayload: () => {}, payloadByNumber: async () => undefined });
   return peers;
 }
 
@@ -91,9 +86,10 @@ const block: ExecutionPayloadEnvelope = {
 };
 
 describe("the network of peers as a part of the node", () => {
-  it("is told who signs blocks, by L1, and is closed with the node", async () => {
+  it("is told who signs blocks, and is closed with the node", async () => {
     const fake = new FakeNetwork();
     const peers = await start(fake);
+    peers.setUnsafeBlockSigner(SIGNER_ON_L1);
     expect(fake.told).toEqual([SIGNER_ON_L1]);
     expect(await peers.api.listBlockedPeers()).toEqual(["16Uiu2HB"]);
     await scopes.pop()!.close();
@@ -156,7 +152,7 @@ describe("the network of peers as a part of the node", () => {
 
   it("names the option that keeps it from starting", async () => {
     const peers = new PeerNetwork(
-      { config: { rollup: config } as never, runtimeConfig: { reloadIntervalMs: 0, l1Confs: 0 } },
+      { config: { rollup: config } as never },
       {
         signer: undefined,
         clock: systemClock,
@@ -171,9 +167,7 @@ describe("the network of peers as a part of the node", () => {
     );
     const opened = scope();
     scopes.push(opened);
-    await expect(
-      peers.start(opened, { l1: L1, onUnsafePayload: () => {}, payloadByNumber: async () => undefined }),
-    ).rejects.toMatchObject({
+    await expect(peers.start(opened, { onUnsafePayload: () => {}, payloadByNumber: async () => undefined })).rejects.toMatchObject({
       code: "start/bad-config",
       message: "--p2p.listen.tcp: TCP port 9222 is taken: choose another, or stop what listens there",
     });

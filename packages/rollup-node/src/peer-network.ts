@@ -1,4 +1,3 @@
-import type { L1Client } from "@rnode/l1";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import {
   type OpenNetworkDeps,
@@ -15,13 +14,11 @@ import type { Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
 import type { BlockGossip, Published } from "./block-gossip.ts";
-import { RuntimeConfig, type RuntimeConfigOptions } from "./runtime-config.ts";
 import { StartError } from "./start-error.ts";
 import type { MissingBlocks } from "./unsafe-gap.ts";
 
 export interface PeerNetworkOptions {
   readonly config: P2PConfig;
-  readonly runtimeConfig: RuntimeConfigOptions;
 }
 
 export interface PeerNetworkDeps {
@@ -34,11 +31,6 @@ export interface PeerNetworkDeps {
   readonly threadMetrics: OpenNetworkDeps["threadMetrics"];
   /** for tests; default: `openNetwork` */
   readonly open?: ((config: P2PConfig, handlers: P2PHandlers, deps: OpenNetworkDeps) => Promise<P2PNetwork>) | undefined;
-}
-
-/** What the network needs of the node. */
-export interface NetworkUser extends P2PHandlers {
-  readonly l1: Pick<L1Client, "blockByLabel" | "blockByNumber" | "storageAt">;
 }
 
 /** The P2P network as a part of the node: starts it, tells it who signs the chain's blocks, and signs what is published. */
@@ -55,10 +47,10 @@ export class PeerNetwork implements BlockGossip {
     this.api = lateApi(() => this.started.api);
   }
 
-  /** Returns once the network runs and knows who signs blocks. @throws {StartError} */
-  async start(scope: Scope, { l1, ...handlers }: NetworkUser): Promise<void> {
-    const { config, runtimeConfig } = this.options;
-    const { open = openNetwork, log, clock } = this.deps;
+  /** Returns once the network runs. Blocks count once it knows who signs them. @throws {StartError} */
+  async start(scope: Scope, handlers: P2PHandlers): Promise<void> {
+    const { config } = this.options;
+    const { open = openNetwork, log } = this.deps;
     const network = await scope.use(
       "P2P network",
       () => namingOptions(() => open(config, handlers, this.deps)),
@@ -68,19 +60,11 @@ export class PeerNetwork implements BlockGossip {
     const { peerId, addresses, enr, reachabilityWarning } = network.identity;
     log.info("P2P network", { peerId, addresses: addresses.join(" "), ...(enr !== undefined && { enr }) });
     if (reachabilityWarning !== undefined) log.warn("other nodes may not reach this one", { reason: reachabilityWarning });
-    const runtime = new RuntimeConfig(runtimeConfig, {
-      config: config.rollup,
-      l1,
-      clock,
-      log,
-      onSigner: (signer) => network.setUnsafeBlockSigner(signer),
-    });
-    scope.signal.addEventListener("abort", () => void runtime.close());
-    await scope.use(
-      "runtime configuration",
-      () => runtime.start(),
-      () => runtime.close(),
-    );
+  }
+
+  /** @param signer 20 bytes, all zero if blocks of nobody count */
+  setUnsafeBlockSigner(signer: Uint8Array): void {
+    this.started.setUnsafeBlockSigner(signer);
   }
 
   /**

@@ -20,9 +20,11 @@ import {
   type BlobSidecar,
   encodeTransaction,
   type GetPayloadVersion,
+  LOCAL_PROTOCOL_VERSION,
   type NewPayloadVersion,
   type PayloadAttributes,
   type PayloadStatusV1,
+  type SignalledVersions,
   withdrawalToJson,
 } from "@rnode/protocol";
 import { VERSION } from "../version.ts";
@@ -32,7 +34,6 @@ import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-sha
 import { payloadAnswer } from "./payload-answer.ts";
 import { statusToJson } from "./payload-status.ts";
 import { pooledBlobs } from "./pooled-blobs.ts";
-import { LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "./protocol-version.ts";
 import { receivedBlock } from "./received-block.ts";
 import { transitionConfigurationMethods } from "./transition-configuration.ts";
 import {

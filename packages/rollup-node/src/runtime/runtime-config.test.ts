@@ -1,16 +1,25 @@
 import { L1Error } from "@rnode/l1";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import type { SignalledVersions } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
+import { ManualClock } from "../testing/fake-chain.ts";
+import { recordingLogger } from "../testing/recording-logger.ts";
 import { RuntimeConfig, type RuntimeConfigDeps } from "./runtime-config.ts";
-import { ManualClock } from "./testing/fake-chain.ts";
-import { recordingLogger } from "./testing/recording-logger.ts";
 
 const CONTRACT = new Uint8Array(20).fill(0x5c);
+const VERSIONS = new Uint8Array(20).fill(0x77);
 const signerOf = (byte: number) => new Uint8Array(20).fill(byte);
 const wordOf = (byte: number) => new Uint8Array(32).fill(byte, 12);
 
 /** L1 with a head, and a signer; `failures` attempts fail first. */
-function setUp({ head = 100, l1Confs = 4, reloadIntervalMs = 600_000, failures = 0 } = {}) {
+function setUp({
+  head = 100,
+  l1Confs = 4,
+  reloadIntervalMs = 600_000,
+  failures = 0,
+  onVersions = undefined as RuntimeConfigDeps["onVersions"],
+  wantsSigner = true,
+} = {}) {
   const clock = new ManualClock();
   const { log, logs } = recordingLogger();
   const state = { head, signer: 0xaa, failures, isProven: true };
@@ -29,7 +38,14 @@ function setUp({ head = 100, l1Confs = 4, reloadIntervalMs = 600_000, failures =
   } as unknown as RuntimeConfigDeps["l1"];
   const runtime = new RuntimeConfig(
     { reloadIntervalMs, l1Confs },
-    { config: { l1SystemConfigAddress: CONTRACT }, l1, clock, log, onSigner: (signer) => signers.push(bytesToHex(signer)) },
+    {
+      config: { l1SystemConfigAddress: CONTRACT, protocolVersionsAddress: VERSIONS },
+      l1,
+      clock,
+      log,
+      onSigner: wantsSigner ? (signer) => signers.push(bytesToHex(signer)) : undefined,
+      onVersions,
+    },
   );
   /** Moves the clock, and waits until L1 was asked. */
   const advance = async (ms: number): Promise<void> => {
@@ -134,6 +150,34 @@ describe("the runtime configuration", () => {
     await advance(600_000);
     expect(logs.at(-1)).toMatchObject({ level: "warn", fields: { checkedBy: "eth_getProof" } });
     expect(hexToBytes(signers.at(-1)!)).toEqual(new Uint8Array(20));
+    await runtime.close();
+  });
+
+  it("reads the protocol versions with each load, and ends when their user throws", async () => {
+    const seen: SignalledVersions[] = [];
+    const { runtime, reads, advance } = setUp({
+      wantsSigner: false,
+      onVersions: async (versions) => {
+        seen.push(versions);
+        if (seen.length === 2) throw new Error("halt");
+      },
+    });
+    const { ended } = await runtime.start();
+    expect(reads).toEqual([
+      {
+        contract: bytesToHex(VERSIONS),
+        slot: "0x4aaefe95bd84fd3f32700cf3b7566bc944b73138e41958b5785826df2aecace0",
+        block: 96,
+      },
+      {
+        contract: bytesToHex(VERSIONS),
+        slot: "0xe314dfc40f0025322aacc0ba8ef420b62fb3b702cf01e0cdf3d829117ac2ff1a",
+        block: 96,
+      },
+    ]);
+    expect(seen).toEqual([{ required: wordOf(0xaa), recommended: wordOf(0xaa) }]);
+    await advance(600_000);
+    await expect(ended).rejects.toThrow("halt");
     await runtime.close();
   });
 

@@ -1,9 +1,9 @@
 import { type L1Client, L1Error, type VerifiedHeader } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, equalBytes, hexToBytes, isCodedError, isZeroBytes } from "@rnode/primitives";
-import type { RollupConfig } from "@rnode/protocol";
-import { StartError } from "./start-error.ts";
-import { within } from "./within.ts";
+import type { RollupConfig, SignalledVersions } from "@rnode/protocol";
+import { StartError } from "../start-error.ts";
+import { within } from "../within.ts";
 
 export interface RuntimeConfigOptions {
   /** 0: read at the start only */
@@ -13,22 +13,32 @@ export interface RuntimeConfigOptions {
 }
 
 export interface RuntimeConfigDeps {
-  readonly config: Pick<RollupConfig, "l1SystemConfigAddress">;
+  readonly config: Pick<RollupConfig, "l1SystemConfigAddress" | "protocolVersionsAddress">;
   readonly l1: Pick<L1Client, "blockByLabel" | "blockByNumber" | "storageAt">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** @param signer 20 bytes, all zero if L1 names none; called with the first value, and with each that differs from the one before */
-  readonly onSigner: (signer: Uint8Array) => void;
+  /**
+   * Called with the first value, and with each that differs from the one before; undefined: nobody wants it.
+   *
+   * @param signer 20 bytes, all zero if L1 names none
+   */
+  readonly onSigner?: ((signer: Uint8Array) => void) | undefined;
+  /** Called each time they were read; undefined: nobody wants them. What it throws ends the node. */
+  readonly onVersions?: ((versions: SignalledVersions) => Promise<void>) | undefined;
 }
 
 /** Where SystemConfig keeps the address: keccak256 of `systemconfig.unsafeblocksigner`. */
 const UNSAFE_BLOCK_SIGNER_SLOT = hexToBytes("0x65a7ed542fb37fe237fdfbdd70b31598523fe5b32879e307bae27a0bd9581c08");
+/** Where ProtocolVersions keeps its values. */
+const REQUIRED_VERSION_SLOT = hexToBytes("0x4aaefe95bd84fd3f32700cf3b7566bc944b73138e41958b5785826df2aecace0");
+const RECOMMENDED_VERSION_SLOT = hexToBytes("0xe314dfc40f0025322aacc0ba8ef420b62fb3b702cf01e0cdf3d829117ac2ff1a");
 const START_ATTEMPTS = 5;
 const START_PAUSE_MS = 10_000;
 const REQUEST_LIMIT_MS = 10_000;
 
 /**
- * What a running node reads from contracts on L1: the key that signs the sequencer's blocks. Every value is read in the state of one
+ * What a running node reads from contracts on L1: the key that signs the sequencer's blocks, and the protocol versions that the chain
+ * requires and recommends. Every value is read in the state of one
  * L1 block, `load`'s; it counts only with a proof, unless the L1 endpoint is trusted.
  *
  * Spec: docs/protocol/05-services.md#runtime-config-protocol-versions
@@ -38,7 +48,7 @@ export class RuntimeConfig {
   private readonly deps: RuntimeConfigDeps;
   private readonly stop = new AbortController();
   private signer: Uint8Array | undefined;
-  private reloading: Promise<void> = Promise.resolve();
+  private reloading: Promise<void> | undefined;
 
   constructor(options: RuntimeConfigOptions, deps: RuntimeConfigDeps) {
     this.options = options;
@@ -48,9 +58,10 @@ export class RuntimeConfig {
   /**
    * Returns once the values are known; reads them again at intervals from then on. Returns early when it is closed.
    *
-   * @throws {StartError} start/unreachable after five attempts
+   * @returns a promise that rejects when the node must not go on
+   * @throws {StartError} start/unreachable after five attempts; what `onVersions` throws
    */
-  async start(): Promise<void> {
+  async start(): Promise<{ readonly ended: Promise<void> }> {
     const { clock, log } = this.deps;
     for (let attempt = 1; ; attempt++) {
       const failure = await this.tryLoad();
@@ -58,19 +69,27 @@ export class RuntimeConfig {
       if (attempt === START_ATTEMPTS) {
         throw new StartError(
           "start/unreachable",
-          `the unsafe block signer cannot be read from L1 (--l1): ${failure}. The L1 endpoint must offer eth_getProof; one of your own ` +
+          `${this.wanted} cannot be read from L1 (--l1): ${failure}. The L1 endpoint must offer eth_getProof; one of your own ` +
             "that does not can be used with --l1.trustrpc",
         );
       }
       log.warn("the runtime configuration cannot be read from L1, trying again", { attempt, reason: failure });
       await clock.sleep(START_PAUSE_MS, this.stop.signal);
     }
-    if (this.options.reloadIntervalMs > 0) this.reloading = this.reload();
+    if (this.options.reloadIntervalMs > 0 && !this.stop.signal.aborted) this.reloading = this.reload();
+    const ended = this.reloading ?? new Promise<void>(() => {});
+    ended.catch(() => {}); // reported to whoever awaits it
+    return { ended };
   }
 
   async close(): Promise<void> {
     this.stop.abort();
-    await this.reloading;
+    await this.reloading?.catch(() => {}); // reported by `ended`
+  }
+
+  private get wanted(): string {
+    const { onSigner, onVersions } = this.deps;
+    return [onSigner && "the unsafe block signer", onVersions && "the protocol versions"].filter((part) => part).join(" and ");
   }
 
   private async reload(): Promise<void> {
@@ -98,9 +117,17 @@ export class RuntimeConfig {
   /** All values of one block. */
   private async load(): Promise<void> {
     const block = await this.blockToRead();
-    const { config, l1 } = this.deps;
-    const word = await this.ask("storage", () => l1.storageAt(config.l1SystemConfigAddress, UNSAFE_BLOCK_SIGNER_SLOT, block));
-    this.takeSigner(word.value.slice(12), block, word.isProven);
+    const { config, l1, onSigner, onVersions } = this.deps;
+    const word = (contract: Uint8Array, slot: Uint8Array) => this.ask("storage", () => l1.storageAt(contract, slot, block));
+    if (onSigner !== undefined) {
+      const { value, isProven } = await word(config.l1SystemConfigAddress, UNSAFE_BLOCK_SIGNER_SLOT);
+      this.takeSigner(value.slice(12), block, isProven, onSigner);
+    }
+    if (onVersions !== undefined) {
+      const { value: required } = await word(config.protocolVersionsAddress, REQUIRED_VERSION_SLOT);
+      const { value: recommended } = await word(config.protocolVersionsAddress, RECOMMENDED_VERSION_SLOT);
+      await onVersions({ required, recommended });
+    }
   }
 
   private async blockToRead(): Promise<VerifiedHeader> {
@@ -114,8 +141,8 @@ export class RuntimeConfig {
     return block;
   }
 
-  private takeSigner(signer: Uint8Array, block: VerifiedHeader, isProven: boolean): void {
-    const { log, onSigner } = this.deps;
+  private takeSigner(signer: Uint8Array, block: VerifiedHeader, isProven: boolean, onSigner: (signer: Uint8Array) => void): void {
+    const { log } = this.deps;
     const fields = {
       signer: bytesToHex(signer),
       l1Block: block.number,
