@@ -1,3 +1,4 @@
+export * from "./alarm.ts";
 export * from "./bytes.ts";
 export * from "./checksum-address.ts";
 export * from "./clock.ts";

@@ -1,6 +1,5 @@
 import type { Logger } from "@rnode/observe";
-import type { Clock } from "@rnode/primitives";
-import { codedErrors } from "@rnode/primitives";
+import { Alarm, type Clock, codedErrors } from "@rnode/primitives";
 import type { BlockId, L2BlockRef } from "@rnode/protocol";
 import { Backoff } from "./backoff.ts";
 import type { DerivationRunner } from "./derivation-runner.ts";
@@ -81,7 +80,7 @@ export class Driver {
   private readonly parts: readonly Part[];
   private readonly resetBackoff: Backoff;
   private commands: (() => Promise<void>)[] = [];
-  private woken = new AbortController();
+  private woken = new Alarm();
   private readonly closing = new AbortController();
   private resetReason: string | undefined = "start";
   private resetAtMs = 0;
@@ -102,7 +101,7 @@ export class Driver {
 
   /** Something arrived: start the next turn now. */
   wake(): void {
-    this.woken.abort();
+    this.woken.ring();
   }
 
   /** Why the heads are being searched; undefined in normal operation. */
@@ -152,7 +151,7 @@ export class Driver {
     try {
       while (!this.closing.signal.aborted) {
         const pauseMs = await this.turn();
-        if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken.signal);
+        if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken);
       }
     } catch (error) {
       // close() also closes the connections, which can fail whatever was in progress
@@ -167,7 +166,7 @@ export class Driver {
 
   /** One turn. @returns how many milliseconds there is nothing to do, unless `wake` is called */
   async turn(): Promise<number> {
-    this.woken = new AbortController();
+    this.woken = new Alarm();
     const { commands } = this;
     this.commands = [];
     for (const command of commands) await command();

@@ -1,5 +1,8 @@
 import type { Clock } from "@rnode/primitives";
 
+/** PERF: without a reason of its own, each abort makes an error with a stack. */
+const NOBODY_WAITS = new DOMException("nobody waits for it any more", "AbortError");
+
 /** How waiting for an action that may fail or never end turned out. */
 export type Within<T> =
   | { readonly kind: "done"; readonly value: T }
@@ -26,12 +29,15 @@ export async function within<T>(
       (error: unknown): Within<T> => ({ kind: "failed", error }),
     );
   const late = clock.sleep(limitMs, over.signal).then((): Within<T> => ({ kind: "late" }));
+  let onStop = (): void => {};
   const stopped = new Promise<Within<T>>((resolve) => {
-    stop?.addEventListener("abort", () => resolve({ kind: "stopped" }), { once: true, signal: over.signal });
+    onStop = () => resolve({ kind: "stopped" });
   });
+  stop?.addEventListener("abort", onStop);
   try {
     return await Promise.race([done, late, stopped]);
   } finally {
-    over.abort();
+    stop?.removeEventListener("abort", onStop);
+    over.abort(NOBODY_WAITS);
   }
 }

@@ -1,5 +1,5 @@
 import { deflateSync } from "node:zlib";
-import { concatBytes } from "@rnode/primitives";
+import { concatBytes, LruCache } from "@rnode/primitives";
 import {
   batchInputFromPayload,
   encodeBatcherData,
@@ -13,7 +13,7 @@ import {
 import { type JunkKind, USER_KEY } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
-import { INVALID_VALUE } from "./sim-engine.ts";
+import { INVALID_VALUE } from "./sim-block.ts";
 
 export interface JunkSources {
   readonly config: RollupConfig;
@@ -26,14 +26,27 @@ export interface JunkSources {
   readonly earlier: readonly Uint8Array[];
 }
 
+/** PERF: users of all scenarios send the same transactions, and a signature takes as long as much of a block. */
+const signed = new LruCache<string, Uint8Array>(2_000);
+
 /** A user transaction. @param value `INVALID_VALUE`: it cannot be executed */
-export function userTransaction(config: RollupConfig, nonce: number, value = 1n): Uint8Array {
+export function userTransaction({ l2ChainId }: RollupConfig, nonce: number, value = 1n): Uint8Array {
+  const key = `${l2ChainId} ${nonce} ${value}`;
+  let encoded = signed.get(key);
+  if (encoded === undefined) {
+    encoded = signedTransaction(l2ChainId, nonce, value);
+    signed.set(key, encoded);
+  }
+  return encoded;
+}
+
+function signedTransaction(chainId: bigint, nonce: number, value: bigint): Uint8Array {
   const fees = { maxFeePerGas: 10n, maxPriorityFeePerGas: 1n };
   const to = new Uint8Array(20).fill(9);
   const data = new Uint8Array(nonce % 5 === 0 ? 300 : 0).fill(nonce);
   const tx = {
     type: 2 as const,
-    chainId: config.l2ChainId,
+    chainId,
     ...fees,
     nonce: BigInt(nonce),
     gasLimit: 90_000n,

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import {
   type BlockSelector,
   type Chain,
@@ -34,6 +32,7 @@ import {
 } from "@rnode/protocol";
 import { openChainStore } from "@rnode/storage";
 import type { ScenarioEngine } from "./scenario-engine.ts";
+import { scratchFolder } from "./scratch.ts";
 
 const word = (digits: string): string => `0x${digits.padStart(64, "0")}`;
 const NOBODY: RequestContext = { transport: "http", remoteAddress: "", isGone: false, onGone: () => () => {} };
@@ -81,7 +80,7 @@ export class RealEngine implements ScenarioEngine {
   readonly #config: RollupConfig;
   readonly #user: Uint8Array;
   readonly #profile: Profile;
-  readonly #folder = mkdtempSync(join(tmpdir(), "rnode-engine-"));
+  readonly #folder = scratchFolder("rnode-engine-");
   readonly #chain: Chain;
   readonly #methods: MethodTable;
   readonly #senders = createSenderCache({ workers: 0 });

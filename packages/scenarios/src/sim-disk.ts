@@ -1,15 +1,15 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { silentLogger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { SafeHeadDatabase } from "@rnode/rollup-node";
+import { scratchFolder } from "./scratch.ts";
 
 const DATA_FILE = "data.mdb";
 
 /** The folder of a node for its safe-head database, which outlives the node. */
 export class SimDisk {
-  readonly #root = mkdtempSync(join(tmpdir(), "rnode-scenario-"));
+  readonly #root = scratchFolder("rnode-scenario-");
   readonly #opened: SafeHeadDatabase[] = [];
   #folder: string | undefined;
 

@@ -1,5 +1,3 @@
-import type { StoredBlock } from "@rnode/chain";
-import { blockToJson, PROFILE_G } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import {
   bytesToHex,
@@ -9,7 +7,6 @@ import {
   equalBytes,
   type Hex,
   hexToBytes,
-  isCodedError,
   keccak256,
   parseQuantityNumber,
   toQuantity,
@@ -28,26 +25,14 @@ import {
   l2BlockRefFromPayload,
   type PayloadAttributes,
   payloadFromJson,
-  payloadToHeader,
-  payloadToJson,
-  type Receipt,
   type RollupConfig,
   rollupRulesAt,
-  type Transaction,
 } from "@rnode/protocol";
 import { orderedTrieRoot } from "@rnode/trie";
 import type { ScenarioEngine } from "./scenario-engine.ts";
-
-/** A user transaction with this value cannot be executed. */
-export const INVALID_VALUE = 666n;
+import { headerOf, KnownBlocks, SimBlock, whyInvalid } from "./sim-block.ts";
 
 const zeros = (length: number): Uint8Array => new Uint8Array(length);
-
-interface EngineBlock {
-  readonly ref: L2BlockRef;
-  readonly stored: StoredBlock;
-  readonly envelope: ExecutionPayloadEnvelope;
-}
 
 const ENGINE_ERRORS = {
   unknownPayload: [-38001, "Unknown payload"],
@@ -63,25 +48,29 @@ const engineError = (name: keyof typeof ENGINE_ERRORS): RpcError => new RpcError
  */
 export class SimEngine implements ScenarioEngine {
   readonly #config: RollupConfig;
-  readonly #blocks = new Map<Hex, EngineBlock>();
-  readonly #jobs = new Map<Hex, ExecutionPayloadEnvelope>();
+  readonly #blocks = new Map<Hex, SimBlock>();
+  readonly #jobs = new Map<Hex, SimBlock>();
+  readonly #known: KnownBlocks;
   /** the canonical chain from the genesis on */
-  #canonical: EngineBlock[];
+  #canonical: SimBlock[];
   #safe: Hex;
   #finalized: Hex;
   #nextJob = 1;
   #pool: Uint8Array[] = [];
 
-  constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope) {
+  /** @param known what this client shares with others: what it has of their blocks already */
+  constructor(config: RollupConfig, genesis: ExecutionPayloadEnvelope, known = new KnownBlocks()) {
     this.#config = config;
-    const block = this.#store(genesis, {
+    this.#known = known;
+    const ref: L2BlockRef = {
       hash: config.genesis.l2.hash,
       number: config.genesis.l2.number,
       parentHash: bytesToHex(genesis.executionPayload.parentHash),
       timestamp: config.genesis.l2TimeSec,
       l1Origin: config.genesis.l1,
       sequenceNumber: 0,
-    });
+    };
+    const block = this.#store(new SimBlock(config, genesis, ref));
     this.#canonical = [block];
     this.#safe = block.ref.hash;
     this.#finalized = block.ref.hash;
@@ -140,26 +129,25 @@ export class SimEngine implements ScenarioEngine {
     }
   }
 
-  #bySelector(selector: string): EngineBlock | undefined {
+  #bySelector(selector: string): SimBlock | undefined {
     if (selector === "latest") return this.#canonical.at(-1);
     if (selector === "safe") return this.#blocks.get(this.#safe);
     if (selector === "finalized") return this.#blocks.get(this.#finalized);
     return this.#canonical[parseQuantityNumber(selector)];
   }
 
-  #show(block: EngineBlock | undefined, full: unknown): unknown {
-    if (block === undefined) return null;
-    return blockToJson(PROFILE_G, block.stored, { full: full === true, totalDifficulty: undefined });
+  #show(block: SimBlock | undefined, full: unknown): unknown {
+    return block === undefined ? null : block.json(full === true);
   }
 
-  #isCanonical({ ref }: EngineBlock): boolean {
+  #isCanonical({ ref }: SimBlock): boolean {
     return this.#canonical[ref.number]?.ref.hash === ref.hash;
   }
 
   /** Makes a block the head. @returns false if a parent is missing */
-  #makeCanonical(head: EngineBlock): boolean {
-    const path: EngineBlock[] = [];
-    let at: EngineBlock | undefined = head;
+  #makeCanonical(head: SimBlock): boolean {
+    const path: SimBlock[] = [];
+    let at: SimBlock | undefined = head;
     while (at !== undefined && !this.#isCanonical(at)) {
       path.unshift(at);
       at = this.#blocks.get(at.ref.parentHash);
@@ -175,8 +163,10 @@ export class SimEngine implements ScenarioEngine {
     const head = this.#blocks.get(headBlockHash!);
     if (head === undefined) return { payloadStatus: { status: "SYNCING", latestValidHash: null }, payloadId: null };
     const before = this.#canonical;
-    this.#canonical = [...before];
-    if (!this.#makeCanonical(head)) throw new Error("a stored block has no parent");
+    if (head !== before.at(-1)) {
+      this.#canonical = [...before];
+      if (!this.#makeCanonical(head)) throw new Error("a stored block has no parent");
+    }
     for (const label of [safeBlockHash!, finalizedBlockHash!]) {
       const block = this.#blocks.get(label);
       if (block !== undefined && this.#isCanonical(block)) continue;
@@ -197,18 +187,23 @@ export class SimEngine implements ScenarioEngine {
   }
 
   #getPayload(id: Hex): unknown {
-    const envelope = this.#jobs.get(id);
-    if (envelope === undefined) throw engineError("unknownPayload");
+    const block = this.#jobs.get(id);
+    if (block === undefined) throw engineError("unknownPayload");
     this.#jobs.delete(id);
-    const { executionPayload, parentBeaconBlockRoot } = envelope;
+    const { payloadJson: executionPayload, parentBeaconRootJson: parentBeaconBlockRoot } = block;
     return {
-      executionPayload: payloadToJson(executionPayload),
+      executionPayload,
       blockValue: "0x0",
-      ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(parentBeaconBlockRoot) }),
+      ...(parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot }),
     };
   }
 
   #newPayload([payloadJson, , beaconRoot]: readonly unknown[]): unknown {
+    const known = this.#known.find(payloadJson, beaconRoot);
+    if (known !== undefined && this.#blocks.has(known.ref.parentHash)) {
+      this.#store(known);
+      return { status: "VALID", latestValidHash: known.ref.hash, validationError: null };
+    }
     const executionPayload = payloadFromJson(payloadJson);
     const envelope: ExecutionPayloadEnvelope = {
       executionPayload,
@@ -222,56 +217,32 @@ export class SimEngine implements ScenarioEngine {
     const reason = whyInvalid(transactions);
     if (reason !== undefined) return invalid(reason);
     if (!equalBytes(executionPayload.stateRoot, stateAfter(parent, transactions))) return invalid("state root mismatch");
-    this.#store(envelope, l2BlockRefFromPayload(this.#config, executionPayload));
+    const block = this.#store(new SimBlock(this.#config, envelope, l2BlockRefFromPayload(this.#config, executionPayload)));
+    this.#known.add(block);
     return { status: "VALID", latestValidHash: bytesToHex(blockHash), validationError: null };
   }
 
-  #build(parent: EngineBlock, attributes: PayloadAttributes, user: readonly Uint8Array[]): ExecutionPayloadEnvelope {
+  #build(parent: SimBlock, attributes: PayloadAttributes, user: readonly Uint8Array[]): SimBlock {
     const transactions = [...(attributes.transactions ?? []), ...user.filter((tx) => whyInvalid([tx]) === undefined)];
-    return sealed(this.#config, {
+    const envelope = sealed(this.#config, {
       parentHash: parent.stored.hash,
       number: parent.ref.number + 1,
       stateRoot: stateAfter(parent, transactions),
       attributes: { ...attributes, transactions },
     });
+    const block = new SimBlock(this.#config, envelope, l2BlockRefFromPayload(this.#config, envelope.executionPayload));
+    this.#known.add(block);
+    return block;
   }
 
-  #store(envelope: ExecutionPayloadEnvelope, ref: L2BlockRef): EngineBlock {
-    const header = headerOf(this.#config, envelope);
-    const transactions = envelope.executionPayload.transactions.map(decodeTransaction);
-    const stored: StoredBlock = {
-      hash: envelope.executionPayload.blockHash,
-      block: { header, transactions, ommers: [], withdrawals: envelope.executionPayload.withdrawals },
-      receipts: transactions.map(({ type }): Receipt => ({ type, status: 1, cumulativeGasUsed: 0n, bloom: zeros(256), logs: [] })),
-      senders: transactions.map((tx) => (tx.type === 0x7e ? tx.from : zeros(20))),
-    };
-    const block: EngineBlock = { ref, stored, envelope };
-    this.#blocks.set(ref.hash, block);
+  #store(block: SimBlock): SimBlock {
+    this.#blocks.set(block.ref.hash, block);
     return block;
   }
 }
 
-function stateAfter(parent: EngineBlock, transactions: readonly Uint8Array[]): Uint8Array {
+function stateAfter(parent: SimBlock, transactions: readonly Uint8Array[]): Uint8Array {
   return keccak256(parent.envelope.executionPayload.stateRoot, ...transactions.map((tx) => keccak256(tx)));
-}
-
-function whyInvalid(transactions: readonly Uint8Array[]): string | undefined {
-  for (const encoded of transactions) {
-    let tx: Transaction;
-    try {
-      tx = decodeTransaction(encoded);
-    } catch (error) {
-      if (!isCodedError(error)) throw error;
-      return error.message;
-    }
-    if (tx.type !== 0x7e && tx.value === INVALID_VALUE) return "a transaction cannot be executed";
-  }
-  return undefined;
-}
-
-function headerOf({ forkTimes }: RollupConfig, envelope: ExecutionPayloadEnvelope): Header {
-  const { hasExecutionRequests } = rollupRulesAt(forkTimes, envelope.executionPayload.timestamp);
-  return payloadToHeader(envelope, hasExecutionRequests ? EMPTY_REQUESTS_HASH : undefined, orderedTrieRoot);
 }
 
 interface BlockParts {

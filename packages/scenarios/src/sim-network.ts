@@ -9,6 +9,7 @@ import { BATCHER_KEY, configOf, GENESIS_TIME_SEC, isBatcherUndisturbed, type Jun
 import { Random } from "./random.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { SimBeacon } from "./sim-beacon.ts";
+import { KnownBlocks } from "./sim-block.ts";
 import { SimClock } from "./sim-clock.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
@@ -70,6 +71,7 @@ export class SimNetwork {
       isHonestChannel: (id) => this.#honestChannels.has(id),
       onViolation: (violation) => this.report(violation),
     });
+    const knownBlocks = new KnownBlocks();
     const node = (name: string, isSequencer: boolean): SimNode =>
       new SimNode(
         {
@@ -84,6 +86,7 @@ export class SimNetwork {
         },
         {
           derivation: this.derivation,
+          knownBlocks,
           clock,
           random: new Random(plan.seed, name),
           l1,

@@ -3,6 +3,7 @@ import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { L1Client, L1Endpoints, L1Error } from "@rnode/l1";
 import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
+import { LruCache } from "@rnode/primitives";
 import { Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
@@ -20,6 +21,7 @@ import type { Random } from "./random.ts";
 import { RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
+import type { KnownBlocks } from "./sim-block.ts";
 import type { SimClock } from "./sim-clock.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
@@ -41,6 +43,8 @@ export interface SimNodeOptions {
 
 export interface SimNodeDeps {
   readonly derivation: DerivationConfig;
+  /** of simulated execution clients */
+  readonly knownBlocks: KnownBlocks;
   readonly clock: SimClock;
   readonly random: Random;
   readonly l1: SimL1;
@@ -56,6 +60,9 @@ export interface SimNodeDeps {
 
 const ENGINE_TIMEOUT_MS = 5_000;
 const L1_TIMEOUT_MS = 5_000;
+
+/** PERF: nodes of all scenarios have few different options, and reading them takes milliseconds. */
+const optionsOf = new LruCache<string, RnodeOptions>(100);
 
 /** A rollup node as it is, on a simulated network. Its execution client outlives it. */
 export class SimNode {
@@ -84,7 +91,7 @@ export class SimNode {
     const { rollup } = deps.derivation;
     this.engine =
       options.engine === "simulated"
-        ? new SimEngine(rollup, genesisPayload(rollup))
+        ? new SimEngine(rollup, genesisPayload(rollup), deps.knownBlocks)
         : new RealEngine(rollup, deps.clock, { user: USER_ADDRESS, profile: options.engine });
     const { maxLatencyMs, keepsSafeHeads } = options;
     this.#disk = keepsSafeHeads ? new SimDisk() : undefined;
@@ -176,22 +183,25 @@ export class SimNode {
 
   #rnodeOptions(): RnodeOptions {
     const { isSequencer, l1PollMs, sequencerConfs, verifierConfs } = this.options;
-    const parsed = parseOptions(
-      rnodeOptions,
-      [
-        "--l1=http://l1.invalid",
-        "--l2=http://l2.invalid",
-        "--network=op-mainnet",
-        "--l1.beacon.ignore",
-        `--l1.http-poll-interval=${l1PollMs}ms`,
-        `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
-        `--verifier.l1-confs=${verifierConfs}`,
-        ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
-      ],
-      {},
-    );
-    if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
-    return parsed.options;
+    const args = [
+      "--l1=http://l1.invalid",
+      "--l2=http://l2.invalid",
+      "--network=op-mainnet",
+      "--l1.beacon.ignore",
+      `--l1.http-poll-interval=${l1PollMs}ms`,
+      `--l1.epoch-poll-interval=${3 * l1PollMs}ms`,
+      `--verifier.l1-confs=${verifierConfs}`,
+      ...(isSequencer ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerConfs}`] : []),
+    ];
+    const key = args.join(" ");
+    let options = optionsOf.get(key);
+    if (options === undefined) {
+      const parsed = parseOptions(rnodeOptions, args, {});
+      if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+      options = parsed.options;
+      optionsOf.set(key, options);
+    }
+    return options;
   }
 
   #connect(process: SimProcess) {

@@ -22,17 +22,16 @@ export class SortedTrieBuilder {
   readonly #open: OpenBranch[] = [];
   #key: Uint8Array | undefined;
   #value: Uint8Array | undefined;
-  /** PERF: reused for each leaf. */
   readonly #leaf: Uint8Array;
 
   /**
    * @param onNode is called with every node that a database stores: those of 32 bytes and more, and the root; `path` holds nibbles,
    * one per byte; `rlp` is overwritten afterwards
-   * @param leafBytes an upper bound for most leaves; PERF: larger ones are allocated
+   * @param leaf room that is used again for each leaf; PERF: larger leaves are allocated
    */
-  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leafBytes: number = LEAF_BYTES) {
+  constructor(onNode?: (path: Uint8Array, rlp: Uint8Array) => void, leaf = new Uint8Array(LEAF_BYTES)) {
     this.#onNode = onNode;
-    this.#leaf = new Uint8Array(leafBytes);
+    this.#leaf = leaf;
   }
 
   /**
