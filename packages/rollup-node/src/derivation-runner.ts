@@ -98,7 +98,7 @@ export class DerivationRunner {
   async turn(): Promise<Progress> {
     if (this.queue.length > 0) return this.processQueue();
     const doubt = this.puller.hasPulled ? this.deps.safeChain.doubt : undefined;
-    if (doubt !== undefined) return reset(doubt);
+    if (doubt !== undefined) return reset(doubt.reason);
     const { items, end } = this.puller.take();
     if (items.length > 0) {
       this.queue = [...items];
@@ -247,7 +247,7 @@ export class DerivationRunner {
       if (inserted?.kind === "temporary") return inserted;
     }
     const told = await control.sendForkchoice();
-    return told.kind === "temporary" ? told : contradiction;
+    return told.kind === "temporary" ? told : this.deps.safeChain.believe(contradiction, derived.parent.number + 1);
   }
 
   private async build(derived: DerivedAttributes): Promise<Progress> {

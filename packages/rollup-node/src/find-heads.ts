@@ -14,21 +14,22 @@ import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode
 import type { FoundHeads } from "./driver.ts";
 import type { Heads } from "./heads.ts";
 import { critical, type Trouble, temporary } from "./progress.ts";
-import { resyncAdvice } from "./safe-chain-check.ts";
+import { type Doubt, resyncAdvice } from "./safe-chain-check.ts";
 import { type SafeHeadRecord, startFromRecord } from "./safe-start.ts";
 
 export interface FindHeadsDeps {
   readonly l1: Pick<L1Provider, "blockByNumber">;
-  readonly l2: Pick<L2Blocks, "blockByLabel" | "blockByHash" | "blockRefByHash" | "blockRefByNumber">;
+  readonly l2: Pick<L2Blocks, "blockByLabel" | "blockByHash" | "blockByNumber" | "blockRefByHash" | "blockRefByNumber">;
 }
 
 /** The engine's labels, or this process's own where it has come further and the engine has the block: it may not have been told. */
 export function withOwnLabels(
-  l2: FindHeadsDeps["l2"] & Pick<L2Blocks, "blockByNumber">,
+  l2: FindHeadsDeps["l2"],
   own: () => Pick<Heads, "safe" | "finalized"> | undefined,
 ): FindHeadsDeps["l2"] {
   return {
     blockByHash: (hash) => l2.blockByHash(hash),
+    blockByNumber: (number) => l2.blockByNumber(number),
     blockRefByHash: (hash) => l2.blockRefByHash(hash),
     blockRefByNumber: (number) => l2.blockRefByNumber(number),
     blockByLabel: async (label) => {
@@ -66,10 +67,10 @@ export function headsFinder(
   deps: FindHeadsDeps,
   log: Logger,
   record: SafeHeadRecord | undefined,
-): (doubted: L2BlockRef | undefined) => Promise<FoundHeads> {
+): (doubt: Doubt | undefined) => Promise<FoundHeads> {
   let waits = 0;
-  return async (doubted) => {
-    if (record !== undefined && doubted === undefined) {
+  return async (doubt) => {
+    if (record !== undefined && doubt === undefined) {
       const start = await orTrouble(() => startFromRecord(record, { ...deps, log }, derivation.rollup.genesis.l2));
       if (start.kind === "l1-behind" && waits++ < WAITS_FOR_L1) {
         return temporary(`L1 does not have block ${start.needs}, from which the safe head was derived: the endpoint is behind`);
@@ -82,7 +83,7 @@ export function headsFinder(
       const reason = start.kind === "unknown" ? start.reason : `L1 does not have block ${start.needs}`;
       log.info("the safe-head database does not say where to start: walking back", { reason });
     }
-    return findHeads(derivation, deps, log, doubted);
+    return findHeads(derivation, deps, log, doubt);
   };
 }
 
@@ -98,13 +99,13 @@ async function orTrouble<T>(action: () => Promise<T>): Promise<T | Extract<Troub
 /**
  * Finds the heads in the engine that are valid on L1 as it is now, by bisection, or by walking back where the chain contradicts itself.
  *
- * @param doubted a block of the safe chain that the batcher does not build on, so that derivation has to start before it
+ * @param doubt why derivation has to start before a block of the safe chain
  */
 export async function findHeads(
   { rollup }: DerivationConfig,
   { l1, l2 }: FindHeadsDeps,
   log: Logger,
-  doubted?: L2BlockRef,
+  doubt?: Doubt,
 ): Promise<FoundHeads> {
   let asked = 0;
   let last: L2BlockRef | undefined;
@@ -131,9 +132,14 @@ export async function findHeads(
       },
     });
     log.debug("found where to start", { asked, unsafe: heads.unsafe.number, safe: heads.safe.number });
-    if (doubted === undefined) return { kind: "found", ...heads, base: heads.safe };
-    const base = await confirmedBefore(rollup, { l1, l2 }, doubted, log);
-    log.warn("the safe chain is in doubt: deriving it again from further back", { doubted: doubted.number, from: base.number });
+    if (doubt === undefined) return { kind: "found", ...heads, base: heads.safe };
+    const base = await confirmedBefore(rollup, { l1, l2 }, doubt, log);
+    const { reason, base: doubted } = doubt;
+    log.warn("the safe chain is in doubt: deriving it again from further back", {
+      reason,
+      doubted: doubted.number,
+      from: base.number,
+    });
     return { kind: "found", ...heads, base };
   } catch (error) {
     if (!isCodedError(error)) throw error;
@@ -142,31 +148,52 @@ export async function findHeads(
   }
 }
 
+/** So many blocks in a row are looked at before the search goes further back, by more each time. */
+const BLOCKS_IN_A_ROW = 16;
+
 /**
- * The newest block before `doubted` that has user transactions. They come from a batch that fitted the chain, whereas no batch fits a chain
- * made up by an L1 endpoint that lied.
+ * A block before that of `doubt` which has user transactions: the newest such block, unless there is none for long, as in a chain that an
+ * L1 endpoint made up. They come from a batch that fitted the chain, whereas no batch fits a chain made up.
  *
  * @throws {CodedError} sync-start/l2-block-missing, and what the providers reject with
  */
 async function confirmedBefore(
   { genesis }: RollupConfig,
   { l1, l2 }: FindHeadsDeps,
-  doubted: L2BlockRef,
+  { base, l1Blocks }: Doubt,
   log: Logger,
 ): Promise<L2BlockRef> {
-  for (let child = doubted; ; ) {
-    const block = await l2.blockByHash(child.parentHash);
-    if (block === undefined) {
-      throw new SyncStartError("sync-start/l2-block-missing", { number: child.number - 1, hash: child.parentHash });
+  const first = genesis.l2.number;
+  let number = l1Blocks === 0 ? base.number - 1 : await lastWithOrigin(l2, first, base, base.l1Origin.number - l1Blocks);
+  for (let skipped = 0; ; skipped = 2 * skipped + BLOCKS_IN_A_ROW) {
+    number = Math.max(first, number - skipped);
+    for (const last = number - BLOCKS_IN_A_ROW; number > last; number--) {
+      const block = await l2.blockByNumber(number);
+      if (block === undefined) throw new SyncStartError("sync-start/l2-block-missing", { number });
+      if (number <= first) return block.ref;
+      const hasUsers = !block.envelope.executionPayload.transactions.every(isDepositTransaction);
+      if (hasUsers && (await isOriginCanonical(l1, block.ref))) return block.ref;
     }
-    const { ref, envelope } = block;
-    if (ref.number <= genesis.l2.number) return ref;
-    if (!envelope.executionPayload.transactions.every(isDepositTransaction) && (await isOriginCanonical(l1, ref))) return ref;
-    if ((doubted.number - ref.number) % BLOCKS_A_LINE === 0) {
-      log.info("walking back to a block that came from a batch", { doubted: doubted.number, at: ref.number });
-    }
-    child = ref;
+    log.info("going back to a block that came from a batch", { doubted: base.number, at: number });
   }
+}
+
+/** Bisection: the newest block below `above` whose L1 origin is not above `l1Origin`; the first if there is none. */
+async function lastWithOrigin(
+  l2: Pick<FindHeadsDeps["l2"], "blockRefByNumber">,
+  first: number,
+  above: L2BlockRef,
+  l1Origin: number,
+): Promise<number> {
+  let [lowest, beyond] = [first, above.number];
+  while (beyond - lowest > 1) {
+    const middle = Math.floor((lowest + beyond) / 2);
+    const ref = await l2.blockRefByNumber(middle);
+    if (ref === undefined) throw new SyncStartError("sync-start/l2-block-missing", { number: middle });
+    if (ref.l1Origin.number <= l1Origin) lowest = middle;
+    else beyond = middle;
+  }
+  return lowest;
 }
 
 async function isOriginCanonical(l1: FindHeadsDeps["l1"], { l1Origin }: L2BlockRef): Promise<boolean> {

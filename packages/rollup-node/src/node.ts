@@ -230,7 +230,7 @@ export class RollupNode {
       gap: requestGap && new UnsafeGap({ config, control, inbox, request: requestGap, clock, log }),
       findHeads: async () => {
         currentL1 = undefined;
-        const found = await find(safeChain.doubtedBase);
+        const found = await find(safeChain.doubt);
         if (found.kind !== "found") return found;
         safeChain.beforeReset(found.base);
         return (await safeHeads.reset(found)) ?? found;

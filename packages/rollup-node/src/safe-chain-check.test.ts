@@ -1,13 +1,16 @@
 import type { BatchVerdict, ObservedBatch } from "@rnode/derivation";
+import type { L2Block } from "@rnode/engine-client";
 import { L1Error } from "@rnode/l1";
 import { silentLogger } from "@rnode/observe";
+import { type Hex, hexToBytes } from "@rnode/primitives";
 import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import { beforeEach, describe, expect, it } from "vitest";
 import { headsAfterReset } from "./heads.ts";
+import { critical } from "./progress.ts";
 import { resync } from "./resync.ts";
 import { SafeChainCheck, type SafeChainCheckDeps } from "./safe-chain-check.ts";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
-import { userTransaction } from "./testing/harness.ts";
+import { invalidTransaction, userTransaction } from "./testing/harness.ts";
 import { SimNetwork, type SimNode } from "./testing/sim-network.ts";
 
 const MINUTE_MS = 60_000;
@@ -98,6 +101,53 @@ describe("a node whose safe chain came from a lie", () => {
   });
 });
 
+describe("a batcher that builds on the block of deposits that replaces its own batch", () => {
+  /**
+   * The first batch of a channel is invalid, and the second builds on `replacement`, the block of deposits that takes its place. Since
+   * Holocene, the second is dropped with the rest of the channel.
+   */
+  async function sendBoth(network: SimNetwork, replacement: Hex): Promise<number> {
+    await network.run(4 * MINUTE_MS);
+    let first: number | undefined;
+    network.nextBatches = ([next, after]) => {
+      first = (next!.timestampSec - network.config.genesis.l2TimeSec) / network.config.blockTimeSec;
+      const transactions = [userTransaction(7)];
+      return [
+        { ...next!, transactions: [invalidTransaction] },
+        { ...after!, parentHash: hexToBytes(replacement), transactions },
+      ];
+    };
+    await network.run(MINUTE_MS);
+    return first!;
+  }
+
+  const blockOf = ({ engine }: SimNode, number: number): L2Block => engine.chain()[number]!;
+
+  it("is followed, although a node starts over just there and reads the second batch as if the first had not been", async () => {
+    const sketch = new SimNetwork();
+    const number = await sendBoth(sketch, `0x${"00".repeat(32)}`);
+    const replacement = blockOf(sketch.verifier, number);
+    expect(replacement.envelope.executionPayload.transactions).toHaveLength(1);
+
+    const network = new SimNetwork();
+    const { verifier } = network;
+    expect(await sendBoth(network, replacement.ref.hash)).toBe(number);
+    expect(blockOf(verifier, number).ref.hash).toBe(replacement.ref.hash);
+    const { transactions } = blockOf(verifier, number + 1).envelope.executionPayload;
+    expect(transactions).not.toContainEqual(userTransaction(7));
+    while (verifier.harness.control.heads.finalized.number < number) await network.step(500);
+    expect(verifier.harness.control.heads.finalized.number, "it starts with the block of deposits").toBe(number);
+    verifier.restart();
+    await network.run(4 * MINUTE_MS);
+    expect(verifier.harness.logs.map(({ text }) => text)).toContain(
+      "the safe chain is in doubt: deriving it again from further back",
+    );
+    const derived = network.safeChain(verifier);
+    expect(derived.length).toBeGreaterThan(number + 100);
+    expect(derived).toEqual(network.safeChain(network.sequencer).slice(0, derived.length));
+  });
+});
+
 describe("what L1 is asked before a safe block is replaced", () => {
   const l1 = new FakeL1(60);
   const config = testConfig("jovian", { seqWindowSize: 20 });
@@ -124,6 +174,13 @@ describe("what L1 is asked before a safe block is replaced", () => {
     blockCount: 1,
     transactionCount: 0,
     fromSpan: false,
+  };
+  const startedFurtherBack = (contradicted: number, safe: number): SafeChainCheck => {
+    const safeChain = check();
+    safeChain.onReset(ref(20), ref(safe));
+    safeChain.believe(critical("L1 says otherwise"), contradicted);
+    safeChain.onReset(ref(10), ref(safe));
+    return safeChain;
   };
   const judge = async (safeChain: SafeChainCheck, number: number, l1Block: L1BlockRef = l1.blocks[45]!) => {
     const attributes = attributesOn(config, ref(number - 1), l1.blocks[number >> 1]!);
@@ -189,10 +246,15 @@ describe("what L1 is asked before a safe block is replaced", () => {
   });
 
   it("lets a block be replaced by one that is made because L1 has no batch: this one had a batch", async () => {
-    const safeChain = check();
-    safeChain.onReset(ref(20), ref(30));
     const accepted = { ...observed, timestamp: ref(30).timestamp };
-    safeChain.observer.onBatch({ batch: { ...accepted, type: "empty" }, verdict: { kind: "accept" } });
+    const empty = { batch: { ...accepted, type: "empty" as const }, verdict: { kind: "accept" as const } };
+    const once = check();
+    once.onReset(ref(20), ref(30));
+    once.observer.onBatch(empty);
+    expect(await judge(once, 30), "derivation may have begun in the midst of a channel").toBe("critical");
+
+    const safeChain = startedFurtherBack(30, 30);
+    safeChain.observer.onBatch(empty);
     expect(await judge(safeChain, 30)).toBeUndefined();
     expect(await judge(safeChain, 29)).toBe("critical");
     safeChain.observer.onBatch({ batch: accepted, verdict: { kind: "accept" } });
@@ -205,9 +267,27 @@ describe("what L1 is asked before a safe block is replaced", () => {
     [40, 50, undefined],
     [41, 50, "critical"],
   ])("lets block %i be replaced if one up to the former safe head %i has users' transactions", async (number, safe, expected) => {
-    const safeChain = check();
-    safeChain.onReset(ref(20), ref(safe));
+    const safeChain = startedFurtherBack(number, safe);
     expect(await judge(safeChain, number)).toBe(expected);
+  });
+
+  it("believes what L1 says of a safe block after some starts from further and further back", async () => {
+    const safeChain = check();
+    safeChain.onReset(ref(48), ref(50));
+    const contradiction = critical("L1 says otherwise");
+    const windows: (number | undefined)[] = [];
+    for (const base of [40, 30, 20]) {
+      expect(safeChain.believe(contradiction, 49).kind).toBe("reset");
+      windows.push(safeChain.doubt?.l1Blocks);
+      safeChain.onReset(ref(base), ref(base)); // the engine was told of lower labels
+      expect(await judge(safeChain, 50), "it was safe before the first of these starts").toBe("critical");
+    }
+    expect(windows).toEqual([20, 40, 80]);
+    expect(safeChain.believe(contradiction, 49)).toBe(contradiction);
+    safeChain.onSafe(ref(49), l1.blocks[45]!);
+    expect(safeChain.believe(contradiction, 50).kind, "this is another block").toBe("reset");
+    safeChain.onReset(ref(0), ref(0));
+    expect(safeChain.believe(contradiction, 50), "there is nothing further back than the genesis").toBe(contradiction);
   });
 
   it("tries again when L1 does not answer", async () => {
@@ -245,7 +325,7 @@ describe("what L1 is asked before a safe block is replaced", () => {
     inL1Blocks(safeChain, [34], { kind: "drop", reason: "timestamp-in-future" });
     expect(safeChain.doubt, "the batcher may not know yet what became safe").toBeUndefined();
     inL1Blocks(safeChain, [35], { kind: "drop", reason: "timestamp-in-future" });
-    expect(safeChain.doubtedBase?.number).toBe(isDoubted ? 20 : undefined);
+    expect(safeChain.doubt?.base.number).toBe(isDoubted ? 20 : undefined);
     safeChain.onReset(ref(10), ref(30));
     expect(safeChain.doubt).toBeUndefined();
     inL1Blocks(safeChain, [34, 35, 36, 37]);

@@ -30,6 +30,16 @@ const NAMES_ANOTHER_CHAIN: ReadonlySet<BatchDropReason> = new Set([
  */
 const L1_BLOCKS_OF_DOUBT = 5;
 
+/** A contradiction is believed once derivation has found it from so many starting points besides the first. */
+const MAX_STARTS_FURTHER_BACK = 3;
+
+/** Derivation has to start before `base`, and at an L1 origin that is at least `l1Blocks` older. */
+export interface Doubt {
+  readonly base: L2BlockRef;
+  readonly l1Blocks: number;
+  readonly reason: string;
+}
+
 /** So many former safe blocks are searched for a user transaction. */
 const MAX_BLOCKS_SEARCHED = 1_000;
 
@@ -38,8 +48,12 @@ const MAX_BLOCKS_SEARCHED = 1_000;
  * followed an L1 endpoint that lied has a chain of its own, even a finalized one, and each of its blocks fits the one before.
  *
  * Derivation starts after the finalized block, which is therefore taken on trust until an accepted batch builds on it. If instead the
- * batches keep building on a different block, derivation starts again further back. If a block of the engine was safe and differs from
- * the derived one although L1 was not reorganised, the node stops; `rnode resync` moves the engine back.
+ * batches keep building on a different block, derivation starts again further back.
+ *
+ * If a block of the engine was safe and differs from the derived one although L1 was not reorganised, derivation starts again further
+ * back, too, some times: since Holocene, what a batch leads to depends on the batches before it, and a start in the midst of a channel does
+ * not see what became of those. From further back, it does. A contradiction that remains stops the node; `rnode resync` moves the engine
+ * back.
  */
 export class SafeChainCheck {
   private readonly deps: SafeChainCheckDeps;
@@ -53,7 +67,12 @@ export class SafeChainCheck {
   private otherChain: string | undefined;
   /** L1 blocks with batches that do not fit, although their batcher could know what had become safe */
   private readonly unfitL1Blocks = new Set<number>();
-  private doubted: { readonly base: L2BlockRef; readonly reason: string } | undefined;
+  private doubted: Doubt | undefined;
+  /** the block after which derivation started */
+  private base: L2BlockRef | undefined;
+  /** starts because of a block that L1 seemed to contradict, since derivation last got beyond such a block */
+  private startsFurtherBack = 0;
+  private contradictedNumber = 0;
   /** timestamp of the block that was derived last because the sequencing window had ended without a batch for it */
   private filledInAtSec: number | undefined;
 
@@ -74,7 +93,7 @@ export class SafeChainCheck {
       if (isLate && (verdict.kind === "drop" || verdict.kind === "future")) this.unfitL1Blocks.add(l1InclusionBlock.number);
       if (this.otherChain === undefined || this.unfitL1Blocks.size < L1_BLOCKS_OF_DOUBT) return;
       const reason = `the batcher does not build on L2 block ${base.number} (${this.otherChain}), and no batch has fitted since`;
-      this.doubted ??= { base, reason };
+      this.doubted ??= { base, l1Blocks: 0, reason };
     },
   };
 
@@ -82,14 +101,9 @@ export class SafeChainCheck {
     this.deps = deps;
   }
 
-  /** Why the safe chain has to be derived again from before `doubtedBase`; undefined if it need not be. */
-  get doubt(): string | undefined {
-    return this.doubted?.reason;
-  }
-
-  /** The block below which derivation has to start. */
-  get doubtedBase(): L2BlockRef | undefined {
-    return this.doubted?.base;
+  /** Why, and from where, the safe chain has to be derived again; undefined if it need not be. */
+  get doubt(): Doubt | undefined {
+    return this.doubted;
   }
 
   /** The heads were found, and nothing about them has been changed yet: reads what is recorded about the blocks above `base`. */
@@ -100,7 +114,10 @@ export class SafeChainCheck {
 
   /** Derivation starts after `base`; blocks up to `highestFormerSafe` were safe before. */
   onReset(base: L2BlockRef, highestFormerSafe: L2BlockRef): void {
-    this.highestFormerSafeNumber = highestFormerSafe.number;
+    // The engine has been told the lower labels of the start before, which a contradiction has ended.
+    const before = this.startsFurtherBack > 0 ? this.highestFormerSafeNumber : 0;
+    this.highestFormerSafeNumber = Math.max(highestFormerSafe.number, before);
+    this.base = base;
     this.doubted = undefined;
     this.otherChain = undefined;
     this.unfitL1Blocks.clear();
@@ -111,7 +128,28 @@ export class SafeChainCheck {
   }
 
   onSafe(safe: L2BlockRef, l1Block: L1BlockRef): void {
+    if (safe.number >= this.contradictedNumber) this.startsFurtherBack = 0;
     this.derivedFrom.onSafe(safe, l1Block);
+  }
+
+  /**
+   * The engine can execute what L1 says instead of safe block `number`.
+   *
+   * @returns `contradiction`, or a reset after which derivation starts further back
+   */
+  believe(contradiction: Trouble, number: number): Trouble {
+    const { base, deps } = this;
+    if (base === undefined || !this.canStartFurtherBack) return contradiction;
+    const l1Blocks = deps.config.seqWindowSize * 2 ** this.startsFurtherBack++;
+    this.contradictedNumber = number;
+    const reason = `read after L2 block ${base.number}, L1 contradicts safe block ${number}: reading it from further back`;
+    this.doubted = { base, l1Blocks, reason };
+    return reset(reason);
+  }
+
+  private get canStartFurtherBack(): boolean {
+    const isAtGenesis = this.base === undefined || this.base.number <= this.deps.config.genesis.l2.number;
+    return !isAtGenesis && this.startsFurtherBack < MAX_STARTS_FURTHER_BACK;
   }
 
   /**
@@ -131,7 +169,7 @@ export class SafeChainCheck {
       if (!(await this.isCanonical(derived.derivedFrom)))
         return reset(`L1 block ${derived.derivedFrom.number} was replaced while it was read`);
       if (number <= finalized.number) return critical(contradiction(block.ref, "finalized", mismatch));
-      const reason = await this.whyReplaceable(block, derived.attributes.timestamp);
+      const reason = (await this.whyUnfounded(block.ref)) ?? (await this.whyFromBatch(block, derived.attributes.timestamp));
       if (reason === undefined) return critical(contradiction(block.ref, "safe", mismatch));
       this.deps.log.warn("L1 was reorganised under the safe chain", { l2Block: number, reason });
       return undefined;
@@ -141,21 +179,31 @@ export class SafeChainCheck {
     }
   }
 
+  /** What shows that L1 no longer has what a block was derived from. */
+  private async whyUnfounded({ number, l1Origin }: L2BlockRef): Promise<string | undefined> {
+    const known = await this.recordOf(number);
+    if (known !== undefined && !(await this.isCanonical(known.l1Block)))
+      return `L1 block ${known.l1Block.number}, from which it was derived, is gone`;
+    return (await this.isCanonical(l1Origin)) ? undefined : `its L1 origin ${l1Origin.number} is gone`;
+  }
+
   /**
-   * What shows that L1 no longer has what a block was derived from. Where no record says it, the block itself can: nobody but the batcher
-   * makes a batch that is accepted. An endpoint that lies can only hide it, and what is then derived has deposits only, and no batch fits it.
+   * Where no record says what a block was derived from, the block itself can show that L1 no longer has it: nobody but the batcher makes a
+   * batch that is accepted. An endpoint that lies can only hide it, and what is then derived has deposits only, and no batch fits it. Unless
+   * the start was in the midst of a channel: that is known after a start from further back.
    */
-  private async whyReplaceable(block: L2Block, derivedTimestampSec: number): Promise<string | undefined> {
-    const { number, l1Origin } = block.ref;
-    const known = this.derivedFrom.of(number);
-    if (known !== undefined && (await this.deps.l2.blockByNumber(known.safeHead.number))?.ref.hash === known.safeHead.hash) {
-      const isThere = await this.isCanonical(known.l1Block);
-      return isThere ? undefined : `L1 block ${known.l1Block.number}, from which it was derived, is gone`;
-    }
-    if (!(await this.isCanonical(l1Origin))) return `its L1 origin ${l1Origin.number} is gone`;
+  private async whyFromBatch(block: L2Block, derivedTimestampSec: number): Promise<string | undefined> {
+    if ((await this.recordOf(block.ref.number)) !== undefined) return undefined;
+    if (this.startsFurtherBack === 0 && this.canStartFurtherBack) return undefined;
     if (this.filledInAtSec === derivedTimestampSec) return "it came from a batch, and L1 has none for it";
     const user = await this.firstWithUserTransactions(block);
     return user === undefined ? undefined : `block ${user} has users' transactions, whose batch was on L1`;
+  }
+
+  private async recordOf(number: number): Promise<DerivedUpTo | undefined> {
+    const known = this.derivedFrom.of(number);
+    if (known === undefined) return undefined;
+    return (await this.deps.l2.blockByNumber(known.safeHead.number))?.ref.hash === known.safeHead.hash ? known : undefined;
   }
 
   /** From a block on, as far as blocks were safe before. */

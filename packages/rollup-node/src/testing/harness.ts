@@ -22,7 +22,7 @@ import { EngineControl } from "../engine-control.ts";
 import { Finalizer } from "../finalizer.ts";
 import { L1OriginSelector } from "../l1-origin-selector.ts";
 import { type Leadership, onlySequencer } from "../leadership.ts";
-import { SafeChainCheck } from "../safe-chain-check.ts";
+import { type Doubt, SafeChainCheck } from "../safe-chain-check.ts";
 import type { SafeHeadDatabase } from "../safe-head-database.ts";
 import { SafeHeadWatch } from "../safe-head-watch.ts";
 import { SafeHeads } from "../safe-heads.ts";
@@ -110,7 +110,7 @@ export interface HarnessOptions {
     readonly ahead: BlocksAhead;
     readonly createPipeline: (observer: Partial<DerivationObserver>) => DerivationPipeline;
     readonly prepareAttributes: PrepareAttributes;
-    readonly findHeads: (log: Logger, doubted: L2BlockRef | undefined) => Promise<FoundHeads>;
+    readonly findHeads: (log: Logger, doubt: Doubt | undefined) => Promise<FoundHeads>;
     readonly isCritical: (error: unknown) => boolean;
   };
 }
@@ -225,7 +225,7 @@ export function createHarness(options: HarnessOptions = {}) {
     metrics: { reset: () => counts.resets++, derivationError: () => counts.derivationErrors++ },
     findHeads: async () => {
       if (options.real !== undefined) {
-        const start = await options.real.findHeads(log, safeChain.doubtedBase);
+        const start = await options.real.findHeads(log, safeChain.doubt);
         if (start.kind !== "found") return start;
         safeChain.beforeReset(start.base);
         return (await safeHeads.reset(start)) ?? start;

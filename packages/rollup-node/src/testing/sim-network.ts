@@ -146,9 +146,9 @@ export class SimNode {
         isCritical: isCriticalDerivationError,
         createPipeline: (observer) => createDerivationPipeline(derivation, { ...providers, observer }),
         prepareAttributes: attributesPreparer(derivation, { l1, l2: engine }),
-        findHeads: (log, doubted) => {
+        findHeads: (log, doubt) => {
           finder ??= headsFinder(derivation, { l1, l2: engine }, log, safeHeads);
-          return finder(doubted);
+          return finder(doubt);
         },
       },
     });
@@ -164,6 +164,8 @@ export class SimNetwork {
   readonly l1 = new FakeL1(1);
   readonly sequencer: SimNode;
   readonly verifier: SimNode;
+  /** what the batcher sends next, instead of the blocks of the sequencer that follow the safe one */
+  nextBatches: ((blocks: readonly SpanBatchInput[]) => readonly SpanBatchInput[]) | undefined;
   /** while set, L1 does not answer anybody */
   isL1Down = false;
   private nextL1Ms: number;
@@ -233,13 +235,19 @@ export class SimNetwork {
     const blocks = chain.slice(from.number + 1);
     if (blocks.length === 0) return [];
     const inputs = blocks.map(({ envelope }) => batchInputFromPayload(this.config, envelope.executionPayload));
-    const content = this.batcherNonce % 2 === 0 ? [this.spanBatch(inputs)] : inputs.map(singularBatch);
+    const { nextBatches } = this;
+    this.nextBatches = undefined;
+    if (nextBatches !== undefined) return [this.channel(nextBatches(inputs).map(singularBatch))];
     this.batched = blocks.at(-1)!.ref;
+    return [this.channel(this.batcherNonce % 2 === 0 ? [this.spanBatch(inputs)] : inputs.map(singularBatch))];
+  }
+
+  private channel(content: readonly Uint8Array[]): FeeMarketTransaction {
     const nonce = this.batcherNonce++;
     const id = new Uint8Array(16);
     id.set(uint64ToBytes(nonce), 8);
     const data = new Uint8Array(deflateSync(Buffer.concat(content)));
-    return [batcherTransaction(this.config, nonce, encodeBatcherData([{ channelId: id, number: 0, data, isLast: true }]))];
+    return batcherTransaction(this.config, nonce, encodeBatcherData([{ channelId: id, number: 0, data, isLast: true }]));
   }
 
   private spanBatch(inputs: readonly SpanBatchInput[]): Uint8Array {
