@@ -1,7 +1,7 @@
 import type { Hex } from "@rnode/primitives";
-import type { L2BlockRef } from "@rnode/protocol";
+import type { DepositTransaction, L2BlockRef } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
-import { prepareAttributes } from "./attributes.ts";
+import { forcedTransactions, prepareAttributes } from "./attributes.ts";
 import { AttributesStage } from "./attributes-stage.ts";
 import type { L1BlockHeader, L1Provider, L2Provider } from "./providers.ts";
 import { derivationRules } from "./rules.ts";
@@ -27,6 +27,30 @@ const parent: L2BlockRef = {
   l1Origin: { number: 100, hash: hashOf(100) },
   sequenceNumber: 3,
 };
+
+/** Made up: the code of real upgrades is not part of this repository. */
+const deposit = (name: string): DepositTransaction => ({
+  type: 0x7e,
+  sourceHash: new Uint8Array(32).fill(name.length),
+  from: new Uint8Array(20),
+  to: undefined,
+  mint: 0n,
+  value: 0n,
+  gasLimit: 50_000n,
+  isSystemTx: false,
+  data: new TextEncoder().encode(name),
+});
+
+describe("the transactions that a block contains besides those of a batch", () => {
+  it("are L1's attributes, then the users' deposits, then the upgrade of a fork, each in their order", () => {
+    const l1Info = deposit("l1");
+    const deposits = [deposit("user A"), deposit("user B")];
+    const upgrades = [deposit("deploy"), deposit("point proxy"), deposit("enable")];
+    expect(forcedTransactions({ l1Info, deposits, upgrades })).toEqual([l1Info, ...deposits, ...upgrades]);
+    expect(forcedTransactions({ l1Info, deposits: [], upgrades })).toEqual([l1Info, ...upgrades]);
+    expect(forcedTransactions({ l1Info, deposits: [], upgrades: [] })).toEqual([l1Info]);
+  });
+});
 
 function prepare(epoch: L1BlockHeader) {
   const l1 = {

@@ -62,13 +62,28 @@ export async function prepareAttributes(
     timestamp,
     prevRandao: origin.mixHash,
     suggestedFeeRecipient: PREDEPLOYS.sequencerFeeVault,
-    transactions: [l1Info, ...deposits, ...upgrades.transactions].map(encodeTransaction),
+    transactions: forcedTransactions({ l1Info, deposits, upgrades: upgrades.transactions }).map(encodeTransaction),
     noTxPool: true,
     gasLimit: systemConfig.gasLimit + upgrades.extraGas,
     ...forkAttributes(config, origin, systemConfig, timestamp),
   };
   return { kind: "value", value };
 }
+
+export interface ForcedTransactions {
+  readonly l1Info: DepositTransaction;
+  /** users' deposits of the epoch, in a block that begins one */
+  readonly deposits: readonly DepositTransaction[];
+  /** in the first block of a fork */
+  readonly upgrades: readonly DepositTransaction[];
+}
+
+/** What a block contains besides a batch's transactions, in the order that all nodes must agree on. */
+export const forcedTransactions = ({ l1Info, deposits, upgrades }: ForcedTransactions): readonly DepositTransaction[] => [
+  l1Info,
+  ...deposits,
+  ...upgrades,
+];
 
 async function epochInput(
   { rollup }: DerivationConfig,
