@@ -136,11 +136,19 @@ export type PayloadFacts = Pick<
   "blockHash" | "parentHash" | "blockNumber" | "timestamp" | "gasLimit" | "extraData" | "transactions"
 >;
 
+/** PERF: a block's ref and its SystemConfig both come from its L1 info, some of them several times. */
+const decodedInfos = new WeakMap<Uint8Array, L1BlockInfo>();
+
 /** The L1 info of a block after genesis. @throws {CodedError} l1-info/*, deposit/not-a-deposit, rlp/* */
 export function l1InfoOfPayload(payload: Pick<PayloadFacts, "transactions">): L1BlockInfo {
   const first = payload.transactions[0];
   if (first === undefined) throw new CodedError<L1InfoErrorCode>("l1-info/missing");
-  return decodeL1BlockInfo(depositCalldata(first));
+  let info = decodedInfos.get(first);
+  if (info === undefined) {
+    info = decodeL1BlockInfo(depositCalldata(first));
+    decodedInfos.set(first, info);
+  }
+  return info;
 }
 
 /**

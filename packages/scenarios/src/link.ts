@@ -1,6 +1,6 @@
 import { RpcError, type RpcOutcome, RpcTransportError } from "@rnode/jsonrpc";
+import type { SimClock } from "@rnode/program/testing";
 import type { Random } from "./random.ts";
-import type { SimClock } from "./sim-clock.ts";
 import type { SimProcess } from "./sim-process.ts";
 
 /** What is wrong with a server or the way to it. Faults switch these on and off. */

@@ -14,6 +14,7 @@ import { L1AccountClient, L1Client, L1Endpoints } from "@rnode/l1";
 import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { bytesToHex, type Hex, keccak256 } from "@rnode/primitives";
+import type { SimClock } from "@rnode/program/testing";
 import { encodeBlob, type RollupConfig } from "@rnode/protocol";
 import { syncStatusFromJson } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
@@ -21,7 +22,6 @@ import { type BlobProver, createTxMetrics, TransactionManager } from "@rnode/tx-
 import type { L1Server } from "./l1-rpc.ts";
 import { healthyServer, Link, type ServerState } from "./link.ts";
 import type { Random } from "./random.ts";
-import type { SimClock } from "./sim-clock.ts";
 import type { SimL1 } from "./sim-l1.ts";
 import type { SimLog } from "./sim-log.ts";
 import type { SimNode } from "./sim-node.ts";

@@ -1,5 +1,5 @@
 import { createLogger, type LogFields, type Logger, silentLogger } from "@rnode/observe";
-import type { SimClock } from "./sim-clock.ts";
+import type { SimClock } from "@rnode/program/testing";
 
 /** What happened in a scenario, in order: what the network did, and what the programs logged. */
 export class SimLog {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DerivationConfig } from "@rnode/derivation";
 import { bytesToHex, type Hex, privateKeyToAddress } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import { derivationFactsAt, type FeeMarketTransaction, signTransaction, type UpgradeArtifactSource } from "@rnode/protocol";
 import { Invariants, type Violation } from "./invariants.ts";
 import { junkData, userTransaction } from "./junk.ts";
@@ -10,7 +11,6 @@ import { Random } from "./random.ts";
 import { SimBatcher } from "./sim-batcher.ts";
 import { SimBeacon } from "./sim-beacon.ts";
 import { KnownBlocks } from "./sim-block.ts";
-import { SimClock } from "./sim-clock.ts";
 import { SimL1 } from "./sim-l1.ts";
 import { SimLog } from "./sim-log.ts";
 import { SimNode } from "./sim-node.ts";

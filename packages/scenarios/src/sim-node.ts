@@ -5,6 +5,7 @@ import { noMetrics } from "@rnode/observe";
 import { parseOptions } from "@rnode/options";
 import { LruCache } from "@rnode/primitives";
 import { Scope } from "@rnode/program";
+import type { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import {
   type BlockGossip,
@@ -22,7 +23,6 @@ import { RealEngine } from "./real-engine.ts";
 import type { ScenarioEngine } from "./scenario-engine.ts";
 import type { BeaconState, SimBeacon } from "./sim-beacon.ts";
 import type { KnownBlocks } from "./sim-block.ts";
-import type { SimClock } from "./sim-clock.ts";
 import { SimDisk } from "./sim-disk.ts";
 import { genesisPayload, SimEngine } from "./sim-engine.ts";
 import type { SimL1 } from "./sim-l1.ts";

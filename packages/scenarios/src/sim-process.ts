@@ -1,5 +1,5 @@
 import type { Clock } from "@rnode/primitives";
-import type { SimClock } from "./sim-clock.ts";
+import type { SimClock } from "@rnode/program/testing";
 
 const NEVER = new Promise<never>(() => {});
 

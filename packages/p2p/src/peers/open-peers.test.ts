@@ -5,13 +5,13 @@ import { type GossipSub, gossipsub, TopicValidatorResult } from "@libp2p/gossips
 import type { Libp2p } from "@libp2p/interface";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, privateKeyToAddress } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import { testRollupConfig } from "@rnode/protocol/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { createHost } from "../host/create-host.ts";
 import { connectionLimits, type P2PConfig } from "../network.ts";
 import { createP2PMetrics } from "../p2p-metrics.ts";
 import type { DiscoveryView, PeersPart } from "../parts.ts";
-import { TestClock } from "../testing/test-clock.ts";
 import { openPeers, type PeersOptions } from "./open-peers.ts";
 import type { PeerApi } from "./peer-api.ts";
 
@@ -26,7 +26,7 @@ const settings: P2PConfig["peers"] = {
 };
 
 interface TestNode {
-  readonly clock: TestClock;
+  readonly clock: SimClock;
   readonly peers: PeersPart;
   readonly node: Libp2p;
   readonly gossip: GossipSub;
@@ -46,7 +46,7 @@ const VALID = 0xaa;
 
 /** A node whose upkeep goes by a clock of its own. */
 async function start(key: number, options: Partial<PeersOptions> = {}, discovery?: DiscoveryView): Promise<TestNode> {
-  const clock = new TestClock(Date.now());
+  const clock = new SimClock(Date.now());
   const deps = { clock, log: silentLogger, metrics: createP2PMetrics(noMetrics) };
   const peers = await openPeers({ rollup, peers: settings, netrestrict: [], staticPeers: { has: () => false }, ...options }, deps);
   const node = await createHost({

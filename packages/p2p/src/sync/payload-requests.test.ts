@@ -1,9 +1,9 @@
 import { concatBytes } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayload, ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { chainOfBlocks, isthmusConfig } from "../testing/chain-of-blocks.ts";
 import { sealed } from "../testing/test-blocks.ts";
-import { TestClock } from "../testing/test-clock.ts";
 import { encodeRequest, encodeResponse } from "../wire/payload-by-number.ts";
 import { encodeSnappyFrames } from "../wire/snappy-frames.ts";
 import { PayloadRequests } from "./payload-requests.ts";
@@ -19,13 +19,13 @@ type Piece = Uint8Array | { readonly waitMs: number };
 /** A stream whose other end follows a script: it sends pieces, waits in between, and at the end closes or waits on. */
 class ScriptedStream implements WireStream {
   private readonly ended = new AbortController();
-  private readonly clock: TestClock;
+  private readonly clock: SimClock;
   private readonly script: readonly Piece[];
   private readonly stallsAt: "write" | "end" | undefined;
   readonly written: Uint8Array[] = [];
   resetBecause: string | undefined;
 
-  constructor(clock: TestClock, script: readonly Piece[], stallsAt?: "write" | "end") {
+  constructor(clock: SimClock, script: readonly Piece[], stallsAt?: "write" | "end") {
     this.clock = clock;
     this.script = script;
     this.stallsAt = stallsAt;
@@ -66,7 +66,7 @@ class ScriptedStream implements WireStream {
 }
 
 function start(script: readonly Piece[] = [], stallsAt?: "write" | "end") {
-  const clock = new TestClock(0);
+  const clock = new SimClock(0);
   const stream = new ScriptedStream(clock, script, stallsAt);
   const requests = new PayloadRequests({ config, clock, open: async () => stream });
   return { clock, stream, requests };
@@ -133,7 +133,7 @@ describe("asking a peer for a block", () => {
   });
 
   it("gives up opening a stream after 5 seconds", async () => {
-    const clock = new TestClock(0);
+    const clock = new SimClock(0);
     const open = (_: string, signal: AbortSignal): Promise<WireStream> =>
       new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
     const requests = new PayloadRequests({ config, clock, open });
@@ -162,7 +162,7 @@ describe("asking a peer for a block", () => {
   });
 
   it("of many answers that swell, gives up those that hold most, and finishes the small ones", async () => {
-    const clock = new TestClock(0);
+    const clock = new SimClock(0);
     // 10 MiB each, of half a megabyte on the wire
     const swelling = concatBytes(Uint8Array.of(0, 1, 0, 0, 0), encodeSnappyFrames(new Uint8Array(10 * 1024 * 1024)));
     let most = 0;

@@ -1,9 +1,9 @@
 import { createMetrics, type Logger } from "@rnode/observe";
+import { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { createP2PMetrics } from "../p2p-metrics.ts";
 import { chainOfBlocks, isthmusConfig } from "../testing/chain-of-blocks.ts";
-import { TestClock } from "../testing/test-clock.ts";
 import { encodeRequest, encodeResponse } from "../wire/payload-by-number.ts";
 import { PayloadServer } from "./payload-server.ts";
 import { RequestLimits } from "./request-limits.ts";
@@ -73,7 +73,7 @@ function start({
   payloadByNumber = async (number: number): Promise<ExecutionPayloadEnvelope | undefined> => chain[number - 1],
 } = {}) {
   // block 30 is due
-  const clock = new TestClock((config.genesis.l2TimeSec + 60) * 1_000);
+  const clock = new SimClock((config.genesis.l2TimeSec + 60) * 1_000);
   const lookups: number[] = [];
   const server = new PayloadServer({
     config,
@@ -126,7 +126,7 @@ describe("results", () => {
   });
 
   it("2 for a block before genesis", async () => {
-    const clock = new TestClock((config.genesis.l2TimeSec + 60) * 1_000);
+    const clock = new SimClock((config.genesis.l2TimeSec + 60) * 1_000);
     const genesis = { ...config.genesis, l2: { ...config.genesis.l2, number: 100 } };
     const server = new PayloadServer({
       config: { ...config, genesis },
@@ -231,7 +231,7 @@ describe("rates", () => {
   });
 
   it("a thousand peers are remembered, those that asked last", async () => {
-    const clock = new TestClock(0);
+    const clock = new SimClock(0);
     const limits = new RequestLimits(clock);
     const passing = Array.from({ length: 1_200 }, (_, i) => limits.pass(`peer${i}`, new AbortController().signal));
     await clock.advance(60_000);

@@ -1,10 +1,10 @@
 import { createMetrics, type Logger } from "@rnode/observe";
 import { bytesToHex } from "@rnode/primitives";
+import { SimClock } from "@rnode/program/testing";
 import type { ExecutionPayloadEnvelope } from "@rnode/protocol";
 import { describe, expect, it } from "vitest";
 import { createP2PMetrics } from "../p2p-metrics.ts";
 import { chainOfBlocks, gapBetween, isthmusConfig } from "../testing/chain-of-blocks.ts";
-import { TestClock } from "../testing/test-clock.ts";
 import { AnswerError, CheckedPayload } from "./checked-payload.ts";
 import type { Answer } from "./payload-requests.ts";
 import { requestMetrics } from "./request-metrics.ts";
@@ -32,7 +32,7 @@ const STALL_MS = 20_000;
 
 /** A client whose peers are scripted, and a clock that moves only when it is told to. */
 function start(peers: Readonly<Record<string, FakePeer>>, { mayAsk = () => true }: { mayAsk?: (peer: string) => boolean } = {}) {
-  const clock = new TestClock((config.genesis.l2TimeSec + 3_600) * 1_000);
+  const clock = new SimClock((config.genesis.l2TimeSec + 3_600) * 1_000);
   const startMs = clock.nowMs();
   const asked: { peer: string; number: number; atMs: number }[] = [];
   const received: ExecutionPayloadEnvelope[] = [];

@@ -14,7 +14,7 @@ export class SimClock implements Clock {
   #order = 0;
   #working = 0;
 
-  constructor(startMs: number) {
+  constructor(startMs = 1_800_000_000_000) {
     this.#nowMs = startMs;
   }
 
@@ -58,7 +58,7 @@ export class SimClock implements Clock {
   }
 
   /** Lets `ms` pass, waking the sleepers whose time has come one after the other. @param each is called after each of them */
-  async advance(ms: number, each: () => void): Promise<void> {
+  async advance(ms: number, each: () => void = () => {}): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
       await this.#settle();
