@@ -236,7 +236,7 @@ const costly = optionGroup("rpc", {
     default: 64 * MIB,
     unit: "MiB",
     needs: LISTENERS,
-    help: "Maximum memory of costly requests that wait in each reader. 0: no limit.",
+    help: "Maximum memory of costly requests that wait, in all readers together; each has an equal part. 0: no limit.",
   },
 });
 

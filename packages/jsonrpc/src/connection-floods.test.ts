@@ -67,6 +67,14 @@ describe.each([
     await lost;
   });
 
+  it("does not keep out others of the same address, who send something", async () => {
+    const { open, statusFor } = await setUp(jwtSecret);
+    const greedy = await Promise.all(Array.from({ length: MOST }, () => open("127.0.0.1")));
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    for (let request = 0; request < 5; request++) expect(await statusFor("127.0.0.1")).toBe(status);
+    expect(greedy.filter((socket) => !socket.closed).length).toBeGreaterThanOrEqual(MOST - 5);
+  });
+
   it("does not keep others out with bursts either", async () => {
     const { open, statusFor } = await setUp(jwtSecret);
     await Promise.all(Array.from({ length: MOST }, () => open("127.0.0.2")));

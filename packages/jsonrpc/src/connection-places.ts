@@ -1,15 +1,20 @@
 import type { Server, Socket } from "node:net";
 
+/** A connection may be silent for this long before a newcomer of the same client takes its place. */
+const SILENT_MS = 500;
+
 /**
  * The connections that a listener may have, shared fairly: when all places are taken, a newcomer gets one of the client that has most of
- * them, unless that is the newcomer itself. So no client can keep others out, however many connections it opens.
+ * them. So no client can keep others out, however many connections it opens. If that is the newcomer's client itself, one of its own makes room
+ * that has sent nothing so far: those who share an address with somebody that only opens connections are served, too.
  */
 export class ConnectionPlaces {
   #most: number;
   readonly #spareFor: (most: number) => number;
   readonly #onRefused: (isOnlyClient: boolean) => void;
   readonly #server: Server;
-  readonly #byClient = new Map<string, Set<Socket>>();
+  /** with the time at which each was accepted, oldest first */
+  readonly #byClient = new Map<string, Map<Socket, number>>();
   #taken = 0;
 
   /**
@@ -34,8 +39,9 @@ export class ConnectionPlaces {
 
   #admit(socket: Socket): void {
     const client = clientOf(socket.remoteAddress ?? "");
-    const own = this.#byClient.get(client) ?? new Set();
-    this.#byClient.set(client, own.add(socket));
+    const own = this.#byClient.get(client) ?? new Map<Socket, number>();
+    const nowMs = performance.now();
+    this.#byClient.set(client, own.set(socket, nowMs));
     this.#taken++;
     socket.once("close", () => {
       this.#taken--;
@@ -46,7 +52,12 @@ export class ConnectionPlaces {
     const largest = [...this.#byClient.values()].reduce((a, b) => (b.size > a.size ? b : a));
     // With one place more than the newcomer's client, it would only have to come back to take it again.
     if (largest.size > own.size + 1) {
-      leastUsed(largest).destroy();
+      leastUsed(largest.keys()).destroy();
+      return;
+    }
+    const silent = silentSince(own, nowMs - SILENT_MS);
+    if (silent !== undefined) {
+      silent.destroy();
       return;
     }
     socket.destroy();
@@ -54,11 +65,23 @@ export class ConnectionPlaces {
   }
 }
 
-/** One that has sent nothing, or the oldest. */
-function leastUsed(sockets: ReadonlySet<Socket>): Socket {
-  const [oldest] = sockets;
-  for (const socket of sockets) if (socket.bytesRead === 0) return socket;
+/** One that has sent nothing, or the oldest. @param sockets at least one */
+function leastUsed(sockets: Iterable<Socket>): Socket {
+  let oldest: Socket | undefined;
+  for (const socket of sockets) {
+    if (socket.bytesRead === 0) return socket;
+    oldest ??= socket;
+  }
   return oldest!;
+}
+
+/** The oldest that has sent nothing since it was accepted, by then. */
+function silentSince(sockets: ReadonlyMap<Socket, number>, atMs: number): Socket | undefined {
+  for (const [socket, acceptedMs] of sockets) {
+    if (acceptedMs > atMs) return undefined;
+    if (socket.bytesRead === 0) return socket;
+  }
+  return undefined;
 }
 
 /**

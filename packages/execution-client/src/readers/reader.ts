@@ -11,9 +11,15 @@ import { CostlyRequests } from "./costly-requests.ts";
 import { startCostlyThread } from "./costly-thread.ts";
 import type { MessageToReader, MessageToWriter, Outbox, ReaderStart } from "./messages.ts";
 import { oncePerRun } from "./once-per-run.ts";
+import { limitsOfReader } from "./reader-limits.ts";
+import { RelayQueue } from "./relay-queue.ts";
 import { routeMethods } from "./routing.ts";
 import { ShortWork } from "./short-work.ts";
 import { WriterLink } from "./writer-link.ts";
+
+/** Requests for other processes: so many wait here, and so many are worked on there. */
+const MAX_RELAYED = 4096;
+const MAX_SENT = 32;
 
 /** Serves the public listeners from the database that another process writes. */
 export interface Reader {
@@ -26,6 +32,7 @@ export interface Reader {
 /** @throws CodedError from the database; errors from listening */
 export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWriter>): Promise<Reader> {
   const { options, config, reader, count, startingBlock } = start;
+  const { server: serverLimits, maxWaitingBytes } = limitsOfReader(options, count);
   const log = createLogger(options.log).child({ reader: reader + 1 });
   const labels = { reader: String(reader + 1) };
   const metrics = options.metrics.enabled ? createMetrics({ prefix: "rengine_", labels }) : undefined;
@@ -49,7 +56,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   const refresh = oncePerRun(() => store.refresh());
   const short = new ShortWork();
   const costly = new CostlyRequests(
-    { ...options.costly, maxTraces: options.traces.maxRunning, hardLimitMs: options.readers.hardLimitMs },
+    { ...options.costly, maxWaitingBytes, maxTraces: options.traces.maxRunning, hardLimitMs: options.readers.hardLimitMs },
     {
       startThread: (givenUp, events) => startCostlyThread({ reader, options, config, startingBlock, givenUp }, events),
       ask: (text, target) => link.ask(text, target),
@@ -58,10 +65,15 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
       metrics: metrics ?? noMetrics,
     },
   );
+  const relay = new RelayQueue(
+    (text, target) => link.ask(text, target),
+    { maxWaiting: MAX_RELAYED, maxWaitingBytes, maxSent: MAX_SENT },
+    metrics ?? noMetrics,
+  );
   const routing = {
     reader,
     count,
-    elsewhere: link,
+    elsewhere: relay,
     refresh,
     filterNotFound: errors.filterNotFound,
     short,
@@ -76,6 +88,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
     fds: { http: start.httpFd, ws: start.wsFd },
     bind: (methods) => routeMethods(methods, routing),
     readLarge: (text, client) => costly.read(client, text),
+    limits: serverLimits,
   });
 
   let lastLoad = performance.eventLoopUtilization();

@@ -33,7 +33,7 @@ function routed(handler: (args: readonly unknown[]) => unknown, { answer = answe
     reader: 1,
     count: 3,
     elsewhere: {
-      ask: async (text, reader) => {
+      ask: async (text, _client, reader) => {
         asked.push({ text, reader });
         return answer;
       },

@@ -21,8 +21,8 @@ import { isOverrun, OVERRUN, type ShortWork } from "./short-work.ts";
 
 /** Sends a JSON-RPC request with the id 0 to another process. */
 export interface OtherProcesses {
-  /** @param reader undefined: the writer */
-  ask(text: string, reader?: number): Promise<string>;
+  /** @param reader undefined: the writer. @throws {RpcError} it was not sent */
+  ask(text: string, client: RequestContext, reader?: number): Promise<string>;
 }
 
 /** Runs requests that take long, elsewhere. */
@@ -63,8 +63,8 @@ export function routeMethods(methods: ApiMethods, options: RoutingOptions): Meth
 
 function routed(name: string, method: ApiMethod, options: RoutingOptions): Method {
   const { reader, count, elsewhere, refresh, filterNotFound } = options;
-  const there = async (read: readonly (Read | undefined)[], target?: number): Promise<JsonText> =>
-    resultOf(await elsewhere.ask(requestText(name, rawOf(read)), target));
+  const there = async (read: readonly (Read | undefined)[], client: RequestContext, target?: number): Promise<JsonText> =>
+    resultOf(await elsewhere.ask(requestText(name, rawOf(read)), client, target));
   const here =
     (handler: Method["handler"]): Method["handler"] =>
     (args, context) => {
@@ -77,13 +77,13 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
     case "reader":
       return isCostly(method) ? routedByCost(name, method, options) : { ...method, handler: here(method.handler) };
     case "writer":
-      return choose((read) => there(read));
+      return choose((read, _, context) => there(read, context));
     case "reader-first": {
       const find = here(method.handler);
       return choose((read, args, context) => {
         const found = find(args, context);
-        if (found instanceof Promise) return found.then((result: unknown) => (isMissing(result) ? there(read) : result));
-        return isMissing(found) ? there(read) : found;
+        if (found instanceof Promise) return found.then((result: unknown) => (isMissing(result) ? there(read, context) : result));
+        return isMissing(found) ? there(read, context) : found;
       });
     }
     case "filter-owner": {
@@ -91,7 +91,7 @@ function routed(name: string, method: ApiMethod, options: RoutingOptions): Metho
       return choose((read, args, context) => {
         const owner = tagOfFilterId(String(args[0]));
         if (owner === reader) return answer(args, context);
-        if (owner !== undefined && owner < count) return there(read, owner);
+        if (owner !== undefined && owner < count) return there(read, context, owner);
         const { code, message, data } = filterNotFound;
         throw new RpcError(code, message, data);
       });

@@ -5,13 +5,13 @@ import { type Block, decodeBlock } from "@rnode/protocol";
 import type { PooledTransaction } from "@rnode/txpool";
 import { readSubmission } from "../pool/submission.ts";
 import type { MessageToWriter, Outbox } from "./messages.ts";
-import { type OtherProcesses, requestText, resultOf } from "./routing.ts";
+import { requestText, resultOf } from "./routing.ts";
 
 /** Requests of a reader that wait for other processes. */
 const MAX_WAITING = 4096;
 
 /** A reader's way to the writing process, and over it to other readers. */
-export class WriterLink implements OtherProcesses, PendingFeed, WriterAccess {
+export class WriterLink implements PendingFeed, WriterAccess {
   readonly #outbox: Pick<Outbox<MessageToWriter>, "push">;
   readonly #profile: Profile;
   readonly #feeCapWei: bigint;
@@ -28,6 +28,7 @@ export class WriterLink implements OtherProcesses, PendingFeed, WriterAccess {
     this.#feeCapWei = feeCapWei;
   }
 
+  /** Sends a JSON-RPC request with the id 0. @param reader undefined: to the writer */
   async ask(text: string, reader?: number): Promise<string> {
     return (await this.#request((id) => ({ kind: "call", id, text, reader }))) as string;
   }

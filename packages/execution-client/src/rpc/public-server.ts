@@ -1,5 +1,5 @@
 import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
-import { createRpcServer, type MethodTable, type ReadLarge, type RpcServer } from "@rnode/jsonrpc";
+import { createRpcServer, type MethodTable, type ReadLarge, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
 
@@ -16,11 +16,14 @@ export interface PublicServerDependencies {
   readonly bind: (methods: ApiMethods) => MethodTable;
   /** reads large requests in another thread; default: they are read here */
   readonly readLarge?: ReadLarge | undefined;
+  /** besides those of the options */
+  readonly limits?: Partial<RpcServerLimits> | undefined;
 }
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
   const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge } = dependencies;
+  const allLimits = { ...limits, ...dependencies.limits };
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
     ...(http.enabled && {
@@ -41,7 +44,7 @@ export function createPublicServer({ http, ws, limits }: ClientOptions, dependen
     }),
     methods: {},
     dialect: services.backend.profile.dialect,
-    limits,
+    limits: allLimits,
     maxOpenFiles,
     log,
     metrics,
