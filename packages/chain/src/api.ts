@@ -284,6 +284,11 @@ export interface Chain {
   buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices?: BuildChoices): BuildResult;
   /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 turns a limit off. */
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
+  /**
+   * `miner_setGasLimit`: pool transactions are added up to so much gas, if the block's gas limit is higher; the gas limit of Ethereum blocks
+   * moves towards it. 0 turns it off.
+   */
+  setGasLimit(gasLimit: bigint): void;
   /** Sets the source of pool transactions. Without one, blocks contain forced transactions only. */
   setPendingSource(source: PendingSource): void;
   /** The most recent blocks that were executed and found invalid, newest first. */

@@ -367,7 +367,11 @@ class StoredChain implements Chain {
   }
 
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void {
-    this.#jobs.limits = { maxTransactionBytes, maxBlockBytes };
+    this.#jobs.limits = { ...this.#jobs.limits, maxTransactionBytes, maxBlockBytes };
+  }
+
+  setGasLimit(maxBlockGas: bigint): void {
+    this.#jobs.limits = { ...this.#jobs.limits, maxBlockGas };
   }
 
   setPendingSource(source: PendingSource): void {

@@ -24,11 +24,13 @@ import { rulesOfBlock } from "../validation/rules.ts";
 import { beginLiveStateUpdate, messagePasserRoot } from "../state-roots/state-root.ts";
 
 /** Node policy in addition to the protocol's limits; forced transactions are exempt. Spec: docs/protocol/01-execution.md#da-footprint */
-export interface DaLimits {
+export interface FillLimits {
   /** compressed bytes per transaction; 0: no limit */
   readonly maxTransactionBytes: bigint;
   /** compressed bytes of pool transactions per block; 0: no limit */
   readonly maxBlockBytes: bigint;
+  /** gas of a block, that of forced transactions included, up to which pool transactions are added; 0: the block's gas limit */
+  readonly maxBlockGas: bigint;
 }
 
 /** The time that is left for pool transactions. */
@@ -143,10 +145,10 @@ export class PayloadBuild {
    * Adds pool transactions until the block is full, the pool is exhausted, or the time is up. May be called again for newer ones. The first one
    * is taken whatever its gas: the block after this one would not have more time for it.
    */
-  fill(source: PendingSource, limits: DaLimits, time: FillTime): void {
+  fill(source: PendingSource, limits: FillLimits, time: FillTime): void {
     const { number, timestamp, baseFeePerGas } = this.#header;
     const best = source.best(baseFeePerGas ?? 0n, { number, timestampSec: timestamp });
-    while (this.#run.execution.gasLeft >= CHEAPEST_TRANSACTION_GAS && !time.isUp()) {
+    while (this.#gasLeft(limits) >= CHEAPEST_TRANSACTION_GAS && !time.isUp()) {
       const pending = best.next();
       if (pending === undefined) return;
       const { transaction, sender, encoded, hash } = pending;
@@ -156,7 +158,7 @@ export class PayloadBuild {
       const blobCount = transaction.type === 0x03 ? transaction.blobVersionedHashes.length : 0;
       const hasRoomForBlobs = this.#blobCount + blobCount <= (this.#rules.blobParams?.max ?? 0);
       const hasTime = this.#poolCount === 0 || time.isEnoughFor(transaction.gasLimit);
-      if (daBytes === undefined || !hasRoomForBlobs || !hasTime || transaction.gasLimit > this.#run.execution.gasLeft) {
+      if (daBytes === undefined || !hasRoomForBlobs || !hasTime || transaction.gasLimit > this.#gasLeft(limits)) {
         best.skipSender();
         continue;
       }
@@ -201,7 +203,14 @@ export class PayloadBuild {
   }
 
   /** Bytes that count towards the DA limits; undefined if a limit rules the transaction out. */
-  #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: DaLimits): bigint | undefined {
+  /** for pool transactions; may be negative */
+  #gasLeft({ maxBlockGas }: FillLimits): bigint {
+    const { gasLeft } = this.#run.execution;
+    const { gasLimit } = this.#header;
+    return maxBlockGas === 0n || maxBlockGas >= gasLimit ? gasLeft : gasLeft - (gasLimit - maxBlockGas);
+  }
+
+  #daSizeIfAllowed(transaction: Transaction, encoded: Uint8Array, limits: FillLimits): bigint | undefined {
     if (!isTransactionTypeAllowed(this.#rules, transaction.type)) return undefined;
     if (this.#rules.op === undefined) return 0n;
     if (this.#run.daFootprint + this.#run.daFootprintOf(transaction, encoded) > this.#header.gasLimit) return undefined;

@@ -4,7 +4,7 @@ import type { AttributesProblem } from "./attributes.ts";
 import type { ExecutionContext, ParentState } from "../execute/block-execution.ts";
 import type { PendingSource } from "../api.ts";
 import type { ExecutedBlock } from "../execute/executed-block.ts";
-import { type DaLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
+import { type FillLimits, type PayloadBuild, startBuild } from "./payload-builder.ts";
 
 export interface PayloadJobsOptions {
   /** time for executing a block's pool transactions, when the build starts and when the payload is fetched together */
@@ -35,7 +35,7 @@ const SUPPOSED_GAS_PER_MS = 50_000;
  * executed once and the latest are still included. At most one build is open, because it occupies the engine.
  */
 export class PayloadJobs {
-  limits: DaLimits = { maxTransactionBytes: 0n, maxBlockBytes: 0n };
+  limits: FillLimits = { maxTransactionBytes: 0n, maxBlockBytes: 0n, maxBlockGas: 0n };
   source: PendingSource | undefined;
   readonly #context: ExecutionContext;
   readonly #nowMs: () => number;
@@ -48,6 +48,11 @@ export class PayloadJobs {
     this.#options = options;
   }
 
+  /** `miner_setGasLimit` comes before the option. */
+  get #desiredGasLimit(): bigint | undefined {
+    return this.limits.maxBlockGas === 0n ? this.#options.desiredGasLimit : this.limits.maxBlockGas;
+  }
+
   /** Starts a build on `parent`, unless the same one is already running. */
   start(
     parent: ParentState,
@@ -57,7 +62,7 @@ export class PayloadJobs {
     const id = payloadId(parent.hash, attributes, version);
     if (this.#jobs.has(id)) return { kind: "started", id };
     this.suspend();
-    const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#options.desiredGasLimit });
+    const started = startBuild(this.#context, parent, attributes, { desiredGasLimit: this.#desiredGasLimit });
     if (started.kind === "invalid") return started;
     const { build } = started;
     if (build.usesPool) {

@@ -20,6 +20,7 @@ import { bytesToHex, EMPTY_BYTES, EMPTY_OMMERS_HASH, EMPTY_TRIE_ROOT, toQuantity
 import {
   BEACON_ROOTS_ADDRESS,
   type BlockRules,
+  daFootprint,
   encodeTransaction,
   encodeWithdrawal,
   GAS_PER_BLOB,
@@ -37,6 +38,7 @@ import { orderedTrieRoot } from "@rnode/trie";
 import { blockIdOf, type HeaderAt, type ReadBackend, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
 import { blockToJson } from "../json/block-json.ts";
+import { l1InfoOfBlock } from "../json/l1-fee-fields.ts";
 import { logToJson, placeOf } from "../json/receipt-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import { MAX_SIMULATED_BLOCKS, type SimulatedBlock, type SimulateRequest } from "../params/simulate-request.ts";
@@ -123,7 +125,7 @@ export class SimulateService {
     const { config } = this.#backend.chain;
     const { asked } = planned;
     const overrides = asked.blockOverrides;
-    const open = this.#openHeader(parent, planned, request.validation ?? false);
+    const open = this.#openHeader(simulation, parent, planned);
     const rules = rulesOfBlock(config, open);
     const parentId = blockIdOf(parent);
     const reader = layers.length === 0 ? base.state : new LayeredState(parentId, base.state, layers);
@@ -160,6 +162,7 @@ export class SimulateService {
 
     if (!rules.isPostMerge) payBlockRewards(execution, rules, open, []);
 
+    const footprint = this.#daFootprint(simulation, rules, runs);
     const receipts = receiptsOf(runs);
     const bloom = mergeBlooms(receipts.map((receipt) => receipt.bloom));
     const result = {
@@ -167,7 +170,7 @@ export class SimulateService {
       gasUsed,
       logsBloom: bloom,
       requests: [],
-      daFootprint: 0n,
+      daFootprint: footprint,
       changes: execution.changes(),
       tipsWei: 0n,
     };
@@ -182,7 +185,9 @@ export class SimulateService {
     const blobs = transactions.reduce((count, tx) => count + (tx.type === 0x03 ? tx.blobVersionedHashes.length : 0), 0);
     const header: Header = {
       ...open,
-      ...(open.blobGasUsed !== undefined && rules.op === undefined && { blobGasUsed: BigInt(blobs) * GAS_PER_BLOB }),
+      ...(open.blobGasUsed !== undefined && {
+        blobGasUsed: rules.op === undefined ? BigInt(blobs) * GAS_PER_BLOB : footprint,
+      }),
       stateRoot: update.stateRoot,
       transactionsRoot: orderedTrieRoot(transactions.map(encodeTransaction)),
       receiptsRoot: receiptsRoot(result),
@@ -203,13 +208,15 @@ export class SimulateService {
   }
 
   /** The header fields that are known before the block runs. */
-  #openHeader(parent: HeaderAt, { number, timestampSec, asked }: PlannedBlock, validation: boolean): Header {
-    const { config } = this.#backend.chain;
+  #openHeader({ base, request }: Simulation, parent: HeaderAt, { number, timestampSec, asked }: PlannedBlock): Header {
+    const { profile, chain } = this.#backend;
+    const { config } = chain;
     const overrides = asked.blockOverrides;
     const difficulty = overrides?.difficulty ?? parent.header.difficulty;
     const rules: BlockRules = rulesOfBlock(config, { number, timestamp: timestampSec, difficulty });
     // Without validation nobody has to pay, so the base fee is 0 unless the request sets one.
-    const baseFee = overrides?.baseFeePerGas ?? (validation ? nextBaseFee(config, parent.header, timestampSec) : 0n);
+    const feeParent = { ...parent.header, extraData: base.header.extraData }; // which a simulated parent may lack
+    const baseFee = overrides?.baseFeePerGas ?? (request.validation === true ? nextBaseFee(config, feeParent, timestampSec) : 0n);
     return {
       parentHash: parent.hash,
       ommersHash: EMPTY_OMMERS_HASH,
@@ -224,7 +231,7 @@ export class SimulateService {
       gasUsed: 0n,
       timestamp: timestampSec,
       // On an OP Stack chain, extraData holds the parameters for the base fee of the next block.
-      extraData: rules.op === undefined ? new Uint8Array(0) : parent.header.extraData,
+      extraData: rules.op === undefined || !profile.simulation.keepsExtraData ? new Uint8Array(0) : parent.header.extraData,
       mixHash: overrides?.prevRandao ?? ZERO_HASH,
       nonce: new Uint8Array(8),
       ...(rules.hasBaseFee && { baseFeePerGas: baseFee }),
@@ -234,6 +241,16 @@ export class SimulateService {
       }),
       ...(rules.hasBeaconRoot && { parentBeaconBlockRoot: overrides?.beaconRoot ?? ZERO_HASH }),
     };
+  }
+
+  /** What the block's transactions count for data availability, with the base block's L1 attributes; 0 if the profile's client leaves it at that. */
+  #daFootprint({ base }: Simulation, rules: BlockRules, runs: readonly CallRun[]): bigint {
+    const { profile, chain } = this.#backend;
+    if (!rules.hasDaFootprint || !profile.simulation.countsFootprint) return 0n;
+    const block = chain.bodyOf({ kind: "hash", hash: base.hash, requireCanonical: false })?.block;
+    const l1 = block && l1InfoOfBlock(block);
+    if (l1 === undefined) return 0n;
+    return runs.reduce((sum, { tx }) => sum + daFootprint(rules, l1.params, encodeTransaction(tx)), 0n);
   }
 
   #runCall(

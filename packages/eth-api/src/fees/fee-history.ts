@@ -50,7 +50,8 @@ export function feeHistory(
     baseFees.push(header.baseFeePerGas ?? 0n);
     blobFees.push(blobFeeOf(rules, header.excessBlobGas));
     gasUsedRatio.push(header.gasLimit === 0n ? 0 : Number(header.gasUsed) / Number(header.gasLimit));
-    blobGasUsedRatio.push(Number(header.blobGasUsed ?? 0n) / Number(maxBlobGas(rules)));
+    const countsBlobGas = rules.op === undefined || profile.feeHistoryCountsFootprint;
+    blobGasUsedRatio.push(countsBlobGas ? Number(header.blobGasUsed ?? 0n) / Number(maxBlobGas(rules)) : 0);
     if (stored !== undefined) reward.push(rewardsOf(stored, percentiles));
     newestHeader = header;
   }

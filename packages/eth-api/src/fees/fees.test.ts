@@ -88,6 +88,15 @@ describe("feeHistory", () => {
     expect(history.reward).toEqual([Array(5).fill("0x0"), ["0x0", "0x0", gwei(1), gwei(2), gwei(3)]]);
   });
 
+  it("counts the DA footprint as a part of Ethereum's blobs, or not at all, as the profile's client does", () => {
+    const full = block(0, [GWEI], 21_000n);
+    const used = { ...full, block: { ...full.block, header: { ...full.block.header, blobGasUsed: 117_964n } } };
+    const ratioOf = (profile: typeof PROFILE_R): unknown =>
+      feeHistory(backendOf([used], profile), UNLIMITED_WORK, 1, latest, []).blobGasUsedRatio;
+    expect(ratioOf(PROFILE_R)).toEqual([117_964 / 1_179_648]);
+    expect(ratioOf(PROFILE_G)).toEqual([0]);
+  });
+
   it("ends with the next base fee by the head's own parameters", () => {
     // 4 Mgas used of a target of 5: the base fee falls by 1/5 ÷ 250.
     const fees = feeHistory(backend, UNLIMITED_WORK, 1, latest, []).baseFeePerGas as string[];

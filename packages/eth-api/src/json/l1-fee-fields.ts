@@ -61,7 +61,10 @@ export function l1FeeFields(
       : daFootprint(rules, params, encoded);
     fields.blobGasUsed = toQuantity(footprint);
   }
-  if (isDeposit && !profile.receipt.depositsHaveL1Fields) return fields;
+  if (isDeposit && !profile.receipt.depositsHaveL1Fields) {
+    fields.l1Fee = "0x0";
+    return fields;
+  }
   fields.l1GasPrice = toQuantity(params.l1BaseFee);
   fields.l1GasUsed = toQuantity(isDeposit ? depositL1GasUsed(rules, params, info, encoded) : l1GasUsed(rules, params, encoded));
   fields.l1Fee = toQuantity(isDeposit ? 0n : l1Cost(rules, params, encoded));

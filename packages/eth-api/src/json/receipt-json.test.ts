@@ -44,12 +44,22 @@ describe("receiptsToJson", () => {
         Ruser: [...L1, "l1FeeScalar", "l1BaseFeeScalar"],
         Rdeposit: [...L1, "l1FeeScalar", "l1BaseFeeScalar"],
         Guser: [...L1, "l1FeeScalar"],
-        Gdeposit: [],
+        Gdeposit: ["l1Fee"],
       },
     ],
-    ["the first Ecotone block", "ecotone", "bedrock", { Ruser: L1, Rdeposit: L1, Guser: [...L1, "l1FeeScalar"], Gdeposit: [] }],
-    ["Fjord", "fjord", "ecotone", { Ruser: ECOTONE, Rdeposit: ECOTONE, Guser: ECOTONE, Gdeposit: [] }],
-    ["Isthmus without an operator fee", "isthmus", "isthmus", { Ruser: ECOTONE, Rdeposit: ECOTONE, Guser: ECOTONE, Gdeposit: [] }],
+    [
+      "the first Ecotone block",
+      "ecotone",
+      "bedrock",
+      { Ruser: L1, Rdeposit: L1, Guser: [...L1, "l1FeeScalar"], Gdeposit: ["l1Fee"] },
+    ],
+    ["Fjord", "fjord", "ecotone", { Ruser: ECOTONE, Rdeposit: ECOTONE, Guser: ECOTONE, Gdeposit: ["l1Fee"] }],
+    [
+      "Isthmus without an operator fee",
+      "isthmus",
+      "isthmus",
+      { Ruser: ECOTONE, Rdeposit: ECOTONE, Guser: ECOTONE, Gdeposit: ["l1Fee"] },
+    ],
     [
       "the first Jovian block",
       "jovian",
@@ -58,7 +68,7 @@ describe("receiptsToJson", () => {
         Ruser: [...ECOTONE, "blobGasUsed"],
         Rdeposit: [...ECOTONE, "blobGasUsed"],
         Guser: [...ECOTONE, "blobGasUsed"],
-        Gdeposit: [],
+        Gdeposit: ["l1Fee"],
       },
     ],
     [
@@ -69,7 +79,7 @@ describe("receiptsToJson", () => {
         Ruser: [...ECOTONE, "blobGasUsed", "daFootprintGasScalar"],
         Rdeposit: [...ECOTONE, "blobGasUsed", "daFootprintGasScalar"],
         Guser: [...ECOTONE, "blobGasUsed", "daFootprintGasScalar"],
-        Gdeposit: [],
+        Gdeposit: ["l1Fee"],
       },
     ],
   ];
@@ -121,6 +131,7 @@ describe("receiptsToJson", () => {
       depositReceiptVersion: "0x1",
     });
     expect(Number((first as { blobGasUsed: string }).blobGasUsed)).toBeGreaterThanOrEqual(40_000);
+    expect(receiptsToJson(PROFILE_G, rules("jovian"), stored)[0]).toMatchObject({ l1Fee: "0x0", effectiveGasPrice: "0x0" });
   });
 
   it("writes the old scalar as a decimal", () => {

@@ -51,14 +51,23 @@ describe("transactionToJson", () => {
     const tx = deposit();
     const stored = storedBlock([tx]);
     const minedAt = { block: placeOf(stored), index: 0, receipt: stored.receipts[0]! };
-    const common = { type: "0x7e", gasPrice: "0x0", nonce: "0x29", v: "0x0", r: "0x0", s: "0x0", depositReceiptVersion: "0x1" };
+    const common = {
+      type: "0x7e",
+      mint: "0x0",
+      gasPrice: "0x0",
+      nonce: "0x29",
+      v: "0x0",
+      r: "0x0",
+      s: "0x0",
+      depositReceiptVersion: "0x1",
+    };
     const r = transactionToJson(PROFILE_R, tx, tx.from, minedAt);
-    expect(r).toMatchObject({ ...common, mint: "0x0", yParity: "0x0", blockTimestamp: "0x6553f100" });
+    expect(r).toMatchObject({ ...common, yParity: "0x0", blockTimestamp: "0x6553f100" });
     expect(r).not.toHaveProperty("isSystemTx");
     expect(r).not.toHaveProperty("chainId");
     const g = transactionToJson(PROFILE_G, tx, tx.from, minedAt);
     expect(g).toMatchObject(common);
-    for (const key of ["mint", "yParity", "isSystemTx", "chainId"]) expect(g).not.toHaveProperty(key);
+    for (const key of ["yParity", "isSystemTx", "chainId"]) expect(g).not.toHaveProperty(key);
   });
 
   it("shows a deposit that creates a contract, and one of before Regolith", () => {

@@ -87,7 +87,7 @@ function setDepositFields(json: JsonObject, profile: Profile, tx: DepositTransac
   if (nonce !== undefined) json.nonce = toQuantity(nonce);
   json.gasPrice = "0x0";
   json.sourceHash = bytesToHex(tx.sourceHash);
-  if (tx.mint > 0n || keys.hasZeroMint) json.mint = toQuantity(tx.mint);
+  json.mint = toQuantity(tx.mint);
   if (tx.isSystemTx) json.isSystemTx = keys.systemFlag;
   json.v = "0x0";
   json.r = "0x0";

@@ -2,13 +2,6 @@ import { dataShape, param, RpcError, SERVER_ERROR, uint64Shape, uint256Shape } f
 import * as results from "../schemas/results.ts";
 import { type ApiMethods, method } from "./method.ts";
 
-const comesWithAttributes = (what: string) => (): never => {
-  throw new RpcError(
-    SERVER_ERROR,
-    `${what} of a block comes from the rollup node with the payload attributes and cannot be set here`,
-  );
-};
-
 /**
  * What the batch submitter and the operator may set in the sequencer's execution client.
  * Spec: docs/protocol/04-rpc.md#miner-and-da-methods
@@ -36,12 +29,14 @@ export function minerMethods(): ApiMethods {
       },
     }),
     miner_setGasLimit: method({
-      runs: "reader",
-      cost: "cheap",
-      result: results.refusal,
+      runs: "writer",
+      result: results.flag("done"),
       params: [param("gasLimit", uint64Shape)],
-      summary: "Refused: the gas limit comes with the payload attributes.",
-      handler: comesWithAttributes("the gas limit"),
+      summary: "Blocks built here take pool transactions up to this gas, if their gas limit is higher; 0 is no limit.",
+      handler: ([gasLimit], { chain }) => {
+        chain.setGasLimit(gasLimit);
+        return true;
+      },
     }),
     miner_setExtra: method({
       runs: "reader",
@@ -49,7 +44,12 @@ export function minerMethods(): ApiMethods {
       result: results.refusal,
       params: [param("extra", dataShape)],
       summary: "Refused: the extra data comes with the payload attributes.",
-      handler: comesWithAttributes("the extra data"),
+      handler: () => {
+        throw new RpcError(
+          SERVER_ERROR,
+          "the extra data of a block comes from the rollup node with the payload attributes and cannot be set here",
+        );
+      },
     }),
   };
 }

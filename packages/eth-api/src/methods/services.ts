@@ -53,7 +53,7 @@ export interface ReadServices {
 
 /** What only the process that owns the chain and the pool has. */
 export interface WriteServices {
-  readonly chain: Pick<Chain, "setMaxDaSize" | "badBlocks" | "buildBlock">;
+  readonly chain: Pick<Chain, "setMaxDaSize" | "setGasLimit" | "badBlocks" | "buildBlock">;
   readonly pool: Pick<TransactionPool, "get" | "content" | "counts">;
   readonly sidecars: SidecarSource;
   /** Sets the lowest tip for transactions in blocks built here. */

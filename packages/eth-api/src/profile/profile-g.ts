@@ -230,7 +230,6 @@ export const PROFILE_G: Profile = {
   transaction: {
     deposit: {
       hasNullRecipient: true,
-      hasZeroMint: false,
       hasYParity: false,
       hasNonceBeforeRegolith: true,
       systemFlag: true,
@@ -242,6 +241,9 @@ export const PROFILE_G: Profile = {
     l1FeeScalarByFork: false,
     depositsHaveBlobGasUsed: false,
   },
+  feeHistoryCountsFootprint: false,
+  simulation: { keepsExtraData: false, countsFootprint: true },
+  witness: { hasKeys: false, hasHeaderObjects: true },
   txpool: { hasChecksumAddresses: true },
   dump: { hasPrefix: false, leavesOutIncompletes: true },
   rpc: { acceptsUnprotected: false, maxBlocksPerFilter: Number.POSITIVE_INFINITY, maxLogsPerResponse: Number.POSITIVE_INFINITY },

@@ -217,7 +217,6 @@ export const PROFILE_R: Profile = {
   transaction: {
     deposit: {
       hasNullRecipient: false,
-      hasZeroMint: true,
       hasYParity: true,
       hasNonceBeforeRegolith: false,
       systemFlag: "0x1",
@@ -229,6 +228,9 @@ export const PROFILE_R: Profile = {
     l1FeeScalarByFork: true,
     depositsHaveBlobGasUsed: true,
   },
+  feeHistoryCountsFootprint: true,
+  simulation: { keepsExtraData: true, countsFootprint: false },
+  witness: { hasKeys: true, hasHeaderObjects: false },
   txpool: { hasChecksumAddresses: false },
   dump: { hasPrefix: true, leavesOutIncompletes: false },
   rpc: { acceptsUnprotected: true, maxBlocksPerFilter: 100_000, maxLogsPerResponse: 20_000 },

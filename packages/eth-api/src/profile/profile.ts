@@ -141,8 +141,6 @@ export interface Profile {
     readonly deposit: {
       /** a creation has `to: null` instead of no key */
       readonly hasNullRecipient: boolean;
-      /** `mint: 0x0` instead of no key when nothing is minted */
-      readonly hasZeroMint: boolean;
       readonly hasYParity: boolean;
       /** nonce `0x0` instead of no key where the receipt has none (before Regolith) */
       readonly hasNonceBeforeRegolith: boolean;
@@ -150,6 +148,7 @@ export interface Profile {
     };
   };
   readonly receipt: {
+    /** deposits have all L1 fields, not only `l1Fee`, which is zero */
     readonly depositsHaveL1Fields: boolean;
     /** before Ecotone, `l1BaseFeeScalar` holds the raw scalar */
     readonly hasRawScalarBeforeEcotone: boolean;
@@ -157,6 +156,21 @@ export interface Profile {
     readonly l1FeeScalarByFork: boolean;
     /** deposits have `blobGasUsed` from Jovian on */
     readonly depositsHaveBlobGasUsed: boolean;
+  };
+  /** `blobGasUsedRatio` of `eth_feeHistory` on an OP Stack chain: the DA footprint as a part of Ethereum's blob maximum, instead of 0 */
+  readonly feeHistoryCountsFootprint: boolean;
+  /** blocks of `eth_simulateV1` on an OP Stack chain */
+  readonly simulation: {
+    /** `extraData` is the parent's, not empty */
+    readonly keepsExtraData: boolean;
+    /** `blobGasUsed` is their DA footprint, not 0 */
+    readonly countsFootprint: boolean;
+  };
+  /** `debug_executionWitness` */
+  readonly witness: {
+    readonly hasKeys: boolean;
+    /** headers are objects, the parent first, instead of RLP, the parent last */
+    readonly hasHeaderObjects: boolean;
   };
   readonly txpool: { readonly hasChecksumAddresses: boolean };
   /** `debug_accountRange` and `debug_dumpBlock` */

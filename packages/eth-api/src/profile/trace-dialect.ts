@@ -23,14 +23,19 @@ export interface TraceDialect {
     /** the cost of a creation includes the gas it forwards, as the cost of a call does in both profiles */
     readonly creationCostHasForwarded: boolean;
   };
-  /** fee vaults shown in the prestate of every signed transaction */
-  readonly prestateVaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
+  readonly prestate: {
+    /** fee vaults shown for every signed transaction */
+    readonly vaults: readonly ("l1FeeVault" | "baseFeeVault" | "operatorFeeVault")[];
+    /** they are shown for deposits, too */
+    readonly hasVaultsOfDeposits: boolean;
+    /** contains accounts that were empty before; without, only if `includeEmpty` asks for them */
+    readonly hasEmpty: boolean;
+    readonly hasCodeHash: boolean;
+  };
   /** whether an instruction that failed for this reason still counts as touching the accounts and slots it names */
   readonly failedTouch: (halt: HaltReason, opcode: number) => boolean;
   /** `4byteTracer` counts calls to precompiles */
   readonly countsPrecompiles: boolean;
-  /** the prestate also contains, as empty, the accounts that the transaction creates */
-  readonly prestateHasCreated: boolean;
   /** `flatCallTracer` gives the result of `trace_transaction`, with gas as the engine ran it */
   readonly flatIsParity: boolean;
 }
@@ -83,11 +88,10 @@ export const GETH_TRACES: TraceDialect = {
   stepError: (halt, last) =>
     halt === "out-of-gas" || halt === "stack-underflow" || halt === "stack-overflow" ? gethError(halt, last) : undefined,
   structLog: { hasPrefix: false, showsEmpty: false, failedCost: "wanted", creationCostHasForwarded: false },
-  prestateVaults: ["l1FeeVault", "baseFeeVault"],
+  prestate: { vaults: ["baseFeeVault"], hasVaultsOfDeposits: true, hasEmpty: false, hasCodeHash: true },
   // Geth calls its tracer only for instructions that the stack and the gas allow
   failedTouch: (halt) => halt !== "out-of-gas" && halt !== "stack-underflow" && halt !== "stack-overflow",
   countsPrecompiles: false,
-  prestateHasCreated: false,
   flatIsParity: false,
 };
 
@@ -160,7 +164,12 @@ export const RETH_TRACES: TraceDialect = {
       ? undefined
       : `Some(${last?.opcode === OP.invalid && halt === "invalid-opcode" ? "InvalidFEOpcode" : REVM_NAMES[halt]})`,
   structLog: { hasPrefix: true, showsEmpty: true, failedCost: "constant", creationCostHasForwarded: true },
-  prestateVaults: ["l1FeeVault", "baseFeeVault", "operatorFeeVault"],
+  prestate: {
+    vaults: ["l1FeeVault", "baseFeeVault", "operatorFeeVault"],
+    hasVaultsOfDeposits: false,
+    hasEmpty: true,
+    hasCodeHash: false,
+  },
   failedTouch(halt, opcode) {
     if (halt === "insufficient-balance" || halt === "call-depth" || halt === "nonce-overflow") {
       return opcode !== OP.create && opcode !== OP.create2;
@@ -168,6 +177,5 @@ export const RETH_TRACES: TraceDialect = {
     return halt === "create-collision" || halt === "precompile-failure";
   },
   countsPrecompiles: true,
-  prestateHasCreated: true,
   flatIsParity: true,
 };

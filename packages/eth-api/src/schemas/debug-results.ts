@@ -123,7 +123,14 @@ export const rawReceipts = result("receipts", arrayOf(DATA));
 export const rawTransactions = result("transactions", arrayOf(DATA));
 export const witness = result(
   "witness",
-  object({ state: arrayOf(DATA), codes: arrayOf(DATA), keys: arrayOf(DATA), headers: arrayOf(DATA) }),
+  object({
+    state: arrayOf(DATA),
+    codes: arrayOf(DATA),
+    keys: nullable(arrayOf(DATA)),
+    headers: arrayOf({
+      oneOf: [DATA, { ...object({ hash: HASH, parentHash: HASH, number: QUANTITY }), additionalProperties: {} }],
+    }),
+  }),
 );
 export const badBlocks = result("badBlocks", arrayOf(object({ hash: HASH, block: BLOCK, rlp: DATA, reason: TEXT })));
 export const storageRange = result(

@@ -1,5 +1,5 @@
 import type { TraceResult, TraceStep } from "@rnode/evm";
-import { bytesToHex, equalBytes, type Hex, isZeroBytes, toQuantity } from "@rnode/primitives";
+import { bytesToHex, equalBytes, type Hex, isZeroBytes, keccak256, toQuantity, ZERO_HASH } from "@rnode/primitives";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { TraceDialect } from "../profile/trace-dialect.ts";
 import { type TouchedAccount, TouchedState } from "./touched-state.ts";
@@ -10,6 +10,8 @@ export interface PrestateTracerConfig {
   readonly diffMode: boolean;
   readonly disableCode: boolean;
   readonly disableStorage: boolean;
+  /** Geth's: also accounts that were empty before */
+  readonly includeEmpty: boolean;
 }
 
 const isEmpty = ({ balance, nonce, code }: TouchedAccount): boolean => balance === 0n && nonce === 0n && code.length === 0;
@@ -18,12 +20,12 @@ const isEmpty = ({ balance, nonce, code }: TouchedAccount): boolean => balance =
 export class PrestateTracer implements TransactionTracer {
   readonly #config: PrestateTracerConfig;
   readonly #touched: TouchedState;
-  readonly #hasCreated: boolean;
+  readonly #dialect: TraceDialect["prestate"];
 
   constructor(config: PrestateTracerConfig, dialect: TraceDialect) {
     this.#config = config;
     this.#touched = new TouchedState(dialect);
-    this.#hasCreated = dialect.prestateHasCreated;
+    this.#dialect = dialect.prestate;
   }
 
   onStart(context: TraceContext): void {
@@ -44,8 +46,9 @@ export class PrestateTracer implements TransactionTracer {
 
   #prestate(): JsonObject {
     const accounts: JsonObject = {};
+    const hasEmpty = this.#dialect.hasEmpty || this.#config.includeEmpty;
     for (const [key, account] of this.#touched.accounts) {
-      if (!this.#hasCreated && isEmpty(account) && this.#touched.created.has(key)) continue;
+      if (!hasEmpty && isEmpty(account)) continue;
       accounts[key] = this.#shown(account, account.storage);
     }
     return accounts;
@@ -59,7 +62,7 @@ export class PrestateTracer implements TransactionTracer {
       const after = isDestroyed ? {} : this.#changesOf(account);
       if (after === undefined) continue;
       if (!isDestroyed) post[key] = after;
-      if (isEmpty(account) && this.#touched.created.has(key)) continue;
+      if (isEmpty(account) && (!this.#dialect.hasEmpty || this.#touched.created.has(key))) continue;
       const changed = new Map<Hex, Uint8Array>();
       for (const [slot, before] of account.storage) {
         if (isZeroBytes(before)) continue;
@@ -78,7 +81,11 @@ export class PrestateTracer implements TransactionTracer {
     let hasChanged = false;
     if (now.balance !== account.balance) changes.balance = toQuantity(now.balance);
     if (now.nonce !== account.nonce) changes.nonce = Number(now.nonce);
-    if (!disableCode && !equalBytes(now.code, account.code)) changes.code = bytesToHex(now.code);
+    if (!equalBytes(now.code, account.code)) {
+      if (this.#dialect.hasCodeHash)
+        changes.codeHash = now.code.length === 0 ? bytesToHex(ZERO_HASH) : bytesToHex(keccak256(now.code));
+      if (!disableCode) changes.code = bytesToHex(now.code);
+    }
     if (!disableStorage) {
       const storage: Record<string, string> = {};
       for (const [slot, before] of account.storage) {
@@ -97,6 +104,7 @@ export class PrestateTracer implements TransactionTracer {
     return {
       balance: toQuantity(balance),
       ...(!disableCode && code.length > 0 && { code: bytesToHex(code) }),
+      ...(this.#dialect.hasCodeHash && code.length > 0 && { codeHash: bytesToHex(keccak256(code)) }),
       ...(nonce > 0n && { nonce: Number(nonce) }),
       ...(!disableStorage &&
         storage.size > 0 && { storage: Object.fromEntries([...storage].map(([slot, value]) => [slot, bytesToHex(value)])) }),

@@ -64,7 +64,8 @@ export class TouchedState implements EvmTracer {
       this.touch(authority);
       if (to !== undefined && equalBytes(authority, to)) this.touch(target);
     }
-    if (rules.op !== undefined && !isDeposit) for (const vault of this.#dialect.prestateVaults) this.touch(PREDEPLOYS[vault]);
+    const { vaults, hasVaultsOfDeposits } = this.#dialect.prestate;
+    if (rules.op !== undefined && (!isDeposit || hasVaultsOfDeposits)) for (const vault of vaults) this.touch(PREDEPLOYS[vault]);
     this.#ofLastStep.length = 0;
   }
 

@@ -21,7 +21,10 @@ const MAX_SHOWN_NAME = 60;
 const shortened = (name: string): string => (name.length > MAX_SHOWN_NAME ? `${name.slice(0, MAX_SHOWN_NAME - 1)}…` : name);
 
 const callConfig = objectShape({}, { onlyTopCall: booleanShape, withLog: booleanShape });
-const prestateConfig = objectShape({}, { diffMode: booleanShape, disableCode: booleanShape, disableStorage: booleanShape });
+const prestateConfig = objectShape(
+  {},
+  { diffMode: booleanShape, disableCode: booleanShape, disableStorage: booleanShape, includeEmpty: booleanShape },
+);
 const flatConfig = objectShape({}, { convertParityErrors: booleanShape, includePrecompiles: booleanShape });
 
 type Flags<T> = { readonly [K in keyof T]-?: boolean };
@@ -51,6 +54,9 @@ function namedFactory(profile: Profile, name: string, config: unknown): TracerFa
     }
     case "prestateTracer": {
       const own = flags(read(prestateConfig));
+      if (own.diffMode && own.includeEmpty) {
+        throw rpcError(profile.errors.invalidTracerConfig("cannot use diffMode with includeEmpty"));
+      }
       return () => new PrestateTracer(own, dialect);
     }
     case "flatCallTracer": {

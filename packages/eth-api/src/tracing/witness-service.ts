@@ -1,11 +1,13 @@
 import { type StoredBlock, stateUpdate } from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
 import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
-import { encodeHeader, PREDEPLOYS } from "@rnode/protocol";
+import { encodeHeader, type Header, PREDEPLOYS } from "@rnode/protocol";
 import type { StateView } from "@rnode/storage";
 import { readTrie, type TrieNodeReader } from "@rnode/trie";
-import { blockIdOf, type ReadBackend, requireHeader, requireState, rpcError } from "../backend/backend.ts";
+import { blockIdOf, type HeaderAt, type ReadBackend, requireHeader, requireState, rpcError } from "../backend/backend.ts";
 import type { Work } from "../backend/work.ts";
+import { headerToJson } from "../json/block-json.ts";
+import type { JsonObject } from "../json/transaction-json.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
 import type { TraceService } from "./trace-service.ts";
 
@@ -14,11 +16,25 @@ export interface WitnessJson {
   /** RLP of the trie nodes */
   readonly state: readonly Hex[];
   readonly codes: readonly Hex[];
-  /** addresses and storage slots, not hashed */
-  readonly keys: readonly Hex[];
-  /** RLP of the ancestors, oldest first; the last is the parent */
-  readonly headers: readonly Hex[];
+  /** addresses and storage slots, not hashed; null in the profile that leaves them out */
+  readonly keys: readonly Hex[] | null;
+  /** RLP of the ancestors, oldest first (the last is the parent); or objects, the parent first */
+  readonly headers: readonly (Hex | JsonObject)[];
 }
+
+/** A header as Geth's own encoder writes it: what the header does not have is null. */
+const gethHeader = (header: Header, hash: Uint8Array): JsonObject => ({ ...ABSENT, ...headerToJson(header, hash) });
+
+const ABSENT: JsonObject = {
+  baseFeePerGas: null,
+  withdrawalsRoot: null,
+  blobGasUsed: null,
+  excessBlobGas: null,
+  parentBeaconBlockRoot: null,
+  requestsHash: null,
+  blockAccessListHash: null,
+  slotNumber: null,
+};
 
 /** Records what is read from a state. */
 class ReadRecorder implements StateReader {
@@ -119,22 +135,27 @@ export class WitnessService {
     }
     // Deletions merge nodes, which also reads nodes next to the changed paths.
     stateUpdate({ stateRoot, nodes: recording, storageRootOf }, finished.result.changes);
+    const { hasKeys, hasHeaderObjects } = this.#backend.profile.witness;
+    const ancestors = this.#ancestors(parent.hash, parent.header.number, reads.lowestBlock);
     return {
       state: [...seen.values()].map(bytesToHex),
       codes: [...reads.codes.values()].map(bytesToHex),
-      keys: [...reads.slots].flatMap(([address, slots]) => [address, ...slots]),
-      headers: this.#headers(parent.hash, parent.header.number, reads.lowestBlock),
+      keys: hasKeys ? [...reads.slots].flatMap(([address, slots]) => [address, ...slots]) : null,
+      headers: hasHeaderObjects
+        ? ancestors.map(({ header, hash }) => gethHeader(header, hash))
+        : ancestors.reverse().map(({ header }) => bytesToHex(encodeHeader(header))),
     };
   }
 
-  #headers(parentHash: Uint8Array, parentNumber: number, lowest: number): Hex[] {
-    const headers: Hex[] = [];
+  /** Newest first: the parent, and those before it down to the lowest. */
+  #ancestors(parentHash: Uint8Array, parentNumber: number, lowest: number): HeaderAt[] {
+    const ancestors: HeaderAt[] = [];
     let hash = parentHash;
     for (let number = parentNumber; number >= lowest; number--) {
       const { header } = requireHeader(this.#backend, { kind: "hash", hash, requireCanonical: false });
-      headers.unshift(bytesToHex(encodeHeader(header)));
+      ancestors.push({ hash, header });
       hash = header.parentHash;
     }
-    return headers;
+    return ancestors;
   }
 }

@@ -79,8 +79,28 @@ describe("miner_setGasPrice", () => {
     await node.rpc.call("miner_setGasPrice", ["0x5"]);
     await node.buildBlock();
     expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ status: "0x1" });
-    await expect(node.rpc.call("miner_setGasLimit", ["0x1"])).rejects.toMatchObject({ code: -32000 });
     await expect(node.rpc.call("miner_setExtra", ["0x"])).rejects.toMatchObject({ code: -32000 });
+  });
+});
+
+describe.each(["R", "G"])("miner_setGasLimit of %s", (profile) => {
+  it("leaves room in blocks, whose gas limit stays that of the attributes", async () => {
+    const node = await start([`--profile=${profile}`]);
+    const sent: string[] = [];
+    for (const nonce of [0, 1, 2]) sent.push(await node.rpc.call<string>("eth_sendRawTransaction", [await signTransfer(nonce)]));
+    const { payload } = await node.buildBlock({ noTxPool: true });
+    const forced = BigInt(payload.executionPayload.gasUsed as string);
+    expect(await node.rpc.call("miner_setGasLimit", [`0x${(forced + 45_000n).toString(16)}`])).toBe(true);
+    const { number } = await node.buildBlock();
+    const block = await node.rpc.call<{ gasLimit: string; transactions: string[] }>("eth_getBlockByNumber", [
+      `0x${number.toString(16)}`,
+      false,
+    ]);
+    expect(block).toMatchObject({ gasLimit: "0x1c9c380" });
+    expect(block.transactions.slice(1)).toEqual(sent.slice(0, 2));
+    await node.rpc.call("miner_setGasLimit", ["0x0"]);
+    await node.buildBlock();
+    expect(await node.rpc.call("eth_getTransactionReceipt", [sent[2]])).toMatchObject({ status: "0x1" });
   });
 });
 
