@@ -1,4 +1,5 @@
 export * from "./beacon/index.ts";
+export * from "./contract-client.ts";
 export * from "./endpoint.ts";
 export * from "./endpoints.ts";
 export * from "./head-poller.ts";

@@ -6,12 +6,19 @@ export type RollupClientErrorCode =
   /** an output root that does not follow from its parts, or is that of another block */
   | "rollup-client/bad-output"
   /** of several nodes, none says that its sequencer is active */
-  | "rollup-client/no-active-sequencer";
+  | "rollup-client/no-active-sequencer"
+  /** something else than what the option wants listens there */
+  | "rollup-client/wrong-endpoint"
+  /** an endpoint serves another chain */
+  | "rollup-client/wrong-chain";
 
 export class RollupClientError extends codedErrors<RollupClientErrorCode>({
   "rollup-client/bad-answer": "the answer to {method} is not what the method promises",
   "rollup-client/bad-output": "the rollup node's output root of block {number} cannot be used: {reason}",
   "rollup-client/no-active-sequencer": "none of the rollup nodes has an active sequencer: {reasons}",
+  "rollup-client/wrong-endpoint": "{option} {endpoint} is not {expected}: it answers {got}",
+  "rollup-client/wrong-chain":
+    "{option}: its {what} is {got}, but the rollup node's chain has {expected}; name an endpoint of that chain",
 }) {}
 
 /** @throws {RollupClientError} rollup-client/bad-answer: whatever the parsers reject is the node's fault */
