@@ -24,6 +24,7 @@ const PROGRAMS = [
   ["execution-client", "options.js"],
   ["rollup-node", "options.js"],
   ["batcher", "options.js"],
+  ["proposer", "options.js"],
   ["devnet", "options.js"],
 ];
 

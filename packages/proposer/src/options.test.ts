@@ -1,0 +1,62 @@
+import { parseOptions, referenceTable } from "@rnode/options";
+import { describe, expect, it } from "vitest";
+import { rproposerOptions } from "./options.ts";
+
+const REQUIRED = ["--l1-eth-rpc=http://127.0.0.1:8545", "--rollup-rpc=http://127.0.0.1:7545", `--private-key=${"11".repeat(32)}`];
+
+function parse(args: readonly string[], env: Record<string, string> = {}): string | Record<string, unknown> {
+  const parsed = parseOptions(rproposerOptions, [...REQUIRED, ...args], env);
+  if (parsed.kind !== "options") return parsed.kind === "error" ? parsed.faults.join("\n") : parsed.kind;
+  const { endpoints, proposals, transactions, rpc } = parsed.options;
+  return { ...endpoints, ...proposals, ...transactions, ...rpc };
+}
+
+describe("rproposer's options", () => {
+  it("have upstream's defaults", () => {
+    expect(parse([])).toMatchObject({
+      pollIntervalMs: 12_000,
+      outputRetryIntervalMs: 12_000,
+      activeSequencerCheckDurationMs: 120_000,
+      proposalIntervalMs: 0,
+      allowNonFinalized: false,
+      waitNodeSync: false,
+      l2ooAddress: undefined,
+      gameFactoryAddress: undefined,
+      confirmations: 10,
+      resubmissionTimeoutMs: 48_000,
+      enableAdmin: false,
+    });
+  });
+
+  it("come from flags and from the environment", () => {
+    const env = { RPROPOSER_PROPOSAL_INTERVAL: "1h", RPROPOSER_GAME_TYPE: "1", RPROPOSER_ALLOW_NON_FINALIZED: "true" };
+    expect(parse(["--rollup-rpc=http://127.0.0.1:7546", `--game-factory-address=0x${"ab".repeat(20)}`], env)).toMatchObject({
+      proposalIntervalMs: 3_600_000,
+      gameType: 1,
+      allowNonFinalized: true,
+      gameFactoryAddress: new Uint8Array(20).fill(0xab),
+      rollupRpc: ["http://127.0.0.1:7545", "http://127.0.0.1:7546"],
+    });
+  });
+
+  it.each<[string, string[], string]>([
+    ["half an address", ["--l2oo-address=0x12"], "--l2oo-address: "],
+    [
+      "two contracts",
+      [`--l2oo-address=0x${"11".repeat(20)}`, `--game-factory-address=0x${"22".repeat(20)}`],
+      "--l2oo-address and --game-factory-address exclude each other",
+    ],
+    ["a game type beyond 32 bits", ["--game-type=4294967296"], "expected a whole number from 0 to 4294967295"],
+    ["no poll interval", ["--poll-interval=0s"], "above 0"],
+    ["a WebSocket", ["--rollup-rpc=ws://127.0.0.1:1"], "--rollup-rpc: "],
+  ])("refuse %s", (_, args, message) => {
+    expect(parse(args)).toContain(message);
+  });
+});
+
+describe("OPTIONS.md", () => {
+  it("is what the table says (vitest -u writes it)", async () => {
+    const page = `# Options of \`rproposer\`\n\nMade from \`src/options.ts\`. Flags beat variables; an empty variable is unset.\n\n${referenceTable(rproposerOptions)}`;
+    await expect(page).toMatchFileSnapshot("../OPTIONS.md");
+  });
+});

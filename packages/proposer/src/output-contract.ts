@@ -1,0 +1,69 @@
+import type { ContractAnswer, ContractCall } from "@rnode/l1";
+import { bytesToBigint, bytesToHex, type Hex } from "@rnode/primitives";
+import type { L1BlockRef } from "@rnode/protocol";
+import type { Output } from "@rnode/rollup-client";
+import { ProposerError } from "./proposer-error.ts";
+
+/** What the L1 contract wants next. */
+export type NextProposal =
+  /** the output of this block, and of no other */
+  | { readonly kind: "block"; readonly number: number }
+  /** the output of the newest block that may be proposed */
+  | { readonly kind: "newest" }
+  /** nothing before this time, milliseconds since the epoch */
+  | { readonly kind: "later"; readonly atMs: number };
+
+/** An output root that is on L1. */
+export interface PostedOutput {
+  readonly blockNumber: number;
+  readonly root: Hex;
+}
+
+/** What the contract has: read from L1 for each decision, as the proposer keeps no state of its own. */
+export interface ContractState {
+  readonly next: NextProposal;
+  /** the newest one that counts for this proposer; undefined: none yet */
+  readonly latest: PostedOutput | undefined;
+}
+
+/** Where output roots are posted. Methods reject if L1 does not answer. */
+export interface OutputContract {
+  readonly kind: "output oracle" | "dispute games";
+  readonly address: Uint8Array;
+  /** whether a proposal names an L1 block whose hash the contract compares */
+  readonly checksL1Block: boolean;
+  state(): Promise<ContractState>;
+  /** Whether this very output is on L1 already. */
+  has(output: Output): Promise<boolean>;
+  /** The transaction that posts the output. The L1 block is one that the output was derived from: it ties the proposal to that branch of L1. */
+  proposal(output: Output, l1Block: Pick<L1BlockRef, "hash" | "number">): Promise<ContractCall>;
+}
+
+/** What contracts are read with; `L1ContractClient` implements it. */
+export interface ContractReader {
+  read(to: Uint8Array, signature: string, args?: readonly (bigint | Uint8Array)[]): Promise<ContractAnswer>;
+}
+
+/** The words of an answer. @throws {ProposerError} proposer/bad-answer: it reverted, or has fewer words */
+export async function readWords(
+  reader: ContractReader,
+  to: Uint8Array,
+  signature: string,
+  args: readonly (bigint | Uint8Array)[],
+  count: number,
+): Promise<readonly Uint8Array[]> {
+  const answer = await reader.read(to, signature, args);
+  if (answer.kind === "words" && answer.words.length >= count) return answer.words;
+  const got = answer.kind === "reverted" ? answer.message : `${answer.words.length} words`;
+  throw new ProposerError("proposer/bad-answer", { address: bytesToHex(to), what: signature, got });
+}
+
+/** A number that counts blocks, games or seconds. @throws {ProposerError} proposer/bad-answer: it is too large to be one */
+export function wordToNumber(word: Uint8Array, address: Uint8Array, what: string): number {
+  const value = bytesToBigint(word);
+  if (value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value);
+  throw new ProposerError("proposer/bad-answer", { address: bytesToHex(address), what, got: bytesToHex(word) });
+}
+
+/** The address in a word. */
+export const wordToAddress = (word: Uint8Array): Uint8Array => word.subarray(12);

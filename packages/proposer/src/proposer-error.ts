@@ -1,0 +1,15 @@
+import { codedErrors } from "@rnode/primitives";
+
+export type ProposerErrorCode =
+  /** there is no contract that output roots can be posted to */
+  | "proposer/no-contract"
+  /** the settings do not fit the contract that the chain has */
+  | "proposer/bad-config"
+  /** a contract's answer is not what the function promises */
+  | "proposer/bad-answer";
+
+export class ProposerError extends codedErrors<ProposerErrorCode>({
+  "proposer/no-contract": "{option} {address}: {reason}; {remedy}",
+  "proposer/bad-config": "{option}: {value} does not do; expected {expected}",
+  "proposer/bad-answer": "the L1 contract {address} answered {what} with {got}, which is not what the function promises",
+}) {}

@@ -1,0 +1,305 @@
+import { noMetrics, silentLogger } from "@rnode/observe";
+import { bytesToHex, hexToBytes } from "@rnode/primitives";
+import { localSigner } from "@rnode/signer";
+import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
+import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
+import { afterEach, describe, expect, it } from "vitest";
+import { DisputeGames } from "./dispute-games.ts";
+import { OutputOracle } from "./output-oracle.ts";
+import { Proposer, type ProposerOptions } from "./proposer.ts";
+import { createProposerMetrics } from "./proposer-metrics.ts";
+import { CONTRACT, SimContracts, SimNode } from "./testing/sim-chain.ts";
+
+const GWEI = 10n ** 9n;
+const L1_BLOCK_MS = 12_000;
+const MINUTE_MS = 60_000;
+const signer = localSigner(new Uint8Array(32).fill(0x11));
+const OPTIONS: ProposerOptions = {
+  pollIntervalMs: 6_000,
+  outputRetryIntervalMs: 3_000,
+  allowNonFinalized: false,
+  waitNodeSync: false,
+  pendingLimitMs: 3 * 48_000,
+};
+const TX_OPTIONS = {
+  confirmations: 2,
+  safeAbortNonceTooLowCount: 3,
+  feeLimitMultiplier: 5,
+  feeLimitThresholdWei: 100n * GWEI,
+  minTipWei: GWEI,
+  minBaseFeeWei: GWEI,
+  resubmissionTimeoutMs: 48_000,
+  sendTimeoutMs: 600_000,
+  notInMempoolTimeoutMs: 120_000,
+  receiptQueryIntervalMs: 12_000,
+};
+
+class World {
+  readonly clock = new SimClock();
+  readonly l1 = new SimL1();
+  readonly node = new SimNode(this.l1);
+  readonly contracts = new SimContracts(this.l1, signer.address);
+  readonly running: Proposer[] = [];
+
+  proposer(kind: "oracle" | "games", options: Partial<ProposerOptions> = {}): Proposer {
+    const { clock, l1, node, contracts } = this;
+    const contract =
+      kind === "oracle"
+        ? new OutputOracle(CONTRACT, contracts)
+        : new DisputeGames(
+            CONTRACT,
+            { gameType: 1, proposalIntervalMs: 5 * MINUTE_MS },
+            { proposer: signer.address, reader: contracts, clock },
+          );
+    const transactions = new TransactionManager(TX_OPTIONS, {
+      l1ChainId: 900n,
+      l1,
+      signer,
+      clock,
+      log: silentLogger,
+      metrics: createTxMetrics(noMetrics),
+    });
+    const proposer = new Proposer(
+      { ...OPTIONS, ...options },
+      {
+        contract,
+        node: async () => node,
+        onNodeFailure: () => {},
+        l1: {
+          head: () => l1.head(),
+          nonce: (address, block) => l1.nonce(address, block),
+          balance: () => l1.balance(),
+          simulate: (call) => contracts.simulate(call),
+        },
+        transactions,
+        clock,
+        log: silentLogger,
+        metrics: createProposerMetrics(noMetrics),
+      },
+    );
+    this.running.push(proposer);
+    proposer.start();
+    return proposer;
+  }
+
+  /** Lets time pass, with an L1 block every twelve seconds and what `each` does after each. */
+  async pass(ms: number, each: () => void = () => {}): Promise<void> {
+    for (let passedMs = 0; passedMs < ms; passedMs += L1_BLOCK_MS) {
+      await this.clock.advance(L1_BLOCK_MS);
+      this.l1.mine();
+      each();
+    }
+  }
+
+  get proposed(): number[] {
+    return this.contracts.oracleOutputs.map(({ blockNumber }) => blockNumber);
+  }
+}
+
+const worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await Promise.all(world.running.map((proposer) => proposer.stop()));
+});
+const newWorld = (): World => {
+  const world = new World();
+  worlds.push(world);
+  return world;
+};
+
+describe("Proposer with an output oracle", () => {
+  it("posts every output that is due, in order, with the node's roots", async () => {
+    const world = newWorld();
+    world.node.finalized = 35;
+    world.proposer("oracle");
+    await world.pass(5 * MINUTE_MS);
+    expect(world.proposed).toEqual([10, 20, 30]);
+    const roots = world.contracts.oracleOutputs.map(({ root }) => bytesToHex(root));
+    expect(roots).toEqual([10, 20, 30].map((number) => world.node.rootOf(number)));
+    expect(world.contracts.included).toBe(3);
+    world.node.finalized = 40;
+    await world.pass(2 * MINUTE_MS);
+    expect(world.proposed).toEqual([10, 20, 30, 40]);
+  });
+
+  it.each([
+    ["final blocks only", false, []],
+    ["safe blocks when told to", true, [10, 20]],
+  ])("proposes %s", async (_, allowNonFinalized, expected) => {
+    const world = newWorld();
+    world.node.safe = 25;
+    world.node.finalized = 9;
+    world.proposer("oracle", { allowNonFinalized });
+    await world.pass(4 * MINUTE_MS);
+    expect(world.proposed).toEqual(expected);
+  });
+
+  it("never posts an output twice, however often it is stopped and started", async () => {
+    const world = newWorld();
+    let random = 7;
+    let proposer = world.proposer("oracle");
+    await world.pass(120 * MINUTE_MS, () => {
+      world.node.finalized += 1;
+      random = (random * 48_271) % 2_147_483_647;
+      if (random % 3 !== 0) return;
+      void proposer.stop(); // as a kill: what it has sent stays in the pool
+      proposer = world.proposer("oracle");
+    });
+    await world.pass(10 * MINUTE_MS);
+    const last = Math.floor(world.node.finalized / 10) * 10;
+    expect(world.proposed.at(-1)).toBe(last);
+    expect(world.contracts.included).toBe(last / 10);
+  });
+
+  it.each([false, true])("posts again what an L1 reorganisation has removed (transactions lost: %s)", async (isLost) => {
+    const world = newWorld();
+    world.node.finalized = 10;
+    world.proposer("oracle");
+    await world.pass(3 * MINUTE_MS);
+    expect(world.proposed).toEqual([10]);
+    world.l1.reorg(world.l1.blocks.length - 2, isLost);
+    expect(world.proposed).toEqual([]);
+    world.node.finalized = 20;
+    await world.pass(10 * MINUTE_MS);
+    expect(world.proposed).toEqual([10, 20]);
+  });
+
+  it("does not let a proposal count on a branch of L1 without the block it was derived from", async () => {
+    const world = newWorld();
+    await world.pass(5 * MINUTE_MS);
+    world.node.safe = 10;
+    world.l1.includes = false;
+    world.proposer("oracle", { allowNonFinalized: true });
+    await world.pass(MINUTE_MS);
+    expect(world.l1.pool.size).toBe(1);
+    world.l1.reorg(8, false);
+    world.node.branch = 1;
+    world.l1.includes = true;
+    await world.pass(10 * MINUTE_MS);
+    expect(world.contracts.oracleOutputs.map(({ root }) => bytesToHex(root))).toEqual([world.node.rootOf(10)]);
+  });
+
+  it("gets over outages of L1 and of the rollup node", async () => {
+    const world = newWorld();
+    const proposer = world.proposer("oracle");
+    world.l1.isDown = true;
+    await world.pass(3 * MINUTE_MS);
+    expect(proposer.status()).toMatchObject({ trouble: "L1 is away" });
+    world.l1.isDown = false;
+    world.node.isDown = true;
+    await world.pass(3 * MINUTE_MS);
+    expect(proposer.status()).toMatchObject({ trouble: "the node is away" });
+    world.node.isDown = false;
+    world.node.finalized = 20;
+    await world.pass(4 * MINUTE_MS);
+    expect(world.proposed).toEqual([10, 20]);
+    expect(proposer.status()).toMatchObject({ lastProposedBlock: 20, waitingFor: "newer blocks that may be proposed" });
+  });
+
+  it("proposes nothing on an output that its own node contradicts", async () => {
+    const world = newWorld();
+    world.node.finalized = 10;
+    const proposer = world.proposer("oracle");
+    await world.pass(3 * MINUTE_MS);
+    world.contracts.forgedRoot = hexToBytes(`0x${"66".repeat(32)}`);
+    world.node.finalized = 30;
+    await world.pass(5 * MINUTE_MS);
+    expect(world.proposed).toEqual([10]);
+    expect(proposer.status().waitingFor).toBe("the output of block 10 on L1 to be the rollup node's");
+    world.contracts.forgedRoot = undefined;
+    await world.pass(5 * MINUTE_MS);
+    expect(world.proposed).toEqual([10, 20, 30]);
+  });
+
+  it("waits for a node that is too far behind L1", async () => {
+    const world = newWorld();
+    await world.pass(60 * MINUTE_MS);
+    world.node.lag = 250;
+    world.node.finalized = 10;
+    const proposer = world.proposer("oracle");
+    await world.pass(MINUTE_MS);
+    expect(proposer.status().waitingFor).toBe("the rollup node to come closer to the L1 head");
+    world.node.lag = 5;
+    await world.pass(2 * MINUTE_MS);
+    expect(world.proposed).toEqual([10]);
+  });
+
+  it("waits at the start until the node has derived all of L1, when told to", async () => {
+    const world = newWorld();
+    await world.pass(5 * MINUTE_MS);
+    world.node.finalized = 10;
+    world.node.lag = 20;
+    const proposer = world.proposer("oracle", { waitNodeSync: true });
+    await world.pass(2 * MINUTE_MS);
+    expect(proposer.status().waitingFor).toBe("the rollup node to derive up to the L1 head");
+    expect(world.l1.transactions).toEqual([]);
+    world.node.lag = 0;
+    await world.pass(2 * MINUTE_MS);
+    expect(world.proposed).toEqual([10]);
+  });
+
+  it("does nothing while it is stopped", async () => {
+    const world = newWorld();
+    const proposer = world.proposer("oracle");
+    expect(proposer.start()).toBe(false);
+    expect(await proposer.stop()).toBe(true);
+    expect(await proposer.stop()).toBe(false);
+    world.node.finalized = 10;
+    await world.pass(2 * MINUTE_MS);
+    expect(world.l1.transactions).toEqual([]);
+    expect(proposer.status()).toEqual({ waitingFor: "admin_startProposer" });
+    proposer.start();
+    await world.pass(2 * MINUTE_MS);
+    expect(world.proposed).toEqual([10]);
+  });
+});
+
+describe("Proposer with dispute games", () => {
+  it("creates a game for the newest block, with the bond, when its own last one is old enough", async () => {
+    const world = newWorld();
+    world.node.finalized = 5;
+    world.proposer("games");
+    await world.pass(20 * MINUTE_MS, () => {
+      world.node.finalized += 1;
+    });
+    const { games } = world.contracts;
+    expect(games.length).toBeGreaterThanOrEqual(3);
+    for (const [index, game] of games.entries()) {
+      expect(bytesToHex(game.root)).toBe(world.node.rootOf(game.blockNumber));
+      if (index > 0) expect(game.l1TimeSec - games[index - 1]!.l1TimeSec).toBeGreaterThanOrEqual(5 * 60 - 12);
+    }
+    expect(world.contracts.included).toBe(games.length);
+  });
+
+  it("creates none without new blocks, and none for an output that has a game", async () => {
+    const world = newWorld();
+    world.node.finalized = 5;
+    const root = hexToBytes(world.node.rootOf(5));
+    world.contracts.foreignGames.push({ root, blockNumber: 5, l1TimeSec: 1_800_000_000, by: new Uint8Array(20).fill(9) });
+    const proposer = world.proposer("games");
+    await world.pass(20 * MINUTE_MS);
+    expect(world.contracts.included).toBe(0);
+    expect(proposer.status().waitingFor).toBe("a block whose output is not on L1 yet");
+    world.node.finalized = 6;
+    await world.pass(20 * MINUTE_MS);
+    expect(world.contracts.included).toBe(1);
+    expect(proposer.status().waitingFor).toBe("newer blocks that may be proposed");
+  });
+
+  it("counts its own games only, and finds them after a restart", async () => {
+    const world = newWorld();
+    world.node.finalized = 5;
+    const first = world.proposer("games");
+    await world.pass(2 * MINUTE_MS);
+    await first.stop();
+    world.node.finalized = 50;
+    const now = world.l1.blocks.at(-1)!.ref.timestamp;
+    const foreign = { root: new Uint8Array(32).fill(3), blockNumber: 7, l1TimeSec: now, by: new Uint8Array(20).fill(9) };
+    world.contracts.foreignGames.push(foreign);
+    const second = world.proposer("games");
+    await world.pass(MINUTE_MS);
+    expect(world.contracts.included).toBe(1);
+    expect(second.status()).toMatchObject({ lastProposedBlock: 5, waitingFor: "the proposal interval to pass" });
+    await world.pass(5 * MINUTE_MS);
+    expect(world.contracts.games.map(({ blockNumber }) => blockNumber)).toEqual([5, 7, 50]);
+  });
+});

@@ -1,0 +1,350 @@
+import type { ContractAnswer, ContractCall } from "@rnode/l1";
+import { errorText, type LogFields, type Logger } from "@rnode/observe";
+import { bytesToHex, type Clock } from "@rnode/primitives";
+import type { L1BlockRef } from "@rnode/protocol";
+import type { Output, SyncStatus } from "@rnode/rollup-client";
+import type { SendOutcome, TxCandidate } from "@rnode/tx-manager";
+import type { ContractState, OutputContract, PostedOutput } from "./output-contract.ts";
+import type { ProposerMetrics } from "./proposer-metrics.ts";
+
+export interface ProposerOptions {
+  readonly pollIntervalMs: number;
+  /** how long to wait after the rollup node had no answer */
+  readonly outputRetryIntervalMs: number;
+  /** propose safe blocks, too, whose L1 blocks are not finalized */
+  readonly allowNonFinalized: boolean;
+  /** at the start, wait until the rollup node has derived up to the L1 head */
+  readonly waitNodeSync: boolean;
+  /** how long to wait for transactions of an earlier run before its nonces are used again */
+  readonly pendingLimitMs: number;
+}
+
+/** What the proposer needs of the rollup node. */
+export interface OutputSource {
+  syncStatus(): Promise<SyncStatus>;
+  outputAtBlock(number: number): Promise<Output>;
+}
+
+/** What the proposer needs of L1 beside the contract. */
+export interface ProposerL1 {
+  head(): Promise<L1BlockRef>;
+  nonce(address: Uint8Array, block: "latest" | "pending"): Promise<bigint>;
+  balance(address: Uint8Array): Promise<bigint>;
+  simulate(call: ContractCall): Promise<ContractAnswer>;
+}
+
+/** `TransactionManager` has it. */
+export interface ProposalSender {
+  readonly address: Uint8Array;
+  send(candidate: TxCandidate, signal: AbortSignal): Promise<SendOutcome>;
+}
+
+export interface ProposerDeps {
+  readonly contract: OutputContract;
+  /** the node to ask now: with several sequencers, the active one's. Rejects if there is none. */
+  readonly node: () => Promise<OutputSource>;
+  /** the node that was asked failed */
+  readonly onNodeFailure: () => void;
+  readonly l1: ProposerL1;
+  readonly transactions: ProposalSender;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: ProposerMetrics;
+}
+
+const MAX_BACKOFF_MS = 30_000;
+const BALANCE_INTERVAL_MS = 60_000;
+/** L1 contracts know the hashes of 256 blocks; some time passes until the transaction is in one. */
+const MAX_L1_BLOCK_AGE = 200;
+/** An L1 that stands still for longer is looked at from the beginning again. */
+const MAX_L1_POLLS = 10;
+
+/** Posts output roots. A round reads what L1 has, and posts at most one output; between rounds nothing is remembered but what is logged. */
+export class Proposer {
+  readonly #options: ProposerOptions;
+  readonly #deps: ProposerDeps;
+  #run: { readonly proposing: ProposingRun; readonly done: Promise<void> } | undefined;
+
+  constructor(options: ProposerOptions, deps: ProposerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+  }
+
+  /** @returns false if it is already running */
+  start(): boolean {
+    if (this.#run !== undefined) return false;
+    const proposing = new ProposingRun(this.#options, this.#deps);
+    this.#run = { proposing, done: proposing.run() };
+    this.#deps.metrics.up.set(1);
+    this.#deps.log.info("proposer started");
+    return true;
+  }
+
+  /** A transaction that is under way may still be included: the next start finds it on L1. @returns false if it is not running */
+  async stop(): Promise<boolean> {
+    const run = this.#run;
+    if (run === undefined) return false;
+    run.proposing.stop();
+    await run.done;
+    if (this.#run === run) {
+      this.#run = undefined;
+      this.#deps.metrics.up.set(0);
+      this.#deps.log.info("proposer stopped");
+    }
+    return true;
+  }
+
+  /** What was proposed last and, if nothing is proposed, what is waited for. */
+  status(): LogFields {
+    return this.#run === undefined ? { waitingFor: "admin_startProposer" } : this.#run.proposing.status();
+  }
+}
+
+/** What a round came to: what is waited for, or that there may be more to do at once. */
+type RoundResult = { readonly kind: "again" } | { readonly kind: "wait"; readonly reason: string; readonly ms?: number };
+
+const waitFor = (reason: string, ms?: number): RoundResult => ({ kind: "wait", reason, ...(ms === undefined ? {} : { ms }) });
+
+class ProposingRun {
+  readonly #options: ProposerOptions;
+  readonly #deps: ProposerDeps;
+  readonly #stopping = new AbortController();
+  #isNodeSynced: boolean;
+  #pendingSinceMs: number | undefined;
+  #nextBalanceMs = 0;
+  #balance: number | undefined;
+  #latest: PostedOutput | undefined;
+  #waitingFor = "L1";
+  #lastError = "";
+  /** in the round in progress */
+  #nodeFailed = false;
+
+  constructor(options: ProposerOptions, deps: ProposerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#isNodeSynced = !options.waitNodeSync;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  status(): LogFields {
+    return {
+      contract: this.#deps.contract.kind,
+      lastProposedBlock: this.#latest?.blockNumber,
+      balanceEther: this.#balance,
+      ...(this.#lastError === "" ? { waitingFor: this.#waitingFor } : { trouble: this.#lastError }),
+    };
+  }
+
+  async run(): Promise<void> {
+    const { clock, metrics } = this.#deps;
+    let backoffMs = this.#options.pollIntervalMs;
+    while (!this.#stopping.signal.aborted) {
+      let pauseMs = this.#options.pollIntervalMs;
+      this.#nodeFailed = false;
+      try {
+        const result = await this.#round();
+        backoffMs = this.#options.pollIntervalMs;
+        this.#lastError = "";
+        if (result.kind === "again") continue;
+        this.#waitingFor = result.reason;
+        pauseMs = result.ms ?? pauseMs;
+      } catch (error) {
+        metrics.errors.inc();
+        this.#logFailure(error);
+        pauseMs = this.#nodeFailed ? this.#options.outputRetryIntervalMs : backoffMs;
+        backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
+      }
+      await clock.sleep(pauseMs, this.#stopping.signal);
+    }
+  }
+
+  async #round(): Promise<RoundResult> {
+    const { contract, clock, log } = this.#deps;
+    await this.#readBalance();
+    if (!this.#isNodeSynced && !(await this.#checkNodeSync())) return waitFor("the rollup node to derive up to the L1 head");
+    const state = await contract.state();
+    this.#noteLatest(state.latest);
+    if (state.next.kind === "later") {
+      const ms = Math.max(0, state.next.atMs - clock.nowMs());
+      return waitFor("the proposal interval to pass", Math.min(ms, this.#options.pollIntervalMs));
+    }
+    const status = await this.#ask((node) => node.syncStatus());
+    const number = this.#chosenBlock(state, status);
+    if (number === undefined) return waitFor("newer blocks that may be proposed");
+    const contradiction = await this.#contradictionOf(state.latest, status);
+    if (contradiction !== undefined) return contradiction;
+    const output = await this.#ask((node) => node.outputAtBlock(number));
+    // The node may have gone back between its two answers.
+    if (this.#proposable(output.status) < number) return waitFor("the rollup node to call the block safe again");
+    if (await contract.has(output)) return waitFor("a block whose output is not on L1 yet");
+    if (!(await this.#ownTransactionsSettled())) return waitFor("transactions of an earlier run to be included");
+    const l1Wait = contract.checksL1Block ? await this.#waitForL1After(output.status.currentL1.number) : undefined;
+    if (l1Wait !== undefined) return waitFor(l1Wait);
+    log.debug("an output is due", { block: number, outputRoot: output.root });
+    return this.#propose(output);
+  }
+
+  /** Which block is due, if it may be proposed. */
+  #chosenBlock({ next, latest }: ContractState, status: SyncStatus): number | undefined {
+    const newest = this.#proposable(status);
+    if (next.kind === "block") return next.number <= newest ? next.number : undefined;
+    return newest > (latest?.blockNumber ?? 0) ? newest : undefined;
+  }
+
+  #proposable({ finalizedL2, safeL2 }: SyncStatus): number {
+    return (this.#options.allowNonFinalized ? safeL2 : finalizedL2).number;
+  }
+
+  /** Nothing is built on an output that the own node contradicts: either is wrong, and somebody has to look. */
+  async #contradictionOf(latest: PostedOutput | undefined, status: SyncStatus): Promise<RoundResult | undefined> {
+    const { metrics, log } = this.#deps;
+    if (latest === undefined || latest.blockNumber > this.#proposable(status)) return undefined;
+    const { root } = await this.#ask((node) => node.outputAtBlock(latest.blockNumber));
+    const isValid = root === latest.root;
+    metrics.l2Ref(isValid ? "valid_output" : "invalid_output", { number: latest.blockNumber });
+    if (isValid) return undefined;
+    const reason = `the output of block ${latest.blockNumber} on L1 to be the rollup node's`;
+    if (this.#waitingFor !== reason) {
+      log.error("L1 has another output than the rollup node: nothing is proposed on it", {
+        block: latest.blockNumber,
+        onL1: latest.root,
+        ofNode: root,
+        remedy: "have the wrong output removed or its game challenged, or mend the node",
+      });
+    }
+    return waitFor(reason);
+  }
+
+  /**
+   * Contracts know the hash of an L1 block from the next one on, and not for long. @returns what has to be waited for first; undefined if
+   * the block will do
+   */
+  async #waitForL1After(number: number): Promise<string | undefined> {
+    const { l1, clock } = this.#deps;
+    const { pollIntervalMs } = this.#options;
+    for (let polls = 0; polls < MAX_L1_POLLS && !this.#stopping.signal.aborted; polls++) {
+      const head = await l1.head();
+      if (head.number - number > MAX_L1_BLOCK_AGE) return "the rollup node to come closer to the L1 head";
+      if (head.number > number) return undefined;
+      this.#waitingFor = "an L1 block after the one that the node has read";
+      await clock.sleep(pollIntervalMs, this.#stopping.signal);
+    }
+    return this.#waitingFor;
+  }
+
+  async #propose(output: Output): Promise<RoundResult> {
+    const { contract, l1, transactions, log, metrics, clock } = this.#deps;
+    const call = await contract.proposal(output, output.status.currentL1);
+    const simulated = await l1.simulate({ ...call, from: transactions.address });
+    if (simulated.kind === "reverted") {
+      metrics.proposals.inc({ outcome: "refused" });
+      log.error("the contract refuses the proposal", {
+        contract: bytesToHex(contract.address),
+        block: output.block.number,
+        proposer: bytesToHex(transactions.address),
+        message: simulated.message,
+      });
+      return waitFor(`the contract to accept block ${output.block.number}: ${simulated.message}`);
+    }
+    log.info("proposing an output", { block: output.block.number, outputRoot: output.root });
+    this.#waitingFor = "the transaction to be included";
+    const startedMs = clock.nowMs();
+    const { to, data, valueWei } = call;
+    const candidate: TxCandidate = { to, carries: { kind: "calldata", data }, value: valueWei, gasLimit: "estimated" };
+    const outcome = await transactions.send(candidate, this.#stopping.signal);
+    return this.#settle(output, outcome, startedMs);
+  }
+
+  async #settle(output: Output, outcome: SendOutcome, startedMs: number): Promise<RoundResult> {
+    const { contract, log, metrics, clock } = this.#deps;
+    const { number } = output.block;
+    switch (outcome.kind) {
+      case "confirmed": {
+        // A transaction can be included and fail; what counts is what the contract has.
+        const isPosted = await contract.has(output);
+        metrics.proposals.inc({ outcome: isPosted ? "confirmed" : "lost" });
+        const fields = { block: number, outputRoot: output.root, hash: outcome.hash, l1Block: outcome.inclusion.blockNumber };
+        if (!isPosted) {
+          log.error("a proposal was included, but the contract does not have the output", fields);
+          return waitFor("the contract to have the proposal");
+        }
+        metrics.l2Ref("proposed", output.block);
+        log.info("output proposed", { ...fields, tookMs: clock.nowMs() - startedMs });
+        return { kind: "again" };
+      }
+      case "failed":
+        metrics.proposals.inc({ outcome: "failed" });
+        log.warn("a proposal was given up", { block: number, reason: outcome.reason });
+        return waitFor("the next try");
+      case "nonce-consumed":
+        metrics.proposals.inc({ outcome: "nonce-consumed" });
+        log.warn("another transaction has taken the proposer's nonce", { nonce: outcome.nonce });
+        return waitFor("the next try");
+      case "cancelled":
+        return waitFor("the end");
+    }
+  }
+
+  /** Whether L1's pool is free of transactions of the account, which are those of an earlier run: one may be the proposal that is due. */
+  async #ownTransactionsSettled(): Promise<boolean> {
+    const { l1, transactions, clock, log } = this.#deps;
+    const { address } = transactions;
+    const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
+    if (pending <= latest) {
+      this.#pendingSinceMs = undefined;
+      return true;
+    }
+    this.#pendingSinceMs ??= clock.nowMs();
+    if (clock.nowMs() - this.#pendingSinceMs < this.#options.pendingLimitMs) return false;
+    // The next transaction takes the first of the nonces: one of the two is included, never both.
+    log.warn("transactions of an earlier run are not included: replacing them", { nonce: latest, pending });
+    return true;
+  }
+
+  async #checkNodeSync(): Promise<boolean> {
+    const { currentL1 } = await this.#ask((node) => node.syncStatus());
+    this.#isNodeSynced = currentL1.number + 1 >= (await this.#deps.l1.head()).number;
+    return this.#isNodeSynced;
+  }
+
+  /** Asks the rollup node; after a failure it is chosen anew. */
+  async #ask<T>(question: (node: OutputSource) => Promise<T>): Promise<T> {
+    try {
+      return await question(await this.#deps.node());
+    } catch (error) {
+      this.#deps.onNodeFailure();
+      this.#nodeFailed = true;
+      throw error;
+    }
+  }
+
+  #noteLatest(latest: PostedOutput | undefined): void {
+    const { log } = this.#deps;
+    if (this.#latest !== undefined && (latest?.blockNumber ?? -1) < this.#latest.blockNumber) {
+      log.warn("L1 no longer has an output: it was reorganised away, or removed", {
+        was: this.#latest.blockNumber,
+        now: latest?.blockNumber,
+      });
+    }
+    this.#latest = latest;
+  }
+
+  async #readBalance(): Promise<void> {
+    const { clock, l1, metrics, transactions } = this.#deps;
+    if (clock.nowMs() < this.#nextBalanceMs) return;
+    this.#balance = Number(await l1.balance(transactions.address)) / 1e18;
+    this.#nextBalanceMs = clock.nowMs() + BALANCE_INTERVAL_MS;
+    metrics.balance.set(this.#balance);
+  }
+
+  #logFailure(error: unknown): void {
+    const { log } = this.#deps;
+    const text = errorText(error);
+    if (text === this.#lastError) log.debug("cannot go on for now", { error: text });
+    else log.warn("cannot go on for now", { error: text });
+    this.#lastError = text;
+  }
+}
