@@ -4,6 +4,9 @@ import { mnemonicToAccount } from "viem/accounts";
 /** The test mnemonic that every Ethereum tool knows. Its keys are public: nothing of value may ever be sent to them. */
 export const DEV_MNEMONIC = "test test test test test test test test test test test junk";
 
+/** What each account has on either chain, in wei. */
+export const DEV_BALANCE = 10_000n * 10n ** 18n;
+
 export interface DevAccount {
   readonly address: Hex;
   readonly privateKey: Hex;

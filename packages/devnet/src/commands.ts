@@ -11,8 +11,9 @@ const program = (path: string): string => fileURLToPath(new URL(`../../${path}`,
 export const RENGINE = program("execution-client/bin/rengine.js");
 export const RNODE = program("rollup-node/bin/rnode.js");
 export const RBATCHER = program("batcher/bin/rbatcher.js");
+export const RPROPOSER = program("proposer/bin/rproposer.js");
 
-const HTTP_API = "eth,net,web3,debug,txpool";
+const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";
 
 export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] => [
   RENGINE,
@@ -91,5 +92,22 @@ export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: Chain
     "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
+  ];
+}
+
+/** How often a game is created: an output oracle says itself when an output is due. */
+const GAME_INTERVAL = "20s";
+
+export function rproposerArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters): string[] {
+  return [
+    RPROPOSER,
+    `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
+    `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
+    `--private-key-file=${paths.proposerKey}`,
+    // Nobody waits for L1 to finalize what only a test of reorganisations takes back.
+    "--allow-non-finalized",
+    ...(parameters.proofs === "games" ? [`--proposal-interval=${GAME_INTERVAL}`] : []),
+    ...["--poll-interval=1s", "--output-retry-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
+    ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.proposer}`, "--rpc.enable-admin"],
   ];
 }

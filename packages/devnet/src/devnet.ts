@@ -9,7 +9,7 @@ import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
-import { rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs } from "./commands.ts";
+import { rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import {
   clearDatadir,
@@ -40,7 +40,7 @@ import { Supervisor } from "./supervisor.ts";
 
 /** In the order in which they start; they stop in reverse order. */
 export const PROGRAM_NAMES = [
-  ...["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode"],
+  ...["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode", "proposer"],
   ...["followerEngine", "followerNode"],
 ] as const;
 export type ProgramName = (typeof PROGRAM_NAMES)[number];
@@ -158,6 +158,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
   await network?.read("sequencer");
   await Promise.all([start("batcher"), start("verifierNode")]);
+  await start("proposer"); // the first output is due some time later
   if (network !== undefined) {
     // Nobody waits for the last node: the sequencer has its blocks, and the verifier is at work.
     await network.read("verifier");
@@ -335,6 +336,16 @@ function programSpecs(
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
     },
+    proposer: {
+      ...common,
+      name: "rproposer",
+      args: () => {
+        writeSecret(paths.proposerKey, devRoles(devAccounts(5)).proposer.privateKey);
+        return rproposerArgs(paths, ports, parameters);
+      },
+      logPath: logOf("rproposer"),
+      isReady: () => accepts(ports.proposer),
+    },
   };
 }
 
@@ -342,13 +353,20 @@ function programSpecs(
 const chosen = (parameters: DevnetOptions["parameters"]): Partial<ChainParameters> =>
   Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== undefined));
 
+/** How a user gives what is fixed at genesis. */
+const FLAGS_OF_PARAMETERS: { readonly [K in keyof ChainParameters]?: string } = {
+  l2BlockTimeSec: "--block-time",
+  proofs: "--withdrawals",
+  finalizationPeriodSec: "--withdrawal-window",
+};
+
 /** An option cannot change what was fixed at genesis: say so instead of ignoring it. */
 function parametersOfExisting(existing: DevnetInfo, options: DevnetOptions): ChainParameters {
   const { l1BlockTimeSec, ...rest } = options.parameters;
   for (const [name, value] of Object.entries(rest)) {
     const has = existing.parameters[name as keyof ChainParameters];
     if (value !== undefined && !isDeepStrictEqual(value, has)) {
-      const what = name === "l2BlockTimeSec" ? "--block-time" : name;
+      const what = FLAGS_OF_PARAMETERS[name as keyof ChainParameters] ?? name;
       throw new UserError(
         `the chain in ${options.datadir} has ${what} ${JSON.stringify(has)}, not ${JSON.stringify(value)}: start with --fresh for a new chain`,
       );
@@ -381,6 +399,7 @@ function endpointsOf(ports: Ports, nodes: number): DevnetInfo["endpoints"] {
     verifier: node("verifier"),
     ...(nodes > 2 && { follower: node("follower") }),
     batcher: urlOf(ports.batcher),
+    proposer: urlOf(ports.proposer),
   };
 }
 

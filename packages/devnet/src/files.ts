@@ -33,6 +33,7 @@ export interface DevnetInfo {
     /** absent with two nodes, as P2P is */
     readonly follower?: NodeEndpoints | undefined;
     readonly batcher: string;
+    readonly proposer: string;
   };
   /** multiaddresses of the rollup nodes, once they have started */
   readonly p2p?: Readonly<Partial<Record<NodeRole, string>>> | undefined;
@@ -63,6 +64,7 @@ export function devnetPaths(datadir: string) {
     l1ChainConfig: join(datadir, "l1-chain-config.json"),
     l1State: join(datadir, "l1-state.json"),
     batcherKey: join(datadir, "batcher-key.hex"),
+    proposerKey: join(datadir, "proposer-key.hex"),
     logs: join(datadir, "logs"),
     sequencerKey: join(datadir, "sequencer", "p2p-sequencer-key.hex"),
     engine: (node: NodeRole) => join(datadir, node, "engine"),
@@ -109,6 +111,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
     paths.l1ChainConfig,
     paths.l1State,
     paths.batcherKey,
+    paths.proposerKey,
     paths.logs,
   ]) {
     rmSync(path, { recursive: true, force: true });

@@ -1,34 +1,38 @@
-import { type Abi, encodeDeployData, encodeFunctionData, getContractAddress, type Hex, padHex } from "viem";
+import { type Hex, padHex, parseEther } from "viem";
 import type { DevRoles } from "./accounts.ts";
-import { type ContractBundle, contract } from "./contracts.ts";
+import type { ContractBundle } from "./contracts.ts";
+import { DeployPlanBuilder, type DeployStep } from "./deploy-plan.ts";
+import {
+  type DisputeGameAddresses,
+  disputeGameProxies,
+  gameWindows,
+  PERMISSIONED_GAME,
+  planDisputeGames,
+} from "./l1-dispute-games.ts";
 import type { ChainParameters } from "./parameters.ts";
 
 /** The addresses that users interact with (the proxy, if there is one). */
-export interface L1Addresses {
+export interface L1Addresses extends Partial<DisputeGameAddresses> {
   readonly AddressManager: Hex;
   readonly ProxyAdmin: Hex;
   readonly SuperchainConfig: Hex;
   readonly SystemConfig: Hex;
   readonly OptimismPortal: Hex;
-  readonly L2OutputOracle: Hex;
+  /** absent with dispute games */
+  readonly L2OutputOracle?: Hex;
   readonly L1CrossDomainMessenger: Hex;
   readonly L1StandardBridge: Hex;
   readonly L1ERC721Bridge: Hex;
   readonly OptimismMintableERC20Factory: Hex;
-}
-
-/** A transaction of the deployer. The steps are sent in order, the first one with nonce 0. `to` undefined: a contract creation. */
-export interface DeployStep {
-  readonly what: string;
-  readonly to?: Hex;
-  readonly data: Hex;
+  /** only where batches are kept outside of L1 */
+  readonly DataAvailabilityChallenge?: Hex;
 }
 
 export interface DeployPlan {
   readonly addresses: L1Addresses;
-  /** everything except the oracle's initialization */
+  /** everything except the last step */
   readonly steps: readonly DeployStep[];
-  /** The last step initializes the output oracle with the L2 genesis time, which is the time of the block that includes it. */
+  /** It is in a block of its own, whose time is that of the L2 genesis: an output oracle is initialized with that. */
   lastStep(l2GenesisTimeSec: number): DeployStep;
 }
 
@@ -46,62 +50,82 @@ const RESOURCE_CONFIG = {
   maximumBaseFee: 2n ** 128n - 1n,
 } as const;
 
+/** What a challenge of data costs, and how much of the costs of its answer come out of that, in percent. */
+const CHALLENGE_BOND = parseEther("0.1");
+const RESOLVER_REFUND_PERCENT = 50n;
+
 /** Plans the deployment of the L1 side of the bridge: all addresses follow from the deployer's nonces. */
 export function planL1Deployment(bundle: ContractBundle, roles: DevRoles, parameters: ChainParameters): DeployPlan {
   const deployer = roles.owner.address;
-  const steps: DeployStep[] = [];
-  const abiOf = (name: string): Abi => contract(bundle, name).abi;
-
-  const create = (name: string, args: readonly unknown[] = [], what = name): Hex => {
-    const { abi, creationCode } = contract(bundle, name);
-    const address = getContractAddress({ from: deployer, nonce: BigInt(steps.length) });
-    steps.push({ what, data: encodeDeployData({ abi, bytecode: creationCode, args }) });
-    return address;
-  };
-  const call = (to: Hex, name: string, functionName: string, args: readonly unknown[]): void => {
-    steps.push({ what: `${name}.${functionName}`, to, data: encodeFunctionData({ abi: abiOf(name), functionName, args }) });
-  };
-
-  const proxyAdmin = create("ProxyAdmin", [deployer]);
-  const addressManager = create("AddressManager");
-  const proxy = (of: string): Hex => create("Proxy", [proxyAdmin], `proxy of ${of}`);
+  const plan = new DeployPlanBuilder(bundle, deployer);
+  const { proxyAdmin } = plan;
+  const withGames = parameters.proofs === "games";
+  const addressManager = plan.create("AddressManager");
   const addresses: L1Addresses = {
     ProxyAdmin: proxyAdmin,
     AddressManager: addressManager,
-    SuperchainConfig: proxy("SuperchainConfig"),
-    SystemConfig: proxy("SystemConfig"),
-    OptimismPortal: proxy("OptimismPortal"),
-    L2OutputOracle: proxy("L2OutputOracle"),
-    L1CrossDomainMessenger: create("ResolvedDelegateProxy", [addressManager, MESSENGER_NAME], "proxy of L1CrossDomainMessenger"),
-    L1StandardBridge: create("L1ChugSplashProxy", [proxyAdmin], "proxy of L1StandardBridge"),
-    L1ERC721Bridge: proxy("L1ERC721Bridge"),
-    OptimismMintableERC20Factory: proxy("OptimismMintableERC20Factory"),
+    SuperchainConfig: plan.proxy("SuperchainConfig"),
+    SystemConfig: plan.proxy("SystemConfig"),
+    OptimismPortal: plan.proxy("OptimismPortal"),
+    ...(withGames ? disputeGameProxies(plan) : { L2OutputOracle: plan.proxy("L2OutputOracle") }),
+    L1CrossDomainMessenger: plan.create(
+      "ResolvedDelegateProxy",
+      [addressManager, MESSENGER_NAME],
+      "proxy of L1CrossDomainMessenger",
+    ),
+    L1StandardBridge: plan.create("L1ChugSplashProxy", [proxyAdmin], "proxy of L1StandardBridge"),
+    L1ERC721Bridge: plan.proxy("L1ERC721Bridge"),
+    OptimismMintableERC20Factory: plan.proxy("OptimismMintableERC20Factory"),
+    ...(parameters.altDa === undefined ? {} : { DataAvailabilityChallenge: plan.proxy("DataAvailabilityChallenge") }),
   };
-  call(proxyAdmin, "ProxyAdmin", "setAddressManager", [addressManager]);
-  call(addressManager, "AddressManager", "transferOwnership", [proxyAdmin]);
-  call(proxyAdmin, "ProxyAdmin", "setProxyType", [addresses.L1StandardBridge, PROXY_KIND.chugSplash]);
-  call(proxyAdmin, "ProxyAdmin", "setProxyType", [addresses.L1CrossDomainMessenger, PROXY_KIND.resolved]);
-  call(proxyAdmin, "ProxyAdmin", "setImplementationName", [addresses.L1CrossDomainMessenger, MESSENGER_NAME]);
+  plan.call(proxyAdmin, "ProxyAdmin", "setAddressManager", [addressManager]);
+  plan.call(addressManager, "AddressManager", "transferOwnership", [proxyAdmin]);
+  plan.call(proxyAdmin, "ProxyAdmin", "setProxyType", [addresses.L1StandardBridge, PROXY_KIND.chugSplash]);
+  plan.call(proxyAdmin, "ProxyAdmin", "setProxyType", [addresses.L1CrossDomainMessenger, PROXY_KIND.resolved]);
+  plan.call(proxyAdmin, "ProxyAdmin", "setImplementationName", [addresses.L1CrossDomainMessenger, MESSENGER_NAME]);
+  planBridge(plan, addresses, roles, parameters);
 
-  const upgradeStep = (name: keyof L1Addresses, implementation: Hex, args: readonly unknown[]): DeployStep => ({
-    what: `initialize ${name}`,
-    to: proxyAdmin,
-    data: encodeFunctionData({
-      abi: abiOf("ProxyAdmin"),
-      functionName: "upgradeAndCall",
-      args: [
-        addresses[name],
-        implementation,
-        encodeFunctionData({ abi: abiOf(name), functionName: "initialize", args: [...args] }),
-      ],
-    }),
-  });
-  const install = (name: keyof L1Addresses, args: readonly unknown[]): void => {
-    const implementation = create(name, [], `implementation of ${name}`);
-    steps.push(upgradeStep(name, implementation, args));
+  if (parameters.altDa !== undefined) {
+    const { challengeWindow, resolveWindow } = parameters.altDa;
+    const windows = [BigInt(challengeWindow), BigInt(resolveWindow)];
+    const args = [deployer, ...windows, CHALLENGE_BOND, RESOLVER_REFUND_PERCENT];
+    plan.install("DataAvailabilityChallenge", addresses.DataAvailabilityChallenge!, args);
+  }
+
+  const { OptimismPortal, SystemConfig, SuperchainConfig, L2OutputOracle } = addresses;
+  if (L2OutputOracle === undefined) {
+    const { finalitySec } = gameWindows(parameters);
+    const factory = addresses.DisputeGameFactory!;
+    const delays = [BigInt(parameters.finalizationPeriodSec), finalitySec];
+    const implementation = plan.implement("OptimismPortal2", delays);
+    const args = [factory, SystemConfig, SuperchainConfig, PERMISSIONED_GAME];
+    plan.steps.push(plan.upgradeStep("OptimismPortal2", OptimismPortal, implementation, args));
+    const lastStep = planDisputeGames(plan, { ...(addresses as Required<L1Addresses>) }, roles, parameters);
+    return { addresses, steps: plan.steps, lastStep: () => lastStep };
+  }
+  plan.install("OptimismPortal", OptimismPortal, [L2OutputOracle, SystemConfig, SuperchainConfig]);
+  const oracleImplementation = plan.implement("L2OutputOracle");
+  return {
+    addresses,
+    steps: plan.steps,
+    lastStep: (l2GenesisTimeSec) =>
+      plan.upgradeStep("L2OutputOracle", L2OutputOracle, oracleImplementation, [
+        BigInt(parameters.outputIntervalBlocks),
+        BigInt(parameters.l2BlockTimeSec),
+        0n,
+        BigInt(l2GenesisTimeSec),
+        roles.proposer.address,
+        roles.challenger.address,
+        BigInt(parameters.finalizationPeriodSec),
+      ]),
   };
+}
 
-  const { SuperchainConfig, SystemConfig, OptimismPortal, L2OutputOracle, L1CrossDomainMessenger, L1StandardBridge } = addresses;
+/** The contracts that are the same whatever withdrawals are proven against. */
+function planBridge(plan: DeployPlanBuilder, addresses: L1Addresses, roles: DevRoles, parameters: ChainParameters): void {
+  const deployer = roles.owner.address;
+  const { SuperchainConfig, SystemConfig, OptimismPortal, L1CrossDomainMessenger, L1StandardBridge } = addresses;
+  const install = (name: keyof L1Addresses, args: readonly unknown[]): void => plan.install(name, addresses[name]!, args);
   install("SuperchainConfig", [deployer, false]);
   install("SystemConfig", [
     deployer,
@@ -127,25 +151,8 @@ export function planL1Deployment(bundle: ContractBundle, roles: DevRoles, parame
       optimismMintableERC20Factory: addresses.OptimismMintableERC20Factory,
     },
   ]);
-  install("OptimismPortal", [L2OutputOracle, SystemConfig, SuperchainConfig]);
   install("L1CrossDomainMessenger", [SuperchainConfig, OptimismPortal, SystemConfig]);
   install("L1StandardBridge", [L1CrossDomainMessenger, SuperchainConfig, SystemConfig]);
   install("L1ERC721Bridge", [L1CrossDomainMessenger, SuperchainConfig]);
   install("OptimismMintableERC20Factory", [L1StandardBridge]);
-  const oracleImplementation = create("L2OutputOracle", [], "implementation of L2OutputOracle");
-
-  return {
-    addresses,
-    steps,
-    lastStep: (l2GenesisTimeSec) =>
-      upgradeStep("L2OutputOracle", oracleImplementation, [
-        BigInt(parameters.outputIntervalBlocks),
-        BigInt(parameters.l2BlockTimeSec),
-        0n,
-        BigInt(l2GenesisTimeSec),
-        roles.proposer.address,
-        roles.challenger.address,
-        BigInt(parameters.finalizationPeriodSec),
-      ]),
-  };
 }

@@ -14,7 +14,7 @@ import { devAccounts, devRoles } from "./accounts.ts";
 import { contract, loadContracts } from "./contracts.ts";
 import { type L1Addresses, planL1Deployment } from "./l1-contracts.ts";
 import { deployL1, type L1Genesis } from "./l1-deploy.ts";
-import { DEFAULT_PARAMETERS } from "./parameters.ts";
+import { type ChainParameters, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { predeploy } from "./predeploys.ts";
 import { rpcCall } from "./rpc.ts";
 import { type AnvilFixture, startAnvil } from "./testing/anvil-fixture.ts";
@@ -74,7 +74,7 @@ describe("the L1 side of the bridge on anvil", () => {
 
   it("is complete in the genesis block, which is the present", async () => {
     expect(Math.abs(genesis.timestampSec - Date.now() / 1000)).toBeLessThan(30);
-    expect(await read(l1.L2OutputOracle, "L2OutputOracle", "startingTimestamp")).toBe(BigInt(genesis.timestampSec));
+    expect(await read(l1.L2OutputOracle!, "L2OutputOracle", "startingTimestamp")).toBe(BigInt(genesis.timestampSec));
     expect(await read(l1.OptimismPortal, "OptimismPortal", "l2Oracle")).toBe(l1.L2OutputOracle);
     expect(await read(l1.OptimismPortal, "OptimismPortal", "systemConfig")).toBe(l1.SystemConfig);
     expect(await read(l1.OptimismPortal, "OptimismPortal", "paused")).toBe(false);
@@ -175,5 +175,53 @@ describe("the L1 side of the bridge on anvil", () => {
     const addresses = await read(l1.SystemConfig, "SystemConfig", "getAddresses");
     const args = [user.address, parameters, resource, addresses];
     await expect(write(user.privateKey, l1.SystemConfig, abi, "initialize", args)).rejects.toThrow("AlreadyInitialized");
+  });
+});
+
+describe("the L1 side with dispute games and a challenge contract for data", () => {
+  const parameters: ChainParameters = {
+    ...DEFAULT_PARAMETERS,
+    proofs: "games",
+    altDa: { commitments: "keccak256", challengeWindow: 16, resolveWindow: 8 },
+  };
+  let anvil: AnvilFixture;
+  let l1: L1Addresses;
+  beforeAll(async () => {
+    anvil = await startAnvil(parameters);
+    const plan = planL1Deployment(bundle, roles, parameters);
+    l1 = plan.addresses;
+    await deployL1(anvil.url, plan, roles, parameters, undefined);
+  });
+  afterAll(async () => {
+    await anvil.close();
+  });
+  const read = (address: Hex, name: string, functionName: string, args: readonly unknown[] = []): Promise<unknown> =>
+    createPublicClient({ transport: http(anvil.url) }).readContract({
+      address,
+      abi: contract(bundle, name).abi,
+      functionName,
+      args,
+    });
+
+  it("has a portal that respects the permissioned games of its factory", async () => {
+    expect(l1.L2OutputOracle).toBeUndefined();
+    const portal = (functionName: string) => read(l1.OptimismPortal, "OptimismPortal2", functionName);
+    expect(await portal("disputeGameFactory")).toBe(l1.DisputeGameFactory);
+    expect(await portal("respectedGameType")).toBe(1);
+    expect(await portal("proofMaturityDelaySeconds")).toBe(BigInt(parameters.finalizationPeriodSec));
+    const game = (await read(l1.DisputeGameFactory!, "DisputeGameFactory", "gameImpls", [1])) as Hex;
+    const ofGame = (functionName: string) => read(game, "PermissionedDisputeGame", functionName);
+    expect(await ofGame("proposer")).toBe(roles.proposer.address);
+    expect(await ofGame("challenger")).toBe(roles.challenger.address);
+    expect(await ofGame("anchorStateRegistry")).toBe(l1.AnchorStateRegistry);
+    expect(await ofGame("l2ChainId")).toBe(BigInt(parameters.l2ChainId));
+    expect(await ofGame("weth")).toBe(l1.DelayedWETH);
+    expect(await read(l1.DelayedWETH!, "DelayedWETH", "config")).toBe(l1.SuperchainConfig);
+  });
+
+  it("has the windows of the challenge contract", async () => {
+    const ofContract = (functionName: string) => read(l1.DataAvailabilityChallenge!, "DataAvailabilityChallenge", functionName);
+    expect(await ofContract("challengeWindow")).toBe(16n);
+    expect(await ofContract("resolveWindow")).toBe(8n);
   });
 });

@@ -1,9 +1,10 @@
 import { systemClock } from "@rnode/program";
 import { createWalletClient, type Hex, http, numberToHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import type { DevRoles } from "./accounts.ts";
+import { DEV_BALANCE, type DevRoles } from "./accounts.ts";
 import type { Preinstall } from "./contracts.ts";
-import type { DeployPlan, DeployStep } from "./l1-contracts.ts";
+import type { DeployStep } from "./deploy-plan.ts";
+import type { DeployPlan } from "./l1-contracts.ts";
 import type { ChainParameters } from "./parameters.ts";
 import { rpcCall } from "./rpc.ts";
 
@@ -21,6 +22,8 @@ interface RpcReceipt {
 
 /** Enough for the largest contract (24 KB of code) with its constructor; unused gas is refunded. */
 const GAS_PER_STEP = 9_000_000n;
+/** As many as have ether in the L2 genesis. */
+const PORTAL_ACCOUNTS = 10n;
 const MAX_FEE_PER_GAS = 20_000_000_000n;
 /** The pool includes a sender's transactions in order; this many blocks are certainly enough for all steps. */
 const MAX_DEPLOY_BLOCKS = 20;
@@ -39,6 +42,8 @@ export async function deployL1(
 ): Promise<L1Genesis> {
   // Nobody has its deployer's key, so on a development L1 its code is set directly.
   if (multicall) await rpcCall(url, "anvil_setCode", [multicall.address, multicall.code]);
+  // What the L2 genesis gives to its accounts was never deposited: from an empty portal, withdrawals would be finalized and pay nothing.
+  await rpcCall(url, "anvil_setBalance", [plan.addresses.OptimismPortal, numberToHex(DEV_BALANCE * PORTAL_ACCOUNTS)]);
   const wallet = createWalletClient({
     account: privateKeyToAccount(roles.owner.privateKey),
     chain: {

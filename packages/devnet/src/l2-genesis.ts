@@ -21,7 +21,7 @@ import {
   toHex,
 } from "viem";
 import { encodeAbiParameters } from "viem/utils";
-import type { DevAccount, DevRoles } from "./accounts.ts";
+import { DEV_BALANCE, type DevAccount, type DevRoles } from "./accounts.ts";
 import { type ContractBundle, contract } from "./contracts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
 import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
@@ -68,7 +68,6 @@ const SYSTEM_CONTRACT_DEPLOYERS: readonly Hex[] = [
 /** How much each fee vault must collect before it can be withdrawn: in a devnet, nothing. */
 const VAULT_MIN_WITHDRAWAL = 0n;
 const VAULT_NETWORK_L2 = 1;
-const DEV_BALANCE = 10_000n * 10n ** 18n;
 /** Each possible precompile address has 1 wei, so that a call to it does not create an account. */
 const PRECOMPILE_ADDRESSES = 256;
 

@@ -1,4 +1,15 @@
-import { bool, duration, integerBetween, type OptionsOf, optionGroup, optionTable, path, uint, withDefaults } from "@rnode/options";
+import {
+  bool,
+  duration,
+  integerBetween,
+  type OptionsOf,
+  oneOf,
+  optionGroup,
+  optionTable,
+  path,
+  uint,
+  withDefaults,
+} from "@rnode/options";
 import { pprofOptions } from "@rnode/program";
 import { DEFAULT_OPTIONS } from "./devnet.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
@@ -19,6 +30,17 @@ const parameters = optionGroup("", {
     flag: "block-time",
     unit: "seconds",
     help: `Time between L2 blocks; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.l2BlockTimeSec}).`,
+  },
+  proofs: {
+    parse: oneOf("oracle", "games"),
+    flag: "withdrawals",
+    help: `What withdrawals are proven against; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.proofs}). oracle: outputs in an L2OutputOracle. games: permissioned dispute games, which somebody has to resolve.`,
+  },
+  finalizationPeriodSec: {
+    parse: SECONDS,
+    flag: "withdrawal-window",
+    unit: "seconds",
+    help: `How long a proven withdrawal waits; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.finalizationPeriodSec}).`,
   },
 });
 

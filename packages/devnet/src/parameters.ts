@@ -24,10 +24,22 @@ export interface ChainParameters {
   readonly batchInbox: Hex;
   /** L2 blocks between two output proposals */
   readonly outputIntervalBlocks: number;
+  /** what withdrawals are proven against: outputs in an output oracle, or dispute games; an older chain has the first */
+  readonly proofs?: "oracle" | "games";
   /** how long a proven withdrawal must wait */
   readonly finalizationPeriodSec: number;
+  /** batches are kept on a DA server, with commitments on L1; absent: they are on L1 */
+  readonly altDa?: AltDaParameters;
   /** how long after the genesis forks become active that are not active from the beginning, in seconds; null: never */
   readonly forkDelaysSec?: Readonly<Partial<Record<OpFork, number | null>>>;
+}
+
+export interface AltDaParameters {
+  /** keccak256 can be challenged on L1 */
+  readonly commitments: "keccak256" | "generic";
+  /** L1 blocks in which data can be challenged, and then be shown */
+  readonly challengeWindow: number;
+  readonly resolveWindow: number;
 }
 
 export const DEFAULT_PARAMETERS: ChainParameters = {
@@ -48,7 +60,8 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
   eip1559DenominatorCanyon: 250,
   batchInbox: "0x00289C189bEE4E70334629f04Cd5eD602B6600eB",
   outputIntervalBlocks: 10,
-  finalizationPeriodSec: 2,
+  proofs: "oracle",
+  finalizationPeriodSec: 12,
 };
 
 /** The L2 starts with every fork up to this one active, apart from those that are delayed. */

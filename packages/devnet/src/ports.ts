@@ -21,6 +21,7 @@ export const PORT_USES = [
   "followerAuth",
   "followerNode",
   "followerP2P",
+  "proposer",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

@@ -22,6 +22,7 @@ export function summaryOf({ info, isNew, programs }: Devnet, datadir: string, to
       ["rnode of the verifier", endpoints.verifier.node],
       ...(endpoints.follower ? [["rnode of the follower", endpoints.follower.node] as const] : []),
       ["rbatcher", endpoints.batcher],
+      ["rproposer", endpoints.proposer],
     ]),
     "",
     ...(info.p2p === undefined ? [] : ["P2P, each node connected to the one above it", rows(Object.entries(info.p2p)), ""]),

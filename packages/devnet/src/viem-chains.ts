@@ -1,4 +1,4 @@
-import { type Chain, defineChain } from "viem";
+import { type Chain, defineChain, zeroAddress } from "viem";
 import { chainConfig } from "viem/op-stack";
 import type { DevnetInfo } from "./files.ts";
 
@@ -30,7 +30,9 @@ export function l2ViemChain({ l1ChainId, l2ChainId, endpoints, contracts: { l1 }
       ...chainConfig.contracts,
       multicall3: MULTICALL3,
       portal: onL1(l1.OptimismPortal),
-      l2OutputOracle: onL1(l1.L2OutputOracle),
+      // The actions ask the portal which of the two it has; of the other one they need no address that exists.
+      l2OutputOracle: onL1(l1.L2OutputOracle ?? zeroAddress),
+      disputeGameFactory: onL1(l1.DisputeGameFactory ?? zeroAddress),
       l1StandardBridge: onL1(l1.L1StandardBridge),
     },
   });

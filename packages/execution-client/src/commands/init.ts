@@ -11,11 +11,8 @@ const table = optionTable({
   envPrefix: "RENGINE_",
   groups: {
     main: optionGroup("", {
-      chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
-      genesis: {
-        parse: text,
-        help: "File or URL with the allocations of a named network, also as the superchain registry has it (.json.zst).",
-      },
+      chain: { parse: text, required: true, help: "Genesis file (JSON, also gzipped), or the name of a network." },
+      genesis: { parse: text, help: "File or URL with the allocations of a named network." },
       datadir: { parse: path, required: true, help: "Folder of the database." },
     }),
   },

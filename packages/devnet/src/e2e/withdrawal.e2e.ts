@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { Scope, systemClock } from "@rnode/program";
+import { type Abi, createPublicClient, createWalletClient, type Hex, http, padHex, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { getWithdrawals, publicActionsL1, publicActionsL2, walletActionsL1, walletActionsL2 } from "viem/op-stack";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contract, loadContracts } from "../contracts.ts";
+import { type Devnet, startDevnet } from "../devnet.ts";
+import { rpcCall } from "../rpc.ts";
+import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";
+import { waitFor } from "./wait.ts";
+
+type Withdrawal = ReturnType<typeof getWithdrawals>[number];
+
+const abiOf = (name: string): Abi => contract(loadContracts(), name).abi;
+const VALUE = parseEther("0.25");
+const RECEIVER = padHex("0xfeed", { size: 20 });
+
+/** From the L2 to L1 and out, with viem's actions alone: the proposer of the devnet does its part. */
+describe.each([
+  ["R", "oracle"],
+  ["G", "games"],
+] as const)("a withdrawal on face %s, proven against %s", (profile, proofs) => {
+  const datadir = mkdtempSync(join(tmpdir(), "rnode-withdrawal-"));
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
+  let devnet: Devnet;
+  let withdrawal: Withdrawal;
+  let initiated: Awaited<ReturnType<ReturnType<typeof l2>["waitForTransactionReceipt"]>>;
+
+  beforeAll(async () => {
+    devnet = await startDevnet(scope, {
+      datadir,
+      basePort: 0,
+      nodes: 2,
+      parameters: { l1BlockTimeSec: 1, l2BlockTimeSec: 1, proofs, finalizationPeriodSec: 6, outputIntervalBlocks: 5 },
+      changeArgs: (program, args) => {
+        if (program.endsWith("Engine") && args[1] !== "init") return [...args, `--profile=${profile}`];
+        return program === "proposer" ? args.map((arg) => arg.replace("--proposal-interval=20s", "--proposal-interval=5s")) : args;
+      },
+    });
+  });
+  afterAll(async () => {
+    await scope.close();
+    if (process.env.RNODE_E2E_KEEP === undefined) rmSync(datadir, { recursive: true, force: true });
+  });
+
+  const key = (index: number) => privateKeyToAccount(devnet.info.accounts[index]!.privateKey);
+  const l2Chain = () => l2ViemChain(devnet.info);
+  const options = { pollingInterval: 250 };
+  const l1 = () => createPublicClient({ chain: l1ViemChain(devnet.info), transport: http(), ...options }).extend(publicActionsL1());
+  const l2 = () => createPublicClient({ chain: l2Chain(), transport: http(), ...options }).extend(publicActionsL2());
+  const l1Wallet = (index: number) =>
+    createWalletClient({ account: key(index), chain: l1ViemChain(devnet.info), transport: http(), ...options }).extend(
+      walletActionsL1(),
+    );
+  const l2Wallet = (index: number) =>
+    createWalletClient({ account: key(index), chain: l2Chain(), transport: http(), ...options }).extend(walletActionsL2());
+  const minedOnL1 = async (hash: Hex): Promise<void> => {
+    expect((await l1().waitForTransactionReceipt({ hash })).status).toBe("success");
+  };
+
+  it("is initiated on the L2", async () => {
+    const { http: url } = devnet.info.endpoints.sequencer;
+    const block = await rpcCall<object>(url, "eth_getBlockByNumber", ["latest", false]);
+    expect("totalDifficulty" in block).toBe(profile === "G"); // it is this face that answers
+    const hash = await l2Wallet(6).initiateWithdrawal({ request: { gas: 100_000n, to: RECEIVER, value: VALUE } });
+    initiated = await l2().waitForTransactionReceipt({ hash, timeout: 20_000 });
+    [withdrawal] = getWithdrawals(initiated) as [Withdrawal];
+    expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("waiting-to-prove");
+  });
+
+  it("is proven against what rproposer posted", async () => {
+    await waitFor("an output of a block after it", 60_000, async () => {
+      const status = await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() });
+      return status === "ready-to-prove" || undefined;
+    });
+    const { output } = await l1().waitToProve({ receipt: initiated, targetChain: l2Chain() });
+    const root = await rpcCall<[Hex, Hex]>(devnet.info.endpoints.verifier.node, "rnode_outputAtBlock", [
+      `0x${output.l2BlockNumber.toString(16)}`,
+    ]);
+    expect(output.outputRoot).toBe(root[1]);
+    const request = await l2().buildProveWithdrawal({ account: key(6), output, withdrawal });
+    await minedOnL1(await l1Wallet(6).proveWithdrawal(request));
+    expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("waiting-to-finalize");
+    if (proofs === "games") await resolveGame(output.l2BlockNumber);
+  });
+
+  it("is finalized after the window, and paid out", async () => {
+    await l1().waitToFinalize({ targetChain: l2Chain(), withdrawalHash: withdrawal.withdrawalHash });
+    await waitFor("the end of the window", 30_000, async () => {
+      const status = await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() });
+      return status === "ready-to-finalize" || undefined;
+    });
+    await minedOnL1(await l1Wallet(6).finalizeWithdrawal({ targetChain: l2Chain(), withdrawal }));
+    expect(await l1().getBalance({ address: RECEIVER })).toBe(VALUE);
+    expect(await l1().getWithdrawalStatus({ receipt: initiated, targetChain: l2Chain() })).toBe("finalized");
+  });
+
+  /** Anybody may resolve a game that nobody has disputed in time. */
+  async function resolveGame(l2BlockNumber: bigint): Promise<void> {
+    const games = await l1().getGames({ targetChain: l2Chain() });
+    const game = games.find(({ l2BlockNumber: number }) => number === l2BlockNumber)!;
+    const factory = { address: devnet.info.contracts.l1.DisputeGameFactory!, abi: abiOf("DisputeGameFactory") } as const;
+    const [, , address] = (await l1().readContract({ ...factory, functionName: "gameAtIndex", args: [game.index] })) as [
+      number,
+      bigint,
+      Hex,
+    ];
+    const abi = abiOf("PermissionedDisputeGame");
+    await waitFor("the end of the game's clock", 20_000, async () => {
+      const hash = await l1Wallet(7).writeContract({ address, abi, functionName: "resolveClaim", args: [0n, 0n] });
+      return (await l1().waitForTransactionReceipt({ hash })).status === "success" || undefined;
+    });
+    await minedOnL1(await l1Wallet(7).writeContract({ address, abi, functionName: "resolve" }));
+  }
+});
