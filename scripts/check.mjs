@@ -12,5 +12,6 @@ run(node, ["scripts/check-rings.mjs"]);
 run(node, ["scripts/check-layers.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
+run(node, ["scripts/check-guides.mjs"]);
 run(node, ["scripts/check-lockfile.mjs"]);
 console.log("check: types, format, lint, dependencies, rings, layers, forks and references are fine");

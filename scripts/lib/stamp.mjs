@@ -20,13 +20,13 @@ export function* filesBelow(path) {
   }
 }
 
-/** A hash of names, sizes and modification times: cheap, and different after any edit. */
+/** A hash of names and contents; git changes modification times of files that it leaves as they are. */
 export function fingerprint(paths) {
   const hash = createHash("sha256");
   for (const path of paths) {
     for (const file of filesBelow(join(ROOT, path))) {
-      const { size, mtimeMs } = statSync(file);
-      hash.update(`${file.slice(ROOT.length)} ${size} ${mtimeMs}\n`);
+      const content = readFileSync(file);
+      hash.update(`${file.slice(ROOT.length)} ${content.length}\n`).update(content);
     }
   }
   return hash.digest("hex");

@@ -1,0 +1,51 @@
+// What the guides say of the programs holds: they name no option that does not exist, and the page of errors has each sentence that people can
+// read, and no other. Part of `npm run check`.
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { errorSentences } from "./lib/error-sentences.mjs";
+import { filesBelow, ROOT } from "./lib/stamp.mjs";
+
+/** Of subcommands, the devnet, and programs of others. */
+const OTHER_OPTIONS = new Set(
+  "--help --version --explain --from --to --json --depth --rpc-url --system --now --rm --semi-supernode --supernode --fresh".split(
+    " ",
+  ),
+);
+const OPTION = /(?<![\w-])(--[a-z][\w.-]*\w)(?![\w.]*…)/g;
+const ERRORS_PAGE = "docs/guide/errors.md";
+
+const problems = [...unknownOptions(), ...differingErrors()];
+if (problems.length > 0) {
+  console.error(problems.join("\n"));
+  process.exit(1);
+}
+
+function* unknownOptions() {
+  const known = new Set(OTHER_OPTIONS);
+  for (const path of filesBelow(join(ROOT, "packages"))) {
+    if (!path.endsWith("/OPTIONS.md")) continue;
+    for (const [, name] of readFileSync(path, "utf8").matchAll(/^\| `(--[\w.-]+)`/gm)) known.add(name);
+  }
+  for (const path of [...filesBelow(join(ROOT, "docs", "guide")), ...filesBelow(join(ROOT, "docs", "migrate"))]) {
+    const isMigration = path.includes("migrate");
+    for (const line of readFileSync(path, "utf8").split("\n")) {
+      // A row of the pages on migration has their options first, ours second.
+      const ours = !isMigration ? line : line.startsWith("|") ? (line.split(/(?<!\\)\|/)[2] ?? "") : "";
+      for (const [, name] of ours.matchAll(OPTION)) {
+        if (!known.has(name)) yield `${relative(ROOT, path)} names ${name}, which no program has`;
+      }
+    }
+  }
+}
+
+function* differingErrors() {
+  const page = readFileSync(join(ROOT, ERRORS_PAGE), "utf8");
+  const sentences = errorSentences(ROOT);
+  for (const [code, sentence] of sentences) {
+    if (!page.includes(`| \`${sentence}\``)) yield `${ERRORS_PAGE} lacks the sentence of ${code}: ${sentence}`;
+  }
+  const said = new Set(sentences.values());
+  for (const [, written] of page.matchAll(/^\| `([^`…]*\{[^`…]*)`/gm)) {
+    if (!said.has(written)) yield `${ERRORS_PAGE} has a sentence that nothing says: ${written}`;
+  }
+}
