@@ -14,8 +14,6 @@ const WITHOUT_EFFECT = [
     option: /^rollup\.disableTxPoolGossip$/,
     why: "the client never shares transactions; the help says so",
   },
-  { program: "rollup-node", option: /^l2\.enginekind$/, why: "for execution-layer sync, which is refused; the help says so" },
-  { program: "rollup-node", option: /^snapshotlog\.file$/, why: "the help says so" },
 ];
 
 /** Each package with the module that has its option groups: those of `program` are in the tables of the others. */

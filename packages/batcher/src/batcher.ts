@@ -1,5 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { createRpcClient, createRpcServer, type RpcClient, RpcError, RpcTransportError, readJwtSecret } from "@rnode/jsonrpc";
+import {
+  createRpcClient,
+  createRpcServer,
+  type RpcClient,
+  RpcError,
+  RpcTransportError,
+  readJwtSecret,
+  withModules,
+} from "@rnode/jsonrpc";
 import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
@@ -81,7 +89,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     http: rpc,
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
-    methods: batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin),
+    methods: withModules(batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin)),
     log,
     metrics: deps.metrics,
     healthz: deps.health,

@@ -46,6 +46,8 @@ export interface HeadChange {
   readonly removed: readonly StoredBlock[];
   /** blocks that joined, oldest first */
   readonly added: readonly StoredBlock[];
+  /** how long executing or building and committing took since the change before; undefined: not measured in this process */
+  readonly elapsedMs?: number | undefined;
 }
 
 export interface ForkchoiceState {

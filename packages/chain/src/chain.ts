@@ -95,6 +95,8 @@ class StoredChain implements Chain {
   readonly #removedBlocks = new RemovedBlocks();
   readonly #jobs: PayloadJobs;
   readonly #listeners = new Set<(change: HeadChange) => void>();
+  /** time spent on blocks since the head last changed */
+  #spentMs = 0;
   readonly #metrics: ChainMetrics;
   readonly #nowMs: () => number;
   readonly #liveRoots: LiveRoots | undefined;
@@ -326,6 +328,7 @@ class StoredChain implements Chain {
     for (const { attributes, transactions } of wanted) {
       const parent = this.#parentState(bytesToHex(tip), tip);
       if (parent === undefined) throw new Error(`no state at the head ${bytesToHex(tip)}`); // the head's state is always there
+      const startMs = performance.now();
       const stopTimer = this.#metrics.extend.time();
       const started = startBuild(this.#context, parent, attributes, {}, transactions);
       if (started.kind === "invalid") {
@@ -334,6 +337,7 @@ class StoredChain implements Chain {
       }
       const executed = started.build.seal();
       stopTimer();
+      this.#spentMs += performance.now() - startMs;
       this.#tree.add(executed, this.head().number);
       blocks.push(executed.prepared);
       tip = executed.hash;
@@ -345,9 +349,11 @@ class StoredChain implements Chain {
   }
 
   getPayload(id: Hex): BuiltPayload | undefined {
+    const startMs = performance.now();
     const stopTimer = this.#metrics.finish.time();
     const executed = this.#jobs.finish(id);
     stopTimer();
+    this.#spentMs += performance.now() - startMs;
     if (executed === undefined) return undefined;
     this.#tree.add(executed, this.head().number); // it comes back through newPayload, and is then not executed again
     const { block, hash, tipsWei, requests } = executed;
@@ -408,7 +414,9 @@ class StoredChain implements Chain {
     const parent = this.#parentState(parentHex, parentHash);
     if (parent === undefined) return SYNCING;
     const startMs = this.#nowMs();
+    const spentFromMs = performance.now();
     const verdict = executeBlock(this.#context, parent, prepared);
+    this.#spentMs += performance.now() - spentFromMs;
     this.#metrics.execute.observe((this.#nowMs() - startMs) / 1000, { verdict: verdict.kind });
     if (verdict.kind === "invalid") {
       if (verdict.isFinal) {
@@ -463,14 +471,17 @@ class StoredChain implements Chain {
       removed.push(block);
       this.#removedBlocks.add(bytesToHex(block.hash), new PreparedBlock(block.block, { senders: block.senders }));
     }
+    const startMs = performance.now();
     const stopTimer = this.#metrics.commit.time();
     if (removed.length === 0 && blocks.length === 1) this.#store.commitBlock(blocks[0]!, changed);
     else this.#store.reorganize(forkPoint.number, blocks, changed);
     stopTimer();
+    const elapsedMs = this.#spentMs + performance.now() - startMs;
+    this.#spentMs = 0;
     this.#tree.trim(this.head().number, this.head().hash);
     const added = blocks.map(storedBlockOf);
     const head = added.at(-1) ?? this.#branches.storedBlock(hexToBytes(forkPoint.hash))!;
-    for (const listener of this.#listeners) listener({ head, removed, added });
+    for (const listener of this.#listeners) listener({ head, removed, added, elapsedMs });
   }
 
   #hashOf(selector: BlockSelector): Uint8Array | undefined {

@@ -290,9 +290,18 @@ const createHeadMetrics = (m: MetricFactory, head: () => number) => {
   };
 };
 
-function logHead(log: Logger, { head, removed, added }: HeadChange): void {
-  const { header, transactions } = head.block;
-  const fields = { number: header.number, hash: head.hash, txs: transactions.length, gasUsed: header.gasUsed };
+/** A line for each change of the head; with several blocks at once, what they have together. */
+function logHead(log: Logger, { head, removed, added, elapsedMs = 0 }: HeadChange): void {
+  const gas = added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0);
+  const fields = {
+    number: head.block.header.number,
+    hash: head.hash,
+    ...(added.length > 1 ? { blocks: added.length } : {}),
+    txs: added.reduce((sum, { block }) => sum + block.transactions.length, 0),
+    gasUsed: gas,
+    elapsedMs: Number(elapsedMs.toFixed(1)),
+    mgasPerSec: elapsedMs > 0 ? Number((gas / 1000 / elapsedMs).toFixed(2)) : undefined,
+  };
   if (removed.length > 0) log.warn("chain reorganised", { ...fields, removed: removed.length, added: added.length });
   else log.info("new head", fields);
 }

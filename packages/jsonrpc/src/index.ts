@@ -9,6 +9,7 @@ export * from "./json-text.ts";
 export * from "./jwt.ts";
 export * from "./jwt-secret-file.ts";
 export * from "./method-table.ts";
+export * from "./modules-method.ts";
 export * from "./openrpc.ts";
 export { type LargeRequest, readLargeRequest } from "./read-request.ts";
 export * from "./rpc-client.ts";

@@ -1,5 +1,5 @@
 import { bytesToHex } from "@rnode/primitives";
-import type { LogLevel } from "./log-level.ts";
+import { type LogLevel, levelName } from "./log-level.ts";
 
 export const LOG_FORMATS = ["text", "terminal", "logfmt", "json", "json-pretty"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
@@ -43,17 +43,21 @@ function formatTerminal(record: LogRecord, color: boolean): string {
   const time = new Date(record.timeMs).toISOString();
   const pairs = pairsOf(record).map(([key, value]) => `${paint(key)}=${value}`);
   const text = pairs.length === 0 ? escapeText(record.text) : escapeText(record.text).padEnd(TEXT_WIDTH);
-  return `${paint(level.toUpperCase().padEnd(5))} [${time.slice(5, 10)}|${time.slice(11, 23)}] ${[text, ...pairs].join(" ")}`;
+  return `${paint(levelName(level).toUpperCase().padEnd(5))} [${time.slice(5, 10)}|${time.slice(11, 23)}] ${[text, ...pairs].join(" ")}`;
 }
 
 function formatLogfmt(record: LogRecord): string {
-  const head = `t=${new Date(record.timeMs).toISOString()} lvl=${record.level} msg=${quote(record.text)}`;
+  const head = `t=${new Date(record.timeMs).toISOString()} lvl=${levelName(record.level)} msg=${quote(record.text)}`;
   const pairs = pairsOf(record).map(([key, value]) => `${key}=${value}`);
   return [head, ...pairs].join(" ");
 }
 
 function formatJson(record: LogRecord, indent: number | undefined): string {
-  const merged: Record<string, unknown> = { t: new Date(record.timeMs).toISOString(), lvl: record.level, msg: record.text };
+  const merged: Record<string, unknown> = {
+    t: new Date(record.timeMs).toISOString(),
+    lvl: levelName(record.level),
+    msg: record.text,
+  };
   for (const fields of record.fields) {
     for (const [key, value] of Object.entries(fields)) merged[key in merged ? `${key}_` : key] = value;
   }

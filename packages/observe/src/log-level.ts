@@ -19,3 +19,6 @@ export function parseLogLevel(text: string): LogLevel | undefined {
 }
 
 export const levelIndex = (level: LogLevel): number => LOG_LEVELS.indexOf(level);
+
+/** The name of a level as options and lines have it: the finest is `detail` there, whatever its method is called. */
+export const levelName = (level: LogLevel): string => (level === "trace" ? "detail" : level);

@@ -114,6 +114,15 @@ describe("createLogger", () => {
   });
 });
 
+describe("the finest level", () => {
+  it.each(["logfmt", "terminal", "json", "json-pretty", "text"] as const)("is called detail in the format %s", (format) => {
+    const lines: string[] = [];
+    const log = createLogger({ level: "trace", format, color: false, destination: { write: (line) => lines.push(line) } });
+    log.trace("a step");
+    expect(lines.join("")).toMatch(/lvl=detail|DETAIL|"lvl": ?"detail"/);
+  });
+});
+
 describe("parseLogLevel", () => {
   it.each([
     ["info", "info"],

@@ -1,7 +1,9 @@
 import { isatty } from "node:tty";
 import { pino } from "pino";
+import { LevelMethods, type LineLevel } from "./level-methods.ts";
 import { type LogFields, type LogFormat, type RecordFormatter, recordFormatter } from "./log-format.ts";
 import { LOG_LEVELS, type LogLevel, levelIndex } from "./log-level.ts";
+import type { Logger } from "./logger-type.ts";
 
 /** Takes whole lines. Must be synchronous, so that a crash loses nothing. */
 export interface LogDestination {
@@ -18,25 +20,6 @@ export interface LoggerOptions {
   /** default: standard error */
   readonly destination?: LogDestination;
   readonly clock?: () => number;
-}
-
-/** The text is constant; what varies goes into fields: `log.info("channel complete", { channelId, sizeBytes })`. */
-export interface Logger {
-  /** the operator must act */
-  error(text: string, fields?: LogFields): void;
-  /** we are degraded */
-  warn(text: string, fields?: LogFields): void;
-  /** a few lines per block */
-  info(text: string, fields?: LogFields): void;
-  /** per message */
-  debug(text: string, fields?: LogFields): void;
-  trace(text: string, fields?: LogFields): void;
-  /** A logger that adds `fields` to each record; it shares the level. */
-  child(fields: LogFields): Logger;
-  /** Whether a record of this level would be written: for fields that are expensive to compute. */
-  isEnabled(level: LogLevel): boolean;
-  /** shared by this logger, its parents and its children */
-  level: LogLevel;
 }
 
 interface Sink {
@@ -66,37 +49,18 @@ export function createLogger(options: LoggerOptions): Logger {
   );
 }
 
-class SinkLogger implements Logger {
+class SinkLogger extends LevelMethods {
   readonly #sink: Sink;
   readonly #fields: readonly LogFields[];
 
   constructor(sink: Sink, fields: readonly LogFields[]) {
+    super();
     this.#sink = sink;
     this.#fields = fields;
   }
 
-  error(text: string, fields?: LogFields): void {
-    this.#write("error", text, fields);
-  }
-  warn(text: string, fields?: LogFields): void {
-    this.#write("warn", text, fields);
-  }
-  info(text: string, fields?: LogFields): void {
-    this.#write("info", text, fields);
-  }
-  debug(text: string, fields?: LogFields): void {
-    this.#write("debug", text, fields);
-  }
-  trace(text: string, fields?: LogFields): void {
-    this.#write("trace", text, fields);
-  }
-
   child(fields: LogFields): Logger {
     return new SinkLogger(this.#sink, [...this.#fields, fields]);
-  }
-
-  isEnabled(level: LogLevel): boolean {
-    return levelIndex(level) <= this.#sink.levelIndex && level !== "silent";
   }
 
   get level(): LogLevel {
@@ -106,7 +70,7 @@ class SinkLogger implements Logger {
     this.#sink.levelIndex = levelIndex(level);
   }
 
-  #write(level: Exclude<LogLevel, "silent">, text: string, fields: LogFields | undefined): void {
+  protected write(level: LineLevel, text: string, fields: LogFields | undefined): void {
     const sink = this.#sink;
     if (levelIndex(level) > sink.levelIndex) return;
     const line = sink.format({

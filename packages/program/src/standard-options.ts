@@ -1,3 +1,4 @@
+import { levelName } from "@rnode/observe";
 import { bool, listOf, oneOf, optionGroup, type Parser, path, port, text } from "@rnode/options";
 import { NOT_IN_JAVASCRIPT, PROFILE_TYPES, type ProfileType } from "./pprof/profile-types.ts";
 
@@ -15,7 +16,7 @@ const logLevel: Parser<(typeof LEVELS)[number]> = {
     if (/^[0-5]$/.test(name)) return LEVELS[Number(name)];
     return name === "detail" ? "trace" : LEVELS.find((level) => level === name);
   },
-  format: (level) => (level === "trace" ? "detail" : level),
+  format: levelName,
 };
 
 /** The same in every program; `createLogger` of `@rnode/observe` takes the values unchanged. */

@@ -7,6 +7,7 @@ import type { Clock } from "@rnode/primitives";
 import type { RollupConfig } from "@rnode/protocol";
 import { type Beacon, connectBeacon, NO_BEACON } from "./beacon.ts";
 import type { EngineSecret } from "./engine-secret.ts";
+import { Contact } from "./operate/contact.ts";
 import type { RnodeOptions } from "./options.ts";
 import { preflight } from "./preflight.ts";
 import { forksFrom } from "./rollup-setup.ts";
@@ -31,6 +32,8 @@ export interface NodeConnections {
   readonly blobs: BlobProvider & Partial<BlobReadAhead>;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
+  /** whether they answer; undefined: nobody watches */
+  readonly contacts?: { readonly l1: Contact; readonly engine: Contact } | undefined;
   /** Waits until L1, the beacon node and the engine answer, and checks that they belong to this rollup. @throws {StartError} */
   check(signal: AbortSignal): Promise<void>;
   /** Ends all requests in progress. */
@@ -39,6 +42,8 @@ export interface NodeConnections {
 
 export interface L1Connection {
   readonly l1: L1Client;
+  /** whether any of the endpoints answers */
+  readonly contact: Contact;
   readonly rpcs: readonly RpcClient[];
   /** Ends all requests in progress. */
   close(): Promise<void>;
@@ -49,14 +54,15 @@ export function connectL1(
   l1: RnodeOptions["l1"],
   { config, clock, log, metrics }: Pick<ConnectionsDeps, "config" | "clock" | "log" | "metrics">,
 ): L1Connection {
-  const rpcs = l1.urls.map((url) => createRpcClient({ ...l1, url }));
+  const contact = new Contact("L1", { clock, log });
+  const rpcs = l1.urls.map((url) => contact.watch(createRpcClient({ ...l1, url })));
   const endpoints = new L1Endpoints(
     { chainId: config.l1ChainId },
     { endpoints: rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
   );
   const cacheSize = l1.cacheSize || Math.ceil((config.seqWindowSize * 3) / 2);
   const close = async (): Promise<void> => void (await Promise.all(rpcs.map((rpc) => rpc.close())));
-  return { l1: new L1Client({ ...l1, cacheSize }, { endpoints, clock, metrics }), rpcs, close };
+  return { l1: new L1Client({ ...l1, cacheSize }, { endpoints, clock, metrics }), contact, rpcs, close };
 }
 
 /** The L1 endpoints and the engine that the options name. */
@@ -64,6 +70,7 @@ export class Connections implements NodeConnections {
   readonly l1: L1Client;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
+  readonly contacts: NonNullable<NodeConnections["contacts"]>;
   private readonly beacon: Beacon;
   private readonly l1Rpcs: readonly RpcClient[];
   private readonly engineRpc: RpcClient;
@@ -79,7 +86,9 @@ export class Connections implements NodeConnections {
     const connection = connectL1(l1, { config, clock, log, metrics });
     this.l1 = connection.l1;
     this.l1Rpcs = connection.rpcs;
-    this.engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
+    const engineContact = new Contact("execution client", { clock, log });
+    this.engineRpc = engineContact.watch(createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock }));
+    this.contacts = { l1: connection.contact, engine: engineContact };
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);
   }

@@ -52,6 +52,8 @@ export interface DriverDeps {
   readonly clock: Clock;
   /** a number from 0 to 1, for the jitter of pauses */
   readonly random: () => number;
+  /** called after each turn */
+  readonly onTurn?: (() => void) | undefined;
   readonly log: Logger;
   readonly metrics: { reset(): void; derivationError(): void };
 }
@@ -151,6 +153,7 @@ export class Driver {
     try {
       while (!this.closing.signal.aborted) {
         const pauseMs = await this.turn();
+        this.deps.onTurn?.();
         if (pauseMs > 0 && !this.closing.signal.aborted) await this.deps.clock.sleep(pauseMs, this.woken);
       }
     } catch (error) {

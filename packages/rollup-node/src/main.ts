@@ -5,6 +5,7 @@ import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
 import { RollupNode } from "./node.ts";
+import { SnapshotLog } from "./operate/snapshot-log.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { blockSigner, p2pConfig } from "./p2p-setup.ts";
 import { PeerNetwork } from "./peer-network.ts";
@@ -44,6 +45,16 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const safeHeads = safeHeadsPath && (await openSafeHeads(safeHeadsPath, derivation.rollup.genesis.l2.hash, log));
   if (safeHeads) scope.onClose("safe-head database", () => safeHeads.close());
 
+  const { file: snapshotFile } = options.snapshotlog;
+  const snapshots =
+    snapshotFile === undefined
+      ? undefined
+      : await scope.use(
+          "snapshot log",
+          () => new SnapshotLog(snapshotFile, () => clock.nowMs()),
+          (opened) => opened.close(),
+        );
+
   const peers = options.p2p.disable
     ? undefined
     : new PeerNetwork(
@@ -62,6 +73,8 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
   const node = new RollupNode(options, {
     derivation,
     peers,
+    publishSigned: peers && ((envelope, signature) => peers.publishSigned(envelope, signature)),
+    snapshots,
     safeHeads: safeHeads || undefined,
     connect: (deps) => new Connections(options, { ...deps, engineSecret }),
     adminState,

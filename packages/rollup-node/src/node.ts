@@ -7,7 +7,7 @@ import {
   joinObservers,
 } from "@rnode/derivation";
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
-import { createRpcServer, type RpcServer } from "@rnode/jsonrpc";
+import { createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
 import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -29,6 +29,11 @@ import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
+import type { Contact } from "./operate/contact.ts";
+import { checkEngineKind } from "./operate/engine-kind.ts";
+import type { SnapshotLog } from "./operate/snapshot-log.ts";
+import { opstackMethods } from "./opstack/opstack-methods.ts";
+import { TestSequencer } from "./opstack/test-sequencer.ts";
 import type { RnodeOptions } from "./options.ts";
 import { p2pMethods } from "./p2p-methods.ts";
 import type { PeerNetwork } from "./peer-network.ts";
@@ -59,6 +64,10 @@ export interface NodeDeps {
   readonly peers?: Pick<PeerNetwork, "api" | "start" | "publish" | "requestGap" | "setUnsafeBlockSigner"> | undefined;
   /** how the sequencer's blocks reach other nodes; default: through `peers`, and without them from L1 */
   readonly gossip?: BlockGossip | undefined;
+  /** hands a block that somebody else has signed to other nodes; undefined: there is no network */
+  readonly publishSigned?: ((envelope: ExecutionPayloadEnvelope, signature: Uint8Array) => Promise<void>) | undefined;
+  /** keeps what becomes of the heads; undefined: nobody asked for that */
+  readonly snapshots?: Pick<SnapshotLog, "note"> | undefined;
   /** asks other nodes for blocks that gossip did not bring; default: as above */
   readonly requestGap?: ((missing: MissingBlocks) => void) | undefined;
   /** is told what derivation reads and decides, too */
@@ -99,6 +108,13 @@ function remembering(engine: EngineClient, l2: L2Blocks): DriverEngine {
       return outcome;
     },
   };
+}
+
+/** What the status line says of something that does not answer. */
+function silenceOf(name: "l1" | "engine", contact: Contact | undefined): LogFields {
+  const silence = contact?.silence;
+  if (silence === undefined) return {};
+  return { [`${name}SilentSince`]: silence.since, [`${name}SilentSec`]: silence.forSec, [`${name}Failure`]: silence.reason };
 }
 
 /** All the wiring of the rollup node. Nothing runs before `start`; `close` stops everything in reverse order. */
@@ -237,6 +253,7 @@ export class RollupNode {
       },
       clock,
       random: deps.random,
+      onTurn: () => deps.snapshots?.note(this.syncFacts()),
       log,
       metrics,
     });
@@ -292,11 +309,23 @@ export class RollupNode {
         log.level = level;
       },
     });
+    const testSequencer = new TestSequencer({
+      config,
+      control,
+      l2,
+      run: (task) => this.driver.run(task),
+      publish: deps.publishSigned,
+    });
     this.server = createRpcServer({
       http: options.rpc,
       limits: { maxRequestBytes: MAX_REQUEST_BYTES },
       maxOpenFiles: connectionBudget(),
-      methods: { ...methods, ...(peers && p2pMethods(peers.api)), ...(options.rpc.enableAdmin && admin) },
+      methods: withModules({
+        ...methods,
+        ...(peers && p2pMethods(peers.api)),
+        ...(options.rpc.enableAdmin && admin),
+        ...(options.rpc.experimentalSequencerApi && opstackMethods(testSequencer)),
+      }),
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
       healthz: deps.health,
@@ -339,6 +368,8 @@ export class RollupNode {
       void this.connections.close(); // ends requests in progress, whose results nobody needs any more
     });
     await this.connections.check(scope.signal);
+    const { engine } = this.connections;
+    await checkEngineKind(this.options.l2.enginekind, { version: VERSION }, { engine, log: this.deps.log });
     await this.deps.peers?.start(scope, {
       onUnsafePayload: (envelope) => void this.offerUnsafePayload(envelope),
       payloadByNumber: (number) => this.payloadByNumber(number),
@@ -425,6 +456,8 @@ export class RollupNode {
       finalized: heads?.finalized.number,
       ...(findingHeadsBecause === undefined ? {} : { findingHeadsBecause }),
       ...(l1.head === undefined ? { waitingFor: "the L1 head" } : {}),
+      ...silenceOf("l1", this.connections.contacts?.l1),
+      ...silenceOf("engine", this.connections.contacts?.engine),
     };
   }
 

@@ -193,7 +193,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--altda.da-server=http://localhost:1"],
     ["--interop.dependency-set=x"],
     ["--interop.rpc.addr=0.0.0.0"],
-    ["--experimental.sequencer-api"],
   ])("%s is refused by name", (arg) => {
     expect(faults([arg])).toEqual([expect.stringMatching(/^[^:]*: .* is not available in this build/)]);
     expect(faults([arg])[0]).toContain(`${arg.split("=")[0]}: `);

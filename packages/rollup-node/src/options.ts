@@ -23,6 +23,7 @@ import {
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { FORK_FACTS } from "@rnode/protocol";
 import { interopOptions } from "./interop-options.ts";
+import { ENGINE_KINDS } from "./operate/engine-kind.ts";
 import { p2pOptions } from "./p2p-options.ts";
 
 /** The kind of endpoint, in upper or lower case. */
@@ -147,10 +148,10 @@ export const l2Options = optionGroup("l2", {
     help: "Have many blocks built by one engine request if the execution client supports that, as rengine does.",
   },
   enginekind: {
-    parse: oneOf("geth", "reth", "erigon"),
+    parse: oneOf(...ENGINE_KINDS),
     env: "L2_ENGINE_KIND",
     default: "geth",
-    help: "Kind of execution client. Matters only for execution-layer sync.",
+    help: "Kind of execution client, which decides how execution-layer sync starts. A client that says it is another is warned about.",
   },
 });
 
@@ -208,8 +209,7 @@ export const rpcOptions = optionGroup("rpc", {
     parse: bool,
     flag: "experimental.sequencer-api",
     default: false,
-    unavailable: "the test sequencer's namespace",
-    help: "Serve the test sequencer's namespace.",
+    help: "Serve the namespace opstack, with which tests build, commit and publish blocks step by step. Not for chains that matter.",
   },
   ...browserOptions("rpc"),
 });
@@ -261,7 +261,7 @@ export const safedbOptions = optionGroup("safedb", {
 });
 
 export const snapshotlogOptions = optionGroup("snapshotlog", {
-  file: { parse: path, env: "SNAPSHOT_LOG", help: "Accepted without effect." },
+  file: { parse: path, env: "SNAPSHOT_LOG", help: "File for a line of JSON each time that a head of L1 or L2 moves." },
 });
 
 export const conductorOptions = optionGroup("conductor", {

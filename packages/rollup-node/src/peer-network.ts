@@ -81,9 +81,14 @@ export class PeerNetwork implements BlockGossip {
     }
     const signature = await signBlock(config.rollup, envelope, signer);
     signal.throwIfAborted();
+    await this.publishSigned(envelope, signature);
+    return { kind: "published" };
+  }
+
+  /** Publishes a block with a signature that somebody has made. @throws Error no peer would take it */
+  async publishSigned(envelope: ExecutionPayloadEnvelope, signature: Uint8Array): Promise<void> {
     const published = await this.started.publish(envelope, signature);
     if (published.kind === "refused") throw new Error(`no peer would take the block: ${published.reason}`);
-    return { kind: "published" };
   }
 
   requestGap(missing: MissingBlocks): void {

@@ -1,4 +1,5 @@
-import type { Logger } from "@rnode/observe";
+import type { LogFields, Logger } from "@rnode/observe";
+import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
 import type { UnsafeInbox } from "./unsafe-inbox.ts";
@@ -34,6 +35,7 @@ export class UnsafeInserter {
       return PROGRESS;
     }
     if (ref.parentHash !== unsafe.hash) return IDLE; // there is a gap, but the missing parents may still arrive
+    const startMs = performance.now();
     const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
       inbox.remove(ref.hash);
@@ -43,6 +45,16 @@ export class UnsafeInserter {
     if (inserted.kind !== "inserted") return inserted;
     inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
-    return control.sendForkchoice();
+    const told = await control.sendForkchoice();
+    log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, performance.now() - startMs) });
+    return told;
   }
 }
+
+/** What a line about a new block says of it. @param elapsedMs it took to make it the head */
+const blockFacts = ({ transactions, gasUsed }: ExecutionPayload, elapsedMs: number): LogFields => ({
+  txs: transactions.length,
+  gasUsed,
+  elapsedMs: Math.round(elapsedMs),
+  mgasPerSec: elapsedMs > 0 ? Number((Number(gasUsed) / 1000 / elapsedMs).toFixed(2)) : undefined,
+});

@@ -1,6 +1,4 @@
-import { errorText, LOG_LEVELS, type LogFields, type Logger, type LogLevel } from "@rnode/observe";
-
-type LineLevel = Exclude<LogLevel, "silent">;
+import { errorText, LevelMethods, type LineLevel, type LogFields, type Logger, type LogLevel } from "@rnode/observe";
 
 export interface LogLine {
   readonly level: LineLevel;
@@ -9,39 +7,20 @@ export interface LogLine {
 }
 
 /** A logger whose lines another thread writes. */
-export class SentLogger implements Logger {
+export class SentLogger extends LevelMethods {
   readonly #shared: { level: LogLevel };
   readonly #fields: LogFields;
   readonly #send: (line: LogLine) => void;
 
   constructor(level: LogLevel, send: (line: LogLine) => void, fields: LogFields = {}, shared: { level: LogLevel } = { level }) {
+    super();
     this.#shared = shared;
     this.#send = send;
     this.#fields = fields;
   }
 
-  error(text: string, fields?: LogFields): void {
-    this.#write("error", text, fields);
-  }
-  warn(text: string, fields?: LogFields): void {
-    this.#write("warn", text, fields);
-  }
-  info(text: string, fields?: LogFields): void {
-    this.#write("info", text, fields);
-  }
-  debug(text: string, fields?: LogFields): void {
-    this.#write("debug", text, fields);
-  }
-  trace(text: string, fields?: LogFields): void {
-    this.#write("trace", text, fields);
-  }
-
   child(fields: LogFields): Logger {
     return new SentLogger(this.level, this.#send, { ...this.#fields, ...fields }, this.#shared);
-  }
-
-  isEnabled(level: LogLevel): boolean {
-    return level !== "silent" && LOG_LEVELS.indexOf(level) <= LOG_LEVELS.indexOf(this.level);
   }
 
   get level(): LogLevel {
@@ -51,7 +30,7 @@ export class SentLogger implements Logger {
     this.#shared.level = level;
   }
 
-  #write(level: LineLevel, text: string, fields: LogFields = {}): void {
+  protected write(level: LineLevel, text: string, fields: LogFields | undefined): void {
     if (this.isEnabled(level)) this.#send({ level, text, fields: plain({ ...this.#fields, ...fields }) });
   }
 }
