@@ -22,6 +22,8 @@ export * from "./prepared-block.ts";
 export * from "./senders/senders.ts";
 export * from "./state-roots/state-root.ts";
 export * from "./stateless/stateless.ts";
+export * from "./stateless/stateless-payload.ts";
+export * from "./stateless/witness-rlp.ts";
 export * from "./stateless/witness-state.ts";
 export * from "./validation/body-validation.ts";
 export * from "./validation/difficulty.ts";

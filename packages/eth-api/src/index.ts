@@ -1,7 +1,7 @@
 export type { ReadBackend } from "./backend/backend.ts";
 export { withBlockCache } from "./backend/block-cache.ts";
 export { withPrunedHistory } from "./backend/pruned-history.ts";
-export type { Work } from "./backend/work.ts";
+export { UNLIMITED_WORK, type Work } from "./backend/work.ts";
 export { CallService } from "./calls/call-service.ts";
 export { SimulateService } from "./calls/simulate-service.ts";
 export { DEFAULT_FILTER_LIMITS, FilterRegistry, tagOfFilterId } from "./feeds/filters.ts";
@@ -31,4 +31,5 @@ export { type EngineErrorName, engineError } from "./profile/engine-errors.ts";
 export type { Profile } from "./profile/profile.ts";
 export { PROFILE_G } from "./profile/profile-g.ts";
 export { PROFILE_R } from "./profile/profile-r.ts";
-export { TraceService } from "./tracing/trace-service.ts";
+export { type TraceableBlock, TraceService } from "./tracing/trace-service.ts";
+export { WitnessService } from "./tracing/witness-service.ts";

@@ -1,7 +1,15 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
-import { type ApiMethods, ethSubscriptions, methodsInWriter, methodsOf, unservedNamespaces, withDescription } from "@rnode/eth-api";
+import {
+  type ApiMethods,
+  ethSubscriptions,
+  methodsInWriter,
+  methodsOf,
+  unservedNamespaces,
+  WitnessService,
+  withDescription,
+} from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -204,6 +212,7 @@ export async function startClient(
           profile,
           senders,
           sidecars: pool,
+          witnesses: new WitnessService(services.backend, services.traces),
           log,
           nowMs: () => clock.nowMs(),
           onSignal: versionSignals(log),

@@ -78,18 +78,38 @@ export function executeBlock(context: ExecutionContext, parent: ParentState, blo
   return { kind: "valid", executed: executedBlock(block, senders, result, update) };
 }
 
+/** `trie` is used only before Byzantium. */
+type RunParent = Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined };
+
 /**
  * Like `executeBlock`, but without the state roots.
  *
- * @param parent `trie` is used only before Byzantium
  * @param onChanges called as soon as all transactions have been executed, before the results are compared with the header
  */
 export function runBlock(
   context: ExecutionContext,
-  parent: Omit<ParentState, "trie"> & { readonly trie: ParentTrie | undefined },
+  parent: RunParent,
   prepared: PreparedBlock,
   onChanges?: (changes: StateChanges) => void,
 ): BlockRunOutcome | Extract<ExecutionVerdict, { kind: "invalid" }> {
+  const ran = runTransactions(context, parent, prepared);
+  if (ran.kind === "invalid") return ran;
+  const { rules, senders, result } = ran;
+  onChanges?.(result.changes);
+  const encodedReceipts = encodeReceipts(result.receipts);
+  const cheap = checkResult(rules, prepared.block.header, result, encodedReceipts);
+  if (cheap !== undefined) return invalid(cheap);
+  return { kind: "run", rules, senders, result, encodedReceipts };
+}
+
+/** Executes a block whose parent is valid, and compares no results with its header. */
+export function runTransactions(
+  context: ExecutionContext,
+  parent: RunParent,
+  prepared: PreparedBlock,
+):
+  | (Pick<BlockRunOutcome, "rules" | "senders" | "result"> & { readonly kind: "ran" })
+  | Extract<ExecutionVerdict, { kind: "invalid" }> {
   const { config } = context;
   const { block, encodedTransactions: encoded } = prepared;
   const { header, transactions } = block;
@@ -127,12 +147,7 @@ export function runBlock(
   }
   const finished = run.finish(block.withdrawals, block.ommers);
   if (finished.kind === "invalid") return invalid(finished.fault);
-  const { result } = finished;
-  onChanges?.(result.changes);
-  const encodedReceipts = encodeReceipts(result.receipts);
-  const cheap = checkResult(rules, header, result, encodedReceipts);
-  if (cheap !== undefined) return invalid(cheap);
-  return { kind: "run", rules, senders, result, encodedReceipts };
+  return { kind: "ran", rules, senders, result: finished.result };
 }
 
 export function executedBlock(

@@ -1,4 +1,4 @@
-import { type StoredBlock, stateUpdate } from "@rnode/chain";
+import { stateUpdate } from "@rnode/chain";
 import type { StateReader } from "@rnode/evm";
 import { bytesToHex, type Hex, hexToBytes, keccak256 } from "@rnode/primitives";
 import { encodeHeader, type Header, PREDEPLOYS } from "@rnode/protocol";
@@ -9,7 +9,7 @@ import type { Work } from "../backend/work.ts";
 import { headerToJson } from "../json/block-json.ts";
 import type { JsonObject } from "../json/transaction-json.ts";
 import type { ExecutionSlot } from "./execution-slots.ts";
-import type { TraceService } from "./trace-service.ts";
+import type { TraceableBlock, TraceService } from "./trace-service.ts";
 
 /** Everything that the execution of one block reads, as hex. */
 export interface WitnessJson {
@@ -20,6 +20,15 @@ export interface WitnessJson {
   readonly keys: readonly Hex[] | null;
   /** RLP of the ancestors, oldest first (the last is the parent); or objects, the parent first */
   readonly headers: readonly (Hex | JsonObject)[];
+}
+
+/** The same as it was collected. */
+export interface BlockWitness {
+  readonly state: readonly Uint8Array[];
+  readonly codes: readonly Uint8Array[];
+  readonly keys: readonly Hex[];
+  /** the parent first */
+  readonly ancestors: readonly HeaderAt[];
 }
 
 /** A header as Geth's own encoder writes it: what the header does not have is null. */
@@ -94,11 +103,25 @@ export class WitnessService {
   }
 
   /** @throws {RpcError} the parent's state or trie is no longer available */
-  witnessOf(work: Work, stored: StoredBlock): Promise<WitnessJson> {
-    return this.#traces.inRecordingSlot(work, (slot) => this.#witnessIn(slot, stored));
+  collect(work: Work, stored: TraceableBlock): Promise<BlockWitness> {
+    return this.#traces.inRecordingSlot(work, (slot) => this.#collectIn(slot, stored));
   }
 
-  async #witnessIn(slot: ExecutionSlot, stored: StoredBlock): Promise<WitnessJson> {
+  /** The same in the profile's form. */
+  async witnessOf(work: Work, stored: TraceableBlock): Promise<WitnessJson> {
+    const { hasKeys, hasHeaderObjects } = this.#backend.profile.witness;
+    const { state, codes, keys, ancestors } = await this.collect(work, stored);
+    return {
+      state: state.map(bytesToHex),
+      codes: codes.map(bytesToHex),
+      keys: hasKeys ? keys : null,
+      headers: hasHeaderObjects
+        ? ancestors.map(({ header, hash }) => gethHeader(header, hash))
+        : ancestors.map(({ header }) => bytesToHex(encodeHeader(header))).reverse(),
+    };
+  }
+
+  async #collectIn(slot: ExecutionSlot, stored: TraceableBlock): Promise<BlockWitness> {
     const { block } = stored;
     const { header } = block;
     if (header.number === 0) throw rpcError(this.#backend.profile.errors.genesisNotTraceable);
@@ -135,15 +158,11 @@ export class WitnessService {
     }
     // Deletions merge nodes, which also reads nodes next to the changed paths.
     stateUpdate({ stateRoot, nodes: recording, storageRootOf }, finished.result.changes);
-    const { hasKeys, hasHeaderObjects } = this.#backend.profile.witness;
-    const ancestors = this.#ancestors(parent.hash, parent.header.number, reads.lowestBlock);
     return {
-      state: [...seen.values()].map(bytesToHex),
-      codes: [...reads.codes.values()].map(bytesToHex),
-      keys: hasKeys ? [...reads.slots].flatMap(([address, slots]) => [address, ...slots]) : null,
-      headers: hasHeaderObjects
-        ? ancestors.map(({ header, hash }) => gethHeader(header, hash))
-        : ancestors.reverse().map(({ header }) => bytesToHex(encodeHeader(header))),
+      state: [...seen.values()],
+      codes: [...reads.codes.values()],
+      keys: [...reads.slots].flatMap(([address, slots]) => [address, ...slots]),
+      ancestors: this.#ancestors(parent.hash, parent.header.number, reads.lowestBlock),
     };
   }
 

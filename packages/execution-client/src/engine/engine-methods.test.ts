@@ -62,13 +62,18 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     const capabilities = (await call("exchangeCapabilities", ["engine_newPayloadV3"])) as string[];
     const versions = (name: string, last: number) => Array.from({ length: last }, (_, index) => `engine_${name}V${index + 1}`);
     const expected = [
-      ...versions("forkchoiceUpdated", 3),
-      ...versions("newPayload", 4),
-      ...versions("getPayload", 5),
+      ...versions("forkchoiceUpdated", 4),
+      ...versions("newPayload", 5),
+      ...versions("getPayload", 6),
       ...versions("getBlobs", 3),
+      ...versions("forkchoiceUpdatedWithWitness", 3),
+      ...versions("newPayloadWithWitness", 4),
+      ...versions("executeStatelessPayload", 4),
       ...[
         "getPayloadBodiesByHashV1",
+        "getPayloadBodiesByHashV2",
         "getPayloadBodiesByRangeV1",
+        "getPayloadBodiesByRangeV2",
         "getClientVersionV1",
         "signalSuperchainV1",
         "rnodeBuildBlocksV1",
@@ -98,6 +103,9 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     ["forkchoiceUpdatedV3", [state("0x12"), null], { code: -32602 }],
     ["newPayloadV4", [{}, [], ZERO, []], { code: -32602 }],
     ["getPayloadBodiesByRangeV1", ["0x0", "0x1"], { code: -32602 }],
+    ["getPayloadBodiesByRangeV2", ["0x1", "0x401"], { code: -38004 }],
+    ["getPayloadV6", ["0x0302030405060708"], { code: -38005 }],
+    ["getPayloadV6", ["0x0402030405060708"], { code: -38001, message: "Unknown payload" }],
     ["getPayloadBodiesByRangeV1", ["0x1", "0x401"], { code: -38004, message: "Too large request" }],
     ["getPayloadBodiesByHashV1", [Array.from({ length: 1025 }, () => ZERO)], { code: -38004, message: "Too large request" }],
     ["getBlobsV1", [Array.from({ length: 129 }, () => ZERO)], { code: -38004, message: "Too large request" }],
@@ -106,6 +114,24 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     ["getBlobsV1", ["0x12"], { code: -32602 }],
   ])("%s refuses what is wrong", async (method, params, expected) => {
     expect(await failure(method, ...params)).toMatchObject(expected);
+  });
+
+  it("refuses what is for Amsterdam, after it has said what is missing; without attributes V4 is V3", async () => {
+    const genesisState = state(genesis);
+    expect(await call("forkchoiceUpdatedV4", genesisState, null)).toEqual(await call("forkchoiceUpdatedV3", genesisState, null));
+    const later = { ...attributes, slotNumber: "0x1", targetGasLimit: "0x1c9c380" };
+    const { withdrawals: _, ...noWithdrawals } = later;
+    expect(await failure("forkchoiceUpdatedV4", genesisState, noWithdrawals)).toMatchObject({ code: -38003 });
+    expect(await failure("forkchoiceUpdatedV4", genesisState, { ...later, slotNumber: null })).toMatchObject({ code: -38003 });
+    expect(JSON.stringify(await failure("forkchoiceUpdatedV4", genesisState, { ...later, targetGasLimit: null }))).toMatch(
+      /missing target gas limit/,
+    );
+    expect(await failure("forkchoiceUpdatedV4", genesisState, later)).toMatchObject({ code: -38005 });
+    const { payload } = await node.buildBlock();
+    const given = payload.executionPayload;
+    expect(JSON.stringify(await failure("newPayloadV5", given, [], ZERO, []))).toMatch(/-32602.*nil slotnumber post-amsterdam/);
+    expect(await failure("newPayloadV5", { ...given, slotNumber: "0x1" }, [], ZERO, [])).toMatchObject({ code: -38005 });
+    expect(await failure("newPayloadV5", { ...given, slotNumber: "0x1" }, [], ZERO, null)).toMatchObject({ code: -32602 });
   });
 
   it("has no blobs to give: an OP Stack chain has none", async () => {
@@ -327,6 +353,8 @@ describe.each(["R", "G"] as const)("Engine API, profile %s", (profile) => {
     expect(bodies[1]).toBeNull();
     const quantity = `0x${number.toString(16)}`;
     expect(await call("getPayloadBodiesByRangeV1", quantity, "0x5")).toEqual([bodies[0]]);
+    expect(await call("getPayloadBodiesByRangeV2", quantity, "0x5")).toEqual([bodies[0]]);
+    expect(await call("getPayloadBodiesByHashV2", [hash, UNKNOWN])).toEqual(bodies);
   });
 
   it("reorganises: logs are taken back, transactions return to the pool", async () => {

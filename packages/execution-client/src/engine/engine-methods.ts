@@ -1,6 +1,15 @@
 import { type BuiltPayload, type Chain, requestsHash, type SenderSource } from "@rnode/chain";
-import { attributesShape, blobsBundle, engineError, type JsonObject, type Profile, type SidecarSource } from "@rnode/eth-api";
 import {
+  attributesShape,
+  blobsBundle,
+  engineError,
+  type JsonObject,
+  type Profile,
+  type SidecarSource,
+  type WitnessService,
+} from "@rnode/eth-api";
+import {
+  anyJson,
   arrayShape,
   countShape,
   dataShape,
@@ -28,6 +37,7 @@ import {
   withdrawalToJson,
 } from "@rnode/protocol";
 import { VERSION } from "../version.ts";
+import { attributesV4Shape, forkchoiceUpdatedV4Fault, getPayloadV6Fault, newPayloadV5Fault, payloadV4Shape } from "./amsterdam.ts";
 import { buildBlocks, MAX_BLOCKS } from "./build-blocks.ts";
 import * as results from "./engine-results.ts";
 import { forkchoiceStateShape, payloadIdShape, payloadShape } from "./engine-shapes.ts";
@@ -44,11 +54,14 @@ import {
   postMergeRulesAt,
   type VersionFault,
 } from "./version-checks.ts";
+import { witnessMethods, witnessText } from "./witness-methods.ts";
 
 export interface EngineServices {
   readonly chain: Chain;
   readonly profile: Profile;
-  readonly senders: Pick<SenderSource, "recoverAhead" | "remember">;
+  readonly senders: SenderSource;
+  /** undefined: methods that give witnesses are not served */
+  readonly witnesses?: Pick<WitnessService, "collect"> | undefined;
   /** the pool, which has the blobs of transactions that go into payloads */
   readonly sidecars?: SidecarSource | undefined;
   readonly log: Logger;
@@ -74,9 +87,20 @@ function refuse(fault: VersionFault | undefined): void {
 }
 
 /** The Engine API. Spec: docs/protocol/04-rpc.md#engine-api */
-export function engineMethods({ chain, profile, senders, sidecars = {}, log, onSignal, nowMs }: EngineServices): MethodTable {
+export function engineMethods({
+  chain,
+  profile,
+  senders,
+  witnesses,
+  sidecars = {},
+  log,
+  onSignal,
+  nowMs,
+}: EngineServices): MethodTable {
   const { config } = chain;
   const delivered = new LruCache<Hex, BuiltPayload>(KEPT_PAYLOADS);
+  /** payloads that are to be fetched with their witness */
+  const witnessed = new LruCache<Hex, true>(KEPT_PAYLOADS);
 
   function forkchoiceUpdated(
     version: 1 | 2 | 3,
@@ -125,14 +149,20 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     return statusToJson(status);
   }
 
-  function getPayload(version: GetPayloadVersion, id: Hex): JsonText {
+  function getPayload(version: GetPayloadVersion, id: Hex): JsonText | Promise<JsonText> {
     const built = delivered.get(id) ?? chain.getPayload(id);
     if (built === undefined) throw rpcError("unknown-payload");
     delivered.set(id, built);
     const { header } = built.block;
     refuse(checkGetPayloadVersion(config, version, header.timestamp));
     const { hasMessagePasserRoot } = postMergeRulesAt(config, header.timestamp);
-    return payloadAnswer(version, built, hasMessagePasserRoot, blobsBundle(built.block, sidecars));
+    const answer = (witness?: Hex): JsonText =>
+      payloadAnswer(version, built, hasMessagePasserRoot, blobsBundle(built.block, sidecars), witness);
+    return witnesses === undefined || !witnessed.has(id) ? answer() : witnessOfBuilt(witnesses, built).then(answer);
+  }
+
+  async function witnessOfBuilt(source: Pick<WitnessService, "collect">, { block, hash }: BuiltPayload): Promise<Hex> {
+    return witnessText(source, { block, hash, senders: (await senders.recoverAhead(block.transactions)) ?? [] });
   }
 
   function bodyOf(selector: Parameters<Chain["resolve"]>[0]): JsonObject | null {
@@ -159,14 +189,35 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
   const state = param("forkchoiceState", forkchoiceStateShape);
   const attributes = optionalParam("payloadAttributes", attributesShape);
   const id = param("payloadId", payloadIdShape);
-  const payload = param(
-    "executionPayload",
-    payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions),
-  );
+  const receivedPayload = payloadShape((hash) => chain.preparedBlockOf(hash)?.encodedTransactions);
+  const payload = param("executionPayload", receivedPayload);
+  const executionRequests = optionalParam("executionRequests", arrayShape(dataShape));
   const versionedHashes = optionalParam("expectedBlobVersionedHashes", arrayShape(hashShape));
   const versionedHashesAsked = param("versionedHashes", arrayShape(hashShape));
   const beaconRoot = optionalParam("parentBeaconBlockRoot", hashShape);
   const none = { versionedHashes: undefined, parentBeaconBlockRoot: undefined, executionRequests: undefined };
+
+  // Version 2 differs only in what Amsterdam adds.
+  const bodiesByHash = method({
+    result: results.bodies,
+    params: [param("hashes", arrayShape(hashShape))],
+    handler: ([hashes]) => {
+      if (hashes.length > MAX_BODIES) throw rpcError("too-large", `requested ${hashes.length} bodies, limit ${MAX_BODIES}`);
+      return hashes.map((hash) => bodyOf({ kind: "hash", hash, requireCanonical: false }));
+    },
+  });
+  const bodiesByRange = method({
+    result: results.bodies,
+    params: [param("start", countShape), param("count", countShape)],
+    handler: ([start, count]) => {
+      if (start === 0 || count === 0) throw rpcError("invalid-params", "start and count must not be 0");
+      if (count > MAX_BODIES) throw rpcError("too-large", `requested ${count} bodies, limit ${MAX_BODIES}`);
+      const last = Math.min(start + count - 1, chain.head().number); // blocks after the head are left out of the answer
+      const bodies: (JsonObject | null)[] = [];
+      for (let number = start; number <= last; number++) bodies.push(bodyOf({ kind: "number", number }));
+      return bodies;
+    },
+  });
 
   const methods: Record<string, MethodTable[string]> = {
     engine_forkchoiceUpdatedV1: method({
@@ -183,6 +234,15 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       result: results.forkchoiceUpdated,
       params: [state, attributes],
       handler: (args) => forkchoiceUpdated(3, args),
+    }),
+    engine_forkchoiceUpdatedV4: method({
+      result: results.forkchoiceUpdated,
+      params: [state, optionalParam("payloadAttributes", attributesV4Shape), optionalParam("custodyColumns", anyJson)],
+      summary: "From Amsterdam: without attributes as V3; refused with them, as no chain has that fork.",
+      handler: ([given, wanted]) => {
+        if (wanted !== undefined) refuse(forkchoiceUpdatedV4Fault(wanted));
+        return forkchoiceUpdated(3, [given, undefined]);
+      },
     }),
     engine_newPayloadV1: method({
       result: results.payloadStatus,
@@ -202,35 +262,37 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
     }),
     engine_newPayloadV4: method({
       result: results.payloadStatus,
-      params: [payload, versionedHashes, beaconRoot, optionalParam("executionRequests", arrayShape(dataShape))],
+      params: [payload, versionedHashes, beaconRoot, executionRequests],
       handler: ([given, hashes, root, requests]) =>
         newPayload(4, { payload: given, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests }),
+    }),
+    engine_newPayloadV5: method({
+      result: results.payloadStatus,
+      params: [param("executionPayload", payloadV4Shape(receivedPayload)), versionedHashes, beaconRoot, executionRequests],
+      summary: "From Amsterdam: refused, as no chain has that fork.",
+      handler: ([given, hashes, root, requests]) =>
+        refuse(
+          newPayloadV5Fault(
+            { payload: given.payload, versionedHashes: hashes, parentBeaconBlockRoot: root, executionRequests: requests },
+            given.slotNumber,
+          ),
+        ),
     }),
     engine_getPayloadV1: method({ result: results.payloadV1, params: [id], handler: ([given]) => getPayload(1, given) }),
     engine_getPayloadV2: method({ result: results.payloadV2, params: [id], handler: ([given]) => getPayload(2, given) }),
     engine_getPayloadV3: method({ result: results.payloadV3, params: [id], handler: ([given]) => getPayload(3, given) }),
     engine_getPayloadV4: method({ result: results.payloadV4, params: [id], handler: ([given]) => getPayload(4, given) }),
     engine_getPayloadV5: method({ result: results.payloadV4, params: [id], handler: ([given]) => getPayload(5, given) }),
-    engine_getPayloadBodiesByHashV1: method({
-      result: results.bodies,
-      params: [param("hashes", arrayShape(hashShape))],
-      handler: ([hashes]) => {
-        if (hashes.length > MAX_BODIES) throw rpcError("too-large", `requested ${hashes.length} bodies, limit ${MAX_BODIES}`);
-        return hashes.map((hash) => bodyOf({ kind: "hash", hash, requireCanonical: false }));
-      },
+    engine_getPayloadV6: method({
+      result: results.payloadV4,
+      params: [id],
+      summary: "From Amsterdam: refused, as no chain has that fork.",
+      handler: ([given]) => refuse(getPayloadV6Fault(given)),
     }),
-    engine_getPayloadBodiesByRangeV1: method({
-      result: results.bodies,
-      params: [param("start", countShape), param("count", countShape)],
-      handler: ([start, count]) => {
-        if (start === 0 || count === 0) throw rpcError("invalid-params", "start and count must not be 0");
-        if (count > MAX_BODIES) throw rpcError("too-large", `requested ${count} bodies, limit ${MAX_BODIES}`);
-        const last = Math.min(start + count - 1, chain.head().number); // blocks after the head are left out of the answer
-        const bodies: (JsonObject | null)[] = [];
-        for (let number = start; number <= last; number++) bodies.push(bodyOf({ kind: "number", number }));
-        return bodies;
-      },
-    }),
+    engine_getPayloadBodiesByHashV1: bodiesByHash,
+    engine_getPayloadBodiesByHashV2: bodiesByHash,
+    engine_getPayloadBodiesByRangeV1: bodiesByRange,
+    engine_getPayloadBodiesByRangeV2: bodiesByRange,
     engine_getBlobsV1: method({
       result: results.blobsV1,
       params: [versionedHashesAsked],
@@ -272,6 +334,23 @@ export function engineMethods({ chain, profile, senders, sidecars = {}, log, onS
       },
     }),
   };
+  if (witnesses !== undefined) {
+    const forkchoiceParams = [state, attributes] as const;
+    Object.assign(
+      methods,
+      witnessMethods({
+        chain,
+        senders,
+        witnesses,
+        newPayload,
+        forkchoiceUpdated,
+        refuse,
+        payloadParams: [payload, versionedHashes, beaconRoot, executionRequests],
+        forkchoiceParams,
+        onWitnessWanted: (built) => witnessed.set(built, true),
+      }),
+    );
+  }
   if (config.optimism !== undefined) {
     methods[BUILD_BLOCKS] = method({
       result: results.builtBlocks,

@@ -40,16 +40,22 @@ export const PAYLOAD = object(
   { withdrawals: arrayOf(WITHDRAWAL), blobGasUsed: QUANTITY, excessBlobGas: QUANTITY, withdrawalsRoot: HASH },
 );
 
-const PAYLOAD_STATUS = object({
+const STATUS_FIELDS = {
   status: { enum: ["VALID", "INVALID", "SYNCING", "ACCEPTED", "INVALID_BLOCK_HASH"] },
   latestValidHash: nullable(HASH),
   validationError: nullable(TEXT),
-});
+} satisfies Record<string, JsonSchema>;
+const PAYLOAD_STATUS = object(STATUS_FIELDS);
 const BLOBS_BUNDLE = object({ commitments: arrayOf(DATA), proofs: arrayOf(DATA), blobs: arrayOf(DATA) });
 const FROM_V3 = { blobsBundle: BLOBS_BUNDLE, shouldOverrideBuilder: BOOLEAN };
 const BUILT = { executionPayload: PAYLOAD, blockValue: QUANTITY };
 
 export const payloadStatus = result("status", PAYLOAD_STATUS);
+export const witnessedStatus = result("status", object(STATUS_FIELDS, { witness: DATA }));
+export const statelessStatus = result(
+  "status",
+  object({ status: { enum: ["VALID", "INVALID"] }, stateRoot: HASH, receiptsRoot: HASH, validationError: nullable(TEXT) }),
+);
 export const forkchoiceUpdated = result("status", object({ payloadStatus: PAYLOAD_STATUS, payloadId: nullable(EIGHT_BYTES) }));
 export const builtBlocks = result(
   "built",
@@ -60,11 +66,13 @@ export const builtBlocks = result(
   }),
 );
 export const payloadV1 = result("payload", PAYLOAD);
-export const payloadV2 = result("payload", object(BUILT));
-export const payloadV3 = result("payload", object({ ...BUILT, ...FROM_V3 }, { parentBeaconBlockRoot: HASH }));
+/** `witness`: the build was asked for by `engine_forkchoiceUpdatedWithWitness` */
+const WITH_WITNESS = { witness: DATA };
+export const payloadV2 = result("payload", object(BUILT, WITH_WITNESS));
+export const payloadV3 = result("payload", object({ ...BUILT, ...FROM_V3 }, { parentBeaconBlockRoot: HASH, ...WITH_WITNESS }));
 export const payloadV4 = result(
   "payload",
-  object({ ...BUILT, ...FROM_V3, executionRequests: arrayOf(DATA) }, { parentBeaconBlockRoot: HASH }),
+  object({ ...BUILT, ...FROM_V3, executionRequests: arrayOf(DATA) }, { parentBeaconBlockRoot: HASH, ...WITH_WITNESS }),
 );
 export const bodies = result(
   "bodies",

@@ -1,15 +1,16 @@
 import type { BuiltPayload } from "@rnode/chain";
 import type { JsonObject } from "@rnode/eth-api";
 import { JsonText } from "@rnode/jsonrpc";
-import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { bytesToHex, type Hex, toQuantity } from "@rnode/primitives";
 import { blockToPayload, type ExecutionPayload, type GetPayloadVersion, payloadToJson } from "@rnode/protocol";
 
-/** The result of `engine_getPayload`. @param bundle the block's blobs; from version 3 on */
+/** The result of `engine_getPayload`. @param bundle the block's blobs; from version 3 on. @param witness the block's, if it is wanted */
 export function payloadAnswer(
   version: GetPayloadVersion,
   built: BuiltPayload,
   hasMessagePasserRoot: boolean,
   bundle: JsonObject,
+  witness?: Hex,
 ): JsonText {
   const { executionPayload, parentBeaconBlockRoot } = blockToPayload(built.block, built.hash, hasMessagePasserRoot);
   const payload = payloadText(executionPayload);
@@ -21,6 +22,7 @@ export function payloadAnswer(
     if (parentBeaconBlockRoot !== undefined) rest.parentBeaconBlockRoot = bytesToHex(parentBeaconBlockRoot);
   }
   if (version >= 4) rest.executionRequests = built.requests.map(bytesToHex);
+  if (witness !== undefined) rest.witness = witness;
   return new JsonText(withField(rest, "executionPayload", payload));
 }
 

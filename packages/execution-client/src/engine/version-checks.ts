@@ -77,19 +77,27 @@ export function checkNewPayloadVersion(
     if (payload.blobGasUsed !== undefined) return invalid("non-nil blobGasUsed pre-cancun");
     return undefined;
   }
-  if (payload.withdrawals === undefined) return invalid("nil withdrawals post-shanghai");
-  if (payload.excessBlobGas === undefined) return invalid("nil excessBlobGas post-cancun");
-  if (payload.blobGasUsed === undefined) return invalid("nil blobGasUsed post-cancun");
-  if (input.versionedHashes === undefined) return invalid("nil versionedHashes post-cancun");
-  if (input.parentBeaconBlockRoot === undefined) return invalid("nil beaconRoot post-cancun");
+  const missing = missingPayloadField(version === 3 ? 3 : 4, input);
+  if (missing !== undefined) return invalid(missing);
   if (version === 3) {
     return isAccepted ? undefined : fault("unsupported-fork", "newPayloadV3 must only be called for cancun payloads");
   }
-  if (input.executionRequests === undefined) return invalid("nil executionRequests post-prague");
   if (!isAccepted) return fault("unsupported-fork", "newPayloadV4 must only be called for prague payloads");
   return rules.hasMessagePasserRoot && payload.withdrawalsRoot === undefined
     ? invalid("nil withdrawalsRoot post-isthmus")
     : undefined;
+}
+
+/** What a version needs and the input does not have. */
+export function missingPayloadField(version: 3 | 4, input: NewPayloadInput): string | undefined {
+  const { payload } = input;
+  if (payload.withdrawals === undefined) return "nil withdrawals post-shanghai";
+  if (payload.excessBlobGas === undefined) return "nil excessBlobGas post-cancun";
+  if (payload.blobGasUsed === undefined) return "nil blobGasUsed post-cancun";
+  if (input.versionedHashes === undefined) return "nil versionedHashes post-cancun";
+  if (input.parentBeaconBlockRoot === undefined) return "nil beaconRoot post-cancun";
+  if (version === 4 && input.executionRequests === undefined) return "nil executionRequests post-prague";
+  return undefined;
 }
 
 export function checkGetPayloadVersion(
