@@ -10,7 +10,7 @@ import type {
   SignedTransaction,
   Transaction,
 } from "@rnode/protocol";
-import type { StateView } from "@rnode/storage";
+import type { Labels, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { PreparedBlock } from "./prepared-block.ts";
 
@@ -205,6 +205,10 @@ export interface BuildChoices {
   /** default: the parent's */
   readonly desiredGasLimit?: bigint | undefined;
   readonly extraData?: Uint8Array | undefined;
+  /** wei; for development chains: the block is not valid with any but the computed one, which is the default */
+  readonly baseFeePerGas?: bigint | undefined;
+  /** likewise */
+  readonly excessBlobGas?: bigint | undefined;
 }
 
 /** What is reported about an item once its block is stored. PERF: the block's transactions are not kept in memory until then. */
@@ -284,6 +288,20 @@ export interface Chain {
    * say otherwise, transactions from the pool. Meant for tests of other clients: the rollup node builds with `forkchoiceUpdated`.
    */
   buildBlock(parentHash: Uint8Array, attributes: PayloadAttributes, choices?: BuildChoices): BuildResult;
+  /**
+   * Builds the next block on the head, with transactions from the pool unless the attributes say otherwise, and makes it canonical with
+   * the labels. For development chains, which nobody tells which block to choose.
+   *
+   * @throws {CodedError} chain/unbuildable
+   */
+  makeBlock(attributes: PayloadAttributes, choices?: BuildChoices, labels?: Labels): BuildResult;
+  /**
+   * Makes an ancestor the head again, with the labels; those on blocks that leave the chain are dropped. For development chains:
+   * `forkchoiceUpdated` does not go back on an Ethereum chain.
+   */
+  rewind(number: number, labels?: Labels): void;
+  /** Tells listeners that the state after the head was edited by hand (`ChainDependencies.editsAfter`). */
+  announceEdits(): void;
   /** `miner_setMaxDASize`: limits on pool transactions by estimated compressed size in bytes; 0 turns a limit off. */
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void;
   /**

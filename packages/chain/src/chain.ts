@@ -29,6 +29,7 @@ import { type ExecutionContext, executeBlock, type ParentState, runBlock } from 
 import { create2DeployerCodeFrom } from "./execute/create2-deployer.ts";
 import { newEngine } from "./execute/engine-module.ts";
 import { storedBlockOf } from "./execute/executed-block.ts";
+import { EditedState, type StateEdits } from "./execute/state-edits.ts";
 import { blockFault, ChainError, describeFault } from "./faults.ts";
 import { BlockTree, type BlockTreeLimits, DEFAULT_TREE_LIMITS } from "./fork-choice/block-tree.ts";
 import { type Branch, Branches } from "./fork-choice/branches.ts";
@@ -61,6 +62,8 @@ export interface ChainDependencies {
   readonly nowMs: () => number;
   /** computes state roots in parallel with execution; default: a thread, if there are enough cores */
   readonly liveRoots?: LiveRoots | undefined;
+  /** of a development chain: what was set by hand in the state after a block */
+  readonly editsAfter?: ((blockHash: Hex) => StateEdits | undefined) | undefined;
   /** the same for the groups of an import */
   readonly startGroupRoots?: ((store: RootStore, stateRoot: Uint8Array) => StateRoots) | undefined;
 }
@@ -100,6 +103,7 @@ class StoredChain implements Chain {
   readonly #metrics: ChainMetrics;
   readonly #nowMs: () => number;
   readonly #liveRoots: LiveRoots | undefined;
+  readonly #editsAfter: (blockHash: Hex) => StateEdits | undefined;
   readonly #startGroupRoots: (stateRoot: Uint8Array) => StateRoots;
   readonly #codeCacheBytes: number | undefined;
   /** the engine that executes the blocks of an import */
@@ -114,6 +118,7 @@ class StoredChain implements Chain {
     if (genesisHash === undefined) throw new ChainError("chain/no-genesis");
     this.config = config;
     this.#store = store;
+    this.#editsAfter = dependencies.editsAfter ?? (() => undefined);
     this.#metrics = createChainMetrics(metrics, {
       executed: () => this.#tree.bytes,
       removed: () => this.#removedBlocks.bytes,
@@ -168,7 +173,13 @@ class StoredChain implements Chain {
     return hash === undefined || header === undefined ? undefined : { header, hash };
   }
 
-  stateAt({ hash, number }: BlockId): StateView | undefined {
+  stateAt(block: BlockId): StateView | undefined {
+    const view = this.#viewAt(block);
+    const edits = view && this.#editsAfter(block.hash);
+    return edits === undefined ? view : new EditedState(view!, edits);
+  }
+
+  #viewAt({ hash, number }: BlockId): StateView | undefined {
     if (isCanonicalBlock(this.#store, hash, number)) return this.#store.stateAt(number);
     const branch = this.#branches.branchOf(hash);
     return branch === undefined ? undefined : this.#branches.stateOf(branch)?.view;
@@ -372,6 +383,36 @@ class StoredChain implements Chain {
     return { kind: "built", payload: { block, hash, value: tipsWei, requests } };
   }
 
+  makeBlock(attributes: PayloadAttributes, choices: BuildChoices = {}, labels: Labels = {}): BuildResult {
+    if (this.#importing !== undefined) throw new ChainError("chain/importing");
+    const { hash: headHex } = this.head();
+    const parent = this.#parentState(headHex, hexToBytes(headHex));
+    if (parent === undefined) throw new Error(`no state at the head ${headHex}`); // the head's state is always there
+    this.#jobs.suspend();
+    const started = startBuild(this.#context, parent, attributes, choices);
+    if (started.kind === "invalid") return { kind: "invalid-attributes", ...started.problem };
+    const { build } = started;
+    const { source, limits } = this.#jobs;
+    if (build.usesPool && source !== undefined) build.fill(source, limits, UNLIMITED_TIME);
+    const executed = build.seal();
+    this.#tree.add(executed, this.head().number);
+    const { block, hash, hashHex, tipsWei, requests } = executed;
+    this.#moveHead(this.#branches.branchOf(hashHex)!, labels);
+    return { kind: "built", payload: { block, hash, value: tipsWei, requests } };
+  }
+
+  rewind(number: number, labels: Labels = {}): void {
+    const hash = this.#store.readCanonicalHash(number);
+    if (hash === undefined) throw new Error(`there is no block ${number} to go back to`);
+    this.#moveHead({ forkPoint: { number, hash: bytesToHex(hash) }, blocks: [] }, labels);
+  }
+
+  announceEdits(): void {
+    this.#jobs.suspend();
+    const head = this.#branches.storedBlock(hexToBytes(this.head().hash))!;
+    for (const listener of this.#listeners) listener({ head, removed: [], added: [] });
+  }
+
   setMaxDaSize(maxTransactionBytes: bigint, maxBlockBytes: bigint): void {
     this.#jobs.limits = { ...this.#jobs.limits, maxTransactionBytes, maxBlockBytes };
   }
@@ -432,7 +473,9 @@ class StoredChain implements Chain {
   /** A block with the state after it. A block that has left the chain and the memory is executed again. */
   #parentState(hashHex: Hex, hash: Uint8Array): ParentState | undefined {
     const branch = this.#branches.branchOf(hashHex) ?? this.#reexecuted(hash);
-    return branch && this.#branches.parentState(branch, hash);
+    const state = branch && this.#branches.parentState(branch, hash);
+    const edits = state && this.#editsAfter(hashHex);
+    return edits === undefined ? state : { ...state!, edits };
   }
 
   /** Executes blocks again that were left in a reorganisation and are no longer in the tree. */

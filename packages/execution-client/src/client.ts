@@ -11,10 +11,11 @@ import {
   withDescription,
 } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
+import { createKzg, verifySidecar } from "@rnode/kzg";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
-import { compareProtocolVersions, formatProtocolVersion, LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "@rnode/protocol";
+import { type BlobSidecar, compareProtocolVersions, formatProtocolVersion, LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "@rnode/protocol";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { ClientStatus } from "./client-status.ts";
@@ -107,9 +108,12 @@ export async function startClient(
     void forwarder.probe();
   }
   const journal = txpool.journal === "" ? undefined : new PoolJournal(resolve(chainOptions.datadir, txpool.journal), log);
+  const kzg = spec.config.optimism === undefined ? createKzg() : undefined; // its threads start with the first blob
+  scope.onClose("blob proofs", () => kzg?.close());
+  const blobs = kzg && { verify: (sidecar: BlobSidecar) => verifySidecar(kzg, sidecar) };
   const pool = new PoolService(
     { ...txpool, ...sending },
-    { chain, profile, senders, forwarder, log, metrics, journal, nowSec: () => Math.floor(clock.nowMs() / 1000) },
+    { chain, profile, senders, forwarder, log, metrics, journal, blobs, nowSec: () => Math.floor(clock.nowMs() / 1000) },
   );
   scope.onClose("transaction pool", () => pool.close());
   const keeper = journal === undefined ? undefined : new JournalKeeper(journal, pool, log, Math.max(1000, txpool.rejournalMs));

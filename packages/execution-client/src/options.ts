@@ -21,6 +21,7 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
+import { dev } from "./dev/dev-options.ts";
 import { history } from "./setup/history-option.ts";
 
 const MIB = 1024 * 1024;
@@ -73,10 +74,16 @@ const chain = optionGroup("", {
   chain: {
     parse: textOf("name|file", "the name of a network or a genesis file"),
     required: true,
+    requiredUnless: "dev",
     help: "Name of a network, or a genesis file.",
   },
   genesis: { parse: textOf("file|url", "a file or URL"), help: "File or URL with the genesis allocations of a named network." },
-  datadir: { parse: path, required: true, help: "Folder of the database." },
+  datadir: {
+    parse: path,
+    required: true,
+    requiredUnless: "dev",
+    help: "Folder of the database. A development chain without one is temporary.",
+  },
   profile: { parse: oneOf("R", "G"), default: "R", help: "Whose answers to give: R, as Reth does, or G, as Geth does." },
   upgradesDir: { parse: path, flag: "rollup.upgrades-dir", help: "Folder with bundles of network upgrade transactions." },
 });
@@ -92,13 +99,13 @@ const memory = optionGroup("", {
 
 const http = optionGroup("http", {
   enabled: { parse: bool, flag: "http", default: false, help: "Serve JSON-RPC over HTTP." },
-  host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: "http", help: "Address to listen on." },
-  port: { parse: port, default: 8545, needs: "http", help: "Port to listen on." },
+  host: { parse: text, flag: "http.addr", default: "127.0.0.1", needs: ["http", "dev"], help: "Address to listen on." },
+  port: { parse: port, default: 8545, needs: ["http", "dev"], help: "Port to listen on." },
   api: { parse: namespaces, default: ["eth", "net", "web3"], needs: "http", help: "Namespaces that are served." },
-  cors: { ...browserOptions("http").cors, needs: "http" },
+  cors: { ...browserOptions("http").cors, needs: ["http", "dev"] },
   vhosts: {
     ...browserOptions("http").vhosts,
-    needs: ["http", "ws"],
+    needs: ["http", "ws", "dev"],
     help: "Names accepted in the Host header, of WebSockets too, besides addresses; * is all.",
   },
 });
@@ -415,6 +422,7 @@ export const clientTable = optionTable({
     limits,
     gpo,
     txpool,
+    dev,
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7301 }),
     pprof: withDefaults(pprofOptions, { port: 6061 }),

@@ -16,6 +16,12 @@ export interface HealthReport {
   readonly body: unknown;
 }
 
+/** Answers a GET request for a path of its own with JSON; undefined: it is not its path. Must not reject. */
+export type Pages = (
+  path: string,
+  query: URLSearchParams,
+) => Promise<{ readonly status: number; readonly body: unknown } | undefined>;
+
 export interface HttpHandlerOptions {
   readonly methods: MethodTable;
   readonly dispatcher: Dispatcher;
@@ -33,6 +39,7 @@ export interface HttpHandlerOptions {
   readonly incoming: Pick<IncomingBudget, "open">;
   readonly healthz: (() => HealthReport) | undefined;
   readonly readyz: (() => HealthReport) | undefined;
+  readonly pages: Pages | undefined;
 }
 
 const JSON_TYPE = "application/json";
@@ -73,7 +80,11 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
       const verdict = checkToken(request.headers.authorization);
       if (verdict.kind === "refused") return refuse(request, response, 401, verdict.reason);
     }
-    if (path !== "/") return refuse(request, response, 404, "not found");
+    if (path !== "/") {
+      if (options.pages === undefined || request.method !== "GET") return refuse(request, response, 404, "not found");
+      void sendPage(options.pages, request, response, options.unsent);
+      return;
+    }
     // Load balancers probe this way whether the server listens.
     if (request.method === "GET" || request.method === "HEAD") return sendText(response, 200, "");
     if (request.method !== "POST") return refuse(request, response, 405, "method not allowed");
@@ -123,11 +134,11 @@ export function createHttpHandler(options: HttpHandlerOptions): (request: Incomi
 function sendAnswer(response: ServerResponse, answer: NonNullable<Answer>, unsent: Unsent): void {
   if (typeof answer === "string" && answer.length <= SLICE_BYTES) {
     unsent.add(answer.length);
-    send(response, 200, JSON_TYPE, answer);
+    send(response, response.statusCode, JSON_TYPE, answer);
     return;
   }
   const { pieces, byteLength } = typeof answer === "string" ? new AnswerBytes([Buffer.from(answer, "utf8")]) : answer;
-  response.writeHead(200, { "content-type": JSON_TYPE, "content-length": byteLength });
+  response.writeHead(response.statusCode, { "content-type": JSON_TYPE, "content-length": byteLength });
   unsent.add(byteLength);
   writeInSlices(pieces, (slice, isLast, onTaken) => {
     const onWritten = (error?: Error | null): void => {
@@ -148,6 +159,21 @@ function send(response: ServerResponse, status: number, type: string, text: stri
 
 const sendText = (response: ServerResponse, status: number, text: string): void =>
   send(response, status, "text/plain; charset=utf-8", text === "" ? "" : `${text}\n`);
+
+async function sendPage(
+  pages: Pages,
+  request: IncomingMessage,
+  response: ServerResponse,
+  budget: Pick<UnsentBudget, "open">,
+): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://this");
+  const page = await pages(pathname, searchParams);
+  if (page === undefined) return refuse(request, response, 404, "not found");
+  const unsent = budget.open(request.socket.remoteAddress ?? "", () => response.destroy());
+  response.once("close", () => unsent.close());
+  response.statusCode = page.status;
+  sendAnswer(response, JSON.stringify(page.body), unsent);
+}
 
 /** Answers without reading the body and ends the connection. */
 function refuse(request: IncomingMessage, response: ServerResponse, status: number, text: string, type?: string): void {

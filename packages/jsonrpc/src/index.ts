@@ -3,7 +3,7 @@ export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";
 export { createDispatcher, type Dispatcher, type ReadLarge, VERY_LARGE_LENGTH } from "./dispatcher.ts";
 export * from "./fair-queue.ts";
-export type { HealthReport } from "./http-listener.ts";
+export type { HealthReport, Pages } from "./http-listener.ts";
 export * from "./http-pool.ts";
 export * from "./json-text.ts";
 export * from "./jwt.ts";

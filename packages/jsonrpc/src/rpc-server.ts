@@ -8,7 +8,7 @@ import { DEFAULT_VHOSTS, INVALID_HOST, isAllowedHost, isAllowedWsOrigin, ORIGIN_
 import { ConnectionPlaces } from "./connection-places.ts";
 import { GO_DIALECT, type RpcDialect } from "./dialect.ts";
 import { createDispatcher, type ReadLarge } from "./dispatcher.ts";
-import { createHttpHandler, type HealthReport } from "./http-listener.ts";
+import { createHttpHandler, type HealthReport, type Pages } from "./http-listener.ts";
 import { IncomingBudget } from "./incoming.ts";
 import { type CheckToken, checkJwt, MACHINE_TIME } from "./jwt.ts";
 import { ListenerGuard } from "./listener-guard.ts";
@@ -105,6 +105,8 @@ export interface RpcServerOptions {
   readonly healthz?: (() => HealthReport) | undefined;
   /** serves `GET /readyz`: whether its answers can be relied on */
   readonly readyz?: (() => HealthReport) | undefined;
+  /** answers GET requests for other paths, over HTTP and where WebSockets come in */
+  readonly pages?: Pages | undefined;
 }
 
 export interface RpcServer {
@@ -302,6 +304,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
           incoming,
           healthz: options.healthz,
           readyz: options.readyz,
+          pages: options.pages,
         });
       let httpServer: Server | undefined;
       let wsServer: Server | undefined;

@@ -61,6 +61,8 @@ function kzgOver(ask: Ask, close: () => Promise<void>): Kzg {
     verifyBlobProof: async (blob, commitment, proof) => (await ask({ kind: "verify-blob", blob, commitment, proof })) ?? false,
     blobProof: async (blob, commitment) => ofBlob(await ask({ kind: "blob-proof", blob, commitment })),
     cellsAndProofs: async (blob): Promise<CellsAndProofs> => ofBlob(await ask({ kind: "cells", blob })),
+    verifyBlobCells: async (blob, commitment, proofs) =>
+      (await ask({ kind: "verify-blob-cells", blob, commitment, proofs })) ?? false,
     verifyCellProofs: async (cells: readonly ProvedCell[]) => (await ask({ kind: "verify-cells", cells })) ?? false,
     close,
   };

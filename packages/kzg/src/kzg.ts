@@ -29,6 +29,8 @@ export interface Kzg {
   blobProof(blob: Uint8Array, commitment: Uint8Array): Promise<Uint8Array>;
   /** @throws {KzgError} kzg/not-a-blob */
   cellsAndProofs(blob: Uint8Array): Promise<CellsAndProofs>;
+  /** Whether `proofs` show that the 128 cells of `blob` are those of `commitment`. */
+  verifyBlobCells(blob: Uint8Array, commitment: Uint8Array, proofs: readonly Uint8Array[]): Promise<boolean>;
   /** Whether all cells belong to their commitments. */
   verifyCellProofs(cells: readonly ProvedCell[]): Promise<boolean>;
   close(): Promise<void>;

@@ -7,6 +7,12 @@ export type KzgQuestion =
   | { readonly kind: "blob-proof"; readonly blob: Uint8Array; readonly commitment: Uint8Array }
   | { readonly kind: "verify-blob"; readonly blob: Uint8Array; readonly commitment: Uint8Array; readonly proof: Uint8Array }
   | { readonly kind: "cells"; readonly blob: Uint8Array }
+  | {
+      readonly kind: "verify-blob-cells";
+      readonly blob: Uint8Array;
+      readonly commitment: Uint8Array;
+      readonly proofs: readonly Uint8Array[];
+    }
   | { readonly kind: "verify-cells"; readonly cells: readonly ProvedCell[] };
 
 /** `undefined` where the bytes are no blob, no points or no cells. */
@@ -15,6 +21,7 @@ export interface KzgAnswers {
   readonly "blob-proof": Uint8Array | undefined;
   readonly "verify-blob": boolean | undefined;
   readonly cells: CellsAndProofs | undefined;
+  readonly "verify-blob-cells": boolean | undefined;
   readonly "verify-cells": boolean | undefined;
 }
 
@@ -33,6 +40,15 @@ export function answerQuestion(kzg: KzgContext, question: KzgQuestion): KzgAnswe
       case "cells": {
         const { cells, proofs } = kzg.computeCellsAndKzgProofs(question.blob);
         return { cells, proofs };
+      }
+      case "verify-blob-cells": {
+        const cells = kzg.computeCells(question.blob);
+        return kzg.verifyCellKzgProofBatch(
+          cells.map(() => question.commitment),
+          cells.map((_, index) => index),
+          cells,
+          [...question.proofs],
+        );
       }
       case "verify-cells":
         return kzg.verifyCellKzgProofBatch(

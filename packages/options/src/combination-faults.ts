@@ -48,7 +48,7 @@ function lackOf(
 }
 
 /** What was switched off on purpose may be switched on again: it is in nobody's way. @param need `flag`, or `flag=value` */
-function isMet(need: string, inEffect: ReadonlyMap<string, OptionInEffect>): boolean {
+export function isMet(need: string, inEffect: ReadonlyMap<string, OptionInEffect>): boolean {
   const [flag = "", wanted] = need.split("=", 2);
   const found = inEffect.get(flag);
   if (found === undefined) return true; // it is there, but wrong

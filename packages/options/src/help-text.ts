@@ -1,4 +1,4 @@
-import { type OptionInEffect, type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
+import { type OptionDeclaration, type OptionInEffect, type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
 import { redactUrls } from "./redact.ts";
 
 const FLAG_COLUMN = 44;
@@ -37,13 +37,16 @@ function notes(option: ResolvedOption): string {
   const { declaration } = option;
   const parts: string[] = [];
   if (declaration.unit !== undefined) parts.push(declaration.unit);
-  if (declaration.required) parts.push("required");
+  if (declaration.required) parts.push(requiredText(declaration));
   if (declaration.needs !== undefined) parts.push(needsText(declaration.needs));
   const standard = defaultText(option);
   if (standard !== "") parts.push(`default ${standard}`);
   parts.push(...variablesOf(option));
   return parts.length === 0 ? "" : `[${parts.join(", ")}]`;
 }
+
+const requiredText = ({ requiredUnless }: OptionDeclaration<unknown>): string =>
+  requiredUnless === undefined ? "required" : `required without --${requiredUnless}`;
 
 const variablesOf = ({ env, sharedEnv }: ResolvedOption): string[] => [env, sharedEnv].filter((name) => name !== undefined);
 
@@ -65,7 +68,7 @@ export function referenceTable(table: OptionTable): string {
       const { declaration } = option;
       const type = declaration.parse.placeholder ?? "true|false";
       const unit = declaration.unit === undefined ? "" : ` (${declaration.unit})`;
-      const standard = declaration.required ? "required" : defaultText(option) || "none";
+      const standard = declaration.required ? requiredText(declaration) : defaultText(option) || "none";
       const variable = variablesOf(option)
         .map((name) => `\`${name}\``)
         .join(", ");

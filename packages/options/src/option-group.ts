@@ -7,6 +7,8 @@ export interface OptionDeclaration<T> {
   readonly default?: T;
   /** the program does not start without it */
   readonly required?: boolean;
+  /** flag of a switch that makes a required text unnecessary: it is then empty */
+  readonly requiredUnless?: string;
   /** what the number counts, shown in help and reference */
   readonly unit?: string;
   /** full flag name without dashes, if it does not follow from group and property */

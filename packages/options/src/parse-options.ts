@@ -1,4 +1,4 @@
-import { combinationFaults } from "./combination-faults.ts";
+import { combinationFaults, isMet } from "./combination-faults.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
   type OptionGroup,
@@ -48,6 +48,7 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
 ): ParsedOptions<G> {
   const resolved = resolveOptions(table);
   const { given, positionals, asked, wrong, missing } = readArguments(table, resolved, args);
+  const absent: { readonly option: ResolvedOption; readonly fault: string }[] = [];
   if (asked !== undefined) return { kind: asked };
 
   const values: Record<string, Record<string, unknown>> = {};
@@ -69,11 +70,16 @@ export function parseOptions<const G extends Readonly<Record<string, OptionGroup
     if (found.kind === "wrong") {
       // a file's path is looked at twice, as an option and for what is in it
       if (!wrong.includes(found.fault)) wrong.push(found.fault);
-    } else if (found.kind === "missing") missing.push(found.fault);
+    } else if (found.kind === "missing") absent.push({ option, fault: found.fault });
     else {
       if (option.fileOf === undefined) values[option.group]![option.key] = found.value;
       inEffect.set(option.flag, { ...found, option });
     }
+  }
+  for (const { option, fault } of absent) {
+    const { requiredUnless } = option.declaration;
+    if (requiredUnless !== undefined && isMet(requiredUnless, inEffect)) values[option.group]![option.key] = "";
+    else missing.push(fault);
   }
   wrong.push(...combinationFaults(table, inEffect));
   const [first, ...others] = [...wrong, ...missing];

@@ -75,8 +75,13 @@ export function isPrivateKey(privateKey: Uint8Array): boolean {
   return key > 0n && key < SECP256K1_N;
 }
 
+/** x ‖ y of a private key's point, 64 bytes. @throws {CodedError} secp256k1/bad-private-key */
+export function privateKeyToPublicKey(privateKey: Uint8Array): Uint8Array {
+  if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
+  return backend.publicKey(privateKey).slice(1);
+}
+
 /** The address of a private key. @throws {CodedError} secp256k1/bad-private-key */
 export function privateKeyToAddress(privateKey: Uint8Array): Uint8Array {
-  if (!isPrivateKey(privateKey)) throw new CodedError<Secp256k1ErrorCode>("secp256k1/bad-private-key");
-  return publicKeyToAddress(backend.publicKey(privateKey).subarray(1));
+  return publicKeyToAddress(privateKeyToPublicKey(privateKey));
 }

@@ -38,7 +38,10 @@ function rulesWith(config: ChainConfig, rules: ForkRules, blobParams: BlobParams
     (each) =>
       each.op === rules.op && each.evm === rules.evm && each.blobParams === blobParams && each.isDaoForkBlock === isDaoForkBlock,
   );
-  if (found === undefined) ofChain.push((found = { ...rules, chainId: config.chainId, blobParams, isDaoForkBlock }));
+  if (found === undefined) {
+    const acceptsContractSenders = config.acceptsContractSenders === true;
+    ofChain.push((found = { ...rules, chainId: config.chainId, blobParams, isDaoForkBlock, acceptsContractSenders }));
+  }
   return found;
 }
 

@@ -25,6 +25,8 @@ export interface ChainConfig {
   /** blob limits by activation time, ascending (Cancun, Prague, Osaka, BPO1…) */
   readonly blobSchedule: readonly { readonly timeSec: number; readonly params: BlobParams }[];
   readonly depositContractAddress?: Uint8Array | undefined;
+  /** of a development chain, in which anybody's transactions can be made: accounts with code may send them, too (no EIP-3607) */
+  readonly acceptsContractSenders?: boolean | undefined;
   /** on OP Stack chains only */
   readonly optimism?:
     | {
@@ -42,6 +44,8 @@ export interface ChainConfig {
 export interface BlockRules extends ForkRules {
   readonly chainId: bigint;
   readonly blobParams: BlobParams | undefined;
+  /** as in the configuration; default: no */
+  readonly acceptsContractSenders?: boolean | undefined;
   /** the DAO fork's state change happens in this block */
   readonly isDaoForkBlock: boolean;
 }

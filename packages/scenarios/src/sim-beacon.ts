@@ -70,6 +70,7 @@ export class SimBeacon {
           verifyBlobProof: (blob, commitment, proof) => process.work(kzg.verifyBlobProof(blob, commitment, proof)),
           blobProof: (blob, commitment) => process.work(kzg.blobProof(blob, commitment)),
           cellsAndProofs: (blob) => process.work(kzg.cellsAndProofs(blob)),
+          verifyBlobCells: (blob, commitment, proofs) => process.work(kzg.verifyBlobCells(blob, commitment, proofs)),
           verifyCellProofs: (cells) => process.work(kzg.verifyCellProofs(cells)),
           close: () => Promise.resolve(),
         },

@@ -272,6 +272,10 @@ export interface ChainDatabase extends ChainStore {
   readonly folder: string;
   /** decided when the file is opened */
   readonly pageReading: PageReading;
+  /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
+  accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }>;
+  /** All slots of an account at the head, 32 bytes each, likewise. */
+  slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }>;
   /** For a reader: makes subsequent reads see every commit made so far; without it, they may see the database as of a millisecond ago. */
   refresh(): void;
   /** Releases what processes that were killed while reading still hold. */

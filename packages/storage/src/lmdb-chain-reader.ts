@@ -1,7 +1,15 @@
 import { isCodedError } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeReader } from "@rnode/trie";
-import type { ChainStoreReader, ForkchoiceLabel, LogFilter, RetainedHistory, StateView, TransactionLocation } from "./api.ts";
+import type {
+  ChainStoreReader,
+  ForkchoiceLabel,
+  LogFilter,
+  RetainedHistory,
+  StateView,
+  StoredAccount,
+  TransactionLocation,
+} from "./api.ts";
 import { BlockTables } from "./blocks/block-tables.ts";
 import { type Head, MetaTable } from "./blocks/meta-table.ts";
 import type { Environment } from "./database/environment.ts";
@@ -128,6 +136,14 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     if (blockNumber < this.historyFloor()) return undefined;
     const hash = this.blocks.canonicalHash(blockNumber);
     return hash === undefined ? undefined : new StoredStateView(this, blockNumber, hash);
+  }
+
+  accountsAtHead(): Iterable<{ readonly address: Uint8Array; readonly account: StoredAccount }> {
+    return this.state.accounts();
+  }
+
+  slotsAtHead(address: Uint8Array): Iterable<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
+    return this.state.slots(address);
   }
 
   trieNodesAt(blockNumber: number): TrieNodeReader | undefined {

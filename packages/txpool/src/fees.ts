@@ -21,10 +21,10 @@ export function effectiveTip(transaction: SignedTransaction, baseFeeWei: bigint)
   return tip < room ? tip : room;
 }
 
-/** All fees must be higher by `bumpPercent`, blob fees included; a blob transaction can only be replaced by another one. */
+/** All fees must be higher by `bumpPercent`, blob fees included. */
 export function isReplacementPriced(old: SignedTransaction, replacement: SignedTransaction, bumpPercent: bigint): boolean {
   const bumped = (wei: bigint) => (wei * (100n + bumpPercent)) / 100n;
-  if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false;
+  if (old.type === 0x03 && (replacement.type !== 0x03 || replacement.maxFeePerBlobGas < bumped(old.maxFeePerBlobGas))) return false; // the pool never asks for another kind
   return (
     feeCap(replacement) > feeCap(old) &&
     tipCap(replacement) > tipCap(old) &&

@@ -37,6 +37,8 @@ export interface PoolHead {
   readonly acceptsSetCode: boolean;
   /** default: no, as an OP Stack chain has none */
   readonly acceptsBlobs?: boolean | undefined;
+  /** the most blobs of one transaction */
+  readonly maxBlobsPerTransaction?: number | undefined;
   /** EIP-3860 */
   readonly maxInitcodeBytes: number;
   readAccount(address: Uint8Array): PoolAccount;
@@ -62,6 +64,8 @@ export interface PoolLimits {
   readonly minimumTipWei: bigint;
   /** percent by which both fees of a replacement must be higher */
   readonly priceBumpPercent: bigint;
+  /** the same for a blob transaction, whose blob fee must be higher as well: spreading new blobs is costly */
+  readonly blobPriceBumpPercent: bigint;
   /** queued transactions are dropped after this */
   readonly queuedLifetimeMs: number;
 }
@@ -75,6 +79,7 @@ export const DEFAULT_POOL_LIMITS: PoolLimits = {
   maxTransactionBytes: 131_072,
   minimumTipWei: 0n,
   priceBumpPercent: 10n,
+  blobPriceBumpPercent: 100n,
   queuedLifetimeMs: 3 * 3_600_000,
 };
 
@@ -101,6 +106,9 @@ export type PoolRefusal =
   | "delegated-gap"
   | "delegated-limit"
   | "authority-reserved"
+  /** an account has either blob transactions or others in the pool */
+  | "sender-reserved"
+  | "too-many-blobs"
   | "future-replaces-pending"
   /** the pool is full, and nothing in it is cheaper */
   | "underpriced-when-full"

@@ -137,10 +137,13 @@ export class TransactionPool {
       return refused("insufficient-funds", { balance, ...costs, overshot: needed - balance });
     }
 
+    const other = queue.pendingAt(0) ?? queue.queued[0];
+    if (other !== undefined && (other.transaction.type === 0x03) !== (transaction.type === 0x03)) return refused("sender-reserved");
     const old = queue.withNonce(transaction.nonce);
     if (old !== undefined) {
-      if (!isReplacementPriced(old.transaction, transaction, this.#limits.priceBumpPercent))
-        return refused("replacement-underpriced");
+      const { priceBumpPercent, blobPriceBumpPercent } = this.#limits;
+      const bumpPercent = transaction.type === 0x03 ? blobPriceBumpPercent : priceBumpPercent;
+      if (!isReplacementPriced(old.transaction, transaction, bumpPercent)) return refused("replacement-underpriced");
     } else if (transaction.nonce > queue.nextNonce || queue.pendingCount >= this.#limits.maxPendingPerSender) {
       const queued = queue.size - queue.pendingCount;
       if (queued >= this.#limits.maxQueuedPerSender) return refused("account-limit-exceeded", { pooled: BigInt(queue.size) });
@@ -241,6 +244,11 @@ export class TransactionPool {
       (transaction.type === 0x03 && head.acceptsBlobs !== true) || (transaction.type === 0x04 && !head.acceptsSetCode);
     if (isOfLaterFork) {
       return { reason: "type-not-supported", data: { type: BigInt(transaction.type) } };
+    }
+    const { maxBlobsPerTransaction = Number.POSITIVE_INFINITY } = head;
+    if (transaction.type === 0x03 && transaction.blobVersionedHashes.length > maxBlobsPerTransaction) {
+      const have = BigInt(transaction.blobVersionedHashes.length);
+      return { reason: "too-many-blobs", data: { have, permitted: BigInt(maxBlobsPerTransaction) } };
     }
     if (transaction.chainId !== undefined && transaction.chainId !== head.chainId) {
       return { reason: "wrong-chain-id", data: { have: transaction.chainId, want: head.chainId } };

@@ -60,7 +60,7 @@ export function startBuild(
   context: ExecutionContext,
   parent: ParentState,
   attributes: PayloadAttributes,
-  { desiredGasLimit = parent.header.gasLimit, extraData }: BuildChoices = {},
+  { desiredGasLimit = parent.header.gasLimit, ...fixed }: BuildChoices = {},
   transactions?: readonly Transaction[],
 ): BuildStart {
   const { config } = context;
@@ -71,11 +71,14 @@ export function startBuild(
   const decoded = decodeForcedTransactions(rules, attributes, transactions);
   if (decoded.kind === "invalid") return decoded;
   const header = headerOfAttributes(config, rules, parent.header, parent.hash, attributes, desiredGasLimit);
-  const chosen = extraData === undefined ? header : { ...header, extraData };
+  const chosen = { ...header, ...withoutUndefined(fixed) };
   const build = new PayloadBuild(context, rules, parent, chosen, attributes);
   const refused = build.force(decoded.transactions);
   return refused === undefined ? { kind: "started", build } : { kind: "invalid", problem: refused };
 }
+
+const withoutUndefined = (fields: Omit<BuildChoices, "desiredGasLimit">): Partial<UnsealedHeader & Pick<Header, "extraData">> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** A block under construction, which accepts transactions until it is sealed. */
 export class PayloadBuild {
@@ -105,7 +108,7 @@ export class PayloadBuild {
     this.#parent = parent;
     this.#header = header;
     this.#attributes = attributes;
-    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader });
+    this.#run = new BlockRun({ ...context, rules, parent: parent.header, header, reader: parent.reader, edits: parent.edits });
   }
 
   get usesPool(): boolean {

@@ -22,6 +22,7 @@ import { rulesOfBlock } from "../validation/rules.ts";
 import { BlockRun, type BlockRunResult, rejectionFault } from "./block-run.ts";
 import type { ExecutedBlock } from "./executed-block.ts";
 import { requestsHash } from "./requests.ts";
+import type { StateEdits } from "./state-edits.ts";
 
 /** What execution needs in addition to the block and its parent. */
 export interface ExecutionContext extends LiveTries {
@@ -36,6 +37,8 @@ export interface ParentState {
   readonly header: Header;
   readonly hash: Uint8Array;
   readonly reader: StateReader;
+  /** of a development chain: what was set by hand in this state; `reader` is without it */
+  readonly edits?: StateEdits | undefined;
   readonly trie: ParentTrie;
   /** finds the ancestors that the ommers of proof-of-work blocks refer to */
   readonly ancestorOf: AncestorSource;
@@ -139,6 +142,7 @@ export function runTransactions(
     parent: parent.header,
     header,
     reader: parent.reader,
+    edits: parent.edits,
     intermediateRoot: trie && ((changes) => stateUpdate(trie, changes).stateRoot),
   });
   for (const [index, transaction] of transactions.entries()) {

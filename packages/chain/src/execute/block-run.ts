@@ -25,6 +25,7 @@ import { applyDaoFork } from "../validation/dao-fork.ts";
 import { DAO_FORK_ACCOUNTS } from "../validation/dao-fork-accounts.ts";
 import { payBlockRewards } from "./block-rewards.ts";
 import { collectRequests } from "./requests.ts";
+import { applyStateEdits, type StateEdits } from "./state-edits.ts";
 
 const WEI_PER_GWEI = 1_000_000_000n;
 /** The header fields that execution depends on, all of which are known before it. */
@@ -69,6 +70,8 @@ export interface BlockRunOptions {
   readonly reader: StateReader;
   /** the bytecode that Canyon's first block puts into the state */
   readonly create2DeployerCode: () => Uint8Array;
+  /** of a development chain: what was set by hand since the parent; `reader` is without it */
+  readonly edits?: StateEdits | undefined;
   /** before Byzantium, a receipt contains the state root after its transaction */
   readonly intermediateRoot?: ((changes: StateChanges) => Uint8Array) | undefined;
 }
@@ -187,7 +190,8 @@ export class BlockRun {
   }
 
   #preProcess(): void {
-    const { rules, config, parent, header, create2DeployerCode } = this.#options;
+    const { rules, config, parent, header, create2DeployerCode, edits } = this.#options;
+    if (edits !== undefined) applyStateEdits(this.execution, edits);
     if (rules.isDaoForkBlock) applyDaoFork(this.execution, DAO_FORK_ACCOUNTS);
     if (rules.storesParentHash) this.execution.systemCall(HISTORY_STORAGE_ADDRESS, header.parentHash);
     if (rules.hasBeaconRoot && header.parentBeaconBlockRoot !== undefined) {

@@ -1,6 +1,4 @@
-import { kzgContext } from "@rnode/kzg";
 import { concatBytes } from "@rnode/primitives";
-import { type BlobSidecar, CELLS_PER_EXTENDED_BLOB } from "@rnode/protocol";
 import { isCompiled, type ThreadOverrides, WorkerHost } from "@rnode/worker-host";
 
 /** The only KZG operation of the EVM: whether `y` is the value at `z` of the polynomial behind `commitment`. */
@@ -33,23 +31,4 @@ export function startKzgVerifier(overrides: ThreadOverrides = {}): KzgVerifier {
       return host.askToWait(concatBytes(commitment, z, y, proof), [], MAX_WAIT_MS).wait();
     },
   };
-}
-
-/** Whether the blobs match the commitments. Spec: EIP-4844 verify_blob_kzg_proof_batch, EIP-7594 */
-export function verifyBlobSidecar({ version, blobs, commitments, proofs }: BlobSidecar): boolean {
-  const kzg = kzgContext();
-  try {
-    if (version === 0) return kzg.verifyBlobKzgProofBatch(blobs, commitments, proofs);
-    const indices = Array.from({ length: CELLS_PER_EXTENDED_BLOB }, (_, index) => index);
-    const perCell = <T>(items: readonly T[]): T[] => items.flatMap((item) => indices.map(() => item));
-    const cells = blobs.flatMap((blob) => kzg.computeCells(blob));
-    return kzg.verifyCellKzgProofBatch(
-      perCell(commitments),
-      blobs.flatMap(() => indices),
-      cells,
-      proofs,
-    );
-  } catch {
-    return false; // the library throws on bytes that are not a curve point or not a canonical field element
-  }
 }

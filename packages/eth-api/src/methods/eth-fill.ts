@@ -2,6 +2,7 @@ import { param, RpcError, SERVER_ERROR } from "@rnode/jsonrpc";
 import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
 import { encodeTransaction, type SignedTransaction } from "@rnode/protocol";
 import { requireState, rpcError } from "../backend/backend.ts";
+import type { Work } from "../backend/work.ts";
 import { transactionOfCall } from "../calls/simulated-call.ts";
 import { transactionToJson } from "../json/transaction-json.ts";
 import { LATEST } from "../params/block-selector.ts";
@@ -14,8 +15,11 @@ import type { ReadServices } from "./services.ts";
 /** The fees after they were filled in, in one of the two fee models. */
 type Fees = Pick<CallRequest, "gasPrice" | "maxFeePerGas" | "maxPriorityFeePerGas">;
 
-/** Fills in what a transaction lacks before it can be signed. */
-export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadServices): ApiMethods {
+/** A transaction without a signature from what somebody says of it. @throws {RpcError} */
+export type TransactionFiller = (given: CallRequest, work: Work) => Promise<SignedTransaction>;
+
+/** Fills in what a transaction lacks before it can be signed: nonce, gas and fees. */
+export function createTransactionFiller({ backend, writer, calls, gasPrice }: ReadServices): TransactionFiller {
   const { chain, profile } = backend;
   const refuse = (fault: CallFault): RpcError => rpcError(profile.errors.call(fault));
 
@@ -36,6 +40,27 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
     return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
   }
 
+  return async (given, work) => {
+    if (given.to === undefined && given.data.length === 0)
+      throw new RpcError(SERVER_ERROR, "contract creation without any data provided");
+    if (given.gasPrice !== undefined && given.authorizationList !== undefined)
+      throw new RpcError(SERVER_ERROR, "both gasPrice and authorizationList specified");
+    const { header } = requireState(backend, LATEST);
+    const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
+    const sender = request.from ?? ZERO_ADDRESS;
+    // Estimated as by eth_estimateGas, without the fees that were filled in: libraries also ask this for deposits, whose sender
+    // pays no fees here.
+    const gasLimit = given.gas ?? calls.estimateGas(work, given, LATEST);
+    const nonce =
+      request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
+    const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);
+    return withAccessList(tx, request);
+  };
+}
+
+export function ethFillMethods(services: ReadServices): ApiMethods {
+  const { profile } = services.backend;
+  const fill = createTransactionFiller(services);
   return {
     eth_fillTransaction: method({
       runs: "reader",
@@ -45,21 +70,8 @@ export function ethFillMethods({ backend, writer, calls, gasPrice }: ReadService
       summary:
         "A transaction with its nonce, gas and fees filled in, ready to be signed: its encoding with an empty signature, and its fields.",
       handler: async ([given], work) => {
-        if (given.to === undefined && given.data.length === 0)
-          throw new RpcError(SERVER_ERROR, "contract creation without any data provided");
-        if (given.gasPrice !== undefined && given.authorizationList !== undefined)
-          throw new RpcError(SERVER_ERROR, "both gasPrice and authorizationList specified");
-        const { header } = requireState(backend, LATEST);
-        const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
-        const sender = request.from ?? ZERO_ADDRESS;
-        // Estimated as by eth_estimateGas, without the fees that were filled in: libraries also ask this for deposits, whose sender
-        // pays no fees here.
-        const gasLimit = given.gas ?? calls.estimateGas(work, given, LATEST);
-        const nonce =
-          request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
-        const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);
-        const filled = withAccessList(tx, request);
-        const shown = transactionToJson(profile, filled, sender, undefined);
+        const filled = await fill(given, work);
+        const shown = transactionToJson(profile, filled, given.from ?? ZERO_ADDRESS, undefined);
         for (const field of results.PLACE_FIELDS) delete shown[field];
         // Libraries send back what they receive, so it has only one of the two fee models.
         if ("maxFeePerGas" in filled) delete shown.gasPrice;

@@ -122,7 +122,8 @@ function check(
   if (tx.nonce < nonce) return rejected("nonce-too-low", { nonce: tx.nonce, expected: nonce });
   if (tx.nonce > nonce) return rejected("nonce-too-high", { nonce: tx.nonce, expected: nonce });
   // EIP-3607, and EIP-7702, which lets accounts with a delegation send transactions
-  if (!state.hasCodeHash(sender, EMPTY_KECCAK) && !(rules.acceptsSetCode && isDelegated(state.code(sender)))) {
+  const mayHaveCode = rules.acceptsContractSenders === true;
+  if (!mayHaveCode && !state.hasCodeHash(sender, EMPTY_KECCAK) && !(rules.acceptsSetCode && isDelegated(state.code(sender)))) {
     return rejected("sender-not-eoa", { sender: bytesToHex(state.address(sender)) });
   }
   const maxPrice = maxPriceOf(tx);

@@ -65,7 +65,8 @@ describe("rengine's options", () => {
       ["--http.port=abc"],
       'rengine: --http.port: "abc" is not valid, expected a port number from 0 to 65535\nrengine: --chain or RENGINE_CHAIN is required: expected the name of a network or a genesis file\nrengine: --datadir or RENGINE_DATADIR is required: expected a path\n',
     ],
-    [["--chain=x", "--datadir=d", "--http.port=1"], "rengine: --http.port does nothing without --http\n"],
+    [["--chain=x", "--datadir=d", "--http.port=1"], "rengine: --http.port does nothing without --http or --dev\n"],
+    [["--dev.block-time=1s", "--chain=x", "--datadir=d"], "rengine: --dev.block-time does nothing without --dev\n"],
     [["--chain=x", "--datadir=d", "--rpc.workers=1"], "rengine: --rpc.workers does nothing without --http or --ws\n"],
     [
       ["--chain=x", "--datadir=d", "--full", "--history.blocks=200"],

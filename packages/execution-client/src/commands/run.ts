@@ -5,6 +5,7 @@ import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
 
 const STATUS_INTERVAL_MS = 10_000;
+const DEV_STATUS_INTERVAL_MS = 60_000;
 
 const rengine: Program<(typeof clientTable)["groups"]> = {
   name: "rengine",
@@ -13,6 +14,12 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   describe: describeError,
   metricsPrefix: "rengine_",
   async start(options, context) {
+    if (options.dev.enabled) {
+      const { startDevClient } = await import("../dev/start-dev.ts");
+      const { banner, status } = await startDevClient(context.scope, options, context);
+      process.stdout.write(banner);
+      return { status: { everyMs: DEV_STATUS_INTERVAL_MS, print: () => context.log.debug("status", status()) } };
+    }
     const { failure, status } = await startClient(context.scope, options, context);
     return { failure, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
   },

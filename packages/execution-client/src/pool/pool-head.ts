@@ -39,6 +39,9 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
     transactionGasCap: rules.maxTransactionGas,
     acceptsBlobs: rules.acceptsBlobs,
     acceptsSetCode: rules.acceptsSetCode,
+    ...(rules.blobParams !== undefined && {
+      maxBlobsPerTransaction: Math.min(rules.maxBlobsPerTransaction, rules.blobParams.max),
+    }),
     maxInitcodeBytes: rules.maxInitcodeBytes,
     readAccount: (address) => {
       const account = state.readAccount(address);
@@ -46,7 +49,7 @@ export function poolHeadOf(config: ChainConfig, header: Header, state: StateView
       const { nonce, balance, codeHash } = account;
       const hasCode = !equalBytes(codeHash, EMPTY_KECCAK);
       const isDelegated = hasCode && isDelegation(state.readCode(codeHash));
-      return { nonce, balance, isContract: hasCode && !isDelegated, isDelegated };
+      return { nonce, balance, isContract: hasCode && !isDelegated && rules.acceptsContractSenders !== true, isDelegated };
     },
     intrinsicGas: (transaction) => intrinsicGas(rules, transaction),
     floorDataGas: (transaction) => floorDataGas(rules, transaction.data),

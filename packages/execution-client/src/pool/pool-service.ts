@@ -3,7 +3,7 @@ import { checkConditional, type PooledSidecar, type Profile, type TransactionCon
 import { RpcError } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
-import { type BlobSidecar, blockRules, hashTransaction } from "@rnode/protocol";
+import { type BlobSidecar, blockRules, hashTransaction, type SignedTransaction } from "@rnode/protocol";
 import { type AddResult, effectiveTip, type PooledTransaction, type PoolLimits, TransactionPool } from "@rnode/txpool";
 import { poolHeadOf } from "./pool-head.ts";
 import type { PoolJournal } from "./pool-journal.ts";
@@ -26,6 +26,16 @@ export interface PoolServiceOptions extends Partial<PoolLimits> {
   readonly localSenders: readonly Uint8Array[];
 }
 
+/** What only a chain with blobs needs. */
+export interface BlobChecks {
+  /** Whether the blobs are those of their commitments. @throws {CodedError} kzg/*: it cannot be said now */
+  verify(sidecar: BlobSidecar): Promise<boolean>;
+  /** Turns blob proofs into cell proofs, for forks that want these; undefined: they are refused */
+  readonly proveCells?: ((sidecar: BlobSidecar) => Promise<BlobSidecar>) | undefined;
+  /** The blobs of a transaction that has left the chain; undefined: nobody has them any more. */
+  readonly ofRemoved?: ((versionedHashes: readonly Uint8Array[]) => BlobSidecar | undefined) | undefined;
+}
+
 export interface PoolServiceDependencies {
   readonly chain: Chain;
   readonly profile: Profile;
@@ -35,6 +45,8 @@ export interface PoolServiceDependencies {
   readonly log: Logger;
   readonly metrics: MetricFactory;
   readonly nowSec: () => number;
+  /** undefined: an OP Stack chain, which has no blobs */
+  readonly blobs?: BlobChecks | undefined;
   /** undefined: transactions do not survive a restart */
   readonly journal?: Pick<PoolJournal, "append"> | undefined;
 }
@@ -138,9 +150,10 @@ export class PoolService {
    * @throws {RpcError}
    */
   async submit(raw: Uint8Array, conditional?: TransactionConditional, knownSender?: Uint8Array): Promise<Uint8Array> {
-    const { pooled, sidecar } = this.#readWithSidecar(raw, knownSender);
+    const { pooled, sidecar: given } = this.#readWithSidecar(raw, knownSender);
     const { forwarder, log, journal } = this.#dependencies;
     if (forwarder === undefined) {
+      const sidecar = given && (await this.#checkedSidecar(given));
       const result = this.#add(pooled);
       if (result.kind === "refused") throw this.#refusal(result);
       if (sidecar !== undefined) this.#sidecars.set(bytesToHex(pooled.hash), sidecar);
@@ -159,6 +172,25 @@ export class PoolService {
       log.debug("forwarded transaction not kept", { hash: pooled.hash, reason: result.reason });
     }
     return pooled.hash;
+  }
+
+  /** Takes in a transaction whose sender is known to be right, whatever its signature is. @throws {RpcError} */
+  insert(transaction: SignedTransaction, sender: Uint8Array): void {
+    const { nowSec } = this.#dependencies;
+    const result = this.#add(pooledTransaction(transaction, sender, { isLocal: true, arrivedAtSec: nowSec() }));
+    if (result.kind === "refused") throw this.#refusal(result);
+  }
+
+  /** In the version that the next block wants. @throws {RpcError} */
+  async #checkedSidecar(sidecar: BlobSidecar): Promise<BlobSidecar> {
+    const { blobs, profile } = this.#dependencies;
+    const refuse = (reason: string): RpcError => {
+      const { code, message, data } = profile.errors.submission({ kind: "bad-blobs", reason });
+      return new RpcError(code, message, data);
+    };
+    if (blobs === undefined || !(await blobs.verify(sidecar))) throw refuse("invalid blob proofs");
+    if (sidecar.version === 1 || this.#sidecarVersions()?.[0] === 0 || blobs.proveCells === undefined) return sidecar;
+    return await blobs.proveCells(sidecar);
   }
 
   #add(pooled: PooledTransaction): AddResult {
@@ -187,7 +219,7 @@ export class PoolService {
       profile,
       this.#options.feeCapWei,
       knownSender,
-      this.#sidecarVersion(),
+      this.#sidecarVersions(),
     );
     const isLocal = !this.#options.hasNoLocals || this.#localSenders.has(bytesToHex(sender));
     return { pooled: pooledTransaction(transaction, sender, { isLocal, arrivedAtSec: nowSec() }), sidecar };
@@ -226,8 +258,14 @@ export class PoolService {
     const reinjected: PooledTransaction[] = [];
     for (const { block, senders } of removed.toReversed()) {
       block.transactions.forEach((transaction, index) => {
-        if (transaction.type === 0x7e || transaction.type === 0x03) return;
-        if (mined?.has(bytesToHex(hashTransaction(transaction)))) return;
+        if (transaction.type === 0x7e) return;
+        const hash = bytesToHex(hashTransaction(transaction));
+        if (mined?.has(hash)) return;
+        if (transaction.type === 0x03) {
+          const sidecar = this.#dependencies.blobs?.ofRemoved?.(transaction.blobVersionedHashes);
+          if (sidecar === undefined) return;
+          this.#sidecars.set(hash, sidecar);
+        }
         reinjected.push(pooledTransaction(transaction, senders[index]!, { isLocal: false, arrivedAtSec: nowSec() }));
       });
     }
@@ -238,14 +276,15 @@ export class PoolService {
     this.#count();
   }
 
-  /** The version for blob transactions in the next block; undefined: an OP Stack chain, which has none. */
-  #sidecarVersion(): BlobSidecar["version"] | undefined {
+  /** The versions for blob transactions in the next block, the wanted one first; undefined: an OP Stack chain, which has none. */
+  #sidecarVersions(): readonly BlobSidecar["version"][] | undefined {
     const { config } = this.#chain;
     if (config.optimism !== undefined) return undefined;
     const head = this.#chain.headerOf({ kind: "tag", tag: "latest" })?.header;
-    if (head === undefined) return 0;
+    if (head === undefined) return [0];
     const next = blockRules(config, { number: head.number + 1, timestamp: head.timestamp + 1, isPostMerge: true });
-    return next.provesBlobCells ? 1 : 0;
+    if (!next.provesBlobCells) return [0];
+    return this.#dependencies.blobs?.proveCells === undefined ? [1] : [1, 0];
   }
 
   #headOfChain(): ReturnType<typeof poolHeadOf> {

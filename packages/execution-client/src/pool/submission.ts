@@ -1,4 +1,3 @@
-import { verifyBlobSidecar } from "@rnode/chain";
 import type { Profile } from "@rnode/eth-api";
 import { RpcError } from "@rnode/jsonrpc";
 import { CodedError, isCodedError } from "@rnode/primitives";
@@ -21,11 +20,11 @@ export interface Submission {
 }
 
 /**
- * Decodes a raw transaction and makes all checks that do not need the pool.
+ * Decodes a raw transaction and makes all checks that need neither the pool nor other threads: the proofs of blobs do.
  *
  * @param feeCapWei the most that its gas may cost; 0: no cap
- * @param sidecarVersion for the pool of an Ethereum chain: blob transactions arrive with their blobs, in the format that the next
- * block's fork requires
+ * @param sidecarVersions for the pool of an Ethereum chain: blob transactions arrive with their blobs, in the format that the next
+ * block's fork requires, which is the first, or one that can be turned into it
  * @param knownSender set if the signature has been checked. PERF: recovering the sender is most of the work
  * @throws {RpcError} in the profile's words
  */
@@ -34,14 +33,14 @@ export function readSubmission(
   profile: Profile,
   feeCapWei: bigint,
   knownSender?: Uint8Array,
-  sidecarVersion?: BlobSidecar["version"],
+  sidecarVersions?: readonly BlobSidecar["version"][],
 ): Submission {
   const refuse = (...[fault]: Parameters<Profile["errors"]["submission"]>): RpcError => {
     const { code, message, data } = profile.errors.submission(fault);
     return new RpcError(code, message, data);
   };
   if (raw.length === 0) throw refuse({ kind: "empty" });
-  if (raw[0] === 0x7e || (raw[0] === 0x03 && sidecarVersion === undefined)) throw refuse({ kind: "type-not-supported" });
+  if (raw[0] === 0x7e || (raw[0] === 0x03 && sidecarVersions === undefined)) throw refuse({ kind: "type-not-supported" });
   let transaction: SignedTransaction;
   let sidecar: BlobSidecar | undefined;
   try {
@@ -56,9 +55,8 @@ export function readSubmission(
     throw refuse({ kind: "unprotected" });
   const feeWei = feeCap(transaction) * transaction.gasLimit;
   if (feeCapWei > 0n && feeWei > feeCapWei) throw refuse({ kind: "fee-above-cap", feeWei, capWei: feeCapWei });
-  if (sidecar !== undefined && sidecar.version !== sidecarVersion)
-    throw refuse({ kind: "bad-blobs", reason: `blob sidecar of version ${sidecar.version}, expected ${sidecarVersion}` });
-  if (sidecar !== undefined && !verifyBlobSidecar(sidecar)) throw refuse({ kind: "bad-blobs", reason: "invalid blob proofs" });
+  if (sidecar !== undefined && sidecarVersions?.includes(sidecar.version) === false)
+    throw refuse({ kind: "bad-blobs", reason: `blob sidecar of version ${sidecar.version}, expected ${sidecarVersions[0]}` });
   if (knownSender !== undefined) return { transaction, sender: knownSender, sidecar };
   try {
     return { transaction, sender: recoverSender(transaction), sidecar };

@@ -1,5 +1,5 @@
 import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
-import { createRpcServer, type MethodTable, type ReadLarge, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
+import { createRpcServer, type MethodTable, type Pages, type ReadLarge, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
 
@@ -18,11 +18,13 @@ export interface PublicServerDependencies {
   readonly readLarge?: ReadLarge | undefined;
   /** besides those of the options */
   readonly limits?: Partial<RpcServerLimits> | undefined;
+  /** answers GET requests for other paths */
+  readonly pages?: Pages | undefined;
 }
 
 /** The listeners of `--http` and `--ws`. */
 export function createPublicServer({ http, ws, limits }: ClientOptions, dependencies: PublicServerDependencies): RpcServer {
-  const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge } = dependencies;
+  const { services, pending, log, metrics, maxOpenFiles, fds, bind, readLarge, pages } = dependencies;
   const allLimits = { ...limits, ...dependencies.limits };
   const subscriptions = ws.api.includes("eth") ? ethSubscriptions(services.backend, pending) : {};
   return createRpcServer({
@@ -49,5 +51,6 @@ export function createPublicServer({ http, ws, limits }: ClientOptions, dependen
     log,
     metrics,
     readLarge,
+    pages,
   });
 }

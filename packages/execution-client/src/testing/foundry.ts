@@ -19,16 +19,16 @@ export function foundryBinary(name: "anvil" | "cast"): string | undefined {
 const TIMEOUT_MS = 20_000;
 
 /** Runs a program to its end. @returns its output without the last newline. @throws Error with its error output */
-export function runProgram(binary: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+export function runProgram(
+  binary: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  timeoutMs = TIMEOUT_MS,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(
-      binary,
-      args,
-      { env: { ...process.env, ...env }, timeout: TIMEOUT_MS, maxBuffer: 1 << 26 },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout.trim());
-        else reject(new Error(`${args.join(" ")}: ${stderr.trim() || error.message}`));
-      },
-    );
+    execFile(binary, args, { env: { ...process.env, ...env }, timeout: timeoutMs, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout.trim());
+      else reject(new Error(`${args.join(" ")}: ${stderr.trim() || error.message}`));
+    });
   });
 }

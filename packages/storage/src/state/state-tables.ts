@@ -12,6 +12,7 @@ import { StateBatchWriter } from "./state-batch-writer.ts";
 
 const ADDRESS_SIZE = 20;
 const SLOT_KEY_SIZE = ADDRESS_SIZE + 32;
+const NO_PREFIX = new Uint8Array(0);
 
 export interface StateTableSet {
   /** address → account */
@@ -68,6 +69,18 @@ export class StateTables {
   readStorage(address: Uint8Array, slot: Uint8Array): Uint8Array | undefined {
     const value = this.#tables.storage.peek(this.#slotKeyOf(address, slot));
     return value === undefined ? undefined : toWord(value, 0, value.length);
+  }
+
+  /** All accounts at the head, by ascending address. Nothing may be written meanwhile. */
+  *accounts(): Generator<{ readonly address: Uint8Array; readonly account: StoredAccount }> {
+    for (const { key, value } of this.#tables.accounts.range(NO_PREFIX)) yield { address: key, account: decodeAccountValue(value) };
+  }
+
+  /** All slots of an account at the head, 32 bytes each. Nothing may be written meanwhile. */
+  *slots(address: Uint8Array): Generator<{ readonly slot: Uint8Array; readonly value: Uint8Array }> {
+    for (const { key, value } of this.#tables.storage.withPrefix(address)) {
+      yield { slot: key.subarray(ADDRESS_SIZE), value: toWord(value, 0, value.length) };
+    }
   }
 
   /** The account after block `number`, which must not be above the head. */

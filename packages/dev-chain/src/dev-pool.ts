@@ -1,0 +1,17 @@
+import type { Hex } from "@rnode/primitives";
+import type { BlobSidecar, SignedTransaction } from "@rnode/protocol";
+
+/** What a chain that makes its own blocks needs of the transaction pool. */
+export interface DevPool {
+  /** Whether some transaction pays this base fee and can be executed now. */
+  hasExecutable(baseFeeWei: bigint): boolean;
+  /** The blobs of its transactions. */
+  sidecars(): Iterable<{ readonly versionedHashes: readonly Uint8Array[]; readonly sidecar: BlobSidecar }>;
+  /** Takes in a transaction whose signature nobody has checked. @throws {RpcError} */
+  insert(transaction: SignedTransaction, sender: Uint8Array): void;
+  /** @returns whether it was there */
+  remove(hash: Uint8Array): boolean;
+  /** Removes the transactions of a sender, or all. */
+  clear(sender?: Uint8Array): void;
+  hashes(): readonly Hex[];
+}

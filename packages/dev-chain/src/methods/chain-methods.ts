@@ -1,0 +1,241 @@
+import { type ApiMethods, method } from "@rnode/eth-api";
+import {
+  anyJson,
+  arrayShape,
+  booleanShape,
+  dataShape,
+  hashShape,
+  type JsonSchema,
+  objectShape,
+  optionalParam,
+  param,
+  RpcError,
+  SERVER_ERROR,
+  type Shape,
+  ShapeError,
+  shape,
+} from "@rnode/jsonrpc";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import type { BlobStore } from "../beacon/blob-store.ts";
+import type { DevChainAccess } from "../block-maker.ts";
+import type { DevChain } from "../dev-chain.ts";
+import { ANYTHING, DONE, NOTHING, QUANTITY_RESULT, smallAmountShape } from "./shapes.ts";
+
+export interface ChainMethodsDeps {
+  readonly dev: DevChain;
+  readonly chain: DevChainAccess;
+  readonly blobs: BlobStore;
+  /** Takes in a raw transaction. @throws {RpcError} */
+  readonly submit: (raw: Uint8Array) => Promise<unknown>;
+  /** Takes in a transaction that somebody describes. @throws {RpcError} */
+  readonly send: (request: unknown) => Promise<unknown>;
+  /** whether blocks are logged */
+  readonly setLogging: (isOn: boolean) => void;
+  readonly clientVersion: string;
+  /** of this run */
+  readonly instanceId: string;
+}
+
+const MAX_DEPTH = 100_000;
+const MAX_PAIRS = 10_000;
+
+const reorgShape = objectShape(
+  { depth: smallAmountShape },
+  { blocks: smallAmountShape, keepTransactions: booleanShape, force: booleanShape },
+);
+
+/** `[transaction, index of the new block]`, the transaction raw or as an object */
+const pairShape: Shape<{ readonly transaction: unknown; readonly index: number }> = shape({ type: "array" }, (value) => {
+  if (!Array.isArray(value) || value.length !== 2) throw new ShapeError("expected [transaction, block]");
+  return { transaction: value[0], index: smallAmountShape.parse(value[1]) };
+});
+
+const rollbackShape: Shape<{ readonly depth: number } | { readonly number: number } | { readonly hash: Uint8Array }> = shape(
+  { oneOf: [smallAmountShape.schema, { type: "object" }] satisfies JsonSchema[] },
+  (value) => {
+    if (typeof value !== "object" || value === null) return { depth: smallAmountShape.parse(value) };
+    const { depth, number, hash } = value as { depth?: unknown; number?: unknown; hash?: unknown };
+    if (hash !== undefined) return { hash: hashShape.parse(hash) };
+    return number === undefined ? { depth: smallAmountShape.parse(depth ?? 1) } : { number: smallAmountShape.parse(number) };
+  },
+);
+
+/** blocks by number, blobs by versioned hash */
+const lostShape = objectShape({}, { blocks: arrayShape(smallAmountShape), versionedHashes: arrayShape(hashShape) });
+
+/** Snapshots, reorganisations, blobs, and what the chain is. */
+export function chainMethods({
+  dev,
+  chain,
+  blobs,
+  submit,
+  send,
+  setLogging,
+  clientVersion,
+  instanceId,
+}: ChainMethodsDeps): ApiMethods {
+  const setLost = (isLost: boolean, summary: string) =>
+    method({
+      runs: "writer",
+      result: ANYTHING("blobs"),
+      params: [param("which", lostShape)],
+      summary,
+      handler: ([{ blocks = [], versionedHashes = [] }]) => dev.setBlobsLost(blocks, versionedHashes, isLost),
+    });
+  const depthBelow = (number: number): number => {
+    const depth = chain.head().number - number;
+    if (depth < 0) throw new RpcError(SERVER_ERROR, `there is no block ${number} yet`);
+    return depth;
+  };
+  return {
+    evm_snapshot: method({
+      runs: "writer",
+      result: QUANTITY_RESULT("id"),
+      params: [],
+      summary: "Remembers the chain, its state and its clock; the answer is for evm_revert.",
+      handler: () => toQuantity(dev.snapshot()),
+    }),
+    evm_revert: method({
+      runs: "writer",
+      result: DONE,
+      params: [param("id", smallAmountShape)],
+      summary: "Goes back to a snapshot, which is then gone, as are all later ones. false: there is none.",
+      handler: ([id]) => dev.revert(id),
+    }),
+    anvil_reset: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [optionalParam("options", anyJson)],
+      summary: "Goes back to the genesis; the pool is emptied.",
+      handler: ([options]) => {
+        const { forking } = (options ?? {}) as { readonly forking?: { readonly jsonRpcUrl?: unknown } };
+        if (typeof forking?.jsonRpcUrl === "string") throw new RpcError(SERVER_ERROR, NO_FORKING);
+        dev.reset();
+      },
+    }),
+    anvil_setRpcUrl: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [param("url", anyJson)],
+      summary: "Refused: no other chain is forked.",
+      handler: () => {
+        throw new RpcError(SERVER_ERROR, NO_FORKING);
+      },
+    }),
+    anvil_setLoggingEnabled: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [param("enabled", booleanShape)],
+      summary: "Whether blocks are logged.",
+      handler: ([enabled]) => setLogging(enabled),
+    }),
+    anvil_rollback: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [optionalParam("to", rollbackShape)],
+      summary:
+        "Takes the last block back, or as many as are said, or those after a block ({number} or {hash}); their transactions are lost.",
+      handler: ([to = { depth: 1 }]) => {
+        if ("depth" in to) return dev.rollback(to.depth, true, false);
+        if ("number" in to) return dev.rollback(depthBelow(to.number), true, false);
+        const found = chain.headerOf({ kind: "hash", hash: to.hash, requireCanonical: true });
+        if (found === undefined) throw new RpcError(SERVER_ERROR, `no block ${bytesToHex(to.hash)} on the chain`);
+        dev.rollback(depthBelow(found.header.number), true, false);
+      },
+    }),
+    anvil_reorg: method({
+      runs: "writer",
+      result: NOTHING,
+      params: [param("depth", smallAmountShape), optionalParam("transactions", arrayShape(pairShape, { maxItems: MAX_PAIRS }))],
+      summary:
+        "Replaces the last blocks by as many others, which have the given transactions only ([raw or object, index of the new block]).",
+      handler: async ([depth, pairs = []]) => {
+        const tooFar = pairs.find(({ index }) => index >= depth);
+        if (tooFar !== undefined)
+          throw new RpcError(SERVER_ERROR, `a transaction is for block ${tooFar.index} of ${depth} new blocks`);
+        dev.rollback(depth, true, false);
+        await dev.withoutMining(async () => {
+          for (let index = 0; index < depth; index++) {
+            for (const { transaction, index: at } of pairs) {
+              if (at !== index) continue;
+              await (typeof transaction === "string" ? submit(dataShape.parse(transaction)) : send(transaction));
+            }
+            dev.maker.make();
+          }
+        });
+      },
+    }),
+    dev_reorg: method({
+      runs: "writer",
+      result: ANYTHING("head"),
+      params: [param("what", reorgShape)],
+      summary:
+        "Replaces the last `depth` blocks by `blocks` others (as many), in the same slots; their transactions go in again unless `keepTransactions` is false. Not below the finalized block without `force`.",
+      handler: ([{ depth, blocks = depth, keepTransactions = true, force = false }]) => {
+        if (depth > MAX_DEPTH || blocks > MAX_DEPTH) throw new RpcError(SERVER_ERROR, `at most ${MAX_DEPTH} blocks`);
+        dev.reorg({ depth, blocks, keepsTransactions: keepTransactions, isForced: force });
+        const { number, hash } = chain.head();
+        return { number: toQuantity(number), hash };
+      },
+    }),
+    dev_loseBlobs: setLost(
+      true,
+      "The blobs of blocks ({blocks: [numbers]}) or those named ({versionedHashes}) cannot be read any more.",
+    ),
+    dev_restoreBlobs: setLost(false, "Undoes dev_loseBlobs."),
+    anvil_getBlobByHash: method({
+      runs: "writer",
+      result: ANYTHING("blob"),
+      params: [param("versionedHash", hashShape)],
+      summary: "A blob of a block; null: it is not here.",
+      handler: ([hash]) => {
+        const found = blobs.read(hash);
+        return found === undefined ? null : bytesToHex(found.blob);
+      },
+    }),
+    anvil_nodeInfo: method({
+      runs: "writer",
+      result: ANYTHING("node"),
+      params: [],
+      summary: "The latest block, and what the next ones will be like.",
+      handler: () => {
+        const { header, hash } = dev.maker.head;
+        const baseFee = toQuantity(dev.maker.nextBaseFee);
+        return {
+          currentBlockNumber: toQuantity(header.number),
+          currentBlockTimestamp: header.timestamp,
+          currentBlockHash: bytesToHex(hash),
+          hardFork: dev.fork,
+          transactionOrder: "fees",
+          environment: {
+            baseFee,
+            chainId: Number(chain.config.chainId),
+            gasLimit: toQuantity(dev.maker.gasLimit),
+            gasPrice: baseFee,
+          },
+          forkConfig: { forkUrl: null, forkBlockNumber: null, forkRetryBackoff: null },
+        };
+      },
+    }),
+    anvil_metadata: method({
+      runs: "writer",
+      result: ANYTHING("metadata"),
+      params: [],
+      summary: "What this node is, and its latest block.",
+      handler: () => {
+        const { number, hash } = chain.head();
+        return {
+          clientVersion,
+          chainId: Number(chain.config.chainId),
+          instanceId,
+          latestBlockNumber: number,
+          latestBlockHash: hash,
+          forkedNetwork: null,
+          snapshots: dev.snapshots(),
+        };
+      },
+    }),
+  };
+}
+
+const NO_FORKING = "this chain forks no other: it has its own genesis only (--chain takes a genesis file)";

@@ -1,0 +1,109 @@
+import type { Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
+import type { BlockMaker } from "./block-maker.ts";
+import type { ChainTime } from "./chain-time.ts";
+import type { DevPool } from "./dev-pool.ts";
+
+/** When blocks are made: with each transaction, at intervals, or only when somebody asks. */
+export type MiningMode =
+  | { readonly kind: "auto" }
+  | { readonly kind: "interval"; readonly ms: number }
+  | { readonly kind: "manual" };
+
+export interface MiningDeps {
+  readonly maker: BlockMaker;
+  readonly pool: DevPool;
+  readonly time: ChainTime;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A transaction that only frees others may be followed by as many blocks. */
+const MAX_BLOCKS_A_TRANSACTION = 16;
+
+/** Makes blocks in their time. */
+export class Mining {
+  readonly #deps: MiningDeps;
+  #mode: MiningMode = { kind: "manual" };
+  #timer: AbortController | undefined;
+  #isStalled = false;
+  #slotsToMiss = 0;
+
+  constructor(deps: MiningDeps) {
+    this.#deps = deps;
+  }
+
+  get mode(): MiningMode {
+    return this.#mode;
+  }
+
+  get isStalled(): boolean {
+    return this.#isStalled;
+  }
+
+  setMode(mode: MiningMode): void {
+    this.#timer?.abort();
+    this.#timer = undefined;
+    this.#mode = mode;
+    if (mode.kind === "interval") {
+      this.#timer = new AbortController();
+      void this.#run(mode.ms, this.#timer.signal);
+    } else this.onTransaction();
+  }
+
+  /** While it is stalled, no block is made unless somebody asks for one. */
+  setStalled(isStalled: boolean): void {
+    this.#isStalled = isStalled;
+    if (!isStalled) this.onTransaction();
+  }
+
+  /** The next blocks that are due are not made; without an interval, the clock moves on by as many slots. */
+  missSlots(count: number): void {
+    if (this.#mode.kind === "interval") this.#slotsToMiss += count;
+    else this.#deps.time.advance(count * this.#deps.time.slotSec);
+  }
+
+  /** To be called whenever the pool may have got something to execute. */
+  onTransaction(): void {
+    if (this.#mode.kind !== "auto" || this.#isStalled) return;
+    const { maker, pool, log } = this.#deps;
+    try {
+      for (let made = 0; made < MAX_BLOCKS_A_TRANSACTION && pool.hasExecutable(maker.nextBaseFee); made++) {
+        if (maker.make().block.transactions.length === 0) return; // what is there does not fit into any block
+      }
+    } catch (error) {
+      log.error("no block was made", { error });
+    }
+  }
+
+  close(): void {
+    this.#timer?.abort();
+  }
+
+  async #run(intervalMs: number, signal: AbortSignal): Promise<void> {
+    const { maker, clock, log } = this.#deps;
+    for (;;) {
+      await clock.sleep(this.#untilNext(intervalMs), signal);
+      if (signal.aborted) return;
+      if (this.#isStalled) continue;
+      if (this.#slotsToMiss > 0) {
+        this.#slotsToMiss--;
+        continue;
+      }
+      try {
+        maker.make();
+      } catch (error) {
+        log.error("no block was made", { error });
+      }
+    }
+  }
+
+  /** An interval of whole slots keeps to them, so that a block is there as soon as its slot begins. */
+  #untilNext(intervalMs: number): number {
+    const { time, clock } = this.#deps;
+    const slotMs = time.slotSec * 1000;
+    if (intervalMs % slotMs !== 0) return intervalMs;
+    const sinceGenesisMs = clock.nowMs() + (time.offsetSec - time.genesisSec) * 1000;
+    return intervalMs - (((sinceGenesisMs % intervalMs) + intervalMs) % intervalMs);
+  }
+}

@@ -1,0 +1,24 @@
+import type { DevPool } from "@rnode/dev-chain";
+import { bytesToHex } from "@rnode/primitives";
+import type { PoolService } from "../pool/pool-service.ts";
+
+/** The transaction pool as a chain that makes its own blocks sees it. */
+export function devPoolOf(service: PoolService): DevPool {
+  const { pool } = service;
+  const hashesOf = (sender?: Uint8Array): Uint8Array[] =>
+    [...pool.content(sender)].flatMap(({ pending, queued }) => [...pending, ...queued].map(({ hash }) => hash));
+  return {
+    hasExecutable: (baseFeeWei) => pool.best(baseFeeWei).next() !== undefined,
+    sidecars: () => service.sidecars(),
+    insert: (transaction, sender) => service.insert(transaction, sender),
+    remove(hash) {
+      const isThere = pool.get(hash) !== undefined;
+      pool.remove(hash);
+      return isThere;
+    },
+    clear(sender) {
+      for (const hash of hashesOf(sender)) pool.remove(hash);
+    },
+    hashes: () => hashesOf().map(bytesToHex),
+  };
+}

@@ -1,0 +1,191 @@
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { createSenderCache, openChain } from "@rnode/chain";
+import { BlobStore, DevChain, devAccounts, devMethods, StateEditor } from "@rnode/dev-chain";
+import { createTransactionFiller, methodsInWriter, NAMESPACES, type ReadServices } from "@rnode/eth-api";
+import { createKzg, verifySidecar, withCellProofs } from "@rnode/kzg";
+import type { LogFields } from "@rnode/observe";
+import { bytesToHex, ZERO_ADDRESS } from "@rnode/primitives";
+import { connectionBudget, namingPorts, type Scope, UserError } from "@rnode/program";
+import { cacheSizesOf } from "../cache-sizes.ts";
+import type { ClientDependencies } from "../client.ts";
+import type { ClientOptions } from "../options.ts";
+import { PoolService } from "../pool/pool-service.ts";
+import { createPublicServer } from "../rpc/public-server.ts";
+import { createReadServices, profileOf } from "../rpc/read-services.ts";
+import { writerAccessOf, writeServicesOf } from "../rpc/writer-services.ts";
+import { loadChainSpec, prepareGenesis } from "../setup/chain-spec.ts";
+import { databasePath, openDatabase } from "../setup/database.ts";
+import { VERSION } from "../version.ts";
+import { bannerOf } from "./banner.ts";
+import { openDevFolder } from "./dev-folder.ts";
+import { devPoolOf } from "./pool-access.ts";
+
+/** A running development chain. */
+export interface RunningDevClient {
+  readonly port: number;
+  readonly status: () => LogFields;
+  /** for the user, once */
+  readonly banner: string;
+}
+
+/**
+ * Builds and starts a client that makes its own blocks. There is one process and one listener: JSON-RPC over HTTP and WebSocket, and the
+ * beacon API. It stops when the scope closes.
+ *
+ * @throws {UserError} something that the user must change; CodedError from the parts; errors from listening
+ */
+export async function startDevClient(
+  scope: Scope,
+  given: ClientOptions,
+  { log, clock, metrics }: ClientDependencies,
+): Promise<RunningDevClient> {
+  const options = optionsForDev(given);
+  const { dev, http } = options;
+  const profile = profileOf(options);
+  const nowSec = (): number => Math.floor(clock.nowMs() / 1000);
+  const accounts = devAccounts(dev.mnemonic, dev.accounts);
+  const folder = await scope.use(
+    "folder of the development chain",
+    async () => openDevFolder(options, accounts, nowSec()),
+    (open) => open.remove(),
+  );
+
+  const spec = await loadChainSpec({ chain: folder.genesisPath, genesis: options.chain.genesis });
+  if (spec.config.optimism !== undefined)
+    throw new UserError("--dev makes blocks of an Ethereum chain; this genesis is an OP Stack chain's");
+  const config = { ...spec.config, acceptsContractSenders: true };
+  let isStoreOwned = true; // until the chain takes it over, and closes it
+  const store = await scope.use(
+    "database",
+    () => openDatabase(folder.path, { sync: folder.isTemporary ? "interval" : "each" }),
+    (database) => (isStoreOwned ? database.close() : undefined),
+  );
+  await prepareGenesis(store, { ...spec, config });
+  const editor = new StateEditor(store);
+  const senders = createSenderCache({ workers: Math.max(1, availableParallelism() - 1) });
+  scope.onClose("sender recovery", () => senders.close());
+  const caches = cacheSizesOf(options.memory.cache);
+  const chain = openChain(
+    { store, config, senders, metrics, nowMs: () => clock.nowMs(), editsAfter: (hash) => editor.after(hash) },
+    { codeCacheBytes: caches.chainCode, tree: { maxStoredBytes: caches.executedBlocks } },
+  );
+  isStoreOwned = false;
+  scope.onClose("chain", () => chain.close());
+
+  const kzg = createKzg({ threads: 2 });
+  scope.onClose("blob proofs", () => kzg.close());
+  const blobs = await scope.use(
+    "blobs",
+    async () => new BlobStore(join(folder.path, "blobs"), !folder.isTemporary),
+    (open) => open.close(),
+  );
+  const pool = new PoolService(
+    { ...options.txpool, ...options.sending },
+    {
+      ...{ chain, profile, senders, log, metrics, nowSec },
+      forwarder: undefined,
+      blobs: {
+        verify: (sidecar) => verifySidecar(kzg, sidecar),
+        proveCells: (sidecar) => withCellProofs(kzg, sidecar),
+        ofRemoved: (hashes) => blobs.sidecarOf(hashes),
+      },
+    },
+  );
+  scope.onClose("transaction pool", () => pool.close());
+
+  const version = `rengine/v${VERSION}`;
+  const devPool = devPoolOf(pool);
+  const devChain = new DevChain(
+    { ...dev, slotSec: folder.slotSec, slotsPerEpoch: dev.slotsInAnEpoch, coinbase: ZERO_ADDRESS, version },
+    { chain, pool: devPool, editor, blobs, kzg, clock, log },
+  );
+  scope.onClose("mining", () => devChain.close());
+
+  const access = writerAccessOf(chain, pool);
+  const submit: typeof access.submit = async (raw, conditional) => {
+    const hash = await access.submit(raw, conditional);
+    devChain.mining.onTransaction();
+    return hash;
+  };
+  const services: ReadServices = createReadServices(options, {
+    ...{ store, chainView: chain, clock, metrics },
+    writer: { ...access, submit },
+    startingBlock: chain.head().number,
+  });
+  const { filters } = services;
+  scope.onClose(
+    "filters",
+    chain.onHeadChange((change) => filters.onHeadChange(change)),
+  );
+  filters.followPending(pool);
+  let isLogging = true;
+  scope.onClose(
+    "head log",
+    chain.onHeadChange(({ head, removed, added }) => {
+      if (!isLogging || removed.length + added.length === 0) return;
+      const { header, transactions } = head.block;
+      const fields = { number: header.number, hash: head.hash, txs: transactions.length, gasUsed: header.gasUsed };
+      if (removed.length > 0) log.info("blocks taken back", { ...fields, removed: removed.length, added: added.length });
+      else log.info("block made", fields);
+    }),
+  );
+
+  const write = writeServicesOf(chain, pool);
+  const own = devMethods({
+    ...{ dev: devChain, chain, blobs, store, accounts, submit },
+    pool: devPool,
+    fill: createTransactionFiller(services),
+    setLogging: (isOn) => {
+      isLogging = isOn;
+    },
+    clientVersion: version,
+    instanceId: bytesToHex(randomBytes(32)),
+  });
+  const server = createPublicServer(options, {
+    ...{ services, pending: pool, log, metrics },
+    bind: (methods) => methodsInWriter({ ...methods, ...own }, write),
+    maxOpenFiles: connectionBudget(),
+    pages: (path, query) => devChain.beaconApi.answer(path, query),
+  });
+  const { httpPort } = await scope.use(
+    "public RPC server",
+    () => namingPorts({ "http.port": http.port }, () => server.listen()),
+    () => server.close(),
+  );
+  const { blockTimeMs, noMining } = dev;
+  devChain.mining.setMode(
+    noMining ? { kind: "manual" } : blockTimeMs === undefined ? { kind: "auto" } : { kind: "interval", ms: blockTimeMs },
+  );
+  const { header } = chain.genesis.block;
+  const banner = bannerOf({
+    ...{ version: `v${VERSION}`, accounts, port: httpPort, host: http.host, chainId: config.chainId },
+    ...{ mnemonic: dev.mnemonic, balanceEther: dev.balanceEther, gasLimit: dev.gasLimit, fork: devChain.fork },
+    baseFeeWei: header.baseFeePerGas ?? 0n,
+    genesisTimeSec: header.timestamp,
+    mining: noMining ? "on demand" : blockTimeMs === undefined ? "with each transaction" : `every ${blockTimeMs / 1000} s`,
+    folder: folder.isTemporary ? `${databasePath(folder.path)} (removed at the end; --datadir keeps one)` : folder.path,
+  });
+  return { port: httpPort!, banner, status: () => statusOf(chain, pool) };
+}
+
+function statusOf(chain: Parameters<typeof writeServicesOf>[0], { pool }: PoolService): LogFields {
+  const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
+  return { head: chain.head().number, safe: numberOf("safe"), finalized: numberOf("finalized"), ...pool.counts() };
+}
+
+/** A development chain serves everything, to everybody on its address. */
+function optionsForDev(given: ClientOptions): ClientOptions {
+  const { http, ws } = given;
+  const isDefaultHosts = http.vhosts.length === 1 && http.vhosts[0] === "localhost";
+  const api = NAMESPACES.filter((name) => name !== "testing" && name !== "admin");
+  const open = {
+    ...http,
+    enabled: true,
+    api,
+    cors: http.cors.length > 0 ? http.cors : ["*"],
+    vhosts: isDefaultHosts ? ["*"] : http.vhosts,
+  };
+  return { ...given, http: open, ws: { ...ws, enabled: true, host: http.host, port: http.port, api, origins: ["*"] } };
+}
