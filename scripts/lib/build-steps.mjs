@@ -19,10 +19,26 @@ function whenStale(name, inputs, outputs, step) {
   writeStamp(name, current);
 }
 
+/** The EVM engine (WebAssembly) and its arithmetic in native code */
 export function buildEngine() {
   const inputs = ["packages/evm/assembly", "packages/evm/scripts", "package-lock.json"];
   whenStale("engine", inputs, ["packages/evm/build/engine.wasm"], () =>
     run(process.execPath, ["packages/evm/scripts/build-engine.mjs"]),
+  );
+  buildNative();
+}
+
+/** Where there is no C compiler the script says so, and WebAssembly does the work. */
+function buildNative() {
+  const inputs = [
+    "packages/native/c",
+    "packages/native/scripts",
+    "packages/evm/assembly",
+    "packages/evm/scripts",
+    "package-lock.json",
+  ];
+  whenStale("native", inputs, ["packages/native/build/outcome.txt"], () =>
+    run(process.execPath, ["packages/native/scripts/build-native.mjs"]),
   );
 }
 

@@ -1,5 +1,6 @@
 // Writes the base field of BLS12-381 and the constants of its curves: assembly/bls12-381/field.ts and map-constants.ts.
 import { inverse, LazyField, mod, power } from "./lazy-field.mjs";
+import { NativeField } from "./native-field.mjs";
 import { writeGenerated } from "./write-generated.mjs";
 
 /** The curve's parameter: p and r are polynomials of it. */
@@ -150,26 +151,46 @@ const frobenius = [1n, 2n, 3n].flatMap((n) => [1n, 2n, 3n, 4n, 5n].flatMap((k) =
 const psi = [3n, 2n].flatMap((n) => fp2.invert(raise(fp2, xi, (prime - 1n) / n)));
 /** Big-endian */
 const bytes = (value, length) => Array.from({ length }, (_, i) => Number((value >> BigInt(8 * (length - 1 - i))) & 255n));
-field.emit(
-  "",
+const rootExponent = [
   "/** (p − 3)/4, 48 bytes, big-endian */",
   `export const ROOT_EXPONENT: usize = memory.data<u8>([${bytes((prime - 3n) / 4n, 48).join(", ")}]);`,
-);
-writeGenerated(
-  "bls12-381/field.ts",
-  field.source(
-    ["// Written by scripts/generate-bls12-381.mjs. The base field of BLS12-381 (EIP-2537): see scripts/lazy-field.mjs."],
-    48,
-    [
-      ["CURVE_B", [4n], "y² = x³ + 4"],
-      ["TWIST_B", [4n, 4n], "y² = x³ + 4(1 + u)"],
-      ["HALF", [inverse(2n, prime)]],
-      ["BETA", [beta()], "(βx, y) = −x²·(x, y) in G1, x the curve's parameter"],
-      ["PSI", psi, "ξ^((1 − p)/3) and ξ^((1 − p)/2), ξ = 1 + u"],
-      ["FROBENIUS", frobenius, "ξ^(k·(p^n − 1)/6): n = 1, 2, 3, each with k = 1 … 5"],
-    ],
-  ),
-);
+];
+field.emit("", ...rootExponent);
+const fieldConstants = [
+  ["CURVE_B", [4n], "y² = x³ + 4"],
+  ["TWIST_B", [4n, 4n], "y² = x³ + 4(1 + u)"],
+  ["HALF", [inverse(2n, prime)]],
+  ["BETA", [beta()], "(βx, y) = −x²·(x, y) in G1, x the curve's parameter"],
+  ["PSI", psi, "ξ^((1 − p)/3) and ξ^((1 − p)/2), ξ = 1 + u"],
+  ["FROBENIUS", frobenius, "ξ^(k·(p^n − 1)/6): n = 1, 2, 3, each with k = 1 … 5"],
+];
+const header = "// Written by scripts/generate-bls12-381.mjs. The base field of BLS12-381 (EIP-2537): see scripts";
+writeGenerated("bls12-381/field.ts", field.source([`${header}/lazy-field.mjs.`], 48, fieldConstants));
+
+const native = new NativeField({ name: "fp", c: "bls12381", prime, words: 6 });
+native.functions([
+  ...[
+    "Multiply",
+    "Square",
+    "Wide",
+    "Reduce",
+    "AddRaw",
+    "Add",
+    "Subtract",
+    "SubtractTwo",
+    "SubtractDouble",
+    "Negate",
+    "Double",
+    "Triple",
+    "TimesFour",
+  ],
+  ...["AddReduced", "SubtractReduced", "SubtractTwoReduced", "DoubleReduced", "TriplePlusDouble", "TripleMinusDouble"],
+  ...["Plain", "Invert", "Copy", "Clear"],
+]);
+native.declare("fpIsOdd", "bls12381_is_odd", "a: usize", "bool");
+native.declare("fpWideCombine", "bls12381_combine_products", "low: usize, high: usize, middle: usize", "void");
+native.lines.push(...rootExponent);
+writeGenerated("bls12-381/field-native.ts", native.source(`${header}/native-field.mjs.`, fieldConstants));
 
 /** A square root, for p ≡ 3 mod 4 */
 function root(a) {
@@ -221,17 +242,18 @@ function mapConstants(number, arithmetic, { a, b, z, kernel, u }, flat) {
   ];
 }
 
-const constants = new LazyField({ name: "fp", prime, limbs: 14, bits: 28 });
-constants.emit(
-  "// Written by scripts/generate-bls12-381.mjs. Constants of the maps from field elements to points (RFC 9380), in Montgomery form.",
-  "",
-);
-for (const [name, values, comment] of [
+const mapHeader =
+  "// Written by scripts/generate-bls12-381.mjs. Constants of the maps from field elements to points (RFC 9380), in Montgomery form.";
+const allMapConstants = [
   ...mapConstants(1, fp, curve1, (value) => [value]),
   ["ROOT1", [root(-(curve1.z ** 3n))], "of −z³"],
   ...mapConstants(2, fp2, curve2, (value) => value),
   ["ROOT2", [root(-((curve2.z[0] ** 2n + curve2.z[1] ** 2n) ** 3n))], "of −(norm of z)³"],
-]) {
-  constants.constant(name, values, comment);
+];
+function writeMapConstants(file, constants) {
+  constants.lines.push(mapHeader, "");
+  for (const [name, values, comment] of allMapConstants) constants.constant(name, values, comment);
+  writeGenerated(`bls12-381/${file}.ts`, `${constants.lines.join("\n")}\n`);
 }
-writeGenerated("bls12-381/map-constants.ts", `${constants.lines.join("\n")}\n`);
+writeMapConstants("map-constants", new LazyField({ name: "fp", prime, limbs: 14, bits: 28 }));
+writeMapConstants("map-constants-native", new NativeField({ name: "fp", c: "bls12381", prime, words: 6 }));

@@ -3,6 +3,7 @@
 // An element is `limbs` limbs of `bits` bits, each a u32 in memory, lowest first. With limbs of 28 or 29 bits a whole column of a product
 // adds up in an u64 without carries. Every element in memory is below 1.1 p, though not always below p. `lin` forms are limb-wise linear
 // combinations, from which a multiple of p, estimated from the top limb, is subtracted.
+import { NativeField } from "./native-field.mjs";
 import { writeGenerated } from "./write-generated.mjs";
 
 const range = (n) => Array.from({ length: n }, (_, i) => i);
@@ -19,7 +20,7 @@ const inverse = (a, p) => power(a, p - 2n, p);
 class Field {
   /** @param powers of a prime of few powers of two, −1 the lowest: [exponent, sign] of the others */
   constructor({ name, prime, limbs, bits, powers }) {
-    Object.assign(this, { name, prime, limbs, bits, powers, size: 4 * limbs, lines: [] });
+    Object.assign(this, { name, prime, limbs, bits, powers, size: 4 * limbs, lines: [], operations: [], extras: [] });
     this.radix = 1n << BigInt(bits * limbs);
     this.mask = (1n << BigInt(bits)) - 1n;
     this.p = this.split(prime);
@@ -115,12 +116,39 @@ class Field {
     };
   }
 
+  /** Of a field of scalars: what their digits are made of */
+  scalars() {
+    const { name, limbs } = this;
+    this.isScalars = true;
+    const upper = name.toUpperCase();
+    this.emit(
+      "",
+      "/** 32 bytes, big-endian → number out of Montgomery form, less the modulus if it is not below */",
+      `export function ${name}ReadPlain(out: usize, bytes: usize): void {`,
+      `  readBytes(out, bytes, 32, ${limbs}, BITS);`,
+      `  normalise(out, ${upper}_MODULUS, ${limbs}, BITS);`,
+      "}",
+      "",
+      "/** A number out of Montgomery form → its four words of 64 bits, lowest first, below the modulus */",
+      `export function ${name}Words(out: usize, a: usize): void {`,
+      `  memory.copy(PLAIN, a, ${this.size});`,
+      `  normalise(PLAIN, ${upper}_MODULUS, ${limbs}, BITS);`,
+      `  writeWords(out, PLAIN, ${limbs}, BITS);`,
+      "}",
+    );
+    this.extras.push((native) => {
+      native.declare(`${name}ReadPlain`, `${native.c}_read_plain`, "out: usize, bytes: usize", "void");
+      native.functions(["Words"]);
+    });
+  }
+
   store(prefix, offset = 0) {
     for (const i of range(this.limbs)) this.emit(`  store<u32>(out, <u32>${prefix}${i}, ${offset + 4 * i});`);
   }
 
   multiplications() {
     const { name } = this;
+    this.operations.push("Multiply", "Square");
     this.emit("", `export function ${name}Multiply(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
@@ -137,6 +165,10 @@ class Field {
   /** Elements c0 + c1·u with u² = −1, one behind the other. Karatsuba's three products are kept as columns, in memory, and reduced after that. */
   quadraticExtension() {
     const { name, size, limbs } = this;
+    this.extras.push((native) => {
+      native.declare(`${name}2Multiply`, `${native.c}_multiply2`, "out: usize, a: usize, b: usize", "void");
+      native.declare(`${name}2Square`, `${native.c}_square2`, "out: usize, a: usize", "void");
+    });
     this.emit("", `function ${name}Wide(out: usize, a: usize, b: usize): void {`);
     this.load("a", "a");
     this.load("b", "b");
@@ -189,6 +221,7 @@ class Field {
   /** Σ coefficient·argument. Coefficients are small: their absolute values add up to 16 at most. */
   linear(suffix, coefficients) {
     const n = this.limbs;
+    this.operations.push(suffix);
     const names = ["a", "b", "c"].slice(0, coefficients.length);
     const negative = coefficients.filter((c) => c < 0).reduce((sum, c) => sum - c, 0);
     const offset = this.split(BigInt(2 * negative + 1) * this.prime); // one more, so that the estimate stays above zero
@@ -220,7 +253,7 @@ class Field {
     this.emit(
       `// Written by scripts/generate-field.mjs. ${title}`,
       "",
-      `import { invert, isBelow, normalise, readBytes, writeBytes } from "./field";`,
+      `import { invert, isBelow, normalise, readBytes, writeBytes${this.isScalars ? ", writeWords" : ""} } from "./field";`,
       "",
     );
     this.emit(`export const ${upper}_LIMBS: i32 = ${this.limbs};`, `export const ${upper}_SIZE: usize = ${this.size};`);
@@ -284,6 +317,13 @@ class Field {
       "}",
     );
     writeGenerated(`precompiles/${FILES[name]}.ts`, `${[...this.lines, ...body].join("\n")}\n`);
+    const native = new NativeField({ name, c: FILES[name].replace(/-field$/, "").replace("-", "_"), prime, words: 4 });
+    native.functions([...this.operations, "Plain", "Invert", "Copy"]);
+    for (const extra of this.extras) extra(native);
+    writeGenerated(
+      `precompiles/${FILES[name]}-native.ts`,
+      native.source(`// Written by scripts/generate-field.mjs: see scripts/native-field.mjs. ${title}`, constants),
+    );
   }
 }
 
@@ -374,6 +414,7 @@ function p256() {
   ]);
   const scalars = new Field({ name: "fn", prime: order, limbs: 9, bits: 29 });
   scalars.multiplications();
+  scalars.scalars();
   scalars.write("The field of scalars of secp256r1 (P-256).", []);
 }
 

@@ -3,7 +3,7 @@ import { EngineBlock } from "./block.ts";
 import { EngineInstance } from "./engine/host.ts";
 import type { EvmModule } from "./engine/module.ts";
 import type { BlockEnvironment, BlockExecution } from "./execution.ts";
-import { Arithmetic } from "./precompiles/arithmetic.ts";
+import { Arithmetic, type NativeArithmetic } from "./precompiles/arithmetic.ts";
 import type { KzgVerifier } from "./precompiles/point-evaluation.ts";
 import { createPrecompiles, type PrecompileSet } from "./precompiles/table.ts";
 import type { StateReader } from "./state.ts";
@@ -15,6 +15,8 @@ export interface EvmOptions {
   readonly kzg?: KzgVerifier | undefined;
   /** SHA-256 in native code, for long inputs of the precompile; if omitted, the engine's own */
   readonly sha256?: ((data: Uint8Array) => Uint8Array) | undefined;
+  /** what precompiles compute in native code; if omitted, all is WebAssembly */
+  readonly native?: NativeArithmetic | undefined;
   /** 16 random bytes: keys of the engine's hash tables, so that nobody can choose slots that collide. Results do not depend on them. */
   readonly hashSeed?: Uint8Array | undefined;
   /** how many bytes of decoded code to keep across blocks; default 128 MB */
@@ -65,7 +67,7 @@ class Engine implements EvmEngine {
 
   constructor(module: EvmModule, options: EvmOptions) {
     this.#module = module;
-    this.#arithmetic = new Arithmetic(module);
+    this.#arithmetic = new Arithmetic(module, options.native);
     this.#options = options;
     this.#instance = this.#newInstance();
   }

@@ -4,6 +4,7 @@ export { compileEvm, type EvmModule } from "./engine/module.ts";
 export type { EvmErrorCode } from "./errors.ts";
 export { createEvm, type EvmEngine, type EvmOptions } from "./evm.ts";
 export * from "./execution.ts";
+export type { NativeArithmetic } from "./precompiles/arithmetic.ts";
 export type { KzgVerifier } from "./precompiles/point-evaluation.ts";
 export type { Precompile, PrecompileTable } from "./precompiles/precompile.ts";
 export { createPrecompileTable } from "./precompiles/table.ts";

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
-import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain } from "@rnode/chain";
+import { type Chain, createSenderCache, type HeadChange, HistoryPruning, openChain, slowCurvesReason } from "@rnode/chain";
 import {
   type ApiMethods,
   ethSubscriptions,
@@ -79,6 +79,7 @@ export async function startClient(
     () => openDatabase(chainOptions.datadir),
     (database) => (isStoreOwned ? database.close() : undefined),
   );
+  if (slowCurvesReason !== undefined) log.info("elliptic curves are computed in WebAssembly", { reason: slowCurvesReason });
   log.info("database opened", { datadir: chainOptions.datadir, reading: describePageReading(store.pageReading) });
   if ((await prepareGenesis(store, spec)) === "again") log.warn(INTERRUPTED_GENESIS);
 

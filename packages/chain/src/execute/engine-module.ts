@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileEvm, createEvm, type EvmEngine, type EvmModule, type EvmOptions } from "@rnode/evm";
+import { nativeModules, nativeProblem } from "@rnode/native";
 import { createKzgVerifier } from "./kzg.ts";
 
 const require = createRequire(import.meta.url);
@@ -13,8 +14,13 @@ export function loadEvmModule(): EvmModule {
   return compiled;
 }
 
+/** Why elliptic curves are computed in WebAssembly, which takes two to three times as long; undefined: they are not. */
+export const slowCurvesReason = nativeProblem;
+
 /** A new engine. One engine executes one block at a time. */
 export function newEngine(options: Pick<EvmOptions, "codeCacheBytes"> = {}): EvmEngine {
   const sha256 = (data: Uint8Array): Uint8Array => createHash("sha256").update(data).digest();
-  return createEvm(loadEvmModule(), { ...options, kzg: createKzgVerifier(), sha256, hashSeed: randomBytes(16) });
+  // native code verifies a KZG proof in half of the time that the library takes in its thread
+  const kzg = nativeModules === undefined ? createKzgVerifier() : undefined;
+  return createEvm(loadEvmModule(), { ...options, native: nativeModules, kzg, sha256, hashSeed: randomBytes(16) });
 }

@@ -5,9 +5,9 @@ import {
 } from "./bn254-field";
 import { readG1 } from "./bn254-pairing";
 
-const Y: usize = 36;
-const Z: usize = 72;
-const POINT_SIZE: usize = 108;
+const Y: usize = FP_SIZE;
+const Z: usize = 2 * FP_SIZE;
+const POINT_SIZE: usize = 3 * FP_SIZE;
 
 const A: usize = memory.data(36, 8);
 const B: usize = memory.data(36, 8);

@@ -17,13 +17,13 @@ const LOOP_LENGTH: i32 = 65;
 
 /** A pair in the Miller loop: x and y of P (Fp), x and y of Q, X, Y and Z of the multiple T of Q (Fp2), whether P is infinity (u32) */
 const P_X: usize = 0;
-const P_Y: usize = 36;
-const Q_X: usize = 72;
-const Q_Y: usize = 144;
-const T_X: usize = 216;
-const T_Y: usize = 288;
-const T_Z: usize = 360;
-const SKIP: usize = 432;
+const P_Y: usize = FP_SIZE;
+const Q_X: usize = 2 * FP_SIZE;
+const Q_Y: usize = Q_X + FP2_SIZE;
+const T_X: usize = Q_Y + FP2_SIZE;
+const T_Y: usize = T_X + FP2_SIZE;
+const T_Z: usize = T_Y + FP2_SIZE;
+const SKIP: usize = T_Z + FP2_SIZE;
 const PAIR_SIZE: usize = 440;
 /** Pairs that share the squarings of one loop; if there are more, they go through the loop in several rounds. */
 const MAX_PAIRS: i32 = 16;

@@ -7,9 +7,9 @@ import {
   fpSquare, fpSubtract, fpSubtractTwo, fpTripleMinusDouble, fpTriplePlusDouble, FP_ONE, fpCopy,
 } from "./bn254-field";
 
-export const FP2_SIZE: usize = 72;
-export const FP6_SIZE: usize = 216;
-export const FP12_SIZE: usize = 432;
+export const FP2_SIZE: usize = 2 * FP_SIZE;
+export const FP6_SIZE: usize = 3 * FP2_SIZE;
+export const FP12_SIZE: usize = 2 * FP6_SIZE;
 
 /** Scratch memory, each part of one function; none of them is recursive. */
 const A: usize = memory.data(72, 8);

@@ -37,6 +37,20 @@ export function writeBytes(bytes: usize, a: usize, length: i32, limbs: i32, bits
   }
 }
 
+/** Limbs as four words of 64 bits, lowest first. */
+export function writeWords(out: usize, a: usize, limbs: i32, bits: i32): void {
+  memory.fill(out, 0, 32);
+  for (let i = 0; i < limbs; i++) {
+    const limb = <u64>load<u32>(a + 4 * i);
+    const at = i * bits;
+    const word = out + ((at >> 6) << 3);
+    const by = <u64>(at & 63);
+    store<u64>(word, load<u64>(word) | (limb << by));
+    const above = (limb >> 1) >> (63 - by);
+    if (above != 0) store<u64>(word + 8, above);
+  }
+}
+
 /** Both must have normalised limbs. */
 export function isBelow(a: usize, b: usize, limbs: i32): bool {
   for (let i = limbs - 1; i >= 0; i--) {

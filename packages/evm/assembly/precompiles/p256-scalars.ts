@@ -1,6 +1,6 @@
 // Written by scripts/generate-field.mjs. The field of scalars of secp256r1 (P-256).
 
-import { invert, isBelow, normalise, readBytes, writeBytes } from "./field";
+import { invert, isBelow, normalise, readBytes, writeBytes, writeWords } from "./field";
 
 export const FN_LIMBS: i32 = 9;
 export const FN_SIZE: usize = 36;
@@ -220,4 +220,17 @@ export function fnSquare(out: usize, a: usize): void {
   store<u32>(out, <u32>c6, 24);
   store<u32>(out, <u32>c7, 28);
   store<u32>(out, <u32>c8, 32);
+}
+
+/** 32 bytes, big-endian → number out of Montgomery form, less the modulus if it is not below */
+export function fnReadPlain(out: usize, bytes: usize): void {
+  readBytes(out, bytes, 32, 9, BITS);
+  normalise(out, FN_MODULUS, 9, BITS);
+}
+
+/** A number out of Montgomery form → its four words of 64 bits, lowest first, below the modulus */
+export function fnWords(out: usize, a: usize): void {
+  memory.copy(PLAIN, a, 36);
+  normalise(PLAIN, FN_MODULUS, 9, BITS);
+  writeWords(out, PLAIN, 9, BITS);
 }

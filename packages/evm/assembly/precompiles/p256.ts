@@ -1,15 +1,13 @@
 /** ECDSA on secp256r1 (EIP-7951, RIP-7212), in Jacobian coordinates: x = X/Z², y = Y/Z³; Z = 0 is infinity. */
 import {
-  CURVE_B, FQ_MODULUS, FQ_ONE, fqAdd, fqDouble, fqIsZero, fqMultiply, fqNegate, fqRead, fqSquare, fqSubtract, fqSubtractDouble,
-  fqTimesEight, fqTimesFour, fqTriple, fqCopy, fqInvert, GENERATOR, ORDER, FQ_LIMBS,
+  CURVE_B, FQ_ONE, FQ_SIZE, fqAdd, fqDouble, fqIsZero, fqMultiply, fqNegate, fqRead, fqSquare, fqSubtract, fqSubtractDouble,
+  fqTimesEight, fqTimesFour, fqTriple, fqCopy, fqInvert, GENERATOR, ORDER,
 } from "./p256-field";
-import { FN_MODULUS, fnInvert, fnIsZero, fnMultiply, fnPlain, fnRead } from "./p256-scalars";
-import { isBelow, normalise, readBytes } from "./field";
+import { fnInvert, fnIsZero, fnMultiply, fnPlain, fnRead, fnReadPlain, fnWords } from "./p256-scalars";
 
-const Y: usize = 36;
-const Z: usize = 72;
-const POINT_SIZE: usize = 108;
-const BITS = 29;
+const Y: usize = FQ_SIZE;
+const Z: usize = 2 * FQ_SIZE;
+const POINT_SIZE: usize = 3 * FQ_SIZE;
 
 const A: usize = memory.data(36, 8);
 const B: usize = memory.data(36, 8);
@@ -127,11 +125,11 @@ function fillTable(table: usize, p: usize, count: i32): void {
   double(SUM, p);
   for (let i = 1; i < count; i++) add(table + POINT_SIZE * <usize>i, table + POINT_SIZE * <usize>(i - 1), SUM);
   fqCopy(PRODUCTS, table + Z);
-  for (let i: usize = 1; i < <usize>count; i++) fqMultiply(PRODUCTS + 36 * i, PRODUCTS + 36 * (i - 1), table + POINT_SIZE * i + Z);
-  fqInvert(A, PRODUCTS + 36 * <usize>(count - 1)); // 1 / product of all Z so far
+  for (let i: usize = 1; i < <usize>count; i++) fqMultiply(PRODUCTS + FQ_SIZE * i, PRODUCTS + FQ_SIZE * (i - 1), table + POINT_SIZE * i + Z);
+  fqInvert(A, PRODUCTS + FQ_SIZE * <usize>(count - 1)); // 1 / product of all Z so far
   for (let i = <isize>count - 1; i >= 0; i--) {
     const at = table + POINT_SIZE * i;
-    if (i > 0) fqMultiply(B, A, PRODUCTS + 36 * (i - 1));
+    if (i > 0) fqMultiply(B, A, PRODUCTS + FQ_SIZE * (i - 1));
     else fqCopy(B, A);
     fqMultiply(A, A, at + Z);
     fqSquare(C, B);
@@ -141,20 +139,22 @@ function fillTable(table: usize, p: usize, count: i32): void {
   }
 }
 
-/** ten limbs, the highest one 0; bits are read a limb further than they reach */
-const SCALAR: usize = memory.data(48, 8);
+/** Four words and a 0; bits are read a word further than they reach */
+const SCALAR: usize = memory.data(40, 8);
 
-/** `count` bits from position `from` on, of limbs below 2^BITS; at most BITS of them */
+/** `count` bits from position `from` on */
 @inline function bitsOf(scalar: usize, from: i32, count: i32): i32 {
-  const limb = scalar + ((<usize>from / BITS) << 2);
-  const both = <u64>load<u32>(limb) | (<u64>load<u32>(limb, 4) << BITS);
-  return <i32>((both >> (from % BITS)) & ((1 << count) - 1));
+  const word = scalar + ((<usize>from >> 6) << 3);
+  const by = <u64>(from & 63);
+  // shifted twice, as by = 0 takes nothing of the next word
+  const bits = (load<u64>(word) >> by) | ((load<u64>(word, 8) << 1) << (63 - by));
+  return <i32>bits & ((1 << count) - 1);
 }
 
-/** Digits of `width` bits, lowest first, odd or zero, of a scalar below 2^256. @returns their number */
+/** Digits of `width` bits, lowest first, odd or zero, of a scalar, out of Montgomery form. @returns their number */
 function recode(digits: usize, scalar: usize, width: i32): i32 {
   memory.fill(digits, 0, MAX_DIGITS);
-  memory.copy(SCALAR, scalar, 36);
+  fnWords(SCALAR, scalar);
   let length = 0;
   let carry = 0;
   for (let i = 0; i <= 256; ) {
@@ -184,6 +184,18 @@ function addDigit(table: usize, digit: i32): void {
   addAffine(SUM, SUM, NEGATIVE);
 }
 
+/** p − n, lowest word first: r + n is the x coordinate of a point only if r is below it */
+const MODULUS_MINUS_ORDER: usize = memory.data<u64>([0x0c46353d039cdaae, 0x4319055358e8617b, 0, 0], 8);
+
+function isBelowWords(a: usize, b: usize): bool {
+  for (let i = 24; i >= 0; i -= 8) {
+    const x = load<u64>(a + i);
+    const y = load<u64>(b + i);
+    if (x != y) return x < y;
+  }
+  return false;
+}
+
 const R: usize = memory.data(36, 8);
 const S: usize = memory.data(36, 8);
 const H: usize = memory.data(36, 8);
@@ -205,16 +217,12 @@ export function p256Verify(bytes: usize): i32 {
   fqSubtract(A, A, B);
   if (!fqIsZero(A)) return 0;
   fqCopy(KEY + Z, FQ_ONE);
-  // the hash may be above the order
-  readBytes(H, bytes, 32, FQ_LIMBS, BITS);
-  normalise(H, FN_MODULUS, FQ_LIMBS, BITS);
+  fnReadPlain(H, bytes);
   fnPlain(R_PLAIN, R);
   // plain · Montgomery = plain
   fnInvert(S, S);
   fnMultiply(H, H, S);
-  normalise(H, FN_MODULUS, FQ_LIMBS, BITS);
   fnMultiply(R, R_PLAIN, S);
-  normalise(R, FN_MODULUS, FQ_LIMBS, BITS);
   if (!hasGeneratorTable) {
     fillTable(GENERATOR_TABLE, GENERATOR, 64);
     hasGeneratorTable = true;
@@ -234,13 +242,8 @@ export function p256Verify(bytes: usize): i32 {
   fqMultiply(C, A, B);
   fqSubtract(C, C, SUM);
   if (fqIsZero(C)) return 1;
-  let carry: u32 = 0;
-  for (let i: usize = 0; i < 36; i += 4) {
-    carry += load<u32>(R_PLAIN + i) + load<u32>(FN_MODULUS + i);
-    store<u32>(D + i, carry & ((1 << BITS) - 1));
-    carry >>= BITS;
-  }
-  if (!isBelow(D, FQ_MODULUS, FQ_LIMBS)) return 0;
+  fnWords(SCALAR, R_PLAIN);
+  if (!isBelowWords(SCALAR, MODULUS_MINUS_ORDER)) return 0;
   fqAdd(A, A, ORDER);
   fqMultiply(C, A, B);
   fqSubtract(C, C, SUM);

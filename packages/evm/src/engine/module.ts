@@ -86,11 +86,15 @@ export function instantiate(module: EvmModule, host: Record<string, unknown>): E
 }
 
 /** Pointers and lengths are u32. See assembly/precompiles/precompiles.ts. */
-export interface PrecompileExports extends BufferExports {
+export interface PrecompileExports extends CurveExports {
+  modexp(bytes: number, baseBytes: number, exponentBytes: number, modulusBytes: number): number;
+}
+
+/** What native code does as well. See assembly/precompiles/native.ts. */
+export interface CurveExports extends BufferExports {
   bn254Add(bytes: number): number;
   bn254Multiply(bytes: number, signs: number): number;
   bn254Pairing(input: number, pairs: number): number;
-  modexp(bytes: number, baseBytes: number, exponentBytes: number, modulusBytes: number): number;
   p256Verify(bytes: number): number;
 }
 

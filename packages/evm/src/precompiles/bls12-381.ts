@@ -32,7 +32,7 @@ function fixed(
     gas: () => gas,
     run(input) {
       if (input.length !== inputBytes) return undefined;
-      const { bls12381 } = arithmetic;
+      const bls12381 = arithmetic.bls12381(inputBytes);
       bls12381.write(input, inputBytes);
       return bls12381.exports[name](bls12381.start) === 0 ? undefined : bls12381.read(outputBytes);
     },
@@ -59,7 +59,7 @@ function multiplication(arithmetic: Arithmetic, { name, pointBytes, gas, discoun
     },
     run(input) {
       if (input.length === 0 || input.length % itemBytes !== 0) return undefined;
-      const { bls12381 } = arithmetic;
+      const bls12381 = arithmetic.bls12381(input.length);
       bls12381.write(input, input.length);
       const run: Bls12381Exports["g1Msm"] = bls12381.exports[name];
       return run(bls12381.start, input.length / itemBytes) === 0 ? undefined : bls12381.read(pointBytes);
@@ -72,7 +72,7 @@ function pairing(arithmetic: Arithmetic, maxBytes: number): Precompile {
     gas: (input) => (input.length > maxBytes ? UNPAYABLE : BigInt(37_700 + 32_600 * Math.floor(input.length / PAIR_BYTES))),
     run(input) {
       if (input.length === 0 || input.length % PAIR_BYTES !== 0) return undefined;
-      const { bls12381 } = arithmetic;
+      const bls12381 = arithmetic.bls12381(input.length);
       bls12381.write(input, input.length);
       const result = bls12381.exports.pairing(bls12381.start, input.length / PAIR_BYTES);
       if (result === 0) return undefined;

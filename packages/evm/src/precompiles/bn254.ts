@@ -1,5 +1,5 @@
 import { bytesToBigint } from "@rnode/primitives";
-import type { Arithmetic } from "./arithmetic.ts";
+import { type Arithmetic, writeNumber } from "./arithmetic.ts";
 import { type Precompile, paddedSlice, UNPAYABLE } from "./precompile.ts";
 
 const POINT_BYTES = 64;
@@ -28,8 +28,9 @@ const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 export const bn254Add = (arithmetic: Arithmetic, isIstanbul: boolean): Precompile => ({
   gas: () => (isIstanbul ? 150n : 500n),
   run(input) {
-    arithmetic.write(input, 2 * POINT_BYTES);
-    return arithmetic.exports.bn254Add(arithmetic.start) === 0 ? undefined : arithmetic.read(POINT_BYTES);
+    const curves = arithmetic.curves(2 * POINT_BYTES);
+    curves.write(input, 2 * POINT_BYTES);
+    return curves.exports.bn254Add(curves.start) === 0 ? undefined : curves.read(POINT_BYTES);
   },
 });
 
@@ -38,11 +39,12 @@ export const bn254Multiply = (arithmetic: Arithmetic, isIstanbul: boolean): Prec
   gas: () => (isIstanbul ? 6000n : 40_000n),
   run(input) {
     const { k1, k2 } = splitScalar(bytesToBigint(paddedSlice(input, POINT_BYTES, 32)) % GROUP_ORDER);
-    arithmetic.write(input, POINT_BYTES + 48);
-    arithmetic.writeNumber(magnitude(k1), POINT_BYTES);
-    arithmetic.writeNumber(magnitude(k2), POINT_BYTES + 24);
+    const curves = arithmetic.curves(POINT_BYTES + 48);
+    curves.write(input, POINT_BYTES + 48);
+    writeNumber(curves, magnitude(k1), POINT_BYTES);
+    writeNumber(curves, magnitude(k2), POINT_BYTES + 24);
     const signs = (k1 < 0n ? 1 : 0) | (k2 < 0n ? 2 : 0);
-    return arithmetic.exports.bn254Multiply(arithmetic.start, signs) === 0 ? undefined : arithmetic.read(POINT_BYTES);
+    return curves.exports.bn254Multiply(curves.start, signs) === 0 ? undefined : curves.read(POINT_BYTES);
   },
 });
 
@@ -53,8 +55,9 @@ function pairing(arithmetic: Arithmetic, input: Uint8Array): Uint8Array | undefi
   const output = new Uint8Array(32);
   output[31] = 1;
   if (input.length === 0) return output;
-  arithmetic.write(input, input.length);
-  const result = arithmetic.exports.bn254Pairing(arithmetic.start, input.length / PAIR_BYTES);
+  const curves = arithmetic.curves(input.length);
+  curves.write(input, input.length);
+  const result = curves.exports.bn254Pairing(curves.start, input.length / PAIR_BYTES);
   if (result < 0) return undefined;
   output[31] = result;
   return output;

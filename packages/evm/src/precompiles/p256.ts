@@ -9,8 +9,9 @@ export const p256Verify = (arithmetic: Arithmetic, gas: bigint): Precompile => (
   gas: () => gas,
   run(input) {
     if (input.length !== INPUT_BYTES) return NOTHING;
-    arithmetic.write(input, INPUT_BYTES);
-    if (arithmetic.exports.p256Verify(arithmetic.start) === 0) return NOTHING;
+    const curves = arithmetic.curves(INPUT_BYTES);
+    curves.write(input, INPUT_BYTES);
+    if (curves.exports.p256Verify(curves.start) === 0) return NOTHING;
     const output = new Uint8Array(32);
     output[31] = 1;
     return output;

@@ -52,7 +52,7 @@ const ONE = bigintToBytes(1n, 32);
 function ownKzgVerifier(arithmetic: Arithmetic): OwnKzgVerifier {
   /** undefined: not a point of the curve, or not in the only form that is allowed */
   const decompress = (bytes: Uint8Array): Uint8Array | undefined => {
-    const { bls12381 } = arithmetic;
+    const bls12381 = arithmetic.bls12381(COMPRESSED_BYTES);
     bls12381.write(bytes, COMPRESSED_BYTES);
     return bls12381.exports.g1Decompress(bls12381.start) === 0 ? undefined : bls12381.read(G1_BYTES);
   };
@@ -63,10 +63,10 @@ function ownKzgVerifier(arithmetic: Arithmetic): OwnKzgVerifier {
       const c = decompress(commitment);
       const w = decompress(proof);
       if (c === undefined || w === undefined) return false;
-      const { bls12381 } = arithmetic;
       // e(C − y·G1 + z·W, G2) = e(W, τ·G2); the sum is only computed of points of the subgroup
       const minusY = bigintToBytes((FIELD_ORDER - yValue) % FIELD_ORDER, 32);
       const products = concatBytes(c, ONE, G1, minusY, w, z);
+      const bls12381 = arithmetic.bls12381(products.length);
       bls12381.write(products, products.length);
       if (bls12381.exports.g1Msm(bls12381.start, 3) === 0) return false;
       const pairs = concatBytes(bls12381.read(G1_BYTES), G2, w, MINUS_TAU_G2);

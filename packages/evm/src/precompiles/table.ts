@@ -1,6 +1,6 @@
 import type { ForkRules } from "@rnode/protocol";
 import type { EvmModule } from "../engine/module.ts";
-import { Arithmetic } from "./arithmetic.ts";
+import { Arithmetic, type NativeArithmetic } from "./arithmetic.ts";
 import { bls12381Precompiles } from "./bls12-381.ts";
 import { bn254Add, bn254Multiply, bn254Pairing } from "./bn254.ts";
 import { ecrecover, ripemd, sha256Precompile } from "./hashes.ts";
@@ -50,6 +50,11 @@ export function createPrecompiles(rules: ForkRules, arithmetic: Arithmetic, { kz
 }
 
 /** The precompiles alone, on an instance of their own, for measurements and tests without an engine. */
-export function createPrecompileTable(module: EvmModule, rules: ForkRules, kzg?: KzgVerifier): PrecompileTable {
-  return createPrecompiles(rules, new Arithmetic(module), { kzg }).table;
+export function createPrecompileTable(
+  module: EvmModule,
+  rules: ForkRules,
+  kzg?: KzgVerifier,
+  native?: NativeArithmetic,
+): PrecompileTable {
+  return createPrecompiles(rules, new Arithmetic(module, native), { kzg }).table;
 }

@@ -1,0 +1,34 @@
+/** What every module has: inputs are written to its memory at `buffer()`, outputs are left there. Addresses and lengths are u32. */
+export interface NativeModule {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  /** bytes of memory that addresses reach */
+  readonly size: number;
+  buffer(): number;
+  /** @returns 0 if there is no room for this many bytes at `buffer()` */
+  reserve(bytes: number): number;
+}
+
+/** See packages/evm/assembly/precompiles/native.ts. */
+export interface NativeCurves extends NativeModule {
+  bn254Add(bytes: number): number;
+  bn254Multiply(bytes: number, signs: number): number;
+  bn254Pairing(input: number, pairs: number): number;
+  p256Verify(bytes: number): number;
+}
+
+/** See packages/evm/assembly/bls12-381/bls12-381.ts. */
+export interface NativeBls12381 extends NativeModule {
+  g1Add(bytes: number): number;
+  g1Decompress(bytes: number): number;
+  g1Msm(bytes: number, count: number): number;
+  g2Add(bytes: number): number;
+  g2Msm(bytes: number, count: number): number;
+  pairing(bytes: number, count: number): number;
+  mapFpToG1(bytes: number): number;
+  mapFp2ToG2(bytes: number): number;
+}
+
+export interface NativeModules {
+  readonly precompiles: NativeCurves;
+  readonly bls12381: NativeBls12381;
+}
