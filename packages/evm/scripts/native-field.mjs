@@ -35,10 +35,10 @@ const FUNCTIONS = {
 };
 
 export class NativeField {
-  /** @param c its name in C */
-  constructor({ name, c, prime, words }) {
+  /** @param c its name in C; isPlain: elements are not in Montgomery form */
+  constructor({ name, c, prime, words, isPlain = false }) {
     Object.assign(this, { name, c, prime, words, size: 8 * words, lines: [] });
-    this.radix = 1n << BigInt(64 * words);
+    this.radix = isPlain ? 1n : 1n << BigInt(64 * words);
   }
 
   /** What packages/native needs to know to write the field's constants in C */
@@ -55,6 +55,11 @@ export class NativeField {
     if (comment) this.lines.push(`/** ${comment} */`);
     const words = values.flatMap((value) => this.split(value)).map((word) => `0x${word.toString(16)}`);
     this.lines.push(`export const ${name}: usize = memory.data<u64>([${words.join(", ")}], 16);`);
+  }
+
+  /** Numbers one behind the other, as they are. */
+  plainConstant(name, values, comment) {
+    this.#data(name, values, comment);
   }
 
   /** Elements one behind the other. */

@@ -1,6 +1,7 @@
 /*
- * A prime field, included once for each: FIELD is its name, N its number of 64-bit words, VARIANT that number with "full" behind it if the modulus has its highest bit set; FIELD_p the modulus followed by −1/p mod 2^64,
- * FIELD_squared and FIELD_cubed 2^(128N) and 2^(192N) mod p.
+ * A prime field, included once for each: FIELD is its name, N its number of 64-bit words, VARIANT that number, with "full" behind it if the modulus
+ * has its highest bit set; FIELD_p the modulus followed by −1/p mod 2^64, FIELD_squared and FIELD_cubed 2^(128N) and 2^(192N) mod p.
+ * SPECIAL_MULTIPLY: a file with the multiplication of a field whose elements are not in Montgomery form; FIELD_squared and FIELD_cubed are 1 then.
  *
  * Elements are below the modulus, in Montgomery form (x·2^(64N)), lowest word first, anywhere in memory. Functions that the modules call have the
  * block M and addresses as arguments (memory.h); `out` may be one of the others.
@@ -20,6 +21,9 @@ static inline void NAME(reduce_once)(word *out, const uint64_t *t, uint64_t high
   for (int i = 0; i < N; i++) out[i] = (t[i] & keep) | (r[i] & ~keep);
 }
 
+#ifdef SPECIAL_MULTIPLY
+#include SPECIAL_MULTIPLY
+#else
 static void NAME(portable_multiply)(word *out, const word *a, const word *b) {
   uint64_t t[N] = {0}, high = 0;
 #pragma GCC unroll 8
@@ -50,6 +54,9 @@ static __attribute__((noinline)) void NAME(multiply_words)(word *out, const word
 #endif
   NAME(portable_multiply)(out, a, b);
 }
+
+static inline void NAME(square_words)(word *out, const word *a) { NAME(multiply_words)(out, a, a); }
+#endif
 
 static inline void NAME(add_words)(word *out, const word *a, const word *b) {
 #ifdef __x86_64__
@@ -87,7 +94,7 @@ static inline void NAME(subtract_words)(word *out, const word *a, const word *b)
 #define CONSTANT(name) ((const word *)NAME(name))
 
 static void NAME(multiply)(uint8_t *M, uint32_t out, uint32_t a, uint32_t b) { NAME(multiply_words)(W(out), W(a), W(b)); }
-static void NAME(square)(uint8_t *M, uint32_t out, uint32_t a) { NAME(multiply_words)(W(out), W(a), W(a)); }
+static void NAME(square)(uint8_t *M, uint32_t out, uint32_t a) { NAME(square_words)(W(out), W(a)); }
 static void NAME(add)(uint8_t *M, uint32_t out, uint32_t a, uint32_t b) { NAME(add_words)(W(out), W(a), W(b)); }
 static void NAME(subtract)(uint8_t *M, uint32_t out, uint32_t a, uint32_t b) { NAME(subtract_words)(W(out), W(a), W(b)); }
 

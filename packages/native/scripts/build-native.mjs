@@ -5,11 +5,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { FIELDS, fieldsText } from "./fields.mjs";
+import { FIELDS, fieldsText, generatedSources } from "./fields.mjs";
 import { wasmToC } from "./wasm-to-c.mjs";
 import { x86Field } from "./x86-field.mjs";
+import { x86Secp256k1 } from "./x86-secp256k1.mjs";
 
 const packageFolder = join(dirname(fileURLToPath(import.meta.url)), "..");
 const evmFolder = join(packageFolder, "..", "evm");
@@ -21,22 +22,26 @@ const SIZE_BITS = 20;
 const MODULES = [
   { name: "precompiles", entry: "assembly/precompiles/native.ts", lowMemoryLimit: 65536 },
   { name: "bls12381", entry: "assembly/bls12-381/bls12-381.ts" },
+  { name: "secp256k1", entry: "assembly/secp256k1.ts", folder: packageFolder },
 ];
+
+const GENERATED = generatedSources();
 
 /** A field's file is replaced by its counterpart for native code. */
 function readSource(name, baseFolder) {
   const file = join(baseFolder, name);
+  if (dirname(file) === join(packageFolder, "assembly") && basename(file) in GENERATED) return GENERATED[basename(file)];
   const native = file.replace(/\.ts$/, "-native.ts");
   const path = existsSync(native) ? native : file;
   return existsSync(path) ? readFileSync(path, "utf8") : null;
 }
 
-async function compileToWasm({ entry, lowMemoryLimit }) {
+async function compileToWasm({ entry, lowMemoryLimit, folder = evmFolder }) {
   let wasm;
   const { error } = await asc.main(
     [
       ...[entry, "--outFile", "out.wasm", "-O2", "--noAssert", "--runtime", "stub", "--use", "abort=", "--enable", "bulk-memory"],
-      ...["--memoryBase", "1024", "--initialMemory", String((1 << SIZE_BITS) >>> 16), "--baseDir", evmFolder],
+      ...["--memoryBase", "1024", "--initialMemory", String((1 << SIZE_BITS) >>> 16), "--baseDir", folder],
       ...(lowMemoryLimit ? ["--lowMemoryLimit", String(lowMemoryLimit)] : []),
     ],
     {
@@ -95,6 +100,7 @@ try {
     translated.push({ name, ...wasmToC(await compileToWasm(module), name, SIZE_BITS) });
   }
   writeFileSync(join(folder, "x86-field.h"), x86Field());
+  writeFileSync(join(folder, "x86-secp256k1.h"), x86Secp256k1());
   writeFileSync(join(folder, "modules.h"), `${fieldsText(FIELDS)}\n${translated.map(({ text }) => text).join("\n")}`);
   writeFileSync(join(folder, "exports.h"), exportsText(translated));
   const fresh = `${target}.${process.pid}`;

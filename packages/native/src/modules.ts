@@ -28,7 +28,14 @@ export interface NativeBls12381 extends NativeModule {
   mapFp2ToG2(bytes: number): number;
 }
 
+/** See packages/native/assembly/secp256k1.ts. */
+export interface NativeSecp256k1 extends NativeModule {
+  /** hash ‖ r ‖ s at `bytes` → x ‖ y. @returns 0 if no key can be recovered */
+  recover(bytes: number, yIsOdd: number): number;
+}
+
 export interface NativeModules {
+  readonly secp256k1: NativeSecp256k1;
   readonly precompiles: NativeCurves;
   readonly bls12381: NativeBls12381;
 }

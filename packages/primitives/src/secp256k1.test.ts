@@ -11,8 +11,9 @@ import {
   SECP256K1_N,
   signHash,
 } from "./secp256k1.ts";
-import { loadSecp256k1Backend } from "./secp256k1-backend.ts";
+import { loadSecp256k1Backend, loadSecp256k1Library } from "./secp256k1-backend.ts";
 
+const LAMBDA = 0x5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72n;
 const privateKey = new Uint8Array(32).fill(0x11);
 const hash = keccak256(Uint8Array.of(1, 2, 3));
 
@@ -83,7 +84,7 @@ describe("secp256k1", () => {
 });
 
 describe("backends", () => {
-  const withoutBinding = () => loadSecp256k1Backend(() => Promise.reject(new Error("no native build")));
+  const withoutBinding = () => loadSecp256k1Library(() => Promise.reject(new Error("no native build")));
 
   it("falls back to WebAssembly where the binding does not load", async () => {
     expect((await withoutBinding()).name).toBe("wasm");
@@ -91,6 +92,7 @@ describe("backends", () => {
 
   it.each([
     ["the one of this platform", loadSecp256k1Backend],
+    ["the library alone", loadSecp256k1Library],
     ["WebAssembly", withoutBinding],
   ])("%s signs and recovers as an implementation of other people does", async (_, load) => {
     const backend = await load();
@@ -109,8 +111,49 @@ describe("backends", () => {
     }
   });
 
+  it("recover the same keys from random and extreme signatures", async () => {
+    const backend = await loadSecp256k1Backend();
+    const library = await loadSecp256k1Library();
+    let seed = keccak256(Uint8Array.of(42));
+    const random = () => (seed = keccak256(seed));
+    const near = (value: bigint) =>
+      hexToBytes(`0x${(value + BigInt(random()[0]! % 7) - 3n).toString(16).padStart(64, "0").slice(-64)}`);
+    const p = 2n ** 256n - 2n ** 32n - 977n;
+    // 2^128 and λ: where the halves of scalars end
+    const values = [3n, SECP256K1_N, SECP256K1_HALF_N, p, p - SECP256K1_N, 2n ** 128n, 2n ** 255n, LAMBDA, SECP256K1_N - LAMBDA];
+    const any = (chance: number) => (random()[0]! < chance ? near(values[random()[0]! % values.length]!) : random());
+    const answer = (recover: () => Uint8Array) => {
+      try {
+        return bytesToHex(recover());
+      } catch {
+        return "none";
+      }
+    };
+    let keys = 0;
+    for (let i = 0; i < Number(process.env.RNODE_RECOVERIES ?? 600); i++) {
+      const message = any(60);
+      const signature = Uint8Array.of(...any(40), ...any(80));
+      const expected = answer(() => library.recover(message, signature, i & 1));
+      const from = bytesToHex(Uint8Array.of(...message, ...signature, i & 1));
+      expect(
+        answer(() => backend.recover(message, signature, i & 1)),
+        from,
+      ).toBe(expected);
+      if (expected !== "none") keys++;
+    }
+    expect(keys).toBeGreaterThan(100);
+    // u1·G + u2·R is infinity: R = G, s = h
+    const g = hexToBytes("0x79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798");
+    const infinite = Uint8Array.of(...g, ...hash);
+    expect(answer(() => library.recover(hash, infinite, 0))).toBe("none");
+    expect(answer(() => backend.recover(hash, infinite, 0))).toBe("none");
+    // both summands are equal: s = −h
+    const equal = Uint8Array.of(...g, ...hexToBytes((SECP256K1_N - BigInt(bytesToHex(hash))).toString(16).padStart(64, "0")));
+    expect(answer(() => backend.recover(hash, equal, 0))).toBe(answer(() => library.recover(hash, equal, 0)));
+  });
+
   it("refuse the same signatures, and go on", async () => {
-    const backends = [await loadSecp256k1Backend(), await withoutBinding()];
+    const backends = [await loadSecp256k1Backend(), await loadSecp256k1Library(), await withoutBinding()];
     const one = hexToBytes("01".padStart(64, "0"));
     const order = hexToBytes(SECP256K1_N.toString(16));
     const { signature, yParity } = backends[0]!.sign(hash, privateKey);
