@@ -9,6 +9,7 @@ import {
   SEQUENCER,
   type SignedBlock,
   startNetwork,
+  testP2PConfig,
   validationNs,
 } from "@rnode/p2p/testing";
 import { systemClock } from "@rnode/program";
@@ -36,15 +37,8 @@ const print = (message: object): void => void process.stdout.write(`${JSON.strin
 /** Collecting garbage before memory is measured reaches this thread only. */
 const isInThisThread = process.argv.includes("--in-this-thread");
 const network = await (isInThisThread ? startNetwork : openNetwork)(
-  {
-    rollup,
+  testP2PConfig(rollup, 0, {
     networkKey: crypto.getRandomValues(new Uint8Array(32)),
-    listen: { ip: "127.0.0.1", tcpPort: 0, udpPort: 0 },
-    advertise: {},
-    nat: false,
-    discovery: { enabled: false, bootnodes: [] },
-    staticPeers: [],
-    netrestrict: [],
     peers: {
       low: 20,
       high: MAX_PEERS,
@@ -52,11 +46,9 @@ const network = await (isInThisThread ? startNetwork : openNetwork)(
       scoring: "light",
       ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
     },
-    gossip: { timestampThresholdMs: 60_000 },
-    sync: { requestResponse: true, onlyRequestToStatic: false },
     userAgent: "rnode/bench",
     limits: { ...connectionLimits(MAX_PEERS), maxOfAddress: MAX_PEERS, acceptsPerSecOfAddress: MAX_PEERS, maxPending: MAX_PEERS },
-  },
+  }),
   {
     onUnsafePayload({ executionPayload }) {
       times.set(executionPayload.blockNumber, monotonicNs());

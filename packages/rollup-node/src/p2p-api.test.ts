@@ -1,6 +1,7 @@
 import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
 import { createMetrics, silentLogger } from "@rnode/observe";
 import { connectionLimits, openNetwork, type P2PNetwork, type PeerDump, type PeerInfo } from "@rnode/p2p";
+import { testP2PConfig } from "@rnode/p2p/testing";
 import { systemClock } from "@rnode/program";
 import { testRollupConfig } from "@rnode/protocol/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,27 +13,7 @@ const metrics = createMetrics({ prefix: "rnode_default_" });
 
 const start = (key: number, of = createMetrics({ prefix: "" })): Promise<P2PNetwork> =>
   openNetwork(
-    {
-      rollup,
-      networkKey: new Uint8Array(32).fill(key),
-      listen: { ip: "127.0.0.1", tcpPort: 0, udpPort: 0 },
-      advertise: {},
-      nat: false,
-      discovery: { enabled: false, bootnodes: [] },
-      staticPeers: [],
-      netrestrict: [],
-      peers: {
-        low: 20,
-        high: 30,
-        graceMs: 30_000,
-        scoring: "light",
-        ban: { enabled: true, threshold: -100, durationMs: 3_600_000 },
-      },
-      gossip: { timestampThresholdMs: 60_000 },
-      sync: { requestResponse: true, onlyRequestToStatic: false },
-      userAgent: `rnode/${key}`,
-      limits: connectionLimits(30),
-    },
+    testP2PConfig(rollup, key, { userAgent: `rnode/${key}`, limits: connectionLimits(30) }),
     { onUnsafePayload: () => {}, payloadByNumber: () => Promise.resolve(undefined) },
     { clock: systemClock, random: Math.random, log: silentLogger, metrics: of },
   );

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { createRpcClient } from "@rnode/jsonrpc";
 import { createKzg } from "@rnode/kzg";
 import { BeaconClient, createBeaconMetrics } from "@rnode/l1";
 import { noMetrics } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
-import { naturalNumber, type Print } from "./cli-values.ts";
+import { folderCommand, naturalNumber, type Print } from "./cli-values.ts";
 import type { JsonObject, RecordedBeacon } from "./l1-store.ts";
 import { type RecordL1Deps, recordL1 } from "./record-l1.ts";
 
@@ -28,7 +27,6 @@ const OPTIONS = {
   inbox: { type: "string" },
   "slot-sec": { type: "string" },
   trust: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
 } as const;
 
 const MAX_BLOCKS = 100_000;
@@ -44,38 +42,29 @@ const SPEC_KEYS = [
 ];
 
 /** @returns the exit code */
-export async function recordL1Command(args: readonly string[], print: Print): Promise<number> {
-  const closing: (() => Promise<void>)[] = [];
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
-    if (values.help) {
-      print.out(HELP);
-      return 0;
-    }
-    const [folder, ...more] = positionals;
-    if (folder === undefined || more.length > 0) throw new Error("give one folder");
+export function recordL1Command(args: readonly string[], print: Print): Promise<number> {
+  return folderCommand({ name: "record-l1", help: HELP, options: OPTIONS }, args, print, async (folder, values) => {
     if (values.l1 === undefined) throw new Error("give an L1 endpoint with --l1");
     if (values.inbox !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(values.inbox)) {
       throw new Error(`--inbox is "${values.inbox}", expected an address`);
     }
     const blocks = blockNumbers(values.from, values.to, values.also);
-    const rpc = createRpcClient({ url: values.l1, timeoutMs: 60_000 });
-    closing.push(() => rpc.close());
     const slotSec = naturalNumber("--slot-sec", values["slot-sec"]);
-    const beacon = values.beacon === undefined ? undefined : await connectBeacon(values.beacon.split(","), slotSec, print);
-    if (beacon !== undefined) closing.push(() => beacon.close());
-    const recorded = await recordL1(
-      { folder, blocks, inbox: values.inbox as Hex | undefined, trust: values.trust },
-      { rpc, beacon, onBlock: (number, done) => print.progress(`block ${number}, ${done} of ${blocks.length}`) },
-    );
-    print.out(`${recorded.blocks} blocks and ${recorded.blobs} blobs are in ${folder}`);
-    return 0;
-  } catch (error) {
-    print.err(`record-l1: ${(error as Error).message}`);
-    return 1;
-  } finally {
-    for (const close of closing) await close();
-  }
+    const closing: (() => Promise<void>)[] = [];
+    try {
+      const rpc = createRpcClient({ url: values.l1, timeoutMs: 60_000 });
+      closing.push(() => rpc.close());
+      const beacon = values.beacon === undefined ? undefined : await connectBeacon(values.beacon.split(","), slotSec, print);
+      if (beacon !== undefined) closing.push(() => beacon.close());
+      const recorded = await recordL1(
+        { folder, blocks, inbox: values.inbox as Hex | undefined, trust: values.trust },
+        { rpc, beacon, onBlock: (number, done) => print.progress(`block ${number}, ${done} of ${blocks.length}`) },
+      );
+      print.out(`${recorded.blocks} blocks and ${recorded.blobs} blobs are in ${folder}`);
+    } finally {
+      for (const close of closing) await close();
+    }
+  });
 }
 
 function blockNumbers(from: string | undefined, to: string | undefined, also: string | undefined): number[] {

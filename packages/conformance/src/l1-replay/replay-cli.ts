@@ -1,8 +1,7 @@
 import { once } from "node:events";
-import { parseArgs } from "node:util";
 import { createKzg } from "@rnode/kzg";
 import { checkBlobs, checkBlock } from "./check-l1.ts";
-import { naturalNumber, type Print } from "./cli-values.ts";
+import { folderCommand, naturalNumber, type Print } from "./cli-values.ts";
 import type { L1Store } from "./l1-store.ts";
 import { openRecording } from "./recording.ts";
 import { serveL1 } from "./serve-l1.ts";
@@ -26,24 +25,16 @@ const OPTIONS = {
   latency: { type: "string", default: "0" },
   check: { type: "boolean", default: false },
   trust: { type: "boolean", default: false },
-  help: { type: "boolean", short: "h", default: false },
 } as const;
 
 /** @param stop ends the serving. @returns the exit code */
-export async function replayL1(args: readonly string[], print: Print, stop: AbortSignal): Promise<number> {
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
-    if (values.help) {
-      print.out(HELP);
-      return 0;
-    }
-    const [folder, ...more] = positionals;
-    if (folder === undefined || more.length > 0) throw new Error("give one folder");
+export function replayL1(args: readonly string[], print: Print, stop: AbortSignal): Promise<number> {
+  return folderCommand({ name: "replay-l1", help: HELP, options: OPTIONS }, args, print, async (folder, values) => {
     const store = openRecording(folder);
     const what = `${store.entries.length} blocks of L1 chain ${store.chain.chainId}, ${store.first.number} to ${store.last.number}`;
     if (values.check) {
       print.out(`${what}: ${await checkAll(store, values.trust, print)} blobs, all as their hashes say`);
-      return 0;
+      return;
     }
     const server = await serveL1(store, {
       port: naturalNumber("--port", values.port),
@@ -55,11 +46,7 @@ export async function replayL1(args: readonly string[], print: Print, stop: Abor
     print.out(`${what}, at ${server.url}`);
     if (!stop.aborted) await once(stop, "abort");
     await server.close();
-    return 0;
-  } catch (error) {
-    print.err(`replay-l1: ${(error as Error).message}`);
-    return 1;
-  }
+  });
 }
 
 async function checkAll(store: L1Store, trust: boolean, print: Print): Promise<number> {

@@ -3,4 +3,5 @@ export * from "./go-peer.ts";
 export { runInterop } from "./interop.ts";
 export { measuredBlock, type SignedBlock, validationNs } from "./measured-messages.ts";
 export { rollupOf, testBlock } from "./test-blocks.ts";
+export { testP2PConfig } from "./test-network.ts";
 export { SEQUENCER, SEQUENCER_KEY_HEX, TestNode } from "./test-node.ts";
