@@ -1,142 +1,19 @@
-import { noMetrics, silentLogger } from "@rnode/observe";
-import { localSigner } from "@rnode/signer";
-import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
-import { SimClock, SimL1 } from "@rnode/tx-manager/testing";
 import { describe, expect, it } from "vitest";
-import { BatchSubmitter, type BatchSubmitterOptions } from "./batch-submitter.ts";
-import { createBatcherMetrics } from "./batcher-metrics.ts";
-import type { ChannelOptions } from "./channel-config.ts";
-import { simChannelConfig, simChannelOuts } from "./testing/sim-channels.ts";
-import { SimRollup } from "./testing/sim-rollup.ts";
+import { type SimOptions, Simulation } from "./testing/simulation.ts";
 
 const GWEI = 10n ** 9n;
-const L1_BLOCK_MS = 12_000;
-const L2_BLOCK_MS = 2000;
-
-interface SimOptions {
-  readonly channels?: Partial<ChannelOptions>;
-  readonly maxPendingTransactions?: number;
-  readonly confirmations?: number;
-}
-
-/** How many calls a process may still make. At zero it is dead, and never gets another answer. */
-interface Life {
-  callsLeft: number;
-}
-
-/** `target` as seen by a process with this life. */
-function seenBy<T extends object>(target: T, life: Life): T {
-  return new Proxy(target, {
-    get(_, name) {
-      const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== "function" || name === "nowMs") return member instanceof Function ? member.bind(target) : member;
-      return (...args: unknown[]): unknown => {
-        if (life.callsLeft-- <= 0) return new Promise(() => {});
-        return Reflect.apply(member, target, args);
-      };
-    },
-  });
-}
-
-/** A batcher in a simulated world, which can be killed and started again. */
-class Simulation {
-  readonly clock = new SimClock();
-  readonly l1 = new SimL1();
-  readonly rollup = new SimRollup(this.l1);
-  readonly #options: SimOptions;
-  #timeMs = 0;
-  #processes = 0;
-  #life: Life = { callsLeft: 0 };
-
-  constructor(options: SimOptions = {}) {
-    this.#options = options;
-  }
-
-  /** Starts a new process; only the chains survive from the one before. @param callsLeft after this many calls it dies */
-  start(callsLeft = Number.POSITIVE_INFINITY): BatchSubmitter {
-    this.kill();
-    this.#life = { callsLeft };
-    const { maxPendingTransactions = 1, confirmations = 1, channels } = this.#options;
-    const l1 = seenBy(this.l1, this.#life);
-    const rollup = seenBy(this.rollup, this.#life);
-    const clock = seenBy(this.clock, this.#life);
-    const config = simChannelConfig({ maxChannelDuration: 2, ...channels });
-    const transactions = new TransactionManager(
-      {
-        confirmations,
-        resubmissionTimeoutMs: 48_000,
-        receiptQueryIntervalMs: 1000,
-        sendTimeoutMs: 600_000,
-        notInMempoolTimeoutMs: 120_000,
-        safeAbortNonceTooLowCount: 3,
-        minTipWei: GWEI,
-        minBaseFeeWei: GWEI,
-        feeLimitMultiplier: 5,
-        feeLimitThresholdWei: 100n * GWEI,
-      },
-      {
-        l1ChainId: 900n,
-        l1,
-        signer: localSigner(new Uint8Array(32).fill(0x11)),
-        clock,
-        log: silentLogger,
-        metrics: createTxMetrics(noMetrics),
-      },
-    );
-    const options: BatchSubmitterOptions = {
-      maxPendingTransactions,
-      pollIntervalMs: 1000,
-      waitNodeSync: false,
-      checkRecentTxsDepth: 0,
-      stopTimeoutMs: 10_000,
-    };
-    const submitter = new BatchSubmitter(options, {
-      channels: config,
-      batchInboxAddress: rollup.config.batchInboxAddress,
-      stuckAfterMs: 96_000,
-      l1,
-      node: rollup,
-      blocks: rollup,
-      transactions,
-      createChannelOut: simChannelOuts(config, this.clock, 1000 * this.#processes++),
-      clock,
-      log: silentLogger,
-      metrics: createBatcherMetrics(noMetrics),
-    });
-    submitter.start();
-    return submitter;
-  }
-
-  /** Like kill -9: the process does nothing any more, but what it has sent stays in the pool. */
-  kill(): void {
-    this.#life.callsLeft = 0;
-  }
-
-  /** Lets both chains advance. */
-  async run(seconds: number, isProducing = true): Promise<void> {
-    for (let end = this.#timeMs + seconds * 1000; this.#timeMs < end; this.#timeMs += 1000) {
-      if (isProducing && this.#timeMs % L2_BLOCK_MS === 0) this.rollup.produce();
-      if (this.#timeMs % L1_BLOCK_MS === 0) this.l1.mine();
-      await this.clock.advance(1000);
-    }
-  }
-
-  get derived() {
-    return this.rollup.derive(this.l1.headNumber);
-  }
-
-  /** Produces nothing new on L2: all existing blocks must become safe sooner or later. */
-  async settle(): Promise<void> {
-    for (let i = 0; i < 100 && this.derived.safe.number < this.rollup.unsafeHead.number; i++) await this.run(60, false);
-    expect(this.derived.safe).toEqual(this.rollup.unsafeHead);
-  }
-}
 
 const CASES: [string, SimOptions][] = [
   ["span batches, zlib", {}],
   ["span batches, brotli", { channels: { compressionAlgo: "brotli-9" } }],
   ["singular batches", { channels: { batchType: 0 } }],
   ["singular batches in several frames", { channels: { batchType: 0, targetNumFrames: 4, maxL1TxSizeBytes: 600 } }],
+  ["blobs", { channels: { dataAvailabilityType: "blobs" } }],
+  [
+    "six blobs a transaction, several transactions",
+    { maxPendingTransactions: 3, channels: { dataAvailabilityType: "blobs", targetNumFrames: 6, maxChannelDuration: 4 } },
+  ],
+  ["whichever is cheaper", { channels: { dataAvailabilityType: "auto" } }],
   ["several span batches a channel", { channels: { maxBlocksPerSpanBatch: 3 } }],
   ["three transactions at once", { maxPendingTransactions: 3, channels: { maxL1TxSizeBytes: 300 } }],
   [

@@ -1,6 +1,7 @@
 import type { VerifiedPayload } from "@rnode/engine-client";
 import { hexToBytes } from "@rnode/primitives";
 import {
+  estimatedDaSize,
   isDepositTransaction,
   type L2BlockRef,
   l2BlockRefFromPayload,
@@ -14,7 +15,12 @@ export interface BatcherBlock {
   readonly input: SpanBatchInput;
   /** bytes of its transactions, without the deposits */
   readonly sizeBytes: number;
+  /** their size on L1, as the fee of a transaction estimates it */
+  readonly daBytes: number;
 }
+
+/** What a block costs without its transactions. */
+const BLOCK_DA_BYTES = 70;
 
 /** A block of the sequencer, without the parts that derivation knows anyway. @throws {CodedError} l1-info/* */
 export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: RollupConfig): BatcherBlock {
@@ -31,5 +37,6 @@ export function batcherBlock({ executionPayload }: VerifiedPayload, rollup: Roll
       transactions: published,
     },
     sizeBytes: published.reduce((sum, transaction) => sum + transaction.length, 0),
+    daBytes: published.reduce((sum, transaction) => sum + Number(estimatedDaSize(transaction)), BLOCK_DA_BYTES),
   };
 }

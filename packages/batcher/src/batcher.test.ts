@@ -74,6 +74,8 @@ interface Endpoints {
   readonly l2?: Readonly<Record<string, unknown>>;
   readonly node?: Readonly<Record<string, unknown>>;
   readonly l2JwtSecret?: Uint8Array;
+  /** instead of a node with the answers above */
+  readonly rollupRpc?: string;
 }
 
 async function start(
@@ -96,7 +98,7 @@ async function start(
     [
       `--l1-eth-rpc=${l1}`,
       `--l2-eth-rpc=${l2}`,
-      `--rollup-rpc=${node}`,
+      `--rollup-rpc=${endpoints.rollupRpc ?? node}`,
       `--private-key=${"11".repeat(32)}`,
       "--rpc.addr=127.0.0.1",
       "--rpc.port=0",
@@ -201,7 +203,7 @@ describe("startBatcher", () => {
   });
 
   it("waits for a node that is away, and can be closed meanwhile", async () => {
-    const { batcher, close, url } = await start({}, ["--rpc.enable-admin", `--rollup-rpc=http://127.0.0.1:${CLOSED_PORT}`]);
+    const { batcher, close, url } = await start({ rollupRpc: `http://127.0.0.1:${CLOSED_PORT}` }, ["--rpc.enable-admin"]);
     await expect(client(url).call("admin_startBatcher")).rejects.toThrow("batcher is starting");
     expect(batcher.status()).toEqual({ waitingFor: `rollup node http://127.0.0.1:${CLOSED_PORT}` });
     await close();

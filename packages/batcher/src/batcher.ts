@@ -8,22 +8,28 @@ import {
   readJwtSecret,
   withModules,
 } from "@rnode/jsonrpc";
+import { createKzg } from "@rnode/kzg";
+import type { L1AccountClient } from "@rnode/l1";
 import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { bytesToHex, equalBytes, isCodedError } from "@rnode/primitives";
+import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
-import { RpcRollupNode } from "@rnode/rollup-client";
+import { ActiveSequencer, RpcRollupNode } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
-import { connectL1, createTxMetrics, TransactionManager } from "@rnode/tx-manager";
+import { type BlobProver, connectL1, createTxMetrics, kzgBlobProver, TransactionManager } from "@rnode/tx-manager";
 import { batcherMethods } from "./admin-rpc.ts";
 import { BatchSubmitter } from "./batch-submitter.ts";
 import { BatcherError } from "./batcher-error.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
-import { channelConfig } from "./channel-config.ts";
+import { channelConfigs } from "./channel-config.ts";
 import { createChannelOut } from "./create-channel-out.ts";
 import type { RbatcherOptions } from "./options.ts";
 import { RpcBlockSource } from "./rollup-access.ts";
+import { SequencerEndpoints } from "./sequencer-endpoints.ts";
+import { Throttle } from "./throttle/throttle.ts";
+import { createThrottleMetrics } from "./throttle/throttle-metrics.ts";
+import { throttleOptionsOf } from "./throttle/throttle-options.ts";
 import { VERSION } from "./version.ts";
 
 export interface BatcherDeps {
@@ -58,13 +64,18 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
   const { rpc, batches } = options;
   const timeoutMs = options.transactions.networkTimeoutMs;
   const clientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs });
-  const { l2EthRpc, l2JwtSecret } = options.endpoints;
+  const { l1EthRpc, l2EthRpc, l2JwtSecret, rollupRpc } = options.endpoints;
   const jwtSecret = l2JwtSecret === undefined ? undefined : readSecret(l2JwtSecret);
+  const l2ClientOf = (url: string): RpcClient => createRpcClient({ url, timeoutMs, jwtSecret, clock: deps.clock });
+  const isThrottled = options.throttle.lowerThreshold > 0;
   const clients: Clients = {
-    l1: options.endpoints.l1EthRpc.map(clientOf),
-    l2: createRpcClient({ url: l2EthRpc, timeoutMs, jwtSecret, clock: deps.clock }),
-    rollup: clientOf(options.endpoints.rollupRpc),
+    l1: l1EthRpc.map(clientOf),
+    l2: l2EthRpc.map(l2ClientOf),
+    rollup: rollupRpc.map(clientOf),
+    builders: isThrottled ? options.throttle.additionalEndpoints.map(l2ClientOf) : [],
   };
+  const kzg = options.batches.dataAvailabilityType === "calldata" ? undefined : createKzg();
+  if (kzg !== undefined) scope.onClose("proofs of blobs", () => kzg.close());
   scope.onClose("endpoints", () =>
     Promise.all(
       Object.values(clients)
@@ -72,7 +83,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
         .map((client) => client.close()),
     ),
   );
-  let submitter: BatchSubmitter | undefined;
+  let created: { readonly submitter: BatchSubmitter; readonly throttle: Throttle | undefined } | undefined;
   let waitingFor = "";
   let ready: Promise<void> | undefined;
   // Closed after the server, so that nobody can start it again.
@@ -81,7 +92,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     "batch submitter",
     async () => {
       await ready?.catch(() => {}); // reported to whoever awaits `ready`
-      await submitter?.stop();
+      await created?.submitter.stop();
     },
     { closeLimitMs },
   );
@@ -89,7 +100,9 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     http: rpc,
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
-    methods: withModules(batcherMethods({ submitter: () => submitter, log, version: VERSION }, rpc.enableAdmin)),
+    methods: withModules(
+      batcherMethods({ submitter: () => created?.submitter, throttle: () => created?.throttle, log, version: VERSION }, rpc.enableAdmin),
+    ),
     log,
     metrics: deps.metrics,
     healthz: deps.health,
@@ -99,11 +112,12 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     () => namingPorts({ "rpc.port": rpc.port }, () => server.listen()),
     () => server.close(),
   );
-  ready = createSubmitter(options, deps, clients, scope.signal, (what) => (waitingFor = what)).then((created) => {
-    submitter = created;
-    if (created !== undefined && !batches.stopped) created.start();
+  const blobProver = kzg === undefined ? undefined : kzgBlobProver(kzg);
+  ready = createSubmitter(options, { ...deps, blobProver }, clients, scope.signal, (what) => (waitingFor = what)).then((made) => {
+    created = made;
+    if (made !== undefined && !batches.stopped) made.submitter.start();
   });
-  return { rpcPort: httpPort ?? rpc.port, ready, status: () => submitter?.status() ?? { waitingFor } };
+  return { rpcPort: httpPort ?? rpc.port, ready, status: () => created?.submitter.status() ?? { waitingFor } };
 }
 
 /** @throws {UserError} there is no secret in the file */
@@ -121,35 +135,50 @@ function readSecret(file: string): Uint8Array {
 
 interface Clients {
   readonly l1: readonly RpcClient[];
-  readonly l2: RpcClient;
-  readonly rollup: RpcClient;
+  /** of as many sequencers as there are rollup nodes, in the same order */
+  readonly l2: readonly RpcClient[];
+  readonly rollup: readonly RpcClient[];
+  /** further ones that are throttled */
+  readonly builders: readonly RpcClient[];
 }
 
 /** @returns undefined if it was closed while it waited for an endpoint */
 async function createSubmitter(
   options: RbatcherOptions,
-  { clock, log, metrics }: BatcherDeps,
+  { clock, log, metrics, blobProver }: BatcherDeps & { readonly blobProver: BlobProver | undefined },
   clients: Clients,
   signal: AbortSignal,
   onWait: (what: string) => void,
-): Promise<BatchSubmitter | undefined> {
-  const node = new RpcRollupNode(clients.rollup);
+): Promise<{ submitter: BatchSubmitter; throttle: Throttle | undefined } | undefined> {
+  const nodes = clients.rollup.map((rpc) => new RpcRollupNode(rpc));
   const waiting = { clock, log, signal, onWait };
-  const rollup = await untilAnswered(() => node.rollupConfig(), ["--rollup-rpc", "rollup node", clients.rollup.endpoint], waiting);
+  const active = new ActiveSequencer({ checkIntervalMs: options.endpoints.activeSequencerCheckDurationMs }, nodes, {
+    clock,
+    onChange: (name) => log.info("following another sequencer", { node: name }),
+  });
+  const rollup = await untilAnswered(
+    async () => nodes[await active.index()]!.rollupConfig(),
+    ["--rollup-rpc", "rollup node", namesOf(clients.rollup)],
+    waiting,
+  );
   if (rollup === undefined) return undefined;
-  const channels = channelConfig(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
+  const channels = channelConfigs(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
   const { endpoints: l1Endpoints, account: l1 } = connectL1(rollup.l1ChainId, clients.l1, {
     clock,
     log: log.child({ part: "l1" }),
     metrics: batcherMetrics.l1,
   });
-  const l1Names = clients.l1.map(({ endpoint }) => endpoint).join(",");
-  const l1ChainIds = await untilAnswered(() => l1Endpoints.chainIds(), ["--l1-eth-rpc", "L1 execution client", l1Names], waiting);
-  const blocks = new RpcBlockSource(clients.l2, rollup);
+  const l1ChainIds = await untilAnswered(
+    () => l1Endpoints.chainIds(),
+    ["--l1-eth-rpc", "L1 execution client", namesOf(clients.l1)],
+    waiting,
+  );
+  const sequencers = clients.l2.map((rpc, i) => ({ node: nodes[i]!, blocks: new RpcBlockSource(rpc, rollup) }));
+  const sequencer = new SequencerEndpoints(active, sequencers);
   const l2 = await untilAnswered(
-    async () => ({ chainId: await blocks.chainId(), genesis: await blocks.hashOf(rollup.genesis.l2.number) }),
-    ["--l2-eth-rpc", "L2 execution client", clients.l2.endpoint],
+    async () => ({ chainId: await sequencer.chainId(), genesis: await sequencer.hashOf(rollup.genesis.l2.number) }),
+    ["--l2-eth-rpc", "L2 execution client", namesOf(clients.l2)],
     waiting,
   );
   if (l1ChainIds === undefined || l2 === undefined) return undefined;
@@ -158,6 +187,7 @@ async function createSubmitter(
     l1ChainId: rollup.l1ChainId,
     l1,
     signer: localSigner(options.account.privateKey),
+    prover: blobProver,
     clock,
     log,
     metrics: createTxMetrics(metrics),
@@ -176,22 +206,56 @@ async function createSubmitter(
     l2ChainId: rollup.l2ChainId,
     address,
     inbox: bytesToHex(rollup.batchInboxAddress),
-    batchType: channels.batchType,
-    compression: channels.algorithm,
+    dataAvailability: options.batches.dataAvailabilityType,
+    batchType: options.batches.batchType === 1 ? "span" : "singular",
+    compression: options.batches.compressionAlgo,
   });
-  return new BatchSubmitter(options.batches, {
-    channels,
-    batchInboxAddress: rollup.batchInboxAddress,
-    stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
-    l1,
-    node,
-    blocks,
-    transactions,
-    createChannelOut: () => createChannelOut(channels, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
-    clock,
-    log,
-    metrics: batcherMetrics,
-  });
+  batcherMetrics.info.set(1, { version: VERSION });
+  let submitter: BatchSubmitter | undefined;
+  const throttle =
+    options.throttle.lowerThreshold === 0
+      ? undefined
+      : new Throttle(throttleOptionsOf(options.throttle), {
+          endpoints: [...clients.l2, ...clients.builders].map((rpc) => ({
+            name: rpc.endpoint,
+            call: (method, params) => rpc.call(method, params),
+          })),
+          waitingBytes: () => submitter?.unsubmittedDaBytes ?? 0,
+          clock,
+          log,
+          metrics: createThrottleMetrics(metrics),
+        });
+  submitter = new BatchSubmitter(
+    { ...options.batches, spendLimits: options.spend },
+    {
+      channels,
+      batchInboxAddress: rollup.batchInboxAddress,
+      batcherOnL1: () => readBatcher(l1, rollup),
+      stuckAfterMs: 2 * options.transactions.resubmissionTimeoutMs,
+      minTipWei: options.transactions.minTipWei,
+      l1,
+      node: sequencer,
+      blocks: sequencer,
+      transactions,
+      createChannelOut: (config) => createChannelOut(config, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
+      throttle,
+      clock,
+      log,
+      metrics: batcherMetrics,
+    },
+  );
+  return { submitter, throttle };
+}
+
+const namesOf = (clients: readonly RpcClient[]): string => clients.map(({ endpoint }) => endpoint).join(",");
+
+/** `batcherHash()` of the SystemConfig */
+const BATCHER_HASH = hexToBytes("0xe81b2c6d");
+
+/** The batcher's address that L1 names now; undefined: there is no SystemConfig that says so. */
+async function readBatcher(l1: Pick<L1AccountClient, "read">, rollup: RollupConfig): Promise<Uint8Array | undefined> {
+  const word = await l1.read(rollup.l1SystemConfigAddress, BATCHER_HASH);
+  return word.length === 32 && word.subarray(0, 12).every((byte) => byte === 0) ? word.subarray(12) : undefined;
 }
 
 function assertChains(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ChannelOptions, channelConfig } from "./channel-config.ts";
+import { type ChannelConfig, type ChannelOptions, channelConfigs } from "./channel-config.ts";
 import { CHANNEL_OPTIONS } from "./testing/sim-channels.ts";
 import { simRollupConfig } from "./testing/sim-rollup.ts";
 
@@ -8,7 +8,9 @@ const noFork = Object.fromEntries(
   ["delta", "ecotone", "fjord", "granite", "holocene", "isthmus", "jovian"].map((fork) => [`${fork}_time`, undefined]),
 );
 
-describe("channelConfig", () => {
+const channelConfig = (...args: Parameters<typeof channelConfigs>): ChannelConfig => channelConfigs(...args).calldata!;
+
+describe("channelConfigs", () => {
   it("follows from options and rollup", () => {
     const config = channelConfig({ ...CHANNEL_OPTIONS, compressionAlgo: "brotli" }, simRollupConfig(), NOW);
     expect(config).toMatchObject({

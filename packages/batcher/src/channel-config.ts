@@ -1,9 +1,19 @@
 import type { CompressionAlgorithm, FullStrategy } from "@rnode/compression";
-import { derivationFactsAt, FRAME_OVERHEAD_BYTES, lastDerivationFacts, type RollupConfig } from "@rnode/protocol";
+import {
+  derivationFactsAt,
+  FRAME_OVERHEAD_BYTES,
+  lastDerivationFacts,
+  MAX_BLOB_DATA_BYTES,
+  type RollupConfig,
+} from "@rnode/protocol";
 import { BatcherError } from "./batcher-error.ts";
 
 /** How channels are built; follows from the options and the rollup's parameters. Spec: docs/protocol/05-services.md#channel-building */
 export interface ChannelConfig {
+  /** what carries the frames: the calldata of a transaction each, or a blob each */
+  readonly carrier: "calldata" | "blobs";
+  /** a transaction carries this many frames; fewer only at the end of a channel */
+  readonly framesPerTransaction: number;
   readonly batchType: "singular" | "span";
   readonly algorithm: CompressionAlgorithm;
   /** when a channel of singular batches is full */
@@ -40,21 +50,64 @@ export interface ChannelOptions {
   readonly maxBlocksPerSpanBatch: number;
   readonly maxChannelDuration: number;
   readonly subSafetyMargin: number;
+  readonly dataAvailabilityType: "calldata" | "blobs" | "auto";
+}
+
+/** How channels are built for blobs, for calldata, or for both if the cheaper one is to be taken. */
+export interface ChannelConfigs {
+  readonly blobs?: ChannelConfig | undefined;
+  readonly calldata?: ChannelConfig | undefined;
 }
 
 const VERSION_BYTES = 1;
+/** EIP-7594: a transaction has at most this many blobs, however many a block may have */
+const MAX_BLOBS_PER_TRANSACTION = 6;
 
 /**
  * @param nowSec wall clock: features of forks that are not active yet cannot be used
  * @throws {BatcherError} batcher/bad-config, naming option, value and expectation
  */
-export function channelConfig(options: ChannelOptions, rollup: RollupConfig, nowSec: number): ChannelConfig {
-  const { forkTimes } = rollup;
-  const refuse = (option: string, value: string | number, expected: string): never => {
-    throw new BatcherError("batcher/bad-config", { option: `--${option}`, value, expected });
+export function channelConfigs(options: ChannelOptions, rollup: RollupConfig, nowSec: number): ChannelConfigs {
+  const { dataAvailabilityType: type, targetNumFrames, maxL1TxSizeBytes } = options;
+  const common = commonConfig(options, rollup, nowSec);
+  const calldata: ChannelConfig = {
+    ...common,
+    carrier: "calldata",
+    framesPerTransaction: 1,
+    maxFrameBytes: maxL1TxSizeBytes - VERSION_BYTES,
+    targetFrames: type === "auto" ? 1 : targetNumFrames, // those of --target-num-frames are blobs then
   };
-  const maxFrameBytes = options.maxL1TxSizeBytes - VERSION_BYTES;
-  if (maxFrameBytes <= FRAME_OVERHEAD_BYTES) {
+  if (type === "calldata") return { calldata };
+  const isScheduled = derivationFactsAt(rollup.forkTimes, nowSec).readsBlobs;
+  if (!isScheduled) refuse("data-availability-type", type, "calldata, as Ecotone is not active and blobs would not be read");
+  if (targetNumFrames > MAX_BLOBS_PER_TRANSACTION) {
+    refuse(
+      "target-num-frames",
+      targetNumFrames,
+      `at most ${MAX_BLOBS_PER_TRANSACTION}, the number of blobs that a transaction may have`,
+    );
+  }
+  const blobs: ChannelConfig = {
+    ...common,
+    carrier: "blobs",
+    framesPerTransaction: targetNumFrames,
+    maxFrameBytes: MAX_BLOB_DATA_BYTES - VERSION_BYTES,
+    targetFrames: targetNumFrames,
+  };
+  return type === "blobs" ? { blobs } : { blobs, calldata };
+}
+
+function refuse(option: string, value: string | number, expected: string): never {
+  throw new BatcherError("batcher/bad-config", { option: `--${option}`, value, expected });
+}
+
+function commonConfig(
+  options: ChannelOptions,
+  rollup: RollupConfig,
+  nowSec: number,
+): Omit<ChannelConfig, "carrier" | "framesPerTransaction" | "maxFrameBytes" | "targetFrames"> {
+  const { forkTimes } = rollup;
+  if (options.maxL1TxSizeBytes - VERSION_BYTES <= FRAME_OVERHEAD_BYTES) {
     refuse("max-l1-tx-size-bytes", options.maxL1TxSizeBytes, `more than ${FRAME_OVERHEAD_BYTES + VERSION_BYTES} bytes`);
   }
   // The last of the scheduled forks decides, so that a fork during a channel's life does no harm.
@@ -83,8 +136,6 @@ export function channelConfig(options: ChannelOptions, rollup: RollupConfig, now
     algorithm,
     strategy:
       options.compressor === "ratio" ? { kind: "ratio", approxComprRatio: options.approxComprRatio } : { kind: options.compressor },
-    maxFrameBytes,
-    targetFrames: options.targetNumFrames,
     maxBlocksPerSpanBatch: options.maxBlocksPerSpanBatch,
     maxChannelDuration: options.maxChannelDuration,
     subSafetyMargin: options.subSafetyMargin,

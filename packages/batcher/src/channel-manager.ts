@@ -11,8 +11,9 @@ export interface TxData {
   readonly id: number;
   readonly channelId: string;
   readonly frameNumbers: readonly number[];
-  /** version byte ‖ frames */
-  readonly data: Uint8Array;
+  readonly carrier: ChannelConfig["carrier"];
+  /** version byte ‖ frame: one for the calldata, or one for each blob */
+  readonly data: readonly Uint8Array[];
 }
 
 /** Why the batcher's blocks no longer match the chain: it must discard them and start again from the safe head. */
@@ -48,7 +49,7 @@ export interface ChannelEvents {
 
 export interface ChannelManagerDeps {
   /** an empty channel with a fresh random id */
-  readonly createChannelOut: () => ChannelOut;
+  readonly createChannelOut: (config: ChannelConfig) => ChannelOut;
   readonly events?: ChannelEvents;
 }
 
@@ -60,7 +61,7 @@ const DERIVATION_SLACK_L1_BLOCKS = 2;
  * Uses no clock and does no I/O; calls must not overlap.
  */
 export class ChannelManager {
-  readonly #config: ChannelConfig;
+  #config: ChannelConfig;
   readonly #deps: ChannelManagerDeps;
   /** contiguous; the first one follows `#base` */
   #blocks: BatcherBlock[] = [];
@@ -89,6 +90,9 @@ export class ChannelManager {
     const last = this.#blocks.at(-1);
     return last === undefined ? this.#base : last.ref;
   }
+  get newestBlock(): BatcherBlock | undefined {
+    return this.#blocks.at(-1);
+  }
   get blockCount(): number {
     return this.#blocks.length;
   }
@@ -108,18 +112,11 @@ export class ChannelManager {
     return this.#inFlight.size;
   }
 
-  /** Starts over after `safeL2`; no transaction may be pending. */
-  reset(safeL2: L2BlockRef): void {
+  /** Frees the compressors of its channels. */
+  destroy(): void {
     for (const channel of this.#channels) channel.destroy();
-    this.#blocks = [];
-    this.#base = { hash: safeL2.hash, number: safeL2.number };
-    this.#cursor = 0;
     this.#channels = [];
     this.#open = undefined;
-    this.#lastClosedL1Origin = safeL2.l1Origin.number;
-    this.#inFlight.clear();
-    this.#newestConfirmedTxId = -1;
-    this.#flushRequested = false;
   }
 
   /** Adds the block after `tip`. */
@@ -171,6 +168,27 @@ export class ChannelManager {
     return lastBlock !== undefined && lastBlock.ref.number <= this.#base.number && channel.isFullyConfirmed;
   }
 
+  /** The first block that is not, or not entirely, in a transaction. */
+  get nextToPublish(): BatcherBlock | undefined {
+    const number = this.#channels.find((channel) => !channel.isFullySubmitted)?.firstBlockNumber;
+    const index = number === undefined ? this.#cursor : Math.max(0, number - this.#base.number - 1);
+    return this.#blocks[Math.min(index, this.#cursor)];
+  }
+  get channelCount(): number {
+    return this.#channels.length;
+  }
+  /** compressed bytes of the open channel that could be put into frames now */
+  get openChannelReadyBytes(): number {
+    return this.#open?.readyBytes ?? 0;
+  }
+  /** Estimated compressed bytes of blocks that are not in any transaction. */
+  get unsubmittedDaBytes(): number {
+    let bytes = 0;
+    for (let i = this.#cursor; i < this.#blocks.length; i++) bytes += this.#blocks[i]!.daBytes;
+    for (const channel of this.#channels) if (!channel.isTouched) bytes += channel.daBytes;
+    return bytes;
+  }
+
   /** The next `nextTxData` closes the open channel, with every block that is available by then. */
   requestFlush(): void {
     this.#flushRequested = true;
@@ -179,22 +197,58 @@ export class ChannelManager {
   /**
    * The data of the next transaction; undefined if there is nothing to send now. It counts as pending until `confirm` or `fail`.
    *
+   * @param choose asked before the first transaction of a channel: if the answer is not how the channel was built, it is built anew
    * @throws {BatcherError} batcher/block-too-large; {CodedError} span-batch/*: a block that cannot be published
    */
-  async nextTxData(l1HeadNumber: number): Promise<TxData | undefined> {
-    const waiting = this.#takeTxData();
-    if (waiting !== undefined) return waiting;
-    await this.#fillChannels(l1HeadNumber);
-    return this.#takeTxData();
+  async nextTxData(l1HeadNumber: number, choose?: () => Promise<ChannelConfig>): Promise<TxData | undefined> {
+    const channel = await this.#readyChannel(l1HeadNumber);
+    if (channel === undefined || channel.isTouched || choose === undefined) return this.#takeTxData(channel);
+    this.#config = await choose();
+    if (channel.config === this.#config) return this.#takeTxData(channel);
+    this.#abandonFrom(channel);
+    return this.#takeTxData(await this.#readyChannel(l1HeadNumber));
   }
 
-  #takeTxData(): TxData | undefined {
-    const channel = this.#channels.find(({ hasUnsentFrames }) => hasUnsentFrames);
+  async #readyChannel(l1HeadNumber: number): Promise<PendingChannel | undefined> {
+    const find = (): PendingChannel | undefined => this.#channels.find(({ hasTransactionReady }) => hasTransactionReady);
+    const waiting = find();
+    if (waiting !== undefined) return waiting;
+    await this.#fillChannels(l1HeadNumber);
+    return find();
+  }
+
+  #takeTxData(channel: PendingChannel | undefined): TxData | undefined {
     if (channel === undefined) return undefined;
-    const frames = channel.takeUnsent(1); // calldata carries one frame per transaction
+    const frames = channel.takeUnsent();
     const id = this.#nextTxId++;
     this.#inFlight.set(id, { channel, frames });
-    return { id, channelId: channel.id, frameNumbers: frames.map(({ number }) => number), data: encodeBatcherData(frames) };
+    return {
+      id,
+      channelId: channel.id,
+      frameNumbers: frames.map(({ number }) => number),
+      carrier: channel.config.carrier,
+      data: frames.map((frame) => encodeBatcherData([frame])),
+    };
+  }
+
+  /** The transaction was not sent after all: its frames are the next ones again. */
+  withdraw({ id }: TxData): void {
+    const tx = this.#inFlight.get(id);
+    if (tx === undefined) return;
+    this.#inFlight.delete(id);
+    tx.channel.putBack(tx.frames);
+  }
+
+  /** The blocks of this channel, of which nothing was sent, and of those after it are put into channels again. */
+  #abandonFrom(first: PendingChannel): void {
+    const at = this.#channels.indexOf(first);
+    const abandoned = this.#channels.splice(at);
+    if (abandoned.some(({ closeReason }) => closeReason === "flushed")) this.#flushRequested = true;
+    for (const channel of abandoned) channel.destroy();
+    this.#open = undefined;
+    const firstBlock = first.firstBlockNumber;
+    if (firstBlock !== undefined) this.#cursor = Math.max(0, firstBlock - this.#base.number - 1);
+    this.#lastClosedL1Origin = first.previousL1Origin;
   }
 
   /** Adds blocks to channels until one of them has frames to send or no blocks are left. */
@@ -214,7 +268,7 @@ export class ChannelManager {
       if (reason === undefined) return;
       await this.#closeChannel(channel, reason);
       if (this.#cursor >= this.#blocks.length) this.#flushRequested = false;
-      if (channel.hasUnsentFrames) return;
+      if (channel.hasTransactionReady) return;
     }
   }
 
@@ -232,7 +286,11 @@ export class ChannelManager {
   #openChannel(): void {
     const { maxChannelDuration } = this.#config;
     const deadline = maxChannelDuration === 0 ? undefined : this.#lastClosedL1Origin + maxChannelDuration;
-    const channel = new PendingChannel(this.#deps.createChannelOut(), this.#config, deadline);
+    const out = this.#deps.createChannelOut(this.#config);
+    const channel = new PendingChannel(out, this.#config, {
+      durationDeadline: deadline,
+      previousL1Origin: this.#lastClosedL1Origin,
+    });
     this.#channels.push(channel);
     this.#open = channel;
     this.#deps.events?.opened?.(channel);

@@ -58,8 +58,24 @@ describe("rbatcher's options", () => {
   });
 
   it.each<[string, string[], string]>([
-    ["blobs", ["--data-availability-type=blobs"], "--data-availability-type: publishing blobs is not available in this build"],
-    ["auto", ["--data-availability-type=auto"], "--data-availability-type: publishing blobs is not available in this build"],
+    ["seven blobs", ["--data-availability-type=blobs", "--target-num-frames=7"], "expected at most 6, the number of blobs"],
+    [
+      "seven blobs in auto mode",
+      ["--data-availability-type=auto", "--target-num-frames=7"],
+      "expected at most 6, the number of blobs",
+    ],
+    ["a spend limit of nothing", ["--max-l1-spend-per-hour=0"], "expected an amount of ether above 0"],
+    [
+      "an upper threshold below the lower one",
+      ["--throttle.unsafe-da-bytes-upper-threshold=1000"],
+      "expected more than --throttle.unsafe-da-bytes-lower-threshold (1600000), found 1000",
+    ],
+    [
+      "a weight that nobody reads",
+      ["--throttle.pid-kp=1"],
+      "--throttle.pid-kp does nothing without --throttle.controller-type=pid",
+    ],
+    ["an unknown controller", ["--throttle.controller-type=cubic"], "expected one of step, linear, quadratic, pid"],
     ["an unknown place for data", ["--data-availability-type=celestia"], "expected one of calldata, blobs, auto"],
     ["batch type 2", ["--batch-type=2"], "expected 0 (singular batches) or 1 (span batches)"],
     ["a ratio of 0", ["--approx-compr-ratio=0"], "expected a ratio above 0 and at most 1"],
@@ -90,7 +106,11 @@ describe("rbatcher's options", () => {
       [`--private-key=${"00".repeat(32)}`],
       "--private-key: the value is not valid, expected a private key as 64 hex digits",
     ],
-    ["several endpoints", ["--l2-eth-rpc=http://a,http://b"], '--l2-eth-rpc: "http://a,http://b" is not valid, expected one URL'],
+    [
+      "more execution clients than rollup nodes",
+      ["--l2-eth-rpc=http://a,http://b"],
+      "--rollup-rpc: expected as many endpoints as --l2-eth-rpc has (3), found 1",
+    ],
     ["an unknown option", ["--poll-intervall=1s"], "did you mean --poll-interval?"],
   ])("refuse %s", (_, args, message) => {
     expect(parse(args)).toContain(message);

@@ -19,6 +19,7 @@ import {
 } from "@rnode/options";
 import { browserOptions, logOptions, metricsOptions, pprofOptions } from "@rnode/program";
 import { accountOptions, transactionOptions } from "@rnode/tx-manager";
+import { throttleOptions } from "./throttle/throttle-options.ts";
 
 /** 1: span batches, 0: singular batches. */
 const batchType: Parser<0 | 1> = {
@@ -26,6 +27,23 @@ const batchType: Parser<0 | 1> = {
   expects: "0 (singular batches) or 1 (span batches)",
   parse: (value) => (value === "0" ? 0 : value === "1" ? 1 : undefined),
   format: String,
+};
+
+/** An amount in ether above 0, parsed into wei. */
+const etherAmount: Parser<bigint> = {
+  placeholder: "ether",
+  expects: "an amount of ether above 0, with at most 18 decimals",
+  parse: (value) => {
+    const match = /^([0-9]{1,12})(?:\.([0-9]{1,18}))?$/.exec(value);
+    const wei = match === null ? 0n : BigInt(match[1]!) * 10n ** 18n + BigInt((match[2] ?? "").padEnd(18, "0"));
+    return wei > 0n ? wei : undefined;
+  },
+  format: (wei) => {
+    const decimals = String(wei % 10n ** 18n)
+      .padStart(18, "0")
+      .replace(/0+$/, "");
+    return `${wei / 10n ** 18n}${decimals === "" ? "" : `.${decimals}`}`;
+  },
 };
 
 /** A number in (0, 1]. */
@@ -39,12 +57,7 @@ const ratio: Parser<number> = {
   },
 };
 
-/** Following the active sequencer through several endpoints is not supported yet. */
-const oneEndpoint: Parser<string> = {
-  ...httpUrl,
-  expects: "one URL starting with http:// or https://",
-  parse: (value) => (value.includes(",") ? undefined : httpUrl.parse(value)),
-};
+const countOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
 
 const positive = integerBetween(1, Number.MAX_SAFE_INTEGER);
 
@@ -54,12 +67,31 @@ export const endpointOptions = optionGroup("", {
     required: true,
     help: "L1 JSON-RPC endpoint, or several, separated by commas: the next one is used when one fails.",
   },
-  l2EthRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's execution client." },
+  l2EthRpc: {
+    parse: listOf(httpUrl),
+    required: true,
+    help: "JSON-RPC endpoint of the sequencer's execution client; of several sequencers, separated by commas, the active one is followed.",
+  },
   l2JwtSecret: {
     parse: path,
     help: "File with the 32-byte secret in hex, if --l2-eth-rpc is the authenticated endpoint: nobody else keeps that one busy.",
   },
-  rollupRpc: { parse: oneEndpoint, required: true, help: "JSON-RPC endpoint of the sequencer's rollup node." },
+  rollupRpc: {
+    parse: listOf(httpUrl),
+    required: true,
+    check: (nodes: readonly string[], other) => {
+      const clients = countOf(other("l2-eth-rpc"));
+      return nodes.length === clients
+        ? undefined
+        : `expected as many endpoints as --l2-eth-rpc has (${clients}), found ${nodes.length}`;
+    },
+    help: "JSON-RPC endpoint of the sequencer's rollup node, or several, in the order of --l2-eth-rpc; they serve the admin namespace then.",
+  },
+  activeSequencerCheckDurationMs: {
+    parse: positiveDuration,
+    default: 120_000,
+    help: "With several sequencers: so long it counts which one is the active one; after a failure it is asked at once.",
+  },
 });
 
 export const batcherOptions = optionGroup("", {
@@ -88,7 +120,15 @@ export const batcherOptions = optionGroup("", {
     unit: "bytes",
     help: "Maximum calldata size of an L1 transaction.",
   },
-  targetNumFrames: { parse: positive, default: 1, help: "Number of frames at which a channel counts as full." },
+  targetNumFrames: {
+    parse: positive,
+    default: 1,
+    check: (count: number, other) =>
+      other("data-availability-type") === "calldata" || count <= 6
+        ? undefined
+        : `expected at most 6, the number of blobs that a transaction may have, found ${count}`,
+    help: "Number of frames at which a channel counts as full; with blobs, also the number of blobs in a transaction, at most 6.",
+  },
   maxBlocksPerSpanBatch: {
     parse: uint,
     default: 0,
@@ -119,8 +159,7 @@ export const batcherOptions = optionGroup("", {
   dataAvailabilityType: {
     parse: oneOf("calldata", "blobs", "auto"),
     default: "calldata",
-    unavailable: "publishing blobs",
-    help: "Where batches are published. This build can publish calldata only.",
+    help: "Where batches are published; auto takes whichever L1 charges less for, channel by channel.",
   },
   checkRecentTxsDepth: {
     parse: integerBetween(0, 128),
@@ -131,6 +170,19 @@ export const batcherOptions = optionGroup("", {
   waitNodeSync: { parse: bool, default: false, help: "At the start, wait until the rollup node has derived up to the L1 head." },
   stopped: { parse: bool, default: false, help: "Start without publishing; admin_startBatcher starts publishing." },
   stopTimeoutMs: { parse: duration, default: 10_000, help: "How long a stop waits for pending transactions." },
+});
+
+export const spendOptions = optionGroup("", {
+  perHourWei: {
+    parse: etherAmount,
+    flag: "max-l1-spend-per-hour",
+    help: "Nothing is published while the last hour's payments to L1 and the next transaction would exceed this. Counted since the program's start. Not given: no limit.",
+  },
+  perDayWei: {
+    parse: etherAmount,
+    flag: "max-l1-spend-per-day",
+    help: "The same for the last 24 hours.",
+  },
 });
 
 export const rpcOptions = optionGroup("rpc", {
@@ -147,6 +199,8 @@ export const rbatcherOptions = optionTable({
   groups: {
     endpoints: endpointOptions,
     batches: batcherOptions,
+    throttle: throttleOptions,
+    spend: spendOptions,
     account: accountOptions,
     transactions: transactionOptions,
     rpc: rpcOptions,

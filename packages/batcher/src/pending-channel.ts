@@ -19,10 +19,12 @@ export type ChannelCloseReason =
 export class PendingChannel {
   readonly id: Hex;
   readonly #out: ChannelOut;
-  readonly #config: ChannelConfig;
+  readonly config: ChannelConfig;
+  readonly previousL1Origin: number;
   #firstBlock: number | undefined;
   #lastBlock: BatcherBlock | undefined;
   #closeReason: ChannelCloseReason | undefined;
+  #isClosed = false;
   #deadline: { readonly l1Block: number; readonly reason: ChannelCloseReason } | undefined;
   readonly #frames: Frame[] = [];
   /** numbers of the frames that are in no transaction, ascending */
@@ -30,13 +32,22 @@ export class PendingChannel {
   #inFlightFrames = 0;
   readonly #inclusionBlocks = new Map<number, number>();
   #sizeBytes = 0;
+  #daBytes = 0;
   #blockCount = 0;
 
-  /** @param durationDeadline L1 block at which the channel is closed, whatever it contains */
-  constructor(out: ChannelOut, config: ChannelConfig, durationDeadline: number | undefined) {
+  /**
+   * @param durationDeadline L1 block at which the channel is closed, whatever it contains
+   * @param previousL1Origin number of the L1 origin of the last block before it
+   */
+  constructor(
+    out: ChannelOut,
+    config: ChannelConfig,
+    { durationDeadline, previousL1Origin }: { readonly durationDeadline: number | undefined; readonly previousL1Origin: number },
+  ) {
+    this.previousL1Origin = previousL1Origin;
     this.id = bytesToHex(out.id);
     this.#out = out;
-    this.#config = config;
+    this.config = config;
     if (durationDeadline !== undefined) this.#deadline = { l1Block: durationDeadline, reason: "max-duration" };
   }
 
@@ -46,6 +57,13 @@ export class PendingChannel {
   /** bytes of the blocks' transactions */
   get sizeBytes(): number {
     return this.#sizeBytes;
+  }
+  /** estimated compressed size of the blocks' transactions */
+  get daBytes(): number {
+    return this.#daBytes;
+  }
+  get readyBytes(): number {
+    return this.#out.readyBytes;
   }
   get inputBytes(): number {
     return this.#out.inputBytes;
@@ -66,8 +84,9 @@ export class PendingChannel {
   get lastBlock(): BatcherBlock | undefined {
     return this.#lastBlock;
   }
-  get hasUnsentFrames(): boolean {
-    return this.#unsent.length > 0;
+  /** Whether the frames of a transaction are there: as many as it carries, or the last ones. */
+  get hasTransactionReady(): boolean {
+    return this.#isClosed ? this.#unsent.length > 0 : this.#unsent.length >= this.config.framesPerTransaction;
   }
   get isTouched(): boolean {
     return this.#inFlightFrames > 0 || this.#inclusionBlocks.size > 0;
@@ -92,8 +111,9 @@ export class PendingChannel {
       this.#firstBlock ??= block.ref.number;
       this.#lastBlock = block;
       this.#sizeBytes += block.sizeBytes;
+      this.#daBytes += block.daBytes;
       this.#blockCount++;
-      const { seqWindowSize, subSafetyMargin } = this.#config;
+      const { seqWindowSize, subSafetyMargin } = this.config;
       this.#limit(block.ref.l1Origin.number + seqWindowSize - subSafetyMargin, "sequencing-window-near");
       this.#takeReadyFrames();
     }
@@ -110,12 +130,13 @@ export class PendingChannel {
   async close(reason: ChannelCloseReason): Promise<void> {
     this.#closeReason ??= reason;
     await this.#out.close();
+    this.#isClosed = true;
     while (this.#frames.at(-1)?.isLast !== true) this.#takeFrame();
   }
 
-  /** Takes up to `count` unsent frames for a transaction. */
-  takeUnsent(count: number): Frame[] {
-    const numbers = this.#unsent.splice(0, count);
+  /** Takes the frames of a transaction. */
+  takeUnsent(): Frame[] {
+    const numbers = this.#unsent.splice(0, this.config.framesPerTransaction);
     this.#inFlightFrames += numbers.length;
     return numbers.map((number) => this.#frames[number]!);
   }
@@ -129,7 +150,7 @@ export class PendingChannel {
   confirm(frames: readonly Frame[], inclusionBlock: number): void {
     this.#inFlightFrames -= frames.length;
     for (const { number } of frames) this.#inclusionBlocks.set(number, inclusionBlock);
-    const { channelTimeout, subSafetyMargin } = this.#config;
+    const { channelTimeout, subSafetyMargin } = this.config;
     this.#limit(inclusionBlock + channelTimeout - subSafetyMargin, "channel-timeout-near");
   }
 
@@ -138,7 +159,7 @@ export class PendingChannel {
     const range = this.inclusionRange;
     if (range === undefined) return false;
     const end = this.isFullyConfirmed ? range.last : Math.max(l1HeadNumber, range.last);
-    return end - range.first >= this.#config.channelTimeout;
+    return end - range.first >= this.config.channelTimeout;
   }
 
   destroy(): void {
@@ -150,12 +171,12 @@ export class PendingChannel {
   }
 
   #takeReadyFrames(): void {
-    const { maxFrameBytes } = this.#config;
+    const { maxFrameBytes } = this.config;
     while (this.#out.full === undefined && this.#out.readyBytes + FRAME_OVERHEAD_BYTES >= maxFrameBytes) this.#takeFrame();
   }
 
   #takeFrame(): void {
-    const frame = this.#out.nextFrame(this.#config.maxFrameBytes);
+    const frame = this.#out.nextFrame(this.config.maxFrameBytes);
     this.#frames.push(frame);
     this.#unsent.push(frame.number);
   }

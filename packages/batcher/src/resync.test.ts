@@ -21,8 +21,8 @@ function setUp(options: Partial<ResyncOptions> = {}) {
       { ...OPTIONS, ...options },
       { stuckAfterMs: 96_000, l1, node, address, clock, log: silentLogger },
       stop.signal,
-    ).then((safeHead) => {
-      Object.assign(result, { safeHead, isDone: true });
+    ).then((resynced) => {
+      Object.assign(result, { safeHead: resynced?.safeHead, isDone: true });
     });
     return result;
   };

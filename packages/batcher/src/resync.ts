@@ -13,6 +13,13 @@ export interface ResyncOptions {
   readonly checkRecentTxsDepth: number;
 }
 
+export interface Resynced {
+  /** it includes everything that this account has ever put on L1 */
+  readonly safeHead: L2BlockRef;
+  /** nonces below may still be taken by transactions of a previous process */
+  readonly leftOverNonce: bigint;
+}
+
 export interface ResyncDeps {
   /** how long transactions in the pool may take to be included before they are replaced */
   readonly stuckAfterMs: number;
@@ -20,6 +27,8 @@ export interface ResyncDeps {
   readonly node: Pick<RollupNode, "syncStatus">;
   /** the batcher's account */
   readonly address: Uint8Array;
+  /** Is told of a nonce that somebody has used while nothing was sent from here, long after a previous process could have done so. */
+  readonly onForeignNonce?: ((nonce: bigint) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -29,19 +38,19 @@ const MAX_BACKOFF_MS = 30_000;
 const STANDSTILL_MS = 10_000;
 
 /**
- * Waits until the node's safe head includes everything that this account has ever put on L1, and returns that safe head: publishing
+ * Waits until the node's safe head includes everything that this account has ever put on L1: publishing
  * from there neither omits nor repeats a block, whatever happened to the previous process.
  *
  * @returns undefined if the signal was aborted
  */
-export async function resync(options: ResyncOptions, deps: ResyncDeps, signal: AbortSignal): Promise<L2BlockRef | undefined> {
+export async function resync(options: ResyncOptions, deps: ResyncDeps, signal: AbortSignal): Promise<Resynced | undefined> {
   const { clock, log } = deps;
   const wait = new NodeSync(options, deps);
   let backoffMs = options.pollIntervalMs;
   while (!signal.aborted) {
     try {
       const safeHead = await wait.step();
-      if (safeHead !== undefined) return safeHead;
+      if (safeHead !== undefined) return { safeHead, leftOverNonce: wait.leftOverNonce };
       backoffMs = options.pollIntervalMs;
     } catch (error) {
       log.warn("waiting for L1 and the rollup node", { error: errorText(error) });
@@ -63,6 +72,12 @@ class NodeSync {
   readonly #deps: ResyncDeps;
   /** the nonce up to which the node must have derived; undefined while transactions are in the pool */
   #targetNonce: bigint | undefined;
+  leftOverNonce = 0n;
+  /** nonces below were used, or in the pool, once a previous process could not send any more */
+  #expectedNonce: bigint | undefined;
+  /** of the chain when the pool was found empty */
+  #nonceThen = 0n;
+  readonly #startMs: number;
   /** L1 head at that time */
   #targetL1 = 0;
   #stuckSinceMs: number | undefined;
@@ -73,6 +88,7 @@ class NodeSync {
   constructor(options: ResyncOptions, deps: ResyncDeps) {
     this.#options = options;
     this.#deps = deps;
+    this.#startMs = deps.clock.nowMs();
   }
 
   async step(): Promise<L2BlockRef | undefined> {
@@ -83,15 +99,30 @@ class NodeSync {
     if (this.#options.waitNodeSync && currentL1 < this.#targetL1) {
       return this.#waiting("waiting for the rollup node to reach the L1 head", { currentL1, targetL1: this.#targetL1 });
     }
-    return (await this.#hasDerivedOwnTransactions(status))
-      ? status.safeL2
-      : this.#waiting("waiting for the rollup node to derive what was published before", { currentL1 });
+    if (!(await this.#hasDerivedOwnTransactions(status))) {
+      return this.#waiting("waiting for the rollup node to derive what was published before", { currentL1 });
+    }
+    if ((await this.#nonces()).latest <= this.#nonceThen) return status.safeL2;
+    this.#targetNonce = undefined; // something was sent meanwhile, which must be derived, too
+    return undefined;
+  }
+
+  async #nonces(): Promise<{ latest: bigint; pending: bigint }> {
+    const { l1, address, clock, onForeignNonce, stuckAfterMs } = this.#deps;
+    const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
+    const expected = latest > pending ? latest : pending;
+    if (clock.nowMs() - this.#startMs >= stuckAfterMs) this.#expectedNonce ??= expected;
+    if (this.#expectedNonce !== undefined && latest > this.#expectedNonce) {
+      await onForeignNonce?.(latest - 1n);
+      this.#expectedNonce = expected;
+    }
+    return { latest, pending };
   }
 
   /** Transactions of a previous process would be included after what is read now. */
   async #isPoolEmpty(): Promise<boolean> {
-    const { l1, address, clock, log } = this.#deps;
-    const [latest, pending] = await Promise.all([l1.nonce(address, "latest"), l1.nonce(address, "pending")]);
+    const { l1, clock, log } = this.#deps;
+    const { latest, pending } = await this.#nonces();
     if (pending > latest) {
       const now = clock.nowMs();
       if (latest !== this.#lastPoolNonce || this.#stuckSinceMs === undefined) this.#stuckSinceMs = now;
@@ -100,10 +131,12 @@ class NodeSync {
         this.#waiting("waiting for transactions that were sent before", { count: pending - latest });
         return false;
       }
+      this.leftOverNonce = pending;
       // Their nonces are used again: either they or their replacements are included, never both.
       log.warn("transactions that were sent before are not included: replacing them", { count: pending - latest });
     }
     const head = await l1.head();
+    this.#nonceThen = latest;
     this.#targetNonce = await this.#nonceToWaitFor(latest, head.number);
     this.#targetL1 = head.number;
     return true;

@@ -8,6 +8,7 @@ import {
   type L1BlockRef,
   optionalField,
   requiredField,
+  type Transaction,
 } from "@rnode/protocol";
 import type { L1Endpoints } from "./endpoints.ts";
 import type { L1Client } from "./l1-client.ts";
@@ -24,6 +25,8 @@ export interface L1FeeMarket {
   readonly baseFee: bigint;
   /** of the newest block, per unit of blob gas; undefined if it was not asked for */
   readonly blobBaseFee?: bigint | undefined;
+  /** whether calldata has a least price (EIP-7623), as it has since Prague */
+  readonly hasCalldataFloor?: boolean | undefined;
 }
 
 /** The block of the canonical chain that includes a transaction. */
@@ -47,7 +50,7 @@ export interface L1Call {
 export interface L1AccountClientDeps {
   readonly endpoints: L1Endpoints;
   /** over the same endpoints */
-  readonly l1: Pick<L1Client, "blockByLabel" | "blockByNumber" | "transactionHashes">;
+  readonly l1: Pick<L1Client, "blockByLabel" | "blockByNumber" | "transactionHashes" | "transactions">;
 }
 
 /**
@@ -67,6 +70,25 @@ export class L1AccountClient {
   /** @throws {L1Error} l1/unavailable, like all methods here */
   head(): Promise<L1BlockRef> {
     return this.latestHeader();
+  }
+
+  /** The hash of a canonical block; undefined if L1 does not have it yet. */
+  async blockHash(number: number): Promise<Hex | undefined> {
+    return (await this.l1.blockByNumber(number))?.hash;
+  }
+
+  /** The transactions of a canonical block, checked against it; undefined if L1 does not have it. */
+  async transactionsAt(number: number): Promise<readonly Transaction[] | undefined> {
+    const hash = await this.blockHash(number);
+    return hash === undefined ? undefined : this.l1.transactions(hash);
+  }
+
+  /** What a contract answers at the newest block; empty where there is none. The endpoint is believed. */
+  read(contract: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
+    return this.endpoints.request("answer of a contract", async ({ rpc }) => {
+      const answer = await rpc.call("eth_call", [{ to: bytesToHex(contract), data: bytesToHex(data) }, "latest"]);
+      return readAnswer("eth_call", () => hexToBytes(String(answer)));
+    });
   }
 
   /** Number of transactions of an account, without ("latest") or with ("pending") those in the pool. */
@@ -95,12 +117,12 @@ export class L1AccountClient {
   }
 
   async feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<L1FeeMarket> {
-    const [{ baseFeePerGas: baseFee }, tip, blobBaseFee] = await Promise.all([
+    const [{ baseFeePerGas: baseFee, header }, tip, blobBaseFee] = await Promise.all([
       this.latestHeader(),
       this.suggestedTip(),
       withBlobs ? this.quantity("eth_blobBaseFee", []) : undefined,
     ]);
-    return { tip, baseFee, blobBaseFee };
+    return { tip, baseFee, blobBaseFee, hasCalldataFloor: header.requestsHash !== undefined };
   }
 
   /** Sends a transaction to L1. A refusal of the transaction itself is a verdict, not an error. */

@@ -1,7 +1,7 @@
 import {
   BatchSubmitter,
   batcherBlock,
-  channelConfig,
+  channelConfigs,
   createBatcherMetrics,
   createChannelOut,
   rbatcherOptions,
@@ -126,7 +126,7 @@ export class SimBatcher {
       log: logger,
       metrics: createTxMetrics(noMetrics),
     });
-    const channels = channelConfig(batches, config, Math.floor(clock.nowMs() / 1000));
+    const channels = channelConfigs(batches, config, Math.floor(clock.nowMs() / 1000));
     const submitter = new BatchSubmitter(batches, {
       channels,
       batchInboxAddress: config.batchInboxAddress,
@@ -155,7 +155,8 @@ export class SimBatcher {
           );
         },
       },
-      createChannelOut: () => this.#createChannelOut(channels, process),
+      minTipWei: transactions.minTipWei,
+      createChannelOut: (channel) => this.#createChannelOut(channel, process),
       clock: process.clock,
       log: logger,
       metrics: createBatcherMetrics(noMetrics),

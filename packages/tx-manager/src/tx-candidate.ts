@@ -1,3 +1,4 @@
+import type { L1FeeMarket } from "@rnode/l1";
 import {
   type BlobSidecar,
   type BlobTransaction,
@@ -76,10 +77,22 @@ export function unsignedTransaction(candidate: TxCandidate, parts: TxParts): Fee
           blobVersionedHashes: sidecar.commitments.map(blobVersionedHash),
         };
   if (typeof candidate.gasLimit === "bigint") return { ...tx, gasLimit: candidate.gasLimit };
+  const least = leastGas(tx);
+  return { ...tx, gasLimit: estimatedGas === undefined || estimatedGas < least ? least : estimatedGas };
+}
+
+function leastGas(tx: FeeMarketTransaction | BlobTransaction): bigint {
   const intrinsic = intrinsicGas(GAS_RULES, tx);
   const floor = floorDataGas(GAS_RULES, tx.data);
-  const least = intrinsic > floor ? intrinsic : floor;
-  return { ...tx, gasLimit: estimatedGas === undefined || estimatedGas < least ? least : estimatedGas };
+  return intrinsic > floor ? intrinsic : floor;
+}
+
+/** What a candidate of which nothing runs would cost at once, in wei. @param tipWei the priority fee that will be offered */
+export function costNow(candidate: TxCandidate, market: L1FeeMarket, tipWei: bigint): bigint {
+  const parts = { chainId: 0n, nonce: 0n, fees: { tip: 0n, feeCap: 0n }, sidecar: undefined, estimatedGas: undefined };
+  const { gasLimit } = unsignedTransaction(candidate, parts);
+  const blobGas = candidate.carries.kind === "blobs" ? GAS_PER_BLOB * BigInt(candidate.carries.blobs.length) : 0n;
+  return gasLimit * (market.baseFee + tipWei) + blobGas * (market.blobBaseFee ?? 0n);
 }
 
 /** The bytes sent to L1: blobs travel with their transaction. */

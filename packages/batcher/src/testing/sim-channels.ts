@@ -1,7 +1,7 @@
 import type { ChannelOut } from "@rnode/compression";
 import { uint64ToBytes } from "@rnode/primitives";
 import type { SimClock } from "@rnode/tx-manager/testing";
-import { type ChannelConfig, type ChannelOptions, channelConfig } from "../channel-config.ts";
+import { type ChannelConfig, type ChannelConfigs, type ChannelOptions, channelConfigs } from "../channel-config.ts";
 import { createChannelOut } from "../create-channel-out.ts";
 import { awaitedChannel } from "./awaited-channel.ts";
 import { simRollupConfig } from "./sim-rollup.ts";
@@ -16,15 +16,21 @@ export const CHANNEL_OPTIONS: ChannelOptions = {
   maxBlocksPerSpanBatch: 0,
   maxChannelDuration: 0,
   subSafetyMargin: 10,
+  dataAvailabilityType: "calldata",
 };
 
-export const simChannelConfig = (options: Partial<ChannelOptions> = {}): ChannelConfig =>
-  channelConfig({ ...CHANNEL_OPTIONS, ...options }, simRollupConfig(), 1_800_000_000);
+export const simChannelConfigs = (options: Partial<ChannelOptions> = {}, rollup = simRollupConfig()): ChannelConfigs =>
+  channelConfigs({ ...CHANNEL_OPTIONS, ...options }, rollup, 1_800_000_000);
+
+export const simChannelConfig = (options: Partial<ChannelOptions> = {}): ChannelConfig => {
+  const { blobs, calldata } = simChannelConfigs(options);
+  return (blobs ?? calldata)!;
+};
 
 /** Creates channels with ids 0, 1, 2…; their compression counts as work for the clock. */
-export function simChannelOuts(config: ChannelConfig, clock?: SimClock, firstId = 0): () => ChannelOut {
+export function simChannelOuts(clock?: SimClock, firstId = 0): (config: ChannelConfig) => ChannelOut {
   let id = firstId;
-  return () => {
+  return (config) => {
     const idBytes = new Uint8Array(16);
     idBytes.set(uint64ToBytes(id++), 8);
     const out = createChannelOut(config, idBytes);

@@ -5,6 +5,7 @@ import {
   Channel,
   decodeBatch,
   decodeBatcherData,
+  decodeBlob,
   encodeTransaction,
   expandSpanBatch,
   type Frame,
@@ -102,6 +103,7 @@ export class SimRollup implements RollupNode, BlockSource {
   /** unsafe blocks after the genesis */
   #chain: BatcherBlock[] = [];
   #salt = 0;
+  #nextOrigin: number | undefined;
   readonly #derived: { readonly l1Hash: Hex; readonly chain: number; readonly state: DerivedState }[] = [];
   /** how many L1 blocks the node stays behind the head */
   lag = 0;
@@ -112,7 +114,8 @@ export class SimRollup implements RollupNode, BlockSource {
   constructor(l1: SimL1, config: RollupConfig = simRollupConfig()) {
     this.#l1 = l1;
     this.config = config;
-    const { l1: l1Origin, l2, l2TimeSec } = config.genesis;
+    const { l2, l2TimeSec } = config.genesis;
+    const l1Origin = { hash: l1.blocks[0]!.ref.hash, number: 0 };
     this.#genesis = { ...l2, parentHash: `0x${"00".repeat(32)}`, timestamp: l2TimeSec, l1Origin, sequenceNumber: 0 };
   }
 
@@ -125,7 +128,8 @@ export class SimRollup implements RollupNode, BlockSource {
     for (let i = 0; i < count; i++) {
       const parent = this.unsafeHead;
       const number = parent.number + 1;
-      const nextOrigin = this.#l1.blocks[parent.l1Origin.number + 1]?.ref;
+      const nextOrigin = this.#l1.blocks[this.#nextOrigin ?? parent.l1Origin.number + 1]?.ref;
+      this.#nextOrigin = undefined;
       const l1Origin: Pick<L1BlockRef, "hash" | "number"> = nextOrigin ?? parent.l1Origin;
       const sequenceNumber = nextOrigin === undefined ? parent.sequenceNumber + 1 : 0;
       const hash = bytesToHex(keccak256(uint64ToBytes(number), uint64ToBytes(this.#salt)));
@@ -149,8 +153,14 @@ export class SimRollup implements RollupNode, BlockSource {
           transactions,
         },
         sizeBytes: transactions.reduce((sum, { length }) => sum + length, 0),
+        daBytes: transactions.reduce((sum, { length }) => sum + length, 0),
       });
     }
+  }
+
+  /** The next block is on this L1 origin, as after a reset of the rollup node. */
+  skipOrigins(number: number): void {
+    this.#nextOrigin = number;
   }
 
   /** Discards the newest `depth` unsafe blocks; blocks produced afterwards have other hashes. */
@@ -183,7 +193,10 @@ export class SimRollup implements RollupNode, BlockSource {
   #deriveBlock(before: DerivedState, { ref, transactions }: SimL1Block): DerivedState {
     let { safe, repeated, unfit, timedOut } = before;
     let frames = [...before.channel];
-    for (const frame of transactions.flatMap((tx) => decodeBatcherData(tx.data))) {
+    for (const frame of transactions
+      .filter(({ to }) => isInbox(to, this.config))
+      .flatMap((tx) => this.#dataOf(tx))
+      .flatMap((data) => decodeBatcherData(data))) {
       if (frame.number === 0) frames = [];
       if (frames[0] !== undefined && frames[0].l1Block + CHANNEL_TIMEOUT < ref.number) {
         timedOut++;
@@ -206,6 +219,11 @@ export class SimRollup implements RollupNode, BlockSource {
       frames = [];
     }
     return { safe, repeated, unfit, timedOut, channel: frames };
+  }
+
+  #dataOf(tx: SimL1Block["transactions"][number]): readonly Uint8Array[] {
+    if (tx.type !== 0x03) return [tx.data];
+    return tx.blobVersionedHashes.map((hash) => decodeBlob(this.#l1.blobs.get(bytesToHex(hash))!));
   }
 
   #blocksOf(batch: Batch): { timestamp: number; transactions: readonly Uint8Array[] }[] {
@@ -240,6 +258,9 @@ export class SimRollup implements RollupNode, BlockSource {
     return Promise.resolve(this.#chain.slice(first - 1, first - 1 + count));
   }
 }
+
+const isInbox = (to: Uint8Array | undefined, { batchInboxAddress }: RollupConfig): boolean =>
+  to !== undefined && bytesToHex(to) === bytesToHex(batchInboxAddress);
 
 function isSame(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   return a.length === b.length && a.every((bytes, i) => bytesToHex(bytes) === bytesToHex(b[i]!));

@@ -118,6 +118,12 @@ export class SimL1 implements L1Access {
     return this.isDown ? Promise.reject(new Error("L1 is away")) : Promise.resolve(value);
   }
 
+  blockHash(number: number): Promise<Hex | undefined> {
+    return this.#answer(this.blocks[number]?.ref.hash);
+  }
+  transactionsAt(number: number): Promise<readonly SimTransaction[] | undefined> {
+    return this.#answer(this.blocks[number]?.transactions);
+  }
   head(): Promise<L1BlockRef> {
     return this.#answer(this.blocks.at(-1)!.ref);
   }
@@ -137,7 +143,7 @@ export class SimL1 implements L1Access {
   }
   feeMarket({ withBlobs }: { readonly withBlobs: boolean }): Promise<L1FeeMarket> {
     const { tip, baseFee, blobBaseFee } = this;
-    return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined });
+    return this.#answer({ tip, baseFee, blobBaseFee: withBlobs ? blobBaseFee : undefined, hasCalldataFloor: true });
   }
 
   send(raw: Uint8Array): Promise<{ verdict: SendVerdict; message: string }> {

@@ -1,0 +1,33 @@
+import { costNow } from "@rnode/tx-manager";
+import type { TxData } from "./channel-manager.ts";
+import type { L1Access } from "./l1-access.ts";
+import type { Obstacle } from "./obstacle.ts";
+import type { SpendVerdict } from "./spend-limit.ts";
+import { candidateOf } from "./tx-data-candidate.ts";
+
+/** What a transaction costs at today's prices, in wei. */
+export async function costOf(
+  tx: TxData,
+  deps: { readonly l1: Pick<L1Access, "feeMarket">; readonly minTipWei: bigint; readonly batchInboxAddress: Uint8Array },
+): Promise<bigint> {
+  const market = await deps.l1.feeMarket({ withBlobs: tx.carrier === "blobs" });
+  return costNow(candidateOf(tx, deps.batchInboxAddress), market, market.tip > deps.minTipWei ? market.tip : deps.minTipWei);
+}
+
+const ether = (wei: bigint): number => Number(wei) / 1e18;
+
+export function spendObstacle(verdict: SpendVerdict, costWei: bigint): Obstacle | undefined {
+  if (verdict.kind === "ok") return undefined;
+  const { per, limitWei, spentWei, underWayWei, resumesAtMs } = verdict;
+  return {
+    reason: "spend-limit",
+    text: `publishing has stopped: the next transaction would exceed --max-l1-spend-per-${per}. It goes on by itself when L1 is cheaper or older payments no longer count; give a higher limit to go on now`,
+    fields: {
+      limitEther: ether(limitWei),
+      spentEther: ether(spentWei),
+      underWayEther: ether(underWayWei),
+      nextEther: ether(costWei),
+      ...(resumesAtMs === undefined ? {} : { oldestEndsAt: new Date(resumesAtMs).toISOString() }),
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { Clock } from "@rnode/primitives";
+import type { SendOutcome } from "@rnode/tx-manager";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+export interface SpendLimits {
+  /** wei; undefined: no limit */
+  readonly perHourWei?: bigint | undefined;
+  readonly perDayWei?: bigint | undefined;
+}
+
+/** Room for another transaction, or why there is none. */
+export type SpendVerdict =
+  | { readonly kind: "ok" }
+  | {
+      readonly kind: "exceeded";
+      readonly limitWei: bigint;
+      readonly per: "hour" | "day";
+      /** paid in that time, and set aside for transactions under way */
+      readonly spentWei: bigint;
+      readonly underWayWei: bigint;
+      /** when the oldest payment no longer counts; undefined: transactions under way fill the limit */
+      readonly resumesAtMs: number | undefined;
+    };
+
+/** What was paid to L1 in the last hour and day, and whether more may be. It knows what this process has paid. */
+export class SpendLedger {
+  readonly #limits: SpendLimits;
+  readonly #clock: Clock;
+  #payments: { readonly atMs: number; readonly wei: bigint }[] = [];
+  readonly #underWay = new Map<number, bigint>();
+
+  constructor(limits: SpendLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  get hasLimit(): boolean {
+    return this.#limits.perHourWei !== undefined || this.#limits.perDayWei !== undefined;
+  }
+
+  /** A transaction is about to be sent. @param costWei what it costs at today's prices: twice that is set aside, as prices may rise */
+  reserve(id: number, costWei: bigint): void {
+    this.#underWay.set(id, 2n * costWei);
+  }
+
+  settle(id: number, outcome: SendOutcome): void {
+    const reserved = this.#underWay.get(id) ?? 0n;
+    this.#underWay.delete(id);
+    if (outcome.kind === "confirmed") this.#payments.push({ atMs: this.#clock.nowMs(), wei: outcome.inclusion.feeWei ?? reserved });
+  }
+
+  spentWei(withinMs: number): bigint {
+    const since = this.#clock.nowMs() - withinMs;
+    return this.#payments.reduce((sum, { atMs, wei }) => (atMs > since ? sum + wei : sum), 0n);
+  }
+
+  /** @param expectedWei what the next transaction costs by today's prices */
+  check(expectedWei: bigint): SpendVerdict {
+    this.#forget();
+    const underWayWei = [...this.#underWay.values()].reduce((sum, wei) => sum + wei, 0n);
+    for (const [per, limitWei, windowMs] of [
+      ["hour", this.#limits.perHourWei, HOUR_MS],
+      ["day", this.#limits.perDayWei, DAY_MS],
+    ] as const) {
+      if (limitWei === undefined) continue;
+      const spentWei = this.spentWei(windowMs);
+      if (limitWei - spentWei - underWayWei < expectedWei) {
+        const since = this.#clock.nowMs() - windowMs;
+        const oldest = this.#payments.find(({ atMs }) => atMs > since);
+        return { kind: "exceeded", per, limitWei, spentWei, underWayWei, resumesAtMs: oldest && oldest.atMs + windowMs };
+      }
+    }
+    return { kind: "ok" };
+  }
+
+  #forget(): void {
+    const since = this.#clock.nowMs() - DAY_MS;
+    this.#payments = this.#payments.filter(({ atMs }) => atMs > since);
+  }
+}

@@ -1,0 +1,190 @@
+import { type LogFields, type Logger, noMetrics } from "@rnode/observe";
+import { localSigner } from "@rnode/signer";
+import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
+import { SimClock, SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
+import { BatchSubmitter, type BatchSubmitterOptions } from "../batch-submitter.ts";
+import { createBatcherMetrics } from "../batcher-metrics.ts";
+import type { ChannelOptions } from "../channel-config.ts";
+import type { SpendLimits } from "../spend-limit.ts";
+import { simChannelConfigs, simChannelOuts } from "./sim-channels.ts";
+import { SimRollup, simRollupConfig } from "./sim-rollup.ts";
+
+const GWEI = 10n ** 9n;
+const L1_BLOCK_MS = 12_000;
+const L2_BLOCK_MS = 2000;
+
+export interface SimOptions {
+  readonly channels?: Partial<ChannelOptions>;
+  readonly maxPendingTransactions?: number;
+  readonly confirmations?: number;
+  readonly spendLimits?: SpendLimits;
+  readonly sendTimeoutMs?: number;
+  readonly pollIntervalMs?: number;
+  readonly seqWindowSize?: number;
+}
+
+export interface LogLine {
+  readonly level: "error" | "warn" | "info";
+  readonly text: string;
+  readonly fields: LogFields;
+}
+
+/** How many calls a process may still make. At zero it is dead, and never gets another answer. */
+interface Life {
+  callsLeft: number;
+}
+
+/** `target` as seen by a process with this life. */
+function seenBy<T extends object>(target: T, life: Life): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function" || name === "nowMs") return member instanceof Function ? member.bind(target) : member;
+      return (...args: unknown[]): unknown => {
+        if (life.callsLeft-- <= 0) return new Promise(() => {});
+        return Reflect.apply(member, target, args);
+      };
+    },
+  });
+}
+
+/** A batcher in a simulated world, which can be killed and started again. */
+export class Simulation {
+  readonly clock = new SimClock();
+  readonly l1 = new SimL1();
+  readonly rollup: SimRollup;
+  readonly log: LogLine[] = [];
+  /** the batcher that the SystemConfig names */
+  batcherOnL1: Uint8Array | undefined;
+  readonly #options: SimOptions;
+  #timeMs = 0;
+  #processes = 0;
+  #life: Life = { callsLeft: 0 };
+
+  constructor(options: SimOptions = {}) {
+    this.#options = options;
+    const { seqWindowSize } = options;
+    this.rollup = new SimRollup(this.l1, simRollupConfig(seqWindowSize === undefined ? {} : { seq_window_size: seqWindowSize }));
+  }
+
+  /** What was logged as an error. */
+  get errors(): readonly LogLine[] {
+    return this.log.filter(({ level }) => level === "error");
+  }
+
+  /** Paid to L1 so far. */
+  get spentWei(): bigint {
+    let sum = 0n;
+    for (const block of this.l1.blocks) for (const tx of block.transactions) sum += simFeeWei(tx, block);
+    return sum;
+  }
+
+  /** Starts a new process; only the chains survive from the one before. @param callsLeft after this many calls it dies */
+  start(callsLeft = Number.POSITIVE_INFINITY): BatchSubmitter {
+    this.kill();
+    this.#life = { callsLeft };
+    return this.startAnother(this.#life);
+  }
+
+  /** Starts a process beside the one that runs. */
+  startAnother(life: Life = { callsLeft: Number.POSITIVE_INFINITY }): BatchSubmitter {
+    const { maxPendingTransactions = 1, confirmations = 1, channels } = this.#options;
+    const l1 = seenBy(this.l1, life);
+    const rollup = seenBy(this.rollup, life);
+    const clock = seenBy(this.clock, life);
+    const configs = simChannelConfigs({ maxChannelDuration: 2, ...channels }, this.rollup.config);
+    const transactions = new TransactionManager(
+      {
+        confirmations,
+        resubmissionTimeoutMs: 48_000,
+        receiptQueryIntervalMs: 1000,
+        sendTimeoutMs: this.#options.sendTimeoutMs ?? 600_000,
+        notInMempoolTimeoutMs: 120_000,
+        safeAbortNonceTooLowCount: 3,
+        minTipWei: GWEI,
+        minBaseFeeWei: GWEI,
+        feeLimitMultiplier: 5,
+        feeLimitThresholdWei: 100n * GWEI,
+      },
+      {
+        l1ChainId: 900n,
+        l1,
+        signer: localSigner(new Uint8Array(32).fill(0x11)),
+        clock,
+        log: this.#logger(),
+        prover: simProver,
+        metrics: createTxMetrics(noMetrics),
+      },
+    );
+    const options: BatchSubmitterOptions = {
+      maxPendingTransactions,
+      pollIntervalMs: this.#options.pollIntervalMs ?? 1000,
+      waitNodeSync: false,
+      checkRecentTxsDepth: 0,
+      stopTimeoutMs: 10_000,
+      spendLimits: this.#options.spendLimits,
+    };
+    const submitter = new BatchSubmitter(options, {
+      channels: configs,
+      minTipWei: GWEI,
+      batcherOnL1: () => Promise.resolve(this.batcherOnL1),
+      batchInboxAddress: rollup.config.batchInboxAddress,
+      stuckAfterMs: 96_000,
+      l1,
+      node: rollup,
+      blocks: rollup,
+      transactions,
+      createChannelOut: simChannelOuts(this.clock, 1000 * this.#processes++),
+      clock,
+      log: this.#logger(),
+      metrics: createBatcherMetrics(noMetrics),
+    });
+    submitter.start();
+    return submitter;
+  }
+
+  #logger(): Logger {
+    const line =
+      (level: LogLine["level"]) =>
+      (text: string, fields: LogFields = {}): void => {
+        this.log.push({ level, text, fields });
+      };
+    const none = (): void => {};
+    const logger: Logger = {
+      error: line("error"),
+      warn: line("warn"),
+      info: line("info"),
+      debug: none,
+      trace: none,
+      child: () => logger,
+      isEnabled: () => false,
+      level: "info",
+    };
+    return logger;
+  }
+
+  /** Like kill -9: the process does nothing any more, but what it has sent stays in the pool. */
+  kill(): void {
+    this.#life.callsLeft = 0;
+  }
+
+  /** Lets both chains advance. */
+  async run(seconds: number, isProducing = true): Promise<void> {
+    for (let end = this.#timeMs + seconds * 1000; this.#timeMs < end; this.#timeMs += 1000) {
+      if (isProducing && this.#timeMs % L2_BLOCK_MS === 0) this.rollup.produce();
+      if (this.#timeMs % L1_BLOCK_MS === 0) this.l1.mine();
+      await this.clock.advance(1000);
+    }
+  }
+
+  get derived() {
+    return this.rollup.derive(this.l1.headNumber);
+  }
+
+  /** Produces nothing new on L2: all existing blocks must become safe sooner or later. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < 100 && this.derived.safe.number < this.rollup.unsafeHead.number; i++) await this.run(60, false);
+    const [safe, unsafe] = [this.derived.safe.number, this.rollup.unsafeHead.number];
+    if (safe !== unsafe) throw new Error(`block ${safe} is safe, of ${unsafe}`);
+  }
+}
