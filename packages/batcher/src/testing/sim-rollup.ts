@@ -1,5 +1,14 @@
 import { createDecompressor } from "@rnode/compression";
-import { bytesToHex, decodeRlpPrefix, expectRlpString, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import {
+  bytesToHex,
+  decodeRlpPrefix,
+  equalBytes,
+  expectRlpString,
+  type Hex,
+  hexToBytes,
+  keccak256,
+  uint64ToBytes,
+} from "@rnode/primitives";
 import {
   type Batch,
   Channel,
@@ -108,8 +117,13 @@ export class SimRollup implements RollupNode, BlockSource {
   /** how many L1 blocks the node stays behind the head */
   lag = 0;
   isDown = false;
+  /** how many L1 blocks the sequencer stays behind the head */
+  l1Confs = 0;
   transactionsPerBlock = 1;
   dataBytes = 100;
+
+  /** of the block with this number */
+  transactionsOf = (number: number): Uint8Array[] => simTransactions(number, this.transactionsPerBlock, this.dataBytes);
 
   constructor(l1: SimL1, config: RollupConfig = simRollupConfig()) {
     this.#l1 = l1;
@@ -128,13 +142,14 @@ export class SimRollup implements RollupNode, BlockSource {
     for (let i = 0; i < count; i++) {
       const parent = this.unsafeHead;
       const number = parent.number + 1;
-      const nextOrigin = this.#l1.blocks[this.#nextOrigin ?? parent.l1Origin.number + 1]?.ref;
+      const originNumber = this.#nextOrigin ?? parent.l1Origin.number + 1;
+      const nextOrigin = originNumber + this.l1Confs > this.#l1.headNumber ? undefined : this.#l1.blocks[originNumber]?.ref;
       this.#nextOrigin = undefined;
       const l1Origin: Pick<L1BlockRef, "hash" | "number"> = nextOrigin ?? parent.l1Origin;
       const sequenceNumber = nextOrigin === undefined ? parent.sequenceNumber + 1 : 0;
       const hash = bytesToHex(keccak256(uint64ToBytes(number), uint64ToBytes(this.#salt)));
       const timestamp = parent.timestamp + this.config.blockTimeSec;
-      const transactions = simTransactions(number, this.transactionsPerBlock, this.dataBytes);
+      const transactions = this.transactionsOf(number);
       this.#chain.push({
         ref: {
           hash,
@@ -263,7 +278,7 @@ const isInbox = (to: Uint8Array | undefined, { batchInboxAddress }: RollupConfig
   to !== undefined && bytesToHex(to) === bytesToHex(batchInboxAddress);
 
 function isSame(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
-  return a.length === b.length && a.every((bytes, i) => bytesToHex(bytes) === bytesToHex(b[i]!));
+  return a.length === b.length && a.every((bytes, i) => equalBytes(bytes, b[i]!));
 }
 
 function batchesOf(content: Uint8Array): Batch[] {

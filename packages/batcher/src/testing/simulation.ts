@@ -1,4 +1,5 @@
 import { type LogFields, type Logger, noMetrics } from "@rnode/observe";
+import { bytesToHex } from "@rnode/primitives";
 import { localSigner } from "@rnode/signer";
 import { createTxMetrics, TransactionManager } from "@rnode/tx-manager";
 import { SimClock, SimL1, simFeeWei, simProver } from "@rnode/tx-manager/testing";
@@ -12,6 +13,7 @@ import { SimRollup, simRollupConfig } from "./sim-rollup.ts";
 const GWEI = 10n ** 9n;
 const L1_BLOCK_MS = 12_000;
 const L2_BLOCK_MS = 2000;
+const MAX_LOG_LINES = 20_000;
 
 export interface SimOptions {
   readonly channels?: Partial<ChannelOptions>;
@@ -21,6 +23,7 @@ export interface SimOptions {
   readonly sendTimeoutMs?: number;
   readonly pollIntervalMs?: number;
   readonly seqWindowSize?: number;
+  readonly receiptQueryIntervalMs?: number;
 }
 
 export interface LogLine {
@@ -79,6 +82,19 @@ export class Simulation {
     return sum;
   }
 
+  /** What it would have cost without tips above the least, and if nothing but batches had been sent. */
+  get spentAtBaseFeeWei(): bigint {
+    const inbox = bytesToHex(this.rollup.config.batchInboxAddress);
+    let sum = 0n;
+    for (const block of this.l1.blocks) {
+      for (const tx of block.transactions) {
+        if (tx.to === undefined || bytesToHex(tx.to) !== inbox) continue;
+        sum += simFeeWei({ ...tx, maxPriorityFeePerGas: GWEI, maxFeePerGas: block.baseFee + GWEI }, block);
+      }
+    }
+    return sum;
+  }
+
   /** Starts a new process; only the chains survive from the one before. @param callsLeft after this many calls it dies */
   start(callsLeft = Number.POSITIVE_INFINITY): BatchSubmitter {
     this.kill();
@@ -97,7 +113,7 @@ export class Simulation {
       {
         confirmations,
         resubmissionTimeoutMs: 48_000,
-        receiptQueryIntervalMs: 1000,
+        receiptQueryIntervalMs: this.#options.receiptQueryIntervalMs ?? 1000,
         sendTimeoutMs: this.#options.sendTimeoutMs ?? 600_000,
         notInMempoolTimeoutMs: 120_000,
         safeAbortNonceTooLowCount: 3,
@@ -147,6 +163,7 @@ export class Simulation {
     const line =
       (level: LogLine["level"]) =>
       (text: string, fields: LogFields = {}): void => {
+        if (this.log.length >= MAX_LOG_LINES) this.log.splice(0, MAX_LOG_LINES / 2);
         this.log.push({ level, text, fields });
       };
     const none = (): void => {};

@@ -1,5 +1,5 @@
 import type { L1FeeMarket, L1Inclusion, SendVerdict } from "@rnode/l1";
-import { bytesToHex, type Hex, hexToBytes, keccak256, uint64ToBytes } from "@rnode/primitives";
+import { bytesToHex, type Hex, keccak256, uint64ToBytes } from "@rnode/primitives";
 import {
   type BlobTransaction,
   decodeBlobTransactionWithSidecar,
@@ -21,6 +21,8 @@ export interface SimL1Block {
   /** wei per gas, and per blob gas */
   readonly baseFee: bigint;
   readonly blobBaseFee: bigint;
+  /** of the account after this block */
+  readonly nonce: bigint;
 }
 
 const GWEI = 10n ** 9n;
@@ -54,6 +56,8 @@ export class SimL1 implements L1Access {
   readonly pool = new Map<bigint, SimTransaction>();
   /** blobs of all transactions that the pool ever accepted, by versioned hash */
   readonly blobs = new Map<Hex, Uint8Array>();
+  /** where each transaction was included last */
+  readonly #places = new Map<Hex, number>();
   #salt = 0;
 
   constructor() {
@@ -87,7 +91,8 @@ export class SimL1 implements L1Access {
       parentHash: parent?.hash ?? (`0x${"00".repeat(32)}` as Hex),
       timestamp: 1_800_000_000 + 12 * number,
     };
-    this.blocks.push({ ref, transactions: included, baseFee: this.baseFee, blobBaseFee: this.blobBaseFee });
+    for (const tx of included) this.#places.set(bytesToHex(hashTransaction(tx)), number);
+    this.blocks.push({ ref, transactions: included, baseFee: this.baseFee, blobBaseFee: this.blobBaseFee, nonce });
   }
 
   #isPaidEnough(tx: SimTransaction): boolean {
@@ -109,9 +114,7 @@ export class SimL1 implements L1Access {
   }
 
   #nonceAt(number: number): bigint {
-    let count = 0n;
-    for (const { ref, transactions } of this.blocks) if (ref.number <= number) count += BigInt(transactions.length);
-    return count;
+    return this.blocks[number]?.nonce ?? 0n;
   }
 
   #answer<T>(value: T): Promise<T> {
@@ -180,10 +183,11 @@ export class SimL1 implements L1Access {
   }
 
   inclusion(hash: Hex): Promise<L1Inclusion | undefined> {
-    const wanted = bytesToHex(hexToBytes(hash));
-    const block = this.blocks.find(({ transactions }) => transactions.some((tx) => bytesToHex(hashTransaction(tx)) === wanted));
-    const tx = block?.transactions.find((each) => bytesToHex(hashTransaction(each)) === wanted);
-    const feeWei = block === undefined || tx === undefined ? undefined : simFeeWei(tx, block);
-    return this.#answer(block && { blockNumber: block.ref.number, blockHash: block.ref.hash, feeWei });
+    const place = this.#places.get(hash);
+    const block = place === undefined ? undefined : this.blocks[place];
+    const tx = block?.transactions.find((each) => bytesToHex(hashTransaction(each)) === hash);
+    if (block === undefined || tx === undefined) return this.#answer(undefined);
+    const feeWei = simFeeWei(tx, block);
+    return this.#answer({ blockNumber: block.ref.number, blockHash: block.ref.hash, feeWei });
   }
 }
