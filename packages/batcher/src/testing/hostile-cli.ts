@@ -33,7 +33,7 @@ export function hostileFaults(hostile: HostileRunResult, ideal: HostileRunResult
   for (const { text, fields } of errors)
     faults.push(
       `an error: ${text} ${Object.entries(fields)
-        .map(([key, value]) => `${key}=${value}`)
+        .map(([key, value]) => `${key}=${String(value)}`)
         .join(" ")}`,
     );
   return faults;
