@@ -46,7 +46,7 @@ function* checkCompose() {
       if (source.startsWith(".") && !existsSync(join(DEPLOY, source))) yield `${where}: there is no folder ${source}`;
     }
     const port = /127\.0\.0\.1:(\d+)/.exec(service.healthcheck?.test.join(" ") ?? "")?.[1];
-    if (port !== undefined && valueOf(program, args, "--metrics.port") !== port)
+    if (port !== undefined && effective(program, args, "--metrics.port") !== port)
       yield `${where}: health is asked for at port ${port}`;
   }
 }
@@ -81,7 +81,7 @@ function* checkInit(where, args) {
   for (const arg of args) if (!help.includes(`${arg.split("=")[0]} `)) yield `${where}: rengine init has no ${arg}`;
 }
 
-function valueOf(program, args, option) {
+function effective(program, args, option) {
   const line = configOf(program, args, {})
     .stdout.split("\n")
     .find((text) => text.startsWith(`${option} `));

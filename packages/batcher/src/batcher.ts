@@ -101,7 +101,10 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     limits: { maxRequestBytes: MAX_REQUEST_BYTES },
     maxOpenFiles: connectionBudget(),
     methods: withModules(
-      batcherMethods({ submitter: () => created?.submitter, throttle: () => created?.throttle, log, version: VERSION }, rpc.enableAdmin),
+      batcherMethods(
+        { submitter: () => created?.submitter, throttle: () => created?.throttle, log, version: VERSION },
+        rpc.enableAdmin,
+      ),
     ),
     log,
     metrics: deps.metrics,

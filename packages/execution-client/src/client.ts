@@ -15,7 +15,13 @@ import { createKzg, verifySidecar } from "@rnode/kzg";
 import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
-import { type BlobSidecar, compareProtocolVersions, formatProtocolVersion, LOCAL_PROTOCOL_VERSION, type SignalledVersions } from "@rnode/protocol";
+import {
+  type BlobSidecar,
+  compareProtocolVersions,
+  formatProtocolVersion,
+  LOCAL_PROTOCOL_VERSION,
+  type SignalledVersions,
+} from "@rnode/protocol";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
 import { ClientStatus } from "./client-status.ts";

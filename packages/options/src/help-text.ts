@@ -1,4 +1,10 @@
-import { type OptionDeclaration, type OptionInEffect, type OptionTable, type ResolvedOption, resolveOptions } from "./option-group.ts";
+import {
+  type OptionDeclaration,
+  type OptionInEffect,
+  type OptionTable,
+  type ResolvedOption,
+  resolveOptions,
+} from "./option-group.ts";
 import { redactUrls } from "./redact.ts";
 
 const FLAG_COLUMN = 44;

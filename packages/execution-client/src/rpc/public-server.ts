@@ -1,5 +1,12 @@
 import { type ApiMethods, ethSubscriptions, methodsOf, type PendingFeed, type ReadServices, withDescription } from "@rnode/eth-api";
-import { createRpcServer, type MethodTable, type Pages, type ReadLarge, type RpcServer, type RpcServerLimits } from "@rnode/jsonrpc";
+import {
+  createRpcServer,
+  type MethodTable,
+  type Pages,
+  type ReadLarge,
+  type RpcServer,
+  type RpcServerLimits,
+} from "@rnode/jsonrpc";
 import type { Logger, MetricFactory } from "@rnode/observe";
 import type { ClientOptions } from "../options.ts";
 
