@@ -11,8 +11,11 @@ const table = optionTable({
   envPrefix: "RENGINE_",
   groups: {
     main: optionGroup("", {
-      chain: { parse: text, required: true, help: "Genesis file (JSON, also gzipped), or the name of a network." },
-      genesis: { parse: text, help: "File or URL with the allocations of a named network." },
+      chain: { parse: text, required: true, help: "Genesis file (JSON, also with gzip or Zstandard), or the name of a network." },
+      genesis: {
+        parse: text,
+        help: "File or URL with the allocations of a named network, also as the superchain registry has it (.json.zst).",
+      },
       datadir: { parse: path, required: true, help: "Folder of the database." },
     }),
   },

@@ -63,7 +63,9 @@ async function chainSpecOfFile(chain: string, genesisSource: string | undefined)
 export async function genesisOfSpec(spec: ChainSpec): Promise<SealedGenesis> {
   const { chain, config, genesis, network } = spec;
   if (genesis === undefined) {
-    throw new UserError(`--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis`);
+    throw new UserError(
+      `--chain=${chain} needs --genesis=FILE with the allocations of the network's genesis: the superchain registry has them as superchain/extra/genesis/…/….json.zst`,
+    );
   }
   const { header } = genesis.head;
   if (network !== undefined && network.genesis.l2.number !== header.number) {

@@ -16,12 +16,13 @@ import {
 } from "@rnode/protocol";
 import { JsonTextError, type MemberSink, readJsonPieces } from "./json-pieces.ts";
 import { download, fileError, isGzip, isUrl } from "./read-input.ts";
+import { isZstd, unpackZstd } from "./zstd.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** An account with a longer text is read slot by slot. */
 const LARGE_ACCOUNT_BYTES = 1 << 18;
 
-/** A Geth-style genesis file of any size, gzipped or not. Its accounts are read on demand. */
+/** A Geth-style genesis file of any size, as it is, with gzip or with Zstandard as in the superchain registry. Its accounts are read on demand. */
 export interface GenesisFile {
   readonly head: GenesisHead;
   /** SHA-256 of the file's bytes */
@@ -126,12 +127,16 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: Hash): AsyncGene
   }
 }
 
-/** Decompresses gzip input. */
+/** Decompresses gzip and Zstandard input. */
 async function* unpacked(source: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   const first = await iterator.next();
   if (first.done === true) return;
   const all = { [Symbol.asyncIterator]: () => continued(first.value, iterator) };
+  if (isZstd(first.value)) {
+    yield await unpackZstd(source, all);
+    return;
+  }
   if (!isGzip(first.value)) {
     yield* all;
     return;
