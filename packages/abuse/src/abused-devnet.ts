@@ -36,20 +36,26 @@ export async function startAbusedDevnet(
   };
   try {
     const metrics = { sequencerEngine: await freePort(), sequencerNode: await freePort() };
+    const p2pArgs = [
+      ...["--p2p.listen.ip=127.0.0.1", `--p2p.listen.tcp=${await freePort()}`, "--p2p.no-discovery"],
+      ...[`--p2p.priv.path=${join(datadir, "abused-p2p-key.hex")}`, `--p2p.peerstore.path=${join(datadir, "abused-peerstore")}`],
+    ];
     const devnet = await startDevnet(scope, {
       datadir,
       basePort: 0,
       parameters: { l1BlockTimeSec: L1_BLOCK_TIME_SEC },
       log,
       changeArgs: (name, given) => {
-        const args = changeArgs(name, given);
+        const changed = changeArgs(name, given);
+        const args = name === "verifierNode" ? changed.flatMap((arg) => (arg === "--p2p.disable" ? p2pArgs : arg)) : changed;
         return name === "sequencerEngine" || name === "sequencerNode"
           ? [...args, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${metrics[name]}`]
           : args;
       },
     });
     await untilFirstSafeBlock(devnet);
-    return { devnet, target: targetOf(devnet, metrics), close };
+    const { addresses } = await rpcCall<{ addresses: string[] }>(devnet.info.endpoints.verifier.node, "rnodep2p_self");
+    return { devnet, target: targetOf(devnet, metrics, addresses[0]!), close };
   } catch (error) {
     await close();
     throw error;
@@ -80,7 +86,7 @@ interface MetricsPorts {
   readonly sequencerNode: number;
 }
 
-function targetOf({ info }: Devnet, metrics: MetricsPorts): Target {
+function targetOf({ info }: Devnet, metrics: MetricsPorts, p2p: string): Target {
   const { sequencer, batcher } = info.endpoints;
   return {
     host: "127.0.0.1",
@@ -91,6 +97,7 @@ function targetOf({ info }: Devnet, metrics: MetricsPorts): Target {
     batcher: portOf(batcher),
     engineMetrics: metrics.sequencerEngine,
     nodeMetrics: metrics.sequencerNode,
+    p2p,
     l2ChainId: info.l2ChainId,
     privateKey: info.accounts[8]!.privateKey,
   };

@@ -25,7 +25,7 @@ process.on("disconnect", () => process.exit(1));
 
 let failure: string | undefined;
 try {
-  const prepared = attack.prepare?.(attacker) ?? [];
+  const prepared = (await attack.prepare?.(attacker)) ?? [];
   const begins = once(process, "message");
   process.send?.("ready" satisfies MessageFromAttacker);
   await begins;

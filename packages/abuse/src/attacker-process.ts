@@ -24,7 +24,7 @@ export interface AttackerReport {
 export type MessageFromAttacker = "ready" | AttackerReport;
 
 /** A process that does not end by itself after its time is killed. On a busy machine it takes seconds to start. */
-const GRACE_MS = 30_000;
+const GRACE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 /** Built, also when the harness runs from its sources as in tests. */
 const PROGRAM = fileURLToPath(new URL("../dist/attacker-main.js", import.meta.url));

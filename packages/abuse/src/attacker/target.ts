@@ -11,6 +11,8 @@ export interface Target {
   readonly batcher: number;
   readonly engineMetrics: number;
   readonly nodeMetrics: number;
+  /** multiaddress of the verifier's rollup node */
+  readonly p2p: string;
   readonly l2ChainId: number;
   /** has funds; the attacker's own */
   readonly privateKey: string;

@@ -10,7 +10,7 @@ export interface Attack {
   /** what bounds the attack itself */
   readonly bounds: AttackBounds;
   /** Makes what it sends, if that takes long: its time begins afterwards. */
-  prepare?(attacker: Attacker): Prepared;
+  prepare?(attacker: Attacker): Prepared | Promise<Prepared>;
   /** Goes on until `attacker.signal` aborts; may end earlier. @param prepared by `prepare` */
   run(target: Target, attacker: Attacker, prepared: Prepared): Promise<void>;
   /** what the harness does once the attack is over */

@@ -21,7 +21,7 @@ export interface Observation {
   readonly seconds: number;
   /** cheap requests to the execution client that is attacked */
   readonly honest: Latency;
-  /** requests for the sync status to its rollup node */
+  /** requests for the sync status to its rollup node, and to the verifier's, which peers attack */
   readonly node: Latency;
   /** unsafe blocks that the sequencer made */
   readonly blocks: number;
@@ -42,7 +42,7 @@ const HEAD_TIMEOUT_MS = 2_000;
 export class Monitor {
   readonly #devnet: Devnet;
   readonly #honest: HonestClient;
-  readonly #node: HonestClient;
+  readonly #nodes: readonly HonestClient[];
   readonly #unsafe: HeadWatch;
   readonly #safe: HeadWatch;
   readonly #processes: ProcessWatch;
@@ -64,11 +64,14 @@ export class Monitor {
         { method: "eth_getBlockByNumber", params: ["latest", false] },
       ],
     });
-    this.#node = new HonestClient({
-      port: portOf(endpoints.sequencer.node),
-      intervalMs: NODE_INTERVAL_MS,
-      questions: [{ method: "rnode_syncStatus", params: [] }],
-    });
+    this.#nodes = [endpoints.sequencer, endpoints.verifier].map(
+      ({ node }) =>
+        new HonestClient({
+          port: portOf(node),
+          intervalMs: NODE_INTERVAL_MS,
+          questions: [{ method: "rnode_syncStatus", params: [] }],
+        }),
+    );
     // Over the authenticated port, which answers from the process that keeps the chain, so that blocks are seen when readers are busy.
     const secret = readFileSync(paths.sequencerJwt, "utf8").trim().replace(/^0x/, "");
     this.#engine = createRpcClient({
@@ -110,7 +113,7 @@ export class Monitor {
     return {
       seconds: (toMs - fromMs) / 1000,
       honest: latencyOf(this.#honest.between(fromMs, toMs)),
-      node: latencyOf(this.#node.between(fromMs, toMs)),
+      node: latencyOf(this.#nodes.flatMap((client) => client.between(fromMs, toMs))),
       blocks: this.#unsafe.progress(fromMs, toMs),
       longestBlockGapSec: this.#unsafe.longestStandstillMs(fromMs, toMs) / 1000,
       safeBlocks: this.#safe.progress(fromMs, toMs),
@@ -121,7 +124,7 @@ export class Monitor {
   }
 
   async close(): Promise<void> {
-    for (const part of [this.#honest, this.#node, this.#unsafe, this.#safe, this.#processes]) part.close();
+    for (const part of [this.#honest, ...this.#nodes, this.#unsafe, this.#safe, this.#processes]) part.close();
     this.#lag.disable();
     await this.#engine.close();
   }

@@ -20,6 +20,7 @@ import { WriterLink } from "./writer-link.ts";
 /** Requests for other processes: so many wait here, and so many are worked on there. */
 const MAX_RELAYED = 4096;
 const MAX_SENT = 32;
+const MAX_RELAYED_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Serves the public listeners from the database that another process writes. */
 export interface Reader {
@@ -67,7 +68,7 @@ export async function startReader(start: ReaderStart, outbox: Outbox<MessageToWr
   );
   const relay = new RelayQueue(
     (text, target) => link.ask(text, target),
-    { maxWaiting: MAX_RELAYED, maxWaitingBytes, maxSent: MAX_SENT },
+    { maxWaiting: MAX_RELAYED, maxWaitingBytes, maxSent: MAX_SENT, maxAnswerBytes: MAX_RELAYED_ANSWER_BYTES },
     metrics ?? noMetrics,
   );
   const routing = {

@@ -13,7 +13,7 @@ function otherProcess() {
   return { asked, send, texts: () => asked.map(({ text }) => text) };
 }
 
-const LIMITS = { maxWaiting: 8, maxWaitingBytes: 100, maxSent: 2 };
+const LIMITS = { maxWaiting: 8, maxWaitingBytes: 1000, maxSent: 2, maxAnswerBytes: 1000 };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("requests for another process", () => {
@@ -56,7 +56,32 @@ describe("requests for another process", () => {
     for (let index = 0; index < 4; index++) void queue.ask("x", client);
     await expect(queue.ask("x", client)).rejects.toMatchObject({ code: -32005, message: expect.stringMatching(/try again later/) });
     void queue.ask("x", other);
-    await expect(queue.ask("x".repeat(100), other)).rejects.toMatchObject({ code: -32005 });
+    await expect(queue.ask("x".repeat(1000), other)).rejects.toMatchObject({ code: -32005 });
+  });
+
+  it("with large answers are sent one at a time, once it is known that they are large", async () => {
+    const { asked, send } = otherProcess();
+    const queue = new RelayQueue(send, { ...LIMITS, maxSent: 10 }, noMetrics);
+    const client = new ClientConnection("http", "1.2.3.4");
+    const other = new ClientConnection("http", "5.6.7.8");
+    const large = '{"jsonrpc":"2.0","id":0,"method":"txpool_content"}';
+    const small = '{"jsonrpc":"2.0","id":0,"method":"txpool_status"}';
+    for (let index = 0; index < 5; index++) void queue.ask(large, client);
+    expect(asked.length).toBe(4); // each is taken for a quarter
+    for (const { answer } of asked.slice(0, 4)) answer("x".repeat(900));
+    await settle();
+    expect(asked.length).toBe(5);
+    void queue.ask(large, client);
+    void queue.ask(small, other);
+    expect(asked.length).toBe(5);
+    asked[4]!.answer("x".repeat(900));
+    await settle();
+    expect(asked.slice(5).map(({ text }) => text)).toEqual([small]); // it has had less time
+    asked[5]!.answer("y");
+    await settle();
+    expect(asked[6]!.text).toBe(large);
+    void queue.ask(small, other); // small ones go beside it
+    expect(asked.length).toBe(8);
   });
 
   it("that fail make room as well", async () => {

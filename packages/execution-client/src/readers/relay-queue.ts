@@ -7,13 +7,16 @@ export interface RelayLimits {
   readonly maxWaiting: number;
   /** size of those */
   readonly maxWaitingBytes: number;
-  /** requests that one other process works on at a time for this reader: what it answers is in memory here and there */
+  /** requests that one other process works on at a time for this reader */
   readonly maxSent: number;
+  /** size of what they answer, as it was for the same methods before: it is in memory there and here, several times */
+  readonly maxAnswerBytes: number;
 }
 
 interface Job {
   readonly text: string;
   readonly client: RequestContext;
+  readonly method: string;
   /** number of a reader; undefined: the writer */
   readonly reader: number | undefined;
   readonly resolve: (answer: string) => void;
@@ -21,8 +24,18 @@ interface Job {
   readonly stopListening: () => void;
 }
 
+/** What one other process is working on. */
+interface Sent {
+  count: number;
+  /** expected of the answers */
+  bytes: number;
+}
+
 /** One network of clients may have this part of those that wait. */
 const NETWORK_PART = 1 / 4;
+/** An answer of a method that has not been asked for yet is taken for a quarter of what all may have. */
+const UNKNOWN_PART = 1 / 4;
+const METHOD = /"method":"(\w+)"/;
 
 /**
  * What a reader's clients ask of other processes. A few requests are sent at a time; the others wait here, where they are fair to each
@@ -30,14 +43,16 @@ const NETWORK_PART = 1 / 4;
  */
 export class RelayQueue implements OtherProcesses {
   readonly #send: (text: string, reader?: number) => Promise<string>;
-  readonly #maxSent: number;
+  readonly #limits: RelayLimits;
   readonly #queue: FairQueue<Job>;
   /** by process */
-  readonly #sent = new Map<number | undefined, number>();
+  readonly #sent = new Map<number | undefined, Sent>();
+  /** size of the last answer, by method */
+  readonly #answerBytes = new Map<string, number>();
 
   constructor(send: (text: string, reader?: number) => Promise<string>, limits: RelayLimits, metrics: MetricFactory) {
     this.#send = send;
-    this.#maxSent = limits.maxSent;
+    this.#limits = limits;
     this.#queue = new FairQueue({
       maxItems: limits.maxWaiting,
       maxItemsPerNetwork: Math.max(1, limits.maxWaiting * NETWORK_PART),
@@ -49,12 +64,13 @@ export class RelayQueue implements OtherProcesses {
   /** @throws {RpcError} there is no room for it, or its client has gone */
   ask(text: string, client: RequestContext, reader?: number): Promise<string> {
     if (client.isGone) return Promise.reject(gone());
-    if (this.#queue.size === 0 && this.#maySend(reader)) return this.#sendNow(text, reader);
+    const method = METHOD.exec(text)?.[1] ?? "";
+    if (this.#queue.size === 0 && this.#maySend(method, reader)) return this.#sendNow(text, method, reader);
     return new Promise((resolve, reject) => {
       const stopListening = client.onGone(() => {
         if (this.#queue.remove(client, job)) reject(gone());
       });
-      const job: Job = { text, client, reader, resolve, reject, stopListening };
+      const job: Job = { text, client, method, reader, resolve, reject, stopListening };
       if (this.#queue.add(client, job, text.length) === undefined) {
         this.#sendDue();
         return;
@@ -64,27 +80,46 @@ export class RelayQueue implements OtherProcesses {
     });
   }
 
-  #maySend(reader: number | undefined): boolean {
-    return (this.#sent.get(reader) ?? 0) < this.#maxSent;
+  #sentTo(reader: number | undefined): Sent {
+    let sent = this.#sent.get(reader);
+    if (sent === undefined) this.#sent.set(reader, (sent = { count: 0, bytes: 0 }));
+    return sent;
   }
 
-  async #sendNow(text: string, reader: number | undefined): Promise<string> {
-    this.#sent.set(reader, (this.#sent.get(reader) ?? 0) + 1);
+  #expectedBytes(method: string): number {
+    return this.#answerBytes.get(method) ?? this.#limits.maxAnswerBytes * UNKNOWN_PART;
+  }
+
+  /** One whose answer is larger than all may be goes alone. */
+  #maySend(method: string, reader: number | undefined): boolean {
+    const { count, bytes } = this.#sentTo(reader);
+    const { maxSent, maxAnswerBytes } = this.#limits;
+    return count === 0 || (count < maxSent && bytes + this.#expectedBytes(method) <= maxAnswerBytes);
+  }
+
+  async #sendNow(text: string, method: string, reader: number | undefined): Promise<string> {
+    const sent = this.#sentTo(reader);
+    const expected = this.#expectedBytes(method);
+    sent.count++;
+    sent.bytes += expected;
     try {
-      return await this.#send(text, reader);
+      const answer = await this.#send(text, reader);
+      this.#answerBytes.set(method, answer.length);
+      return answer;
     } finally {
-      this.#sent.set(reader, this.#sent.get(reader)! - 1);
+      sent.count--;
+      sent.bytes -= expected;
       this.#sendDue();
     }
   }
 
   #sendDue(): void {
-    const mayBegin = ({ reader }: Job): boolean => this.#maySend(reader);
+    const mayBegin = ({ method, reader }: Job): boolean => this.#maySend(method, reader);
     for (let job = this.#queue.take(mayBegin); job !== undefined; job = this.#queue.take(mayBegin)) {
       job.stopListening();
-      const { client, text, reader, resolve, reject } = job;
+      const { client, text, method, reader, resolve, reject } = job;
       const startMs = performance.now();
-      void this.#sendNow(text, reader)
+      void this.#sendNow(text, method, reader)
         .finally(() => this.#queue.charge(client, performance.now() - startMs))
         .then(resolve, reject);
     }

@@ -4,6 +4,14 @@ import type { Connection, Stream } from "@libp2p/interface";
 import { multiaddr } from "@multiformats/multiaddr";
 import { createHost, type Host } from "../host/create-host.ts";
 import { connectionLimits } from "../network.ts";
+import { encodeRequest, payloadByNumberProtocols } from "../wire/payload-by-number.ts";
+import { blockTopics } from "../wire/topics.ts";
+
+export { compressSnappyBlock } from "../wire/snappy-block.ts";
+export { encodeRequest as encodeBlockRequest };
+/** The topic of the newest version of blocks. */
+export const newestBlockTopic = (l2ChainId: bigint): string => blockTopics(l2ChainId).at(-1)!.topic;
+export const blockRequestProtocol = (l2ChainId: bigint): string => payloadByNumberProtocols(l2ChainId)[0];
 
 const MESH_PROTOCOL = "/meshsub/1.1.0";
 
