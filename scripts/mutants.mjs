@@ -40,6 +40,11 @@ const only =
     .find((arg) => arg.startsWith("--only="))
     ?.slice("--only=".length) ?? "";
 const wanted = MUTANTS.filter(({ rule }) => rule.includes(only));
+const stale = wanted.filter(({ file, from }) => readFileSync(join(ROOT, file), "utf8").split(from).length !== 2);
+if (stale.length > 0) {
+  for (const { rule, file, from } of stale) console.error(`${rule}: "${from}" must occur exactly once in ${file}`);
+  process.exit(1);
+}
 const folder = mkdtempSync(join(tmpdir(), "rnode-mutants-"));
 const survivors = [];
 try {
@@ -72,10 +77,9 @@ function copyPackages() {
     symlinkSync(join(folder, "packages", name), join(modules, "@rnode", name));
 }
 
-function tryMutant({ rule, file, from, to }) {
+function tryMutant({ file, from, to }) {
   const path = join(folder, file);
   const source = readFileSync(path, "utf8");
-  if (source.split(from).length !== 2) throw new Error(`${rule}: "${from}" must occur exactly once in ${file}`);
   writeFileSync(
     path,
     source.replace(from, () => to),
