@@ -13,8 +13,7 @@ type BlockStage = "loaded" | "opened" | "added" | "closed";
 /** Under op-batcher's names, as far as it has them. Spec: docs/protocol/05-services.md#throttling */
 export const createBatcherMetrics = (m: MetricFactory) => ({
   l1: createL1Metrics(m),
-  info: m.gauge<{ version: string }>("info", "1, with the version.", ["version"]),
-  up: m.gauge("up", "1 while the batcher is publishing, 0 while it is stopped."),
+  up: m.gauge("publishing", "1 while the batcher is publishing, 0 while it is stopped."),
   refNumbers: m.gauge<{ layer: "l1" | "l2"; type: string }>("refs_number", "Numbers of heads and of the blocks handled.", [
     "layer",
     "type",

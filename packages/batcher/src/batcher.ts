@@ -213,7 +213,6 @@ async function createSubmitter(
     batchType: options.batches.batchType === 1 ? "span" : "singular",
     compression: options.batches.compressionAlgo,
   });
-  batcherMetrics.info.set(1, { version: VERSION });
   let submitter: BatchSubmitter | undefined;
   const throttle =
     options.throttle.lowerThreshold === 0

@@ -9,7 +9,7 @@ const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   name: "rbatcher",
   version: VERSION,
   table: rbatcherOptions,
-  metricsPrefix: "op_batcher_default_",
+  metricsPrefix: "rbatcher_default_",
   async start(options, context) {
     const { ready, status } = await startBatcher(context.scope, options, context);
     return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
