@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { UserError } from "@rnode/program";
+import { makeFolder, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import type { DevAccount } from "./accounts.ts";
 import type { L1Addresses } from "./l1-contracts.ts";
@@ -132,7 +132,13 @@ export class DatadirLock {
    * @throws an error that names the processes, if the owner, or a program left behind by an owner that has ended, is still alive
    */
   static acquire(datadir: string, paths: DevnetPaths): DatadirLock {
-    mkdirSync(datadir, { recursive: true });
+    try {
+      makeFolder(datadir);
+    } catch (cause) {
+      throw new UserError(`--datadir ${datadir}: ${(cause as Error).message}; name a folder that can be made and written`, {
+        cause,
+      });
+    }
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
         writeFileSync(paths.lock, JSON.stringify({ pid: process.pid, programs: [] }), { flag: "wx" });

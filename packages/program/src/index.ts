@@ -1,6 +1,7 @@
 export * from "./command.ts";
 export * from "./failure.ts";
 export * from "./launch.ts";
+export * from "./make-folder.ts";
 export * from "./metrics-server.ts";
 export * from "./naming-ports.ts";
 export { connectionBudget } from "./open-files.ts";

@@ -1,5 +1,6 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "@rnode/program";
 import { StartError } from "./start-error.ts";
 
 /** State that the admin namespace changes and that must survive a restart. Spec: docs/protocol/05-services.md#admin-state-file */
@@ -40,7 +41,7 @@ export class AdminStateFile {
   save(state: AdminState): void {
     const { path } = this;
     if (path === undefined) return;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    makeFolder(dirname(path), { mode: 0o755 });
     const temporaryPath = `${path}.tmp`;
     const file = openSync(temporaryPath, "w", 0o600);
     try {

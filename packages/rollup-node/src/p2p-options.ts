@@ -1,4 +1,4 @@
-import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, path, port, text, uint } from "@rnode/options";
+import { bool, decimal, duration, hexKey, listOf, oneOf, optionGroup, port, text, uint } from "@rnode/options";
 import { isPrivateKey } from "@rnode/primitives";
 
 /** Ports that need privileges are mistakes. */
@@ -104,10 +104,12 @@ export const p2pOptions = optionGroup("p2p", {
     help: "Folder for known peers, or the word memory.",
   },
   privPath: {
-    parse: path,
+    parse: text,
+    check: (value: string) => (value === "" ? "is empty: expected a file" : undefined),
     flag: "p2p.priv.path",
+    default: "rnode_p2p_priv.txt",
 
-    help: "File of the network key. Default: rnode_p2p_priv.txt in the working directory.",
+    help: "File of the network key, made if it does not exist.",
   },
   scoring: { parse: oneOf("none", "light"), env: "P2P_PEER_SCORING", default: "light", help: "How peers are scored." },
   sequencerKey: {

@@ -7,13 +7,12 @@ import type { RnodeOptions } from "./options.ts";
 import { StartError } from "./start-error.ts";
 import { VERSION } from "./version.ts";
 
-const DEFAULT_KEY_FILE = "rnode_p2p_priv.txt";
 /** In place of a folder: nothing is kept over a restart. */
 const IN_MEMORY = "memory";
 
 /** The network's configuration from the options; reads the network key, or makes it. @throws {StartError} start/bad-config */
 export function p2pConfig(options: RnodeOptions["p2p"], rollup: RollupConfig, log: Logger): P2PConfig {
-  const path = options.privPath ?? resolve(DEFAULT_KEY_FILE);
+  const path = resolve(options.privPath);
   return {
     rollup,
     networkKey: readNetworkKey(path, log),

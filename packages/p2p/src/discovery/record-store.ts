@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ENR } from "@chainsafe/enr";
 import type { Logger } from "@rnode/observe";
+import { makeFolder } from "@rnode/program";
 import { P2PSettingError } from "../settings-error.ts";
 
 /** as many as kona keeps */
@@ -20,7 +21,7 @@ export class RecordStore {
     this.#log = log;
     this.#file = folder === undefined ? undefined : join(folder, "records");
     try {
-      if (folder !== undefined) mkdirSync(folder, { recursive: true });
+      if (folder !== undefined) makeFolder(folder);
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       const remedy = 'give a folder that can be written to, or the word "memory"';

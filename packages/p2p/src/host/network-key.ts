@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { hexToBytes, isPrivateKey } from "@rnode/primitives";
+import { makeFolder } from "@rnode/program";
 import { P2PSettingError } from "../settings-error.ts";
 
 /** Digits, `0x` and white space. A device or a large file given by mistake is not read to its end. */
@@ -45,7 +46,7 @@ function createKey(path: string): Uint8Array {
   let key = randomBytes(32);
   while (!isPrivateKey(key)) key = randomBytes(32);
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(path, key.toString("hex"), { mode: 0o600, flag: "wx" });
   } catch (cause) {
     throw new P2PSettingError("priv.path", `a new network key cannot be written: ${messageOf(cause)}`, { cause });

@@ -1,0 +1,397 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRpcClient } from "@rnode/jsonrpc";
+import { createL1Metrics } from "@rnode/l1";
+import { createLogger, noMetrics, silentLogger } from "@rnode/observe";
+import { parseOptions, resolveOptions } from "@rnode/options";
+import { systemClock } from "@rnode/program";
+import { rollupConfigToJson } from "@rnode/protocol";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { Connections } from "./connections.ts";
+import { L1View, withConfirmations } from "./l1-view.ts";
+import { main } from "./main.ts";
+import { rnodeOptions } from "./options.ts";
+import { testConfig } from "./testing/fake-chain.ts";
+import { endpoint, GENESIS_HASH, L2_GENESIS_HASH, L2_HEADER } from "./testing/fake-endpoints.ts";
+import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
+
+interface Row {
+  /** a value that is not the default */
+  readonly right: string;
+  /** a value that is refused; undefined: any text may be right, and what it names is looked at later */
+  readonly wrong?: string;
+  /** what it changes */
+  readonly effect: string;
+  /** the test that shows it, from the packages folder, with words that are in it; "here": below */
+  readonly proof: "here" | readonly [file: string, words: string];
+}
+
+const row = (right: string, wrong: string | undefined, effect: string, proof: Row["proof"]): Row => ({
+  right,
+  ...(wrong !== undefined && { wrong }),
+  effect,
+  proof,
+});
+const [SETUP, CONNECTIONS, BEACON, P2P, MAIN, PROGRAM] = [
+  "rollup-node/src/rollup-setup.test.ts",
+  "rollup-node/src/connections.test.ts",
+  "rollup-node/src/beacon.test.ts",
+  "rollup-node/src/p2p-setup.test.ts",
+  "rollup-node/src/main.test.ts",
+  "program/src/run-program.test.ts",
+];
+/** The configuration of the network follows it; what that does is tested in packages/p2p. */
+const peer = (flag: string, right: string, wrong: string | undefined, effect: string): [string, Row] => [
+  flag,
+  row(right, wrong, effect, [P2P, `--${flag}`]),
+];
+const KEY = "11".repeat(32);
+
+/** One observable effect of each option. */
+const EFFECTS: Readonly<Record<string, Row>> = {
+  l1: row("http://127.0.0.1:1", "nonsense", "requests go there; another endpoint serves when the first fails", [
+    CONNECTIONS,
+    "--l1 with several endpoints",
+  ]),
+  "l1.beacon": row("http://127.0.0.1:1", "nonsense", "blobs come from there", [BEACON, "--l1.beacon"]),
+  "l1.beacon-fallbacks": row("http://127.0.0.1:1", "nonsense", "asked for what the first does not have", [
+    BEACON,
+    "--l1.beacon-fallbacks",
+  ]),
+  "l1.beacon-header": row("X-Key: a", "nonsense", "is sent with each request", [BEACON, "--l1.beacon-header"]),
+  "l1.beacon.fetch-all-sidecars": row("true", "maybe", "all blobs of a block are asked for", [
+    BEACON,
+    "--l1.beacon.fetch-all-sidecars",
+  ]),
+  "l1.beacon.ignore": row("true", "maybe", "the start goes on without a beacon node", [BEACON, "--l1.beacon.ignore"]),
+  "l1.cache-size": row("10", "-1", "how much is kept", [CONNECTIONS, "--l1.cache-size"]),
+  "l1.epoch-poll-interval": row("1s", "soon", "how often safe and finalized are asked for", [
+    "l1/src/head-poller.test.ts",
+    "epochIntervalMs",
+  ]),
+  "l1.http-poll-interval": row("1s", "soon", "how often the head is asked for", ["l1/src/head-poller.test.ts", "headIntervalMs"]),
+  "l1.max-concurrency": row("2", "0", "no more requests are under way", [CONNECTIONS, "--l1.max-concurrency"]),
+  "l1.rpc-max-batch-size": row("2", "0", "no request has more calls", [CONNECTIONS, "--l1.rpc-max-batch-size"]),
+  "l1.rpc-rate-limit": row("5", "-1", "calls wait", [CONNECTIONS, "--l1.rpc-rate-limit"]),
+  "l1.rpckind": row("basic", "best", "how receipts are asked for", [CONNECTIONS, "--l1.rpckind"]),
+  "l1.runtime-config-reload-interval": row("1s", "soon", "when the signer and versions are read again", [
+    "rollup-node/src/runtime/runtime-config.test.ts",
+    "reloadIntervalMs: 0",
+  ]),
+  "l1.trustrpc": row("true", "maybe", "hashes are not recomputed", [CONNECTIONS, "--l1.trustrpc"]),
+  l2: row("http://127.0.0.1:1", "nonsense", "the engine that is driven", [MAIN, "--l2="]),
+  "l2.engine-rpc-timeout": row("1s", "soon", "an engine that says nothing is given up", "here"),
+  "l2.jwt-secret": row("/tmp/x", undefined, "the engine is asked with a token of it", [MAIN, "another engine secret"]),
+  "l2.enginekind": row("reth", "besu", "a warning about an engine of another kind", [
+    "rollup-node/src/operate/operate.test.ts",
+    "--l2.enginekind is geth",
+  ]),
+  network: row("base-mainnet", undefined, "its configuration", [SETUP, "takes --network="]),
+  "rollup.config": row("x.json", undefined, "the configuration in it", [SETUP, "takes a file, or its content"]),
+  "rollup.halt": row("major", "sometimes", "the node halts", [
+    "rollup-node/src/runtime/protocol-version-watch.test.ts",
+    "with --rollup.halt=%s",
+  ]),
+  "rollup.l1-chain-config": row("x.json", undefined, "L1's blob schedule", [SETUP, "--rollup.l1-chain-config"]),
+  "log.color": row("true", "maybe", "colour", ["observe/src/logger.test.ts", "color:"]),
+  "log.format": row("json", "xml", "the form of lines", [PROGRAM, "--log.format=json"]),
+  "log.level": row("debug", "loud", "which lines", [PROGRAM, "--log.level=silent"]),
+  "log.pid": row("true", "maybe", "the process id in each line", "here"),
+  "rpc.addr": row("127.0.0.1", undefined, "where the server listens", "here"),
+  "rpc.port": row("1234", "abc", "where the server listens", "here"),
+  "rpc.enable-admin": row("true", "maybe", "the admin namespace", "here"),
+  "rpc.admin-state": row("/tmp/x", undefined, "a file keeps what was set", "here"),
+  "metrics.addr": row("127.0.0.1", undefined, "where metrics are", [PROGRAM, "--metrics.addr"]),
+  "metrics.enabled": row("true", "maybe", "there are metrics", [PROGRAM, "--metrics.enabled"]),
+  "metrics.port": row("1234", "abc", "where metrics are", [PROGRAM, "--metrics.port"]),
+  "pprof.addr": row("127.0.0.1", undefined, "where profiles are", [PROGRAM, "--pprof.addr=127.0.0.2"]),
+  "pprof.enabled": row("true", "maybe", "there are profiles", [PROGRAM, "--pprof.enabled"]),
+  "pprof.path": row("/tmp/x", undefined, "where the profile is written", [PROGRAM, "--pprof.path"]),
+  "pprof.port": row("1234", "abc", "where profiles are", [PROGRAM, "--pprof.port"]),
+  "pprof.type": row("cpu", "mutex", "a profile is written", [PROGRAM, "--pprof.type=heap"]),
+  "p2p.disable": row("true", "maybe", "no network, and no methods of peers", "here"),
+  ...Object.fromEntries([
+    peer("p2p.advertise.ip", "1.2.3.4", undefined, "the address in the node record"),
+    peer("p2p.advertise.tcp", "2000", "abc", "the port in the node record"),
+    peer("p2p.advertise.udp", "2000", "80", "the port in the node record"),
+    peer("p2p.ban.duration", "1s", "soon", "how long a ban lasts"),
+    peer("p2p.ban.peers", "false", "maybe", "whether peers are banned"),
+    peer("p2p.ban.threshold", "-5", "low", "when a peer is banned"),
+    peer("p2p.bootnodes", "enr:x", undefined, "where discovery begins"),
+    peer("p2p.discovery.path", "memory", undefined, "where records are kept"),
+    peer("p2p.gossip.timestamp.threshold", "1s", "soon", "which blocks are too old"),
+    peer("p2p.listen.ip", "127.0.0.1", undefined, "where peers connect"),
+    peer("p2p.listen.tcp", "2000", "80", "where peers connect"),
+    peer("p2p.listen.udp", "2000", "80", "where discovery listens"),
+    peer("p2p.nat", "true", "maybe", "the router is asked"),
+    peer("p2p.netrestrict", "10.0.0.0/8", undefined, "who is connected to"),
+    peer("p2p.no-discovery", "true", "maybe", "no discovery"),
+    peer("p2p.peers.grace", "1s", "soon", "when a new peer may be pruned"),
+    peer("p2p.peers.hi", "25", "abc", "when peers are pruned"),
+    peer("p2p.peers.lo", "25", "abc", "when peers are looked for"),
+    peer("p2p.peerstore.path", "memory", undefined, "where peers are kept"),
+    peer("p2p.priv.path", "/tmp/x", undefined, "the identity"),
+    peer("p2p.scoring", "none", "strict", "whether peers are scored"),
+    peer("p2p.sequencer.key", KEY, "12", "blocks are signed"),
+    peer("p2p.static", "/ip4/1.2.3.4/tcp/1/p2p/x", undefined, "who is always connected to"),
+    peer("p2p.sync.onlyreqtostatic", "true", "maybe", "who is asked for blocks"),
+    peer("p2p.sync.req-resp", "false", "maybe", "whether blocks are asked for"),
+  ]),
+  "sequencer.enabled": row("true", "maybe", "blocks are made, and the admin methods have something to start", "here"),
+  "sequencer.l1-confs": row("2", "few", "which origin is taken", [
+    "rollup-node/src/sequencer.test.ts",
+    "keeps its distance from the L1 head",
+  ]),
+  "sequencer.max-safe-lag": row("5", "few", "building pauses", ["rollup-node/src/sequencer.test.ts", "pauses while safe lags"]),
+  "sequencer.recover": row("true", "maybe", "empty blocks that advance the origin", [
+    "rollup-node/src/sequencer.test.ts",
+    "in recover mode",
+  ]),
+  "sequencer.stopped": row("true", "maybe", "no blocks until it is started", "here"),
+  "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", "here"),
+  "safedb.path": row("/tmp/x", undefined, "safe heads are recorded, and told", "here"),
+  "snapshotlog.file": row("/tmp/x", undefined, "a file of head movements", "here"),
+  "experimental.sequencer-api": row("true", "maybe", "the opstack namespace", "here"),
+  "fetch-withdrawal-root-from-state": row("true", "maybe", "the root comes from a proof", [
+    "rollup-node/src/rpc-methods.test.ts",
+    "fetchWithdrawalRootFromState",
+  ]),
+  ...Object.fromEntries(
+    FORK_OVERRIDES.map(([flag]) => [flag, row("5", "later", "when the fork is active", [SETUP, "overrides forks, 0 included"])]),
+  ),
+  "override.pectrablobschedule": row("5", "later", "when the blob schedule changes", [SETUP, "--override.pectrablobschedule"]),
+};
+
+/** Groups whose effects come with other parts of the project; while they are missing, their options are refused by name. */
+const OTHER_PARTS = /^(?:conductor|signer|interop|altda)\.|^syncmode$/;
+const OTHER_VALUES: Readonly<Record<string, string>> = {
+  syncmode: "execution-layer",
+  "conductor.enabled": "true",
+  "signer.endpoint": "http://127.0.0.1:1",
+  "signer.address": `0x${"11".repeat(20)}`,
+  "altda.enabled": "true",
+  "altda.da-server": "http://127.0.0.1:1",
+  "interop.dependency-set": "x",
+  "interop.rpc.addr": "127.0.0.1",
+};
+
+const resolved = new Map(resolveOptions(rnodeOptions).map((option) => [option.flag, option]));
+const ROWS = [...REFERENCE, ...FORK_OVERRIDES].filter(([flag]) => !OTHER_PARTS.test(flag));
+/** What an option needs beside it, so that it is accepted. */
+const beside = (flag: string): string[] => {
+  const { needs } = resolved.get(flag)!.declaration;
+  const [need] = [needs ?? []].flat();
+  const values: Record<string, string> = {
+    "l1.beacon": "http://127.0.0.1:1",
+    "pprof.type": "heap",
+    "p2p.static": "/ip4/1.2.3.4/tcp/1/p2p/x",
+  };
+  const others = need === undefined ? [] : [`--${need.split("=")[0]}=${values[need] ?? "true"}`];
+  const base = [
+    ...(flag === "l2" ? [] : ["--l2=http://127.0.0.1:1"]),
+    ...(/^network|rollup.config$/.test(flag) ? [] : ["--network=op-sepolia"]),
+  ];
+  return [...base, ...others];
+};
+const inEffectOf = (flag: string, args: string[], env: Record<string, string> = {}): unknown => {
+  const parsed = parseOptions(rnodeOptions, args, env);
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  return parsed.inEffect.get(flag)!.value;
+};
+
+describe("each option of the reference", () => {
+  it("has a row", () => {
+    expect(Object.keys(EFFECTS).sort()).toEqual(ROWS.map(([flag]) => flag).sort());
+  });
+
+  it.each(ROWS)("--%s, RNODE_%s: parses, is not its default then, and is refused by name when wrong", (flag, suffix) => {
+    const { right, wrong } = EFFECTS[flag]!;
+    const { declaration, env } = resolved.get(flag)!;
+    expect(declaration.unavailable).toBeUndefined();
+    expect(env).toBe(`RNODE_${suffix}`);
+    const byFlag = inEffectOf(flag, [...beside(flag), `--${flag}=${right}`]);
+    expect(byFlag).not.toEqual(declaration.default);
+    expect(inEffectOf(flag, beside(flag), { [env!]: right })).toEqual(byFlag);
+    if (wrong === undefined) return;
+    const told = parseOptions(rnodeOptions, [...beside(flag), `--${flag}=${wrong}`], {});
+    expect(told.kind === "error" ? told.faults : []).toContainEqual(expect.stringMatching(`^--${flag}: `));
+    const toldOfVariable = parseOptions(rnodeOptions, beside(flag), { [env!]: wrong });
+    expect(toldOfVariable.kind === "error" ? toldOfVariable.faults : []).toContainEqual(expect.stringMatching(`^${env!}: `));
+  });
+
+  it.each(ROWS.filter(([flag]) => EFFECTS[flag]!.proof !== "here"))("--%s is tested where the row says", (flag) => {
+    const { proof, effect } = EFFECTS[flag]!;
+    const [file, words] = proof as [string, string];
+    expect(effect.length).toBeGreaterThan(5);
+    expect(readFileSync(join(import.meta.dirname, "../..", file), "utf8")).toContain(words);
+  });
+
+  it.each(Object.entries(OTHER_VALUES).filter(([flag]) => resolved.get(flag)!.declaration.unavailable !== undefined))(
+    "--%s=%s is of a part that is not there yet, and is refused by name",
+    (flag, value) => {
+      const parsed = parseOptions(rnodeOptions, [...beside(flag), `--${flag}=${value}`], {});
+      expect(parsed.kind === "error" ? parsed.faults : []).toContainEqual(
+        expect.stringMatching(`^--${flag}: .*not available in this build`),
+      );
+    },
+  );
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe("a running node", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rnode-effects-"));
+  const path = (name: string): string => join(folder, name);
+  const opened: { close(): Promise<void> }[] = [];
+  let common: string[];
+
+  beforeAll(async () => {
+    const base = testConfig();
+    const genesis = { ...base.genesis, l1: { hash: GENESIS_HASH, number: 0 }, l2: { hash: L2_GENESIS_HASH, number: 0 } };
+    writeFileSync(path("rollup.json"), JSON.stringify(rollupConfigToJson({ ...base, forkTimes: { regolith: 0 }, genesis })));
+    writeFileSync(
+      path("l1.json"),
+      JSON.stringify({ chainId: 900, londonBlock: 0, shanghaiTime: 0, cancunTime: 0, terminalTotalDifficulty: 0 }),
+    );
+    writeFileSync(path("jwt.txt"), KEY);
+    const [l1, l2] = await Promise.all([endpoint(900), endpoint(901, { header: L2_HEADER })]);
+    opened.push(l1.server, l2.server);
+    common = [
+      `--l1=${l1.url}`,
+      `--l2=${l2.url}`,
+      `--rollup.config=${path("rollup.json")}`,
+      `--rollup.l1-chain-config=${path("l1.json")}`,
+      `--l2.jwt-secret=${path("jwt.txt")}`,
+      "--l1.beacon.ignore",
+    ];
+  });
+  afterAll(async () => {
+    for (const server of opened) await server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Runs a node while `look` looks at it. @returns what it logged */
+  async function running(
+    args: string[],
+    look: (call: (method: string, ...params: unknown[]) => Promise<unknown>) => Promise<void>,
+  ): Promise<string> {
+    const written = vi.spyOn(process.stderr, "write").mockImplementation(() => true);
+    const port = await freePort();
+    try {
+      const ended = main([...common, `--rpc.port=${port}`, "--rpc.addr=127.0.0.1", ...args], {});
+      const rpc = createRpcClient({ url: `http://127.0.0.1:${port}` });
+      const call = (method: string, ...params: unknown[]) => rpc.call(method, params);
+      await expect.poll(() => call("rnode_version").catch(() => ""), { timeout: 20_000 }).toMatch(/^v/); // --rpc.addr and --rpc.port
+      try {
+        await look(call);
+      } finally {
+        process.emit("SIGTERM");
+        await rpc.close();
+        expect(await ended).toBe(0);
+      }
+      return written.mock.calls.map(([line]) => String(line)).join("");
+    } finally {
+      written.mockRestore();
+    }
+  }
+  const namespaces = async (call: (method: string) => Promise<unknown>): Promise<string[]> =>
+    Object.keys((await call("rpc_modules")) as object);
+
+  it("without options: no admin namespace, no test sequencer, no safe heads; peers", async () => {
+    const p2p = [
+      `--p2p.priv.path=${path("key")}`,
+      "--p2p.peerstore.path=memory",
+      "--p2p.no-discovery",
+      "--p2p.listen.tcp=0",
+      "--l1.trustrpc",
+    ];
+    await running([...p2p, "--log.level=silent"], async (call) => {
+      expect(await namespaces(call)).toEqual(["health", "opp2p", "optimism", "rnode", "rnodep2p", "rpc"]);
+      await expect(call("admin_sequencerActive")).rejects.toMatchObject({ code: -32601 });
+      await expect(call("rnode_safeHeadAtL1Block", "0x0")).rejects.toThrow("safe head database not enabled");
+    });
+  });
+
+  it("with them", async () => {
+    const args = [
+      "--p2p.disable",
+      "--rpc.enable-admin",
+      "--sequencer.enabled",
+      "--sequencer.stopped",
+      `--rpc.admin-state=${path("state/admin.json")}`,
+      "--experimental.sequencer-api",
+      `--snapshotlog.file=${path("snapshots.jsonl")}`,
+      `--safedb.path=${path("safe-heads")}`,
+    ];
+    await running([...args, "--log.level=silent"], async (call) => {
+      expect(await namespaces(call)).toEqual(["admin", "health", "opstack", "optimism", "rnode", "rpc"]); // --p2p.disable
+      expect(await call("admin_sequencerActive")).toBe(false); // --sequencer.stopped
+      expect(JSON.parse(readFileSync(path("state/admin.json"), "utf8"))).toEqual({ sequencerStarted: false });
+      await call("admin_startSequencer");
+      expect(JSON.parse(readFileSync(path("state/admin.json"), "utf8"))).toEqual({ sequencerStarted: true });
+      await expect.poll(() => call("rnode_safeHeadAtL1Block", "0x0").catch(String)).toMatchObject({ safeHead: { number: 0 } });
+      await expect.poll(() => readFileSync(path("snapshots.jsonl"), "utf8")).toContain("Rollup State Snapshot");
+    });
+  });
+
+  it("with --verifier.l1-confs does not see the newest L1 blocks", async () => {
+    const view = new L1View();
+    const block = (number: number) => ({ hash: GENESIS_HASH, number, parentHash: GENESIS_HASH, timestamp: 0 });
+    view.update("latest", block(10));
+    const l1 = { blockByNumber: async (number: number) => block(number) } as never;
+    const seen = (args: string[]): Promise<boolean[]> => {
+      const { verifier } = optionsOf(args);
+      const behind = withConfirmations(l1, verifier.l1Confs, () => view.head);
+      return Promise.all([8, 9, 10].map(async (number) => (await behind.blockByNumber(number)) !== undefined));
+    };
+    expect([await seen([]), await seen(["--verifier.l1-confs=2"])]).toEqual([
+      [true, true, true],
+      [true, false, false],
+    ]);
+  });
+
+  it("with --log.pid has its process id in each line", () => {
+    const lineOf = (args: string[]): string => {
+      const lines: string[] = [];
+      createLogger({ ...optionsOf(args).log, destination: { write: (line) => lines.push(line) } }).info("x");
+      return lines.join("");
+    };
+    const pid = `pid=${process.pid}`;
+    expect([lineOf([]).includes(pid), lineOf(["--log.pid"]).includes(pid)]).toEqual([false, true]);
+  });
+
+  it("with --l2.engine-rpc-timeout gives up an engine that says nothing", async () => {
+    const sockets: Socket[] = [];
+    const mute = createServer((socket) => sockets.push(socket));
+    await new Promise<void>((resolve) => mute.listen(0, "127.0.0.1", resolve));
+    const { port } = mute.address() as { port: number };
+    const connections = new Connections(optionsOf(["--l2.engine-rpc-timeout=50ms"], `http://127.0.0.1:${port}`), {
+      config: testConfig(),
+      engineSecret: { secret: new Uint8Array(32), path: "" },
+      clock: systemClock,
+      log: silentLogger,
+      metrics: createL1Metrics(noMetrics),
+    });
+    try {
+      await expect(connections.l2.chainId()).rejects.toThrow(/50 ms/);
+    } finally {
+      await connections.close();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => mute.close(resolve));
+    }
+  });
+});
+
+function optionsOf(args: string[], l2 = "http://127.0.0.1:1") {
+  const parsed = parseOptions(rnodeOptions, [`--l2=${l2}`, "--network=op-sepolia", ...args], {});
+  if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
+  return parsed.options;
+}

@@ -1,0 +1,86 @@
+import { anyJson, createRpcServer, type MethodTable, method, optionalParam, param, type RpcServer } from "@rnode/jsonrpc";
+import { silentLogger } from "@rnode/observe";
+import { bytesToHex, toQuantity } from "@rnode/primitives";
+import { type Header, hashHeader } from "@rnode/protocol";
+import { headerOf } from "@rnode/protocol/testing";
+
+export const HEADER = headerOf({});
+/** The header of an L2 block without transactions. */
+export const L2_HEADER = headerOf({ baseFeePerGas: 1n });
+export const JOVIAN_HEADER = headerOf({
+  baseFeePerGas: 1n,
+  extraData: Uint8Array.of(1, ...new Uint8Array(16)),
+  withdrawalsRoot: new Uint8Array(32),
+  blobGasUsed: 0n,
+  excessBlobGas: 0n,
+  parentBeaconBlockRoot: new Uint8Array(32),
+  requestsHash: new Uint8Array(32),
+});
+export const GENESIS_HASH = bytesToHex(hashHeader(HEADER));
+export const L2_GENESIS_HASH = bytesToHex(hashHeader(L2_HEADER));
+const blockJson = (header: Header) => ({
+  hash: bytesToHex(hashHeader(header)),
+  parentHash: bytesToHex(header.parentHash),
+  sha3Uncles: bytesToHex(header.ommersHash),
+  miner: bytesToHex(header.beneficiary),
+  stateRoot: bytesToHex(header.stateRoot),
+  transactionsRoot: bytesToHex(header.transactionsRoot),
+  receiptsRoot: bytesToHex(header.receiptsRoot),
+  logsBloom: bytesToHex(header.logsBloom),
+  difficulty: "0x0",
+  number: "0x0",
+  gasLimit: toQuantity(header.gasLimit),
+  gasUsed: "0x0",
+  timestamp: "0x0",
+  extraData: bytesToHex(header.extraData),
+  mixHash: bytesToHex(header.mixHash),
+  nonce: bytesToHex(header.nonce),
+  transactions: [],
+  ...(header.withdrawalsRoot === undefined ? {} : { withdrawalsRoot: bytesToHex(header.withdrawalsRoot) }),
+  ...(header.blobGasUsed === undefined ? {} : { blobGasUsed: "0x0", excessBlobGas: "0x0" }),
+  ...(header.parentBeaconBlockRoot === undefined ? {} : { parentBeaconBlockRoot: bytesToHex(header.parentBeaconBlockRoot) }),
+  ...(header.requestsHash === undefined ? {} : { requestsHash: bytesToHex(header.requestsHash) }),
+  ...(header.baseFeePerGas === undefined ? {} : { baseFeePerGas: toQuantity(header.baseFeePerGas) }),
+});
+
+export interface EndpointOptions {
+  /** methods it does not have */
+  readonly without?: readonly string[];
+  readonly jwtSecret?: Uint8Array;
+  readonly header?: Header;
+  /** collects the fork choices it receives */
+  readonly told?: unknown[];
+}
+
+/** An endpoint for a chain with one block. */
+export async function endpoint(
+  chainId: number,
+  { jwtSecret, header = HEADER, told = [], without = [] }: EndpointOptions = {},
+): Promise<{ url: string; server: RpcServer }> {
+  const methods: MethodTable = {
+    eth_chainId: method({ params: [], handler: () => toQuantity(chainId) }),
+    eth_getBlockByNumber: method({
+      params: [optionalParam("number", anyJson), optionalParam("full", anyJson)],
+      handler: () => blockJson(header),
+    }),
+    eth_getBlockByHash: method({ params: [param("hash", anyJson), param("full", anyJson)], handler: () => blockJson(header) }),
+    engine_forkchoiceUpdatedV3: method({
+      params: [param("state", anyJson), optionalParam("attributes", anyJson)],
+      handler: ([state]) => {
+        told.push(state);
+        return {
+          payloadStatus: { status: "VALID", latestValidHash: bytesToHex(hashHeader(header)), validationError: null },
+          payloadId: null,
+        };
+      },
+    }),
+  };
+  const server = createRpcServer({
+    http: { host: "127.0.0.1", port: 0 },
+    methods: Object.fromEntries(Object.entries(methods).filter(([name]) => !without.includes(name))),
+    log: silentLogger,
+    ...(jwtSecret === undefined ? {} : { jwtSecret }),
+  });
+  const { httpPort } = await server.listen();
+  return { url: `http://127.0.0.1:${httpPort}`, server };
+}
