@@ -165,7 +165,7 @@ const MISTAKES: readonly Mistake[] = [
   rnode(
     "a network key that cannot be written",
     () => [...nodeFiles().filter((arg) => arg !== "--p2p.disable"), "--p2p.priv.path=/proc/none/key"],
-    /--p2p\.priv\.path.*\/proc\/none\/key/,
+    /--p2p\.priv\.path: a new network key cannot be written: ENOENT.*\/proc\/none/,
   ),
   rnode(
     "a database folder that cannot be made",
