@@ -15,7 +15,7 @@ const SIGMA: usize = memory.data<u8>([
   10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0,
 ]);
 
-/** The message words in the order in which ten rounds use them. */
+/** The message words in the order in which the vectors of ten rounds use them. */
 const SCHEDULE: usize = memory.data(10 * 128, 16);
 /** The 16 words of the working vector, kept between two slices of rounds. */
 const VECTOR: usize = memory.data(128, 16);
@@ -41,7 +41,10 @@ export function blake2F(input: u32, to: u32): void {
   const h = input + 4;
   const m = input + 68;
   for (let i: u32 = 0; i < 160; i++) {
-    store<u64>(<u32>SCHEDULE + (i << 3), load<u64>(m + (<u32>load<u8>(<u32>SIGMA + i) << 3)));
+    // four mixings at once, each with two words: all first ones, then all second ones; the mixings of diagonals begin with the fourth
+    const mixing = (i >> 1) + ((i >> 3) & 1);
+    const to = (i & ~7) | ((i & 1) << 2) | (mixing & 3);
+    store<u64>(<u32>SCHEDULE + (to << 3), load<u64>(m + (<u32>load<u8>(<u32>SIGMA + i) << 3)));
   }
   const v = <u32>VECTOR;
   memory.copy(v, h, 64);
@@ -60,109 +63,100 @@ export function blake2F(input: u32, to: u32): void {
   for (let i: u32 = 0; i < 64; i += 8) store<u64>(to + i, load<u64>(h + i) ^ load<u64>(v + i) ^ load<u64>(v + i + 64));
 }
 
-/** Runs rounds on the working vector, starting with the first permutation. */
+@inline function rotate32(a: v128): v128 {
+  return v128.shuffle<i32>(a, a, 1, 0, 3, 2);
+}
+
+/** Bytes of words turned right by 24 and by 16 bits */
+const BY_24: v128 = i8x16(3, 4, 5, 6, 7, 0, 1, 2, 11, 12, 13, 14, 15, 8, 9, 10);
+const BY_16: v128 = i8x16(2, 3, 4, 5, 6, 7, 0, 1, 10, 11, 12, 13, 14, 15, 8, 9);
+
+/** Runs rounds on the working vector, starting with the first permutation. Rows of four words are two vectors each: a column a lane. */
 function mix(rounds: u32): void {
   const v = <u32>VECTOR;
-  let v0 = load<u64>(v);
-  let v1 = load<u64>(v, 8);
-  let v2 = load<u64>(v, 16);
-  let v3 = load<u64>(v, 24);
-  let v4 = load<u64>(v, 32);
-  let v5 = load<u64>(v, 40);
-  let v6 = load<u64>(v, 48);
-  let v7 = load<u64>(v, 56);
-  let v8 = load<u64>(v, 64);
-  let v9 = load<u64>(v, 72);
-  let v10 = load<u64>(v, 80);
-  let v11 = load<u64>(v, 88);
-  let v12 = load<u64>(v, 96);
-  let v13 = load<u64>(v, 104);
-  let v14 = load<u64>(v, 112);
-  let v15 = load<u64>(v, 120);
+  let a0 = v128.load(v);
+  let a1 = v128.load(v, 16);
+  let b0 = v128.load(v, 32);
+  let b1 = v128.load(v, 48);
+  let c0 = v128.load(v, 64);
+  let c1 = v128.load(v, 80);
+  let d0 = v128.load(v, 96);
+  let d1 = v128.load(v, 112);
+  let t = a0;
   let m = <u32>SCHEDULE;
   for (let round: u32 = 0; round < rounds; round++) {
-    // columns
-    v0 += v4 + load<u64>(m);
-    v12 = rotr<u64>(v12 ^ v0, 32);
-    v8 += v12;
-    v4 = rotr<u64>(v4 ^ v8, 24);
-    v0 += v4 + load<u64>(m, 8);
-    v12 = rotr<u64>(v12 ^ v0, 16);
-    v8 += v12;
-    v4 = rotr<u64>(v4 ^ v8, 63);
-    v1 += v5 + load<u64>(m, 16);
-    v13 = rotr<u64>(v13 ^ v1, 32);
-    v9 += v13;
-    v5 = rotr<u64>(v5 ^ v9, 24);
-    v1 += v5 + load<u64>(m, 24);
-    v13 = rotr<u64>(v13 ^ v1, 16);
-    v9 += v13;
-    v5 = rotr<u64>(v5 ^ v9, 63);
-    v2 += v6 + load<u64>(m, 32);
-    v14 = rotr<u64>(v14 ^ v2, 32);
-    v10 += v14;
-    v6 = rotr<u64>(v6 ^ v10, 24);
-    v2 += v6 + load<u64>(m, 40);
-    v14 = rotr<u64>(v14 ^ v2, 16);
-    v10 += v14;
-    v6 = rotr<u64>(v6 ^ v10, 63);
-    v3 += v7 + load<u64>(m, 48);
-    v15 = rotr<u64>(v15 ^ v3, 32);
-    v11 += v15;
-    v7 = rotr<u64>(v7 ^ v11, 24);
-    v3 += v7 + load<u64>(m, 56);
-    v15 = rotr<u64>(v15 ^ v3, 16);
-    v11 += v15;
-    v7 = rotr<u64>(v7 ^ v11, 63);
-    // diagonals
-    v0 += v5 + load<u64>(m, 64);
-    v15 = rotr<u64>(v15 ^ v0, 32);
-    v10 += v15;
-    v5 = rotr<u64>(v5 ^ v10, 24);
-    v0 += v5 + load<u64>(m, 72);
-    v15 = rotr<u64>(v15 ^ v0, 16);
-    v10 += v15;
-    v5 = rotr<u64>(v5 ^ v10, 63);
-    v1 += v6 + load<u64>(m, 80);
-    v12 = rotr<u64>(v12 ^ v1, 32);
-    v11 += v12;
-    v6 = rotr<u64>(v6 ^ v11, 24);
-    v1 += v6 + load<u64>(m, 88);
-    v12 = rotr<u64>(v12 ^ v1, 16);
-    v11 += v12;
-    v6 = rotr<u64>(v6 ^ v11, 63);
-    v2 += v7 + load<u64>(m, 96);
-    v13 = rotr<u64>(v13 ^ v2, 32);
-    v8 += v13;
-    v7 = rotr<u64>(v7 ^ v8, 24);
-    v2 += v7 + load<u64>(m, 104);
-    v13 = rotr<u64>(v13 ^ v2, 16);
-    v8 += v13;
-    v7 = rotr<u64>(v7 ^ v8, 63);
-    v3 += v4 + load<u64>(m, 112);
-    v14 = rotr<u64>(v14 ^ v3, 32);
-    v9 += v14;
-    v4 = rotr<u64>(v4 ^ v9, 24);
-    v3 += v4 + load<u64>(m, 120);
-    v14 = rotr<u64>(v14 ^ v3, 16);
-    v9 += v14;
-    v4 = rotr<u64>(v4 ^ v9, 63);
+    a0 = i64x2.add(i64x2.add(a0, v128.load(m, 0)), b0);
+    a1 = i64x2.add(i64x2.add(a1, v128.load(m, 16)), b1);
+    d0 = rotate32(v128.xor(d0, a0));
+    d1 = rotate32(v128.xor(d1, a1));
+    c0 = i64x2.add(c0, d0);
+    c1 = i64x2.add(c1, d1);
+    b0 = v128.xor(b0, c0);
+    b1 = v128.xor(b1, c1);
+    b0 = v128.swizzle(b0, BY_24);
+    b1 = v128.swizzle(b1, BY_24);
+    a0 = i64x2.add(i64x2.add(a0, v128.load(m, 32)), b0);
+    a1 = i64x2.add(i64x2.add(a1, v128.load(m, 48)), b1);
+    d0 = v128.xor(d0, a0);
+    d1 = v128.xor(d1, a1);
+    d0 = v128.swizzle(d0, BY_16);
+    d1 = v128.swizzle(d1, BY_16);
+    c0 = i64x2.add(c0, d0);
+    c1 = i64x2.add(c1, d1);
+    b0 = v128.xor(b0, c0);
+    b1 = v128.xor(b1, c1);
+    b0 = v128.or(i64x2.shr_u(b0, 63), i64x2.add(b0, b0));
+    b1 = v128.or(i64x2.shr_u(b1, 63), i64x2.add(b1, b1));
+    // diagonals: the other rows are turned against b, which is the last to be known
+    t = v128.shuffle<i64>(a1, a0, 1, 2);
+    a1 = v128.shuffle<i64>(a0, a1, 1, 2);
+    a0 = t;
+    t = v128.shuffle<i64>(c0, c1, 1, 2);
+    c1 = v128.shuffle<i64>(c1, c0, 1, 2);
+    c0 = t;
+    t = d0;
+    d0 = d1;
+    d1 = t;
+    a0 = i64x2.add(i64x2.add(a0, v128.load(m, 64)), b0);
+    a1 = i64x2.add(i64x2.add(a1, v128.load(m, 80)), b1);
+    d0 = rotate32(v128.xor(d0, a0));
+    d1 = rotate32(v128.xor(d1, a1));
+    c0 = i64x2.add(c0, d0);
+    c1 = i64x2.add(c1, d1);
+    b0 = v128.xor(b0, c0);
+    b1 = v128.xor(b1, c1);
+    b0 = v128.swizzle(b0, BY_24);
+    b1 = v128.swizzle(b1, BY_24);
+    a0 = i64x2.add(i64x2.add(a0, v128.load(m, 96)), b0);
+    a1 = i64x2.add(i64x2.add(a1, v128.load(m, 112)), b1);
+    d0 = v128.xor(d0, a0);
+    d1 = v128.xor(d1, a1);
+    d0 = v128.swizzle(d0, BY_16);
+    d1 = v128.swizzle(d1, BY_16);
+    c0 = i64x2.add(c0, d0);
+    c1 = i64x2.add(c1, d1);
+    b0 = v128.xor(b0, c0);
+    b1 = v128.xor(b1, c1);
+    b0 = v128.or(i64x2.shr_u(b0, 63), i64x2.add(b0, b0));
+    b1 = v128.or(i64x2.shr_u(b1, 63), i64x2.add(b1, b1));
+    // and back
+    t = v128.shuffle<i64>(a0, a1, 1, 2);
+    a1 = v128.shuffle<i64>(a1, a0, 1, 2);
+    a0 = t;
+    t = v128.shuffle<i64>(c1, c0, 1, 2);
+    c1 = v128.shuffle<i64>(c0, c1, 1, 2);
+    c0 = t;
+    t = d0;
+    d0 = d1;
+    d1 = t;
     m = m == <u32>SCHEDULE + 9 * 128 ? <u32>SCHEDULE : m + 128;
   }
-  store<u64>(v, v0);
-  store<u64>(v, v1, 8);
-  store<u64>(v, v2, 16);
-  store<u64>(v, v3, 24);
-  store<u64>(v, v4, 32);
-  store<u64>(v, v5, 40);
-  store<u64>(v, v6, 48);
-  store<u64>(v, v7, 56);
-  store<u64>(v, v8, 64);
-  store<u64>(v, v9, 72);
-  store<u64>(v, v10, 80);
-  store<u64>(v, v11, 88);
-  store<u64>(v, v12, 96);
-  store<u64>(v, v13, 104);
-  store<u64>(v, v14, 112);
-  store<u64>(v, v15, 120);
+  v128.store(v, a0);
+  v128.store(v, a1, 16);
+  v128.store(v, b0, 32);
+  v128.store(v, b1, 48);
+  v128.store(v, c0, 64);
+  v128.store(v, c1, 80);
+  v128.store(v, d0, 96);
+  v128.store(v, d1, 112);
 }
