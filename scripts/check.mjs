@@ -1,4 +1,4 @@
-// Types, lint, format, dependencies, rings, layers, forks, documentation: everything that can be checked without running the code.
+// Types, lint, format, dependencies, rings, layers, forks, metrics, documentation: everything that can be checked without running the code.
 import { run } from "./lib/build-steps.mjs";
 
 const node = process.execPath;
@@ -13,5 +13,6 @@ run(node, ["scripts/check-layers.mjs"]);
 run(node, ["scripts/check-forks.mjs"]);
 run(node, ["scripts/check-docs.mjs"]);
 run(node, ["scripts/check-guides.mjs"]);
+run(node, ["scripts/check-metrics.mjs"]);
 run(node, ["scripts/check-lockfile.mjs"]);
-console.log("check: types, format, lint, dependencies, rings, layers, forks and references are fine");
+console.log("check: types, format, lint, dependencies, rings, layers, forks, metrics and references are fine");

@@ -20,7 +20,8 @@ if (!existsSync(join(ROOT, "node_modules", "typescript")) || !isStampCurrent("in
   writeStamp("install", lock);
 }
 
-const { buildContracts, buildEngine, buildTypeScript } = await import("./lib/build-steps.mjs");
+const { buildContracts, buildDashboard, buildEngine, buildTypeScript } = await import("./lib/build-steps.mjs");
 buildEngine();
 buildContracts();
+buildDashboard();
 buildTypeScript();

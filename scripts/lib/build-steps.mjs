@@ -49,6 +49,19 @@ export function buildContracts() {
   );
 }
 
+/** The dashboard's page, as static files. */
+export function buildDashboard() {
+  const inputs = [
+    "packages/dashboard/src/page",
+    "packages/dashboard/src/messages.ts",
+    "packages/dashboard/scripts",
+    "package-lock.json",
+  ];
+  whenStale("dashboard", inputs, ["packages/dashboard/build/page/index.html"], () =>
+    run(process.execPath, ["packages/dashboard/scripts/build-page.mjs"]),
+  );
+}
+
 /** Go's program, or undefined where it is not installed. */
 function findGo() {
   return ["go", "/usr/local/go/bin/go"].find((go) => spawnSync(go, ["version"], { stdio: "ignore" }).status === 0);

@@ -10,6 +10,7 @@ const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   version: VERSION,
   table: rbatcherOptions,
   metricsPrefix: "rbatcher_default_",
+  metricAliases: (name) => [`op_batcher_default_${name}`],
   async start(options, context) {
     const { ready, status } = await startBatcher(context.scope, options, context);
     return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };

@@ -22,7 +22,11 @@ export const rengineInitArgs = (paths: DevnetPaths, role: NodeRole): string[] =>
   `--datadir=${paths.engine(role)}`,
 ];
 
-export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole): string[] {
+/** The page of the devnet shows what each program serves there. @param port undefined: nothing is shown */
+const feedArgs = (port: number | undefined): string[] =>
+  port === undefined ? [] : ["--dashboard", "--dashboard.addr=127.0.0.1", `--dashboard.port=${port}`];
+
+export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, hasDashboard: boolean): string[] {
   const [http, ws, auth] = [ports[`${role}Http`], ports[`${role}Ws`], ports[`${role}Auth`]];
   return [
     RENGINE,
@@ -31,6 +35,7 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole): s
     ...["--http", "--http.addr=127.0.0.1", `--http.port=${http}`, `--http.api=${HTTP_API}`],
     ...["--ws", "--ws.addr=127.0.0.1", `--ws.port=${ws}`, "--ws.api=eth,net,web3"],
     ...["--authrpc.addr=127.0.0.1", `--authrpc.port=${auth}`, `--authrpc.jwtsecret=${paths.jwt(role)}`],
+    ...feedArgs(hasDashboard ? ports[`${role}EngineFeed`] : undefined),
   ];
 }
 
@@ -39,6 +44,7 @@ export interface NodeTuning {
   readonly sequencerL1Confs: number;
   /** multiaddresses to stay connected to; undefined: no P2P at all */
   readonly staticPeers: readonly string[] | undefined;
+  readonly hasDashboard: boolean;
 }
 
 export function rnodeArgs(
@@ -46,7 +52,7 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers }: NodeTuning,
+  { sequencerL1Confs, staticPeers, hasDashboard }: NodeTuning,
 ): string[] {
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
@@ -62,6 +68,7 @@ export function rnodeArgs(
     `--rollup.l1-chain-config=${paths.l1ChainConfig}`,
     ...p2pArgs(paths, ports, role, staticPeers),
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
+    ...feedArgs(hasDashboard ? ports[`${role}NodeFeed`] : undefined),
     ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : []),
   ];
 }

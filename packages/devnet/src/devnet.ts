@@ -11,6 +11,7 @@ import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
 import { rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
+import { openDevnetDashboard } from "./devnet-dashboard.ts";
 import {
   clearDatadir,
   DatadirLock,
@@ -33,17 +34,12 @@ import { type ChainParameters, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
 import { predeployAddresses } from "./predeploys.ts";
 import { Program, type ProgramSpec } from "./program.ts";
+import { PROGRAM_NAMES, type ProgramName } from "./program-names.ts";
 import { rollupConfig } from "./rollup-config.ts";
 import { rpcCall } from "./rpc.ts";
 import { type DevnetStatus, StatusReader } from "./status.ts";
 import { Supervisor } from "./supervisor.ts";
 
-/** In the order in which they start; they stop in reverse order. */
-export const PROGRAM_NAMES = [
-  ...["l1", "sequencerEngine", "sequencerNode", "verifierEngine", "batcher", "verifierNode", "proposer"],
-  ...["followerEngine", "followerNode"],
-] as const;
-export type ProgramName = (typeof PROGRAM_NAMES)[number];
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";
 
@@ -60,6 +56,8 @@ export interface DevnetOptions {
   /** restart a program that ends by itself */
   readonly supervise: boolean;
   readonly sequencerL1Confs: number;
+  /** serve one page for all programs */
+  readonly dashboard: boolean;
   /** how often anvil writes its chain to disk */
   readonly l1StateIntervalSec: number;
   /** changes the command line of a program each time it starts: other options, or a proxy in between */
@@ -75,6 +73,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
+  dashboard: false,
   l1StateIntervalSec: 10,
   changeArgs: (_, args) => args,
   log: () => {},
@@ -84,6 +83,8 @@ export interface Devnet {
   /** as in devnet.json */
   readonly info: DevnetInfo;
   readonly isNew: boolean;
+  /** where its page is; undefined: nowhere */
+  readonly dashboard: string | undefined;
   readonly programs: Readonly<Record<Exclude<ProgramName, FollowerProgram>, Program> & Partial<Record<FollowerProgram, Program>>>;
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
@@ -134,6 +135,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     ...planned[name],
     args: () => options.changeArgs(name, planned[name].args()),
   });
+  const dashboard = options.dashboard ? await openDevnetDashboard(scope, ports, () => programs) : undefined;
   const names = PROGRAM_NAMES.filter((name) => network !== undefined || !name.startsWith("follower"));
   const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
   const start = async (name: ProgramName): Promise<void> => {
@@ -176,7 +178,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   for (const name of names) supervisor.watch(programs[name]!);
   scope.onClose("supervisor", () => supervisor.close());
   const reader = new StatusReader(info);
-  return { info, isNew: existing === undefined, programs, failure: supervisor.failure, status: () => reader.read() };
+  return { info, isNew: existing === undefined, dashboard, programs, failure: supervisor.failure, status: () => reader.read() };
 }
 
 /** Creates the L1 contracts, the two genesis files, and the first block of the sequencer's engine. */
@@ -290,7 +292,7 @@ function programSpecs(
   const engine = (role: NodeRole, port: number): ProgramSpec => ({
     ...common,
     name: `${role} rengine`,
-    args: () => rengineArgs(paths, ports, role),
+    args: () => rengineArgs(paths, ports, role, options.dashboard),
     logPath: logOf(`${role}-rengine`),
     isReady: async () => Number(await rpcCall<Hex>(urlOf(port), "eth_chainId", [], 1000)) === parameters.l2ChainId,
   });
@@ -300,7 +302,11 @@ function programSpecs(
     args: () => {
       if (role === "sequencer" && network) writeSecret(paths.sequencerKey, devRoles(devAccounts(5)).sequencer.privateKey);
       const staticPeers = network?.neighboursOf(role);
-      return rnodeArgs(paths, ports, parameters, role, { sequencerL1Confs: options.sequencerL1Confs, staticPeers });
+      return rnodeArgs(paths, ports, parameters, role, {
+        sequencerL1Confs: options.sequencerL1Confs,
+        staticPeers,
+        hasDashboard: options.dashboard,
+      });
     },
     logPath: logOf(`${role}-rnode`),
     isReady: async () => (await rpcCall(urlOf(port), "rnode_syncStatus", [], 1000)) !== undefined,

@@ -7,6 +7,7 @@ export type { L1Addresses } from "./l1-contracts.ts";
 export * from "./parameters.ts";
 export * from "./predeploys.ts";
 export { describeExit, type Program, type ProgramExit, ProgramFailure } from "./program.ts";
+export type { ProgramName } from "./program-names.ts";
 export { RpcCallError, rpcCall } from "./rpc.ts";
 export * from "./status.ts";
 export * from "./viem-chains.ts";

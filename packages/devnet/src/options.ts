@@ -58,6 +58,11 @@ const devnet = optionGroup("", {
     help: "3: sequencer, verifier and follower, with P2P between them. 2: no follower and no P2P, so that the verifier knows L1 only; takes less memory.",
   },
   exitAfterMs: { parse: duration, help: "Stop cleanly after this time; useful in scripts." },
+  dashboard: {
+    parse: bool,
+    default: true,
+    help: "Serve a page that shows all programs at work; its address is printed at the start.",
+  },
   supervise: { parse: bool, default: true, help: "Restart a program that ends by itself." },
   sequencerL1Confs: {
     parse: uint,

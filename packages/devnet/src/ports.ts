@@ -22,6 +22,13 @@ export const PORT_USES = [
   "followerNode",
   "followerP2P",
   "proposer",
+  "dashboard",
+  "sequencerEngineFeed",
+  "sequencerNodeFeed",
+  "verifierEngineFeed",
+  "verifierNodeFeed",
+  "followerEngineFeed",
+  "followerNodeFeed",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

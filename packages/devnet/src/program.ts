@@ -62,6 +62,13 @@ export class Program {
     return this.#child?.pid;
   }
 
+  /** why it does not run; undefined: it does */
+  get downBecause(): string | undefined {
+    if (this.isRunning) return undefined;
+    if (this.#lastExit === undefined) return "it has not been started yet";
+    return `it ${describeExit(this.#lastExit)}; log: ${this.spec.logPath}`;
+  }
+
   get isRunning(): boolean {
     return this.#child !== undefined;
   }

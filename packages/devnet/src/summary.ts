@@ -1,7 +1,7 @@
 import type { Devnet } from "./devnet.ts";
 
 /** What a user of the devnet needs to know. */
-export function summaryOf({ info, isNew, programs }: Devnet, datadir: string, tookMs: number): string {
+export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir: string, tookMs: number): string {
   const { endpoints, contracts } = info;
   const rows = (entries: readonly (readonly [string, string])[]): string => {
     const width = Math.max(...entries.map(([name]) => name.length));
@@ -23,6 +23,7 @@ export function summaryOf({ info, isNew, programs }: Devnet, datadir: string, to
       ...(endpoints.follower ? [["rnode of the follower", endpoints.follower.node] as const] : []),
       ["rbatcher", endpoints.batcher],
       ["rproposer", endpoints.proposer],
+      ...(dashboard === undefined ? [] : [["Dashboard, for a browser", dashboard] as const]),
     ]),
     "",
     ...(info.p2p === undefined ? [] : ["P2P, each node connected to the one above it", rows(Object.entries(info.p2p)), ""]),

@@ -46,7 +46,7 @@ export class ClientStatus {
     const numberOf = (tag: "safe" | "finalized"): number | undefined => chain.headerOf({ kind: "tag", tag })?.header.number;
     const head = chain.headerOf({ kind: "tag", tag: "latest" })?.header;
     const { pending, queued } = pool.counts();
-    const silentMs = this.#lastEngineRequestMs === undefined ? undefined : nowMs - this.#lastEngineRequestMs;
+    const [waitingFor] = this.faults;
     return {
       head: head?.number,
       headAgeSec: head === undefined ? undefined : Math.max(0, Math.floor(nowMs / 1000) - head.timestamp),
@@ -55,10 +55,15 @@ export class ClientStatus {
       pending,
       queued,
       readers: servingReaders(),
-      ...(silentMs === undefined ? { waitingFor: "the rollup node, which has not used the Engine API yet" } : {}),
-      ...(silentMs !== undefined && silentMs >= SILENCE_LIMIT_MS
-        ? { waitingFor: `the rollup node, which last used the Engine API ${Math.floor(silentMs / 1000)} s ago` }
-        : {}),
+      ...(waitingFor === undefined ? {} : { waitingFor }),
     };
+  }
+
+  /** What the client waits for; empty if a rollup node drives it. */
+  get faults(): readonly string[] {
+    if (this.#lastEngineRequestMs === undefined) return ["the rollup node, which has not used the Engine API yet"];
+    const silentMs = this.#dependencies.clock.nowMs() - this.#lastEngineRequestMs;
+    if (silentMs < SILENCE_LIMIT_MS) return [];
+    return [`the rollup node, which last used the Engine API ${Math.floor(silentMs / 1000)} s ago`];
   }
 }

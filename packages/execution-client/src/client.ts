@@ -12,9 +12,9 @@ import {
 } from "@rnode/eth-api";
 import { createRpcServer, type RpcServer, readOrCreateJwtSecret } from "@rnode/jsonrpc";
 import { createKzg, verifySidecar } from "@rnode/kzg";
-import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
+import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { connectionBudget, namingPorts, type ProgramMetrics, type Scope, UserError } from "@rnode/program";
+import { connectionBudget, namingPorts, type ProgramMetrics, type Readiness, type Scope, UserError } from "@rnode/program";
 import {
   type BlobSidecar,
   compareProtocolVersions,
@@ -24,8 +24,10 @@ import {
 } from "@rnode/protocol";
 import { type ChainDatabase, describePageReading } from "@rnode/storage";
 import { cacheSizesOf } from "./cache-sizes.ts";
+import { feedClient } from "./client-feed.ts";
 import { ClientStatus } from "./client-status.ts";
 import { engineMethods } from "./engine/engine-methods.ts";
+import { observeHeads } from "./head-metrics.ts";
 import type { ClientOptions } from "./options.ts";
 import { JournalKeeper } from "./pool/journal-keeper.ts";
 import { PoolJournal } from "./pool/pool-journal.ts";
@@ -62,6 +64,10 @@ export interface ClientDependencies {
   readonly log: Logger;
   readonly clock: Clock;
   readonly metrics: ProgramMetrics;
+  /** what the dashboard shows; default: there is none */
+  readonly feed?: Feed | undefined;
+  /** for `GET /readyz` */
+  readonly readiness?: Pick<Readiness, "expect"> | undefined;
 }
 
 /**
@@ -73,7 +79,7 @@ export interface ClientDependencies {
 export async function startClient(
   scope: Scope,
   options: ClientOptions,
-  { log, clock, metrics }: ClientDependencies,
+  { log, clock, metrics, feed = noFeed, readiness }: ClientDependencies,
 ): Promise<RunningClient> {
   const { chain: chainOptions, http, ws, authrpc, rollup, sending, limits, txpool } = options;
   const profile = profileOf(options);
@@ -143,14 +149,12 @@ export async function startClient(
   filters.followPending(pool);
   metrics.gaugeOf("memory_senders_bytes", "Approximate size of the senders that are remembered.", () => senders.rememberedBytes);
   metrics.gaugeOf("memory_pool_bytes", "Approximate size of the transactions in the pool.", () => pool.pool.roughBytes);
-  const chainMetrics = createHeadMetrics(metrics, () => chain.head().number);
+  const countHead = observeHeads(metrics, chain);
   scope.onClose(
     "head log",
     chain.onHeadChange((change) => {
       logHead(log, change);
-      chainMetrics.blocks.add(change.added.length);
-      chainMetrics.gas.add(change.added.reduce((sum, { block }) => sum + Number(block.header.gasUsed), 0));
-      if (change.removed.length > 0) chainMetrics.reorganisations.inc();
+      countHead(change);
     }),
   );
 
@@ -204,12 +208,10 @@ export async function startClient(
   const { secret, isNew } = jwtSecretAt(jwtSecretPath);
   if (isNew) log.info("JWT secret created", { path: jwtSecretPath });
   const readerPids = (): number[] => readers?.pool.pids() ?? [];
-  const status = new ClientStatus({
-    chain,
-    pool: pool.pool,
-    clock,
-    servingReaders: () => (count === 0 ? undefined : readerPids().length),
-  });
+  const servingReaders = () => (count === 0 ? undefined : readerPids().length);
+  const status = new ClientStatus({ chain, pool: pool.pool, clock, servingReaders });
+  readiness?.expect(() => status.faults.map((what) => `it waits for ${what}`));
+  scope.onClose("dashboard feed", feedClient(feed, { chain, pool: pool.pool, clock, servingReaders }));
   const engineServer = createRpcServer({
     http: authrpc,
     ws: { ...authrpc, subscriptions: ethSubscriptions(services.backend, pool) },
@@ -300,15 +302,6 @@ function versionSignals(log: Logger): (versions: SignalledVersions) => void {
     else log.debug("protocol versions signalled", fields);
   };
 }
-
-const createHeadMetrics = (m: MetricFactory, head: () => number) => {
-  m.gaugeOf("chain_head_block", "Number of the latest block.", head);
-  return {
-    blocks: m.counter("chain_blocks_total", "Blocks that joined the canonical chain."),
-    gas: m.counter("chain_gas_used_total", "Gas of the blocks that joined the canonical chain."),
-    reorganisations: m.counter("chain_reorganisations_total", "Reorganisations: how many times blocks left the canonical chain."),
-  };
-};
 
 /** A line for each change of the head; with several blocks at once, what they have together. */
 function logHead(log: Logger, { head, removed, added, elapsedMs = 0 }: HeadChange): void {

@@ -1,3 +1,4 @@
+import { dashboardOptions } from "@rnode/dashboard";
 import { NAMESPACES } from "@rnode/eth-api";
 import {
   address,
@@ -426,6 +427,7 @@ export const clientTable = optionTable({
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7301 }),
     pprof: withDefaults(pprofOptions, { port: 6061 }),
+    dashboard: dashboardOptions(7401),
   },
 });
 

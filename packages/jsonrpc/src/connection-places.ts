@@ -31,6 +31,10 @@ export class ConnectionPlaces {
     server.prependListener("connection", (socket) => this.#admit(socket));
   }
 
+  get taken(): number {
+    return this.#taken;
+  }
+
   /** @param most Infinity: no limit; negative: no new connections */
   limit(most: number): void {
     this.#most = most;

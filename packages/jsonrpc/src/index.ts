@@ -1,3 +1,4 @@
+export { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "./browser-access.ts";
 export { CLIENT_GONE, ClientConnection, NO_CLIENT } from "./client-connection.ts";
 export { clientOf } from "./connection-places.ts";
 export * from "./dialect.ts";
@@ -13,6 +14,7 @@ export * from "./modules-method.ts";
 export * from "./openrpc.ts";
 export { type LargeRequest, readLargeRequest } from "./read-request.ts";
 export * from "./rpc-client.ts";
+export * from "./rpc-client-metrics.ts";
 export * from "./rpc-client-types.ts";
 export * from "./rpc-error.ts";
 export * from "./rpc-server.ts";

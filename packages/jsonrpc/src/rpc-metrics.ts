@@ -1,10 +1,24 @@
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import type { DropReason } from "./unsent.ts";
 
+/** What is read of a server when the metrics are collected. */
+export interface RpcServerGauges {
+  readonly unsentBytes: () => number;
+  readonly connections: () => number;
+  readonly webSockets: () => number;
+  readonly subscriptions: () => number;
+}
+
 const createRpcMetrics = (m: MetricFactory) => {
-  const servers: (() => number)[] = [];
+  const servers: RpcServerGauges[] = [];
+  const total = (read: (server: RpcServerGauges) => number): number => servers.reduce((sum, server) => sum + read(server), 0);
+  m.gaugesOf<{ transport: "http" | "ws" }>("rpc_connections", "Open connections, by transport.", ["transport"], () => [
+    [{ transport: "http" }, total(({ connections, webSockets }) => Math.max(0, connections() - webSockets()))],
+    [{ transport: "ws" }, total(({ webSockets }) => webSockets())],
+  ]);
+  m.gaugeOf("rpc_subscriptions", "Subscriptions over WebSockets.", () => total(({ subscriptions }) => subscriptions()));
   m.gaugeOf("rpc_unsent_bytes", "Answers and notifications that their clients have not read yet.", () =>
-    servers.reduce((total, bytes) => total + bytes(), 0),
+    total(({ unsentBytes }) => unsentBytes()),
   );
   return {
     requests: m.counter<{ method: string; outcome: "result" | "error" }>(
@@ -23,8 +37,7 @@ const createRpcMetrics = (m: MetricFactory) => {
       "Clients disconnected, by reason: they did not read for too long (timeout), unread answers had to make room (budget), too many notifications were unread (backlog), unfinished requests were too large (incoming).",
       ["reason"],
     ),
-    /** @param unsentBytes of one server, read when the metrics are collected */
-    addServer: (unsentBytes: () => number): void => void servers.push(unsentBytes),
+    addServer: (server: RpcServerGauges): void => void servers.push(server),
   };
 };
 

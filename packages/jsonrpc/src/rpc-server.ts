@@ -150,7 +150,6 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     onDrop: (reason) => metrics?.dropped.inc({ reason }),
     nowMs: () => performance.now(),
   });
-  metrics?.addServer(() => unsent.bytes);
   // one request of the largest size always has room
   const maxIncomingBytes = Math.max(limits.maxIncomingBytes, 2 * limits.maxRequestBytes);
   const incoming = new IncomingBudget(maxIncomingBytes, { log, onDrop: () => metrics?.dropped.inc({ reason: "incoming" }) });
@@ -169,6 +168,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const sockets = new Set<WebSocket>();
   let pings: NodeJS.Timeout | undefined;
   let plain: PlainHttp | undefined;
+  metrics?.addServer({
+    unsentBytes: () => unsent.bytes,
+    connections: () => [...places.values()].reduce((sum, { taken }) => sum + taken, 0),
+    webSockets: () => sockets.size,
+    subscriptions: () => subscriptionPlaces.taken,
+  });
   const headTimeoutMs = Math.min(limits.requestTimeoutMs, 10_000);
 
   function newServer(onRequest?: ReturnType<typeof createHttpHandler>): Server {

@@ -13,6 +13,10 @@ export class SubscriptionPlaces {
     this.#most = most;
   }
 
+  get taken(): number {
+    return this.#taken;
+  }
+
   /** @returns who has too many; undefined: it may begin, and `giveBack` is called when it ends */
   take(remoteAddress: string): "client" | "server" | undefined {
     const client = clientOf(remoteAddress);

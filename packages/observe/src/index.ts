@@ -1,3 +1,4 @@
+export * from "./feed.ts";
 export * from "./level-methods.ts";
 export * from "./log-format.ts";
 export * from "./log-level.ts";

@@ -60,6 +60,34 @@ describe("metrics", () => {
     expect(lines.filter((line) => line === "# TYPE z_plain_total counter")).toHaveLength(1);
   });
 
+  it("exposes a metric under the names of other programs, too", async () => {
+    const aliases: Record<string, readonly string[]> = {
+      plain_total: ["other_plain_total", "third"],
+      step_seconds: ["other_seconds"],
+    };
+    const metrics = createMetrics({ prefix: "a_", ofProcess: false, aliasesOf: (name) => aliases[name] ?? [] });
+    const { plain, step } = declare(metrics);
+    metrics.gaugesOf<{ layer: string }>("refs", "Refs.", ["layer"], () => [
+      [{ layer: "l1" }, 3],
+      [{ layer: "l2" }, 4],
+    ]);
+    plain.add(2);
+    step.observe(0.5);
+    const lines = (await metrics.expose()).body.split("\n");
+    for (const line of [
+      "a_plain_total 2",
+      "other_plain_total 2",
+      "third 2",
+      "# TYPE other_plain_total counter",
+      'other_seconds_bucket{le="1"} 1',
+      "other_seconds_count 1",
+      'a_refs{layer="l2"} 4',
+    ]) {
+      expect(lines).toContain(line);
+    }
+    expect(metrics.descriptions[1]).toMatchObject({ name: "a_plain_total", aliases: ["other_plain_total", "third"] });
+  });
+
   it("does nothing when off", () => {
     const { batches, head, step } = declare(noMetrics);
     batches.inc({ verdict: "accept" });

@@ -33,6 +33,13 @@ export interface MetricFactory {
   gauge<L extends LabelValues = NoLabels>(name: string, help: string, ...labels: LabelNames<L>): Gauge<L>;
   /** A gauge whose value is read when the metrics are collected. */
   gaugeOf(name: string, help: string, read: () => number): void;
+  /** The same with labels: all values at the moment of collection. */
+  gaugesOf<L extends LabelValues>(
+    name: string,
+    help: string,
+    labels: readonly (keyof L & string)[],
+    read: () => Iterable<readonly [labels: L, value: number]>,
+  ): void;
   histogram<L extends LabelValues = NoLabels>(
     name: string,
     help: string,
@@ -46,6 +53,8 @@ export interface MetricDescription {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
+  /** names of other programs under which it is exposed as well */
+  readonly aliases: readonly string[];
 }
 
 export interface Metrics extends MetricFactory {
@@ -67,10 +76,12 @@ export interface MetricsOptions {
   readonly labels?: LabelValues | undefined;
   /** Whether the metrics of the process (memory, CPU, event loop) are among them; default true. Off in a thread: the process has them. */
   readonly ofProcess?: boolean | undefined;
+  /** Under which other names a metric is exposed, because dashboards know it so. @param name without the prefix */
+  readonly aliasesOf?: ((name: string) => readonly string[]) | undefined;
 }
 
 /** @throws Error if two metrics have the same name, which is a programming error */
-export function createMetrics({ prefix, labels: everywhere, ofProcess = true }: MetricsOptions): Metrics {
+export function createMetrics({ prefix, labels: everywhere, ofProcess = true, aliasesOf = NO_ALIASES }: MetricsOptions): Metrics {
   const prometheus = loadPrometheus();
   const registry = new prometheus.Registry();
   if (everywhere !== undefined) registry.setDefaultLabels(everywhere);
@@ -78,7 +89,7 @@ export function createMetrics({ prefix, labels: everywhere, ofProcess = true }: 
   const descriptions: MetricDescription[] = [];
   const declare = (kind: MetricDescription["kind"], name: string, help: string, labels: readonly string[] = []) => {
     const fullName = prefix + name;
-    descriptions.push({ name: fullName, kind, help, labels });
+    descriptions.push({ name: fullName, kind, help, labels, aliases: aliasesOf(name) });
     return { name: fullName, help, labelNames: [...labels], registers: [registry] };
   };
   return {
@@ -103,6 +114,15 @@ export function createMetrics({ prefix, labels: everywhere, ofProcess = true }: 
         },
       });
     },
+    gaugesOf: (name, help, labels, read) => {
+      new prometheus.Gauge({
+        ...declare("gauge", name, help, labels),
+        collect() {
+          this.reset();
+          for (const [values, value] of read()) this.set(values, value);
+        },
+      });
+    },
     histogram: (name, help, buckets, ...[labels]) => {
       const histogram = new prometheus.Histogram({ ...declare("histogram", name, help, labels), buckets: [...buckets] });
       return {
@@ -115,15 +135,23 @@ export function createMetrics({ prefix, labels: everywhere, ofProcess = true }: 
     },
     expose: async (others = []) => ({
       contentType: registry.contentType,
-      body: others.length === 0 ? await registry.metrics() : await merged([await registry.getMetricsAsJSON(), ...others]),
+      body:
+        others.length === 0 && aliasesOf === NO_ALIASES
+          ? await registry.metrics()
+          : await merged([await registry.getMetricsAsJSON(), ...others], (name) =>
+              name.startsWith(prefix) ? aliasesOf(name.slice(prefix.length)) : [],
+            ),
     }),
     collect: () => registry.getMetricsAsJSON(),
   };
 }
 
-/** A metric has one heading for the values of all processes. */
-function merged(processes: readonly CollectedMetrics[]): Promise<string> {
-  type Collected = Prometheus.MetricObjectWithValues<Prometheus.MetricValue<string>>;
+const NO_ALIASES = (): readonly string[] => [];
+
+type Collected = Prometheus.MetricObjectWithValues<Prometheus.MetricValueWithName<string>>;
+
+/** A metric has one heading for the values of all processes, and another one for each of its aliases. */
+function merged(processes: readonly CollectedMetrics[], aliasesOf: (fullName: string) => readonly string[]): Promise<string> {
   const byName = new Map<string, Collected>();
   for (const metric of processes.flat() as Collected[]) {
     const known = byName.get(metric.name);
@@ -131,10 +159,22 @@ function merged(processes: readonly CollectedMetrics[]): Promise<string> {
   }
   const registry = new (loadPrometheus().Registry)();
   // The registry prints any object that has a name and returns its values.
-  for (const metric of byName.values()) {
+  const print = (metric: Collected): void =>
     registry.registerMetric({ ...metric, get: async () => metric } as unknown as Prometheus.Metric);
+  for (const metric of byName.values()) {
+    print(metric);
+    for (const alias of aliasesOf(metric.name)) print(renamed(metric, alias));
   }
   return registry.metrics();
+}
+
+/** The values of a histogram have names of their own. */
+function renamed(metric: Collected, name: string): Collected {
+  const values = metric.values.map(({ metricName, ...value }) => ({
+    ...value,
+    ...(metricName !== undefined && { metricName: name + metricName.slice(metric.name.length) }),
+  }));
+  return { ...metric, name, help: `As ${metric.name}: ${metric.help}`, values } as Collected;
 }
 
 /** For metrics that are switched off: every call does nothing. */
@@ -142,5 +182,6 @@ export const noMetrics: MetricFactory = {
   counter: () => ({ inc: () => {}, add: () => {} }),
   gauge: () => ({ set: () => {} }),
   gaugeOf: () => {},
+  gaugesOf: () => {},
   histogram: () => ({ observe: () => {}, time: () => () => {} }),
 };

@@ -4,24 +4,33 @@ import { connect, type Socket } from "node:net";
 import { createMetrics } from "@rnode/observe";
 import { describe, expect, it } from "vitest";
 import { startMetricsServer } from "./metrics-server.ts";
+import { Readiness } from "./readiness.ts";
 
 describe("the metrics server", () => {
   it("serves GET /metrics and GET /healthz, and does not start on a taken port", async () => {
     let isHealthy = true;
     const health = () => ({ isHealthy, body: { version: "v1" } });
+    const readiness = new Readiness("v1");
+    readiness.expect(() => ["it is starting"]);
+    readiness.expect(() => []);
     const metrics = createMetrics({ prefix: "y_" });
     metrics.counter("plain_total", "Plain.");
-    const server = await startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: 0 });
+    const server = await startMetricsServer(
+      { expose: () => metrics.expose(), health, ready: () => readiness.health },
+      { addr: "127.0.0.1", port: 0 },
+    );
     try {
       const response = await fetch(`http://127.0.0.1:${server.port}/metrics`);
       expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
       expect(await response.text()).toContain("y_plain_total 0");
       expect((await fetch(`http://127.0.0.1:${server.port}/other`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(200);
+      const notReady = await fetch(`http://127.0.0.1:${server.port}/readyz`);
+      expect([notReady.status, await notReady.json()]).toEqual([503, { version: "v1", reasons: ["it is starting"] }]);
       isHealthy = false;
       expect((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status).toBe(503);
       await expect(
-        startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: server.port }),
+        startMetricsServer({ expose: () => metrics.expose(), health, ready: health }, { addr: "127.0.0.1", port: server.port }),
       ).rejects.toThrow("EADDRINUSE");
     } finally {
       await server.close();
@@ -33,7 +42,10 @@ describe("the metrics server", () => {
     let reads = 0;
     metrics.gaugeOf("reads", "Reads.", () => ++reads);
     const health = () => ({ isHealthy: true, body: { version: "v1" } });
-    const server = await startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: 0 });
+    const server = await startMetricsServer(
+      { expose: () => metrics.expose(), health, ready: health },
+      { addr: "127.0.0.1", port: 0 },
+    );
     try {
       const asked = Array.from({ length: 10 }, () => fetch(`http://127.0.0.1:${server.port}/metrics`));
       const texts = await Promise.all((await Promise.all(asked)).map((response) => response.text()));
@@ -51,7 +63,10 @@ describe("the metrics server", () => {
   it("serves others, and newcomers, when one client holds connections that say nothing", async () => {
     const metrics = createMetrics({ prefix: "y_" });
     const health = () => ({ isHealthy: true, body: { version: "v1" } });
-    const server = await startMetricsServer({ expose: () => metrics.expose(), health }, { addr: "127.0.0.1", port: 0 });
+    const server = await startMetricsServer(
+      { expose: () => metrics.expose(), health, ready: health },
+      { addr: "127.0.0.1", port: 0 },
+    );
     const held: Socket[] = [];
     const hold = async (count: number, localAddress: string): Promise<void> => {
       const opened = Array.from({ length: count }, () => {

@@ -2,15 +2,18 @@ import type { RequestListener } from "node:http";
 import type { Metrics } from "@rnode/observe";
 import { type SmallServer, startSmallServer } from "./small-server.ts";
 
-/** The answer to `GET /healthz`: 200 if healthy, otherwise 503. */
+/** The answer to `GET /healthz` or `/readyz`: 200 if healthy, otherwise 503 with reasons. */
 export interface Health {
   readonly isHealthy: boolean;
-  readonly body: { readonly version: string };
+  readonly body: { readonly version: string; readonly reasons?: readonly string[] };
 }
 
 export interface MetricsServerDeps {
   readonly expose: () => ReturnType<Metrics["expose"]>;
+  /** whether the process works */
   readonly health: () => Health;
+  /** whether its answers can be relied on */
+  readonly ready: () => Health;
 }
 
 /** A connection on which nothing happens for this long is closed; collectors open another one. */
@@ -18,9 +21,9 @@ const IDLE_MS = 10_000;
 /** Metrics that were read this long ago are given again: whoever asks more often learns nothing, and costs nothing. */
 const REUSE_MS = 250;
 
-/** Serves `GET /metrics` and `GET /healthz`. @throws the listen error (EADDRINUSE…) */
+/** Serves `GET /metrics`, `GET /healthz` and `GET /readyz`. @throws the listen error (EADDRINUSE…) */
 export function startMetricsServer(
-  { expose, health }: MetricsServerDeps,
+  { expose, health, ready }: MetricsServerDeps,
   { addr, port }: { readonly addr: string; readonly port: number },
 ): Promise<SmallServer> {
   let last: { readonly fromMs: number; readonly exposed: ReturnType<Metrics["expose"]> } | undefined;
@@ -31,8 +34,8 @@ export function startMetricsServer(
   };
   const answer: RequestListener = (request, response) => {
     const path = request.method === "GET" ? request.url?.split("?")[0] : undefined;
-    if (path === "/healthz") {
-      const { isHealthy, body } = health();
+    if (path === "/healthz" || path === "/readyz") {
+      const { isHealthy, body } = path === "/healthz" ? health() : ready();
       response.writeHead(isHealthy ? 200 : 503, { "content-type": "application/json" }).end(JSON.stringify(body));
     } else if (path === "/metrics" || path === "/") {
       exposed().then(
@@ -40,7 +43,7 @@ export function startMetricsServer(
         (error: unknown) => response.writeHead(500, { "content-type": "text/plain" }).end(`${String(error)}\n`),
       );
     } else {
-      response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics or /healthz\n");
+      response.writeHead(404, { "content-type": "text/plain" }).end("not found: GET /metrics, /healthz or /readyz\n");
     }
   };
   return startSmallServer(answer, { addr, port, idleMs: IDLE_MS });

@@ -1,4 +1,4 @@
-import { type CollectedMetrics, createMetrics, type MetricFactory, noMetrics } from "@rnode/observe";
+import { type CollectedMetrics, createMetrics, type MetricFactory, type MetricsOptions, noMetrics } from "@rnode/observe";
 import type { OptionsOf } from "@rnode/options";
 import { type Health, startMetricsServer } from "./metrics-server.ts";
 import { namingPorts } from "./naming-ports.ts";
@@ -13,17 +13,28 @@ export interface ProgramMetrics extends MetricFactory {
 
 export const noProgramMetrics: ProgramMetrics = { ...noMetrics, include: () => {} };
 
+export interface OpenMetricsDeps {
+  /** prefix of all names, with the underscore */
+  readonly prefix: string;
+  readonly aliasesOf?: MetricsOptions["aliasesOf"];
+  readonly version: string;
+  readonly scope: Scope;
+  readonly health: () => Health;
+  readonly ready: () => Health;
+  /** whether it has started completely */
+  readonly isUp: () => boolean;
+  readonly onListen: (port: number) => void;
+}
+
 /** Serves the metrics while the scope is open; if they are switched off, they count nothing. @throws {UserError} the port is taken */
-export async function openMetrics(
-  options: OptionsOf<typeof metricsOptions>,
-  prefix: string,
-  { scope, health, onListen }: { scope: Scope; health: () => Health; onListen: (port: number) => void },
-): Promise<ProgramMetrics> {
+export async function openMetrics(options: OptionsOf<typeof metricsOptions>, deps: OpenMetricsDeps): Promise<ProgramMetrics> {
   if (!options.enabled) return noProgramMetrics;
-  const metrics = createMetrics({ prefix });
+  const { scope, health, ready, onListen } = deps;
+  const metrics = createMetrics(deps);
+  declareProgram(metrics, deps);
   const sources: (() => Promise<readonly CollectedMetrics[]>)[] = [];
   const expose = async () => metrics.expose((await Promise.all(sources.map((collect) => collect()))).flat());
-  const start = () => startMetricsServer({ expose, health }, options);
+  const start = () => startMetricsServer({ expose, health, ready }, options);
   const { port } = await scope.use(
     "metrics server",
     () => namingPorts({ "metrics.port": options.port }, start),
@@ -31,4 +42,16 @@ export async function openMetrics(
   );
   onListen(port);
   return { ...metrics, include: (collect) => sources.push(collect) };
+}
+
+/** What every program says of itself. */
+export function declareProgram(
+  m: MetricFactory,
+  { version, isUp, ready }: Pick<OpenMetricsDeps, "version" | "isUp" | "ready">,
+): void {
+  m.gaugesOf<{ version: string }>("info", "The version, as a label.", ["version"], () => [[{ version }, 1]]);
+  m.gaugeOf("up", "1 once the program has started completely.", () => (isUp() ? 1 : 0));
+  m.gaugeOf("ready", "1 while the program's answers can be relied on: GET /readyz says why not.", () =>
+    ready().isHealthy ? 1 : 0,
+  );
 }

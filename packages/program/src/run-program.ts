@@ -6,6 +6,7 @@ import { type Describe, describeFailure, Halt, listenForFaults, logFailure } fro
 import type { Health } from "./metrics-server.ts";
 import { openPprof } from "./pprof/open-pprof.ts";
 import { noProgramMetrics, openMetrics, type ProgramMetrics } from "./program-metrics.ts";
+import { Readiness } from "./readiness.ts";
 import { Scope } from "./scope.ts";
 import type { logOptions, metricsOptions, pprofOptions } from "./standard-options.ts";
 import { tellFaults } from "./start-faults.ts";
@@ -34,6 +35,8 @@ export interface Program<G extends Groups> {
   readonly createLog?: (options: ProgramOptions<G>) => Logger;
   /** prefix of its metrics, with the underscore; a program has metrics only with this and the `metrics` options */
   readonly metricsPrefix?: string;
+  /** under which other names its metrics are exposed, too; default: none */
+  readonly metricAliases?: (name: string) => readonly string[];
   /** how a fatal error is described; default: `describeFailure` */
   readonly describe?: Describe;
   /** Starts everything through the context's scope. An exception ends the program. */
@@ -47,6 +50,8 @@ export interface ProgramContext {
   readonly metrics: ProgramMetrics;
   /** for `GET /healthz` */
   readonly health: () => Health;
+  /** for `GET /readyz`: parts say why they cannot be relied on */
+  readonly readiness: Readiness;
   /** Ends the program in the same way as a signal. */
   readonly stop: (reason: string) => void;
 }
@@ -155,19 +160,31 @@ class ProgramRun<G extends Groups> {
 
   async #start(stop: (by: string) => void): Promise<Started> {
     const { name, version, metricsPrefix } = this.#program;
-    const health = (): Health => ({ isHealthy: !this.#scope.signal.aborted, body: { version } });
+    const health = (): Health =>
+      this.#scope.signal.aborted
+        ? { isHealthy: false, body: { version, reasons: [`${name} is stopping`] } }
+        : { isHealthy: true, body: { version } };
+    const readiness = new Readiness(version);
+    let isStarting = true;
+    readiness.expect(() => (isStarting ? [`${name} is starting`] : (health().body.reasons ?? [])));
     const { metrics: metricsGroup, pprof }: StandardOptions = this.#options;
     const metrics =
       metricsGroup === undefined || metricsPrefix === undefined
         ? noProgramMetrics
-        : await openMetrics(metricsGroup, metricsPrefix, {
+        : await openMetrics(metricsGroup, {
+            prefix: metricsPrefix,
+            aliasesOf: this.#program.metricAliases,
+            version,
+            isUp: () => !isStarting,
             scope: this.#observers,
             health,
+            ready: () => readiness.health,
             onListen: (port) => this.#log.info("metrics listen", { addr: metricsGroup.addr, port }),
           });
     if (pprof !== undefined) await openPprof(pprof, { scope: this.#observers, clock: this.#clock, log: this.#log });
-    const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, stop };
+    const context = { scope: this.#scope, log: this.#log, clock: this.#clock, metrics, health, readiness, stop };
     const started = await this.#program.start(this.#options, context);
+    isStarting = false;
     const { status } = started;
     if (status !== undefined && !this.#scope.signal.aborted) this.#repeat(status, `status of ${name}`);
     return started;

@@ -10,6 +10,7 @@ const rproposer: Program<(typeof rproposerOptions)["groups"]> = {
   version: VERSION,
   table: rproposerOptions,
   metricsPrefix: "rproposer_default_",
+  metricAliases: (name) => [`op_proposer_default_${name}`],
   async start(options, context) {
     const { ready, status } = await startProposer(context.scope, options, context);
     return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };

@@ -16,7 +16,7 @@ export function createProposerMetrics(m: MetricFactory) {
   return {
     l1: createL1Metrics(m),
     transactions: createTxMetrics(m),
-    up: m.gauge("up", "1 while the proposer is at work, 0 while it is stopped."),
+    up: m.gauge("proposing", "1 while the proposer is at work, 0 while it is stopped."),
     balance: m.gauge("balance", "Balance of the proposer's L1 account, in ether."),
     proposals: m.counter<{ outcome: "confirmed" | "failed" | "refused" | "nonce-consumed" | "lost" }>(
       "proposals_total",

@@ -63,7 +63,7 @@ function connect(l1: string, ...args: string[]): Connections {
     engineSecret: { path: "", secret: new Uint8Array(32) },
     clock: systemClock,
     log: silentLogger,
-    metrics: createNodeMetrics(noMetrics).l1,
+    metrics: createNodeMetrics(noMetrics, systemClock).l1,
   });
   closers.push(() => connections.close());
   return connections;

@@ -1,6 +1,6 @@
 import type { BlobProvider } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
-import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
+import { createRpcClient, type RpcClient, type RpcClientMetrics } from "@rnode/jsonrpc";
 import { type BeaconMetrics, type BlobReadAhead, L1Client, L1Endpoints, type L1Metrics } from "@rnode/l1";
 import type { Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -18,6 +18,8 @@ export interface ConnectionsDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: L1Metrics;
+  /** counts and times requests; undefined: nobody asks */
+  readonly rpcMetrics?: RpcClientMetrics | undefined;
   /** whether the engine's head will be taken back, and need not fit the forks as it is; default: false */
   readonly takesHeadBack?: boolean | undefined;
   /** undefined: no blobs are wanted */
@@ -52,10 +54,13 @@ export interface L1Connection {
 /** The L1 endpoints that the options name. */
 export function connectL1(
   l1: RnodeOptions["l1"],
-  { config, clock, log, metrics }: Pick<ConnectionsDeps, "config" | "clock" | "log" | "metrics">,
+  { config, clock, log, metrics, rpcMetrics }: Pick<ConnectionsDeps, "config" | "clock" | "log" | "metrics" | "rpcMetrics">,
 ): L1Connection {
   const contact = new Contact("L1", { clock, log });
-  const rpcs = l1.urls.map((url) => contact.watch(createRpcClient({ ...l1, url })));
+  const rpcs = l1.urls.map((url) => {
+    const client = createRpcClient({ ...l1, url });
+    return contact.watch(rpcMetrics?.counting(client, "l1") ?? client);
+  });
   const endpoints = new L1Endpoints(
     { chainId: config.l1ChainId },
     { endpoints: rpcs.map((rpc) => ({ name: rpc.endpoint, rpc })), clock, log: log.child({ part: "l1" }), metrics },
@@ -81,13 +86,14 @@ export class Connections implements NodeConnections {
     this.options = options;
     this.deps = deps;
     const { l1, l2 } = options;
-    const { config, engineSecret, clock, log, metrics, beaconMetrics } = deps;
+    const { config, engineSecret, clock, log, metrics, beaconMetrics, rpcMetrics } = deps;
     this.beacon = beaconMetrics === undefined ? NO_BEACON : connectBeacon(l1, { config, clock, log, metrics: beaconMetrics });
-    const connection = connectL1(l1, { config, clock, log, metrics });
+    const connection = connectL1(l1, { config, clock, log, metrics, rpcMetrics });
     this.l1 = connection.l1;
     this.l1Rpcs = connection.rpcs;
     const engineContact = new Contact("execution client", { clock, log });
-    this.engineRpc = engineContact.watch(createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock }));
+    const engineRpc = createRpcClient({ ...l2, jwtSecret: engineSecret.secret, clock });
+    this.engineRpc = engineContact.watch(rpcMetrics?.counting(engineRpc, "l2") ?? engineRpc);
     this.contacts = { l1: connection.contact, engine: engineContact };
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);

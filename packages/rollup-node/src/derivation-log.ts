@@ -8,6 +8,8 @@ export interface DerivationLogDeps {
   readonly config: Pick<RollupConfig, "genesis" | "blockTimeSec">;
   readonly clock: Clock;
   readonly log: Logger;
+  /** is told of all that is dropped, even when there are too many for the log */
+  readonly onDropped?: ((block: L1BlockRef, text: string, fields: LogFields) => void) | undefined;
 }
 
 /** Each dropped item of the batcher deserves a warning, but whoever has the batcher's key can publish without end. */
@@ -118,6 +120,7 @@ export class DerivationLog {
       this.log.debug(text, all);
       return;
     }
+    this.deps.onDropped?.(block, text, fields);
     const nowMs = this.deps.clock.nowMs();
     if (nowMs - this.minuteStartMs >= MINUTE_MS) {
       if (this.suppressed > 0)

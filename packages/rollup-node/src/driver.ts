@@ -55,7 +55,7 @@ export interface DriverDeps {
   /** called after each turn */
   readonly onTurn?: (() => void) | undefined;
   readonly log: Logger;
-  readonly metrics: { reset(): void; derivationError(): void };
+  readonly metrics: { reset(): void; derivationError(): void; turnDone?(): void };
 }
 
 const MAX_PAUSE_MS = 10_000;
@@ -187,6 +187,7 @@ export class Driver {
       if (this.resetReason !== undefined) return 0;
     }
     this.deps.gap?.turn(true);
+    this.deps.metrics.turnDone?.();
     return isBusy ? 0 : this.msUntilDue();
   }
 

@@ -1,9 +1,11 @@
+import { openDashboard } from "@rnode/dashboard";
 import type { Logger } from "@rnode/observe";
 import type { Hex } from "@rnode/primitives";
 import { type Program, type ProgramContext, runCommand, runProgram, type Started } from "@rnode/program";
 import { AdminStateFile } from "./admin-state.ts";
 import { Connections } from "./connections.ts";
 import { readEngineSecret } from "./engine-secret.ts";
+import { opNodeNames } from "./metrics.ts";
 import { RollupNode } from "./node.ts";
 import { SnapshotLog } from "./operate/snapshot-log.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
@@ -21,6 +23,7 @@ const rnode: Program<(typeof rnodeOptions)["groups"]> = {
   version: VERSION,
   table: rnodeOptions,
   metricsPrefix: METRICS_PREFIX,
+  metricAliases: opNodeNames,
   start,
 };
 
@@ -35,7 +38,8 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
   return runProgram(rnode, args, env);
 }
 
-async function start(options: RnodeOptions, { scope, log, clock, metrics, health }: ProgramContext): Promise<Started> {
+async function start(options: RnodeOptions, { scope, log, clock, metrics, health, readiness }: ProgramContext): Promise<Started> {
+  const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
   const derivation = loadDerivationConfig(options);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.nowMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
@@ -83,6 +87,8 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     log,
     metrics,
     health,
+    readiness,
+    feed: dashboard.feed,
   });
   const { rpcPort, ended } = await node.start(scope);
   const { rollup } = derivation;
@@ -93,7 +99,11 @@ async function start(options: RnodeOptions, { scope, log, clock, metrics, health
     rpcPort,
     sequencer: options.sequencer.enabled,
   });
-  return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print: () => log.info("status", node.status()) } };
+  const print = (): void => {
+    dashboard.sample();
+    log.info("status", node.status());
+  };
+  return { failure: ended, status: { everyMs: STATUS_INTERVAL_MS, print } };
 }
 
 /** The database engine is loaded only by those who want it. */

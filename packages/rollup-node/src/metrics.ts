@@ -1,17 +1,45 @@
 import type { DerivationObserver } from "@rnode/derivation";
+import { createRpcClientMetrics } from "@rnode/jsonrpc";
 import { createBeaconMetrics, createL1Metrics } from "@rnode/l1";
 import type { MetricFactory } from "@rnode/observe";
+import type { Clock, Hex } from "@rnode/primitives";
+import type { L1BlockRef, L2BlockRef } from "@rnode/protocol";
 import type { ProtocolVersionMetrics } from "./runtime/protocol-version-watch.ts";
 import type { SafeHeadState } from "./safe-head-watch.ts";
 import type { SyncFacts } from "./sync-status.ts";
 
 const notCounted = (): void => {};
 
+/** Counts events, and says when the last one was. */
+function eventOf(factory: MetricFactory, clock: Pick<Clock, "nowMs">, name: string, help: string): () => void {
+  const total = factory.counter(`${name}_total`, help);
+  const last = factory.gauge(`last_${name}_unix`, `Time of the latest, in seconds since 1970. ${help}`);
+  return () => {
+    total.inc();
+    last.set(clock.nowMs() / 1000);
+  };
+}
+
 /** Metrics of the rollup node. Names: docs/protocol/05-services.md#node-metrics */
-export function createNodeMetrics(factory: MetricFactory) {
-  const resets = factory.counter("pipeline_resets_total", "Pipeline resets: the heads were determined again.");
-  const derivationErrors = factory.counter("derivation_errors_total", "Failures of derivation after which it was retried.");
-  const publishingErrors = factory.counter("publishing_errors_total", "Sequenced blocks that the network did not accept.");
+export function createNodeMetrics(factory: MetricFactory, clock: Pick<Clock, "nowMs">) {
+  const event = (name: string, help: string) => eventOf(factory, clock, name, help);
+  const resets = event("pipeline_resets", "Pipeline resets: the heads were determined again.");
+  const derivationErrors = event("derivation_errors", "Failures of derivation after which it was retried.");
+  const publishingErrors = event("publishing_errors", "Sequenced blocks that the network did not accept.");
+  const sequencingErrors = event("sequencing_errors", "Times that a block could not be built, sealed or let out.");
+  const unsafePayloads = event("unsafe_payloads", "Blocks received from others.");
+  const channelTimeouts = event("channel_timeout", "Channels that timed out.");
+  const framesAdded = event("frame_added", "Frames read from L1.");
+  const channelBytes = factory.counter("channel_input_bytes_total", "Bytes of the frames read from L1.");
+  const sequenced = factory.counter("transactions_sequenced_total", "Transactions in sequenced blocks, deposits included.");
+  const buildingDiff = factory.histogram(
+    "sequencer_building_diff_seconds",
+    "How much longer than the block time building a block took; below 0: less.",
+    [-10, -5, -2.5, -1, -0.5, -0.25, -0.1, 0, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  );
+  const sealing = factory.histogram("sequencer_sealing_seconds", "Time to seal a block and let it out.", [
+    ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  ]);
   const batches = factory.counter<{ type: string; verdict: string }>("derived_batches_total", "Batches read, by verdict.", [
     "type",
     "verdict",
@@ -26,12 +54,18 @@ export function createNodeMetrics(factory: MetricFactory) {
   const observer: DerivationObserver = {
     onBatch: ({ batch, verdict }) =>
       batches.inc({ type: batch.type, verdict: verdict.kind === "drop" ? verdict.reason : verdict.kind }),
-    onChannel: ({ event }) => channels.inc({ event }),
+    onChannel: ({ event: what }) => {
+      channels.inc({ event: what });
+      if (what === "timed-out") channelTimeouts();
+    },
     onFrameDropped: ({ reason }) => droppedFrames.inc({ reason }),
     onDataDropped: ({ reason }) => droppedData.inc({ reason }),
     onL1Block: notCounted,
     onData: notCounted,
-    onFrame: notCounted,
+    onFrame: ({ frame }) => {
+      framesAdded();
+      channelBytes.add(frame.data.length);
+    },
   };
   const versionDelta = factory.gauge<{ type: string }>(
     "protocol_version_delta",
@@ -52,9 +86,19 @@ export function createNodeMetrics(factory: MetricFactory) {
     l1: createL1Metrics(factory),
     beacon: createBeaconMetrics(factory),
     observer,
-    publishingError: () => publishingErrors.inc(),
-    reset: () => resets.inc(),
-    derivationError: () => derivationErrors.inc(),
+    rpcClients: createRpcClientMetrics(factory),
+    publishingError: publishingErrors,
+    reset: resets,
+    derivationError: derivationErrors,
+    unsafePayload: unsafePayloads,
+    sequencer: {
+      error: sequencingErrors,
+      sealed: (sealingSec: number, buildingSec: number, blockTimeSec: number): void => {
+        sealing.observe(sealingSec);
+        buildingDiff.observe(buildingSec - blockTimeSec);
+      },
+      sequenced: (transactions: number): void => sequenced.add(transactions),
+    },
     observeSafeHead(state: () => SafeHeadState): void {
       factory.gaugeOf(
         "safe_head_stalled_seconds",
@@ -76,19 +120,103 @@ export function createNodeMetrics(factory: MetricFactory) {
       factory.gaugeOf("unsafe_payloads_buffer_len", "Unsafe blocks from others that wait for their parents.", () => inbox.length);
       factory.gaugeOf("unsafe_payloads_buffer_mem_size", "Memory that these blocks take, in bytes.", () => inbox.sizeBytes);
     },
-    observeHeads(facts: () => SyncFacts): void {
-      const gauges: readonly (readonly [string, (facts: SyncFacts) => number | undefined])[] = [
-        ["l1_head", ({ l1 }) => l1.head?.number],
-        ["l1_finalized", ({ l1 }) => l1.finalized?.number],
-        ["l1_derived", ({ currentL1 }) => currentL1?.number],
-        ["l2_unsafe", ({ heads }) => heads?.unsafe.number],
-        ["l2_pending_safe", ({ heads }) => heads?.pendingSafe.number],
-        ["l2_safe", ({ heads }) => heads?.safe.number],
-        ["l2_finalized", ({ heads }) => heads?.finalized.number],
-      ];
-      for (const [name, read] of gauges) {
-        factory.gaugeOf(`refs_number_${name}`, `Number of the ${name.replaceAll("_", " ")} block.`, () => read(facts()) ?? 0);
-      }
+    /** @returns to be called when heads may have moved: how late a new one is, is known only then */
+    observeHeads(facts: () => SyncFacts, isIdle: () => boolean): () => void {
+      const lateness = new Map<string, { readonly hash: Hex; readonly sec: number }>();
+      const each = (value: (block: L1BlockRef | L2BlockRef) => number) => () =>
+        refsOf(facts()).map(({ layer, type, block }) => [{ layer, type }, value(block)] as const);
+      factory.gaugesOf<RefLabels>(
+        "refs_number",
+        "Number of the block.",
+        REF_LABELS,
+        each(({ number }) => number),
+      );
+      factory.gaugesOf<RefLabels>(
+        "refs_time",
+        "Time of the block, in seconds since 1970.",
+        REF_LABELS,
+        each(({ timestamp }) => timestamp),
+      );
+      factory.gaugesOf<RefLabels>(
+        "refs_hash",
+        "The first 8 bytes of the block's hash as an integer, little-endian: different for different blocks.",
+        REF_LABELS,
+        each(({ hash }) => Number(BigInt(`0x${hash.slice(2, 18).match(/../g)!.toReversed().join("")}`))),
+      );
+      factory.gaugesOf<{ type: string }>("refs_seqnr", "Number of the L2 block within its epoch.", ["type"], () =>
+        refsOf(facts()).flatMap(({ type, block }) =>
+          "sequenceNumber" in block ? [[{ type }, block.sequenceNumber] as const] : [],
+        ),
+      );
+      factory.gaugesOf<RefLabels>(
+        "refs_latency",
+        "The block's time less the time at which it was first seen as this head, in seconds: how late it was, below 0.",
+        REF_LABELS,
+        () =>
+          refsOf(facts()).flatMap(({ layer, type }) => {
+            const late = lateness.get(type);
+            return late === undefined ? [] : [[{ layer, type }, late.sec] as const];
+          }),
+      );
+      factory.gaugeOf("derivation_idle", "1 while all of L1 that there is has been derived.", () => (isIdle() ? 1 : 0));
+      return () => {
+        for (const { type, block } of refsOf(facts())) {
+          if (lateness.get(type)?.hash !== block.hash)
+            lateness.set(type, { hash: block.hash, sec: block.timestamp - clock.nowMs() / 1000 });
+        }
+      };
     },
   };
+}
+
+type RefLabels = { readonly layer: "l1" | "l2"; readonly type: string };
+const REF_LABELS = ["layer", "type"] as const;
+
+interface Ref extends RefLabels {
+  readonly block: L1BlockRef | L2BlockRef;
+}
+
+/** All heads that are known. */
+function refsOf({ heads, l1, currentL1, queuedUnsafe }: SyncFacts): Ref[] {
+  const refs: readonly (readonly [RefLabels["layer"], string, L1BlockRef | L2BlockRef | undefined])[] = [
+    ["l1", "l1_head", l1.head],
+    ["l1", "l1_safe", l1.safe],
+    ["l1", "l1_finalized", l1.finalized],
+    ["l1", "l1_derived", currentL1],
+    ["l2", "l2_unsafe", heads?.unsafe],
+    ["l2", "l2_pending_safe", heads?.pendingSafe],
+    ["l2", "l2_local_safe", heads?.localSafe],
+    ["l2", "l2_safe", heads?.safe],
+    ["l2", "l2_finalized", heads?.finalized],
+    ["l2", "l2_buffer_unsafe", queuedUnsafe],
+  ];
+  return refs.flatMap(([layer, type, block]) => (block === undefined ? [] : [{ layer, type, block }]));
+}
+
+/** What op-node exports under the same names, after its own prefix. */
+const OF_OP_NODE = new Set([
+  ...["info", "up", "derivation_idle", "derivation_errors_total", "sequencing_errors_total", "publishing_errors_total"],
+  ...["pipeline_resets_total", "unsafe_payloads_total", "channel_timeout_total", "frame_added_total", "derived_batches_total"],
+  ...["last_pipeline_resets_unix", "last_derivation_errors_unix", "last_publishing_errors_unix", "last_sequencing_errors_unix"],
+  ...["last_unsafe_payloads_unix", "last_channel_timeout_unix", "last_frame_added_unix"],
+  ...["unsafe_payloads_buffer_len", "unsafe_payloads_buffer_mem_size"],
+  ...["refs_number", "refs_time", "refs_hash", "refs_latency", "refs_seqnr"],
+  ...["transactions_sequenced_total", "sequencer_building_diff_seconds", "sequencer_sealing_seconds"],
+  ...["rpc_client_requests_total", "rpc_client_request_duration_seconds", "rpc_client_responses_total"],
+  ...["p2p_peer_count", "p2p_stream_count", "peer_scores", "p2p_gossip_events_total", "p2p_bandwidth_bytes_total"],
+  ...["p2p_peer_unbans", "p2p_ip_unbans", "p2p_dials", "p2p_accepts", "p2p_req_duration_seconds", "p2p_req_total"],
+  ...["protocol_version_delta", "protocol_versions"],
+  ...["p2p_payload_by_number", "p2p_payloads_quarantine_total"],
+]);
+/** What op-node has under another name. */
+const RENAMED: Readonly<Record<string, string>> = {
+  rpc_requests_total: "rpc_server_requests_total",
+  rpc_request_seconds: "rpc_server_request_duration_seconds",
+  channel_input_bytes_total: "channel_input_bytes",
+};
+
+/** The names that dashboards for op-node ask for. */
+export function opNodeNames(name: string): readonly string[] {
+  const known = OF_OP_NODE.has(name) ? name : RENAMED[name];
+  return known === undefined ? [] : [`op_node_default_${known}`];
 }

@@ -9,9 +9,9 @@ import {
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
-import { type LogFields, type Logger, type MetricFactory, parseLogLevel } from "@rnode/observe";
+import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
+import { connectionBudget, type Health, namingPorts, Readiness, type Scope } from "@rnode/program";
 import type { ExecutionPayloadEnvelope, L1BlockRef } from "@rnode/protocol";
 import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
@@ -29,6 +29,7 @@ import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
 import { onlySequencer } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
+import { feedNode } from "./node-feed.ts";
 import type { Contact } from "./operate/contact.ts";
 import { checkEngineKind } from "./operate/engine-kind.ts";
 import type { SnapshotLog } from "./operate/snapshot-log.ts";
@@ -37,6 +38,7 @@ import { TestSequencer } from "./opstack/test-sequencer.ts";
 import type { RnodeOptions } from "./options.ts";
 import { p2pMethods } from "./p2p-methods.ts";
 import type { PeerNetwork } from "./peer-network.ts";
+import { PipelineFeed } from "./pipeline-feed.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
 import { adminMethods, rollupMethods } from "./rpc-methods.ts";
 import { ProtocolVersionWatch, readsProtocolVersions } from "./runtime/protocol-version-watch.ts";
@@ -78,6 +80,10 @@ export interface NodeDeps {
   readonly metrics: MetricFactory;
   /** for `GET /healthz` */
   readonly health: () => Health;
+  /** for `GET /readyz`; default: one of its own */
+  readonly readiness?: Readiness | undefined;
+  /** what the dashboard shows; default: there is none */
+  readonly feed?: Feed | undefined;
 }
 
 /** How many L1 blocks to request ahead of derivation while it is far from the L1 head: so many, or so much memory. */
@@ -129,17 +135,25 @@ export class RollupNode {
   private readonly inbox: UnsafeInbox;
   private readonly metrics: ReturnType<typeof createNodeMetrics>;
   private readonly syncFacts: () => SyncFacts;
+  private readonly noteHeads: () => void;
 
   constructor(options: RnodeOptions, deps: NodeDeps) {
     this.options = options;
     this.deps = deps;
     const { clock, log } = deps;
     const config = deps.derivation.rollup;
-    const metrics = createNodeMetrics(deps.metrics);
+    const metrics = createNodeMetrics(deps.metrics, clock);
     this.metrics = metrics;
 
     // L1 and the engine
-    this.connections = deps.connect({ config, clock, log, metrics: metrics.l1, beaconMetrics: metrics.beacon });
+    this.connections = deps.connect({
+      config,
+      clock,
+      log,
+      metrics: metrics.l1,
+      beaconMetrics: metrics.beacon,
+      rpcMetrics: metrics.rpcClients,
+    });
     const { l1, blobs, l2, engine } = this.connections;
     const l1View = new L1View();
     const control = new EngineControl(remembering(engine, l2), config);
@@ -179,12 +193,18 @@ export class RollupNode {
     const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
     metrics.observeSafeHead(() => safeHeadWatch.state);
-    const derivationLog = new DerivationLog({ config, clock, log });
+    const { feed = noFeed, readiness = new Readiness(VERSION) } = deps;
+    const pipelineFeed = feed === noFeed ? undefined : new PipelineFeed({ config, clock, feed });
+    const derivationLog = new DerivationLog({
+      ...{ config, clock, log },
+      onDropped: (...dropped) => pipelineFeed?.onDropped(...dropped),
+    });
     const observer = joinObservers(
       metrics.observer,
       safeChain.observer,
       safeHeadWatch.observer,
       derivationLog.observer,
+      pipelineFeed?.observer ?? {},
       deps.observer ?? {},
     );
     const derivation = new DerivationRunner({
@@ -204,6 +224,7 @@ export class RollupNode {
         safeHeads.onSafe(safe, derivedFrom);
         finalizer.onSafe(safe, derivedFrom);
         safeHeadWatch.onSafe(safe, derivedFrom);
+        pipelineFeed?.onSafe(safe, derivedFrom);
       },
       onIdle: (origin) => {
         currentL1 = origin;
@@ -212,7 +233,13 @@ export class RollupNode {
       },
       wake: () => this.driver.wake(),
     });
-    this.inbox = new UnsafeInbox({ config, onQueued: () => this.driver.wake() });
+    this.inbox = new UnsafeInbox({
+      config,
+      onQueued: () => {
+        metrics.unsafePayload();
+        this.driver.wake();
+      },
+    });
     const { inbox } = this;
     metrics.observeInbox(inbox);
     const unsafe = new UnsafeInserter({ inbox, control, log });
@@ -234,6 +261,7 @@ export class RollupNode {
       }),
       clock,
       log,
+      metrics: metrics.sequencer,
     });
 
     const { peers, requestGap = peers && ((missing) => peers.requestGap(missing)) } = deps;
@@ -255,7 +283,7 @@ export class RollupNode {
       random: deps.random,
       onTurn: () => deps.snapshots?.note(this.syncFacts()),
       log,
-      metrics,
+      metrics: { ...metrics, turnDone: () => this.noteHeads() },
     });
     this.poller = new HeadPoller(options.l1, {
       l1,
@@ -265,6 +293,7 @@ export class RollupNode {
         l1View.update(label, block);
         if (label === "latest") derivation.onL1Change();
         if (label === "finalized") finalizer.onL1Finalized(block);
+        this.noteHeads();
         this.driver.wake();
       },
     });
@@ -272,7 +301,8 @@ export class RollupNode {
     // RPC, metrics and health
     const syncFacts = () => ({ heads: control.toldHeads, l1: l1View, currentL1, queuedUnsafe: inbox.peek()?.ref });
     this.syncFacts = syncFacts;
-    metrics.observeHeads(syncFacts);
+    const isIdle = (): boolean => currentL1 !== undefined && currentL1.hash === l1Head()?.hash;
+    this.noteHeads = metrics.observeHeads(syncFacts, isIdle);
     const methods = rollupMethods({
       config,
       version: VERSION,
@@ -329,11 +359,23 @@ export class RollupNode {
       log: log.child({ part: "rpc" }),
       metrics: deps.metrics,
       healthz: deps.health,
-      readyz: () => {
-        const { resetUnderWay } = this.driver;
-        const reasons = [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safeHeadWatch.faults];
-        return { isHealthy: reasons.length === 0, body: { version: VERSION, reasons } };
-      },
+      readyz: () => readiness.health,
+    });
+    readiness.expect(() => {
+      const { resetUnderWay } = this.driver;
+      return [...(resetUnderWay === undefined ? [] : [`finding the heads: ${resetUnderWay}`]), ...safeHeadWatch.faults];
+    });
+    feedNode(feed, {
+      clock,
+      syncFacts,
+      peers: peers?.api,
+      more: () => ({
+        sequencer: options.sequencer.enabled ? (this.sequencer.isActive ? "active" : "stopped") : "none",
+        queuedBlocks: inbox.length,
+        queuedBytes: inbox.sizeBytes,
+        findingHeadsBecause: this.driver.resetUnderWay,
+        windowLeftL1Blocks: safeHeadWatch.state.windowLeftL1Blocks,
+      }),
     });
   }
 

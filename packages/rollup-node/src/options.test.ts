@@ -20,6 +20,10 @@ const EXTRA = [
   "rpc.corsdomain",
   "rpc.vhosts",
   "p2p.sequencer.key-file",
+  "dashboard",
+  "dashboard.addr",
+  "dashboard.port",
+  "dashboard.vhosts",
 ];
 
 describe("the options of rnode", () => {

@@ -1,3 +1,4 @@
+import { dashboardOptions } from "@rnode/dashboard";
 import { L1_RPC_KINDS } from "@rnode/l1";
 import {
   address,
@@ -358,6 +359,7 @@ export const rnodeOptions = optionTable({
     rpc: rpcOptions,
     log: logOptions,
     metrics: metricsOptions,
+    dashboard: dashboardOptions(7400),
     pprof: pprofOptions,
     p2p: p2pOptions,
     snapshotlog: snapshotlogOptions,

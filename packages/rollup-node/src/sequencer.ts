@@ -29,6 +29,16 @@ export interface SequencerDeps {
   readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "commit">;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics?: SequencerMetrics | undefined;
+}
+
+export interface SequencerMetrics {
+  /** a block could not be built, sealed or let out */
+  error(): void;
+  /** @param buildingSec from the start of building to the block in our own engine */
+  sealed(sealingSec: number, buildingSec: number, blockTimeSec: number): void;
+  /** @param transactions of the block */
+  sequenced(transactions: number): void;
 }
 
 export type SequencerRefusal =
@@ -56,6 +66,8 @@ export class Sequencer {
   /** sealed, but not yet in the engine */
   private sealed: SealedPayload | undefined;
   private saidLagging = false;
+  private startedAtMs = 0;
+  private sealingAtMs = 0;
 
   constructor(options: SequencerOptions, deps: SequencerDeps) {
     this.options = options;
@@ -175,10 +187,12 @@ export class Sequencer {
     const started = await control.startBuild(parent, attributes);
     if (started.kind === "invalid") {
       log.error("the engine refuses the attributes of a new block", { number: parent.number + 1, reason: started.reason });
+      this.deps.metrics?.error();
       return this.retryIn(config.blockTimeSec * 1_000);
     }
     if (started.kind !== "started") return this.onTrouble("starting to build", started);
     this.job = started.job;
+    this.startedAtMs = this.deps.clock.nowMs();
     this.nextActionAtMs = attributes.timestamp * 1_000 - SEALING_MARGIN_MS;
     log.debug("building", { number: parent.number + 1, l1Origin: choice.origin.number, noTxPool: attributes.noTxPool });
     origins.prefetch(choice.origin);
@@ -202,10 +216,12 @@ export class Sequencer {
     const { control, outlet, log, config } = this.deps;
     const number = job.parent.number + 1;
     const fenced = outlet.fenceSignal();
+    this.sealingAtMs = this.deps.clock.nowMs();
     const sealed = await control.seal(job);
     this.job = undefined;
     if (sealed.kind !== "sealed") {
       log.error("could not seal the block being built", { number, reason: sealed.reason });
+      this.deps.metrics?.error();
       return this.retryIn(config.blockTimeSec * 1_000);
     }
     this.sealed = { envelope: sealed.envelope, ref: sealed.ref };
@@ -230,11 +246,13 @@ export class Sequencer {
       case "refused":
         this.sealed = undefined;
         log.error("the block that was built is refused", { ...fields, by: outcome.by, reason: outcome.reason });
+        this.deps.metrics?.error();
         return this.retryIn(config.blockTimeSec * 1_000);
       default:
         return this.onTrouble("letting out the new block", outcome);
     }
     this.sealed = undefined;
+    this.measure(envelope.executionPayload.transactions.length);
     control.setHeads({ ...control.heads, unsafe: ref });
     this.scheduleAfter(ref);
     log.info("sequenced block", {
@@ -249,8 +267,16 @@ export class Sequencer {
   /** Temporary trouble does not use the driver's growing pauses: the sequencer retries every second. */
   private onTrouble(what: string, trouble: Trouble): Progress {
     if (trouble.kind !== "temporary") return trouble;
+    this.deps.metrics?.error();
     this.deps.log.warn("sequencing is delayed", { what, reason: trouble.reason });
     return this.retryIn(trouble.retryAfterMs ?? TEMPORARY_RETRY_MS);
+  }
+
+  private measure(transactions: number): void {
+    const { clock, config, metrics } = this.deps;
+    const nowMs = clock.nowMs();
+    metrics?.sealed((nowMs - this.sealingAtMs) / 1_000, (nowMs - this.startedAtMs) / 1_000, config.blockTimeSec);
+    metrics?.sequenced(transactions);
   }
 
   private retryIn(ms: number): Progress {

@@ -8,9 +8,10 @@ import { createPublicClient, createWalletClient, type Hex, http, numberToHex } f
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, expect, it } from "vitest";
 import { loadContracts } from "../contracts.ts";
-import { type Devnet, type ProgramName, startDevnet } from "../devnet.ts";
+import { type Devnet, startDevnet } from "../devnet.ts";
 import { predeploy } from "../predeploys.ts";
 import { Program } from "../program.ts";
+import type { ProgramName } from "../program-names.ts";
 import { blobsOfBlocks, loadTrustedSetup, sendBlobs } from "../testing/blob-batches.ts";
 import { recordAndReplay } from "../testing/recorded-l1.ts";
 import { l1ViemChain, l2ViemChain } from "../viem-chains.ts";

@@ -1,5 +1,7 @@
+import { openDashboard } from "@rnode/dashboard";
 import { type Program, runProgram } from "@rnode/program";
 import { startClient } from "../client.ts";
+import { gethAndRethNames } from "../head-metrics.ts";
 import { clientTable } from "../options.ts";
 import { describeError } from "../setup/describe-error.ts";
 import { VERSION } from "../version.ts";
@@ -13,6 +15,7 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   table: clientTable,
   describe: describeError,
   metricsPrefix: "rengine_",
+  metricAliases: gethAndRethNames,
   async start(options, context) {
     if (options.dev.enabled) {
       const { startDevClient } = await import("../dev/start-dev.ts");
@@ -20,8 +23,13 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
       process.stdout.write(banner);
       return { status: { everyMs: DEV_STATUS_INTERVAL_MS, print: () => context.log.debug("status", status()) } };
     }
-    const { failure, status } = await startClient(context.scope, options, context);
-    return { failure, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
+    const dashboard = await openDashboard(options.dashboard, { ...context, name: "rengine", version: `v${VERSION}` });
+    const { failure, status } = await startClient(context.scope, options, { ...context, feed: dashboard.feed });
+    const print = (): void => {
+      dashboard.sample();
+      context.log.info("status", status());
+    };
+    return { failure, status: { everyMs: STATUS_INTERVAL_MS, print } };
   },
 };
 

@@ -116,7 +116,11 @@ export async function startTestClient(
   if (parsed.kind !== "options") throw new Error(JSON.stringify(parsed));
   const scope = new Scope({ log: silentLogger, clock: systemClock });
   const health = () => ({ isHealthy: true, body: { version: VERSION } });
-  const metrics = await openMetrics(parsed.options.metrics, "rengine_", { scope, health, onListen: () => {} });
+  const metrics = await openMetrics(parsed.options.metrics, {
+    ...{ prefix: "rengine_", version: VERSION, scope, health, ready: health },
+    isUp: () => true,
+    onListen: () => {},
+  });
   const client = await startClient(scope, parsed.options, { log: silentLogger, clock: systemClock, metrics });
   const httpUrl = `http://127.0.0.1:${client.httpPort ?? 0}`;
   const jwtSecret = hexToBytes(readFileSync(client.jwtSecretPath, "utf8").trim());

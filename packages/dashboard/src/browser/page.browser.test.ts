@@ -1,0 +1,150 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { startDashboardServer } from "../server/dashboard-server.ts";
+import { readPage } from "../server/page-files.ts";
+import { type Sample, sampleSource } from "../testing/sample-feed.ts";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+const executablePath = NAMES.map((name) => spawnSync("which", [name], { encoding: "utf8" }).stdout?.trim()).find(Boolean);
+const FLAGS = [
+  ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+/** With RNODE_SCREENSHOTS=FOLDER, the page is kept as it looked. */
+const screenshots = process.env.RNODE_SCREENSHOTS;
+if (executablePath === undefined)
+  console.log(`the tests of the dashboard in a browser did not run: none of ${NAMES.join(", ")} is installed`);
+
+describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
+  const closings: (() => Promise<unknown>)[] = [];
+  let profile = "";
+  let browser: BrowserContext;
+  beforeAll(async () => {
+    profile = mkdtempSync(join(tmpdir(), "rnode-chromium-"));
+    browser = await chromium.launchPersistentContext(profile, { executablePath: executablePath!, headless: true, args: FLAGS });
+  });
+  afterEach(async () => {
+    for (const close of closings.splice(0)) await close();
+  });
+  afterAll(async () => {
+    await browser.close();
+    rmSync(profile, { recursive: true, force: true });
+  });
+
+  /** Anything that the page complains about, or asks of others, is a fault. */
+  async function show(sample: Sample, width = 1440): Promise<{ readonly page: Page; readonly faults: string[] }> {
+    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPage(), sampleSource(sample));
+    const page = await browser.newPage();
+    const origin = `http://127.0.0.1:${server.port}`;
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => void (message.type() === "error" && faults.push(message.text())));
+    page.on("request", (request) => void (request.url().startsWith(`${origin}/`) || faults.push(`asked ${request.url()}`)));
+    closings.push(async () => {
+      await page.close();
+      await server.close();
+    });
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(origin);
+    await page.getByRole("heading", { name: "Health" }).waitFor();
+    return { page, faults };
+  }
+
+  async function keep(page: Page, name: string): Promise<void> {
+    if (screenshots === undefined) return;
+    mkdirSync(screenshots, { recursive: true });
+    for (const scheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.waitForTimeout(400);
+      await page.screenshot({ path: join(screenshots, `${name}-${scheme}.png`), fullPage: true });
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  }
+
+  it.each([1440, 800, 400])("shows everything at %i pixels, with nothing over the edge, and asks nobody else", async (width) => {
+    const { page, faults } = await show("data", width);
+    await page.getByText("All is well.").waitFor();
+    for (const name of ["Heads", "Pipeline", "Drops", "Blocks", "Pool", "Peers", "Batches"]) {
+      await page.getByRole("heading", { name, exact: true }).waitFor();
+    }
+    const pipeline = page.getByRole("region", { name: "Derivation by L1 block" });
+    await pipeline.getByText("3739 – 3741").waitFor();
+    await pipeline.getByText("2 drops").waitFor();
+    await page.getByText("lost: 3 L2 blocks with 412 transactions").waitFor();
+    expect(await page.getByRole("region", { name: "Batcher transactions" }).getByText("0.00071 ETH").first().isVisible()).toBe(
+      true,
+    );
+    expect(await page.locator(".chart canvas").count()).toBeGreaterThanOrEqual(2);
+    expect(await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")).toBeLessThanOrEqual(0);
+    await keep(page, `data-${width}`);
+    expect(faults).toEqual([]);
+  });
+
+  it("can be used with the keyboard alone", async () => {
+    const { page, faults } = await show("data");
+    const focused = (): Promise<string> =>
+      page.evaluate("document.activeElement?.getAttribute('value') ?? document.activeElement?.getAttribute('aria-label') ?? ''");
+    const tabTo = async (wanted: RegExp): Promise<void> => {
+      for (let steps = 0; steps < 30 && !wanted.test(await focused()); steps++) await page.keyboard.press("Tab");
+      expect(await focused()).toMatch(wanted);
+    };
+    await tabTo(/^Colours: auto/);
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("dark");
+    await page.keyboard.press("Enter");
+    await tabTo(/^sequencer$/);
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("verifier", { exact: true }).nth(1).waitFor();
+    expect(await page.getByRole("radio", { name: "verifier" }).isChecked()).toBe(true);
+    await tabTo(/^Age of the heads/);
+    const legend = () => page.locator(".chart .u-legend").first().textContent();
+    const latest = await legend();
+    for (let steps = 0; steps < 5; steps++) await page.keyboard.press("ArrowLeft");
+    expect(await legend()).not.toBe(latest);
+    expect(faults).toEqual([]);
+  });
+
+  it("says where nothing is known yet", async () => {
+    const { page, faults } = await show("nothing");
+    for (const text of ["Derivation has read no L1 block", "Nothing was dropped.", "No block after the genesis yet."]) {
+      await page.getByText(text).first().waitFor();
+    }
+    await keep(page, "nothing-1440");
+    expect(faults).toEqual([]);
+  });
+
+  it("says which programs are down or not ready, and why", async () => {
+    const { page, faults } = await show("dead");
+    const status = page.getByRole("status");
+    await expect.poll(() => status.textContent()).toBe("sequencer rnode, verifier rnode, follower rnode: see below.");
+    expect(await page.getByText("it was ended by SIGKILL; log: data/devnet/logs/follower-rnode.log").first().isVisible()).toBe(
+      true,
+    );
+    await page.getByText("finding the heads: the engine does not answer").first().waitFor();
+    expect(await page.getByRole("alert").textContent()).toContain("sequencer rnode is down");
+    // what was known of it is still shown
+    await page.getByText("3,742").first().waitFor();
+    await keep(page, "dead-1440");
+    expect(faults).toEqual([]);
+  });
+
+  it("says that the connection is lost, and goes on when the program is back", async () => {
+    const source = sampleSource("data");
+    const server = await startDashboardServer({ addr: "127.0.0.1", port: 0, vhosts: [] }, readPage(), source);
+    const { port } = server;
+    const page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.getByText("All is well.").waitFor();
+    await server.close();
+    await page.getByText("The connection is lost; trying again.").waitFor();
+    const again = await startDashboardServer({ addr: "127.0.0.1", port, vhosts: [] }, readPage(), source);
+    await page.getByText("All is well.").waitFor();
+    await page.close();
+    await again.close();
+  });
+});

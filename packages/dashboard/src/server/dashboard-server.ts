@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { INVALID_HOST, isAllowedHost, isAllowedOrigin, ORIGIN_NOT_ALLOWED } from "@rnode/jsonrpc";
+import { type SmallServer, startSmallServer } from "@rnode/program";
+import type { PageFiles } from "./page-files.ts";
+
+/** One page that is open somewhere. */
+export interface Viewer {
+  /** @param json one line */
+  send(event: string, json: string): void;
+}
+
+/** What the pages of a server show. */
+export interface DashboardSource {
+  /** Sends what is known, then what changes. @returns ends it */
+  watch(viewer: Viewer): () => void;
+}
+
+export interface DashboardServerOptions {
+  readonly addr: string;
+  readonly port: number;
+  readonly vhosts: readonly string[];
+}
+
+/** A page that has not read so much is disconnected; it connects again, and is told what is known then. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+/** A connection on which nothing happens for this long is closed. Open pages are sent something each second. */
+const IDLE_MS = 30_000;
+const RETRY_MS = 2_000;
+
+const PAGE_HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+} as const;
+
+/** Serves the page at `/`, and at `/feed` what it shows, as server-sent events. @throws the listen error (EADDRINUSE…) */
+export function startDashboardServer(
+  { addr, port, vhosts }: DashboardServerOptions,
+  page: PageFiles,
+  source: DashboardSource,
+): Promise<SmallServer> {
+  return startSmallServer(
+    (request, response) => {
+      const path = request.url?.split("?", 1)[0] ?? "/";
+      const file = page.get(path);
+      const refusal = refusalOf(request, vhosts) ?? (file === undefined && path !== "/feed" ? [404, "not found"] : undefined);
+      if (refusal !== undefined) {
+        const [status, text] = refusal;
+        response.writeHead(Number(status), { ...PAGE_HEADERS, "content-type": "text/plain" }).end(`${text}\n`);
+      } else if (file === undefined) {
+        openFeed(response, source);
+      } else {
+        const cacheControl = file.isImmutable ? "max-age=31536000, immutable" : "no-cache";
+        const headers = { "content-type": file.type, "content-length": file.body.length, "cache-control": cacheControl };
+        response.writeHead(200, { ...PAGE_HEADERS, ...headers }).end(file.body);
+      }
+    },
+    { addr, port, idleMs: IDLE_MS },
+  );
+}
+
+/** Status and text. */
+function refusalOf({ method, headers }: IncomingMessage, vhosts: readonly string[]): readonly [number, string] | undefined {
+  if (!isAllowedHost(headers.host, vhosts)) return [403, `${INVALID_HOST} (--dashboard.vhosts lists the names that are)`];
+  if (!isAllowedOrigin(headers, [])) return [403, ORIGIN_NOT_ALLOWED];
+  return method === "GET" ? undefined : [405, "method not allowed"];
+}
+
+function openFeed(response: ServerResponse, source: DashboardSource): void {
+  response.writeHead(200, { ...PAGE_HEADERS, "content-type": "text/event-stream", "cache-control": "no-store" });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+  const end = source.watch({
+    send: (event, json) => {
+      response.write(`event: ${event}\ndata: ${json}\n\n`);
+      if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+    },
+  });
+  response.once("close", end);
+}
