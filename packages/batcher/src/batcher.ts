@@ -10,10 +10,10 @@ import {
 } from "@rnode/jsonrpc";
 import { createKzg } from "@rnode/kzg";
 import type { L1AccountClient } from "@rnode/l1";
-import { errorText, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
+import { errorText, type Feed, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Scope, UserError } from "@rnode/program";
+import { connectionBudget, type Health, namingPorts, type Readiness, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RpcRollupNode } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
@@ -38,6 +38,10 @@ export interface BatcherDeps {
   readonly metrics: MetricFactory;
   /** for `GET /healthz` */
   readonly health: () => Health;
+  /** for `GET /readyz` */
+  readonly readiness?: Pick<Readiness, "health"> | undefined;
+  /** what the dashboard shows */
+  readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
 export interface Batcher {
@@ -109,6 +113,7 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     log,
     metrics: deps.metrics,
     healthz: deps.health,
+    readyz: deps.readiness && (() => deps.readiness!.health),
   });
   const { httpPort } = await scope.use(
     "RPC server",
@@ -148,7 +153,7 @@ interface Clients {
 /** @returns undefined if it was closed while it waited for an endpoint */
 async function createSubmitter(
   options: RbatcherOptions,
-  { clock, log, metrics, blobProver }: BatcherDeps & { readonly blobProver: BlobProver | undefined },
+  { clock, log, metrics, feed, blobProver }: BatcherDeps & { readonly blobProver: BlobProver | undefined },
   clients: Clients,
   signal: AbortSignal,
   onWait: (what: string) => void,
@@ -194,6 +199,7 @@ async function createSubmitter(
     clock,
     log,
     metrics: createTxMetrics(metrics),
+    feed,
   });
   const address = bytesToHex(transactions.address);
   const configured = rollup.genesis.systemConfig.batcherAddress;

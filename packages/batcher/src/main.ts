@@ -1,3 +1,4 @@
+import { feedStatus, openDashboard } from "@rnode/dashboard";
 import { type Program, runProgram } from "@rnode/program";
 import { startBatcher } from "./batcher.ts";
 import { rbatcherOptions } from "./options.ts";
@@ -12,7 +13,9 @@ const rbatcher: Program<(typeof rbatcherOptions)["groups"]> = {
   metricsPrefix: "rbatcher_default_",
   metricAliases: (name) => [`op_batcher_default_${name}`],
   async start(options, context) {
-    const { ready, status } = await startBatcher(context.scope, options, context);
+    const dashboard = await openDashboard(options.dashboard, { ...context, name: "rbatcher", version: VERSION });
+    const { ready, status } = await startBatcher(context.scope, options, { ...context, feed: dashboard.feed });
+    feedStatus(dashboard.feed, context.readiness, status);
     return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
   },
 };

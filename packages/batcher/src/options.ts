@@ -1,3 +1,4 @@
+import { dashboardOptions } from "@rnode/dashboard";
 import {
   bool,
   decimal,
@@ -206,6 +207,7 @@ export const rbatcherOptions = optionTable({
     rpc: rpcOptions,
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7302 }),
+    dashboard: dashboardOptions(7402),
     pprof: withDefaults(pprofOptions, { port: 6062 }),
   },
 });

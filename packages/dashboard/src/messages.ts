@@ -167,21 +167,15 @@ export interface ReorgItem {
   readonly head: number;
 }
 
-/** State `batcher` of rbatcher. */
-export interface BatcherState {
-  readonly isPublishing: boolean;
-  readonly pendingBlocks: number;
-  readonly pendingBytes: number;
-  readonly balanceEther?: number | undefined;
-}
+/** State `status` of rbatcher and rproposer: the fields of their status lines. */
+export type StatusState = Readonly<Record<string, string | number | boolean>>;
 
-/** Entry `batchTx` of rbatcher by nonce. */
-export interface BatchTxItem {
+/** Entry `l1tx` of rbatcher and rproposer by nonce. */
+export interface L1TxItem {
   readonly atMs: number;
   readonly hash?: string | undefined;
   readonly stage: string;
   readonly form: "calldata" | "blobs";
-  readonly frames: number;
   readonly bytes: number;
   readonly l1Block?: number | undefined;
   /** what L1 charged, in ether */

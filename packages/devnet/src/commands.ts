@@ -84,7 +84,7 @@ function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: 
   ];
 }
 
-export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters): string[] {
+export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters, hasDashboard: boolean): string[] {
   const genesisTimeSec = 1;
   const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return [
@@ -99,13 +99,14 @@ export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: Chain
     "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
+    ...feedArgs(hasDashboard ? ports.batcherFeed : undefined),
   ];
 }
 
 /** How often a game is created: an output oracle says itself when an output is due. */
 const GAME_INTERVAL = "20s";
 
-export function rproposerArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters): string[] {
+export function rproposerArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters, hasDashboard: boolean): string[] {
   return [
     RPROPOSER,
     `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
@@ -116,5 +117,6 @@ export function rproposerArgs(paths: DevnetPaths, ports: Ports, parameters: Chai
     ...(parameters.proofs === "games" ? [`--proposal-interval=${GAME_INTERVAL}`] : []),
     ...["--poll-interval=1s", "--output-retry-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.proposer}`, "--rpc.enable-admin"],
+    ...feedArgs(hasDashboard ? ports.proposerFeed : undefined),
   ];
 }

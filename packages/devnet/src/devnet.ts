@@ -337,7 +337,7 @@ function programSpecs(
       name: "rbatcher",
       args: () => {
         writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
-        return rbatcherArgs(paths, ports, parameters);
+        return rbatcherArgs(paths, ports, parameters, options.dashboard);
       },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
@@ -347,7 +347,7 @@ function programSpecs(
       name: "rproposer",
       args: () => {
         writeSecret(paths.proposerKey, devRoles(devAccounts(5)).proposer.privateKey);
-        return rproposerArgs(paths, ports, parameters);
+        return rproposerArgs(paths, ports, parameters, options.dashboard);
       },
       logPath: logOf("rproposer"),
       isReady: () => accepts(ports.proposer),

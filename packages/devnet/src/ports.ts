@@ -29,6 +29,8 @@ export const PORT_USES = [
   "verifierNodeFeed",
   "followerEngineFeed",
   "followerNodeFeed",
+  "batcherFeed",
+  "proposerFeed",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

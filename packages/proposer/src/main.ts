@@ -1,3 +1,4 @@
+import { feedStatus, openDashboard } from "@rnode/dashboard";
 import { type Program, runProgram } from "@rnode/program";
 import { rproposerOptions } from "./options.ts";
 import { startProposer } from "./start-proposer.ts";
@@ -12,7 +13,9 @@ const rproposer: Program<(typeof rproposerOptions)["groups"]> = {
   metricsPrefix: "rproposer_default_",
   metricAliases: (name) => [`op_proposer_default_${name}`],
   async start(options, context) {
-    const { ready, status } = await startProposer(context.scope, options, context);
+    const dashboard = await openDashboard(options.dashboard, { ...context, name: "rproposer", version: VERSION });
+    const { ready, status } = await startProposer(context.scope, options, { ...context, feed: dashboard.feed });
+    feedStatus(dashboard.feed, context.readiness, status);
     return { failure: ready, status: { everyMs: STATUS_INTERVAL_MS, print: () => context.log.info("status", status()) } };
   },
 };

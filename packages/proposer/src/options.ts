@@ -1,3 +1,4 @@
+import { dashboardOptions } from "@rnode/dashboard";
 import {
   address,
   bool,
@@ -86,6 +87,7 @@ export const rproposerOptions = optionTable({
     rpc: rpcOptions,
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7303 }),
+    dashboard: dashboardOptions(7403),
     pprof: withDefaults(pprofOptions, { port: 6063 }),
   },
 });

@@ -1,8 +1,8 @@
 import { createRpcClient, createRpcServer, type RpcClient } from "@rnode/jsonrpc";
 import { L1ContractClient } from "@rnode/l1";
-import type { LogFields, Logger, MetricFactory } from "@rnode/observe";
+import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import { bytesToHex, type Clock } from "@rnode/primitives";
-import { connectionBudget, type Health, namingPorts, type Scope } from "@rnode/program";
+import { connectionBudget, type Health, namingPorts, type Readiness, type Scope } from "@rnode/program";
 import type { RollupConfig } from "@rnode/protocol";
 import { ActiveSequencer, RollupClientError, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
@@ -21,6 +21,10 @@ export interface StartDeps {
   readonly metrics: MetricFactory;
   /** for `GET /healthz` */
   readonly health: () => Health;
+  /** for `GET /readyz` */
+  readonly readiness?: Pick<Readiness, "health"> | undefined;
+  /** what the dashboard shows */
+  readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
 export interface RunningProposer {
@@ -63,6 +67,7 @@ export async function startProposer(scope: Scope, options: RproposerOptions, dep
     log,
     metrics: deps.metrics,
     healthz: deps.health,
+    readyz: deps.readiness && (() => deps.readiness!.health),
   });
   const { httpPort } = await scope.use(
     "RPC server",
@@ -86,7 +91,7 @@ const namesOf = (clients: readonly RpcClient[]): string => clients.map(({ endpoi
 /** @returns undefined if it was closed while it waited for an endpoint */
 async function createProposer(
   options: RproposerOptions,
-  { clock, log, metrics: factory }: StartDeps,
+  { clock, log, metrics: factory, feed }: StartDeps,
   clients: Clients,
   signal: AbortSignal,
   onWait: (what: string) => void,
@@ -112,13 +117,14 @@ async function createProposer(
     const data = { option: "--l1-eth-rpc", what: "L1 chain id", got: chainId, expected: rollup.l1ChainId };
     throw new RollupClientError("rollup-client/wrong-chain", data);
   }
-  return withContract(options, { clock, log, metrics, rollup, l1, active, node, waiting, l1Endpoint });
+  return withContract(options, { clock, log, metrics, feed, rollup, l1, active, node, waiting, l1Endpoint });
 }
 
 interface Connected {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: ProposerMetrics;
+  readonly feed: StartDeps["feed"];
   readonly rollup: RollupConfig;
   readonly l1: L1Connection;
   readonly active: ActiveSequencer;
@@ -128,7 +134,7 @@ interface Connected {
 }
 
 async function withContract(options: RproposerOptions, connected: Connected): Promise<Proposer | undefined> {
-  const { clock, log, metrics, rollup, l1, active, node, waiting, l1Endpoint } = connected;
+  const { clock, log, metrics, feed, rollup, l1, active, node, waiting, l1Endpoint } = connected;
   const reader = new L1ContractClient(l1.endpoints);
   const transactions = new TransactionManager(options.transactions, {
     l1ChainId: rollup.l1ChainId,
@@ -137,6 +143,7 @@ async function withContract(options: RproposerOptions, connected: Connected): Pr
     clock,
     log,
     metrics: metrics.transactions,
+    feed,
   });
   const contract = await untilAnswered(
     () => findContract(options.proposals, { reader, proposer: transactions.address, portal: rollup.depositContractAddress, clock }),

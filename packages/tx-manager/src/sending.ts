@@ -1,5 +1,5 @@
 import type { L1FeeMarket, L1Inclusion } from "@rnode/l1";
-import { errorText, type Logger } from "@rnode/observe";
+import { errorText, type Feed, type Logger } from "@rnode/observe";
 import { bytesToHex, type Clock, type Hex, keccak256 } from "@rnode/primitives";
 import type { BlobSidecar } from "@rnode/protocol";
 import type { Signer } from "@rnode/signer";
@@ -43,6 +43,20 @@ export interface SendingDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: TxMetrics;
+  /** is shown each transaction, as an entry `l1tx` by nonce */
+  readonly feed?: Pick<Feed, "put"> | undefined;
+}
+
+/** What is shown of a transaction. */
+export interface ShownTransaction {
+  readonly atMs: number;
+  readonly stage: "published" | "confirmed" | "reverted" | Exclude<SendOutcome["kind"], "confirmed">;
+  readonly form: "calldata" | "blobs";
+  /** of calldata; of blobs, all that they hold */
+  readonly bytes: number;
+  readonly hash?: Hex | undefined;
+  readonly l1Block?: number | undefined;
+  readonly costEther?: number | undefined;
 }
 
 type SendingResult = SendOutcome | { readonly kind: "blocked" };
@@ -70,6 +84,7 @@ export class Sending {
   #nonceGapCount = 0;
   #isBlocked = false;
   #wasIncluded = false;
+  #shown: Partial<ShownTransaction> = {};
 
   constructor(task: SendingTask, options: TransactionManagerOptions, deps: SendingDeps) {
     this.#task = task;
@@ -83,7 +98,10 @@ export class Sending {
     const { nonce } = this.#task;
     const startMs = clock.nowMs();
     let publishAtMs = startMs;
-    const finish = (result: SendingResult) => ({ result, lastFees: this.#lastFees });
+    const finish = (result: SendingResult) => {
+      if (result.kind !== "confirmed" && result.kind !== "blocked") this.#show({ stage: result.kind });
+      return { result, lastFees: this.#lastFees };
+    };
     for (;;) {
       if (signal.aborted) return finish({ kind: "cancelled" });
       try {
@@ -276,11 +294,22 @@ export class Sending {
     metrics.published.inc();
     metrics.lastPublished.set(Math.floor(clock.nowMs() / 1000));
     metrics.feeCap.set(Number(fees.feeCap) / 1e9);
+    this.#show({ stage: "published", hash });
     log.debug("transaction published", { nonce: this.#task.nonce, hash, feeCapWei: fees.feeCap, attempt: this.#attempts });
   }
 
-  #recordConfirmed({ isReverted, feeWei }: L1Inclusion, startMs: number): void {
+  #show(news: Partial<ShownTransaction>): void {
+    const { clock, feed } = this.#deps;
+    const { carries } = this.#task.candidate;
+    const bytes = carries.kind === "blobs" ? carries.blobs.reduce((sum, { length }) => sum + length, 0) : carries.data.length;
+    this.#shown = { form: carries.kind, bytes, atMs: clock.nowMs(), ...this.#shown, ...news };
+    feed?.put("l1tx", Number(this.#task.nonce), this.#shown);
+  }
+
+  #recordConfirmed({ isReverted, feeWei, blockNumber }: L1Inclusion, startMs: number): void {
     const { clock, metrics } = this.#deps;
+    const costEther = feeWei === undefined ? undefined : Number(feeWei) / 1e18;
+    this.#show({ stage: isReverted === true ? "reverted" : "confirmed", l1Block: blockNumber, costEther });
     const status = isReverted === true ? "failed" : "success";
     metrics.confirmed.inc({ status });
     metrics.lastConfirmed.set(Math.floor(clock.nowMs() / 1000), { status });

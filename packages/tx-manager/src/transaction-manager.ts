@@ -1,4 +1,4 @@
-import { errorText, type Logger } from "@rnode/observe";
+import { errorText, type Feed, type Logger } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import type { Signer } from "@rnode/signer";
 import type { SendOutcome, TransactionManagerOptions, TxFees } from "./api.ts";
@@ -18,6 +18,8 @@ export interface TransactionManagerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: TxMetrics;
+  /** what the dashboard shows */
+  readonly feed?: Pick<Feed, "put"> | undefined;
 }
 
 /** A refusal for insufficient funds is not logged again within this time. */

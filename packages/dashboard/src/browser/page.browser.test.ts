@@ -75,7 +75,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     await pipeline.getByText("3739 – 3741").waitFor();
     await pipeline.getByText("2 drops").waitFor();
     await page.getByText("lost: 3 L2 blocks with 412 transactions").waitFor();
-    expect(await page.getByRole("region", { name: "Batcher transactions" }).getByText("0.00071 ETH").first().isVisible()).toBe(
+    expect(await page.getByRole("region", { name: "Batches: transactions" }).getByText("0.00071 ETH").first().isVisible()).toBe(
       true,
     );
     expect(await page.locator(".chart canvas").count()).toBeGreaterThanOrEqual(2);

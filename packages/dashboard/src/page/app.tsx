@@ -1,13 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
-import { Batches } from "./batches.tsx";
+import type { ProgramKind } from "../messages.ts";
 import { Blocks, LatestBlocks, Pool } from "./blocks.tsx";
 import { timeOf } from "./format.ts";
 import { Heads } from "./heads.tsx";
 import { Health } from "./health.tsx";
+import { L1Transactions } from "./l1-transactions.tsx";
 import { Peers } from "./peers.tsx";
 import { Drops, Pipeline } from "./pipeline.tsx";
 import { conditionOf, type ProgramView, roleOf, rolesOf, type Store } from "./store.ts";
 import { type Theme, useTheme } from "./theme.ts";
+
+/** Programs that send to L1, and what that is. */
+const SENDERS: Partial<Record<ProgramKind, string>> = { rbatcher: "Batches", rproposer: "Proposals" };
 
 export interface AppProps {
   readonly store: Store;
@@ -27,7 +31,6 @@ export function App({ store, listen }: AppProps) {
   const of = (kind: ProgramView["kind"]): ProgramView | undefined =>
     programs.find((program) => program.kind === kind && roleOf(program) === role);
   const [node, engine] = [of("rnode"), of("rengine")];
-  const batcher = programs.find(({ kind, state, kinds }) => kind === "rbatcher" && (state.size > 0 || kinds.size > 0));
   return (
     <>
       <Top programs={programs} store={store} theme={theme} nextTheme={next} />
@@ -46,7 +49,11 @@ export function App({ store, listen }: AppProps) {
           {engine !== undefined && <LatestBlocks program={engine} />}
           {engine !== undefined && <Pool key={engine.id} program={engine} theme={seen} />}
         </div>
-        {batcher !== undefined && <Batches program={batcher} />}
+        {programs
+          .filter(({ kind, state, kinds }) => SENDERS[kind] !== undefined && (state.size > 0 || kinds.size > 0))
+          .map((program) => (
+            <L1Transactions key={program.id} program={program} title={SENDERS[program.kind]!} />
+          ))}
       </main>
     </>
   );

@@ -1,4 +1,4 @@
-import type { BatcherState, ChainState, SyncState } from "../messages.ts";
+import type { ChainState, StatusState, SyncState } from "../messages.ts";
 import { bytes, count, duration } from "./format.ts";
 import { Nothing, Panel } from "./parts.tsx";
 import { type Condition, conditionOf, type ProgramView, processOf, stateOf } from "./store.ts";
@@ -65,7 +65,11 @@ function keyFigure(program: ProgramView): string {
       : `unsafe ${count(sync.unsafe.number)} · safe ${count(sync.safe?.number)}`;
   const chain = stateOf<ChainState>(program, "chain");
   if (chain !== undefined) return `head ${count(chain.head?.number)}`;
-  const batcher = stateOf<BatcherState>(program, "batcher");
-  if (batcher !== undefined) return batcher.isPublishing ? `${count(batcher.pendingBlocks)} blocks waiting` : "stopped";
+  const status = stateOf<StatusState>(program, "status");
+  if (status !== undefined) {
+    const [first] = Object.entries(status).filter(([, value]) => typeof value === "number");
+    if (first !== undefined)
+      return `${first[0].replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${count(Number(first[1]))}`;
+  }
   return "";
 }

@@ -1,4 +1,4 @@
-import type { BatchTxItem, BlockItem, DropItem, HeadsSample, L1Row, PeersState, ProgramKind, SyncState } from "../messages.ts";
+import type { BlockItem, DropItem, HeadsSample, L1Row, L1TxItem, PeersState, ProgramKind, SyncState } from "../messages.ts";
 import type { DashboardSource, Viewer } from "../server/dashboard-server.ts";
 
 /** A devnet as its page sees it, at one moment, for tests and for looking at the page without running anything. */
@@ -193,16 +193,15 @@ function batcherEntries(): Entry[] {
   const transactions = Array.from({ length: 14 }, (_, index): Entry => {
     const isPending = index === 13;
     const isFailed = index === 9;
-    const item: BatchTxItem = {
+    const item: L1TxItem = {
       atMs: NOW_MS - (14 - index) * 9_000,
       hash: HASH(index + 500),
-      stage: isPending ? "sent" : isFailed ? "failed" : "confirmed",
+      stage: isPending ? "published" : isFailed ? "failed" : "confirmed",
       form: index % 3 === 0 ? "calldata" : "blobs",
-      frames: index % 3 === 0 ? 1 : 3,
       bytes: index % 3 === 0 ? 42_100 : 380_139,
       ...(!isPending && !isFailed && { l1Block: 1239 + index, costEther: index % 3 === 0 ? 0.000_71 : 0.000_052 }),
     };
-    return ["batchTx", index, item];
+    return ["l1tx", index, item];
   });
   return [
     ["state", "batcher", { isPublishing: true, pendingBlocks: 6, pendingBytes: 214_000, balanceEther: 9999.82 }],
