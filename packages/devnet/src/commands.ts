@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { derivationFactsAt } from "@rnode/protocol";
 import type { DevnetPaths, NodeRole } from "./files.ts";
-import { type ChainParameters, l2ForkTimes } from "./parameters.ts";
+import { type ChainParameters, L1_FORK, l2ForkTimes } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
 
 // The command lines of the real programs; a user could type each of them.
@@ -39,12 +39,34 @@ export function rengineArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, ha
   ];
 }
 
+export interface DevL1Options {
+  readonly port: number;
+  readonly parameters: ChainParameters;
+  readonly datadir: string;
+}
+
+/**
+ * The L1: a new chain makes blocks on demand until the contracts are deployed; an existing one goes on at its interval. Slots take a second,
+ * so that blocks that are made by hand have theirs as well.
+ */
+export function devL1Args({ port, parameters, datadir }: DevL1Options, isNew: boolean, nowSec: number): string[] {
+  return [
+    ...[RENGINE, "--dev", `--datadir=${datadir}`, "--http.addr=127.0.0.1", `--http.port=${port}`],
+    ...[`--dev.chain-id=${parameters.l1ChainId}`, `--dev.fork=${L1_FORK}`, `--dev.gas-limit=${parameters.l1GasLimit}`],
+    ...[`--dev.slots-in-an-epoch=${parameters.l1EpochBlocks}`, "--dev.slot-time=1"],
+    // room for the deployment's blocks before the present
+    ...(isNew ? ["--dev.no-mining", `--dev.timestamp=${nowSec - 60}`] : [`--dev.block-time=${parameters.l1BlockTimeSec}s`]),
+  ];
+}
+
 export interface NodeTuning {
   /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
   /** multiaddresses to stay connected to; undefined: no P2P at all */
   readonly staticPeers: readonly string[] | undefined;
   readonly hasDashboard: boolean;
+  /** whether L1 has a beacon endpoint, on the same port */
+  readonly hasBeacon: boolean;
 }
 
 export function rnodeArgs(
@@ -52,14 +74,14 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers, hasDashboard }: NodeTuning,
+  { sequencerL1Confs, staticPeers, hasBeacon, hasDashboard }: NodeTuning,
 ): string[] {
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
   return [
     RNODE,
     `--l1=http://127.0.0.1:${ports.l1}`,
-    "--l1.beacon.ignore",
+    hasBeacon ? `--l1.beacon=http://127.0.0.1:${ports.l1}` : "--l1.beacon.ignore",
     `--l1.http-poll-interval=${l1PollMs}ms`,
     `--l1.epoch-poll-interval=${parameters.l1BlockTimeSec * 1000}ms`,
     `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,

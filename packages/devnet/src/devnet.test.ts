@@ -7,6 +7,7 @@ import { Scope, systemClock } from "@rnode/program";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startDevnet } from "./devnet.ts";
 import { DatadirLock, devnetPaths } from "./files.ts";
+import { DEFAULT_PARAMETERS } from "./parameters.ts";
 import { choosePorts, PORT_USES } from "./ports.ts";
 import { formatStatus } from "./status.ts";
 
@@ -51,6 +52,15 @@ describe("starting a devnet", () => {
   it("is refused with L2 blocks slower than L1 blocks", async () => {
     const refused = startDevnet(newScope(), { datadir, basePort: 0, parameters: { l1BlockTimeSec: 2, l2BlockTimeSec: 3 } });
     await expect(refused).rejects.toThrow("the L2 block time (3 s) must not exceed the L1 block time (2 s)");
+  });
+
+  it("is refused with another L1 than the chain has", async () => {
+    const paths = devnetPaths(datadir);
+    writeFileSync(paths.info, JSON.stringify({ version: 1, parameters: DEFAULT_PARAMETERS }));
+    writeFileSync(paths.l1State, "{}");
+    await expect(startDevnet(newScope(), { datadir, basePort: 0, l1: "rengine" })).rejects.toThrow(
+      `the chain in ${datadir} has --l1 anvil, not rengine: start with --fresh for a new chain`,
+    );
   });
 
   it("is refused on files of another version", async () => {

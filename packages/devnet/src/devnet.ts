@@ -9,7 +9,7 @@ import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
-import { rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
+import { devL1Args, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import { openDevnetDashboard } from "./devnet-dashboard.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type DevnetInfo,
   type DevnetPaths,
   devnetPaths,
+  type L1Kind,
   NODE_ROLES,
   type NodeEndpoints,
   type NodeRole,
@@ -51,6 +52,8 @@ export interface DevnetOptions {
   readonly parameters: { readonly [K in keyof ChainParameters]?: ChainParameters[K] | undefined };
   /** 2: a sequencer and a verifier, which knows only L1; 3: a follower too, and P2P among them, sequencer – verifier – follower */
   readonly nodes: number;
+  /** undefined: that of an existing chain, or `DEFAULT_L1` */
+  readonly l1: L1Kind | undefined;
   /** discard the chain of the data directory */
   readonly fresh: boolean;
   /** restart a program that ends by itself */
@@ -66,10 +69,14 @@ export interface DevnetOptions {
   readonly log: (line: string) => void;
 }
 
+/** The L1 of a new chain. */
+export const DEFAULT_L1: L1Kind = "rengine";
+
 export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   basePort: 8545,
   parameters: {},
   nodes: 2,
+  l1: undefined,
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
@@ -90,6 +97,8 @@ export interface Devnet {
   readonly failure: Promise<never>;
   status(): Promise<DevnetStatus>;
 }
+
+type OptionsInEffect = DevnetOptions & { readonly l1: L1Kind };
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -129,8 +138,9 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
+  const l1 = l1Of(existing, options);
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
-  const planned = programSpecs(options, ports, parameters, network);
+  const planned = programSpecs({ ...options, l1 }, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
     ...planned[name],
     args: () => options.changeArgs(name, planned[name].args()),
@@ -149,7 +159,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   };
 
   await start("l1");
-  const created = existing ? undefined : await createChain(options, ports, parameters);
+  const created = existing ? undefined : await createChain({ ...options, l1 }, ports, parameters);
   const endpoints = endpointsOf(ports, options.nodes);
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
@@ -182,7 +192,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
 }
 
 /** Creates the L1 contracts, the two genesis files, and the first block of the sequencer's engine. */
-async function createChain(options: DevnetOptions, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
+async function createChain(options: OptionsInEffect, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
   const paths = devnetPaths(options.datadir);
   const accounts = devAccounts();
   const roles = devRoles(accounts);
@@ -212,6 +222,7 @@ async function createChain(options: DevnetOptions, ports: Ports, parameters: Cha
 
   return {
     version: 1,
+    l1: options.l1,
     l1ChainId: parameters.l1ChainId,
     l2ChainId: parameters.l2ChainId,
     endpoints: endpointsOf(ports, options.nodes),
@@ -281,7 +292,7 @@ class PeerAddresses {
 }
 
 function programSpecs(
-  options: DevnetOptions,
+  options: OptionsInEffect,
   ports: Ports,
   parameters: ChainParameters,
   network: PeerAddresses | undefined,
@@ -306,6 +317,7 @@ function programSpecs(
         sequencerL1Confs: options.sequencerL1Confs,
         staticPeers,
         hasDashboard: options.dashboard,
+        hasBeacon: options.l1 === "rengine",
       });
     },
     logPath: logOf(`${role}-rnode`),
@@ -314,16 +326,8 @@ function programSpecs(
   return {
     l1: {
       ...common,
-      name: "L1 anvil",
-      command: anvilBinary(),
-      args: () =>
-        anvilArgs(
-          { port: ports.l1, parameters, statePath: paths.l1State, stateIntervalSec: options.l1StateIntervalSec },
-          // without devnet.json the deployment was not completed
-          !existsSync(paths.info),
-          Math.floor(systemClock.nowMs() / 1000),
-        ),
-      logPath: logOf("l1-anvil"),
+      ...l1Program(options, ports, parameters, paths),
+      logPath: logOf(`l1-${options.l1}`),
       isReady: async () => Number(await rpcCall<Hex>(urlOf(ports.l1), "eth_chainId", [], 1000)) === parameters.l1ChainId,
     },
     sequencerEngine: engine("sequencer", ports.sequencerHttp),
@@ -353,6 +357,32 @@ function programSpecs(
       isReady: () => accepts(ports.proposer),
     },
   };
+}
+
+/** The L1 of the chain. @throws {UserError} an existing chain has another one */
+function l1Of(existing: DevnetInfo | undefined, { l1, datadir }: DevnetOptions): L1Kind {
+  if (existing === undefined) return l1 ?? DEFAULT_L1;
+  const has = existing.l1 ?? "anvil";
+  if (l1 !== undefined && l1 !== has)
+    throw new UserError(`the chain in ${datadir} has --l1 ${has}, not ${l1}: start with --fresh for a new chain`);
+  return has;
+}
+
+function l1Program(
+  { l1, l1StateIntervalSec }: OptionsInEffect,
+  { l1: port }: Ports,
+  parameters: ChainParameters,
+  paths: DevnetPaths,
+): Pick<ProgramSpec, "name" | "command" | "args"> {
+  const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
+  // Without devnet.json the deployment was not completed.
+  const isNew = (): boolean => !existsSync(paths.info);
+  if (l1 === "anvil") {
+    const anvil = { port, parameters, statePath: paths.l1State, stateIntervalSec: l1StateIntervalSec };
+    return { name: "L1 anvil", command: anvilBinary(), args: () => anvilArgs(anvil, isNew(), nowSec()) };
+  }
+  const chain = { port, parameters, datadir: paths.l1Chain };
+  return { name: "L1 rengine", command: process.execPath, args: () => devL1Args(chain, isNew(), nowSec()) };
 }
 
 /** The parameters that are not left open. */

@@ -11,6 +11,10 @@ import type { PredeployName } from "./predeploys.ts";
 export const NODE_ROLES = ["sequencer", "verifier", "follower"] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
+/** What runs as L1: rengine as a development chain with blobs and a beacon endpoint, or anvil. */
+export const L1_KINDS = ["rengine", "anvil"] as const;
+export type L1Kind = (typeof L1_KINDS)[number];
+
 /** Endpoints of one execution client and its rollup node. */
 export interface NodeEndpoints {
   readonly http: string;
@@ -23,6 +27,8 @@ export interface NodeEndpoints {
 /** The content of `devnet.json`: everything that a script needs to use the running devnet. */
 export interface DevnetInfo {
   readonly version: 1;
+  /** the program that is its L1; absent in data of earlier versions: anvil */
+  readonly l1?: L1Kind | undefined;
   readonly l1ChainId: number;
   readonly l2ChainId: number;
   readonly endpoints: {
@@ -63,6 +69,7 @@ export function devnetPaths(datadir: string) {
     rollupConfig: join(datadir, "rollup.json"),
     l1ChainConfig: join(datadir, "l1-chain-config.json"),
     l1State: join(datadir, "l1-state.json"),
+    l1Chain: join(datadir, "l1"),
     batcherKey: join(datadir, "batcher-key.hex"),
     proposerKey: join(datadir, "proposer-key.hex"),
     logs: join(datadir, "logs"),
@@ -78,7 +85,8 @@ export type DevnetPaths = ReturnType<typeof devnetPaths>;
 
 /** The chain of this data directory, if one was completed there. */
 export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
-  if (!existsSync(paths.info) || !existsSync(paths.l1State)) return undefined;
+  const hasL1 = existsSync(paths.l1State) || existsSync(paths.l1Chain);
+  if (!existsSync(paths.info) || !hasL1) return undefined;
   try {
     const info = JSON.parse(readFileSync(paths.info, "utf8")) as DevnetInfo;
     if (info.version === 1) return info;
@@ -110,6 +118,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
     paths.rollupConfig,
     paths.l1ChainConfig,
     paths.l1State,
+    paths.l1Chain,
     paths.batcherKey,
     paths.proposerKey,
     paths.logs,

@@ -1,7 +1,7 @@
 import type { ChainParameters } from "./parameters.ts";
 
 /**
- * The L1 as anvil runs it (Prague from the start), for `--rollup.l1-chain-config`: its blob schedule determines the L1 blob base
+ * The L1 (Prague from the start), for `--rollup.l1-chain-config`: its blob schedule determines the L1 blob base
  * fee.
  */
 export function l1ChainConfig(parameters: ChainParameters): object {

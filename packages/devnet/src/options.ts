@@ -11,7 +11,8 @@ import {
   withDefaults,
 } from "@rnode/options";
 import { pprofOptions } from "@rnode/program";
-import { DEFAULT_OPTIONS } from "./devnet.ts";
+import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
+import { L1_KINDS } from "./files.ts";
 import { DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
 
@@ -45,6 +46,10 @@ const parameters = optionGroup("", {
 });
 
 const devnet = optionGroup("", {
+  l1: {
+    parse: oneOf(...L1_KINDS),
+    help: `What runs as L1; fixed at genesis (new chain: ${DEFAULT_L1}). rengine: a development chain of our own, with a beacon endpoint. anvil: Foundry's.`,
+  },
   basePort: {
     parse: BASE_PORT,
     default: DEFAULT_OPTIONS.basePort,

@@ -7,7 +7,7 @@ export interface ChainParameters {
   readonly l2ChainId: number;
   readonly l1BlockTimeSec: number;
   readonly l2BlockTimeSec: number;
-  /** L1 blocks; anvil's `safe` is this far behind `latest`, `finalized` twice as far */
+  /** L1 blocks; L1's `safe` is this far behind `latest`, `finalized` twice as far */
   readonly l1EpochBlocks: number;
   readonly l1GasLimit: number;
   readonly l2GasLimit: number;
@@ -63,6 +63,9 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
   proofs: "oracle",
   finalizationPeriodSec: 12,
 };
+
+/** The fork that L1 starts with; its blob schedule is in `l1-chain-config.ts`. */
+export const L1_FORK = "prague";
 
 /** The L2 starts with every fork up to this one active, apart from those that are delayed. */
 const NEWEST_L2_FORK: OpFork = "jovian";

@@ -15,6 +15,7 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
     "Endpoints",
     rows([
       [`L1 (chain ${info.l1ChainId})`, `${endpoints.l1}  ${endpoints.l1Ws}`],
+      ...(info.l1 === "rengine" ? [["L1 beacon API", `${endpoints.l1}/eth/v1/`] as const] : []),
       [`L2 sequencer (chain ${info.l2ChainId})`, `${endpoints.sequencer.http}  ${endpoints.sequencer.ws}`],
       ["L2 verifier", `${endpoints.verifier.http}  ${endpoints.verifier.ws}`],
       ...(endpoints.follower ? [["L2 follower", `${endpoints.follower.http}  ${endpoints.follower.ws}`] as const] : []),

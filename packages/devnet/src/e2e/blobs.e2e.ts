@@ -23,7 +23,13 @@ let devnet: Devnet;
 let view: ChainView;
 
 beforeAll(async () => {
-  devnet = await startDevnet(scope, { datadir, basePort: 0, parameters: { l1BlockTimeSec: L1_BLOCK_TIME }, supervise: false });
+  devnet = await startDevnet(scope, {
+    datadir,
+    basePort: 0,
+    l1: "anvil",
+    parameters: { l1BlockTimeSec: L1_BLOCK_TIME },
+    supervise: false,
+  });
   view = new ChainView(devnet);
 });
 afterAll(async () => {

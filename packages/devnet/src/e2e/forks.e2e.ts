@@ -64,6 +64,7 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
   const devnet = await startDevnet(scope, {
     datadir: join(datadir, "devnet"),
     basePort: 0,
+    l1: "anvil",
     parameters: {
       l1BlockTimeSec: L1_BLOCK_TIME,
       l2BlockTimeSec: 1,
