@@ -106,7 +106,13 @@ function p2pArgs(paths: DevnetPaths, ports: Ports, role: NodeRole, staticPeers: 
   ];
 }
 
-export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters, hasDashboard: boolean): string[] {
+/** @param usesBlobs publishes batches as blobs: L1 has a beacon endpoint for those who read them */
+export function rbatcherArgs(
+  paths: DevnetPaths,
+  ports: Ports,
+  parameters: ChainParameters,
+  { usesBlobs, hasDashboard }: { readonly usesBlobs: boolean; readonly hasDashboard: boolean },
+): string[] {
   const genesisTimeSec = 1;
   const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return [
@@ -118,6 +124,7 @@ export function rbatcherArgs(paths: DevnetPaths, ports: Ports, parameters: Chain
     `--private-key-file=${paths.batcherKey}`,
     ...[`--batch-type=${allowsSpanBatches ? 1 : 0}`, `--compression-algo=${allowsBrotli ? "brotli" : "zlib"}`],
     ...["--max-channel-duration=1", "--sub-safety-margin=4"],
+    ...(usesBlobs ? ["--data-availability-type=blobs"] : []),
     "--max-pending-tx=10",
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],

@@ -54,6 +54,8 @@ export interface DevnetOptions {
   readonly nodes: number;
   /** undefined: that of an existing chain, or `DEFAULT_L1` */
   readonly l1: L1Kind | undefined;
+  /** whether batches are published as blobs, which need `l1` rengine */
+  readonly blobs: boolean;
   /** discard the chain of the data directory */
   readonly fresh: boolean;
   /** restart a program that ends by itself */
@@ -77,6 +79,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   parameters: {},
   nodes: 2,
   l1: undefined,
+  blobs: false,
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
@@ -139,6 +142,8 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
   const l1 = l1Of(existing, options);
+  if (options.blobs && l1 !== "rengine")
+    throw new UserError(`--blobs: ${l1} has no beacon endpoint to read them from; use --l1=rengine`);
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
   const planned = programSpecs({ ...options, l1 }, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
@@ -341,7 +346,7 @@ function programSpecs(
       name: "rbatcher",
       args: () => {
         writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
-        return rbatcherArgs(paths, ports, parameters, options.dashboard);
+        return rbatcherArgs(paths, ports, parameters, { usesBlobs: options.blobs, hasDashboard: options.dashboard });
       },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),

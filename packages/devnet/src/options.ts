@@ -55,6 +55,7 @@ const devnet = optionGroup("", {
     default: DEFAULT_OPTIONS.basePort,
     help: `First of ${PORT_USES.length} consecutive ports. 0: any free ports.`,
   },
+  blobs: { parse: bool, default: false, help: "Publish batches as blobs instead of calldata; needs --l1=rengine." },
   datadir: { parse: path, default: path.parse("data/devnet")!, help: "Folder of the chains, the logs and devnet.json." },
   fresh: { parse: bool, default: false, help: "Delete the chain in the data directory and start a new one." },
   nodes: {

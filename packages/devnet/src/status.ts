@@ -43,9 +43,10 @@ export interface L2Ref {
 
 interface RpcL1Block {
   readonly timestamp: Hex;
-  readonly transactions: readonly { readonly to: Hex | null; readonly input: Hex }[];
+  readonly transactions: readonly { readonly to: Hex | null; readonly input: Hex; readonly blobVersionedHashes?: readonly Hex[] }[];
 }
 
+const BLOB_BYTES = 131_072;
 const STATUS_TIMEOUT_MS = 2_000;
 /** How far to look back for the last batch the first time. */
 const FIRST_LOOK_BLOCKS = 20;
@@ -86,7 +87,10 @@ export class StatusReader {
       );
       const batches = block?.transactions.filter(({ to }) => to?.toLowerCase() === inbox) ?? [];
       if (!block || batches.length === 0) continue;
-      const sizeBytes = batches.reduce((sum, { input }) => sum + (input.length - 2) / 2, 0);
+      const sizeBytes = batches.reduce(
+        (sum, { input, blobVersionedHashes = [] }) => sum + (input.length - 2) / 2 + blobVersionedHashes.length * BLOB_BYTES,
+        0,
+      );
       this.#lastBatch = { l1Block: number, l1TimeSec: Number(block.timestamp), sizeBytes };
     }
     this.#scannedTo = head;

@@ -19,11 +19,11 @@ const EXTRA = [
   "rollup.upgrades-dir",
   "rpc.corsdomain",
   "rpc.vhosts",
-  "p2p.sequencer.key-file",
   "dashboard",
   "dashboard.addr",
   "dashboard.port",
   "dashboard.vhosts",
+  "p2p.sequencer.key-file",
 ];
 
 describe("the options of rnode", () => {
