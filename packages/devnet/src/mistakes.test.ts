@@ -229,7 +229,7 @@ const MISTAKES: readonly Mistake[] = [
     () => ["--chain=op-sepolia", "--datadir=/proc/none"],
     /^.*--datadir \/proc\/none: E[A-Z]+: .*; name a folder that can be made and written/,
   ),
-  rengine("a port without its server", () => [...CLIENT(), "--http.port=1"], /^--http\.port does nothing without --http$/),
+  rengine("a port without its server", () => [...CLIENT(), "--http.port=1"], /^--http\.port does nothing without --http or --dev$/),
   rengine(
     "a namespace with a typing error",
     () => [...CLIENT(), "--http", "--http.api=eht"],
