@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { altDaClientOptions, DaClient } from "@rnode/alt-da";
 import {
   createRpcClient,
   createRpcServer,
@@ -24,6 +25,7 @@ import { BatcherError } from "./batcher-error.ts";
 import { createBatcherMetrics } from "./batcher-metrics.ts";
 import { channelConfigs } from "./channel-config.ts";
 import { createChannelOut } from "./create-channel-out.ts";
+import { assertAltDa, DaTransactions } from "./da-transactions.ts";
 import type { RbatcherOptions } from "./options.ts";
 import { RpcBlockSource } from "./rollup-access.ts";
 import { SequencerEndpoints } from "./sequencer-endpoints.ts";
@@ -170,6 +172,7 @@ async function createSubmitter(
     waiting,
   );
   if (rollup === undefined) return undefined;
+  assertAltDa(options, rollup);
   const channels = channelConfigs(options.batches, rollup, Math.floor(clock.nowMs() / 1000));
   const batcherMetrics = createBatcherMetrics(metrics);
   const { endpoints: l1Endpoints, account: l1 } = connectL1(rollup.l1ChainId, clients.l1, {
@@ -244,7 +247,7 @@ async function createSubmitter(
       l1,
       node: sequencer,
       blocks: sequencer,
-      transactions,
+      transactions: throughDaServer(options, transactions, { clock, log, signal }),
       createChannelOut: (config) => createChannelOut(config, new Uint8Array(randomBytes(CHANNEL_ID_BYTES))),
       throttle,
       clock,
@@ -264,6 +267,19 @@ const BATCHER_HASH = hexToBytes("0xe81b2c6d");
 async function readBatcher(l1: Pick<L1AccountClient, "read">, rollup: RollupConfig): Promise<Uint8Array | undefined> {
   const word = await l1.read(rollup.l1SystemConfigAddress, BATCHER_HASH);
   return word.length === 32 && word.subarray(0, 12).every((byte) => byte === 0) ? word.subarray(12) : undefined;
+}
+
+/** Where batches are kept on a DA server, their data goes there, and commitments to L1. */
+function throughDaServer(
+  options: RbatcherOptions,
+  transactions: TransactionManager,
+  { clock, log, signal }: { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal },
+): Pick<TransactionManager, "address" | "send"> {
+  const client = altDaClientOptions(options.altda);
+  if (client === undefined) return transactions;
+  const store = new DaClient(client);
+  signal.addEventListener("abort", () => store.close());
+  return new DaTransactions({ transactions, store, clock, log });
 }
 
 function assertChains(

@@ -1,3 +1,4 @@
+import { altDaOptions } from "@rnode/alt-da";
 import { dashboardOptions } from "@rnode/dashboard";
 import {
   bool,
@@ -204,6 +205,7 @@ export const rbatcherOptions = optionTable({
     spend: spendOptions,
     account: accountOptions,
     transactions: transactionOptions,
+    altda: altDaOptions,
     rpc: rpcOptions,
     log: logOptions,
     metrics: withDefaults(metricsOptions, { port: 7302 }),

@@ -1,6 +1,6 @@
 import { errorText, type LogFields, type Logger } from "@rnode/observe";
-import { bytesToHex, type Clock, equalBytes } from "@rnode/primitives";
-import type { Transaction } from "@rnode/protocol";
+import { bytesToHex, type Clock, concatBytes, equalBytes } from "@rnode/primitives";
+import { DA_COMMITMENT_VERSION, encodeDaCommitment, keccakCommitment, type Transaction } from "@rnode/protocol";
 import type { TxData } from "./channel-manager.ts";
 import type { L1Access } from "./l1-access.ts";
 import { nonceTaker } from "./nonce-taker.ts";
@@ -89,5 +89,10 @@ export class SecondSubmitterWatch {
 }
 
 function isSameData(transaction: Transaction, { carrier, data }: TxData): boolean {
-  return carrier === "calldata" && equalBytes(transaction.data, data[0]!);
+  if (carrier !== "calldata") return false;
+  return equalBytes(transaction.data, data[0]!) || isCommitmentTo(transaction.data, data[0]!);
 }
+
+/** Where data is kept on a DA server, its hash is what is on L1. */
+const isCommitmentTo = (calldata: Uint8Array, data: Uint8Array): boolean =>
+  equalBytes(calldata, concatBytes(Uint8Array.of(DA_COMMITMENT_VERSION), encodeDaCommitment(keccakCommitment(data))));

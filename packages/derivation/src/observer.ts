@@ -10,7 +10,12 @@ export type DataDropReason =
   | "no-frames"
   | "frame-truncated"
   | "frame-too-long"
-  | "frame-bad-is-last";
+  | "frame-bad-is-last"
+  /** alternative DA: not a commitment; one of the type that the chain does not use; its data was challenged and not shown, or is too long */
+  | "bad-commitment"
+  | "wrong-commitment-type"
+  | "challenge-expired"
+  | "input-too-long";
 
 export type FrameDropReason =
   /** Holocene: the number does not follow its predecessor's in the same channel */

@@ -1,7 +1,7 @@
 import { codedErrors } from "@rnode/primitives";
-import type { L1BlockRef, L2BlockRef, PayloadAttributes } from "@rnode/protocol";
+import type { BlockId, L1BlockRef, L2BlockRef, PayloadAttributes } from "@rnode/protocol";
 import type { DerivationObserver } from "./observer.ts";
-import type { BlobProvider, Decompressor, L1Provider, L2Provider } from "./providers.ts";
+import type { BlobProvider, DaInputs, Decompressor, L1Provider, L2Provider } from "./providers.ts";
 import type { Pull } from "./pull.ts";
 
 export interface DerivationProviders {
@@ -9,6 +9,8 @@ export interface DerivationProviders {
   readonly blobs: BlobProvider;
   readonly l2: L2Provider;
   readonly decompressor: Decompressor;
+  /** needed by a rollup whose data is kept outside of L1 */
+  readonly daInputs?: DaInputs | undefined;
   /** any subset of the observer's methods */
   readonly observer?: Partial<DerivationObserver> | undefined;
 }
@@ -39,8 +41,12 @@ export type DerivationErrorCode =
   | "derivation/bad-config-update"
   /** critical: see `depositsOnly` */
   | "derivation/already-deposits-only"
-  /** the rollup config has an alternative data availability layer */
-  | "derivation/alt-da-not-supported";
+  /** critical: the rollup keeps its data outside of L1, and there is no DA server to read it from */
+  | "derivation/da-server-missing"
+  /** the DA server does not have data that L1 commits to, and L1 does not say yet what to do; temporary */
+  | "derivation/da-input-pending"
+  /** critical: data is missing that nobody can challenge any more, or that a challenge has shown */
+  | "derivation/da-input-lost";
 
 export class DerivationError extends codedErrors<DerivationErrorCode>({
   "derivation/not-reset": "the pipeline has no position yet",
@@ -50,8 +56,12 @@ export class DerivationError extends codedErrors<DerivationErrorCode>({
   "derivation/bad-deposit-log": "a log of the portal in L1 block {l1Block} is no deposit: {cause}",
   "derivation/bad-config-update": "a log of the SystemConfig contract in L1 block {l1Block} is no update: {cause}",
   "derivation/already-deposits-only": "the execution client refuses a block that has only deposits, on block {parent}",
-  "derivation/alt-da-not-supported":
-    "the rollup config has alt_da: chains that publish their data elsewhere than on L1 cannot be followed yet",
+  "derivation/da-server-missing":
+    "the rollup config has alt_da, so its data is not on L1: give the server that has it with --altda.enabled and --altda.da-server",
+  "derivation/da-input-pending":
+    "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}; waiting for it, or for a challenge",
+  "derivation/da-input-lost":
+    "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}, which can no longer be challenged: give a server that has it with --altda.da-server",
 }) {}
 
 export interface DerivationPipeline {
@@ -79,6 +89,11 @@ export interface DerivationPipeline {
    * contain this block is read. Rejects like `step`; the pipeline then needs another `reset`.
    */
   reset(l2SafeHead: L2BlockRef): Promise<void>;
+  /**
+   * Which L1 block counts as final once L1 calls another one final: earlier ones, where data outside of L1 can be challenged. undefined: none yet.
+   * Rejects when a provider does.
+   */
+  finalizedBy(l1Finalized: BlockId): Promise<BlockId | undefined>;
   /**
    * Holocene's replacement for attributes that the engine found invalid: the same with their deposits only. The rest of the span batch
    * and of the channel being read is dropped.

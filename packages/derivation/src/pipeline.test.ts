@@ -295,7 +295,7 @@ describe("sequencer drift", () => {
   });
 });
 
-it("refuses alternative data availability", () => {
+it("wants a DA server where the data is not on L1", () => {
   const s = sim(forksUpTo("fjord"));
   const altDa = {
     daChallengeContractAddress: INBOX,
@@ -307,7 +307,7 @@ it("refuses alternative data availability", () => {
   const providers = { l1: s.l1, blobs: s.l1, l2: s.verifier, decompressor };
   return import("./pipeline.ts").then(({ createDerivationPipeline }) => {
     expect(() => createDerivationPipeline(config, providers)).toThrow(
-      expect.objectContaining({ code: "derivation/alt-da-not-supported" }),
+      expect.objectContaining({ code: "derivation/da-server-missing" }),
     );
   });
 });

@@ -1,5 +1,6 @@
 import { CodedError, isCodedError } from "@rnode/primitives";
 import { isDepositTransaction, type L2BlockRef, type RollupConfig } from "@rnode/protocol";
+import { AltDaStage } from "./alt-da-stage.ts";
 import { AttributesStage } from "./attributes-stage.ts";
 import { BatchMux } from "./batch-mux.ts";
 import { ChannelReader } from "./channel-reader.ts";
@@ -26,12 +27,11 @@ const ORIGINS_AT_ONCE = 16;
 /**
  * L1 blocks in, payload attributes out. Each stage pulls from the one before it; providers do the reading.
  *
- * @throws {CodedError} derivation/alt-da-not-supported
+ * @throws {CodedError} derivation/da-server-missing
  */
 export function createDerivationPipeline(config: DerivationConfig, providers: DerivationProviders): DerivationPipeline {
   const { rollup } = config;
-  if (rollup.altDa !== undefined) throw new DerivationError("derivation/alt-da-not-supported");
-  const { l1, l2, blobs, decompressor } = providers;
+  const { l1, l2, blobs, decompressor, daInputs } = providers;
   const observer = { ...SILENT_OBSERVER, ...providers.observer };
   const batchConfig = { rollup, checksOverlap: config.checkSpanOverlapInStrictOrder ?? true };
 
@@ -43,11 +43,18 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     return stage;
   };
   const retrieval = add(new L1Retrieval(rollup, traversal, traversal, { l1, blobs }, observer));
-  const frames = add(new FrameQueue(traversal, retrieval, observer));
+  const altDa = altDaStage();
+  const frames = add(new FrameQueue(traversal, altDa ?? retrieval, observer));
   const channels = add(new ChannelStage(traversal, frames, observer));
   const reader = add(new ChannelReader(rollup, traversal, channels, decompressor, observer));
   const batches = add(new BatchMux(batchConfig, traversal, reader, l2, observer));
   const attributes = add(new AttributesStage(config, traversal, batches, { l1, l2 }));
+
+  function altDaStage(): AltDaStage | undefined {
+    if (rollup.altDa === undefined) return undefined;
+    if (daInputs === undefined) throw new DerivationError("derivation/da-server-missing");
+    return add(new AltDaStage(rollup.altDa, traversal, retrieval, { l1, inputs: daInputs }, observer));
+  }
 
   /** false before the first reset, and after the pipeline has asked for one */
   let isReady = false;
@@ -88,6 +95,7 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     },
     step,
     reset,
+    finalizedBy: async (l1Finalized) => (altDa === undefined ? l1Finalized : altDa.finalizedBy(l1Finalized)),
     depositsOnly(rejected) {
       const { transactions = [] } = rejected.attributes;
       const deposits = transactions.filter(isDepositTransaction);
@@ -161,7 +169,8 @@ const CRITICAL: ReadonlySet<string> = new Set<DerivationErrorCode>([
   "derivation/bad-deposit-log",
   "derivation/bad-config-update",
   "derivation/already-deposits-only",
-  "derivation/alt-da-not-supported",
+  "derivation/da-server-missing",
+  "derivation/da-input-lost",
 ]);
 
 /**

@@ -1,5 +1,5 @@
 import type { Hex } from "@rnode/primitives";
-import type { ExecutionPayload, L1BlockRef, L2BlockRef, Receipt, SystemConfig, Transaction } from "@rnode/protocol";
+import type { DaCommitment, ExecutionPayload, L1BlockRef, L2BlockRef, Receipt, SystemConfig, Transaction } from "@rnode/protocol";
 
 /** An L1 block reference with the header fields that enter L2 blocks. */
 export interface L1BlockHeader extends L1BlockRef {
@@ -39,6 +39,12 @@ export interface BlobProvider {
    * @returns undefined if the source says that they are not available: the pipeline then resets
    */
   blobs(block: L1BlockRef, ids: readonly BlobId[]): Promise<readonly Uint8Array[] | undefined>;
+}
+
+/** The DA server: data outside of L1, by commitment. */
+export interface DaInputs {
+  /** @returns undefined if the server does not have it; any other failure rejects, and is tried again */
+  get(commitment: DaCommitment): Promise<Uint8Array | undefined>;
 }
 
 /** The L2 chain as the engine knows it. `undefined`: no such block. */

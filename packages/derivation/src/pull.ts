@@ -5,11 +5,18 @@ import type { L2BlockRef } from "@rnode/protocol";
  *
  * - `l1-reorg`: an L1 block does not build on the one before it, or is gone
  * - `blobs-missing`: the blobs of an L1 block are not available any more (or the block was reorganised away)
+ * - `da-challenge-expired`: data outside of L1 that was used was challenged, and nobody has shown it
  * - `origin-mismatch`: the batch's epoch is neither the parent's L1 origin nor the block after it
  * - `time-invariant`: the L2 block would be older than its L1 origin
  * - `parent-mismatch`: a batch was made for a parent other than the safe head
  */
-export type ResetReason = "l1-reorg" | "blobs-missing" | "origin-mismatch" | "time-invariant" | "parent-mismatch";
+export type ResetReason =
+  | "l1-reorg"
+  | "blobs-missing"
+  | "da-challenge-expired"
+  | "origin-mismatch"
+  | "time-invariant"
+  | "parent-mismatch";
 
 /** The outcome of asking a stage. Failures of providers are thrown; the next call then continues where this one stopped. */
 export type Pull<T> =

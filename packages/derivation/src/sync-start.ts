@@ -79,6 +79,11 @@ export async function findSyncStart(
   return { ...found, highestFormerSafe: found.unsafe.number >= safe.number ? safe : finalized };
 }
 
+/** How far back what L1 says may still change what is derived. */
+function lookbackL1Blocks({ seqWindowSize, altDa }: RollupConfig): number {
+  return altDa === undefined ? seqWindowSize : Math.max(seqWindowSize, altDa.daChallengeWindow + altDa.daResolveWindow);
+}
+
 async function currentHeads(config: RollupConfig, l2: SyncStartL2): Promise<CurrentHeads> {
   const finalized = (await l2.blockRefByLabel("finalized")) ?? (await blockByHash(l2, config.genesis.l2.hash));
   const safe = (await l2.blockRefByLabel("safe")) ?? finalized;
@@ -103,7 +108,7 @@ async function search(
   };
   let found: FoundStart;
   try {
-    found = await searchStart(config.seqWindowSize, { l1ByNumber: (number) => l1.blockByNumber(number), l2ByNumber }, heads);
+    found = await searchStart(lookbackL1Blocks(config), { l1ByNumber: (number) => l1.blockByNumber(number), l2ByNumber }, heads);
   } catch (error) {
     if (error instanceof SearchFailed) return undefined;
     throw error;
@@ -131,7 +136,7 @@ async function walkBack(
   heads: CurrentHeads,
   options: SyncStartOptions,
 ): Promise<CurrentHeads> {
-  const lookback = config.seqWindowSize;
+  const lookback = lookbackL1Blocks(config);
   const { safe, finalized } = heads;
   let unsafe: L2BlockRef | undefined = heads.unsafe;
   let highestCanonical: L2BlockRef | undefined;

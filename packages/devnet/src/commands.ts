@@ -12,6 +12,7 @@ export const RENGINE = program("execution-client/bin/rengine.js");
 export const RNODE = program("rollup-node/bin/rnode.js");
 export const RBATCHER = program("batcher/bin/rbatcher.js");
 export const RPROPOSER = program("proposer/bin/rproposer.js");
+export const RDA_SERVER = program("alt-da/bin/rda-server.js");
 
 const HTTP_API = "eth,net,web3,debug,txpool,trace,miner";
 
@@ -88,11 +89,24 @@ export function rnodeArgs(
     `--l2.jwt-secret=${paths.jwt(role)}`,
     `--rollup.config=${paths.rollupConfig}`,
     `--rollup.l1-chain-config=${paths.l1ChainConfig}`,
+    ...altDaArgs(ports, parameters),
     ...p2pArgs(paths, ports, role, staticPeers),
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
     ...feedArgs(hasDashboard ? ports[`${role}NodeFeed`] : undefined),
     ...(role === "sequencer" ? ["--sequencer.enabled", `--sequencer.l1-confs=${sequencerL1Confs}`] : []),
   ];
+}
+
+/** For those who read and write batches, where these are not on L1. */
+function altDaArgs({ daServer }: Ports, { altDa }: ChainParameters): string[] {
+  if (altDa === undefined) return [];
+  const service = altDa.commitments === "generic" ? ["--altda.da-service"] : [];
+  return ["--altda.enabled", `--altda.da-server=http://127.0.0.1:${daServer}`, ...service];
+}
+
+export function rdaServerArgs(paths: DevnetPaths, ports: Ports, { altDa }: ChainParameters): string[] {
+  const generic = altDa?.commitments === "generic" ? ["--generic-commitment"] : [];
+  return [RDA_SERVER, `--datadir=${paths.daStore}`, "--addr=127.0.0.1", `--port=${ports.daServer}`, ...generic];
 }
 
 /** Who is whose neighbour is said by name, so that nothing needs to be found, and nobody outside this machine is asked. */
@@ -126,6 +140,7 @@ export function rbatcherArgs(
     ...["--max-channel-duration=1", "--sub-safety-margin=4"],
     ...(usesBlobs ? ["--data-availability-type=blobs"] : []),
     "--max-pending-tx=10",
+    ...altDaArgs(ports, parameters),
     ...["--poll-interval=1s", "--num-confirmations=1", "--txmgr.receipt-query-interval=500ms"],
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports.batcher}`, "--rpc.enable-admin"],
     ...feedArgs(hasDashboard ? ports.batcherFeed : undefined),

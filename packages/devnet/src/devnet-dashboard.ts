@@ -7,6 +7,7 @@ import type { ProgramName } from "./program-names.ts";
 /** In the order in which they are shown. `feed`: the port on which the program serves what is shown; the others are only up or down. */
 const SHOWN: Readonly<Record<ProgramName, { readonly kind: ProgramKind; readonly feed?: PortUse }>> = {
   l1: { kind: "l1" },
+  daServer: { kind: "rda-server" },
   sequencerEngine: { kind: "rengine", feed: "sequencerEngineFeed" },
   sequencerNode: { kind: "rnode", feed: "sequencerNodeFeed" },
   batcher: { kind: "rbatcher", feed: "batcherFeed" },

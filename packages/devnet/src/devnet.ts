@@ -9,7 +9,7 @@ import { type Scope, systemClock, UserError } from "@rnode/program";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
-import { devL1Args, rbatcherArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
+import { devL1Args, rbatcherArgs, rdaServerArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import { openDevnetDashboard } from "./devnet-dashboard.ts";
 import {
@@ -43,6 +43,7 @@ import { Supervisor } from "./supervisor.ts";
 
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";
+type OptionalProgram = FollowerProgram | "daServer";
 
 export interface DevnetOptions {
   readonly datadir: string;
@@ -95,7 +96,7 @@ export interface Devnet {
   readonly isNew: boolean;
   /** where its page is; undefined: nowhere */
   readonly dashboard: string | undefined;
-  readonly programs: Readonly<Record<Exclude<ProgramName, FollowerProgram>, Program> & Partial<Record<FollowerProgram, Program>>>;
+  readonly programs: Readonly<Record<Exclude<ProgramName, OptionalProgram>, Program> & Partial<Record<OptionalProgram, Program>>>;
   /** rejects when a program cannot be kept running; never resolves */
   readonly failure: Promise<never>;
   status(): Promise<DevnetStatus>;
@@ -151,7 +152,9 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     args: () => options.changeArgs(name, planned[name].args()),
   });
   const dashboard = options.dashboard ? await openDevnetDashboard(scope, ports, () => programs) : undefined;
-  const names = PROGRAM_NAMES.filter((name) => network !== undefined || !name.startsWith("follower"));
+  const isThere = (name: ProgramName): boolean =>
+    name.startsWith("follower") ? network !== undefined : name !== "daServer" || parameters.altDa !== undefined;
+  const names = PROGRAM_NAMES.filter(isThere);
   const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
   const start = async (name: ProgramName): Promise<void> => {
     scope.signal.throwIfAborted();
@@ -164,8 +167,9 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   };
 
   await start("l1");
+  if (parameters.altDa !== undefined) await start("daServer");
   const created = existing ? undefined : await createChain({ ...options, l1 }, ports, parameters);
-  const endpoints = endpointsOf(ports, options.nodes);
+  const endpoints = endpointsOf(ports, options.nodes, parameters);
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
@@ -230,7 +234,7 @@ async function createChain(options: OptionsInEffect, ports: Ports, parameters: C
     l1: options.l1,
     l1ChainId: parameters.l1ChainId,
     l2ChainId: parameters.l2ChainId,
-    endpoints: endpointsOf(ports, options.nodes),
+    endpoints: endpointsOf(ports, options.nodes, parameters),
     accounts,
     roles: { owner: 0, proposer: 1, batcher: 2, sequencer: 3, challenger: 4 },
     contracts: { l1: plan.addresses, l2: predeployAddresses() },
@@ -351,6 +355,13 @@ function programSpecs(
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
     },
+    daServer: {
+      ...common,
+      name: "rda-server",
+      args: () => rdaServerArgs(paths, ports, parameters),
+      logPath: logOf("rda-server"),
+      isReady: () => accepts(ports.daServer),
+    },
     proposer: {
       ...common,
       name: "rproposer",
@@ -398,6 +409,7 @@ const chosen = (parameters: DevnetOptions["parameters"]): Partial<ChainParameter
 const FLAGS_OF_PARAMETERS: { readonly [K in keyof ChainParameters]?: string } = {
   l2BlockTimeSec: "--block-time",
   proofs: "--withdrawals",
+  altDa: "--altda",
   finalizationPeriodSec: "--withdrawal-window",
 };
 
@@ -426,7 +438,7 @@ function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): v
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
-function endpointsOf(ports: Ports, nodes: number): DevnetInfo["endpoints"] {
+function endpointsOf(ports: Ports, nodes: number, { altDa }: ChainParameters): DevnetInfo["endpoints"] {
   const node = (role: NodeRole): NodeEndpoints => ({
     http: urlOf(ports[`${role}Http`]),
     ws: `ws://127.0.0.1:${ports[`${role}Ws`]}`,
@@ -441,6 +453,7 @@ function endpointsOf(ports: Ports, nodes: number): DevnetInfo["endpoints"] {
     ...(nodes > 2 && { follower: node("follower") }),
     batcher: urlOf(ports.batcher),
     proposer: urlOf(ports.proposer),
+    ...(altDa && { daServer: urlOf(ports.daServer) }),
   };
 }
 

@@ -40,6 +40,8 @@ export interface DevnetInfo {
     readonly follower?: NodeEndpoints | undefined;
     readonly batcher: string;
     readonly proposer: string;
+    /** absent where batches are on L1 */
+    readonly daServer?: string | undefined;
   };
   /** multiaddresses of the rollup nodes, once they have started */
   readonly p2p?: Readonly<Partial<Record<NodeRole, string>>> | undefined;
@@ -72,6 +74,7 @@ export function devnetPaths(datadir: string) {
     l1Chain: join(datadir, "l1"),
     batcherKey: join(datadir, "batcher-key.hex"),
     proposerKey: join(datadir, "proposer-key.hex"),
+    daStore: join(datadir, "da-store"),
     logs: join(datadir, "logs"),
     sequencerKey: join(datadir, "sequencer", "p2p-sequencer-key.hex"),
     engine: (node: NodeRole) => join(datadir, node, "engine"),
@@ -121,6 +124,7 @@ export function clearDatadir(datadir: string, paths: DevnetPaths): void {
     paths.l1Chain,
     paths.batcherKey,
     paths.proposerKey,
+    paths.daStore,
     paths.logs,
   ]) {
     rmSync(path, { recursive: true, force: true });

@@ -6,6 +6,7 @@ import {
   oneOf,
   optionGroup,
   optionTable,
+  type Parser,
   path,
   uint,
   withDefaults,
@@ -13,11 +14,22 @@ import {
 import { pprofOptions } from "@rnode/program";
 import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
 import { L1_KINDS } from "./files.ts";
-import { DEFAULT_PARAMETERS } from "./parameters.ts";
+import { type AltDaParameters, altDaParameters, DA_COMMITMENTS, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
 
 const SECONDS = integerBetween(1, 600);
 const BASE_PORT = integerBetween(0, 65_536 - PORT_USES.length);
+
+const kind = oneOf(...DA_COMMITMENTS);
+const altDa: Parser<AltDaParameters> = {
+  placeholder: kind.placeholder,
+  expects: kind.expects,
+  parse: (value) => {
+    const commitments = kind.parse(value);
+    return commitments && altDaParameters(commitments);
+  },
+  format: ({ commitments }) => commitments,
+};
 
 const parameters = optionGroup("", {
   l1BlockTimeSec: {
@@ -42,6 +54,11 @@ const parameters = optionGroup("", {
     flag: "withdrawal-window",
     unit: "seconds",
     help: `How long a proven withdrawal waits; fixed at genesis (new chain: ${DEFAULT_PARAMETERS.finalizationPeriodSec}).`,
+  },
+  altDa: {
+    parse: altDa,
+    flag: "altda",
+    help: "Keep batches on a DA server of the devnet, with commitments of this kind on L1; fixed at genesis (new chain: batches are on L1).",
   },
 });
 

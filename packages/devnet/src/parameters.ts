@@ -34,9 +34,11 @@ export interface ChainParameters {
   readonly forkDelaysSec?: Readonly<Partial<Record<OpFork, number | null>>>;
 }
 
+export const DA_COMMITMENTS = ["keccak256", "generic"] as const;
+
 export interface AltDaParameters {
   /** keccak256 can be challenged on L1 */
-  readonly commitments: "keccak256" | "generic";
+  readonly commitments: (typeof DA_COMMITMENTS)[number];
   /** L1 blocks in which data can be challenged, and then be shown */
   readonly challengeWindow: number;
   readonly resolveWindow: number;
@@ -66,6 +68,13 @@ export const DEFAULT_PARAMETERS: ChainParameters = {
 
 /** The fork that L1 starts with; its blob schedule is in `l1-chain-config.ts`. */
 export const L1_FORK = "prague";
+
+/** Short enough that a devnet's data becomes final. */
+export const altDaParameters = (commitments: AltDaParameters["commitments"]): AltDaParameters => ({
+  commitments,
+  challengeWindow: 16,
+  resolveWindow: 16,
+});
 
 /** The L2 starts with every fork up to this one active, apart from those that are delayed. */
 const NEWEST_L2_FORK: OpFork = "jovian";

@@ -31,6 +31,7 @@ export const PORT_USES = [
   "followerNodeFeed",
   "batcherFeed",
   "proposerFeed",
+  "daServer",
 ] as const;
 
 export type PortUse = (typeof PORT_USES)[number];

@@ -47,6 +47,7 @@ export function rollupConfig(
     l2_chain_id: parameters.l2ChainId,
     ...rollupForkTimesToJson(forkTimes),
     batch_inbox_address: parameters.batchInbox,
+    ...altDaConfig(parameters, l1),
     deposit_contract_address: l1.OptimismPortal,
     l1_system_config_address: l1.SystemConfig,
     protocol_versions_address: padHex("0x", { size: 20 }),
@@ -54,6 +55,19 @@ export function rollupConfig(
       eip1559Elasticity: parameters.eip1559Elasticity,
       eip1559Denominator: parameters.eip1559Denominator,
       eip1559DenominatorCanyon: parameters.eip1559DenominatorCanyon,
+    },
+  };
+}
+
+function altDaConfig({ altDa }: ChainParameters, { DataAvailabilityChallenge: contract }: L1Addresses): object {
+  if (altDa === undefined || contract === undefined) return {};
+  const isKeccak = altDa.commitments === "keccak256";
+  return {
+    alt_da: {
+      da_challenge_contract_address: isKeccak ? contract : padHex("0x", { size: 20 }),
+      da_commitment_type: isKeccak ? "KeccakCommitment" : "GenericCommitment",
+      da_challenge_window: altDa.challengeWindow,
+      da_resolve_window: altDa.resolveWindow,
     },
   };
 }

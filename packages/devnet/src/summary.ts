@@ -24,6 +24,7 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
       ...(endpoints.follower ? [["rnode of the follower", endpoints.follower.node] as const] : []),
       ["rbatcher", endpoints.batcher],
       ["rproposer", endpoints.proposer],
+      ...(endpoints.daServer ? [["rda-server", endpoints.daServer] as const] : []),
       ...(dashboard === undefined ? [] : [["Dashboard, for a browser", dashboard] as const]),
     ]),
     "",

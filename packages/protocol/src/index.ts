@@ -11,6 +11,7 @@ export * from "./block-rules.ts";
 export * from "./chain-config.ts";
 export * from "./chain-config-json.ts";
 export * from "./channel.ts";
+export * from "./da-commitment.ts";
 export * from "./deposits.ts";
 export * from "./eip1559-params.ts";
 export * from "./fastlz.ts";

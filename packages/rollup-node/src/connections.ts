@@ -1,4 +1,5 @@
-import type { BlobProvider } from "@rnode/derivation";
+import { altDaClientOptions, DaClient } from "@rnode/alt-da";
+import type { BlobProvider, DaInputs } from "@rnode/derivation";
 import { EngineClient, L2Blocks } from "@rnode/engine-client";
 import { createRpcClient, type RpcClient, type RpcClientMetrics } from "@rnode/jsonrpc";
 import { type BeaconMetrics, type BlobReadAhead, L1Client, L1Endpoints, type L1Metrics } from "@rnode/l1";
@@ -26,12 +27,14 @@ export interface ConnectionsDeps {
   readonly beaconMetrics?: BeaconMetrics | undefined;
 }
 
-type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer">;
+type ConnectionsOptions = Pick<RnodeOptions, "l1" | "l2" | "rollup" | "override" | "sequencer" | "altda">;
 
 /** Everything outside the node that it talks to. No request is sent before `check`. */
 export interface NodeConnections {
   readonly l1: L1Client;
   readonly blobs: BlobProvider & Partial<BlobReadAhead>;
+  /** undefined: all data is on L1 */
+  readonly daInputs?: DaInputs | undefined;
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
   /** whether they answer; undefined: nobody watches */
@@ -49,6 +52,12 @@ export interface L1Connection {
   readonly rpcs: readonly RpcClient[];
   /** Ends all requests in progress. */
   close(): Promise<void>;
+}
+
+/** Undefined: all data is on L1. */
+function daClientOf(options: RnodeOptions["altda"]): DaClient | undefined {
+  const client = altDaClientOptions(options);
+  return client && new DaClient(client);
 }
 
 /** The L1 endpoints that the options name. */
@@ -76,6 +85,7 @@ export class Connections implements NodeConnections {
   readonly engine: EngineClient;
   readonly l2: L2Blocks;
   readonly contacts: NonNullable<NodeConnections["contacts"]>;
+  readonly daInputs: DaClient | undefined;
   private readonly beacon: Beacon;
   private readonly l1Rpcs: readonly RpcClient[];
   private readonly engineRpc: RpcClient;
@@ -97,6 +107,7 @@ export class Connections implements NodeConnections {
     this.contacts = { l1: connection.contact, engine: engineContact };
     this.engine = new EngineClient(this.engineRpc, config.forkTimes, l2);
     this.l2 = new L2Blocks(this.engineRpc, config);
+    this.daInputs = daClientOf(options.altda);
   }
 
   get blobs(): NodeConnections["blobs"] {
@@ -125,6 +136,7 @@ export class Connections implements NodeConnections {
   }
 
   async close(): Promise<void> {
+    this.daInputs?.close();
     await Promise.all([this.engineRpc, ...this.l1Rpcs, this.beacon].map((connection) => connection.close()));
   }
 }

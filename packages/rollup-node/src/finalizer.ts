@@ -1,6 +1,6 @@
 import type { Logger } from "@rnode/observe";
 import { isCodedError } from "@rnode/primitives";
-import type { BlockId, L1BlockRef, L2BlockRef } from "@rnode/protocol";
+import type { BlockId, L1BlockRef, L2BlockRef, RollupConfig } from "@rnode/protocol";
 import { IDLE, PROGRESS, type Progress, reset, temporary } from "./progress.ts";
 
 export interface FinalizerDeps {
@@ -12,6 +12,10 @@ export interface FinalizerDeps {
   readonly log: Logger;
   /** the safe head after an L1 block, where that is recorded: after a restart, finality need not wait for newly derived blocks */
   readonly recorded?: ((l1Number: number) => Promise<DerivedBlock | undefined>) | undefined;
+  /** whose data is final, too, once L1 calls a block final: an earlier one where data outside of L1 can be challenged; default: the same */
+  readonly dataFinalizedBy?: ((l1Finalized: BlockId) => Promise<BlockId | undefined>) | undefined;
+  /** how many L1 blocks are remembered at least; default: what L1's own finality takes */
+  readonly rememberedL1Blocks?: number | undefined;
 }
 
 /** The latest safe block derived from an L1 block and those before it. */
@@ -25,6 +29,10 @@ const FAILURES = ["l1/", "engine/", "safe-heads/", "storage/"];
 
 /** 4 epochs of 32 blocks, plus one. */
 const REMEMBERED_L1_BLOCKS = 4 * 32 + 1;
+/** How many L1 blocks it takes until data outside of L1 can no longer be challenged. */
+export const challengeableL1Blocks = ({ altDa }: Pick<RollupConfig, "altDa">): number =>
+  altDa === undefined ? 0 : altDa.daChallengeWindow + altDa.daResolveWindow + 1;
+
 /** While derivation is busy, finality is checked once per this many L1 blocks. */
 const L1_BLOCKS_BETWEEN_ATTEMPTS = 64;
 
@@ -56,7 +64,7 @@ export class Finalizer {
     const last = this.derived.at(-1);
     if (last !== undefined && last.l1.number === derivedFrom.number) this.derived.pop();
     this.derived.push({ l1: { hash: derivedFrom.hash, number: derivedFrom.number }, l2: safe });
-    if (this.derived.length > REMEMBERED_L1_BLOCKS) this.derived.shift();
+    if (this.derived.length > Math.max(REMEMBERED_L1_BLOCKS, this.deps.rememberedL1Blocks ?? 0)) this.derived.shift();
     if (derivedFrom.number > this.lastAttemptAtL1Block + L1_BLOCKS_BETWEEN_ATTEMPTS) this.isDue = true;
   }
 
@@ -81,12 +89,13 @@ export class Finalizer {
   }
 
   private async attempt(): Promise<Progress> {
-    const { l1Finalized } = this;
-    if (l1Finalized === undefined) return IDLE;
     this.lastAttemptAtL1Block = this.derived.at(-1)?.l1.number ?? 0;
     const finalizedNumber = this.deps.finalized().number;
-    const isCandidate = ({ l1, l2 }: DerivedBlock): boolean => l1.number <= l1Finalized.number && l2.number > finalizedNumber;
     try {
+      const { l1Finalized: ofL1 } = this;
+      const l1Finalized = ofL1 && (this.deps.dataFinalizedBy === undefined ? ofL1 : await this.deps.dataFinalizedBy(ofL1));
+      if (l1Finalized === undefined) return IDLE;
+      const isCandidate = ({ l1, l2 }: DerivedBlock): boolean => l1.number <= l1Finalized.number && l2.number > finalizedNumber;
       const recorded = this.derived.some(isCandidate) ? undefined : await this.deps.recorded?.(l1Finalized.number);
       const candidate = this.derived.findLast(isCandidate) ?? (recorded && isCandidate(recorded) ? recorded : undefined);
       if (candidate === undefined) return IDLE;

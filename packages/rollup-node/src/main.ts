@@ -11,7 +11,7 @@ import { SnapshotLog } from "./operate/snapshot-log.ts";
 import { type RnodeOptions, rnodeOptions } from "./options.ts";
 import { blockSigner, p2pConfig } from "./p2p-setup.ts";
 import { PeerNetwork } from "./peer-network.ts";
-import { assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
+import { assertAltDa, assertConfirmations, loadDerivationConfig } from "./rollup-setup.ts";
 import type { SafeHeadDatabase } from "./safe-head-database.ts";
 import { VERSION } from "./version.ts";
 
@@ -41,6 +41,7 @@ export function main(args: readonly string[], env: NodeJS.ProcessEnv): Promise<n
 async function start(options: RnodeOptions, { scope, log, clock, metrics, health, readiness }: ProgramContext): Promise<Started> {
   const dashboard = await openDashboard(options.dashboard, { name: "rnode", version: VERSION, scope, log, clock, readiness });
   const derivation = loadDerivationConfig(options);
+  assertAltDa(options, derivation.rollup);
   assertConfirmations(options, derivation.rollup, Math.floor(clock.nowMs() / 1000));
   const adminState = new AdminStateFile(options.rpc.adminState);
   if (options.sequencer.enabled) adminState.load(); // a bad file stops the start

@@ -22,7 +22,7 @@ import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
 import { Driver } from "./driver.ts";
 import { type DriverEngine, EngineControl } from "./engine-control.ts";
-import { Finalizer } from "./finalizer.ts";
+import { challengeableL1Blocks, Finalizer } from "./finalizer.ts";
 import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -154,7 +154,7 @@ export class RollupNode {
       beaconMetrics: metrics.beacon,
       rpcMetrics: metrics.rpcClients,
     });
-    const { l1, blobs, l2, engine } = this.connections;
+    const { l1, blobs, daInputs, l2, engine } = this.connections;
     const l1View = new L1View();
     const control = new EngineControl(remembering(engine, l2), config);
 
@@ -173,7 +173,7 @@ export class RollupNode {
     );
     const derivationL1 = withConfirmations(readAhead, options.verifier.l1Confs, l1Head);
     const ahead = new BlocksAhead(l2, config);
-    const providers = { l1: derivationL1, blobs, l2: ahead, decompressor: createDecompressor() };
+    const providers = { l1: derivationL1, blobs, daInputs, l2: ahead, decompressor: createDecompressor() };
     const safeHeads = new SafeHeads({
       database: deps.safeHeads,
       config,
@@ -181,7 +181,13 @@ export class RollupNode {
       l1Head,
       onFault: (reason) => this.driver.requestReset(reason),
     });
-    const find = headsFinder(deps.derivation, { l1, l2: withOwnLabels(l2, () => control.headsIfKnown) }, log, deps.safeHeads);
+    const find = headsFinder(
+      deps.derivation,
+      { l1, l2: withOwnLabels(l2, () => control.headsIfKnown) },
+      log,
+      // What data outside of L1 has made safe can be taken back while L1 stays as it is: the record does not say so.
+      config.altDa === undefined ? deps.safeHeads : undefined,
+    );
     const finalizer = new Finalizer({
       l1,
       finalized: () => control.heads.finalized,
@@ -189,6 +195,8 @@ export class RollupNode {
       finalize: (finalized) => control.setHeads({ ...control.heads, finalized }),
       log,
       recorded: (l1Number) => safeHeads.blockAt(l1Number, l2),
+      dataFinalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
+      rememberedL1Blocks: challengeableL1Blocks(config),
     });
     const safeChain = new SafeChainCheck({ config, l1, l2, recordedAfter: (base) => safeHeads.after(base), log });
     const safeHeadWatch = new SafeHeadWatch({ config, clock, log });
@@ -207,9 +215,10 @@ export class RollupNode {
       pipelineFeed?.observer ?? {},
       deps.observer ?? {},
     );
+    const pipeline = withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log);
     const derivation = new DerivationRunner({
       config,
-      pipeline: withStepLog(createDerivationPipeline(deps.derivation, { ...providers, observer }), log),
+      pipeline,
       ahead,
       control,
       l2,

@@ -88,8 +88,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--conductor.enabled"],
     ["--signer.endpoint=http://localhost:1"],
     [`--signer.address=0x${"11".repeat(20)}`],
-    ["--altda.enabled"],
-    ["--altda.da-server=http://localhost:1"],
     ["--interop.dependency-set=x"],
     ["--interop.rpc.addr=0.0.0.0"],
   ])("%s is refused by name", (arg) => {
@@ -103,6 +101,7 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     ["--signer.header=a=b", "--signer.endpoint"],
     ["--signer.tls.enabled=false", "--signer.endpoint"],
     ["--signer.tls.key=x", "--signer.endpoint"],
+    ["--altda.da-server=http://localhost:1", "--altda.enabled"],
     ["--altda.get-timeout=1s", "--altda.enabled"],
     ["--altda.put-timeout=1s", "--altda.enabled"],
     ["--altda.da-service", "--altda.enabled"],

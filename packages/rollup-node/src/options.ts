@@ -1,3 +1,4 @@
+import { altDaOptions } from "@rnode/alt-da";
 import { dashboardOptions } from "@rnode/dashboard";
 import { L1_RPC_KINDS } from "@rnode/l1";
 import {
@@ -313,33 +314,6 @@ export const signerOptions = optionGroup("signer", {
   },
 });
 
-const altda = { needs: "altda.enabled" } as const;
-
-export const altdaOptions = optionGroup("altda", {
-  enabled: {
-    parse: bool,
-    default: false,
-    unavailable: "alternative data availability",
-    help: "Read batches through an alternative data availability server.",
-  },
-  daServer: {
-    ...altda,
-    parse: httpUrl,
-    unavailable: "alternative data availability",
-    help: "Endpoint of the data availability server.",
-  },
-  daService: { ...altda, parse: bool, default: false, help: "The server computes the commitments." },
-  getTimeoutMs: { ...altda, parse: duration, default: 0, help: "Time limit of reading from the server. 0: none." },
-  putTimeoutMs: { ...altda, parse: duration, default: 0, help: "Time limit of writing to the server. 0: none." },
-  maxConcurrentDaRequests: {
-    ...altda,
-    parse: uint,
-    default: 1,
-    help: "Maximum number of requests to the server at the same time.",
-  },
-  verifyOnRead: { ...altda, parse: bool, default: true, help: "Check the server's data against its commitment." },
-});
-
 export const rnodeOptions = optionTable({
   program: "rnode",
   summary: "The rollup node: derives L2 blocks from L1 and drives an execution client; builds blocks when it is the sequencer.",
@@ -354,7 +328,7 @@ export const rnodeOptions = optionTable({
     conductor: conductorOptions,
     signer: signerOptions,
     safedb: safedbOptions,
-    altda: altdaOptions,
+    altda: altDaOptions,
     interopServer: interopOptions,
     rpc: rpcOptions,
     log: logOptions,

@@ -67,6 +67,30 @@ export function assertConfirmations({ sequencer }: RnodeOptions, rollup: RollupC
   );
 }
 
+/**
+ * Where the rollup keeps its data, and where the options look for it, must be the same.
+ *
+ * @throws {StartError} start/bad-config
+ */
+export function assertAltDa({ altda }: Pick<RnodeOptions, "altda">, { altDa }: RollupConfig): void {
+  const refuse = (text: string): never => {
+    throw new StartError("start/bad-config", text);
+  };
+  if (altDa === undefined) {
+    if (altda.enabled) refuse("--altda.enabled: the rollup's configuration has no alt_da, so all of its data is on L1");
+    return;
+  }
+  if (!altda.enabled) {
+    refuse("--altda.enabled is required: the rollup's configuration has alt_da, so its data is on a DA server (--altda.da-server)");
+  }
+  const isGeneric = altDa.daCommitmentType === "GenericCommitment";
+  if (altda.daService !== isGeneric) {
+    refuse(
+      `--altda.da-service=${altda.daService}: the rollup has commitments of type ${altDa.daCommitmentType}, which need ${isGeneric}`,
+    );
+  }
+}
+
 const isInline = (config: string): boolean => config.trimStart().startsWith("{");
 
 function loadRollupConfig({ rollup: { network, config } }: Pick<RnodeOptions, "rollup">): RollupConfig {

@@ -9,7 +9,7 @@ import type { Heads } from "./heads.ts";
 import { critical, reset, type Trouble, temporary } from "./progress.ts";
 
 export interface SafeChainCheckDeps {
-  readonly config: Pick<RollupConfig, "genesis" | "seqWindowSize">;
+  readonly config: Pick<RollupConfig, "genesis" | "seqWindowSize" | "altDa">;
   readonly l1: { blockByNumber(number: number): Promise<L1BlockRef | undefined> };
   readonly l2: { blockByNumber(number: number): Promise<L2Block | undefined> };
   /** what earlier processes recorded about safe heads above a block; undefined: no record is kept */
@@ -170,6 +170,11 @@ export class SafeChainCheck {
         return reset(`L1 block ${derived.derivedFrom.number} was replaced while it was read`);
       if (number <= finalized.number) return critical(contradiction(block.ref, "finalized", mismatch));
       const reason = (await this.whyUnfounded(block.ref)) ?? (await this.whyFromBatch(block, derived.attributes.timestamp));
+      // Data outside of L1 can be challenged until it is final: if nobody shows it, what was derived from it goes without a reorganisation.
+      if (reason === undefined && this.deps.config.altDa !== undefined) {
+        this.deps.log.warn("a safe block is replaced, as its data was challenged and not shown", { l2Block: number });
+        return undefined;
+      }
       if (reason === undefined) return critical(contradiction(block.ref, "safe", mismatch));
       this.deps.log.warn("L1 was reorganised under the safe chain", { l2Block: number, reason });
       return undefined;

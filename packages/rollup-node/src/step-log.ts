@@ -35,6 +35,7 @@ export function withStepLog(pipeline: DerivationPipeline, log: Logger): Derivati
       await pipeline.reset(safe);
       log.trace("derivation starts over", about(safe, startedMs));
     },
+    finalizedBy: (l1Finalized) => pipeline.finalizedBy(l1Finalized),
     depositsOnly(rejected) {
       const replacement = pipeline.depositsOnly(rejected);
       log.trace("derivation replaces a block", { block: rejected.parent.number + 1, ...attributesFields(replacement) });

@@ -29,6 +29,9 @@ interface SimBlock {
 export interface SimBlockContent {
   readonly transactions?: readonly Transaction[] | undefined;
   readonly logs?: readonly Log[] | undefined;
+  /** logs of each transaction, in order; whether it failed */
+  readonly transactionLogs?: readonly (readonly Log[])[] | undefined;
+  readonly isFailed?: boolean | undefined;
   readonly timestamp?: number | undefined;
 }
 
@@ -86,12 +89,16 @@ export class SimL1 implements L1Provider, BlobProvider {
     const transactions = content.transactions ?? [];
     const receipt = (logs: readonly Log[]): Receipt => ({
       type: 2,
-      status: 1,
+      status: content.isFailed === true ? 0 : 1,
       cumulativeGasUsed: 0n,
       bloom: new Uint8Array(256),
       logs,
     });
-    const block = { header, transactions, receipts: [...transactions.map(() => receipt([])), receipt(content.logs ?? [])] };
+    const block = {
+      header,
+      transactions,
+      receipts: [...transactions.map((_, i) => receipt(content.transactionLogs?.[i] ?? [])), receipt(content.logs ?? [])],
+    };
     this.#chain.push(block);
     this.#byHash.set(header.hash, block);
     return header;

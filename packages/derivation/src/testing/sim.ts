@@ -1,5 +1,6 @@
 import { bytesToHex, type Hex } from "@rnode/primitives";
 import {
+  type AltDaConfig,
   forksUpTo as allUpTo,
   batchInputFromPayload,
   encodeChannelBatch,
@@ -17,7 +18,7 @@ import type { DerivationConfig } from "../config.ts";
 import type { DerivationObserver } from "../observer.ts";
 import { createDerivationPipeline } from "../pipeline.ts";
 import type { DerivationPipeline, DerivedAttributes } from "../pipeline-types.ts";
-import type { Decompressor } from "../providers.ts";
+import type { DaInputs, Decompressor } from "../providers.ts";
 import type { ResetReason } from "../pull.ts";
 import { BATCHER, INBOX, L1_CHAIN_ID, PORTAL, SimL1, SYSTEM_CONFIG } from "./sim-l1.ts";
 import { SimL2 } from "./sim-l2.ts";
@@ -40,6 +41,9 @@ export interface SimOptions {
   readonly checkSpanOverlapInStrictOrder?: boolean;
   /** an L1 to share; default: a new one */
   readonly l1?: SimL1;
+  /** data is outside of L1 */
+  readonly altDa?: AltDaConfig;
+  readonly daInputs?: DaInputs;
 }
 
 /** An L1, a sequencer's L2 chain, and a verifier that derives its own from L1. */
@@ -91,6 +95,7 @@ export class Sim {
       depositContractAddress: PORTAL,
       l1SystemConfigAddress: SYSTEM_CONFIG,
       protocolVersionsAddress: new Uint8Array(20),
+      ...(options.altDa === undefined ? {} : { altDa: options.altDa }),
       chainOpConfig: { eip1559Elasticity: 6, eip1559Denominator: 50, eip1559DenominatorCanyon: 250 },
     };
     this.config = {
@@ -104,7 +109,14 @@ export class Sim {
     this.verifier = new SimL2(rollup);
     const { l1, verifier: l2 } = this;
     const observer = observerOf(this.events);
-    this.pipeline = createDerivationPipeline(this.config, { l1, blobs: l1, l2, decompressor: options.decompressor, observer });
+    this.pipeline = createDerivationPipeline(this.config, {
+      l1,
+      blobs: l1,
+      l2,
+      decompressor: options.decompressor,
+      daInputs: options.daInputs,
+      observer,
+    });
   }
 
   userTransaction(): Uint8Array {

@@ -63,6 +63,10 @@ export class ScriptedPipeline implements DerivationPipeline {
     this.l1 = l1;
   }
 
+  finalizedBy<B>(l1Finalized: B): Promise<B> {
+    return Promise.resolve(l1Finalized);
+  }
+
   async step(parent: L2BlockRef): Promise<Pull<DerivedAttributes>> {
     this.steps++;
     const scripted = this.next.shift();

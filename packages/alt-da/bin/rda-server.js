@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { launch } from "@rnode/program/launch";
+
+await launch("rda-server", () => import("../dist/main.js"));

@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { errorText, type Logger } from "@rnode/observe";
+import { concatBytes, hexToBytes, isCodedError, keccak256 } from "@rnode/primitives";
+import { decodeDaCommitment, encodeDaCommitment, isInputOf } from "@rnode/protocol";
+import type { DaStore } from "./da-store.ts";
+
+export interface DaServerOptions {
+  readonly host: string;
+  readonly port: number;
+  /** it computes the commitments; false: clients say them, keccak256 of the data */
+  readonly isGeneric: boolean;
+}
+
+export interface DaServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** A frame, a blob or a calldata transaction is far below this. */
+const MAX_INPUT_BYTES = 1024 * 1024;
+/** A commitment becomes a file's name. */
+const MAX_COMMITMENT_BYTES = 96;
+const MAX_CONNECTIONS = 64;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Type 1, and a DA layer that is nobody's. */
+const GENERIC_PREFIX = Uint8Array.of(1, 0xff);
+
+/**
+ * A DA server: `GET /get/0x…`, `POST /put/0x…` for keccak256 commitments, `POST /put` for generic ones.
+ * Spec: docs/protocol/05-services.md#da-server-http
+ *
+ * @throws the listen error (EADDRINUSE…)
+ */
+export async function startDaServer(
+  { host, port, isGeneric }: DaServerOptions,
+  { store, log }: { readonly store: DaStore; readonly log: Logger },
+): Promise<DaServer> {
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      log.warn("a request could not be answered", { path: request.url?.slice(0, 200) ?? "", error: errorText(error) });
+      end(response, 500);
+    });
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = REQUEST_TIMEOUT_MS;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, verb, text, ...rest] = (request.url ?? "").split("/");
+    if (rest.length > 0) return end(response, 400);
+    if (request.method === "GET" && verb === "health" && text === undefined) return end(response, 200);
+    const commitment = text === undefined ? undefined : commitmentFrom(text);
+    if (text !== undefined && commitment === undefined) return end(response, 400);
+    if (request.method === "GET" && verb === "get" && commitment !== undefined) {
+      const input = await store.get(commitment);
+      return input === undefined ? end(response, 404) : end(response, 200, input);
+    }
+    if (request.method !== "POST" || verb !== "put" || (commitment === undefined) !== isGeneric) return end(response, 400);
+    const input = await body(request);
+    if (input === undefined || input.length === 0) return end(response, 400);
+    const stored = commitment ?? concatBytes(GENERIC_PREFIX, keccak256(input));
+    if (!isInputOf(decodeDaCommitment(stored), input)) return end(response, 400);
+    await store.put(stored, input);
+    log.debug("stored", { commitment: encodeDaCommitment(decodeDaCommitment(stored)), sizeBytes: input.length });
+    end(response, 200, commitment === undefined ? stored : undefined);
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => resolve());
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function commitmentFrom(text: string): Uint8Array | undefined {
+  if (!/^0x(?:[0-9a-fA-F]{2})+$/.test(text) || text.length > 2 + 2 * MAX_COMMITMENT_BYTES) return undefined;
+  try {
+    return encodeDaCommitment(decodeDaCommitment(hexToBytes(text)));
+  } catch (error) {
+    if (isCodedError(error, "da-commitment/")) return undefined;
+    throw error;
+  }
+}
+
+/** undefined: it is too long */
+async function body(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > MAX_INPUT_BYTES) return undefined;
+    parts.push(part);
+  }
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+function end(response: ServerResponse, status: number, content?: Uint8Array): void {
+  if (response.headersSent) return;
+  // What is left of a body that is not wanted is not read.
+  response.writeHead(status, { "content-type": "application/octet-stream", ...(status === 200 ? {} : { connection: "close" }) });
+  response.end(content);
+}

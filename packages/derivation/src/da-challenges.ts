@@ -1,0 +1,124 @@
+import { type AltDaConfig, type BlockId, type DaCommitment, daCommitmentKey } from "@rnode/protocol";
+
+/** What is known about the data of a commitment. */
+export type ChallengeStatus = "none" | "active" | "resolved" | "expired";
+
+interface TrackedCommitment {
+  readonly commitment: DaCommitment;
+  readonly inclusion: BlockId;
+  /** L1 block at which nobody can challenge it any more */
+  readonly windowEnd: number;
+}
+
+interface Challenge {
+  readonly key: string;
+  /** L1 block at which the data cannot be shown any more */
+  readonly resolveEnd: number;
+  status: Exclude<ChallengeStatus, "none">;
+  input: Uint8Array | undefined;
+}
+
+const keyOf = (commitment: DaCommitment, inclusionNumber: number): string => `${inclusionNumber} ${daCommitmentKey(commitment)}`;
+
+/**
+ * The commitments that derivation has used, and the challenges of data, by the events of the challenge contract.
+ * Spec: docs/protocol/05-services.md#challenge-tracking
+ */
+export class DaChallenges {
+  readonly #config: AltDaConfig;
+  /** in the order of their inclusion */
+  #commitments: TrackedCommitment[] = [];
+  /** past their windows, not yet final */
+  #expired: TrackedCommitment[] = [];
+  readonly #challenges = new Map<string, Challenge>();
+  #lastPruned: BlockId | undefined;
+
+  constructor(config: AltDaConfig) {
+    this.#config = config;
+  }
+
+  get isEmpty(): boolean {
+    return this.#commitments.length === 0 && this.#expired.length === 0 && this.#challenges.size === 0;
+  }
+
+  /** inclusion block of the newest commitment whose data is final */
+  get lastPruned(): BlockId | undefined {
+    return this.#lastPruned;
+  }
+
+  statusOf(commitment: DaCommitment, inclusionNumber: number): ChallengeStatus {
+    return this.#challenges.get(keyOf(commitment, inclusionNumber))?.status ?? "none";
+  }
+
+  /** What a resolved challenge has shown. */
+  inputOf(commitment: DaCommitment, inclusionNumber: number): Uint8Array | undefined {
+    return this.#challenges.get(keyOf(commitment, inclusionNumber))?.input;
+  }
+
+  /** Once for each use of a commitment; asking again for the same one changes nothing. */
+  track(commitment: DaCommitment, inclusion: BlockId): void {
+    const last = this.#commitments.at(-1);
+    const key = keyOf(commitment, inclusion.number);
+    if (last !== undefined && keyOf(last.commitment, last.inclusion.number) === key) return;
+    this.#commitments.push({ commitment, inclusion, windowEnd: inclusion.number + this.#config.daChallengeWindow });
+  }
+
+  challenge(commitment: DaCommitment, challengedBlock: number, inclusionNumber: number): void {
+    const key = keyOf(commitment, challengedBlock);
+    const resolveEnd = inclusionNumber + this.#config.daResolveWindow;
+    this.#challenges.set(key, { key, resolveEnd, status: "active", input: undefined });
+  }
+
+  /** @param input was checked against the commitment */
+  resolve(commitment: DaCommitment, challengedBlock: number, input: Uint8Array): void {
+    const challenge = this.#challenges.get(keyOf(commitment, challengedBlock));
+    if (challenge === undefined) return;
+    challenge.status = "resolved";
+    challenge.input = input;
+  }
+
+  expireChallenges(l1Number: number): void {
+    for (const challenge of this.#challenges.values()) {
+      if (challenge.status === "active" && challenge.resolveEnd <= l1Number) challenge.status = "expired";
+    }
+  }
+
+  /** @returns whether data that was used turned out not to be available: what was derived from it no longer holds */
+  expireCommitments(l1Number: number): boolean {
+    let isReorgRequired = false;
+    for (let first = this.#commitments[0]; first !== undefined; first = this.#commitments[0]) {
+      if (this.#endOf(first) > l1Number) break;
+      this.#commitments.shift();
+      this.#expired.push(first);
+      const status = this.statusOf(first.commitment, first.inclusion.number);
+      if (status !== "none" && status !== "resolved") isReorgRequired = true;
+    }
+    return isReorgRequired;
+  }
+
+  /** L1 has finalized a block: what ended by then cannot change any more. */
+  prune(l1Number: number): void {
+    for (let first = this.#expired[0]; first !== undefined; first = this.#expired[0]) {
+      if (this.#endOf(first) > l1Number) break;
+      this.#expired.shift();
+      this.#lastPruned = first.inclusion;
+    }
+    for (const { key, status, resolveEnd } of this.#challenges.values()) {
+      if (status !== "active" && resolveEnd <= l1Number) this.#challenges.delete(key);
+    }
+  }
+
+  clearCommitments(): void {
+    this.#commitments = [];
+    this.#expired = [];
+  }
+
+  clear(): void {
+    this.clearCommitments();
+    this.#challenges.clear();
+  }
+
+  #endOf({ commitment, inclusion, windowEnd }: TrackedCommitment): number {
+    return this.#challenges.get(keyOf(commitment, inclusion.number))?.resolveEnd ?? windowEnd;
+  }
+}
