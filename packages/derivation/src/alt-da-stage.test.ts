@@ -64,7 +64,7 @@ function setUp(altDa: AltDaConfig = KECCAK) {
     sim,
     inputs,
     /** The next blocks of the sequencer's chain as data on the DA server, and their commitment on L1. */
-    async post(count = 1): Promise<{ commitment: DaCommitment; input: Uint8Array; l1Block: number }> {
+    post: async (count = 1): Promise<{ commitment: DaCommitment; input: Uint8Array; l1Block: number }> => {
       await sim.sequenceMany(count);
       const from = blocks.next;
       blocks.next += count;
@@ -78,7 +78,10 @@ function setUp(altDa: AltDaConfig = KECCAK) {
     lose: ({ commitment }: { readonly commitment: DaCommitment }) => void inputs.stored.delete(daCommitmentKey(commitment)),
     challenge: (posted: { readonly commitment: DaCommitment; readonly l1Block: number }) =>
       sim.l1.mine({ logs: [statusLog(posted.commitment, posted.l1Block, "active")] }),
-    resolve({ commitment, l1Block, input }: { commitment: DaCommitment; l1Block: number; input: Uint8Array }, isFailed = false) {
+    resolve: (
+      { commitment, l1Block, input }: { commitment: DaCommitment; l1Block: number; input: Uint8Array },
+      isFailed = false,
+    ) => {
       const transaction = sim.l1.calldata(resolveCalldata(commitment, l1Block, input), BATCHER_KEY, CONTRACT);
       const log = statusLog(commitment, l1Block, "resolved");
       return sim.l1.mine({ transactions: [transaction], transactionLogs: [[log]], isFailed });
