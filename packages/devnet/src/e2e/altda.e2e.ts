@@ -1,0 +1,116 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { silentLogger } from "@rnode/observe";
+import { hexToBytes } from "@rnode/primitives";
+import { Scope, systemClock } from "@rnode/program";
+import { challengeEventFromLog, decodeDaCommitment, keccakCommitment } from "@rnode/protocol";
+import { createPublicClient, createWalletClient, type Hex, http, numberToHex, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { contract, loadContracts } from "../contracts.ts";
+import { type Devnet, startDevnet } from "../devnet.ts";
+import { devnetPaths } from "../files.ts";
+import { altDaParameters } from "../parameters.ts";
+import { rpcCall } from "../rpc.ts";
+import type { SyncStatus } from "../status.ts";
+import { l1ViemChain } from "../viem-chains.ts";
+import { waitFor } from "./wait.ts";
+
+interface Posted {
+  readonly l1Block: number;
+  /** of the commitment, with its type */
+  readonly hex: string;
+}
+
+describe("a devnet whose batches are outside of L1", () => {
+  const datadir = mkdtempSync(join(tmpdir(), "rnode-altda-"));
+  const { daStore } = devnetPaths(datadir);
+  const scope = new Scope({ log: silentLogger, clock: systemClock });
+  let devnet: Devnet;
+
+  beforeAll(async () => {
+    const parameters = { l1BlockTimeSec: 1, l2BlockTimeSec: 1, altDa: { ...altDaParameters("keccak256"), challengeWindow: 60 } };
+    devnet = await startDevnet(scope, { datadir, basePort: 0, nodes: 2, parameters });
+  }, 120_000);
+  afterAll(async () => {
+    await scope.close();
+    rmSync(datadir, { recursive: true, force: true });
+  });
+
+  const statusOf = (role: "sequencer" | "verifier") => rpcCall<SyncStatus>(devnet.info.endpoints[role].node, "rnode_syncStatus");
+  const verifierHas = async (number: number): Promise<void> => {
+    await waitFor(`safe block ${number} on the verifier`, 90_000, async () =>
+      (await statusOf("verifier")).safe_l2.number >= number ? true : undefined,
+    );
+    const [sequencer, verifier] = await Promise.all(
+      (["sequencer", "verifier"] as const).map((role) =>
+        rpcCall<{ hash: Hex }>(devnet.info.endpoints[role].http, "eth_getBlockByNumber", [numberToHex(number), false]),
+      ),
+    );
+    expect(verifier!.hash).toBe(sequencer!.hash);
+  };
+  /** The commitments on L1 from a block on, in order. */
+  const commitments = async (from: number): Promise<Posted[]> => {
+    const { l1 } = devnet.info.endpoints;
+    const inbox = devnet.info.parameters.batchInbox.toLowerCase();
+    const head = Number(await rpcCall<Hex>(l1, "eth_blockNumber"));
+    const found: Posted[] = [];
+    for (let l1Block = from; l1Block <= head; l1Block++) {
+      const block = await rpcCall<{ transactions: { to: Hex | null; input: Hex }[] }>(l1, "eth_getBlockByNumber", [
+        numberToHex(l1Block),
+        true,
+      ]);
+      for (const { to, input } of block.transactions) {
+        if (to?.toLowerCase() === inbox) found.push({ l1Block, hex: input.slice(4) });
+      }
+    }
+    return found;
+  };
+
+  it("has only commitments on L1, and the verifier derives from the DA server", async () => {
+    await verifierHas(5);
+    const posted = await commitments(1);
+    expect(posted.length).toBeGreaterThan(0);
+    for (const { hex } of posted) {
+      const input = new Uint8Array(readFileSync(join(daStore, hex)));
+      expect(decodeDaCommitment(hexToBytes(`0x${hex}`))).toEqual(keccakCommitment(input));
+    }
+    expect(readdirSync(daStore).length).toBeGreaterThanOrEqual(posted.length);
+  }, 120_000);
+
+  it("derives data that the server has lost and a challenge has shown", async () => {
+    await devnet.programs.verifierNode.stop();
+    const head = Number(await rpcCall<Hex>(devnet.info.endpoints.l1, "eth_blockNumber"));
+    const posted = await waitFor("a batch that the verifier has not read", 60_000, async () => (await commitments(head + 1))[0]);
+    const target = (await statusOf("sequencer")).safe_l2.number + 1;
+    const input = readFileSync(join(daStore, posted.hex));
+    rmSync(join(daStore, posted.hex));
+    await devnet.programs.verifierNode.start();
+    const stuck = await waitFor("the verifier to look for the data", 60_000, async () =>
+      devnet.programs.verifierNode.logTail(50).some((line) => line.includes("waiting for it, or for a challenge"))
+        ? true
+        : undefined,
+    );
+    expect(stuck).toBe(true);
+
+    const chain = l1ViemChain(devnet.info);
+    const account = privateKeyToAccount(devnet.info.accounts[6]!.privateKey);
+    const wallet = createWalletClient({ account, chain, transport: http() });
+    const l1 = createPublicClient({ chain, transport: http(), pollingInterval: 200 });
+    const address = devnet.info.contracts.l1.DataAvailabilityChallenge!;
+    const { abi } = contract(loadContracts(), "DataAvailabilityChallenge");
+    const write = async (functionName: string, args: readonly unknown[], value = 0n) => {
+      const hash = await wallet.writeContract({ address, abi, functionName, args, value });
+      const receipt = await l1.waitForTransactionReceipt({ hash });
+      expect(receipt.status).toBe("success");
+      const { topics, data } = receipt.logs.find(({ topics: all }) => all.length === 2)!;
+      const asBytes = topics.map((topic) => hexToBytes(topic));
+      return challengeEventFromLog({ address: hexToBytes(address), topics: asBytes, data: hexToBytes(data) });
+    };
+    const args = [BigInt(posted.l1Block), `0x${posted.hex}`];
+    expect((await write("challenge", args, parseEther("0.1"))).status).toBe("active");
+    expect((await write("resolve", [...args, `0x${input.toString("hex")}`])).status).toBe("resolved");
+    await verifierHas(target);
+  }, 240_000);
+});
