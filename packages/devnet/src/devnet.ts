@@ -145,6 +145,8 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const l1 = l1Of(existing, options);
   if (options.blobs && l1 !== "rengine")
     throw new UserError(`--blobs: ${l1} has no beacon endpoint to read them from; use --l1=rengine`);
+  if (options.blobs && parameters.altDa !== undefined)
+    throw new UserError("--blobs: the chain keeps its batches on a DA server (--altda), and commitments to them are calldata");
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
   const planned = programSpecs({ ...options, l1 }, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
