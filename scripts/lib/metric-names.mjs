@@ -24,9 +24,9 @@ export const PROGRAMS = [
   },
   {
     name: "rbatcher",
-    prefix: "rbatcher_default_",
+    prefix: "op_batcher_default_",
     sources: ["packages/batcher/src", "packages/tx-manager/src", L1, SERVER, PROGRAM],
-    aliases: async () => (name) => [`op_batcher_default_${name}`],
+    aliases: async () => () => [],
   },
   {
     name: "rproposer",

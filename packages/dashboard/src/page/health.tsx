@@ -67,7 +67,7 @@ function keyFigure(program: ProgramView): string {
   if (chain !== undefined) return `head ${count(chain.head?.number)}`;
   const status = stateOf<StatusState>(program, "status");
   if (status !== undefined) {
-    const [first] = Object.entries(status).filter(([, value]) => typeof value === "number");
+    const [first] = Object.entries(status).filter(([name, value]) => typeof value === "number" && name !== "l1Head");
     if (first !== undefined)
       return `${first[0].replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)} ${count(Number(first[1]))}`;
   }

@@ -6,6 +6,9 @@ import { entriesOf, type ProgramView, stateOf } from "./store.ts";
 const LISTED = 10;
 const GOOD: readonly string[] = ["published", "confirmed", "cancelled"];
 
+/** They are shown above. */
+const HEADS: readonly string[] = ["l1Head", "unsafe", "safe", "finalized"];
+
 /** What a program sent to L1, what became of it, and what it cost. */
 export function L1Transactions({ program, title }: { readonly program: ProgramView; readonly title: string }) {
   const status = stateOf<StatusState>(program, "status") ?? {};
@@ -13,7 +16,7 @@ export function L1Transactions({ program, title }: { readonly program: ProgramVi
   const paid = transactions.flatMap(([, { costEther, bytes: size }]) => (costEther === undefined ? [] : [{ costEther, size }]));
   const cost = paid.reduce((sum, { costEther }) => sum + costEther, 0);
   const size = paid.reduce((sum, item) => sum + item.size, 0);
-  const numbers = Object.entries(status).filter(([, value]) => typeof value === "number");
+  const numbers = Object.entries(status).filter(([name, value]) => typeof value === "number" && !HEADS.includes(name));
   const { waitingFor, trouble } = status;
   return (
     <Panel title={title} isWide note={trouble ?? (waitingFor === undefined ? undefined : `waits for ${waitingFor}`)}>
@@ -21,7 +24,7 @@ export function L1Transactions({ program, title }: { readonly program: ProgramVi
         {paid.length > 0 && <Figure label={`Cost of the last ${paid.length}`} value={ether(cost)} />}
         {paid.length > 0 && <Figure label="Cost of a kB" value={ether(size === 0 ? undefined : (cost / size) * 1000)} />}
         {numbers.map(([name, value]) => (
-          <Figure key={name} label={inWords(name)} value={count(Number(value))} />
+          <Figure key={name} label={inWords(name)} value={/ether$/i.test(name) ? ether(Number(value)) : count(Number(value))} />
         ))}
       </dl>
       {transactions.length === 0 ? (
