@@ -25,6 +25,8 @@ const PROGRAMS = [
   ["proposer", "options.js"],
   ["devnet", "options.js"],
 ];
+/** Packages with option groups that are in the tables of several programs: compiled with each of them, as their declarations lack names. */
+const WITH_GROUPS = ["tx-manager", "alt-da", "dashboard"];
 
 const current = fingerprint(["packages", "scripts/check-options.mjs"]);
 if (isStampCurrent("check-options", current)) process.exit();
@@ -89,6 +91,7 @@ function compile(program, optionsOf) {
     typeRoots: [join(ROOT, "node_modules", "@types")],
     paths: {
       "@rnode/options": [join(folder, "options", "index.d.ts")],
+      ...Object.fromEntries(WITH_GROUPS.map((name) => [`@rnode/${name}`, [join(ROOT, "packages", name, "src", "index.ts")]])),
       "@rnode/*": [join(ROOT, "packages", "*", "dist", "index.d.ts")],
     },
   };
