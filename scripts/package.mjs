@@ -35,6 +35,7 @@ const packed = spawnSync(npm, ["pack", "--json", "--ignore-scripts", `--pack-des
   stdio: ["ignore", "pipe", "inherit"],
   shell: process.platform === "win32",
   encoding: "utf8",
+  maxBuffer: 1 << 28,
 });
 if (packed.status !== 0) process.exit(packed.status ?? 1);
 const [{ filename, size, unpackedSize, entryCount }] = Object.values(JSON.parse(packed.stdout));
@@ -49,10 +50,18 @@ function stageOurs({ folder, manifest: { name, version, license, type, exports, 
   const target = join(STAGE, "node_modules", name);
   mkdirSync(target, { recursive: true });
   writeJson(join(target, "package.json"), { name, version, license, type, exports: withoutSources(exports), bin });
-  for (const path of files) {
+  for (const path of files.flatMap((pattern) => expand(join(ROOT, "packages", folder), pattern))) {
     const source = join(ROOT, "packages", folder, path);
     if (existsSync(source)) cpSync(source, join(target, path), { recursive: true, filter: isShipped });
   }
+}
+
+/** `build/*.node` stands for all such files in that folder. */
+function expand(folder, pattern) {
+  const [before, after] = pattern.split("*");
+  if (after === undefined) return [pattern];
+  const entries = existsSync(join(folder, before)) ? readdirSync(join(folder, before)) : [];
+  return entries.filter((name) => name.endsWith(after)).map((name) => `${before}${name}`);
 }
 
 /** A package of others. Its manifest names only what lies within it: all else is found further out, in the version that was tested. */

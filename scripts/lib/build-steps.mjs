@@ -31,6 +31,7 @@ export function buildEngine() {
 /** Where there is no C compiler the script says so, and WebAssembly does the work. */
 function buildNative() {
   const inputs = [
+    "packages/native/assembly",
     "packages/native/c",
     "packages/native/scripts",
     "packages/evm/assembly",
