@@ -19,6 +19,8 @@ const rengine: Program<(typeof clientTable)["groups"]> = {
   async start(options, context) {
     if (options.dev.enabled) {
       const { startDevClient } = await import("../dev/start-dev.ts");
+      if (options.dashboard.enabled)
+        context.log.warn("--dashboard has no effect with --dev: the page does not show a development chain");
       const { banner, status } = await startDevClient(context.scope, options, context);
       process.stdout.write(banner);
       return { status: { everyMs: DEV_STATUS_INTERVAL_MS, print: () => context.log.debug("status", status()) } };
