@@ -48,12 +48,17 @@ describe("L1AccountClient", () => {
     expect(await account.nonce(ADDRESS, "pending")).toBe(5n);
     expect(await account.nonceAt(ADDRESS, 7)).toBe(5n);
     expect(await account.balance(ADDRESS)).toBe(16n);
-    expect(await account.feeMarket({ withBlobs: true })).toEqual({ tip: 3n, baseFee: 7n, blobBaseFee: 9n });
+    expect(await account.feeMarket({ withBlobs: true })).toEqual({ tip: 3n, baseFee: 7n, blobBaseFee: 9n, hasCalldataFloor: true });
   });
 
   it("takes no tip for 0 where L1 has no word on it, and does not ask for the blob base fee in vain", async () => {
     const { fake, account } = setUp();
-    expect(await account.feeMarket({ withBlobs: false })).toEqual({ tip: 0n, baseFee: 7n, blobBaseFee: undefined });
+    expect(await account.feeMarket({ withBlobs: false })).toEqual({
+      tip: 0n,
+      baseFee: 7n,
+      blobBaseFee: undefined,
+      hasCalldataFloor: true,
+    });
     expect(fake.calls).not.toContain("eth_blobBaseFee");
   });
 

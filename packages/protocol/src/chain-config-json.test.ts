@@ -55,6 +55,7 @@ describe("blockRules", () => {
       chainId: 901n,
       blobParams: undefined,
       isDaoForkBlock: false,
+      acceptsContractSenders: false,
     });
   });
 
