@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { openChainReader } from "@rnode/chain";
 import { ethLogMethods } from "@rnode/eth-api";
 import { createDispatcher, DEFAULT_RPC_LIMITS, NO_CLIENT } from "@rnode/jsonrpc";
