@@ -251,7 +251,7 @@ export class RollupNode {
     });
     const { inbox } = this;
     metrics.observeInbox(inbox);
-    const unsafe = new UnsafeInserter({ inbox, control, log });
+    const unsafe = new UnsafeInserter({ inbox, control, clock, log });
 
     // sequencing
     const origins = new L1OriginSelector(options.sequencer, { config, l1, l1Head, clock, log });

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from "@rnode/observe";
+import type { Clock } from "@rnode/primitives";
 import type { ExecutionPayload } from "@rnode/protocol";
 import type { EngineControl } from "./engine-control.ts";
 import { IDLE, PROGRESS, type Progress } from "./progress.ts";
@@ -7,6 +8,7 @@ import type { UnsafeInbox } from "./unsafe-inbox.ts";
 export interface UnsafeInserterDeps {
   readonly inbox: Pick<UnsafeInbox, "peek" | "remove">;
   readonly control: EngineControl;
+  readonly clock: Pick<Clock, "nowMs">;
   readonly log: Logger;
 }
 
@@ -22,7 +24,7 @@ export class UnsafeInserter {
   }
 
   async turn(): Promise<Progress> {
-    const { control, inbox, log } = this.deps;
+    const { control, inbox, clock, log } = this.deps;
     const lowest = inbox.peek();
     if (lowest === undefined) return IDLE;
     const { ref, envelope } = lowest;
@@ -35,7 +37,7 @@ export class UnsafeInserter {
       return PROGRESS;
     }
     if (ref.parentHash !== unsafe.hash) return IDLE; // there is a gap, but the missing parents may still arrive
-    const startMs = performance.now();
+    const startMs = clock.nowMs();
     const inserted = await control.insert(envelope);
     if (inserted.kind === "invalid") {
       inbox.remove(ref.hash);
@@ -46,7 +48,7 @@ export class UnsafeInserter {
     inbox.remove(ref.hash);
     control.setHeads({ ...control.heads, unsafe: ref });
     const told = await control.sendForkchoice();
-    log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, performance.now() - startMs) });
+    log.info("new unsafe block", { ...fields, ...blockFacts(envelope.executionPayload, clock.nowMs() - startMs) });
     return told;
   }
 }
@@ -55,6 +57,6 @@ export class UnsafeInserter {
 const blockFacts = ({ transactions, gasUsed }: ExecutionPayload, elapsedMs: number): LogFields => ({
   txs: transactions.length,
   gasUsed,
-  elapsedMs: Math.round(elapsedMs),
+  elapsedMs,
   mgasPerSec: elapsedMs > 0 ? Number((Number(gasUsed) / 1000 / elapsedMs).toFixed(2)) : undefined,
 });

@@ -211,7 +211,7 @@ export function createHarness(options: HarnessOptions = {}) {
     onQueued: () => driver.wake(),
     ...(options.inboxLimits && { limits: options.inboxLimits }),
   });
-  const unsafe = new UnsafeInserter({ inbox, control, log });
+  const unsafe = new UnsafeInserter({ inbox, control, clock, log });
   /** what the node has asked other nodes for */
   const missing: MissingBlocks[] = [];
   const gap = new UnsafeGap({ config, control, inbox, clock, log, request: (blocks) => missing.push(blocks) });
