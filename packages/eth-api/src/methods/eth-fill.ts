@@ -40,6 +40,19 @@ export function createTransactionFiller({ backend, writer, calls, gasPrice }: Re
     return { ...none, maxFeePerGas: capWei, maxPriorityFeePerGas: tipWei };
   }
 
+  /**
+   * Estimated with the fees that were filled in, as contracts may look at the base fee, which is zero where no price is named. Libraries also ask
+   * this for deposits, whose sender pays no fees here and may have no funds: then without them.
+   */
+  function estimateOf(given: CallRequest, request: CallRequest, work: Work): bigint {
+    try {
+      return calls.estimateGas(work, request, LATEST);
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      return calls.estimateGas(work, given, LATEST);
+    }
+  }
+
   return async (given, work) => {
     if (given.to === undefined && given.data.length === 0)
       throw new RpcError(SERVER_ERROR, "contract creation without any data provided");
@@ -48,9 +61,7 @@ export function createTransactionFiller({ backend, writer, calls, gasPrice }: Re
     const { header } = requireState(backend, LATEST);
     const request = { ...given, ...feesOf(given, header.baseFeePerGas) };
     const sender = request.from ?? ZERO_ADDRESS;
-    // Estimated as by eth_estimateGas, without the fees that were filled in: libraries also ask this for deposits, whose sender
-    // pays no fees here.
-    const gasLimit = given.gas ?? calls.estimateGas(work, given, LATEST);
+    const gasLimit = given.gas ?? estimateOf(given, request, work);
     const nonce =
       request.nonce ?? (await writer.nextNonceOf(sender)) ?? requireState(backend, LATEST).state.readAccount(sender)?.nonce;
     const { tx } = transactionOfCall(request, chain.config.chainId, nonce ?? 0n, gasLimit);

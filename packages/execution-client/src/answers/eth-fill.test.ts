@@ -55,6 +55,13 @@ describe.each([
     expect(await node.rpc.call("eth_getTransactionReceipt", [hash])).toMatchObject({ status: "0x1" });
   });
 
+  it("estimates with the base fee that a contract will see; for a sender without funds, without fees", async () => {
+    const STORE_BASE_FEE = "0x485f55"; // BASEFEE PUSH0 SSTORE: dearer if there is one
+    const gasOf = async (request: object) => Number((await fill({ data: STORE_BASE_FEE, ...request })).tx.gas);
+    expect(await gasOf({})).toBeGreaterThan(70_000);
+    expect(await gasOf({ from: "0x00000000000000000000000000000000000000bb" })).toBeLessThan(70_000);
+  });
+
   it("keeps what is given, and makes of it the type that it says", async () => {
     expect((await fill({ data: COUNTER_CREATION })).tx).toMatchObject({
       type: "0x2",
