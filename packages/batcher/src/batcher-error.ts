@@ -6,7 +6,6 @@ export type BatcherErrorCode =
   /** an endpoint serves another chain */
   | "batcher/wrong-chain"
   /** something else than what the option wants listens there */
-  | "batcher/wrong-endpoint"
   /** an endpoint's answer is not what the method promises */
   | "batcher/bad-answer"
   /** a block does not fit into any channel */
@@ -16,7 +15,6 @@ export class BatcherError extends codedErrors<BatcherErrorCode>({
   "batcher/bad-config": "{option}: {value} does not do; expected {expected}",
   "batcher/wrong-chain":
     "{option}: its {what} is {got}, but the rollup node's chain has {expected}; name an endpoint of that chain",
-  "batcher/wrong-endpoint": "{option} {endpoint} is not {expected}: it answers {got}",
   "batcher/bad-answer": "the answer to {method} is not what the method promises",
   "batcher/block-too-large": "block {number} of {sizeBytes} bytes does not fit into any channel",
 }) {}

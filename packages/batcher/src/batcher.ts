@@ -1,22 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { altDaClientOptions, DaClient } from "@rnode/alt-da";
-import {
-  createRpcClient,
-  createRpcServer,
-  type RpcClient,
-  RpcError,
-  RpcTransportError,
-  readJwtSecret,
-  withModules,
-} from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcClient, readJwtSecret, withModules } from "@rnode/jsonrpc";
 import { createKzg } from "@rnode/kzg";
 import type { L1AccountClient } from "@rnode/l1";
-import { errorText, type Feed, type LogFields, type Logger, type MetricFactory } from "@rnode/observe";
+import type { Feed, LogFields, Logger, MetricFactory } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
 import { bytesToHex, equalBytes, hexToBytes, isCodedError } from "@rnode/primitives";
 import { connectionBudget, type Health, namingPorts, type Readiness, type Scope, UserError } from "@rnode/program";
 import { CHANNEL_ID_BYTES, type RollupConfig } from "@rnode/protocol";
-import { ActiveSequencer, RpcRollupNode } from "@rnode/rollup-client";
+import { ActiveSequencer, RpcRollupNode, untilAnswered } from "@rnode/rollup-client";
 import { localSigner } from "@rnode/signer";
 import { type BlobProver, connectL1, createTxMetrics, kzgBlobProver, TransactionManager } from "@rnode/tx-manager";
 import { batcherMethods } from "./admin-rpc.ts";
@@ -56,7 +48,6 @@ export interface Batcher {
 
 /** No method has large parameters. */
 const MAX_REQUEST_BYTES = 1024 * 1024;
-const ENDPOINT_RETRY_MS = 2000;
 
 /** The time that the submitter needs when it stops, in addition to waiting for its transactions. */
 const STOP_MARGIN_MS = 5_000;
@@ -168,7 +159,7 @@ async function createSubmitter(
   });
   const rollup = await untilAnswered(
     async () => nodes[await active.index()]!.rollupConfig(),
-    ["--rollup-rpc", "rollup node", namesOf(clients.rollup)],
+    { option: "--rollup-rpc", what: "rollup node", address: namesOf(clients.rollup) },
     waiting,
   );
   if (rollup === undefined) return undefined;
@@ -182,14 +173,14 @@ async function createSubmitter(
   });
   const l1ChainIds = await untilAnswered(
     () => l1Endpoints.chainIds(),
-    ["--l1-eth-rpc", "L1 execution client", namesOf(clients.l1)],
+    { option: "--l1-eth-rpc", what: "L1 execution client", address: namesOf(clients.l1) },
     waiting,
   );
   const sequencers = clients.l2.map((rpc, i) => ({ node: nodes[i]!, blocks: new RpcBlockSource(rpc, rollup) }));
   const sequencer = new SequencerEndpoints(active, sequencers);
   const l2 = await untilAnswered(
     async () => ({ chainId: await sequencer.chainId(), genesis: await sequencer.hashOf(rollup.genesis.l2.number) }),
-    ["--l2-eth-rpc", "L2 execution client", namesOf(clients.l2)],
+    { option: "--l2-eth-rpc", what: "L2 execution client", address: namesOf(clients.l2) },
     waiting,
   );
   if (l1ChainIds === undefined || l2 === undefined) return undefined;
@@ -300,55 +291,4 @@ function assertChains(
   if (found.l2ChainId !== rollup.l2ChainId) refuse("--l2-eth-rpc", "L2 chain id", found.l2ChainId, rollup.l2ChainId);
   const { hash } = rollup.genesis.l2;
   if (found.l2Genesis !== hash) refuse("--l2-eth-rpc", "L2 genesis block", found.l2Genesis ?? "none", hash);
-}
-
-/**
- * Asks until there is an answer. @returns undefined if it was closed meanwhile
- *
- * @throws {BatcherError} batcher/wrong-endpoint: no waiting helps
- */
-async function untilAnswered<T>(
-  ask: () => Promise<T>,
-  [option, what, endpoint]: readonly [option: string, what: string, endpoint: string],
-  {
-    clock,
-    log,
-    signal,
-    onWait,
-  }: {
-    readonly clock: Clock;
-    readonly log: Logger;
-    readonly signal: AbortSignal;
-    readonly onWait: (what: string) => void;
-  },
-): Promise<T | undefined> {
-  onWait(`${what} ${endpoint}`);
-  let lastText = "";
-  while (!signal.aborted) {
-    try {
-      return await ask();
-    } catch (error) {
-      const got = whyWrongEndpoint(error);
-      if (got !== undefined)
-        throw new BatcherError("batcher/wrong-endpoint", { option, endpoint, expected: what, got }, { cause: error });
-      const text = errorText(error);
-      if (text !== lastText) log.warn("waiting for an endpoint", { what, endpoint, error: text });
-      lastText = text;
-    }
-    await clock.sleep(ENDPOINT_RETRY_MS, signal);
-  }
-  return undefined;
-}
-
-const METHOD_NOT_FOUND = -32601;
-
-/** What an endpoint says that is not what the option asks for; undefined if it may just not be up yet. */
-function whyWrongEndpoint(error: unknown): string | undefined {
-  const said =
-    error instanceof RpcError || error instanceof RpcTransportError ? error : error instanceof Error ? error.cause : undefined;
-  if (said instanceof RpcError && said.code === METHOD_NOT_FOUND) return `"${said.message}", as another kind of node answers`;
-  if (said instanceof RpcTransportError && said.code === "rpc/http-status" && said.data.status === 401) {
-    return `HTTP 401 (${said.data.body}), as the authenticated port of an execution client answers`;
-  }
-  return undefined;
 }
