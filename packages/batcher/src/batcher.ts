@@ -72,7 +72,10 @@ export async function startBatcher(scope: Scope, options: RbatcherOptions, deps:
     builders: isThrottled ? options.throttle.additionalEndpoints.map(l2ClientOf) : [],
   };
   const kzg = options.batches.dataAvailabilityType === "calldata" ? undefined : createKzg();
-  if (kzg !== undefined) scope.onClose("proofs of blobs", () => kzg.close());
+  if (kzg !== undefined) {
+    scope.onClose("proofs of blobs", () => kzg.close());
+    kzg.load();
+  }
   scope.onClose("endpoints", () =>
     Promise.all(
       Object.values(clients)

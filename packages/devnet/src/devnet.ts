@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, promisify } from "node:util";
 import { type Scope, systemClock, UserError } from "@rnode/program";
+import { derivationFactsAt } from "@rnode/protocol";
 import type { Hex } from "viem";
 import { devAccounts, devRoles } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
@@ -31,7 +32,7 @@ import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
 import { deployL1 } from "./l1-deploy.ts";
 import { constructorRunner, createL2Genesis } from "./l2-genesis.ts";
-import { type ChainParameters, DEFAULT_PARAMETERS } from "./parameters.ts";
+import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
 import { predeployAddresses } from "./predeploys.ts";
 import { Program, type ProgramSpec } from "./program.ts";
@@ -55,8 +56,8 @@ export interface DevnetOptions {
   readonly nodes: number;
   /** undefined: that of an existing chain, or `DEFAULT_L1` */
   readonly l1: L1Kind | undefined;
-  /** whether batches are published as blobs, which need `l1` rengine */
-  readonly blobs: boolean;
+  /** whether batches are published as blobs; undefined: where that is possible */
+  readonly blobs: boolean | undefined;
   /** discard the chain of the data directory */
   readonly fresh: boolean;
   /** restart a program that ends by itself */
@@ -80,7 +81,7 @@ export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   parameters: {},
   nodes: 2,
   l1: undefined,
-  blobs: false,
+  blobs: undefined,
   fresh: false,
   supervise: true,
   sequencerL1Confs: 0,
@@ -102,7 +103,7 @@ export interface Devnet {
   status(): Promise<DevnetStatus>;
 }
 
-type OptionsInEffect = DevnetOptions & { readonly l1: L1Kind };
+type OptionsInEffect = DevnetOptions & { readonly l1: L1Kind; readonly blobs: boolean };
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -143,12 +144,9 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
   checkParameters(parameters);
   const l1 = l1Of(existing, options);
-  if (options.blobs && l1 !== "rengine")
-    throw new UserError(`--blobs: ${l1} has no beacon endpoint to read them from; use --l1=rengine`);
-  if (options.blobs && parameters.altDa !== undefined)
-    throw new UserError("--blobs: the chain keeps its batches on a DA server (--altda), and commitments to them are calldata");
+  const inEffect: OptionsInEffect = { ...options, l1, blobs: usesBlobs(options, l1, parameters) };
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
-  const planned = programSpecs({ ...options, l1 }, ports, parameters, network);
+  const planned = programSpecs(inEffect, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
     ...planned[name],
     args: () => options.changeArgs(name, planned[name].args()),
@@ -170,7 +168,7 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
 
   await start("l1");
   if (parameters.altDa !== undefined) await start("daServer");
-  const created = existing ? undefined : await createChain({ ...options, l1 }, ports, parameters);
+  const created = existing ? undefined : await createChain(inEffect, ports, parameters);
   const endpoints = endpointsOf(ports, options.nodes, parameters);
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
@@ -178,9 +176,12 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   await Promise.all([untilAccepts(ports.sequencerAuth, engine), created && initFurther(options.datadir, "verifier", created)]);
   writeJson(paths.info, info, 2, SECRET_MODE);
   // The node only needs the Engine API; the processes that serve users come a moment later.
+  // The batch submitter waits for the node, and meanwhile loads what it needs for blobs.
+  const batcher = start("batcher");
+  batcher.catch(() => {}); // awaited below, unless something else fails first
   await Promise.all([engine, start("sequencerNode"), start("verifierEngine")]);
   await network?.read("sequencer");
-  await Promise.all([start("batcher"), start("verifierNode")]);
+  await Promise.all([batcher, start("verifierNode")]);
   await start("proposer"); // the first output is due some time later
   if (network !== undefined) {
     // Nobody waits for the last node: the sequencer has its blocks, and the verifier is at work.
@@ -384,6 +385,20 @@ function l1Of(existing: DevnetInfo | undefined, { l1, datadir }: DevnetOptions):
   if (l1 !== undefined && l1 !== has)
     throw new UserError(`the chain in ${datadir} has --l1 ${has}, not ${l1}: start with --fresh for a new chain`);
   return has;
+}
+
+/** Blobs unless they cannot be. @throws {UserError} they are asked for, and cannot be */
+function usesBlobs({ blobs }: DevnetOptions, l1: L1Kind, parameters: ChainParameters): boolean {
+  const obstacle =
+    l1 !== "rengine"
+      ? `${l1} has no beacon endpoint to read them from; use --l1=rengine`
+      : parameters.altDa !== undefined
+        ? "the chain keeps its batches on a DA server (--altda), and commitments to them are calldata"
+        : !derivationFactsAt(l2ForkTimes(parameters, 1), 1).readsBlobs
+          ? "the chain begins with forks before Ecotone, which read none"
+          : undefined;
+  if (blobs === true && obstacle !== undefined) throw new UserError(`--blobs: ${obstacle}`);
+  return blobs ?? obstacle === undefined;
 }
 
 function l1Program(

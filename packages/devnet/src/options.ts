@@ -31,6 +31,12 @@ const altDa: Parser<AltDaParameters> = {
   format: ({ commitments }) => commitments,
 };
 
+const onOrOff: Parser<boolean> = {
+  ...bool,
+  expects: "on or off",
+  parse: (value) => (value === "on" ? true : value === "off" ? false : bool.parse(value)),
+};
+
 const parameters = optionGroup("", {
   l1BlockTimeSec: {
     parse: SECONDS,
@@ -72,7 +78,10 @@ const devnet = optionGroup("", {
     default: DEFAULT_OPTIONS.basePort,
     help: `First of ${PORT_USES.length} consecutive ports. 0: any free ports.`,
   },
-  blobs: { parse: bool, default: false, help: "Publish batches as blobs instead of calldata; needs --l1=rengine." },
+  blobs: {
+    parse: onOrOff,
+    help: "Publish batches as blobs: on or off, which is calldata (on where L1 has a beacon endpoint, off with --altda).",
+  },
   datadir: { parse: path, default: path.parse("data/devnet")!, help: "Folder of the chains, the logs and devnet.json." },
   fresh: { parse: bool, default: false, help: "Delete the chain in the data directory and start a new one." },
   nodes: {

@@ -5,7 +5,7 @@ export type { EvmErrorCode } from "./errors.ts";
 export { createEvm, type EvmEngine, type EvmOptions } from "./evm.ts";
 export * from "./execution.ts";
 export type { NativeArithmetic } from "./precompiles/arithmetic.ts";
-export type { KzgVerifier } from "./precompiles/point-evaluation.ts";
+export { createOwnKzgVerifier, type KzgVerifier, type OwnKzgVerifier } from "./precompiles/point-evaluation.ts";
 export type { Precompile, PrecompileTable } from "./precompiles/precompile.ts";
 export { createPrecompileTable } from "./precompiles/table.ts";
 export * from "./state.ts";

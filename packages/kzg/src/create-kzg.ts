@@ -3,7 +3,7 @@ import { type KzgContext, kzgContext, loadKzgLibrary } from "./context.ts";
 import type { CellsAndProofs, Kzg, ProvedCell } from "./kzg.ts";
 import { KzgError } from "./kzg-error.ts";
 import { KzgThreads } from "./kzg-threads.ts";
-import { answerQuestion, type KzgAnswers, type KzgQuestion } from "./questions.ts";
+import { KzgAnswerer, type KzgAnswers, type KzgQuestion } from "./questions.ts";
 
 export interface KzgOptions {
   /** how many threads at most; default 1 */
@@ -41,10 +41,11 @@ function inThreads(threads: KzgThreads): Kzg {
 }
 
 function inThisThread(context: () => KzgContext): Kzg {
+  const answerer = new KzgAnswerer(context);
   let isClosed = false;
   const ask: Ask = async <Q extends KzgQuestion>(question: Q) => {
     if (isClosed) throw new KzgError("kzg/closed");
-    return answerQuestion(context(), question) as KzgAnswers[Q["kind"]];
+    return answerer.answer(question) as KzgAnswers[Q["kind"]];
   };
   return kzgOver(ask, async () => {
     isClosed = true;
@@ -57,6 +58,7 @@ function kzgOver(ask: Ask, close: () => Promise<void>): Kzg {
     return answer;
   };
   return {
+    load: () => void ask({ kind: "load" }).catch(() => {}), // whoever asks something then is told
     commitment: (blob) => ask({ kind: "commitment", blob }),
     verifyBlobProof: async (blob, commitment, proof) => (await ask({ kind: "verify-blob", blob, commitment, proof })) ?? false,
     blobProof: async (blob, commitment) => ofBlob(await ask({ kind: "blob-proof", blob, commitment })),

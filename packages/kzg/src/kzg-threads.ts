@@ -17,6 +17,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** Loading the trusted setup takes two seconds of computing, which on a machine with far too much to do have taken more than half a minute. */
+const MAX_SILENCE_MS = 180_000;
 /** A question is asked once more when its thread was lost. */
 const ATTEMPTS = 2;
 
@@ -32,7 +34,7 @@ export class KzgThreads {
   #isClosed = false;
 
   constructor(threads: number, maxWaiting: number, data: KzgThreadData, overrides: ThreadOverrides = {}) {
-    const options = { program: new URL("./kzg-worker.js", import.meta.url), data, ...overrides };
+    const options = { program: new URL("./kzg-worker.js", import.meta.url), data, maxSilenceMs: MAX_SILENCE_MS, ...overrides };
     this.#hosts = Array.from({ length: threads }, () => new WorkerHost<KzgQuestion, Told>(options));
     this.#idle = [...this.#hosts].reverse();
     this.#maxWaiting = maxWaiting;

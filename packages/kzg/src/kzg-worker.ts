@@ -1,10 +1,11 @@
 import { serveWorker, startData } from "@rnode/worker-host/serve";
 import { createKzgContext } from "./context.ts";
 import type { KzgThreadData, Told } from "./kzg-threads.ts";
-import { answerQuestion, type KzgQuestion } from "./questions.ts";
+import { KzgAnswerer, type KzgQuestion } from "./questions.ts";
 
-// The thread of `KzgThreads`. It loads the trusted setup (two seconds) before it takes its first question.
+// The thread of `KzgThreads`. Its first question that needs the trusted setup waits for two seconds.
 
-const context = createKzgContext(startData<KzgThreadData>().precompute);
+const { precompute } = startData<KzgThreadData>();
+const answerer = new KzgAnswerer(() => createKzgContext(precompute));
 
-serveWorker<KzgQuestion, Told>((question) => ({ answer: { told: answerQuestion(context, question) }, transfer: [] }));
+serveWorker<KzgQuestion, Told>((question) => ({ answer: { told: answerer.answer(question) }, transfer: [] }));

@@ -21,6 +21,8 @@ export interface ProvedCell {
  * Each method rejects with kzg/busy, kzg/unavailable or kzg/closed, of which the first two are temporary.
  */
 export interface Kzg {
+  /** Loads the trusted setup, which takes two seconds, in the background, so that the first commitment does not wait for it. Proofs of blobs need none. */
+  load(): void;
   /** @returns undefined: these bytes are no blob, because an element is not below the modulus or the length is wrong */
   commitment(blob: Uint8Array): Promise<Uint8Array | undefined>;
   /** Whether `proof` shows that `commitment` is that of `blob`. Bytes that are no blob or no points prove nothing. */

@@ -1,8 +1,10 @@
+import { verifyBlobProof } from "./blob-verifier.ts";
 import type { KzgContext } from "./context.ts";
 import type { CellsAndProofs, ProvedCell } from "./kzg.ts";
 
 /** What the thread is asked: one blob at a time, so that no question takes longer than a third of a second. */
 export type KzgQuestion =
+  | { readonly kind: "load" }
   | { readonly kind: "commitment"; readonly blob: Uint8Array }
   | { readonly kind: "blob-proof"; readonly blob: Uint8Array; readonly commitment: Uint8Array }
   | { readonly kind: "verify-blob"; readonly blob: Uint8Array; readonly commitment: Uint8Array; readonly proof: Uint8Array }
@@ -17,6 +19,7 @@ export type KzgQuestion =
 
 /** `undefined` where the bytes are no blob, no points or no cells. */
 export interface KzgAnswers {
+  readonly load: undefined;
   readonly commitment: Uint8Array | undefined;
   readonly "blob-proof": Uint8Array | undefined;
   readonly "verify-blob": boolean | undefined;
@@ -27,10 +30,34 @@ export interface KzgAnswers {
 
 export type KzgAnswer = KzgAnswers[KzgQuestion["kind"]];
 
+/** After so many proofs of blobs, loading the trusted setup has paid off. */
+const PROOFS_WITHOUT_LIBRARY = 200;
+
+/** Answers questions with the library, whose trusted setup is loaded for the first one that needs it. */
+export class KzgAnswerer {
+  readonly #load: () => KzgContext;
+  #library: KzgContext | undefined;
+  #proofs = 0;
+
+  constructor(load: () => KzgContext) {
+    this.#load = load;
+  }
+
+  answer(question: KzgQuestion): KzgAnswer {
+    const isProof = question.kind === "verify-blob";
+    if (isProof && this.#library === undefined && ++this.#proofs <= PROOFS_WITHOUT_LIBRARY)
+      return verifyBlobProof(question.blob, question.commitment, question.proof);
+    this.#library ??= this.#load();
+    return answerQuestion(this.#library, question);
+  }
+}
+
 /** The library throws on bytes that are not what they should be, and on nothing else. */
-export function answerQuestion(kzg: KzgContext, question: KzgQuestion): KzgAnswer {
+function answerQuestion(kzg: KzgContext, question: KzgQuestion): KzgAnswer {
   try {
     switch (question.kind) {
+      case "load":
+        return undefined;
       case "commitment":
         return kzg.blobToKzgCommitment(question.blob);
       case "blob-proof":

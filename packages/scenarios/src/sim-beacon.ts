@@ -66,6 +66,7 @@ export class SimBeacon {
       { urls: ["http://beacon.invalid", "http://archiver.invalid"], fetchesAll: false },
       {
         kzg: {
+          load: () => kzg.load(),
           commitment: (blob) => process.work(kzg.commitment(blob)),
           verifyBlobProof: (blob, commitment, proof) => process.work(kzg.verifyBlobProof(blob, commitment, proof)),
           blobProof: (blob, commitment) => process.work(kzg.blobProof(blob, commitment)),

@@ -1,5 +1,6 @@
 import { bigintToBytes, bytesToBigint, concatBytes, equalBytes, hexToBytes, sha256 } from "@rnode/primitives";
-import type { Arithmetic } from "./arithmetic.ts";
+import type { EvmModule } from "../engine/module.ts";
+import { Arithmetic, type NativeArithmetic } from "./arithmetic.ts";
 import type { Precompile } from "./precompile.ts";
 
 /** Verifies that a polynomial, given by its KZG commitment, has the value `y` at `z`. */
@@ -12,8 +13,8 @@ export interface KzgVerifier {
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean | undefined;
 }
 
-/** One that always has an answer. */
-interface OwnKzgVerifier extends KzgVerifier {
+/** One that always has an answer, and needs no trusted setup but one point. */
+export interface OwnKzgVerifier extends KzgVerifier {
   verifyKzgProof(commitment: Uint8Array, z: Uint8Array, y: Uint8Array, proof: Uint8Array): boolean;
 }
 
@@ -75,6 +76,10 @@ function ownKzgVerifier(arithmetic: Arithmetic): OwnKzgVerifier {
     },
   };
 }
+
+/** The verifier of the precompile by itself, on an instance of its own. */
+export const createOwnKzgVerifier = (module: EvmModule, native?: NativeArithmetic): OwnKzgVerifier =>
+  ownKzgVerifier(new Arithmetic(module, native));
 
 const INPUT_BYTES = 192;
 /** The output: number of field elements of a blob, and the field's order, one word each. */
