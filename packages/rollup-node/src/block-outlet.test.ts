@@ -129,8 +129,8 @@ describe("the way out for a block", () => {
     const silent = outletWith({ consent: (_, signal) => note(signal) });
     const asking = silent.outlet.commit(silent.envelope, silent.outlet.fenceSignal());
     await nothingPending();
-    silent.clock.advance(5_000);
-    expect(await asking).toEqual({ kind: "temporary", reason: "leadership: no answer within 5 s", retryAfterMs: undefined });
+    silent.clock.advance(30_000);
+    expect(await asking).toEqual({ kind: "temporary", reason: "leadership: no answer within 30 s", retryAfterMs: undefined });
     const deaf = outletWith({ publish: (_, signal) => note(signal) });
     const publishing = deaf.outlet.commit(deaf.envelope, deaf.outlet.fenceSignal());
     await nothingPending();

@@ -28,7 +28,8 @@ export type Commit =
   /** try again with the same block */
   | Trouble;
 
-const CONSENT_LIMIT_MS = 5_000;
+/** A conductor has a limit of its own, `--conductor.rpc-timeout`. Spec: docs/protocol/05-services.md#sequencing */
+const CONSENT_LIMIT_MS = 30_000;
 const PUBLISH_LIMIT_MS = 1_000;
 
 /**
@@ -41,6 +42,8 @@ const PUBLISH_LIMIT_MS = 1_000;
 export class BlockOutlet {
   private readonly deps: BlockOutletDeps;
   private gate = new AbortController();
+  /** the last block that leadership was asked about: it may have taken the block, whatever became of its answer */
+  private offeredHash: Hex | undefined;
   /** the last block that other nodes may have */
   private publishedHash: Hex | undefined;
 
@@ -64,10 +67,18 @@ export class BlockOutlet {
     return this.publishedHash === hash;
   }
 
+  /**
+   * Whether another sequencer may go on from the block, although nobody has seen it: leadership may have taken it, and its answer was
+   * lost. As long as this node leads and builds on the same parent, it had better not be replaced by a different one.
+   */
+  mayBeCommitted(hash: Hex): boolean {
+    return this.offeredHash === hash || this.hasBeenPublished(hash);
+  }
+
   async commit(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit> {
     const hash = bytesToHex(envelope.executionPayload.blockHash);
     if (!this.hasBeenPublished(hash)) {
-      const held = (await this.askLeadership(envelope, fenced)) ?? (await this.publish(envelope, hash));
+      const held = (await this.askLeadership(envelope, hash, fenced)) ?? (await this.publish(envelope, hash));
       if (held !== undefined) return held;
     }
     const inserted = await this.deps.control.insert(envelope);
@@ -76,14 +87,17 @@ export class BlockOutlet {
   }
 
   /** @returns why the block must not be released; undefined: it may */
-  private async askLeadership(envelope: ExecutionPayloadEnvelope, fenced: AbortSignal): Promise<Commit | undefined> {
+  private async askLeadership(envelope: ExecutionPayloadEnvelope, hash: Hex, fenced: AbortSignal): Promise<Commit | undefined> {
     const { leadership, clock } = this.deps;
-    const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: fenced }, (signal) =>
-      leadership.consent(envelope, signal),
-    );
+    const answer = await within({ clock, limitMs: CONSENT_LIMIT_MS, stop: fenced }, (signal) => {
+      this.offeredHash = hash;
+      return leadership.consent(envelope, signal);
+    });
     if (fenced.aborted) return { kind: "fenced" };
     if (answer.kind !== "done") return temporary(`leadership: ${failureText(answer, CONSENT_LIMIT_MS)}`);
-    return answer.value === "leader" ? undefined : { kind: "notLeader" };
+    if (answer.value === "leader") return undefined;
+    this.offeredHash = undefined;
+    return { kind: "notLeader" };
   }
 
   /** @returns why the block was not released; undefined: other nodes may have it */

@@ -132,8 +132,8 @@ describe("rnode as a command", () => {
     ["no engine", () => ["--network=op-sepolia"], /^rnode: --l2 or RNODE_L2_ENGINE_RPC is required/],
     [
       "what this build does not have",
-      () => common(["--conductor.enabled"]),
-      /^rnode: --conductor.enabled: the conductor is not available/,
+      () => common(["--syncmode=execution-layer"]),
+      /^rnode: --syncmode: execution-layer sync is not available/,
     ],
     [
       "Ecotone without a beacon node",

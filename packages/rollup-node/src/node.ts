@@ -7,7 +7,7 @@ import {
   joinObservers,
 } from "@rnode/derivation";
 import type { EngineClient, L2Blocks } from "@rnode/engine-client";
-import { createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
+import { createRpcClient, createRpcServer, type RpcServer, withModules } from "@rnode/jsonrpc";
 import { type BlobReadAhead, HeadPoller, ReadAhead, type ReadAheadDeps } from "@rnode/l1";
 import { type Feed, type LogFields, type Logger, type MetricFactory, noFeed, parseLogLevel } from "@rnode/observe";
 import type { Clock } from "@rnode/primitives";
@@ -17,6 +17,7 @@ import type { AdminStateFile } from "./admin-state.ts";
 import { type BlockGossip, noGossip } from "./block-gossip.ts";
 import { BlockOutlet } from "./block-outlet.ts";
 import { BlocksAhead } from "./blocks-ahead.ts";
+import { ConductorClient } from "./conductor/conductor-client.ts";
 import type { ConnectionsDeps, NodeConnections } from "./connections.ts";
 import { DerivationLog } from "./derivation-log.ts";
 import { DerivationRunner } from "./derivation-runner.ts";
@@ -27,7 +28,7 @@ import { headsFinder, withOwnLabels } from "./find-heads.ts";
 import type { Heads } from "./heads.ts";
 import { L1OriginSelector } from "./l1-origin-selector.ts";
 import { L1View, withConfirmations } from "./l1-view.ts";
-import { onlySequencer } from "./leadership.ts";
+import { onlySequencer, type SequencerConductor } from "./leadership.ts";
 import { createNodeMetrics } from "./metrics.ts";
 import { feedNode } from "./node-feed.ts";
 import type { Contact } from "./operate/contact.ts";
@@ -40,7 +41,7 @@ import { p2pMethods } from "./p2p-methods.ts";
 import type { PeerNetwork } from "./peer-network.ts";
 import { PipelineFeed } from "./pipeline-feed.ts";
 import { attributesPreparer } from "./prepare-attributes.ts";
-import { adminMethods, rollupMethods } from "./rpc-methods.ts";
+import { adminMethods, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
 import { ProtocolVersionWatch, readsProtocolVersions } from "./runtime/protocol-version-watch.ts";
 import { RuntimeConfig } from "./runtime/runtime-config.ts";
 import { SafeChainCheck } from "./safe-chain-check.ts";
@@ -62,6 +63,8 @@ export interface NodeDeps {
   /** the safe-head database; undefined: none is kept */
   readonly safeHeads?: SafeHeadDatabase | undefined;
   readonly adminState: Pick<AdminStateFile, "load" | "save">;
+  /** decides whether this node sequences; default: the one of `--conductor.enabled` */
+  readonly conductor?: SequencerConductor | undefined;
   /** the network of peers; undefined: there is none */
   readonly peers?: Pick<PeerNetwork, "api" | "start" | "publish" | "requestGap" | "setUnsafeBlockSigner"> | undefined;
   /** how the sequencer's blocks reach other nodes; default: through `peers`, and without them from L1 */
@@ -123,6 +126,15 @@ function silenceOf(name: "l1" | "engine", contact: Contact | undefined): LogFiel
   return { [`${name}SilentSince`]: silence.since, [`${name}SilentSec`]: silence.forSec, [`${name}Failure`]: silence.reason };
 }
 
+/** @returns why sequencing must not start; undefined: this node leads */
+async function whyNotLeading(conductor: SequencerConductor): Promise<StartRefusal | undefined> {
+  try {
+    return (await conductor.isLeader()) ? undefined : { kind: "not-leader" };
+  } catch (error) {
+    return { kind: "leader-check-failed", reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /** All the wiring of the rollup node. Nothing runs before `start`; `close` stops everything in reverse order. */
 export class RollupNode {
   private readonly options: RnodeOptions;
@@ -132,6 +144,8 @@ export class RollupNode {
   private readonly poller: HeadPoller;
   private readonly server: RpcServer;
   private readonly sequencer: Sequencer;
+  /** undefined: this node is the only sequencer, or none */
+  private readonly conductor: SequencerConductor | undefined;
   private readonly inbox: UnsafeInbox;
   private readonly metrics: ReturnType<typeof createNodeMetrics>;
   private readonly syncFacts: () => SyncFacts;
@@ -254,6 +268,8 @@ export class RollupNode {
     const unsafe = new UnsafeInserter({ inbox, control, clock, log });
 
     // sequencing
+    const conductor = deps.conductor ?? this.conductorOfOptions();
+    this.conductor = conductor;
     const origins = new L1OriginSelector(options.sequencer, { config, l1, l1Head, clock, log });
     this.sequencer = new Sequencer(options.sequencer, {
       config,
@@ -261,7 +277,7 @@ export class RollupNode {
       origins,
       prepareAttributes: attributesPreparer(deps.derivation, { l1, l2 }),
       outlet: new BlockOutlet({
-        leadership: onlySequencer,
+        leadership: conductor ?? onlySequencer,
         gossip: deps.gossip ?? deps.peers ?? noGossip,
         control,
         clock,
@@ -323,21 +339,26 @@ export class RollupNode {
     const admin = adminMethods({
       hasSequencer: options.sequencer.enabled,
       isSequencerActive: () => this.sequencer.isActive,
-      startSequencer: (expectedHead) =>
-        this.driver.run(() => {
+      conductor,
+      startSequencer: async (expectedHead) => {
+        // first, as the driver need not wait for a conductor; each block will need its consent anyway
+        const notLeading = conductor && (await whyNotLeading(conductor));
+        if (notLeading !== undefined) return notLeading;
+        return this.driver.run(() => {
           const refusal = this.sequencer.checkStart(expectedHead);
           if (refusal !== undefined) return refusal;
           deps.adminState.save({ sequencerStarted: true });
           this.sequencer.start();
           return undefined;
-        }),
+        });
+      },
       stopSequencer: () => {
         this.sequencer.fence(); // the turn in progress may take long
         return this.driver.run(async () => {
           if (!this.sequencer.isActive) return { kind: "not-running" as const };
           deps.adminState.save({ sequencerStarted: false });
           await this.sequencer.stop();
-          return undefined;
+          return { kind: "stopped" as const, head: control.headsIfKnown?.unsafe.hash };
         });
       },
       setRecoverMode: (isOn) => this.driver.run(() => this.sequencer.setRecoverMode(isOn)),
@@ -412,7 +433,20 @@ export class RollupNode {
     return this.work(scope);
   }
 
+  private conductorOfOptions(): SequencerConductor | undefined {
+    const { enabled, rpc: url, ...options } = this.options.conductor;
+    if (!enabled) return undefined;
+    const { clock, log } = this.deps;
+    const rpc = createRpcClient({ url, timeoutMs: options.rpcTimeoutMs });
+    return new ConductorClient(options, {
+      rpc: this.metrics.rpcClients.counting(rpc, "conductor"),
+      clock,
+      log: log.child({ part: "conductor" }),
+    });
+  }
+
   private async connect(scope: Scope): Promise<void> {
+    scope.onClose("conductor", () => this.conductor?.close());
     scope.onClose("endpoints", () => this.connections.close());
     scope.signal.addEventListener("abort", () => {
       this.driver.close();
@@ -514,6 +548,11 @@ export class RollupNode {
 
   private startSequencer(): void {
     const { adminState, log } = this.deps;
+    if (this.conductor !== undefined) {
+      log.info("sequencing is stopped until the conductor starts it");
+      if (!this.options.rpc.enableAdmin) log.warn("no conductor can start sequencing without --rpc.enable-admin");
+      return;
+    }
     const stored = adminState.load();
     const isStopped = stored === undefined ? this.options.sequencer.stopped : !stored.sequencerStarted;
     if (stored !== undefined && isStopped !== this.options.sequencer.stopped) {

@@ -14,6 +14,7 @@ import { L1View, withConfirmations } from "./l1-view.ts";
 import { main } from "./main.ts";
 import { rnodeOptions } from "./options.ts";
 import { testConfig } from "./testing/fake-chain.ts";
+import { FakeConductor } from "./testing/fake-conductor.ts";
 import { endpoint, GENESIS_HASH, L2_GENESIS_HASH, L2_HEADER } from "./testing/fake-endpoints.ts";
 import { FORK_OVERRIDES, REFERENCE } from "./testing/option-reference.ts";
 
@@ -151,6 +152,9 @@ const EFFECTS: Readonly<Record<string, Row>> = {
   ]),
   "sequencer.stopped": row("true", "maybe", "no blocks until it is started", "here"),
   "verifier.l1-confs": row("2", "few", "how far behind L1 derivation reads", "here"),
+  "conductor.enabled": row("true", "maybe", "a conductor starts sequencing, and has each block first", "here"),
+  "conductor.rpc": row("http://127.0.0.1:1", "nonsense", "who is asked", "here"),
+  "conductor.rpc-timeout": row("2s", "soon", "how long an answer may take", "here"),
   "safedb.path": row("/tmp/x", undefined, "safe heads are recorded, and told", "here"),
   "snapshotlog.file": row("/tmp/x", undefined, "a file of head movements", "here"),
   "experimental.sequencer-api": row("true", "maybe", "the opstack namespace", "here"),
@@ -165,10 +169,9 @@ const EFFECTS: Readonly<Record<string, Row>> = {
 };
 
 /** Groups whose effects come with other parts of the project; while they are missing, their options are refused by name. */
-const OTHER_PARTS = /^(?:conductor|signer|interop|altda)\.|^syncmode$/;
+const OTHER_PARTS = /^(?:signer|interop|altda)\.|^syncmode$/;
 const OTHER_VALUES: Readonly<Record<string, string>> = {
   syncmode: "execution-layer",
-  "conductor.enabled": "true",
   "signer.endpoint": "http://127.0.0.1:1",
   "signer.address": `0x${"11".repeat(20)}`,
   "altda.enabled": "true",
@@ -191,6 +194,7 @@ const beside = (flag: string): string[] => {
   const others = need === undefined ? [] : [`--${need.split("=")[0]}=${values[need] ?? "true"}`];
   const base = [
     ...(flag === "l2" ? [] : ["--l2=http://127.0.0.1:1"]),
+    ...(flag.startsWith("conductor.") ? ["--sequencer.enabled"] : []),
     ...(/^network|rollup.config$/.test(flag) ? [] : ["--network=op-sepolia"]),
   ];
   return [...base, ...others];
@@ -339,6 +343,42 @@ describe("a running node", () => {
       expect(JSON.parse(readFileSync(path("state/admin.json"), "utf8"))).toEqual({ sequencerStarted: true });
       await expect.poll(() => call("rnode_safeHeadAtL1Block", "0x0").catch(String)).toMatchObject({ safeHead: { number: 0 } });
       await expect.poll(() => readFileSync(path("snapshots.jsonl"), "utf8")).toContain("Rollup State Snapshot");
+    });
+  });
+
+  it("with --conductor.enabled starts stopped, and sequences once its conductor leads", async () => {
+    const conductor = await new FakeConductor().listen();
+    opened.push(conductor);
+    conductor.isLeader = false;
+    const args = [
+      "--p2p.disable",
+      "--rpc.enable-admin",
+      "--sequencer.enabled",
+      "--conductor.enabled",
+      `--conductor.rpc=${conductor.url}`,
+      "--conductor.rpc-timeout=200ms",
+    ];
+    await running([...args, "--log.level=silent"], async (call) => {
+      expect(await call("admin_conductorEnabled")).toBe(true);
+      expect(await call("admin_sequencerActive")).toBe(false);
+      await expect(call("admin_startSequencer", L2_GENESIS_HASH)).rejects.toThrow("sequencer is not the leader, aborting");
+      conductor.next.push(new Promise(() => {}));
+      await expect(call("admin_startSequencer", L2_GENESIS_HASH)).rejects.toThrow(
+        /^sequencer leader check failed: .*nothing within 200 ms/,
+      );
+      expect(await call("admin_sequencerActive")).toBe(false);
+      conductor.isLeader = true;
+      await expect(call("admin_startSequencer", GENESIS_HASH)).rejects.toThrow(
+        `block hash does not match: head ${L2_GENESIS_HASH}:0, received ${GENESIS_HASH}`,
+      );
+      expect(await call("admin_startSequencer", L2_GENESIS_HASH)).toBeNull();
+      expect(await call("admin_sequencerActive")).toBe(true);
+      await expect(call("admin_startSequencer", L2_GENESIS_HASH)).rejects.toThrow("sequencer already running");
+      expect(await call("admin_stopSequencer")).toBe(L2_GENESIS_HASH);
+      await expect(call("admin_stopSequencer")).rejects.toThrow("sequencer not running");
+      conductor.isLeader = false;
+      expect(await call("admin_overrideLeader")).toBeNull();
+      expect(await call("admin_startSequencer", L2_GENESIS_HASH)).toBeNull();
     });
   });
 

@@ -85,7 +85,6 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
 
   it.each([
     ["--syncmode=execution-layer"],
-    ["--conductor.enabled"],
     ["--signer.endpoint=http://localhost:1"],
     [`--signer.address=0x${"11".repeat(20)}`],
     ["--interop.dependency-set=x"],
@@ -129,6 +128,11 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
     [["--p2p.listen.tcp=80"], /--p2p.listen.tcp: 80 is a privileged port: expected 0, or 1024 to 65535/],
     [["--p2p.listen.udp=1023"], /--p2p.listen.udp: 1023 is a privileged port/],
     [["--p2p.advertise.udp=1"], /--p2p.advertise.udp: 1 is a privileged port/],
+    [["--conductor.enabled"], /--conductor.enabled: sequencer must be enabled when conductor is enabled/],
+    [
+      ["--conductor.enabled", "--sequencer.enabled", "--rpc.admin-state=x"],
+      /--conductor.enabled: config persistence must be disabled when conductor is enabled/,
+    ],
     [["--p2p.listen.tcp=65536"], /--p2p.listen.tcp: "65536" is not valid/],
     [["--p2p.peerstore.path="], /--p2p.peerstore.path: is empty: expected a folder, or the word "memory"/],
     [[`--p2p.sequencer.key=${"00".repeat(32)}`], /--p2p.sequencer.key: is no private key/],
@@ -137,14 +141,14 @@ describe("options that this build cannot serve, or that do nothing alone", () =>
   });
 
   it("are all told at once, what is wrong before what is missing", () => {
-    const parsed = parseOptions(rnodeOptions, ["--rpc.port=abc", "--conductor.enabled", "--rpc.prot=1"], {
+    const parsed = parseOptions(rnodeOptions, ["--rpc.port=abc", "--syncmode=execution-layer", "--rpc.prot=1"], {
       RNODE_L1_CACHE_SIZE: "x",
     });
     expect(parsed.kind === "error" ? parsed.faults : []).toEqual([
       "unknown option --rpc.prot: did you mean --rpc.port? (--help lists all)",
       'RNODE_L1_CACHE_SIZE: "x" is not valid, expected a whole number, 0 or more',
       '--rpc.port: "abc" is not valid, expected a port number from 0 to 65535',
-      "--conductor.enabled: the conductor is not available in this build",
+      "--syncmode: execution-layer sync is not available in this build",
       "--l2 or RNODE_L2_ENGINE_RPC is required: expected a URL starting with http://, https://",
     ]);
   });

@@ -18,6 +18,7 @@ import {
   type Parser,
   path,
   port,
+  positiveDuration,
   text,
   uint,
   url,
@@ -270,11 +271,20 @@ export const conductorOptions = optionGroup("conductor", {
   enabled: {
     parse: bool,
     default: false,
-    unavailable: "the conductor",
-    help: "Let a conductor decide which sequencer builds blocks.",
+    check: (_, other) => {
+      if (other("sequencer.enabled") !== true) return "sequencer must be enabled when conductor is enabled (--sequencer.enabled)";
+      if (other("rpc.admin-state") === undefined) return undefined;
+      return "config persistence must be disabled when conductor is enabled: leave out --rpc.admin-state";
+    },
+    help: "Let a conductor decide which sequencer builds blocks: sequencing starts stopped, the conductor starts and stops it, and each block needs its consent.",
   },
   rpc: { parse: httpUrl, default: "http://127.0.0.1:8547", needs: "conductor.enabled", help: "RPC endpoint of the conductor." },
-  rpcTimeoutMs: { parse: duration, default: 1_000, needs: "conductor.enabled", help: "Time limit of a conductor request." },
+  rpcTimeoutMs: {
+    parse: positiveDuration,
+    default: 1_000,
+    needs: "conductor.enabled",
+    help: "Time limit of a conductor request, with its second attempt.",
+  },
 });
 
 /** for options that have an effect only with the remote signer */

@@ -5,8 +5,7 @@ import { envelopeToJson, outputRoot, rollupConfigToJson } from "@rnode/protocol"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { headsAfterReset } from "./heads.ts";
 import { L1View } from "./l1-view.ts";
-import { adminMethods, type NodeAdminApi, rollupMethods } from "./rpc-methods.ts";
-import type { SequencerRefusal } from "./sequencer.ts";
+import { adminMethods, type NodeAdminApi, rollupMethods, type StartRefusal } from "./rpc-methods.ts";
 import { syncStatusToJson } from "./sync-status.ts";
 import { attributesOn, FakeEngine, FakeL1, testConfig } from "./testing/fake-chain.ts";
 import type { Offered } from "./unsafe-inbox.ts";
@@ -32,7 +31,8 @@ const status = () =>
 
 describe("the RPC of rnode", () => {
   const asked: unknown[] = [];
-  let refusal: SequencerRefusal | undefined;
+  let refusal: StartRefusal | undefined;
+  let conductor: { overrideLeader(): void } | undefined;
   let busy: CodedError | undefined;
   let offered: Offered = { kind: "queued" };
   const adminApi: NodeAdminApi = {
@@ -45,7 +45,10 @@ describe("the RPC of rnode", () => {
     },
     stopSequencer: async () => {
       if (busy !== undefined) throw busy;
-      return refusal;
+      return refusal?.kind === "not-running" ? refusal : { kind: "stopped", head: one.ref.hash };
+    },
+    get conductor() {
+      return conductor;
     },
     setRecoverMode: async (isOn) => {
       if (busy !== undefined) throw busy;
@@ -231,10 +234,18 @@ describe("the RPC of rnode", () => {
     ]);
     refusal = { kind: "already-running" };
     await expect(call("admin_startSequencer")).rejects.toMatchObject({ code: -32000, message: "sequencer already running" });
-    refusal = { kind: "wrong-head", head: one.ref.hash };
+    refusal = { kind: "wrong-head", head: { hash: one.ref.hash, number: 1 } };
     await expect(call("admin_startSequencer", [genesis.ref.hash])).rejects.toMatchObject({
-      message: `block hash does not match: head ${one.ref.hash}, received ${genesis.ref.hash}`,
+      message: `block hash does not match: head ${one.ref.hash}:1, received ${genesis.ref.hash}`,
     });
+    refusal = { kind: "no-head" };
+    await expect(call("admin_startSequencer", [genesis.ref.hash])).rejects.toMatchObject({
+      message: `no prestate, cannot determine if sequencer start at ${genesis.ref.hash} is safe`,
+    });
+    refusal = { kind: "not-leader" };
+    await expect(call("admin_startSequencer")).rejects.toMatchObject({ message: "sequencer is not the leader, aborting" });
+    refusal = { kind: "leader-check-failed", reason: "it is away" };
+    await expect(call("admin_startSequencer")).rejects.toMatchObject({ message: "sequencer leader check failed: it is away" });
     refusal = { kind: "not-running" };
     await expect(call("admin_stopSequencer")).rejects.toMatchObject({ message: "sequencer not running" });
     refusal = undefined;
@@ -242,6 +253,18 @@ describe("the RPC of rnode", () => {
     for (const method of ["admin_startSequencer", "admin_stopSequencer", "admin_overrideLeader"]) {
       await expect(call(method, [], "verifier")).rejects.toMatchObject({ code: -32000, message: "sequencer is not enabled" });
     }
+  });
+
+  it("with a conductor says so, overrides it, and stops at the head whose hash it returns", async () => {
+    expect(await call("admin_conductorEnabled")).toBe(false);
+    await expect(call("admin_overrideLeader")).rejects.toMatchObject({ message: "conductor is not enabled" });
+    asked.length = 0;
+    conductor = { overrideLeader: () => asked.push("override") };
+    expect(await call("admin_conductorEnabled")).toBe(true);
+    expect(await call("admin_overrideLeader")).toBeNull();
+    expect(await call("admin_stopSequencer")).toBe(one.ref.hash);
+    expect(asked).toEqual(["override"]);
+    conductor = undefined;
   });
 
   it.each<[Offered, string | null]>([

@@ -45,13 +45,21 @@ export interface NodeApi {
   };
 }
 
+export type StartRefusal =
+  | SequencerRefusal
+  | { readonly kind: "not-leader" }
+  | { readonly kind: "leader-check-failed"; readonly reason: string };
+
 /** What the admin methods need from the node. */
 export interface NodeAdminApi {
   readonly hasSequencer: boolean;
   isSequencerActive(): boolean;
   /** @throws if the new state cannot be stored */
-  startSequencer(expectedHead: Hex | undefined): Promise<SequencerRefusal | undefined>;
-  stopSequencer(): Promise<SequencerRefusal | undefined>;
+  startSequencer(expectedHead: Hex | undefined): Promise<StartRefusal | undefined>;
+  /** @returns the unsafe head at which it stopped; undefined: not known yet */
+  stopSequencer(): Promise<{ readonly kind: "stopped"; readonly head: Hex | undefined } | SequencerRefusal>;
+  /** undefined: the node has none */
+  readonly conductor: { overrideLeader(): void } | undefined;
   setRecoverMode(isOn: boolean): Promise<void>;
   resetDerivationPipeline(): void;
   postUnsafePayload(envelope: ExecutionPayloadEnvelope): Offered;
@@ -69,7 +77,8 @@ interface Output {
   readonly status: SyncStatusJson;
 }
 
-const OUTPUT_VERSION: Hex = `0x${"00".repeat(32)}`;
+const ZERO_HASH: Hex = `0x${"00".repeat(32)}`;
+const OUTPUT_VERSION = ZERO_HASH;
 
 async function outputAtBlock(node: NodeApi, number: number): Promise<Output> {
   let block: L2Block | undefined;
@@ -150,14 +159,20 @@ export function rollupMethods(node: NodeApi): MethodTable {
   };
 }
 
-function refusalError(refusal: SequencerRefusal, received: Hex | undefined): RpcError {
+function refusalError(refusal: StartRefusal, received: Hex | undefined): RpcError {
   switch (refusal.kind) {
     case "already-running":
       return serverError("sequencer already running");
     case "not-running":
       return serverError("sequencer not running");
+    case "no-head":
+      return serverError(`no prestate, cannot determine if sequencer start at ${received} is safe`);
     case "wrong-head":
-      return serverError(`block hash does not match: head ${refusal.head}, received ${received}`);
+      return serverError(`block hash does not match: head ${refusal.head.hash}:${refusal.head.number}, received ${received}`);
+    case "not-leader":
+      return serverError("sequencer is not the leader, aborting");
+    case "leader-check-failed":
+      return serverError(`sequencer leader check failed: ${refusal.reason}`);
   }
 }
 
@@ -212,13 +227,14 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
         return null;
       },
     }),
+    // upstream's conductors read the hash of the head at which it stopped; the documented answer is null
     admin_stopSequencer: method({
       params: [],
       handler: async () => {
         assertSequencer();
-        const refusal = await inWords(admin.stopSequencer());
-        if (refusal !== undefined) throw refusalError(refusal, undefined);
-        return null;
+        const stopped = await inWords(admin.stopSequencer());
+        if (stopped.kind !== "stopped") throw refusalError(stopped, undefined);
+        return admin.conductor === undefined ? null : (stopped.head ?? ZERO_HASH);
       },
     }),
     admin_sequencerActive: method({ params: [], handler: () => admin.isSequencerActive() }),
@@ -230,12 +246,14 @@ export function adminMethods(admin: NodeAdminApi): MethodTable {
         return null;
       },
     }),
-    admin_conductorEnabled: method({ params: [], handler: () => false }),
+    admin_conductorEnabled: method({ params: [], handler: () => admin.conductor !== undefined }),
     admin_overrideLeader: method({
       params: [],
       handler: () => {
         assertSequencer();
-        throw serverError("conductor is not enabled");
+        if (admin.conductor === undefined) throw serverError("conductor is not enabled");
+        admin.conductor.overrideLeader();
+        return null;
       },
     }),
     admin_postUnsafePayload: method({

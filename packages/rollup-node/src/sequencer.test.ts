@@ -192,7 +192,7 @@ describe("sequencer limits and admin", () => {
     const { sequencer } = harness;
     const head = harness.control.heads.unsafe.hash;
     expect(sequencer.isActive).toBe(false);
-    expect(sequencer.checkStart(`0x${"12".repeat(32)}`)).toEqual({ kind: "wrong-head", head });
+    expect(sequencer.checkStart(`0x${"12".repeat(32)}`)).toEqual({ kind: "wrong-head", head: { hash: head, number: 0 } });
     expect(sequencer.checkStart(head)).toBeUndefined();
     sequencer.start();
     expect(sequencer.checkStart(undefined)).toEqual({ kind: "already-running" });

@@ -1,7 +1,7 @@
 import type { L1BlockHeader } from "@rnode/derivation";
 import type { Logger } from "@rnode/observe";
 import type { Clock, Hex } from "@rnode/primitives";
-import { type L2BlockRef, type PayloadAttributes, type RollupConfig, userTransactionsAt } from "@rnode/protocol";
+import { type BlockId, type L2BlockRef, type PayloadAttributes, type RollupConfig, userTransactionsAt } from "@rnode/protocol";
 import type { BlockOutlet } from "./block-outlet.ts";
 import type { BuildJob, EngineControl, SealedPayload } from "./engine-control.ts";
 import type { L1OriginSelector } from "./l1-origin-selector.ts";
@@ -26,7 +26,7 @@ export interface SequencerDeps {
   readonly control: EngineControl;
   readonly origins: Pick<L1OriginSelector, "select" | "prefetch">;
   readonly prepareAttributes: PrepareAttributes;
-  readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "commit">;
+  readonly outlet: Pick<BlockOutlet, "fenceSignal" | "fence" | "hasBeenPublished" | "mayBeCommitted" | "commit">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics?: SequencerMetrics | undefined;
@@ -43,7 +43,9 @@ export interface SequencerMetrics {
 
 export type SequencerRefusal =
   | { readonly kind: "already-running" | "not-running" }
-  | { readonly kind: "wrong-head"; readonly head: Hex };
+  /** the head is not known yet, so that it cannot be compared */
+  | { readonly kind: "no-head" }
+  | { readonly kind: "wrong-head"; readonly head: BlockId };
 
 /** Time reserved for getPayload, publishing and insertion before the block is due. */
 const SEALING_MARGIN_MS = 50;
@@ -82,9 +84,10 @@ export class Sequencer {
   /** @param expectedHead refuse if the unsafe head is a different block */
   checkStart(expectedHead: Hex | undefined): SequencerRefusal | undefined {
     if (this.active) return { kind: "already-running" };
-    const head = this.deps.control.headsIfKnown?.unsafe.hash;
-    if (expectedHead !== undefined && head !== undefined && expectedHead !== head) return { kind: "wrong-head", head };
-    return undefined;
+    if (expectedHead === undefined) return undefined;
+    const head = this.deps.control.headsIfKnown?.unsafe;
+    if (head === undefined) return { kind: "no-head" };
+    return expectedHead === head.hash ? undefined : { kind: "wrong-head", head: { hash: head.hash, number: head.number } };
   }
 
   start(): void {
@@ -118,8 +121,8 @@ export class Sequencer {
     this.fence();
     const { unsafe } = this.deps.control.heads;
     this.job = undefined;
-    // Other nodes may have the block, so it is kept as long as it still builds on the unsafe head.
-    const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.hasBeenPublished(this.sealed.ref.hash);
+    // Other nodes, or a conductor, may have the block, so it is kept as long as it still builds on the unsafe head.
+    const mustStay = this.sealed?.ref.parentHash === unsafe.hash && this.deps.outlet.mayBeCommitted(this.sealed.ref.hash);
     if (!mustStay) this.sealed = undefined;
     this.scheduledOn = unsafe.hash;
     this.nextActionAtMs = this.deps.clock.nowMs() + this.deps.config.blockTimeSec * 1_000;
@@ -235,9 +238,9 @@ export class Sequencer {
     switch (outcome.kind) {
       case "committed":
         break;
-      case "fenced":
-        this.sealed = undefined;
-        log.info("the new block is given up: sequencing was stopped or begins anew", fields);
+      case "fenced": // a stop gives it up, a reset too, unless it may have been committed
+        if (!outlet.mayBeCommitted(ref.hash)) this.sealed = undefined;
+        log.info("the new block is held back: sequencing was stopped or begins anew", fields);
         return PROGRESS;
       case "notLeader":
         this.sealed = undefined;

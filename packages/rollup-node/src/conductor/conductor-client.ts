@@ -1,0 +1,105 @@
+import { type RpcClient, RpcError } from "@rnode/jsonrpc";
+import type { Logger } from "@rnode/observe";
+import { type Clock, codedErrors } from "@rnode/primitives";
+import { type ExecutionPayloadEnvelope, envelopeToJson } from "@rnode/protocol";
+import type { SequencerConductor } from "../leadership.ts";
+import { within } from "../within.ts";
+
+export type ConductorErrorCode =
+  /** no answer in time, or none that could be understood: nobody knows what the conductor has taken */
+  | "conductor/unavailable"
+  /** the conductor answered with an error: for example, it does not lead */
+  | "conductor/refused";
+
+export class ConductorError extends codedErrors<ConductorErrorCode>({
+  "conductor/unavailable": "the conductor at {endpoint} does not answer {method}: {reason}",
+  "conductor/refused": "the conductor at {endpoint} refuses {method}: {reason}",
+}) {}
+
+export interface ConductorClientOptions {
+  /** for a request with all its attempts */
+  readonly rpcTimeoutMs: number;
+}
+
+export interface ConductorClientDeps {
+  /** connects with its first request */
+  readonly rpc: Pick<RpcClient, "endpoint" | "call" | "close">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const ATTEMPTS = 2;
+const PAUSE_MS = 50;
+
+/**
+ * Asks a conductor over RPC: whether this node leads, and to commit each block before anybody else sees it. Only the exact answers
+ * `true` and `null` count as yes. Spec: docs/protocol/05-services.md#conductor
+ */
+export class ConductorClient implements SequencerConductor {
+  private readonly options: ConductorClientOptions;
+  private readonly deps: ConductorClientDeps;
+  private isOverridden = false;
+
+  constructor(options: ConductorClientOptions, deps: ConductorClientDeps) {
+    this.options = options;
+    this.deps = deps;
+  }
+
+  /** @throws {ConductorError} */
+  async isLeader(): Promise<boolean> {
+    if (this.isOverridden) return true;
+    return this.ask("conductor_leader", [], (answer) => (typeof answer === "boolean" ? { value: answer } : undefined));
+  }
+
+  /** @throws {ConductorError} */
+  async consent(envelope: ExecutionPayloadEnvelope, signal: AbortSignal): Promise<"leader"> {
+    if (this.isOverridden) return "leader";
+    const params = [envelopeToJson(envelope)];
+    const isNull = (answer: unknown) => (answer === null ? { value: null } : undefined);
+    await this.ask("conductor_commitUnsafePayload", params, isNull, signal);
+    return "leader";
+  }
+
+  overrideLeader(): void {
+    this.isOverridden = true;
+    this.deps.log.warn("leadership is overridden: this node sequences without asking its conductor, until it is restarted");
+  }
+
+  close(): Promise<void> {
+    return this.deps.rpc.close();
+  }
+
+  /** @param read undefined: not an answer to this question */
+  private async ask<T>(
+    method: string,
+    params: readonly unknown[],
+    read: (answer: unknown) => { readonly value: T } | undefined,
+    stop?: AbortSignal,
+  ): Promise<T> {
+    const { rpc, clock } = this.deps;
+    const { rpcTimeoutMs: limitMs } = this.options;
+    let failure: unknown;
+    const outcome = await within({ clock, limitMs, ...(stop && { stop }) }, async (signal) => {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          const answer = await rpc.call(method, params, { signal, timeoutMs: limitMs });
+          const understood = read(answer);
+          if (understood !== undefined) return understood.value;
+          throw new TypeError(`${JSON.stringify(answer).slice(0, 100)} is no answer to it`);
+        } catch (error) {
+          if (!signal.aborted) failure = error;
+          if (attempt === ATTEMPTS || signal.aborted) throw error;
+        }
+        await clock.sleep(PAUSE_MS, signal);
+      }
+    });
+    if (outcome.kind === "done") return outcome.value;
+    const facts = { endpoint: rpc.endpoint, method };
+    if (outcome.kind === "failed" && outcome.error instanceof RpcError) {
+      throw new ConductorError("conductor/refused", { ...facts, reason: outcome.error.message }, { cause: outcome.error });
+    }
+    const silence = outcome.kind === "stopped" ? "nobody waits for it any more" : `nothing within ${limitMs} ms`;
+    const reason = failure instanceof Error ? failure.message : silence;
+    throw new ConductorError("conductor/unavailable", { ...facts, reason }, failure === undefined ? {} : { cause: failure });
+  }
+}
