@@ -64,7 +64,6 @@ it(`goes from Bedrock to ${LAST}, on the sequencer and, from a recording of L1, 
   const devnet = await startDevnet(scope, {
     datadir: join(datadir, "devnet"),
     basePort: 0,
-    l1: "anvil",
     parameters: {
       l1BlockTimeSec: L1_BLOCK_TIME,
       l2BlockTimeSec: 1,
@@ -173,12 +172,12 @@ async function publishBlobs(devnet: Devnet, view: ChainView, last: number): Prom
 
 async function verifyFrom({ info, programs }: Devnet, url: string): Promise<void> {
   const { spec } = programs.verifierNode;
-  const others = spec.args().filter((arg) => !arg.startsWith("--l1=") && arg !== "--l1.beacon.ignore");
+  const others = spec.args().filter((arg) => !arg.startsWith("--l1=") && !arg.startsWith("--l1.beacon="));
   const node = new Program({
     ...spec,
     name: "verifier rnode on a recorded L1",
     logPath: join(info.paths.logs, "recorded-verifier-rnode.log"),
-    args: () => [...others, `--l1=${url}`, `--l1.beacon=${url}`, "--l1.trustrpc"],
+    args: () => [...others, `--l1=${url}`, `--l1.beacon=${url}`],
   });
   scope.onClose(node.spec.name, () => node.stop());
   await node.start();

@@ -2,7 +2,6 @@ import { openRecording, recordL1Command, serveL1 } from "@rnode/conformance";
 import { createPublicClient, http } from "viem";
 import type { DevnetInfo } from "../files.ts";
 import { l1ViemChain } from "../viem-chains.ts";
-import { SLOT_SEC, startAnvilBeacon } from "./anvil-beacon.ts";
 
 /** Records all of L1 from the origin of the L2's genesis on. @returns an endpoint, also of the beacon API, that has only that */
 export async function recordAndReplay(
@@ -11,14 +10,11 @@ export async function recordAndReplay(
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const { endpoints, genesis } = info;
   const l1 = createPublicClient({ chain: l1ViemChain(info), transport: http() });
-  const beacon = await startAnvilBeacon(endpoints.l1);
   const said: string[] = [];
   const print = { out: () => {}, err: (line: string) => said.push(line), progress: () => {} };
   const range = [`--from=${genesis.l1.number}`, `--to=${await l1.getBlockNumber()}`];
-  // anvil computes the transactions root of a block with blobs wrongly
-  const args = [folder, `--l1=${endpoints.l1}`, `--beacon=${beacon.url}`, `--slot-sec=${SLOT_SEC}`, ...range, "--trust"];
+  const args = [folder, `--l1=${endpoints.l1}`, `--beacon=${endpoints.l1}`, ...range];
   const code = await recordL1Command(args, print);
-  await beacon.close();
   if (code !== 0) throw new Error(said.join("\n"));
   return serveL1(openRecording(folder));
 }

@@ -4,17 +4,17 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { isMerkleBranch } from "@rnode/dev-chain";
 import { createKzg } from "@rnode/kzg";
+import { isBlobProved } from "@rnode/kzg/testing";
 import { BeaconClient, createBeaconMetrics } from "@rnode/l1";
 import { noMetrics, silentLogger } from "@rnode/observe";
 import { bytesToHex, hexToBytes, sha256 } from "@rnode/primitives";
 import { systemClock } from "@rnode/program";
+import { foundryBinary, runProgram } from "@rnode/program/testing";
 import { createPublicClient, createWalletClient, type Hex, http, stringToHex, toBlobs } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type DevClient, startDevTestClient } from "../testing/dev-client.ts";
-import { foundryBinary, runProgram } from "../testing/foundry.ts";
-import { isBlobProved } from "../testing/independent-kzg.ts";
 
 const require = createRequire(import.meta.url);
 interface Library {

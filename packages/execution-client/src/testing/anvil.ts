@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createRpcClient, type RpcClient } from "@rnode/jsonrpc";
-import { foundryBinary } from "./foundry.ts";
+import { foundryBinary } from "@rnode/program/testing";
 
 export interface Anvil {
   readonly rpc: RpcClient;

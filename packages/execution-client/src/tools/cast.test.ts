@@ -1,7 +1,7 @@
 import { type ContractBundle, contract, loadContracts } from "@rnode/devnet";
+import { foundryBinary, runProgram } from "@rnode/program/testing";
 import { encodeDeployData } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { foundryBinary, runProgram } from "../testing/foundry.ts";
 import { CHAIN_ID, GENESIS_TIME_SEC, RICH_ADDRESS, RICH_BALANCE, RICH_KEY } from "../testing/test-client.ts";
 import { startToolChain, type ToolChain } from "../testing/tool-chain.ts";
 

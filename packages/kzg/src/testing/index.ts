@@ -1,1 +1,2 @@
+export * from "./independent-kzg.ts";
 export * from "./test-blobs.ts";

@@ -1,1 +1,2 @@
+export { foundryBinary, runProgram } from "./foundry.ts";
 export * from "./sim-clock.ts";
