@@ -108,6 +108,21 @@ describe("startFromRecord", () => {
       { unsafe: 1_700, safe: 1_700, highestFormerSafe: 1_700, derivedFrom: 850 },
     ],
     [
+      "keeps the label of an engine that lost only the newest of an L1 block's safe blocks in a crash",
+      { unsafe: 1_701, safe: 1_701 },
+      { unsafe: 1_701, safe: 1_701, highestFormerSafe: 1_701, derivedFrom: 850 },
+    ],
+    [
+      "does not keep a label at or beyond a block that is recorded and lost",
+      { l2ReplacedFrom: 1_702, unsafe: 1_705, safe: 1_702 },
+      { unsafe: 1_705, safe: 1_700, highestFormerSafe: 1_700, derivedFrom: 850 },
+    ],
+    [
+      "does not keep a label whose L1 data may have been replaced",
+      { l1ReplacedFrom: 851, unsafe: 1_705, safe: 1_701 },
+      { unsafe: 1_705, safe: 1_700, highestFormerSafe: 1_700, derivedFrom: 850 },
+    ],
+    [
       "keeps unsafe blocks whose origin L1 does not have yet",
       { l1Head: 920 },
       { unsafe: 1_900, safe: 1_800, highestFormerSafe: 1_800, derivedFrom: 900 },

@@ -58,22 +58,25 @@ export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDep
     (await canonical(l1Block));
 
   let entry: SafeHeadEntry = last;
+  /** the entry after it, whose block the engine or whose L1 block L1 no longer has */
+  let lost: SafeHeadEntry | undefined;
   if (!(await holds(last))) {
     const found = await lastThatHolds(record, first, last, holds);
     if (found === undefined) return { kind: "unknown", reason: "no recorded safe head is still in the chain" };
-    entry = found;
+    ({ entry, lost } = found);
   }
   const recorded = await l2.blockRefByNumber(entry.safeHead.number);
   if (recorded === undefined) return { kind: "unknown", reason: "the engine was rewound" };
 
-  // The engine was told of safe blocks of this L1 block that the record does not have yet: the last process was killed.
-  const isLabelOfEntry =
-    entry === last &&
-    safeLabel !== undefined &&
-    safeLabel.number > recorded.number &&
-    safeLabel.number <= unsafeHead.number &&
-    safeLabel.l1Origin.number <= entry.l1Block.number;
-  const safe = isLabelOfEntry && (await canonical(safeLabel.l1Origin)) ? safeLabel : recorded;
+  // The engine was told of safe blocks that no entry names. Either the last process was killed before it recorded them, or the engine lost
+  // the newest of an L1 block in a crash, and the record of that L1 block is of the newest only.
+  const isBeyondEntry = safeLabel !== undefined && safeLabel.number > recorded.number && safeLabel.number <= unsafeHead.number;
+  const isKnownSafe =
+    isBeyondEntry &&
+    (lost === undefined
+      ? safeLabel.l1Origin.number <= entry.l1Block.number && (await canonical(safeLabel.l1Origin))
+      : safeLabel.number < lost.safeHead.number && (await canonical(lost.l1Block)));
+  const safe = isKnownSafe ? safeLabel : recorded;
   if (safe.number < finalized.number) return { kind: "unknown", reason: "the engine's finalized head is above the record" };
   const unsafe = await lastOfCanonicalOrigin(safe, unsafeHead, deps);
   // Where L1 itself was reorganised, former safe blocks may be replaced.
@@ -94,15 +97,16 @@ export async function startFromRecord(record: SafeHeadRecord, deps: SafeStartDep
   };
 }
 
-/** Entries hold up to some L1 block, and not after it: the newest one that does. */
+/** Entries hold up to some L1 block, and not after it: the newest one that does, and the one after it. */
 async function lastThatHolds(
   record: SafeHeadRecord,
   first: SafeHeadEntry,
   last: SafeHeadEntry,
   holds: (entry: SafeHeadEntry) => Promise<boolean>,
-): Promise<SafeHeadEntry | undefined> {
+): Promise<{ entry: SafeHeadEntry; lost: SafeHeadEntry } | undefined> {
   if (!(await holds(first))) return undefined;
   let good = first;
+  let lost = last;
   /** there is no entry after `good` up to this L1 block */
   let searchedTo = first.l1Block.number;
   let badFrom = last.l1Block.number;
@@ -116,9 +120,10 @@ async function lastThatHolds(
       searchedTo = middle;
     } else {
       badFrom = entry.l1Block.number;
+      lost = entry;
     }
   }
-  return good;
+  return { entry: good, lost };
 }
 
 /**
