@@ -71,6 +71,7 @@ export interface PublishedChainPlan {
   readonly blocks: number;
   readonly transactionsPerBlock: number;
   readonly blocksPerChannel: number;
+  readonly batches: BatchForm["batches"];
 }
 
 export const L1_CHAIN_ID = 900n;
@@ -108,7 +109,7 @@ export const L1_BLOB_SCHEDULE: DerivationConfig["l1BlobSchedule"] = [
 
 const filled = (length: number, byte: number): Uint8Array => new Uint8Array(length).fill(byte);
 
-/** Builds an L2 chain of transfers, and the L1 blocks from which it is derived: span batches in calldata. */
+/** Builds an L2 chain of transfers, and the L1 blocks from which it is derived: batches in calldata. */
 export async function publishChain(plan: PublishedChainPlan, folder: string): Promise<PublishedChain> {
   mkdirSync(folder, { recursive: true });
   const senders = makeSenders(SENDERS);
@@ -142,7 +143,7 @@ export async function publishChain(plan: PublishedChainPlan, folder: string): Pr
       waiting.push(await l2.build(plan.transactionsPerBlock));
     }
     const isDue = waiting.length >= plan.blocksPerChannel || l2.head.number === plan.blocks;
-    l1.mine(isDue ? await batchesOf(rollup, waiting, { batches: "span", algorithm: "brotli-10" }) : []);
+    l1.mine(isDue ? await batchesOf(rollup, waiting, { batches: plan.batches, algorithm: "brotli-10" }) : []);
     if (isDue) waiting = [];
   }
   for (let i = 0; i < 8; i++) l1.mine([]);

@@ -34,7 +34,7 @@ interface Outcome {
 }
 
 /**
- * `npm run bench -- catchup`: a new verifier (rengine and rnode as built) derives a chain of span batches from an L1 that has all of it,
+ * `npm run bench -- catchup`: a new verifier (rengine and rnode as built) derives a chain from an L1 that has all of it,
  * with and without latency, over the extension of the Engine API and over the standard calls; with `--old=DIR`, another checkout in turns.
  */
 export async function main(args: readonly string[]): Promise<number> {
@@ -44,6 +44,7 @@ export async function main(args: readonly string[]): Promise<number> {
       blocks: { type: "string", default: "1200" },
       transactions: { type: "string", default: "25" },
       "blocks-per-channel": { type: "string", default: "100" },
+      batches: { type: "string", default: "span" },
       latency: { type: "string", default: "0,100" },
       rounds: { type: "string", default: "3" },
       /** another checkout of the repository, already built */
@@ -59,6 +60,7 @@ export async function main(args: readonly string[]): Promise<number> {
       blocks: Number(values.blocks),
       transactionsPerBlock: Number(values.transactions),
       blocksPerChannel: Number(values["blocks-per-channel"]),
+      batches: values.batches === "singular" ? ("singular" as const) : ("span" as const),
     };
     const chain = await publishChain(plan, folder);
     console.error(

@@ -4,6 +4,7 @@ import { BatchStage } from "./batch-stage.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
+import type { NextParent } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import type { PipelineStage, Pull } from "./pull.ts";
 import type { BatchSource } from "./read-batch.ts";
@@ -43,8 +44,8 @@ export class BatchMux implements PipelineStage<NextBatch> {
     if (this.#position.rules.hasStrictOrder) this.#stage.flush();
   }
 
-  get isWithinSpan(): boolean {
-    return (this.#position.rules.hasStrictOrder ? this.#stage : this.#queue).isWithinSpan;
+  get nextParent(): NextParent | undefined {
+    return (this.#position.rules.hasStrictOrder ? this.#stage : this.#queue).nextParent;
   }
 
   next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {

@@ -41,6 +41,8 @@ function queueWith(...reads: ReadBatch[]) {
   const window = new L1Window();
   window.reset(position.origin);
   const previous = {
+    nextParentHash: undefined,
+    flush: () => {},
     next: async () => {
       const value = reads.shift();
       return value === undefined ? EXHAUSTED : ({ kind: "value", value } as const);

@@ -4,9 +4,10 @@ import type { BatchVerdict } from "./batch-verdict.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
+import type { NextParent } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
-import { AGAIN, EXHAUSTED, type Pull, type Source, type Stage } from "./pull.ts";
-import { type BlockBatch, observed, observedBlock, type ReadBatch } from "./read-batch.ts";
+import { AGAIN, EXHAUSTED, type Pull, type Stage } from "./pull.ts";
+import { type BatchSource, type BlockBatch, observed, observedBlock, type ReadBatch } from "./read-batch.ts";
 import { checkWholeSpan } from "./span-batch-checks.ts";
 import { SpanQueue } from "./span-queue.ts";
 
@@ -26,7 +27,7 @@ export class BatchQueue implements Stage<NextBatch> {
   readonly #config: RollupConfig;
   readonly #position: L1Position;
   readonly #window: L1Window;
-  readonly #previous: Source<ReadBatch>;
+  readonly #previous: BatchSource;
   readonly #l2: L2Provider;
   readonly #observer: DerivationObserver;
   readonly #span = new SpanQueue();
@@ -38,7 +39,7 @@ export class BatchQueue implements Stage<NextBatch> {
     config: RollupConfig,
     position: L1Position,
     window: L1Window,
-    previous: Source<ReadBatch>,
+    previous: BatchSource,
     l2: L2Provider,
     observer: DerivationObserver,
   ) {
@@ -56,8 +57,9 @@ export class BatchQueue implements Stage<NextBatch> {
     this.#arriving = undefined;
   }
 
-  get isWithinSpan(): boolean {
-    return !this.#span.isEmpty;
+  get nextParent(): NextParent | undefined {
+    if (!this.#span.isEmpty) return "unnamed";
+    return this.#arriving === undefined && this.#batches.length === 0 ? this.#previous.nextParentHash : undefined;
   }
 
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {

@@ -65,6 +65,7 @@ function stageWith(newest: number, ...reads: ReadBatch[]) {
       const value = reads.shift();
       return value === undefined ? EXHAUSTED : ({ kind: "value", value } as const);
     },
+    nextParentHash: undefined,
     flush: () => {
       flushed.push(reads.length);
       reads.length = 0; // the rest of the channel

@@ -6,7 +6,7 @@ import { ACCEPT, type BatchVerdict, drop } from "./batch-verdict.ts";
 import type { L1Position } from "./l1-traversal.ts";
 import type { L1Window } from "./l1-window.ts";
 import type { DerivationObserver } from "./observer.ts";
-import { DerivationError } from "./pipeline-types.ts";
+import { DerivationError, type NextParent } from "./pipeline-types.ts";
 import type { L2Provider } from "./providers.ts";
 import { AGAIN, type Pull, type Stage } from "./pull.ts";
 import { type BatchSource, type BlockBatch, observed, observedBlock, type SpanRead } from "./read-batch.ts";
@@ -64,8 +64,9 @@ export class BatchStage implements Stage<NextBatch> {
     this.#previous.flush();
   }
 
-  get isWithinSpan(): boolean {
-    return !this.#span.isEmpty;
+  get nextParent(): NextParent | undefined {
+    if (!this.#span.isEmpty) return "unnamed";
+    return this.#arriving === undefined ? this.#previous.nextParentHash : undefined;
   }
 
   async next(l2SafeHead: L2BlockRef): Promise<Pull<NextBatch>> {

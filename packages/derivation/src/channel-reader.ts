@@ -25,6 +25,25 @@ interface OpenChannel {
   /** whether nothing was lost to a fault or to the size limit */
   readonly complete: boolean;
   position: number;
+  /** decoded to see which parent it names, but not taken yet */
+  next?: NextInChannel | undefined;
+}
+
+interface NextInChannel {
+  readonly batch: Batch;
+  readonly end: number;
+}
+
+/** @returns a text: why there is no further batch */
+function decodeNext({ bytes, position, next }: OpenChannel): NextInChannel | string {
+  if (next !== undefined) return next;
+  try {
+    const { isList, dataStart, end } = readRlpSpan(bytes, position);
+    return isList ? "a list where a batch should be" : { batch: decodeBatch(bytes.subarray(dataStart, end)), end };
+  } catch (error) {
+    if (!isCodedError(error)) throw error;
+    return error.code;
+  }
 }
 
 /** Reads the batches of channels. Spec: docs/protocol/02-derivation.md#channel-reader */
@@ -86,26 +105,28 @@ export class ChannelReader implements PipelineStage<ReadBatch> {
     return { id, bytes, complete, position: 0 };
   }
 
+  get nextParentHash(): Hex | undefined {
+    const channel = this.#channel;
+    if (channel === undefined || channel.position >= channel.bytes.length) return undefined;
+    const next = decodeNext(channel);
+    if (typeof next === "string") return undefined;
+    channel.next = next;
+    return next.batch.kind === "span" ? undefined : bytesToHex(next.batch.parentHash);
+  }
+
   #nextBatch(channel: OpenChannel): Pull<ReadBatch> {
-    const { bytes } = channel;
-    if (channel.position >= bytes.length) {
+    if (channel.position >= channel.bytes.length) {
       this.#close(channel, channel.complete ? "read" : "malformed", channel.complete ? undefined : "compressed data");
       return AGAIN;
     }
-    let batch: Batch;
-    try {
-      const span = readRlpSpan(bytes, channel.position);
-      if (span.isList) {
-        this.#close(channel, "malformed", "a list where a batch should be");
-        return AGAIN;
-      }
-      batch = decodeBatch(bytes.subarray(span.dataStart, span.end));
-      channel.position = span.end;
-    } catch (error) {
-      if (!isCodedError(error)) throw error;
-      this.#close(channel, "malformed", error.code);
+    const next = decodeNext(channel);
+    if (typeof next === "string") {
+      this.#close(channel, "malformed", next);
       return AGAIN;
     }
+    const { batch, end } = next;
+    channel.position = end;
+    channel.next = undefined;
     return batch.kind === "span" ? this.#readSpan(channel, batch) : { kind: "value", value: this.#singular(channel, batch) };
   }
 

@@ -33,7 +33,7 @@ async function deriveAhead(s: Sim): Promise<DerivedAttributes[]> {
     const built = s.verifier.build(parent, pull.value.attributes);
     const hash = bytesToHex(new Uint8Array(32).fill(derived.length & 0xff, 31));
     known.set(hash, built);
-    head = s.pipeline.isWithinSpan ? { ...built, hash } : built;
+    head = s.pipeline.nextParent === "unnamed" ? { ...built, hash } : built;
   }
   throw new Error("the pipeline does not come to rest");
 }
@@ -67,10 +67,37 @@ describe.each(["delta", "granite", "holocene", "jovian"] as const)("deriving ahe
     for (let head = s.verifier.head; within.length < 5; ) {
       const pull = await s.pipeline.step(head);
       if (pull.kind !== "value") continue;
-      within.push(s.pipeline.isWithinSpan);
+      within.push(s.pipeline.nextParent === "unnamed");
       head = s.verifier.build(pull.value.parent, pull.value.attributes);
     }
     expect(within).toEqual([true, true, false, true, false]);
+  });
+});
+
+describe.each(["bedrock", "granite", "holocene", "jovian"] as const)("the parents that singular batches name, %s", (era) => {
+  it("are known as long as the channel has batches, and are the hashes of the blocks", async () => {
+    const s = sim(era);
+    s.l1.mineEmpty(2);
+    await s.sequenceMany(6);
+    for (const [from, to] of [
+      [1, 4],
+      [5, 6],
+    ] as const) {
+      const content = new Uint8Array(deflateSync(s.batches("singular", from, to)));
+      s.l1.mine({ transactions: [s.l1.calldata(encodeBatcherData(s.frames(content)))] });
+    }
+    await s.reset();
+    const named: boolean[] = [];
+    for (let head = s.verifier.head; named.length < 6; ) {
+      const pull = await s.pipeline.step(head);
+      if (pull.kind !== "value") continue;
+      head = s.verifier.build(pull.value.parent, pull.value.attributes);
+      const { nextParent } = s.pipeline;
+      expect([undefined, head.hash]).toContain(nextParent);
+      named.push(nextParent !== undefined);
+    }
+    expect(named).toEqual([true, true, true, false, true, false]);
+    expect(s.agreesTo(6)).toBe(true);
   });
 });
 

@@ -1,4 +1,4 @@
-import { codedErrors } from "@rnode/primitives";
+import { codedErrors, type Hex } from "@rnode/primitives";
 import type { BlockId, L1BlockRef, L2BlockRef, PayloadAttributes } from "@rnode/protocol";
 import type { DerivationObserver } from "./observer.ts";
 import type { BlobProvider, DaInputs, Decompressor, L1Provider, L2Provider } from "./providers.ts";
@@ -64,14 +64,19 @@ export class DerivationError extends codedErrors<DerivationErrorCode>({
     "the DA server does not have the data of commitment {commitment} in L1 block {l1Block}, which can no longer be challenged: give a server that has it with --altda.da-server",
 }) {}
 
+/**
+ * What the next batch says of the block that it builds on. With it, `step` may be called with that block when it is derived but not built yet.
+ *
+ * - `unnamed`: nothing. It is in a span batch that has been accepted already, and anything can stand for the block's hash
+ * - a hash: it is a singular batch, and what `step` derives holds if the block turns out to have this hash
+ */
+export type NextParent = "unnamed" | Hex;
+
 export interface DerivationPipeline {
   /** the L1 block whose data is being read; undefined before the first reset */
   readonly origin: L1BlockRef | undefined;
-  /**
-   * Whether the next batch is in a span batch that has been accepted already. Such a batch names no parent, so `step` may be called with a
-   * block that is derived but not built yet, whatever stands for its hash.
-   */
-  readonly isWithinSpan: boolean;
+  /** undefined: the next batch is not read yet, or may be any of several */
+  readonly nextParent: NextParent | undefined;
   /**
    * Takes one step towards the block after `l2SafeHead` (the pending safe head).
    *

@@ -90,8 +90,8 @@ export function createDerivationPipeline(config: DerivationConfig, providers: De
     get origin() {
       return traversal.isSet ? traversal.origin : undefined;
     },
-    get isWithinSpan() {
-      return batches.isWithinSpan;
+    get nextParent() {
+      return batches.nextParent;
     },
     step,
     reset,

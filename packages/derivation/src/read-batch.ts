@@ -34,6 +34,8 @@ export type ReadBatch = SingularRead | SpanRead;
 
 /** Where the batches come from. */
 export interface BatchSource extends Source<ReadBatch> {
+  /** the parent that the next batch of the channel being read names; undefined if there is none, or it names none */
+  readonly nextParentHash: Hex | undefined;
   /** Drops the rest of the channel. */
   flush(): void;
 }

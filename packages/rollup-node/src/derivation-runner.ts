@@ -165,11 +165,8 @@ export class DerivationRunner {
       const { pendingSafe, unsafe } = this.deps.control.heads;
       const [first] = this.queue;
       if (first === undefined) return PROGRESS;
-      const derived = this.deps.ahead.isAhead(first.parent) ? { ...first, parent: pendingSafe } : first;
-      if (first.parent.number !== pendingSafe.number || derived.parent.hash !== pendingSafe.hash)
-        return reset(
-          `the derived block builds on block ${first.parent.number} ${derived.parent.hash}, the safe chain ends with ${pendingSafe.number} ${pendingSafe.hash}`,
-        );
+      if (!this.isOn(first, pendingSafe)) return this.otherParent(first, pendingSafe);
+      const derived = { ...first, parent: pendingSafe };
       if (pendingSafe.number > unsafe.number) return reset("the derived chain is ahead of the unsafe chain");
       if (pendingSafe.number < unsafe.number) return this.consolidate(derived);
       if (this.engineExtends) return this.extend(derived);
@@ -177,6 +174,25 @@ export class DerivationRunner {
       const isDone = progress.kind !== "progress" || this.queue.length === 0 || builds === BUILDS_A_TURN;
       if (isDone) return progress.kind === "progress" ? this.deps.control.sendForkchoice() : progress;
     }
+  }
+
+  /** Whether what was derived builds on this block; of a block ahead that no batch named, only the number is known. */
+  private isOn({ parent }: DerivedAttributes, block: L2BlockRef): boolean {
+    const { ahead } = this.deps;
+    if (parent.number !== block.number) return false;
+    return parent.hash === block.hash || (ahead.isAhead(parent) && !ahead.isNamed(parent));
+  }
+
+  private otherParent({ parent }: DerivedAttributes, tip: L2BlockRef): Progress {
+    if (this.deps.ahead.isNamed(parent)) this.puller.doubtNames(parent.number);
+    return reset(`the derived block builds on block ${parent.number} ${parent.hash}, the safe chain ends with ${tip.number} ${tip.hash}`);
+  }
+
+  /** The engine has built a block whose batch names another parent: its head goes back to the last one that L1 says. */
+  private async takeBack(derived: DerivedAttributes): Promise<Progress> {
+    const { control } = this.deps;
+    const told = await control.sendForkchoice();
+    return told.kind === "progress" ? this.otherParent(derived, control.heads.pendingSafe) : told;
   }
 
   /** The unsafe chain already has a block at this height: checks whether it is the derived one. */
@@ -206,9 +222,9 @@ export class DerivationRunner {
 
   /** Has the engine build everything that waits, while the pipeline derives what follows. */
   private async extend(first: DerivedAttributes): Promise<Progress> {
-    const { control, pipeline } = this.deps;
+    const { control } = this.deps;
     const wanted = [first, ...this.queue.slice(1)];
-    if (pipeline.isWithinSpan && !this.puller.hasPulled) this.puller.startAfter(this.queue.at(-1)!);
+    this.puller.startAfter(this.queue.at(-1)!);
     const extended = await control.extend(
       first.parent,
       wanted.map(({ attributes }) => attributes),
@@ -221,12 +237,14 @@ export class DerivationRunner {
     const { blocks, invalid } = extended;
     for (const [index, { ref }] of blocks.entries()) {
       const derived = wanted[index]!;
+      if (!this.isOn(derived, control.heads.pendingSafe)) return this.takeBack(derived);
       control.setHeads(withDerivedTip(control.heads, ref, derived.isLastInSpan));
       this.finish(derived, ref);
     }
     if (invalid === undefined) return blocks.length > 0 ? PROGRESS : temporary("the engine built no block");
     const [refused] = this.queue;
     if (refused === undefined) return PROGRESS;
+    if (!this.isOn(refused, control.heads.pendingSafe)) return this.takeBack(refused);
     return this.handleInvalid({ ...refused, parent: control.heads.pendingSafe }, invalid.reason);
   }
 
@@ -262,8 +280,7 @@ export class DerivationRunner {
         number: derived.parent.number + 1,
         reason: sealed.reason,
       });
-      await this.dropQueue();
-      return PROGRESS;
+      return (await this.dropQueue(derived)) ? this.readAgain(derived) : PROGRESS;
     }
     const inserted = await control.insert(sealed.envelope);
     if (inserted.kind === "invalid") return this.handleInvalid(derived, inserted.reason);
@@ -282,10 +299,22 @@ export class DerivationRunner {
     this.deps.onSafe(block, derived.derivedFrom);
   }
 
-  /** Forgets what was derived on a block that is not built after all. */
-  private async dropQueue(): Promise<void> {
-    await this.puller.dropItems();
+  /**
+   * Forgets what was derived on a block that is not built after all.
+   *
+   * @returns whether the pipeline has taken singular batches for it, which otherwise would have waited
+   */
+  private async dropQueue({ parent }: DerivedAttributes): Promise<boolean> {
+    const { ahead } = this.deps;
+    const dropped = [...this.queue, ...(await this.puller.dropItems())];
     this.queue = [];
+    return dropped.some((other) => other.parent.number > parent.number && ahead.isNamed(other.parent));
+  }
+
+  /** Derives what follows a block once more, without relying on what batches say of the blocks before them. */
+  private readAgain({ parent }: DerivedAttributes): Progress {
+    this.puller.doubtNames(parent.number);
+    return reset(`block ${parent.number + 1} is not built, and batches that name it as their parent have been read`);
   }
 
   /** L1 contains a block that cannot be executed. Spec: docs/protocol/02-derivation.md#processing-attributes-and-invalid-payloads */
@@ -295,7 +324,7 @@ export class DerivationRunner {
     if ((derived.attributes.transactions ?? []).every(isDepositTransaction)) {
       return critical(`block ${number} has only deposits, and the engine calls it invalid: ${reason}`);
     }
-    await this.dropQueue();
+    const hasTakenMore = await this.dropQueue(derived);
     if (derived.isReplacedIfInvalid) {
       log.warn("derived block is invalid, building it with its deposits only", { number, reason });
       this.queue = [pipeline.depositsOnly(derived)];
@@ -305,6 +334,7 @@ export class DerivationRunner {
     const { heads } = control;
     const restored = heads.backupUnsafe ?? heads.unsafe;
     control.setHeads({ ...heads, pendingSafe: this.concluded ?? heads.safe, unsafe: restored, backupUnsafe: undefined });
-    return control.sendForkchoice();
+    const told = await control.sendForkchoice();
+    return told.kind === "progress" && hasTakenMore ? this.readAgain(derived) : told;
   }
 }

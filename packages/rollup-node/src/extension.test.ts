@@ -52,7 +52,7 @@ describe("an engine that builds many blocks at once", () => {
     expect(harness.heads()).toEqual({ unsafe: 12, pendingSafe: 12, safe: 0, finalized: 0 });
   });
 
-  it("builds blocks of singular batches one after the other, each on the block before it", async () => {
+  it("builds blocks one after the other, each on the block before it, where the next batch is not at hand", async () => {
     const harness = harnessWith(
       1024,
       span(5, () => ({ isLastInSpan: true })),
@@ -60,6 +60,62 @@ describe("an engine that builds many blocks at once", () => {
     await harness.untilIdle();
     expect(harness.heads().safe).toBe(5);
     expect(callsOf(harness, "buildBlocks")).toBe(5);
+  });
+
+  describe("with singular batches of one channel, each of which names its parent", () => {
+    /** @param wrong the batch of this block names another parent than the chain has */
+    async function singular(count: number, wrong?: number): Promise<Batch[]> {
+      const batches = span(count, () => ({ isLastInSpan: true }));
+      const honest = harnessWith(undefined, batches);
+      await honest.untilIdle();
+      const hashes = honest.engine.chain().map(({ ref }) => ref.hash);
+      return batches.map((batch, index) => ({ ...batch, parentHash: index + 1 === wrong ? `0x${"ee".repeat(32)}` : hashes[index]! }));
+    }
+
+    it("gets many at once, and all are safe", async () => {
+      const batches = await singular(160);
+      const harness = harnessWith(1024, batches);
+      await harness.untilIdle();
+      expect(harness.heads()).toEqual({ unsafe: 160, pendingSafe: 160, safe: 160, finalized: 0 });
+      expect(callsOf(harness, "buildBlocks")).toBe(2);
+      expect([harness.pipeline.misnamed, harness.counts.resets]).toEqual([[], 1]);
+    });
+
+    it.each([2, 12, 40])("drops the batch of block %i, which names another parent than came out, and nothing before it", async (wrong) => {
+      const batches = await singular(40, wrong);
+      const standard = harnessWith(undefined, batches);
+      await standard.untilIdle();
+      const harness = harnessWith(7, batches);
+      await harness.advance(60_000, 1_000);
+      expect(harness.pipeline.misnamed).toContain(wrong);
+      expect(harness.heads()).toEqual({ unsafe: 40, pendingSafe: 40, safe: 40, finalized: 0 });
+      expect(harness.engine.head).toBe(standard.engine.head);
+      const blocks = harness.engine.chain().map(({ envelope }) => envelope.executionPayload.transactions.length);
+      expect(blocks.slice(1, wrong)).toEqual(new Array(wrong - 1).fill(2));
+      expect(blocks[wrong]).toBe(1);
+      expect(harness.counts.resets).toBe(2);
+    });
+
+    it("before Holocene: reads again what it took for a block that turned out invalid", async () => {
+      const batches = await singular(30);
+      const harness = harnessWith(1024, []);
+      harness.pipeline.batches.push(
+        ...batches.map((batch, index) => (index === 10 ? { ...batch, userTransactions: [invalidTransaction] } : batch)),
+      );
+      harness.pipeline.isReplacedIfInvalid = false;
+      const step = harness.pipeline.step.bind(harness.pipeline);
+      let triesAlone = 0;
+      harness.pipeline.step = async (parent) => {
+        if (parent.number !== 10 || harness.counts.resets < 2) return step(parent);
+        return ++triesAlone > 1 ? { kind: "exhausted" } : step(parent); // a batch that was dropped does not come again
+      };
+      await harness.advance(20_000, 1_000);
+      expect(harness.heads().safe).toBe(10);
+      expect(harness.counts.resets).toBe(2);
+      expect(harness.logs).toContainEqual(
+        expect.objectContaining({ level: "warn", text: expect.stringContaining("dropping its batch") }),
+      );
+    });
   });
 
   it("Holocene: an invalid block is built with its deposits only, and nothing that was derived on it is used", async () => {

@@ -26,16 +26,22 @@ const STEPS_A_PULL = 64;
 /** Limits for what one pull derives ahead of building; the last block counted may exceed the limit of bytes. */
 const MAX_BLOCKS_AHEAD = 128;
 const MAX_BYTES_AHEAD = 4 << 20;
+/** For how many blocks names are not believed after one was wrong: each wrong one costs a reset. */
+const BLOCKS_IN_DOUBT = 1000;
 const NOTHING: Pulled = { items: [], end: undefined };
 
 /**
  * Pulls attributes from the pipeline in the background, one pull at a time. Within a span batch, whose blocks name no parents, it derives
- * many blocks although the first of them is not built yet; anything else has to wait for the block that it builds on.
+ * many blocks although the first of them is not built yet. The same with the singular batches of a channel: the hash that each of them
+ * names is taken for that of the block before it, and whoever builds the blocks compares. Anything else has to wait for the block that it
+ * builds on.
  */
 export class PipelinePuller {
   private readonly deps: PipelinePullerDeps;
   private pulling: Promise<void> | undefined;
   private pulled: Pulled | undefined;
+  /** names of blocks up to this one are not believed */
+  private doubtsNamesUpTo = -1;
 
   constructor(deps: PipelinePullerDeps) {
     this.deps = deps;
@@ -63,10 +69,23 @@ export class PipelinePuller {
     });
   }
 
-  /** Starts deriving on a block that has been derived but not built. The pipeline must be within a span batch. */
-  startAfter({ parent, attributes }: DerivedAttributes): void {
-    const next = this.deps.ahead.add(parent, attributes);
+  /** Starts deriving on a block that has been derived but not built, if the next batch can do with that. */
+  startAfter(last: DerivedAttributes): void {
+    if (this.pulling !== undefined || this.pulled !== undefined) return;
+    const next = this.addAhead(last);
     if (next !== undefined) this.start(next, true);
+  }
+
+  /** A batch named a parent that has another hash, or one that cannot be built: derives block by block for a while. */
+  doubtNames(from: number): void {
+    this.doubtsNamesUpTo = from + BLOCKS_IN_DOUBT;
+  }
+
+  private addAhead({ parent, attributes }: DerivedAttributes): L2BlockRef | undefined {
+    const { nextParent } = this.deps.pipeline;
+    if (nextParent === undefined) return undefined;
+    if (nextParent !== "unnamed" && parent.number < this.doubtsNamesUpTo) return undefined;
+    return this.deps.ahead.add(parent, attributes, nextParent);
   }
 
   /** What was pulled since the last call: attributes first, what ended the pull once they are taken. */
@@ -77,12 +96,13 @@ export class PipelinePuller {
     return items.length > 0 ? { items, end: undefined } : pulled;
   }
 
-  /** Forgets derived attributes, because the block that they build on will not exist. */
-  async dropItems(): Promise<void> {
+  /** Forgets derived attributes, because the block that they build on will not exist. @returns them */
+  async dropItems(): Promise<readonly DerivedAttributes[]> {
     await this.pulling;
-    const end = this.pulled?.end;
+    const { items, end } = this.pulled ?? NOTHING;
     const isReset = end?.kind === "pulled" && end.pull.kind === "reset";
     this.pulled = isReset ? { items: [], end } : undefined; // the pipeline must be reset all the same
+    return items;
   }
 
   async clear(): Promise<void> {
@@ -106,9 +126,8 @@ export class PipelinePuller {
       if (pull.kind === "value") {
         items.push(pull.value);
         for (const { length } of pull.value.attributes.transactions ?? []) bytes += length;
-        const goesOn = isAhead && items.length < MAX_BLOCKS_AHEAD && bytes < MAX_BYTES_AHEAD && pipeline.isWithinSpan;
-        if (!goesOn) break;
-        parent = ahead.add(parent, pull.value.attributes);
+        const goesOn = isAhead && items.length < MAX_BLOCKS_AHEAD && bytes < MAX_BYTES_AHEAD;
+        parent = goesOn ? this.addAhead(pull.value) : undefined;
         continue;
       }
       const mayGoOn = pull.kind === "again" && !ahead.isAhead(parent);

@@ -20,7 +20,7 @@ it("says at detail what each step of the pipeline came to, and changes nothing",
   await expect(logged.step(genesis)).rejects.toThrow("L1 is down");
   const pulled = await logged.step(genesis);
   if (pulled.kind !== "value") throw new Error(pulled.kind);
-  expect([logged.isWithinSpan, logged.origin?.number]).toEqual([true, 1]);
+  expect([logged.nextParent, logged.origin?.number]).toEqual(["unnamed", 1]);
   expect(logged.depositsOnly(pulled.value).attributes.transactions).toHaveLength(1);
   expect(await logged.step({ ...genesis, number: 1 })).toEqual({ kind: "exhausted" });
 

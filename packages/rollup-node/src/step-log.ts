@@ -26,8 +26,8 @@ export function withStepLog(pipeline: DerivationPipeline, log: Logger): Derivati
     get origin() {
       return pipeline.origin;
     },
-    get isWithinSpan() {
-      return pipeline.isWithinSpan;
+    get nextParent() {
+      return pipeline.nextParent;
     },
     step: (parent) => (log.isEnabled("trace") ? loggedStep(parent) : pipeline.step(parent)),
     async reset(safe) {

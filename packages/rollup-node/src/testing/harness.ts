@@ -3,9 +3,11 @@ import {
   type DerivationPipeline,
   type DerivedAttributes,
   joinObservers,
+  type NextParent,
   type Pull,
 } from "@rnode/derivation";
 import type { Logger } from "@rnode/observe";
+import type { Hex } from "@rnode/primitives";
 import {
   type ExecutionPayloadEnvelope,
   isDepositTransaction,
@@ -42,6 +44,8 @@ export interface Batch {
   readonly from: number;
   readonly userTransactions?: readonly Uint8Array[];
   readonly isLastInSpan?: boolean;
+  /** of a singular batch */
+  readonly parentHash?: Hex;
 }
 
 /** Derives what the test puts on L1: `batches[n]` is for block n + 1. */
@@ -53,7 +57,9 @@ export class ScriptedPipeline implements DerivationPipeline {
   resets: number[] = [];
   steps = 0;
   origin: L1BlockRef | undefined;
-  isWithinSpan = false;
+  nextParent: NextParent | undefined;
+  /** blocks whose batches named another parent; they become blocks without transactions */
+  readonly misnamed: number[] = [];
   isReplacedIfInvalid = true;
   private readonly config: RollupConfig;
   private readonly l1: FakeL1;
@@ -78,9 +84,14 @@ export class ScriptedPipeline implements DerivationPipeline {
       return { kind: "exhausted" };
     }
     this.origin = this.l1.blocks[batch.from]!;
+    if (batch.parentHash !== undefined && batch.parentHash !== parent.hash) {
+      this.misnamed.push(parent.number + 1);
+      this.batches[parent.number] = { origin: batch.origin, from: batch.from };
+      return { kind: "again" };
+    }
     const attributes = attributesOn(this.config, parent, this.l1.blocks[batch.origin]!, batch.userTransactions);
     const { isLastInSpan = true } = batch;
-    this.isWithinSpan = !isLastInSpan;
+    this.nextParent = isLastInSpan ? this.batches[parent.number + 1]?.parentHash : "unnamed";
     return {
       kind: "value",
       value: { attributes, parent, isLastInSpan, derivedFrom: this.origin, isReplacedIfInvalid: this.isReplacedIfInvalid },
