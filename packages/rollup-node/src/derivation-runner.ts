@@ -185,7 +185,9 @@ export class DerivationRunner {
 
   private otherParent({ parent }: DerivedAttributes, tip: L2BlockRef): Progress {
     if (this.deps.ahead.isNamed(parent)) this.puller.doubtNames(parent.number);
-    return reset(`the derived block builds on block ${parent.number} ${parent.hash}, the safe chain ends with ${tip.number} ${tip.hash}`);
+    return reset(
+      `the derived block builds on block ${parent.number} ${parent.hash}, the safe chain ends with ${tip.number} ${tip.hash}`,
+    );
   }
 
   /** The engine has built a block whose batch names another parent: its head goes back to the last one that L1 says. */

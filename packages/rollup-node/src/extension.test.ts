@@ -69,7 +69,10 @@ describe("an engine that builds many blocks at once", () => {
       const honest = harnessWith(undefined, batches);
       await honest.untilIdle();
       const hashes = honest.engine.chain().map(({ ref }) => ref.hash);
-      return batches.map((batch, index) => ({ ...batch, parentHash: index + 1 === wrong ? `0x${"ee".repeat(32)}` : hashes[index]! }));
+      return batches.map((batch, index) => ({
+        ...batch,
+        parentHash: index + 1 === wrong ? `0x${"ee".repeat(32)}` : hashes[index]!,
+      }));
     }
 
     it("gets many at once, and all are safe", async () => {
@@ -81,20 +84,23 @@ describe("an engine that builds many blocks at once", () => {
       expect([harness.pipeline.misnamed, harness.counts.resets]).toEqual([[], 1]);
     });
 
-    it.each([2, 12, 40])("drops the batch of block %i, which names another parent than came out, and nothing before it", async (wrong) => {
-      const batches = await singular(40, wrong);
-      const standard = harnessWith(undefined, batches);
-      await standard.untilIdle();
-      const harness = harnessWith(7, batches);
-      await harness.advance(60_000, 1_000);
-      expect(harness.pipeline.misnamed).toContain(wrong);
-      expect(harness.heads()).toEqual({ unsafe: 40, pendingSafe: 40, safe: 40, finalized: 0 });
-      expect(harness.engine.head).toBe(standard.engine.head);
-      const blocks = harness.engine.chain().map(({ envelope }) => envelope.executionPayload.transactions.length);
-      expect(blocks.slice(1, wrong)).toEqual(new Array(wrong - 1).fill(2));
-      expect(blocks[wrong]).toBe(1);
-      expect(harness.counts.resets).toBe(2);
-    });
+    it.each([2, 12, 40])(
+      "drops the batch of block %i, which names another parent than came out, and nothing before it",
+      async (wrong) => {
+        const batches = await singular(40, wrong);
+        const standard = harnessWith(undefined, batches);
+        await standard.untilIdle();
+        const harness = harnessWith(7, batches);
+        await harness.advance(60_000, 1_000);
+        expect(harness.pipeline.misnamed).toContain(wrong);
+        expect(harness.heads()).toEqual({ unsafe: 40, pendingSafe: 40, safe: 40, finalized: 0 });
+        expect(harness.engine.head).toBe(standard.engine.head);
+        const blocks = harness.engine.chain().map(({ envelope }) => envelope.executionPayload.transactions.length);
+        expect(blocks.slice(1, wrong)).toEqual(new Array(wrong - 1).fill(2));
+        expect(blocks[wrong]).toBe(1);
+        expect(harness.counts.resets).toBe(2);
+      },
+    );
 
     it("before Holocene: reads again what it took for a block that turned out invalid", async () => {
       const batches = await singular(30);
