@@ -9,6 +9,7 @@ import { treeCpuSec } from "./process-usage.ts";
 import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
 import { median, progressOf, type Row, report } from "./rpc-report.ts";
 import { type RpcTarget, startAnvilTarget, startRengineTarget } from "./rpc-targets.ts";
+import { measureVaried } from "./rpc-varied.ts";
 
 const CHAIN_ID = 901;
 const SENDERS = 100;
@@ -45,6 +46,8 @@ export async function main(args: readonly string[]): Promise<number> {
       workers: { type: "string", default: String(availableParallelism()) },
       "cpu-prof": { type: "string" },
       json: { type: "boolean", default: false },
+      /** thousands of different requests about the blocks of a generated chain, instead of few that are repeated */
+      varied: { type: "boolean", default: false },
     },
   });
   const log = (line: string): void => console.error(line);
@@ -58,14 +61,19 @@ export async function main(args: readonly string[]): Promise<number> {
   const profileTo = values["cpu-prof"];
   const seconds = Number(values.seconds ?? (values.quick ? 0.5 : 0.75));
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 4));
+  const own = {
+    nodeArgs: profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`],
+    args: [`--rpc.workers=${values.workers}`],
+  };
+  if (values.varied) {
+    const only = values.only === undefined ? undefined : new RegExp(values.only);
+    const rows = await measureVaried({ seconds, rounds, only, own, onRow: (row) => log(progressOf([row])) });
+    console.log(values.json ? JSON.stringify(rows, undefined, 2) : report(rows));
+    return rows.some(({ errors }) => errors > 0) ? 1 : 0;
+  }
   const targets: RpcTarget[] = [];
   try {
-    targets.push(
-      await startRengineTarget(options, {
-        nodeArgs: profileTo === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileTo}`],
-        args: [`--rpc.workers=${values.workers}`],
-      }),
-    );
+    targets.push(await startRengineTarget(options, own));
     if (!values["no-anvil"]) targets.push(await startAnvilTarget(options));
     const chain = await prepare(targets, senders, Number(values.blocks), log);
     const chosen = scenarios(chain).filter(({ name }) => values.only === undefined || new RegExp(values.only).test(name));
