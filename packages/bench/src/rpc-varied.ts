@@ -7,8 +7,8 @@ import { bytesToHex, type Hex, keccak256, padBytesLeft, toQuantity } from "@rnod
 import { freePort } from "./free-port.ts";
 import { tokenTransfers } from "./import-chains.ts";
 import { type GeneratedChain, generateChain } from "./import-generate.ts";
-import { answers, stopper, THIS_CHECKOUT } from "./rengine.ts";
 import { treeCpuSec } from "./process-usage.ts";
+import { answers, stopper, THIS_CHECKOUT } from "./rengine.ts";
 import { httpRequest, type LoadResult, percentile, runLoad } from "./rpc-load.ts";
 import { median, type Row } from "./rpc-report.ts";
 import type { RpcTarget } from "./rpc-targets.ts";
@@ -110,8 +110,14 @@ async function variedScenarios({ generated }: VariedChain, url: string): Promise
   const each = <T>(method: string, values: readonly T[], paramsOf: (value: T) => readonly unknown[]): string[] =>
     values.map((value) => call(method, paramsOf(value)));
   return [
-    row("varied: receipt by hash", each("eth_getTransactionReceipt", hashes, (hash) => [hash])),
-    row("varied: transaction by hash", each("eth_getTransactionByHash", hashes, (hash) => [hash])),
+    row(
+      "varied: receipt by hash",
+      each("eth_getTransactionReceipt", hashes, (hash) => [hash]),
+    ),
+    row(
+      "varied: transaction by hash",
+      each("eth_getTransactionByHash", hashes, (hash) => [hash]),
+    ),
     row(
       `varied: logs, ${LOG_BLOCKS} blocks, ${LOG_BLOCKS} hits of ${LOG_BLOCKS * TRANSFERS}`,
       each("eth_getLogs", pairs, ({ from, sender }) => [
@@ -122,10 +128,22 @@ async function variedScenarios({ generated }: VariedChain, url: string): Promise
       `varied: logs, ${LOG_BLOCKS} blocks, all ${LOG_BLOCKS * TRANSFERS}`,
       each("eth_getLogs", starts, (from) => [{ ...range(from), address: TOKEN }]),
     ),
-    row("varied: full block, 400 txs", each("eth_getBlockByNumber", ofBlocks, (block) => [block, true])),
-    row("varied: block with hashes", each("eth_getBlockByNumber", ofBlocks, (block) => [block, false])),
-    row("varied: block receipts", each("eth_getBlockReceipts", ofBlocks, (block) => [block])),
-    row("varied: balance, older blocks", each("eth_getBalance", accounts, (params) => params)),
+    row(
+      "varied: full block, 400 txs",
+      each("eth_getBlockByNumber", ofBlocks, (block) => [block, true]),
+    ),
+    row(
+      "varied: block with hashes",
+      each("eth_getBlockByNumber", ofBlocks, (block) => [block, false]),
+    ),
+    row(
+      "varied: block receipts",
+      each("eth_getBlockReceipts", ofBlocks, (block) => [block]),
+    ),
+    row(
+      "varied: balance, older blocks",
+      each("eth_getBalance", accounts, (params) => params),
+    ),
     row(
       "varied: callTracer, block",
       each("debug_traceBlockByNumber", ofBlocks, (block) => [block, { tracer: "callTracer" }]),

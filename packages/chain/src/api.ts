@@ -10,7 +10,7 @@ import type {
   SignedTransaction,
   Transaction,
 } from "@rnode/protocol";
-import type { Labels, StateView } from "@rnode/storage";
+import type { BlockParts, Labels, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { PreparedBlock } from "./prepared-block.ts";
 
@@ -249,6 +249,11 @@ export interface Chain {
   head(): BlockId;
   /** also undefined if the history of the block was pruned */
   resolve(selector: BlockSelector): StoredBlock | undefined;
+  /**
+   * The block of which only what is asked for is read, also if its history was pruned. It is shown until another block is asked for in this
+   * way, and only until the synchronous run ends.
+   */
+  partsOf(selector: BlockSelector): BlockParts | undefined;
   /** also for blocks whose history was pruned */
   bodyOf(selector: BlockSelector): { readonly block: Block; readonly hash: Uint8Array } | undefined;
   headerOf(selector: BlockSelector): { readonly header: Header; readonly hash: Uint8Array } | undefined;

@@ -1,6 +1,6 @@
 import { bytesToHex, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header } from "@rnode/protocol";
-import type { ChainStoreReader, StateView } from "@rnode/storage";
+import type { BlockParts, ChainStoreReader, StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { BlockSelector, Chain, HeadChange, StoredBlock } from "./api.ts";
 import { ChainError } from "./faults.ts";
@@ -12,7 +12,7 @@ import { type HeadNotice, LazyHeadChange } from "./head-change.ts";
 export interface ChainReader
   extends Pick<
     Chain,
-    "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
+    "config" | "genesis" | "head" | "resolve" | "partsOf" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
   > {
   /** Tells the listeners of `onHeadChange`. Must be called for every notice, in order. */
   follow(notice: HeadNotice): void;
@@ -50,6 +50,11 @@ class StoredChainReader implements ChainReader {
   resolve(selector: BlockSelector): StoredBlock | undefined {
     const hash = this.#hashOf(selector);
     return hash === undefined ? undefined : readStoredBlock(this.#store, hash);
+  }
+
+  partsOf(selector: BlockSelector): BlockParts | undefined {
+    const hash = this.#hashOf(selector);
+    return hash && this.#store.readParts(hash);
   }
 
   bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {

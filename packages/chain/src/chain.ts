@@ -2,7 +2,7 @@ import type { EvmEngine } from "@rnode/evm";
 import { type MetricFactory, noMetrics } from "@rnode/observe";
 import { bytesToHex, type Hex, hexToBytes, isZeroBytes, ZERO_HASH } from "@rnode/primitives";
 import type { Block, BlockId, ChainConfig, Header, PayloadAttributes, PayloadStatusV1 } from "@rnode/protocol";
-import type { BlockGroup, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
+import type { BlockGroup, BlockParts, ChainDatabase, ChainStore, Labels, StateView } from "@rnode/storage";
 import { LiveStateTrie, type TrieNodeReader } from "@rnode/trie";
 import type {
   BadBlock,
@@ -159,6 +159,11 @@ class StoredChain implements Chain {
   resolve(selector: BlockSelector): StoredBlock | undefined {
     const hash = this.#hashOf(selector);
     return hash === undefined ? undefined : this.#branches.storedBlock(hash);
+  }
+
+  partsOf(selector: BlockSelector): BlockParts | undefined {
+    const hash = this.#hashOf(selector);
+    return hash === undefined ? undefined : this.#branches.partsOf(hash);
   }
 
   bodyOf(selector: BlockSelector): { block: Block; hash: Uint8Array } | undefined {

@@ -83,6 +83,11 @@ export function hashTransaction(tx: Transaction): Uint8Array {
   return hash;
 }
 
+/** Remembers the hash of a transaction that was read together with it. */
+export function noteTransactionHash(tx: Transaction, hash: Uint8Array): void {
+  hashes.set(tx, hash);
+}
+
 function encodeFields(tx: Transaction, fields: readonly RlpItem[]): Uint8Array {
   const list = encodeRlp(fields);
   return tx.type === 0x00 ? list : concatBytes(Uint8Array.of(tx.type), list);

@@ -2,6 +2,7 @@ import type { AccountRecord, StateChanges } from "@rnode/evm";
 import type { Hex } from "@rnode/primitives";
 import type { Block, BlockId, Header, Receipt } from "@rnode/protocol";
 import type { TrieNodeChange, TrieNodeReader } from "@rnode/trie";
+import type { BlockParts } from "./blocks/block-parts.ts";
 
 /** An account in the flat state: what execution sees, plus the root of its storage trie. */
 export interface StoredAccount extends AccountRecord {
@@ -102,6 +103,11 @@ export interface ChainStoreReader {
   /** also undefined if pruned, as are senders and transaction locations */
   readReceipts(hash: Uint8Array): readonly Receipt[] | undefined;
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined;
+  /**
+   * The same, transaction by transaction, as bytes. @returns always the same object, which shows this block until the next call, and only until
+   * the synchronous run ends
+   */
+  readParts(hash: Uint8Array): BlockParts | undefined;
   readCanonicalHash(number: number): Uint8Array | undefined;
   readTransactionLocation(transactionHash: Uint8Array): TransactionLocation | undefined;
   /** undefined for an unknown block, and on a chain without difficulty */
@@ -234,6 +240,8 @@ export interface StorageStats {
   readonly retained: RetainedHistory | undefined;
   /** the history of blocks up to this one has been removed completely; the first block means that nothing was removed */
   readonly prunedRowsUpTo: number;
+  /** the lowest block whose rows may be those of an earlier format; undefined: none are */
+  readonly oldRowsFrom: number | undefined;
   readonly fileBytes: number;
   /** free space inside the file, which later commits reuse */
   readonly freeBytes: number;
@@ -267,6 +275,12 @@ export interface PageReading {
   readonly memoryBytes: number;
 }
 
+export interface MigrationProgress {
+  /** whose rows this commit looked at */
+  readonly blocks: number;
+  readonly remaining: number;
+}
+
 /** A `ChainStore` with the operations that the operator of a node needs. */
 export interface ChainDatabase extends ChainStore {
   readonly folder: string;
@@ -288,6 +302,11 @@ export interface ChainDatabase extends ChainStore {
    * @throws {CodedError} storage/history-too-short, storage/empty
    */
   pruneHistory(keepBlocks: number, maxRows: number): PruneProgress;
+  /**
+   * Rewrites rows of an earlier format in one commit: up to `maxBlocks` blocks from where the call before ended, fewer if they have
+   * `maxBytes` of rows (default: 4 MiB). Old rows are read as well as new ones, so it may be done at any time.
+   */
+  migrateRows(maxBlocks: number, maxBytes?: number): MigrationProgress;
   /**
    * Recomputes all storage roots and the state root from the flat state, and compares them, every trie node and every code with what is
    * stored. Reads everything, once for each `maxEntriesInMemory` accounts.

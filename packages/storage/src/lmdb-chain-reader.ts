@@ -10,6 +10,7 @@ import type {
   StoredAccount,
   TransactionLocation,
 } from "./api.ts";
+import type { BlockParts } from "./blocks/block-parts.ts";
 import { BlockTables } from "./blocks/block-tables.ts";
 import { type Head, MetaTable } from "./blocks/meta-table.ts";
 import type { Environment } from "./database/environment.ts";
@@ -42,7 +43,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     this.proofWindowBlocks = proofWindowBlocks;
     this.meta = new MetaTable(tables.meta);
     this.logs = new LogIndex(tables.logs);
-    this.blocks = new BlockTables(tables);
+    this.blocks = new BlockTables(tables, environment.folder);
     this.state = new StateTables(tables);
     this.nodes = new NodeTables(tables);
     this.floor = this.meta.readPrunedHistory().floor;
@@ -97,7 +98,7 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
     try {
       return read(number);
     } catch (error) {
-      if (!isCodedError(error) || error.code.startsWith("storage/")) throw error;
+      if (!isCodedError(error) || (error.code.startsWith("storage/") && error.data.folder !== undefined)) throw error;
       const data = { folder: this.environment.folder, row: `block ${number}`, reason: error.message };
       throw storageError("storage/corrupted", data, { cause: error });
     }
@@ -117,6 +118,10 @@ export class LmdbChainReader implements ChainStoreReader, ViewSource {
 
   readSenders(hash: Uint8Array): readonly Uint8Array[] | undefined {
     return this.#withNumber(hash, (number) => (this.#hasHistory(number) ? this.blocks.senders(number) : undefined));
+  }
+
+  readParts(hash: Uint8Array): BlockParts | undefined {
+    return this.#withNumber(hash, (number) => this.blocks.openParts(number, hash, this.#hasHistory(number)));
   }
 
   readTotalDifficulty(hash: Uint8Array): bigint | undefined {

@@ -8,6 +8,7 @@ import type {
   ChainDatabase,
   GenesisRows,
   Labels,
+  MigrationProgress,
   NodeGroups,
   PageReading,
   PruneProgress,
@@ -55,6 +56,7 @@ export const MIN_HISTORY_BLOCKS = MIN_PROOF_WINDOW_BLOCKS;
 const DEFAULT_SYNC_INTERVAL_MS = 1000;
 /** After the window was made smaller, it takes many commits to catch up. */
 const MAX_PRUNED_BLOCKS_PER_COMMIT = 4;
+const DEFAULT_MIGRATED_BYTES = 4 << 20;
 const DEFAULT_VERIFY_ENTRIES = 500_000;
 
 /**
@@ -293,6 +295,19 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
     }
   }
 
+  migrateRows(maxBlocks: number, maxBytes = DEFAULT_MIGRATED_BYTES): MigrationProgress {
+    const from = this.meta.readOldRows();
+    const head = this.head()?.number ?? -1;
+    if (from === undefined) return { blocks: 0, remaining: 0 };
+    return this.environment.atomically(() => {
+      const first = Math.max(from, this.meta.readFirstBlock() ?? 0);
+      let next = first;
+      for (let bytes = 0; next <= head && next - first < maxBlocks && bytes < maxBytes; next++) bytes += this.blocks.migrate(next);
+      this.meta.writeOldRows(next > head ? undefined : next);
+      return { blocks: next - first, remaining: Math.max(0, head - next + 1) };
+    });
+  }
+
   forgetDeadReaders(): void {
     this.environment.forgetDeadReaders();
   }
@@ -307,6 +322,7 @@ class LmdbChainStore extends LmdbChainReader implements ChainDatabase {
       oldestProvableBlock: this.oldestProvableBlock(),
       retained: this.retainedHistory(),
       prunedRowsUpTo: this.meta.readPrunedHistory().removed,
+      oldRowsFrom: this.meta.readOldRows(),
       fileBytes,
       freeBytes,
       tables,

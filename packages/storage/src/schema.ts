@@ -1,5 +1,6 @@
 import { asciiToBytes } from "@rnode/primitives";
 import type { BlockTableSet } from "./blocks/block-tables.ts";
+import { MetaTable } from "./blocks/meta-table.ts";
 import { Environment, type EnvironmentOptions } from "./database/environment.ts";
 import type { Table } from "./database/table.ts";
 import { storageError } from "./errors.ts";
@@ -7,7 +8,9 @@ import type { NodeTableSet } from "./nodes/node-tables.ts";
 import type { StateTableSet } from "./state/state-tables.ts";
 
 /** Changes whenever the meaning of a table changes in a way that older programs would misread. */
-export const FORMAT = 2;
+export const FORMAT = 3;
+/** Bodies and receipts in this format are read, and rewritten little by little (`migrateRows`); everything else in it is as today. */
+const FORMAT_WITH_OLD_ROWS = 2;
 
 const TABLE_NAMES = [
   "meta",
@@ -60,8 +63,10 @@ export function openTables(folder: string, options: EnvironmentOptions): { envir
     if (row !== undefined) assertFormat(folder, row);
     if (row === undefined && options.readOnly) throw storageError("storage/no-database", { folder });
     const opened: Record<string, Table> = {};
+    const isOld = row?.[FORMAT_MARK.length] === FORMAT_WITH_OLD_ROWS;
     const openAll = (): void => {
-      if (row === undefined) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
+      if (row === undefined || (isOld && !options.readOnly)) meta.write(FORMAT_KEY, Uint8Array.of(...FORMAT_MARK, FORMAT));
+      if (isOld && !options.readOnly) new MetaTable(meta).writeOldRows(0);
       for (const name of TABLE_NAMES) {
         const table = environment.openTable(name);
         // A reader that starts while the writer creates the tables for the first time.
@@ -83,5 +88,5 @@ function assertFormat(folder: string, row: Uint8Array): void {
   if (!isOurs) throw storageError("storage/foreign-database", { folder });
   const format = row[FORMAT_MARK.length]!;
   if (format > FORMAT) throw storageError("storage/newer-format", { folder, format, supported: FORMAT });
-  if (format < FORMAT) throw storageError("storage/older-format", { folder, format, supported: FORMAT });
+  if (format < FORMAT_WITH_OLD_ROWS) throw storageError("storage/older-format", { folder, format, supported: FORMAT });
 }

@@ -1,6 +1,6 @@
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
 import type { Block, BlockId, Header } from "@rnode/protocol";
-import type { ChainStoreReader, StateView } from "@rnode/storage";
+import { type BlockParts, type ChainStoreReader, partsOfBlock, type StateView } from "@rnode/storage";
 import type { TrieNodeReader } from "@rnode/trie";
 import type { StoredBlock } from "../api.ts";
 import type { ParentState } from "../execute/block-execution.ts";
@@ -40,6 +40,13 @@ export class Branches {
   storedBlock(hash: Uint8Array): StoredBlock | undefined {
     const executed = this.#tree.get(bytesToHex(hash));
     return executed === undefined ? readStoredBlock(this.#store, hash) : storedBlockOf(executed);
+  }
+
+  partsOf(hash: Uint8Array): BlockParts | undefined {
+    const stored = this.#store.readParts(hash);
+    if (stored !== undefined) return stored;
+    const executed = this.#tree.get(bytesToHex(hash));
+    return executed && partsOfBlock(executed);
   }
 
   isExecuted(hashHex: Hex, hash: Uint8Array): boolean {

@@ -3,7 +3,7 @@ import { rulesOfBlock } from "@rnode/chain";
 import { RpcError, type RpcErrorBody } from "@rnode/jsonrpc";
 import { bytesToHex } from "@rnode/primitives";
 import type { BlockId, BlockRules, Header } from "@rnode/protocol";
-import type { ChainStoreReader, StateView } from "@rnode/storage";
+import type { BlockParts, ChainStoreReader, StateView } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
 
 /** What methods that only read need: no pool, no way to write. */
@@ -11,7 +11,7 @@ export interface ReadBackend {
   readonly profile: Profile;
   readonly chain: Pick<
     Chain,
-    "config" | "genesis" | "head" | "resolve" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
+    "config" | "genesis" | "head" | "resolve" | "partsOf" | "bodyOf" | "headerOf" | "stateAt" | "trieNodesAt" | "onHeadChange"
   >;
   readonly store: Pick<
     ChainStoreReader,
@@ -77,4 +77,15 @@ export function findTransaction(
   if (location === undefined) return undefined;
   const stored = chain.resolve({ kind: "hash", hash: location.blockHash, requireCanonical: true });
   return stored === undefined ? undefined : { stored, index: location.index };
+}
+
+/** The same, of which only what is asked for is read (`Chain.partsOf`). */
+export function findTransactionParts(
+  { chain, store }: ReadBackend,
+  hash: Uint8Array,
+): { readonly parts: BlockParts; readonly index: number } | undefined {
+  const location = store.readTransactionLocation(hash);
+  if (location === undefined) return undefined;
+  const parts = chain.partsOf({ kind: "hash", hash: location.blockHash, requireCanonical: false });
+  return parts === undefined ? undefined : { parts, index: location.index };
 }

@@ -94,6 +94,7 @@ export function withBlockCache(
     genesis: chain.genesis,
     head: () => chain.head(),
     resolve,
+    partsOf: (selector) => chain.partsOf(selector),
     bodyOf: (selector) => {
       const hash = selector.kind === "number" ? store.readCanonicalHash(selector.number) : undefined;
       const kept = hash && blocks.get(bytesToHex(hash));

@@ -1,6 +1,5 @@
-import type { BlockSelector, StoredBlock } from "@rnode/chain";
-import { type Block, type Receipt, recoverSender } from "@rnode/protocol";
-import type { ChainStoreReader } from "@rnode/storage";
+import type { BlockSelector } from "@rnode/chain";
+import type { BlockParts, ChainStoreReader } from "@rnode/storage";
 import type { Profile } from "../profile/profile.ts";
 import { type ReadBackend, rpcError } from "./backend.ts";
 
@@ -22,6 +21,7 @@ export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, 
       if (number !== undefined) assertRetained(store, profile, number);
       return undefined;
     },
+    partsOf: (selector) => chain.partsOf(selector),
     bodyOf: (selector) => chain.bodyOf(selector),
     headerOf: (selector) => chain.headerOf(selector),
     stateAt: (block) => chain.stateAt(block),
@@ -30,37 +30,16 @@ export function withPrunedHistory(chain: ReadBackend["chain"], store: Retained, 
   };
 }
 
+/** A block with its receipts, of which only what is asked for is read. @throws {RpcError} they were pruned */
+export function partsWithReceipts({ chain, store, profile }: ReadBackend, selector: BlockSelector): BlockParts | undefined {
+  const parts = chain.partsOf(selector);
+  if (parts === undefined || parts.hasReceipts) return parts;
+  assertRetained(store, profile, parts.number);
+  return undefined;
+}
+
 /** @throws {RpcError} the receipts and logs of the block were pruned */
 export function assertRetained(store: Retained, profile: Profile, number: number): void {
   const retained = store.retainedHistory();
   if (retained !== undefined && number < retained.oldestReceipts) throw rpcError(profile.errors.historyPruned);
 }
-
-/**
- * A block for requests that show only its header and body. For a pruned block, the senders are recovered from the signatures and the
- * receipts are empty stand-ins; the nonce of a deposit is not shown, because only its receipt had it.
- */
-export function blockWithBody({ chain, store }: ReadBackend, selector: BlockSelector): StoredBlock | undefined {
-  const found = chain.bodyOf(selector);
-  if (found === undefined) return undefined;
-  const { number } = found.block.header;
-  const retained = store.retainedHistory();
-  if (retained !== undefined && number < retained.oldestReceipts) return prunedBlock(found.block, found.hash);
-  return chain.resolve({ kind: "hash", hash: found.hash, requireCanonical: false });
-}
-
-function prunedBlock(block: Block, hash: Uint8Array): StoredBlock {
-  let senders: readonly Uint8Array[] | undefined;
-  return {
-    block,
-    hash,
-    receipts: block.transactions.map(({ type }): Receipt => ({ ...NO_RECEIPT, type })),
-    // PERF: computed on demand, because only full transaction objects show senders.
-    get senders() {
-      senders ??= block.transactions.map((tx) => recoverSender(tx));
-      return senders;
-    },
-  };
-}
-
-const NO_RECEIPT = { status: undefined, cumulativeGasUsed: 0n, bloom: new Uint8Array(256), logs: [] } as const;

@@ -1,5 +1,6 @@
 import type { HeadChange, StoredBlock } from "@rnode/chain";
 import { bytesToHex, type Hex, hexToBytes } from "@rnode/primitives";
+import { type BlockParts, partsOfBlock } from "@rnode/storage";
 import type { ReadBackend } from "../backend/backend.ts";
 import { roughBlockBytes } from "../backend/block-cache.ts";
 import { ChangeJournal } from "./change-journal.ts";
@@ -18,10 +19,10 @@ const BYTES_PER_CHANGE = 700;
 
 /** How the canonical chain has changed. A block that is part of it is only named: whoever wants its logs reads them from the database. */
 export class BlockJournal {
-  readonly #chain: Pick<ReadBackend["chain"], "resolve">;
+  readonly #chain: Pick<ReadBackend["chain"], "partsOf">;
   readonly #changes: ChangeJournal<BlockChange>;
 
-  constructor(chain: Pick<ReadBackend["chain"], "resolve">, maxBytes: number) {
+  constructor(chain: Pick<ReadBackend["chain"], "partsOf">, maxBytes: number) {
     this.#chain = chain;
     this.#changes = new ChangeJournal(maxBytes);
   }
@@ -48,12 +49,12 @@ export class BlockJournal {
   }
 
   /** @param position of the change. @returns undefined: the block has left the chain, which is not in the journal yet */
-  blockOf({ hash, removed }: BlockChange, position: number): StoredBlock | undefined {
-    return (
-      removed ??
-      this.#chain.resolve({ kind: "hash", hash: hexToBytes(hash), requireCanonical: false }) ??
-      this.#changes.from(position)?.find((later) => later.removed !== undefined && later.hash === hash)?.removed
-    );
+  partsOf({ hash, removed }: BlockChange, position: number): BlockParts | undefined {
+    if (removed !== undefined) return partsOfBlock(removed);
+    const parts = this.#chain.partsOf({ kind: "hash", hash: hexToBytes(hash), requireCanonical: false });
+    if (parts?.hasReceipts) return parts;
+    const left = this.#changes.from(position)?.find((later) => later.removed !== undefined && later.hash === hash)?.removed;
+    return left && partsOfBlock(left);
   }
 }
 

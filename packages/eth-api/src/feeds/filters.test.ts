@@ -1,5 +1,6 @@
 import type { HeadChange, StoredBlock } from "@rnode/chain";
 import { bytesToHex } from "@rnode/primitives";
+import { partsOfBlock } from "@rnode/storage";
 import type { PooledTransaction } from "@rnode/txpool";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
@@ -22,8 +23,11 @@ function setUp(limits: Partial<FilterLimits> = {}) {
   let listeners = 0;
   let tell: (transactions: readonly PooledTransaction[]) => void = () => {};
   const canonical = new Map<string, StoredBlock>();
-  const resolve = ({ hash }: { hash: Uint8Array }) => canonical.get(bytesToHex(hash));
-  const backend = { profile: PROFILE_G, chain: { head: () => ({ number: 0 }), resolve } } as unknown as ReadBackend;
+  const partsOf = ({ hash }: { hash: Uint8Array }) => {
+    const block = canonical.get(bytesToHex(hash));
+    return block && partsOfBlock(block);
+  };
+  const backend = { profile: PROFILE_G, chain: { head: () => ({ number: 0 }), partsOf } } as unknown as ReadBackend;
   const unlimited = { maxBlocks: Number.POSITIVE_INFINITY, maxLogs: Number.POSITIVE_INFINITY };
   const filters = new FilterRegistry(backend, { ...DEFAULT_FILTER_LIMITS, ...unlimited, ...limits }, () => nowMs);
   filters.followPending({

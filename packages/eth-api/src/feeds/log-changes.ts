@@ -1,6 +1,9 @@
 import { JsonText } from "@rnode/jsonrpc";
-import { logsOfBlock, logTextsOfBlock, mayHaveLogs } from "../logs/log-match.ts";
+import { LogMatcher } from "@rnode/storage";
+import { logWriter } from "../json/parts-writer.ts";
+import { mayHaveLogs } from "../logs/log-match.ts";
 import type { LogFilter } from "../params/log-filter.ts";
+import type { Profile } from "../profile/profile.ts";
 import type { BlockChange, BlockJournal } from "./block-journal.ts";
 
 /** How long to read before other requests have their turn. */
@@ -10,18 +13,23 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** The logs that a filter is told at one poll: those of blocks that joined the chain, and again, as removed, of those that left it. */
 export class LogChanges {
+  readonly #profile: Profile;
   readonly #journal: BlockJournal;
+  readonly #matcher: LogMatcher;
   readonly #filter: LogFilter;
   readonly #changes: readonly BlockChange[];
   #index = 0;
   readonly #start: number;
+  /** of each block: its logs, separated by commas */
   readonly #texts: string[] = [];
   #bytes = 0;
 
   /** @param changes those of the journal from position `start` on */
-  constructor(journal: BlockJournal, filter: LogFilter, changes: readonly BlockChange[], start: number) {
+  constructor(profile: Profile, journal: BlockJournal, filter: LogFilter, changes: readonly BlockChange[], start: number) {
+    this.#profile = profile;
     this.#journal = journal;
     this.#filter = filter;
+    this.#matcher = new LogMatcher(filter);
     this.#changes = changes;
     this.#start = start;
   }
@@ -50,15 +58,14 @@ export class LogChanges {
   #add(change: BlockChange): boolean {
     const isRemoved = change.removed !== undefined;
     if ((!isRemoved && !isWithin(this.#filter, change.number)) || !mayHaveLogs(change, this.#filter)) return true;
-    const stored = this.#journal.blockOf(change, this.position);
-    if (stored === undefined) return false;
-    const texts = isRemoved
-      ? logsOfBlock(stored, this.#filter, true).map((log) => JSON.stringify(log))
-      : logTextsOfBlock(stored, this.#filter);
-    for (const text of texts) {
-      this.#texts.push(text);
-      this.#bytes += text.length + 1;
-    }
+    const parts = this.#journal.partsOf(change, this.position);
+    if (parts === undefined) return false;
+    const writer = logWriter(this.#profile).open(parts);
+    writer.logs(this.#matcher, isRemoved);
+    const text = writer.json.take();
+    if (text.length === 0) return true;
+    this.#texts.push(text);
+    this.#bytes += text.length + 1;
     return true;
   }
 }

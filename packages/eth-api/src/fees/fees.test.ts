@@ -27,6 +27,7 @@ function backendOf(blocks: readonly StoredBlock[], profile = PROFILE_R): ReadBac
       genesis: blocks[0]!,
       head: () => ({ hash: bytesToHex(head.hash), number: head.block.header.number }),
       resolve: at,
+      partsOf: unused,
       bodyOf: at,
       headerOf: (selector) => {
         const found = at(selector);

@@ -21,8 +21,10 @@ export interface BlockL1Info {
 }
 
 /** Undefined for a block without L1 information: the genesis, and blocks of Ethereum chains. */
-export function l1InfoOfBlock(block: Block): BlockL1Info | undefined {
-  const first = block.transactions[0];
+export const l1InfoOfBlock = (block: Block): BlockL1Info | undefined => l1InfoOf(block.transactions[0]);
+
+/** The same, from the block's first transaction. */
+export function l1InfoOf(first: Transaction | undefined): BlockL1Info | undefined {
   if (first?.type !== 0x7e) return undefined;
   try {
     const info = decodeL1BlockInfo(first.data);
@@ -50,10 +52,9 @@ export function l1FeeFields(
   profile: Profile,
   rules: BlockRules,
   { info, params }: BlockL1Info,
-  tx: Transaction,
+  isDeposit: boolean,
   encoded: Uint8Array,
 ): Record<string, string> {
-  const isDeposit = tx.type === 0x7e;
   const fields: Record<string, string> = {};
   if (rules.hasDaFootprint && (!isDeposit || profile.receipt.depositsHaveBlobGasUsed)) {
     const footprint = isDeposit

@@ -102,7 +102,7 @@ export function receiptsToJson(profile: Profile, rules: BlockRules, stored: Stor
       }),
       ...(receipt.depositNonce !== undefined && { depositNonce: toQuantity(receipt.depositNonce) }),
       ...(receipt.depositReceiptVersion !== undefined && { depositReceiptVersion: toQuantity(receipt.depositReceiptVersion) }),
-      ...(l1Info !== undefined && l1FeeFields(profile, rules, l1Info, tx, encodeTransaction(tx))),
+      ...(l1Info !== undefined && l1FeeFields(profile, rules, l1Info, tx.type === 0x7e, encodeTransaction(tx))),
     });
   }
   return all;

@@ -2,6 +2,7 @@ import type { StoredBlock } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
 import { bytesToHex, keccak256, uint64ToBytes } from "@rnode/primitives";
 import { parseChainConfig } from "@rnode/protocol";
+import { partsOfBlock } from "@rnode/storage";
 import { describe, expect, it } from "vitest";
 import type { ReadBackend } from "../backend/backend.ts";
 import { UNLIMITED_WORK } from "../backend/work.ts";
@@ -37,10 +38,11 @@ function chainOf(length: number, costMs: number) {
   const chain = {
     config: parseChainConfig(JOVIAN_CONFIG),
     head: () => ({ number: blocks.length - 1, hash: bytesToHex(blocks.at(-1)!.hash) }),
-    resolve: (selector: { kind: string; number: number }) => {
+    partsOf: (selector: { kind: string; number: number }) => {
       reads++;
       ms += costMs;
-      return blocks[selector.number];
+      const block = blocks[selector.number];
+      return block && partsOfBlock(block);
     },
   };
   const store = {

@@ -2,13 +2,15 @@ import { setImmediate } from "node:timers/promises";
 import type { BlockSelector } from "@rnode/chain";
 import { JsonText } from "@rnode/jsonrpc";
 import { equalBytes } from "@rnode/primitives";
+import { LogMatcher } from "@rnode/storage";
 import { type ReadBackend, rpcError } from "../backend/backend.ts";
-import { assertRetained } from "../backend/pruned-history.ts";
+import { assertRetained, partsWithReceipts } from "../backend/pruned-history.ts";
 import type { Work } from "../backend/work.ts";
+import { logWriter } from "../json/parts-writer.ts";
 import { LATEST } from "../params/block-selector.ts";
 import type { LogFilter } from "../params/log-filter.ts";
 import type { LogQueryFault } from "../profile/profile.ts";
-import { logTextsOfBlock } from "./log-match.ts";
+import { mayHaveLogs } from "./log-match.ts";
 
 export interface LogLimits {
   readonly maxBlocks: number;
@@ -41,9 +43,12 @@ export function queryLogs(
   if (filter.blockHash !== undefined) {
     if (filter.fromBlock !== undefined || filter.toBlock !== undefined) refuse({ kind: "hash-and-range" });
     const { blockHash: hash } = filter;
-    const stored = chain.resolve({ kind: "hash", hash, requireCanonical: false });
-    if (stored === undefined) return refuse({ kind: "unknown-block", hash });
-    return arrayText(logTextsOfBlock(stored, filter));
+    const parts = partsWithReceipts(backend, { kind: "hash", hash, requireCanonical: false });
+    if (parts === undefined) return refuse({ kind: "unknown-block", hash });
+    if (!mayHaveLogs(parts.header, filter)) return arrayText([]);
+    const writer = logWriter(profile).open(parts);
+    writer.logs(new LogMatcher(filter));
+    return arrayText([writer.json.take()]);
   }
   const head = chain.head().number;
   const from = numberOf(backend, filter.fromBlock ?? LATEST);
@@ -77,8 +82,11 @@ class LogSearch {
   #blocks: Iterator<number>;
   /** hash of the last block of the range */
   #lastHash: Uint8Array | undefined;
+  /** of each block with matching logs: their texts, separated by commas */
   #logs: string[] = [];
+  #count = 0;
   #bytes = 0;
+  readonly #matcher: LogMatcher;
 
   constructor(
     backend: ReadBackend,
@@ -92,6 +100,7 @@ class LogSearch {
     this.#work = work;
     this.#backend = backend;
     this.#filter = filter;
+    this.#matcher = new LogMatcher(filter);
     this.#limits = limits;
     this.#from = from;
     this.#to = to;
@@ -110,8 +119,12 @@ class LogSearch {
     const endMs = this.#nowMs() + SLICE_MS;
     for (let next = this.#blocks.next(); !next.done; next = this.#blocks.next()) {
       this.#work.check();
-      const stored = chain.resolve({ kind: "number", number: next.value });
-      if (stored !== undefined) this.#add(next.value, logTextsOfBlock(stored, this.#filter));
+      const parts = chain.partsOf({ kind: "number", number: next.value });
+      if (parts?.hasReceipts) {
+        const writer = logWriter(this.#backend.profile).open(parts);
+        const count = writer.logs(this.#matcher);
+        this.#add(next.value, count, writer.json.take());
+      }
       if (this.#nowMs() > endMs) return false;
     }
     return true;
@@ -122,19 +135,20 @@ class LogSearch {
     const { store } = this.#backend;
     this.#lastHash = store.readCanonicalHash(this.#to);
     this.#logs = [];
+    this.#count = 0;
     this.#bytes = 0;
     return store.blocksWithLogs({ addresses, topics }, this.#from, this.#to)[Symbol.iterator]();
   }
 
-  #add(number: number, found: readonly string[]): void {
+  #add(number: number, count: number, texts: string): void {
+    if (count === 0) return;
     const { maxLogs, maxBytes = Number.POSITIVE_INFINITY } = this.#limits;
     const isRange = this.#to > this.#from;
     const passes = { fromBlock: this.#from, toBlock: Math.max(this.#from, number - 1) };
-    if (this.#logs.length + found.length > maxLogs && isRange) this.#refuse({ kind: "too-many-logs", limit: maxLogs, ...passes });
-    for (const log of found) {
-      this.#logs.push(log);
-      this.#bytes += log.length + 1;
-    }
+    this.#count += count;
+    if (this.#count > maxLogs && isRange) this.#refuse({ kind: "too-many-logs", limit: maxLogs, ...passes });
+    this.#logs.push(texts);
+    this.#bytes += texts.length + 1;
     if (this.#bytes > maxBytes && isRange) this.#refuse({ kind: "too-large", limitBytes: maxBytes, ...passes });
   }
 
@@ -146,6 +160,7 @@ class LogSearch {
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : equalBytes(a, b);
 
+/** @param texts of logs, not empty */
 const arrayText = (texts: readonly string[]): JsonText => new JsonText(`[${texts.join(",")}]`);
 
 function numberOf(backend: ReadBackend, selector: BlockSelector): number {

@@ -1,11 +1,14 @@
-import type { BlockSelector, StoredBlock } from "@rnode/chain";
+import type { BlockSelector } from "@rnode/chain";
 import { booleanShape, countShape, hashShape, JsonText, optionalParam, param } from "@rnode/jsonrpc";
 import { bytesToHex, toQuantity } from "@rnode/primitives";
-import { encodeBlock, encodeTransaction, hashHeader } from "@rnode/protocol";
-import { findTransaction, rulesAt } from "../backend/backend.ts";
-import { blockWithBody } from "../backend/pruned-history.ts";
-import { blockToJson, headerToJson } from "../json/block-json.ts";
-import { placeOf, receiptsToJson } from "../json/receipt-json.ts";
+import { encodeBlock, hashHeader } from "@rnode/protocol";
+import type { BlockParts } from "@rnode/storage";
+import { findTransactionParts, rulesAt } from "../backend/backend.ts";
+import { partsWithReceipts } from "../backend/pruned-history.ts";
+import { TextCache } from "../backend/text-cache.ts";
+import { headerToJson } from "../json/block-json.ts";
+import { blockPartsText } from "../json/block-text.ts";
+import { PartsWriter } from "../json/parts-writer.ts";
 import { type JsonObject, transactionToJson } from "../json/transaction-json.ts";
 import { blockNumberShape, blockSelectorShape, LATEST } from "../params/block-selector.ts";
 import * as results from "../schemas/results.ts";
@@ -31,38 +34,40 @@ const SYNC_STAGES = [
   "Finish",
 ];
 
+/** For the texts of blocks that are asked for again and again, mostly the newest. */
+const BLOCK_TEXT_BYTES = 8 * 1024 * 1024;
+
 /** Blocks, transactions and receipts. In both profiles the answer is null for something that does not exist. */
 export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMethods {
   const { chain, profile, store } = backend;
   const hashSelector = (hash: Uint8Array): BlockSelector => ({ kind: "hash", hash, requireCanonical: false });
-  const texts = { full: new WeakMap<StoredBlock, JsonText>(), hashes: new WeakMap<StoredBlock, JsonText>() };
-  const block = (selector: BlockSelector, full: boolean | undefined): JsonText | JsonObject | null => {
-    const stored = blockWithBody(backend, selector);
-    if (stored === undefined) return null;
-    if (selector.kind === "tag" && selector.tag === "pending") return asPending(selector, blockJson(stored, full));
-    const known = texts[full ? "full" : "hashes"];
-    let text = known.get(stored);
-    if (text === undefined) known.set(stored, (text = new JsonText(JSON.stringify(blockJson(stored, full)))));
-    return text;
+  const writer = new PartsWriter(profile, ({ header }) => rulesAt(backend, header));
+  const texts = new TextCache(BLOCK_TEXT_BYTES);
+  const block = (selector: BlockSelector, full = false): JsonText | null => {
+    const isPending = selector.kind === "tag" && selector.tag === "pending" && profile.block.pendingHasNoIdentity;
+    const parts = chain.partsOf(selector);
+    if (parts === undefined) return null;
+    if (isPending) return new JsonText(blockText(parts, full, true));
+    const cacheKey = `${bytesToHex(parts.hash)}${full ? "f" : "h"}${parts.hasReceipts ? "" : "p"}`;
+    let text = texts.get(cacheKey);
+    if (text === undefined) texts.set(cacheKey, (text = blockText(parts, full, false)));
+    return new JsonText(text);
   };
-  const blockJson = (stored: StoredBlock, full: boolean | undefined): JsonObject => {
-    const isMerged = stored.block.header.difficulty === 0n && chain.config.optimism !== undefined;
-    const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(stored.hash);
-    return blockToJson(profile, stored, { full: full ?? false, totalDifficulty });
+  const blockText = (parts: BlockParts, full: boolean, isPending: boolean): string => {
+    const isMerged = parts.header.difficulty === 0n && chain.config.optimism !== undefined;
+    const totalDifficulty = isMerged ? 0n : store.readTotalDifficulty(parts.hash);
+    return blockPartsText(writer, profile, parts, { full, totalDifficulty, isPending });
   };
-  const transactionAt = (stored: StoredBlock | undefined, index: number): JsonObject | null => {
-    const tx = stored?.block.transactions[index];
-    if (stored === undefined || tx === undefined) return null;
-    const minedAt = { block: placeOf(stored), index, receipt: stored.receipts[index]! };
-    return transactionToJson(profile, tx, stored.senders[index]!, minedAt);
+  const transactionAt = (parts: BlockParts | undefined, index: number): JsonText | null => {
+    if (parts === undefined || index >= parts.count) return null;
+    writer.open(parts).transaction(index);
+    return new JsonText(writer.json.take());
   };
-  const rawTransactionAt = (stored: Pick<StoredBlock, "block"> | undefined, index: number): string | null => {
-    const tx = stored?.block.transactions[index];
-    return tx === undefined ? null : bytesToHex(encodeTransaction(tx));
-  };
+  const rawTransactionAt = (parts: BlockParts | undefined, index: number): string | null =>
+    parts === undefined || index >= parts.count ? null : bytesToHex(parts.encodedTransaction(index));
   const transactionCount = (selector: BlockSelector): string | null => {
-    const found = chain.bodyOf(selector);
-    return found === undefined ? null : toQuantity(found.block.transactions.length);
+    const parts = chain.partsOf(selector);
+    return parts === undefined ? null : toQuantity(parts.count);
   };
   const uncleCount = (selector: BlockSelector): string | null => {
     const found = chain.bodyOf(selector);
@@ -191,8 +196,8 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       result: results.transaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
-        const found = findTransaction(backend, hash);
-        return found === undefined ? null : transactionAt(found.stored, found.index);
+        const found = findTransactionParts(backend, hash);
+        return found === undefined ? null : transactionAt(found.parts, found.index);
       },
       inWriter: ([hash], { pool }) => {
         const pooled = pool.get(hash);
@@ -204,21 +209,21 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       cost: "cheap",
       result: results.transaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
-      handler: ([selector, index]) => transactionAt(blockWithBody(backend, selector), index),
+      handler: ([selector, index]) => transactionAt(chain.partsOf(selector), index),
     }),
     eth_getTransactionByBlockHashAndIndex: method({
       runs: "reader-first",
       result: results.transaction,
       params: [param("hash", hashShape), param("index", countShape)],
-      handler: ([hash, index]) => transactionAt(blockWithBody(backend, hashSelector(hash)), index),
+      handler: ([hash, index]) => transactionAt(chain.partsOf(hashSelector(hash)), index),
     }),
     eth_getRawTransactionByHash: method({
       runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
-        const found = findTransaction(backend, hash);
-        return found === undefined ? null : rawTransactionAt(found.stored, found.index);
+        const found = findTransactionParts(backend, hash);
+        return found === undefined ? null : rawTransactionAt(found.parts, found.index);
       },
       inWriter: ([hash], { pool }) => {
         const pooled = pool.get(hash);
@@ -230,13 +235,13 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       cost: "cheap",
       result: results.rawTransaction,
       params: [param("block", blockNumberShape), param("index", countShape)],
-      handler: ([selector, index]) => rawTransactionAt(chain.bodyOf(selector), index),
+      handler: ([selector, index]) => rawTransactionAt(chain.partsOf(selector), index),
     }),
     eth_getRawTransactionByBlockHashAndIndex: method({
       runs: "reader-first",
       result: results.rawTransaction,
       params: [param("hash", hashShape), param("index", countShape)],
-      handler: ([hash, index]) => rawTransactionAt(chain.bodyOf(hashSelector(hash)), index),
+      handler: ([hash, index]) => rawTransactionAt(chain.partsOf(hashSelector(hash)), index),
     }),
     eth_getTransactionReceipt: method({
       runs: "reader",
@@ -244,10 +249,10 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       result: results.receipt,
       params: [param("hash", hashShape)],
       handler: ([hash]) => {
-        const found = findTransaction(backend, hash);
+        const found = findTransactionParts(backend, hash);
         if (found === undefined) return null;
-        const { stored, index } = found;
-        return receiptsToJson(profile, rulesAt(backend, stored.block.header), stored, index)[0]!;
+        writer.open(found.parts).receipt(found.index);
+        return new JsonText(writer.json.take());
       },
     }),
     eth_getBlockReceipts: method({
@@ -255,8 +260,10 @@ export function ethBlockMethods({ backend, startingBlock }: ReadServices): ApiMe
       result: results.receipts,
       params: [optionalParam("block", blockSelectorShape)],
       handler: ([selector]) => {
-        const stored = chain.resolve(selector ?? LATEST);
-        return stored === undefined ? null : receiptsToJson(profile, rulesAt(backend, stored.block.header), stored);
+        const parts = partsWithReceipts(backend, selector ?? LATEST);
+        if (parts === undefined) return null;
+        writer.open(parts).receipts();
+        return new JsonText(writer.json.take());
       },
     }),
   };

@@ -1,5 +1,6 @@
 import {
   decodeRlp,
+  encodeRlp,
   expectRlpList,
   expectRlpNumber,
   expectRlpString,
@@ -11,8 +12,6 @@ import {
 } from "@rnode/primitives";
 import {
   type Block,
-  decodeTransaction,
-  encodeTransaction,
   headerFromRlp,
   headerToRlp,
   type Log,
@@ -23,39 +22,23 @@ import {
   writeLogs,
 } from "@rnode/protocol";
 
-type Body = Omit<Block, "header">;
-
 const writer = new RlpWriter();
 
-/**
- * [EIP-2718 transactions, ommers, withdrawals?]
- *
- * @returns a view that the next row overwrites
- */
-export function encodeBody(block: Body, encodedTransactions?: readonly Uint8Array[]): Uint8Array {
-  const { transactions, ommers, withdrawals } = block;
-  writer.start();
-  if (withdrawals !== undefined) writer.item(withdrawals.map(withdrawalToRlp));
-  writer.item(ommers.map(headerToRlp));
-  const end = writer.size;
-  for (let i = transactions.length - 1; i >= 0; i--) writer.string(encodedTransactions?.[i] ?? encodeTransaction(transactions[i]!));
-  writer.list(end);
-  writer.list(0);
-  return writer.view();
+/** [ommers, withdrawals?] @returns a copy */
+export function encodeRest({ ommers, withdrawals }: Pick<Block, "ommers" | "withdrawals">): Uint8Array {
+  const isUsual = ommers.length === 0 && (withdrawals === undefined || withdrawals.length === 0);
+  if (isUsual) return withdrawals === undefined ? NOTHING : NO_WITHDRAWALS;
+  return encodeRlp([ommers.map(headerToRlp), ...(withdrawals === undefined ? [] : [withdrawals.map(withdrawalToRlp)])]);
 }
+const NOTHING = Uint8Array.of(0xc1, 0xc0);
+const NO_WITHDRAWALS = Uint8Array.of(0xc2, 0xc0, 0xc0);
 
-export function decodeBody(row: Uint8Array): Body {
-  const [transactions, ommers, withdrawals] = expectRlpList(decodeRlp(row), 2, 3);
+export function decodeRest(bytes: Uint8Array): Pick<Block, "ommers" | "withdrawals"> {
+  const [ommers, withdrawals] = expectRlpList(decodeRlp(bytes), 1, 2);
   return {
-    transactions: expectRlpList(transactions).map((item) => decodeTransaction(expectRlpString(item))),
     ommers: expectRlpList(ommers).map(headerFromRlp),
     ...(withdrawals !== undefined && { withdrawals: expectRlpList(withdrawals).map(withdrawalFromRlp) }),
   };
-}
-
-/** The EIP-2718 encodings of the transactions in a body row, as views into the row; nothing is decoded. */
-export function encodedTransactionsOf(row: Uint8Array): Uint8Array[] {
-  return expectRlpList(expectRlpList(decodeRlp(row), 2, 3)[0]).map((item) => expectRlpString(item));
 }
 
 /**
@@ -100,11 +83,13 @@ function writeWithoutBloom(encoded: Uint8Array, type: number): void {
   writer.raw(encoded.subarray(dataStart, bloom.start));
 }
 
+/** All receipts of a list. */
 export function decodeReceipts(row: Uint8Array): Receipt[] {
   return expectRlpList(decodeRlp(row)).map(receiptFromRlp);
 }
 
-function receiptFromRlp(item: RlpItem): Receipt {
+/** One item of the list. */
+export function receiptFromRlp(item: RlpItem): Receipt {
   const [type, outcome, cumulativeGasUsed, logItems, depositNonce, depositReceiptVersion] = expectRlpList(item, 4, 6);
   const statusOrRoot = expectRlpString(outcome);
   const logs = expectRlpList(logItems).map(logFromRlp);

@@ -1,19 +1,34 @@
-import { bigintToBytes, bytesToBigint, keccak256 } from "@rnode/primitives";
-import { type Block, decodeHeader, encodeHeader, type Header, hashTransaction, type Receipt } from "@rnode/protocol";
+import { bigintToBytes, bytesToBigint, concatBytes, decodeRlp } from "@rnode/primitives";
+import {
+  type Block,
+  decodeHeader,
+  decodeTransaction,
+  encodeHeader,
+  encodeTransaction,
+  type Header,
+  hashTransaction,
+  noteTransactionHash,
+  type Receipt,
+} from "@rnode/protocol";
 import type { BlockContent, TransactionLocation } from "../api.ts";
 import { ByteArena } from "../buffers/growable.ts";
 import { sortedKeys } from "../buffers/key-table.ts";
 import { BLOCK_NUMBER_SIZE, blockNumberKey, readBlockNumber, readUint32, writeBlockNumber, writeUint32 } from "../database/keys.ts";
 import type { Table } from "../database/table.ts";
 import { storageError } from "../errors.ts";
-import { decodeBody, decodeReceipts, encodeBody, encodedTransactionsOf, encodeReceiptsRow } from "./block-rows.ts";
+import { type BlockPart, BlockParts, type RowSource } from "./block-parts.ts";
+import { decodeRest, encodeReceiptsRow, encodeRest, receiptFromRlp } from "./block-rows.ts";
+import { isOldRow, packOldRows } from "./old-rows.ts";
+import { BlockPacker } from "./packed-block.ts";
+import { rlpEnd } from "./rlp-walk.ts";
 
 /** Only canonical blocks are stored, so the number alone identifies a row. */
 export interface BlockTableSet {
   /** block → RLP of the header */
   readonly headers: Table;
-  /** block → transactions, ommers, withdrawals (block-rows.ts) */
+  /** block → transactions, their hashes, ommers, withdrawals (packed-block.ts) */
   readonly bodies: Table;
+  /** block → receipts (packed-block.ts) */
   readonly receipts: Table;
   /** block → sender of each transaction, 20 bytes each */
   readonly senders: Table;
@@ -33,9 +48,26 @@ const HASH_SIZE = 32;
 /** Stores canonical blocks and the indices to find them. */
 export class BlockTables {
   readonly #tables: BlockTableSet;
+  readonly #rows: StoredRows;
+  /** for `migrate` */
+  #packer: BlockPacker | undefined;
+  /** what `openParts` returns */
+  readonly #shown = new BlockParts();
+  /** for reading whole blocks, without closing what is shown */
+  readonly #parts = new BlockParts();
 
-  constructor(tables: BlockTableSet) {
+  constructor(tables: BlockTableSet, folder: string) {
     this.#tables = tables;
+    this.#rows = new StoredRows(tables, folder);
+  }
+
+  /** @param hasReceipts false: they were pruned. @returns always the same object, which shows this block until the next call */
+  openParts(number: number, hash: Uint8Array, hasReceipts: boolean): BlockParts | undefined {
+    return this.#shown.open(this.#rows, number, hash, hasReceipts) ? this.#shown : undefined;
+  }
+
+  #open(number: number, hasReceipts: boolean): BlockParts | undefined {
+    return this.#parts.open(this.#rows, number, NO_HASH, hasReceipts) ? this.#parts : undefined;
   }
 
   canonicalHash(number: number): Uint8Array | undefined {
@@ -54,13 +86,27 @@ export class BlockTables {
 
   block(number: number): Block | undefined {
     const header = this.header(number);
-    const body = this.#tables.bodies.read(blockNumberKey(number));
-    return header === undefined || body === undefined ? undefined : { header, ...decodeBody(body) };
+    const parts = header === undefined ? undefined : this.#open(number, false);
+    return header === undefined || parts === undefined ? undefined : { header, ...bodyOf(parts) };
   }
 
   receipts(number: number): Receipt[] | undefined {
-    const row = this.#tables.receipts.read(blockNumberKey(number));
-    return row === undefined ? undefined : decodeReceipts(row);
+    if (!this.#tables.receipts.has(blockNumberKey(number))) return undefined;
+    const parts = this.#open(number, true);
+    if (parts === undefined) return undefined;
+    const receipts: Receipt[] = [];
+    for (let index = 0; index < parts.count; index++) {
+      parts.seekReceipt(index);
+      const { bytes, receiptAt } = parts;
+      receipts.push(receiptFromRlp(decodeRlp(bytes.slice(receiptAt, rlpEnd(bytes, receiptAt)))));
+    }
+    return receipts;
+  }
+
+  /** Hashes of the transactions of a block; undefined: there is no such block. */
+  transactionHashes(number: number): Uint8Array[] | undefined {
+    const parts = this.#open(number, false);
+    return parts && Array.from({ length: parts.count }, (_, index) => parts.transactionHash(index));
   }
 
   senders(number: number): Uint8Array[] | undefined {
@@ -117,6 +163,20 @@ export class BlockTables {
     }
   }
 
+  /** Rewrites the rows of a block if they are those of an earlier format. @returns how many bytes they had */
+  migrate(number: number): number {
+    const key = blockNumberKey(number);
+    const { bodies, receipts, senders } = this.#tables;
+    const body = bodies.read(key);
+    if (body === undefined || !isOldRow(body)) return 0;
+    const oldReceipts = receipts.read(key);
+    this.#packer ??= new BlockPacker();
+    const packed = packOldRows(this.#packer, { body, receipts: oldReceipts, senders: senders.read(key) });
+    bodies.write(key, packed.body);
+    if (packed.receipts !== undefined) receipts.write(key, packed.receipts);
+    return body.length + (oldReceipts?.length ?? 0);
+  }
+
   /** Removes the location if it is in this block. */
   removeTransactionLocation(hash: Uint8Array, number: number): void {
     const row = this.#tables.transactions.peek(hash);
@@ -127,10 +187,10 @@ export class BlockTables {
     const key = blockNumberKey(number);
     const tables = this.#tables;
     const hash = tables.canonical.read(key);
-    const body = tables.bodies.read(key);
-    if (hash === undefined || body === undefined)
+    const hashes = this.transactionHashes(number);
+    if (hash === undefined || hashes === undefined)
       throw storageError("storage/corrupted", { row: `block ${number}`, reason: "missing" });
-    for (const encoded of encodedTransactionsOf(body)) tables.transactions.delete(keccak256(encoded));
+    for (const transactionHash of hashes) tables.transactions.delete(transactionHash);
     tables.numbers.delete(hash);
     for (const table of [
       tables.headers,
@@ -143,6 +203,79 @@ export class BlockTables {
       table.delete(key);
     }
   }
+}
+
+const NO_HASH = new Uint8Array(HASH_SIZE);
+
+/** Transactions, ommers and withdrawals, decoded; the bytes of the transactions are in one array. */
+function bodyOf(parts: BlockParts): Omit<Block, "header"> {
+  const arena = new ByteArena();
+  const ends: number[] = [];
+  for (let index = 0; index < parts.count; index++) {
+    parts.seekTransaction(index);
+    arena.append(parts.bytes.subarray(parts.transactionAt, parts.transactionEnd));
+    ends.push(arena.size);
+  }
+  const bytes = arena.bytes.slice(0, arena.size);
+  const transactions = ends.map((end, index) => {
+    const transaction = decodeTransaction(bytes.subarray(ends[index - 1] ?? 0, end));
+    noteTransactionHash(transaction, parts.transactionHash(index));
+    return transaction;
+  });
+  return { transactions, ...decodeRest(parts.rest) };
+}
+
+/** The rows of stored blocks; those of an earlier format are converted as they are read. */
+class StoredRows implements RowSource {
+  readonly folder: string;
+  readonly #tables: BlockTableSet;
+  #packer: BlockPacker | undefined;
+
+  constructor(tables: BlockTableSet, folder: string) {
+    this.#tables = tables;
+    this.folder = folder;
+  }
+
+  row(part: BlockPart, number: number): Uint8Array | undefined {
+    const key = blockNumberKey(number);
+    const { headers, bodies, receipts, senders } = this.#tables;
+    if (part === "header") return headers.peek(key);
+    if (part === "senders") return senders.peek(key);
+    if (part === "receipts") {
+      const row = receipts.peek(key);
+      return row === undefined || !isOldRow(row) ? row : this.#convert(number).receipts;
+    }
+    const row = bodies.peek(key);
+    return row === undefined || !isOldRow(row) ? row : this.#convert(number).body;
+  }
+
+  #convert(number: number): ReturnType<BlockPacker["pack"]> {
+    const key = blockNumberKey(number);
+    const { bodies, receipts, senders } = this.#tables;
+    this.#packer ??= new BlockPacker(false);
+    return packOldRows(this.#packer, { body: bodies.read(key)!, receipts: receipts.read(key), senders: senders.read(key) });
+  }
+}
+
+/** A block that is not stored, as its rows would show it. */
+export function partsOfBlock(content: Pick<BlockContent, "block" | "hash" | "receipts" | "senders">): BlockParts {
+  const { block, hash, receipts, senders } = content;
+  const packed = new BlockPacker(false).pack({
+    encodedTransactions: block.transactions.map(encodeTransaction),
+    transactionHashes: block.transactions.map(hashTransaction),
+    rest: encodeRest(block),
+    receipts: encodeReceiptsRow(receipts),
+    senders,
+  });
+  const rows: Record<BlockPart, Uint8Array> = {
+    header: encodeHeader(block.header),
+    body: packed.body,
+    receipts: packed.receipts!,
+    senders: concatBytes(...senders),
+  };
+  const parts = new BlockParts();
+  parts.open({ folder: "", row: (part) => rows[part] }, block.header.number, hash, true);
+  return parts;
 }
 
 interface BatchedBlock {
@@ -163,22 +296,32 @@ export class BlockBatch {
   readonly hashes = new ByteArena();
   /** block 6 ‖ index 4 for each transaction */
   readonly locations = new ByteArena();
+  readonly #packer = new BlockPacker();
+  readonly #parts = new BlockParts();
 
   add(content: Omit<BlockContent, "storageRoots">): void {
-    const { block, hash, encodedHeader, receipts, encodedReceipts, senders, encodedTransactions, transactionHashes } = content;
+    const { block, hash, encodedHeader, receipts, encodedReceipts, senders, encodedTransactions } = content;
     const { number, parentHash, difficulty } = block.header;
     const { rows } = this;
     const at = rows.append(encodedHeader ?? encodeHeader(block.header));
     const ends = [rows.size];
-    rows.append(encodeBody(block, encodedTransactions));
+    const transactionHashes = content.transactionHashes ?? block.transactions.map(hashTransaction);
+    const packed = this.#packer.pack({
+      encodedTransactions: encodedTransactions ?? block.transactions.map(encodeTransaction),
+      transactionHashes,
+      rest: encodeRest(block),
+      receipts: encodeReceiptsRow(receipts, encodedReceipts),
+      senders,
+    });
+    rows.append(packed.body);
     ends.push(rows.size);
-    rows.append(encodeReceiptsRow(receipts, encodedReceipts));
+    rows.append(packed.receipts!);
     ends.push(rows.size);
     for (const sender of senders) rows.append(sender);
     ends.push(rows.size);
     this.blocks.push({ number, parentHash, hash, difficulty, at, ends });
     for (let i = 0; i < block.transactions.length; i++) {
-      this.hashes.append(transactionHashes?.[i] ?? hashTransaction(block.transactions[i]!));
+      this.hashes.append(transactionHashes[i]!);
       const locationAt = this.locations.reserve(BLOCK_NUMBER_SIZE + 4);
       writeBlockNumber(this.locations.bytes, locationAt, number);
       writeUint32(this.locations.bytes, locationAt + BLOCK_NUMBER_SIZE, i);
@@ -188,8 +331,10 @@ export class BlockBatch {
   /** Decodes the block that was added. */
   blockAt(index: number): Block {
     const { at, ends } = this.blocks[index]!;
-    const row = (start: number, end: number): Uint8Array => this.rows.bytes.slice(start, end);
-    return { header: decodeHeader(row(at, ends[0]!)), ...decodeBody(row(ends[0]!, ends[1]!)) };
+    const { bytes } = this.rows;
+    const body = bytes.subarray(ends[0]!, ends[1]!);
+    this.#parts.open({ folder: "", row: () => body }, 0, NO_HASH, false);
+    return { header: decodeHeader(bytes.slice(at, ends[0]!)), ...bodyOf(this.#parts) };
   }
 
   clear(): void {

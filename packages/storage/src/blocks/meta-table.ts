@@ -26,6 +26,7 @@ const HEAD_KEY = asciiToBytes("head");
 const FIRST_BLOCK_KEY = asciiToBytes("first-block");
 const PRUNED_NODES_KEY = asciiToBytes("pruned-nodes");
 const PRUNED_HISTORY_KEY = asciiToBytes("pruned-history");
+const OLD_ROWS_KEY = asciiToBytes("old-rows");
 const LABEL_KEYS: Readonly<Record<ForkchoiceLabel, Uint8Array>> = {
   safe: asciiToBytes("label-safe"),
   finalized: asciiToBytes("label-finalized"),
@@ -99,6 +100,18 @@ export class MetaTable {
     writeBlockNumber(row, BLOCK_NUMBER_SIZE, removed);
     writeUint32(row, 2 * BLOCK_NUMBER_SIZE, cursor);
     this.#table.write(PRUNED_HISTORY_KEY, row);
+  }
+
+  /** The lowest block whose rows may be those of an earlier format; undefined: none are. */
+  readOldRows(): number | undefined {
+    const row = this.#table.peek(OLD_ROWS_KEY);
+    return row === undefined ? undefined : readBlockNumber(row, 0);
+  }
+
+  /** @param number undefined: no rows are old any more */
+  writeOldRows(number: number | undefined): void {
+    if (number === undefined) this.#table.delete(OLD_ROWS_KEY);
+    else this.#table.write(OLD_ROWS_KEY, blockNumberKey(number));
   }
 
   readLabel(label: ForkchoiceLabel): BlockId | undefined {

@@ -1,5 +1,4 @@
-import { concatBytes, keccak256 } from "@rnode/primitives";
-import { encodedTransactionsOf } from "../blocks/block-rows.ts";
+import { concatBytes } from "@rnode/primitives";
 import type { BlockTables } from "../blocks/block-tables.ts";
 import type { MetaTable } from "../blocks/meta-table.ts";
 import { BlockListIndex } from "../database/block-list-index.ts";
@@ -92,16 +91,14 @@ export class HistoryPruner {
 
   /** The entries of a block, always in the same order. */
   *#places(number: number): Generator<{ readonly index: BlockListIndex | undefined; readonly key: Uint8Array }> {
-    const { changes, bodies } = this.#tables;
+    const { changes } = this.#tables;
     for (const { key, value } of [...changes.withPrefix(blockNumberKey(number))]) {
       const address = key.subarray(BLOCK_NUMBER_SIZE);
       yield { index: this.#accountHistory, key: address };
       for (const { slot } of decodeChangeRow(value).slots) yield { index: this.#storageHistory, key: concatBytes(address, slot) };
     }
     for (const key of logKeys(logsOf(this.#blocks.receipts(number) ?? []))) yield { index: this.#logs, key };
-    const body = bodies.read(blockNumberKey(number));
-    if (body === undefined) return;
-    for (const encoded of encodedTransactionsOf(body)) yield { index: undefined, key: keccak256(encoded) };
+    for (const hash of this.#blocks.transactionHashes(number) ?? []) yield { index: undefined, key: hash };
   }
 
   #removeRows(number: number, limit: number): { count: number; isAll: boolean } {

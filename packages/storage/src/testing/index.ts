@@ -1,2 +1,3 @@
 export { BufferedGroup } from "../block-group.ts";
+export { writeOldFormat } from "./old-format.ts";
 export * from "./random-chain.ts";
