@@ -40,6 +40,8 @@ export interface CampaignOptions {
 /** One lie in this many is told while the node starts, and so is every lie about what is asked only then. */
 const AT_START_ONE_IN = 6;
 const ASKED_WITHIN_MS = 10_000;
+/** After a start, what is asked all the time shows within this. */
+const ASKED_AGAIN_MS = 4_000;
 /** A lie that has been told this often need not go on. */
 const ENOUGH_LIES = 6;
 /** How long a recovery is waited for, beyond its bound, so that the next lie is told to a healthy node. */
@@ -60,7 +62,12 @@ export async function runCampaign(devnet: Devnet, liars: readonly Liar[], option
         continue;
       }
       const isAsked = drawn.liar.proxy.isAsked(drawn.method, ASKED_WITHIN_MS);
-      options.onRun(await tell(devnet, watch, drawn, !isAsked || random(AT_START_ONE_IN) === 0, options));
+      const run = await tell(devnet, watch, drawn, !isAsked || random(AT_START_ONE_IN) === 0, options);
+      options.onRun(run);
+      if (run.atStart) {
+        for (const { proxy } of liars) proxy.forgetAsked();
+        await pause(ASKED_AGAIN_MS, options.signal);
+      }
     }
   } finally {
     watch.close();
@@ -73,7 +80,7 @@ interface Drawn {
   readonly deceit: Deceit;
 }
 
-/** First who lies, then about which method, then how: so that a method with many fields does not displace the others. */
+/** First who lies, then about which method, then how, and last about which item of a list: so that what is there often does not displace the rest. */
 function draw(liars: readonly Liar[], only: string, random: (limit: number) => number): Drawn | undefined {
   for (let attempt = 0; attempt < 100; attempt++) {
     const liar = liars[random(liars.length)]!;
@@ -82,10 +89,22 @@ function draw(liars: readonly Liar[], only: string, random: (limit: number) => n
     if (method === undefined || answers === undefined) continue;
     const sample = answers[random(answers.length)]!;
     const deceits = deceitsAbout(method, sample.result).filter(({ name }) => name.includes(only));
-    const deceit = deceits[random(Math.max(1, deceits.length))];
+    const alike = [...alikeIn(deceits).values()];
+    const some = alike[random(Math.max(1, alike.length))] ?? [];
+    const deceit = some[random(Math.max(1, some.length))];
     if (deceit) return { liar, method, deceit };
   }
   return undefined;
+}
+
+/** Those that differ only in the items of lists that they are about. */
+function alikeIn(deceits: readonly Deceit[]): Map<string, Deceit[]> {
+  const groups = new Map<string, Deceit[]>();
+  for (const deceit of deceits) {
+    const key = deceit.name.replaceAll(/\[\d+\]|items? \d+(?: and \d+)?/g, "…");
+    groups.set(key, [...(groups.get(key) ?? []), deceit]);
+  }
+  return groups;
 }
 
 async function tell(

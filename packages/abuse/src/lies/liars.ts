@@ -3,7 +3,7 @@ import type { Liar } from "./campaign.ts";
 import { LyingProxy } from "./proxy.ts";
 import type { VictimName } from "./victim.ts";
 
-/** Proxies before the victim's L1 and engine, honest until they are told to lie. */
+/** Proxies before the victim's L1, beacon node and engine, honest until they are told to lie. */
 export interface Liars {
   readonly liars: readonly Liar[];
   /** puts them between the victim and what its command line names */
@@ -12,16 +12,17 @@ export interface Liars {
 }
 
 export async function createLiars(victim: VictimName = "verifier"): Promise<Liars> {
-  const [l1, engine] = [await LyingProxy.listen(), await LyingProxy.listen()];
+  const [l1, beacon, engine] = [await LyingProxy.listen(), await LyingProxy.listen(), await LyingProxy.listen()];
+  const between = (arg: string): string => through(through(through(arg, "--l1=", l1), "--l1.beacon=", beacon), "--l2=", engine);
   return {
     liars: [
       { name: "L1", proxy: l1 },
+      { name: "beacon", proxy: beacon },
       { name: "engine", proxy: engine },
     ],
-    changeArgs: (program, args) =>
-      program === `${victim}Node` ? args.map((arg) => through(through(arg, "--l1=", l1), "--l2=", engine)) : args,
+    changeArgs: (program, args) => (program === `${victim}Node` ? args.map(between) : args),
     close: async () => {
-      await Promise.all([l1.close(), engine.close()]);
+      await Promise.all([l1.close(), beacon.close(), engine.close()]);
     },
   };
 }

@@ -13,7 +13,7 @@ export interface LiesOptions {
   readonly log: (line: string) => void;
 }
 
-/** Starts the devnet with liars before the victim's L1 and engine. @returns whether every lie was withstood */
+/** Starts the devnet with liars before the victim's L1, beacon node and engine. @returns whether every lie was withstood */
 export async function runLies({ victim, seed, totalMs, only, signal, log }: LiesOptions): Promise<boolean> {
   const { liars, changeArgs, close: closeLiars } = await createLiars(victim);
   const runs: LieRun[] = [];

@@ -63,6 +63,11 @@ export class LyingProxy {
     return performance.now() - (this.#askedMs.get(method) ?? Number.NEGATIVE_INFINITY) < withinMs;
   }
 
+  /** What was asked until now, as a node does that starts, says nothing of what will be. */
+  forgetAsked(): void {
+    this.#askedMs.clear();
+  }
+
   /** Is honest from now on; connections that a lie held open end. */
   becomeHonest(): void {
     this.deceit = undefined;
@@ -108,7 +113,8 @@ export class LyingProxy {
   #told(incoming: IncomingMessage, asked: Buffer, honest: string): string | Exclude<Told, { kind: "result" | "error" }> {
     const answers = parse(honest);
     if (answers === undefined) return honest;
-    if (incoming.method === "GET") return this.#tellRest({ method: `GET ${restPath(incoming.url)}`, params: [] }, answers);
+    if (incoming.method === "GET")
+      return this.#tellRest({ method: `GET ${restPath(incoming.url)}`, params: [incoming.url] }, answers);
     const questions = new Map(asList(parse(asked.toString("utf8"))).map((call) => [JSON.stringify(call.id), questionOf(call)]));
     const told: unknown[] = [];
     for (const answer of asList(answers) as readonly RpcAnswer[]) {
@@ -184,7 +190,7 @@ export class LyingProxy {
 
 /** Paths that differ in a slot, a root or an epoch only are one method. */
 const restPath = (url: string | undefined): string =>
-  (url ?? "/").split("?")[0]!.replaceAll(/\/(?:0x[0-9a-fA-F]+|\d+|head|genesis|finalized|justified)(?=\/|$)/g, "/…");
+  (url ?? "/").split("?")[0]!.replaceAll(/(?<!\/beacon)\/(?:0x[0-9a-fA-F]+|\d+|head|genesis|finalized|justified)(?=\/|$)/g, "/…");
 
 const asList = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   (Array.isArray(value) ? value : [value]).filter((item) => typeof item === "object" && item !== null) as Record<string, unknown>[];
