@@ -7,6 +7,16 @@ export const DEV_MNEMONIC = "test test test test test test test test test test t
 /** What each account has on either chain, in wei. */
 export const DEV_BALANCE = 10_000n * 10n ** 18n;
 
+/** Whether the words are English ones of BIP-39, with the right checksum. */
+export function isMnemonic(words: string): boolean {
+  try {
+    mnemonicToAccount(words);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export interface DevAccount {
   readonly address: Hex;
   readonly privateKey: Hex;
@@ -24,10 +34,10 @@ export interface DevRoles {
   readonly challenger: DevAccount;
 }
 
-/** The first `count` accounts of the test mnemonic, m/44'/60'/0'/0/i. */
-export function devAccounts(count = 10): DevAccount[] {
+/** The first `count` accounts of a mnemonic, m/44'/60'/0'/0/i. */
+export function devAccounts(count = 10, mnemonic = DEV_MNEMONIC): DevAccount[] {
   return Array.from({ length: count }, (_, addressIndex) => {
-    const account = mnemonicToAccount(DEV_MNEMONIC, { addressIndex });
+    const account = mnemonicToAccount(mnemonic, { addressIndex });
     const key = account.getHdKey().privateKey;
     if (!key) throw new Error(`no private key for account ${addressIndex}`);
     return { address: account.address, privateKey: bytesToHex(key) };

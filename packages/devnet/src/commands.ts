@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { derivationFactsAt } from "@rnode/protocol";
+import { derivationFactsAt, l1ChainConfig } from "@rnode/protocol";
 import type { DevnetPaths, NodeRole } from "./files.ts";
 import { type ChainParameters, L1_FORK, l2ForkTimes } from "./parameters.ts";
 import type { Ports } from "./ports.ts";
@@ -60,14 +60,20 @@ export function devL1Args({ port, parameters, datadir }: DevL1Options, isNew: bo
   ];
 }
 
+/** Where L1 is, for those who use it. */
+export interface L1Endpoints {
+  readonly url: string;
+  /** undefined: there is none */
+  readonly beacon: string | undefined;
+}
+
 export interface NodeTuning {
   /** how many L1 blocks the sequencer stays behind the L1 head */
   readonly sequencerL1Confs: number;
   /** multiaddresses to stay connected to; undefined: no P2P at all */
   readonly staticPeers: readonly string[] | undefined;
   readonly hasDashboard: boolean;
-  /** whether L1 has a beacon endpoint, on the same port */
-  readonly hasBeacon: boolean;
+  readonly l1: L1Endpoints;
 }
 
 export function rnodeArgs(
@@ -75,20 +81,21 @@ export function rnodeArgs(
   ports: Ports,
   parameters: ChainParameters,
   role: NodeRole,
-  { sequencerL1Confs, staticPeers, hasBeacon, hasDashboard }: NodeTuning,
+  { sequencerL1Confs, staticPeers, l1, hasDashboard }: NodeTuning,
 ): string[] {
   // The devnet's L1 is fast and local, so it can be polled often.
   const l1PollMs = Math.min(1000, (parameters.l1BlockTimeSec * 1000) / 2);
   return [
     RNODE,
-    `--l1=http://127.0.0.1:${ports.l1}`,
-    hasBeacon ? `--l1.beacon=http://127.0.0.1:${ports.l1}` : "--l1.beacon.ignore",
+    `--l1=${l1.url}`,
+    l1.beacon === undefined ? "--l1.beacon.ignore" : `--l1.beacon=${l1.beacon}`,
     `--l1.http-poll-interval=${l1PollMs}ms`,
     `--l1.epoch-poll-interval=${parameters.l1BlockTimeSec * 1000}ms`,
     `--l2=http://127.0.0.1:${ports[`${role}Auth`]}`,
     `--l2.jwt-secret=${paths.jwt(role)}`,
     `--rollup.config=${paths.rollupConfig}`,
-    `--rollup.l1-chain-config=${paths.l1ChainConfig}`,
+    // the programs know public chains themselves
+    ...(l1ChainConfig(BigInt(parameters.l1ChainId)) === undefined ? [`--rollup.l1-chain-config=${paths.l1ChainConfig}`] : []),
     ...altDaArgs(ports, parameters),
     ...p2pArgs(paths, ports, role, staticPeers),
     ...["--rpc.addr=127.0.0.1", `--rpc.port=${ports[`${role}Node`]}`, "--rpc.enable-admin"],
@@ -125,13 +132,13 @@ export function rbatcherArgs(
   paths: DevnetPaths,
   ports: Ports,
   parameters: ChainParameters,
-  { usesBlobs, hasDashboard }: { readonly usesBlobs: boolean; readonly hasDashboard: boolean },
+  { l1Url, usesBlobs, hasDashboard }: { readonly l1Url: string; readonly usesBlobs: boolean; readonly hasDashboard: boolean },
 ): string[] {
   const genesisTimeSec = 1;
   const { allowsSpanBatches, allowsBrotli } = derivationFactsAt(l2ForkTimes(parameters, genesisTimeSec), genesisTimeSec);
   return [
     RBATCHER,
-    `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
+    `--l1-eth-rpc=${l1Url}`,
     `--l2-eth-rpc=http://127.0.0.1:${ports.sequencerAuth}`,
     `--l2-jwt-secret=${paths.jwt("sequencer")}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
@@ -150,10 +157,15 @@ export function rbatcherArgs(
 /** How often a game is created: an output oracle says itself when an output is due. */
 const GAME_INTERVAL = "20s";
 
-export function rproposerArgs(paths: DevnetPaths, ports: Ports, parameters: ChainParameters, hasDashboard: boolean): string[] {
+export function rproposerArgs(
+  paths: DevnetPaths,
+  ports: Ports,
+  parameters: ChainParameters,
+  { l1Url, hasDashboard }: { readonly l1Url: string; readonly hasDashboard: boolean },
+): string[] {
   return [
     RPROPOSER,
-    `--l1-eth-rpc=http://127.0.0.1:${ports.l1}`,
+    `--l1-eth-rpc=${l1Url}`,
     `--rollup-rpc=http://127.0.0.1:${ports.sequencerNode}`,
     `--private-key-file=${paths.proposerKey}`,
     // Nobody waits for L1 to finalize what only a test of reorganisations takes back.

@@ -1,7 +1,7 @@
 import { type Abi, encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from "viem";
 import { type ContractBundle, contract } from "./contracts.ts";
 
-/** A transaction of the deployer. The steps are sent in order, the first one with nonce 0. `to` undefined: a contract creation. */
+/** A transaction of the deployer. The steps are sent in order, with consecutive nonces. `to` undefined: a contract creation. */
 export interface DeployStep {
   readonly what: string;
   readonly to?: Hex;
@@ -15,10 +15,12 @@ export class DeployPlanBuilder {
   readonly proxyAdmin: Hex;
   readonly #bundle: ContractBundle;
   readonly #deployer: Hex;
+  readonly #firstNonce: number;
 
-  constructor(bundle: ContractBundle, deployer: Hex) {
+  constructor(bundle: ContractBundle, deployer: Hex, firstNonce: number) {
     this.#bundle = bundle;
     this.#deployer = deployer;
+    this.#firstNonce = firstNonce;
     this.proxyAdmin = this.create("ProxyAdmin", [deployer]);
   }
 
@@ -28,7 +30,7 @@ export class DeployPlanBuilder {
 
   create(name: string, args: readonly unknown[] = [], what = name): Hex {
     const { abi, creationCode } = contract(this.#bundle, name);
-    const address = getContractAddress({ from: this.#deployer, nonce: BigInt(this.steps.length) });
+    const address = getContractAddress({ from: this.#deployer, nonce: BigInt(this.#firstNonce + this.steps.length) });
     this.steps.push({ what, data: encodeDeployData({ abi, bytecode: creationCode, args }) });
     return address;
   }

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,11 +8,12 @@ import { isDeepStrictEqual, promisify } from "node:util";
 import { type Scope, systemClock, UserError } from "@rnode/program";
 import { derivationFactsAt } from "@rnode/protocol";
 import type { Hex } from "viem";
-import { devAccounts, devRoles } from "./accounts.ts";
+import { type DevAccount, devAccounts, devRoles, isMnemonic } from "./accounts.ts";
 import { anvilArgs, anvilBinary } from "./anvil.ts";
 import { devL1Args, rbatcherArgs, rdaServerArgs, rengineArgs, rengineInitArgs, rnodeArgs, rproposerArgs } from "./commands.ts";
 import { loadContracts } from "./contracts.ts";
 import { openDevnetDashboard } from "./devnet-dashboard.ts";
+import { type ExternalL1, type ExternalL1Facts, inspectExternalL1, requireSameL1 } from "./external-l1.ts";
 import {
   clearDatadir,
   DatadirLock,
@@ -20,6 +21,7 @@ import {
   type DevnetPaths,
   devnetPaths,
   type L1Kind,
+  LOCAL_L1_KINDS,
   NODE_ROLES,
   type NodeEndpoints,
   type NodeRole,
@@ -30,7 +32,8 @@ import {
 } from "./files.ts";
 import { l1ChainConfig } from "./l1-chain-config.ts";
 import { planL1Deployment } from "./l1-contracts.ts";
-import { deployL1 } from "./l1-deploy.ts";
+import { deployL1, deployToRunningL1, type L1Genesis } from "./l1-deploy.ts";
+import { requireFunds } from "./l1-funds.ts";
 import { constructorRunner, createL2Genesis } from "./l2-genesis.ts";
 import { type ChainParameters, DEFAULT_PARAMETERS, l2ForkTimes } from "./parameters.ts";
 import { choosePorts, type Ports } from "./ports.ts";
@@ -44,7 +47,8 @@ import { Supervisor } from "./supervisor.ts";
 
 /** Only with three nodes. */
 type FollowerProgram = "followerEngine" | "followerNode";
-type OptionalProgram = FollowerProgram | "daServer";
+/** `l1`: unless somebody else runs it */
+type OptionalProgram = FollowerProgram | "daServer" | "l1";
 
 export interface DevnetOptions {
   readonly datadir: string;
@@ -54,8 +58,14 @@ export interface DevnetOptions {
   readonly parameters: { readonly [K in keyof ChainParameters]?: ChainParameters[K] | undefined };
   /** 2: a sequencer and a verifier, which knows only L1; 3: a follower too, and P2P among them, sequencer – verifier – follower */
   readonly nodes: number;
-  /** undefined: that of an existing chain, or `DEFAULT_L1` */
-  readonly l1: L1Kind | undefined;
+  /** `rengine`, `anvil`, or the URL of one that runs already; undefined: that of an existing chain, or `DEFAULT_L1` */
+  readonly l1: string | undefined;
+  /** of an L1 given by its URL */
+  readonly l1Beacon: string | undefined;
+  /** of an account that pays for what others lack on an L1 given by its URL */
+  readonly l1FunderKeyFile: string | undefined;
+  /** undefined: the test mnemonic */
+  readonly mnemonicFile: string | undefined;
   /** whether batches are published as blobs; undefined: where that is possible */
   readonly blobs: boolean | undefined;
   /** discard the chain of the data directory */
@@ -73,14 +83,24 @@ export interface DevnetOptions {
   readonly log: (line: string) => void;
 }
 
+/** Where L1 is, and whose. */
+interface L1InEffect extends ExternalL1 {
+  readonly kind: L1Kind;
+}
+
+const ACCOUNTS = 10;
+
 /** The L1 of a new chain. */
-export const DEFAULT_L1: L1Kind = "rengine";
+export const DEFAULT_L1 = "rengine";
 
 export const DEFAULT_OPTIONS: Omit<DevnetOptions, "datadir"> = {
   basePort: 8545,
   parameters: {},
   nodes: 2,
   l1: undefined,
+  l1Beacon: undefined,
+  l1FunderKeyFile: undefined,
+  mnemonicFile: undefined,
   blobs: undefined,
   fresh: false,
   supervise: true,
@@ -103,7 +123,11 @@ export interface Devnet {
   status(): Promise<DevnetStatus>;
 }
 
-type OptionsInEffect = DevnetOptions & { readonly l1: L1Kind; readonly blobs: boolean };
+interface OptionsInEffect extends Omit<DevnetOptions, "l1" | "blobs"> {
+  readonly l1: L1InEffect;
+  readonly blobs: boolean;
+  readonly accounts: readonly DevAccount[];
+}
 
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
@@ -141,10 +165,16 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   if (options.fresh) clearDatadir(options.datadir, paths);
   const existing = readDevnetInfo(paths);
   if (!existing) clearDatadir(options.datadir, paths); // the remains of a start that was interrupted
-  const parameters = existing ? parametersOfExisting(existing, options) : { ...DEFAULT_PARAMETERS, ...chosen(options.parameters) };
+  const l1 = l1Of(existing, options, ports);
+  const facts = l1.kind === "external" && !existing ? await inspectExternalL1(l1) : undefined;
+  if (l1.kind === "external" && existing) await requireSameL1(l1, existing);
+  const ofL1 = facts && { l1ChainId: facts.chainId, l1BlockTimeSec: facts.blockTimeSec };
+  const parameters = existing
+    ? parametersOfExisting(existing, options)
+    : { ...DEFAULT_PARAMETERS, ...ofL1, ...chosen(options.parameters) };
   checkParameters(parameters);
-  const l1 = l1Of(existing, options);
-  const inEffect: OptionsInEffect = { ...options, l1, blobs: usesBlobs(options, l1, parameters) };
+  const accounts = existing?.accounts ?? devAccounts(ACCOUNTS, readMnemonic(options.mnemonicFile));
+  const inEffect: OptionsInEffect = { ...options, l1, accounts, blobs: usesBlobs(options, l1, parameters) };
   const network = options.nodes > 2 ? new PeerAddresses(ports) : undefined;
   const planned = programSpecs(inEffect, ports, parameters, network);
   const specOf = (name: ProgramName): ProgramSpec => ({
@@ -153,7 +183,11 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
   });
   const dashboard = options.dashboard ? await openDevnetDashboard(scope, ports, () => programs) : undefined;
   const isThere = (name: ProgramName): boolean =>
-    name.startsWith("follower") ? network !== undefined : name !== "daServer" || parameters.altDa !== undefined;
+    name.startsWith("follower")
+      ? network !== undefined
+      : name === "l1"
+        ? l1.kind !== "external"
+        : name !== "daServer" || parameters.altDa !== undefined;
   const names = PROGRAM_NAMES.filter(isThere);
   const programs = Object.fromEntries(names.map((name) => [name, new Program(specOf(name))])) as Devnet["programs"];
   const start = async (name: ProgramName): Promise<void> => {
@@ -166,10 +200,10 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
     options.log(`${program.spec.name} is up`);
   };
 
-  await start("l1");
+  if (l1.kind !== "external") await start("l1");
   if (parameters.altDa !== undefined) await start("daServer");
-  const created = existing ? undefined : await createChain(inEffect, ports, parameters);
-  const endpoints = endpointsOf(ports, options.nodes, parameters);
+  const created = existing ? undefined : await createChain(inEffect, ports, parameters, facts, scope.signal);
+  const endpoints = endpointsOf(l1, ports, options.nodes, parameters);
   let info: DevnetInfo = { ...(created ?? { ...existing!, parameters }), endpoints, p2p: undefined };
   // The sequencer starts first, a step ahead of the verifier: users wait for the first block, and starting is CPU-bound.
   const engine = start("sequencerEngine");
@@ -204,16 +238,32 @@ export async function startDevnet(scope: Scope, given: Partial<DevnetOptions> & 
 }
 
 /** Creates the L1 contracts, the two genesis files, and the first block of the sequencer's engine. */
-async function createChain(options: OptionsInEffect, ports: Ports, parameters: ChainParameters): Promise<DevnetInfo> {
+async function createChain(
+  options: OptionsInEffect,
+  ports: Ports,
+  parameters: ChainParameters,
+  facts: ExternalL1Facts | undefined,
+  signal: AbortSignal,
+): Promise<DevnetInfo> {
+  const { accounts, l1 } = options;
   const paths = devnetPaths(options.datadir);
-  const accounts = devAccounts();
   const roles = devRoles(accounts);
   const bundle = loadContracts();
-  const l1Url = urlOf(ports.l1);
+  const l1Url = l1.url;
 
-  const plan = planL1Deployment(bundle, roles, parameters);
-  const l1Genesis = await deployL1(l1Url, plan, roles, parameters, bundle.preinstalls.MultiCall3);
-  await rpcCall(l1Url, "evm_setIntervalMining", [parameters.l1BlockTimeSec]);
+  let firstNonce = 0;
+  if (l1.kind === "external") {
+    await requireFunds(l1, roles, parameters, options.l1FunderKeyFile);
+    firstNonce = Number(await rpcCall<Hex>(l1Url, "eth_getTransactionCount", [roles.owner.address, "pending"]));
+  }
+  const plan = planL1Deployment(bundle, roles, parameters, firstNonce);
+  let l1Genesis: L1Genesis;
+  if (l1.kind === "external") {
+    l1Genesis = await deployToRunningL1(l1Url, plan, roles, parameters, { firstNonce, signal, log: options.log });
+  } else {
+    l1Genesis = await deployL1(l1Url, plan, roles, parameters, bundle.preinstalls.MultiCall3);
+    await rpcCall(l1Url, "evm_setIntervalMining", [parameters.l1BlockTimeSec]);
+  }
   options.log(`bridge contracts deployed in L1 block ${l1Genesis.number}`);
 
   const genesis = await createL2Genesis({
@@ -226,7 +276,7 @@ async function createChain(options: OptionsInEffect, ports: Ports, parameters: C
     runConstructor: constructorRunner(l1Url),
   });
   writeJson(paths.genesis, genesis);
-  writeJson(paths.l1ChainConfig, l1ChainConfig(parameters), 2);
+  writeJson(paths.l1ChainConfig, l1ChainConfig(parameters, facts?.blobSchedule), 2);
   for (const role of ["sequencer", "verifier"] as const) writeJwtSecret(paths, role);
   const l2Genesis = await initEngine(options.datadir, "sequencer");
   writeJson(paths.rollupConfig, rollupConfig(parameters, roles, plan.addresses, l1Genesis, l2Genesis), 2);
@@ -234,10 +284,10 @@ async function createChain(options: OptionsInEffect, ports: Ports, parameters: C
 
   return {
     version: 1,
-    l1: options.l1,
+    l1: l1.kind,
     l1ChainId: parameters.l1ChainId,
     l2ChainId: parameters.l2ChainId,
-    endpoints: endpointsOf(ports, options.nodes, parameters),
+    endpoints: endpointsOf(l1, ports, options.nodes, parameters),
     accounts,
     roles: { owner: 0, proposer: 1, batcher: 2, sequencer: 3, challenger: 4 },
     contracts: { l1: plan.addresses, l2: predeployAddresses() },
@@ -310,6 +360,7 @@ function programSpecs(
   network: PeerAddresses | undefined,
 ): Record<ProgramName, ProgramSpec> {
   const paths = devnetPaths(options.datadir);
+  const roles = devRoles(options.accounts);
   const common = { command: process.execPath, readyTimeoutMs: READY_TIMEOUT_MS, stopTimeoutMs: STOP_TIMEOUT_MS };
   const logOf = (name: string): string => join(paths.logs, `${name}.log`);
   const engine = (role: NodeRole, port: number): ProgramSpec => ({
@@ -323,13 +374,13 @@ function programSpecs(
     ...common,
     name: `${role} rnode`,
     args: () => {
-      if (role === "sequencer" && network) writeSecret(paths.sequencerKey, devRoles(devAccounts(5)).sequencer.privateKey);
+      if (role === "sequencer" && network) writeSecret(paths.sequencerKey, roles.sequencer.privateKey);
       const staticPeers = network?.neighboursOf(role);
       return rnodeArgs(paths, ports, parameters, role, {
         sequencerL1Confs: options.sequencerL1Confs,
         staticPeers,
         hasDashboard: options.dashboard,
-        hasBeacon: options.l1 === "rengine",
+        l1: options.l1,
       });
     },
     logPath: logOf(`${role}-rnode`),
@@ -339,7 +390,7 @@ function programSpecs(
     l1: {
       ...common,
       ...l1Program(options, ports, parameters, paths),
-      logPath: logOf(`l1-${options.l1}`),
+      logPath: logOf(`l1-${options.l1.kind}`),
       isReady: async () => Number(await rpcCall<Hex>(urlOf(ports.l1), "eth_chainId", [], 1000)) === parameters.l1ChainId,
     },
     sequencerEngine: engine("sequencer", ports.sequencerHttp),
@@ -352,8 +403,12 @@ function programSpecs(
       ...common,
       name: "rbatcher",
       args: () => {
-        writeSecret(paths.batcherKey, devRoles(devAccounts(5)).batcher.privateKey);
-        return rbatcherArgs(paths, ports, parameters, { usesBlobs: options.blobs, hasDashboard: options.dashboard });
+        writeSecret(paths.batcherKey, roles.batcher.privateKey);
+        return rbatcherArgs(paths, ports, parameters, {
+          l1Url: options.l1.url,
+          usesBlobs: options.blobs,
+          hasDashboard: options.dashboard,
+        });
       },
       logPath: logOf("rbatcher"),
       isReady: () => accepts(ports.batcher),
@@ -369,8 +424,8 @@ function programSpecs(
       ...common,
       name: "rproposer",
       args: () => {
-        writeSecret(paths.proposerKey, devRoles(devAccounts(5)).proposer.privateKey);
-        return rproposerArgs(paths, ports, parameters, options.dashboard);
+        writeSecret(paths.proposerKey, roles.proposer.privateKey);
+        return rproposerArgs(paths, ports, parameters, { l1Url: options.l1.url, hasDashboard: options.dashboard });
       },
       logPath: logOf("rproposer"),
       isReady: () => accepts(ports.proposer),
@@ -378,20 +433,51 @@ function programSpecs(
   };
 }
 
-/** The L1 of the chain. @throws {UserError} an existing chain has another one */
-function l1Of(existing: DevnetInfo | undefined, { l1, datadir }: DevnetOptions): L1Kind {
-  if (existing === undefined) return l1 ?? DEFAULT_L1;
-  const has = existing.l1 ?? "anvil";
-  if (l1 !== undefined && l1 !== has)
-    throw new UserError(`the chain in ${datadir} has --l1 ${has}, not ${l1}: start with --fresh for a new chain`);
-  return has;
+/** The L1 of the chain. @throws {UserError} an existing chain has another one, or options are of another kind of L1 */
+function l1Of(
+  existing: DevnetInfo | undefined,
+  { l1: given, l1Beacon, l1FunderKeyFile, mnemonicFile, datadir }: DevnetOptions,
+  ports: Ports,
+): L1InEffect {
+  const kind = given === undefined ? ((existing && (existing.l1 ?? "anvil")) ?? DEFAULT_L1) : kindOfL1(given);
+  const has = existing && (existing.l1 ?? "anvil");
+  if (has !== undefined && kind !== has)
+    throw new UserError(`the chain in ${datadir} has --l1 ${has}, not ${given}: start with --fresh for a new chain`);
+  if (kind === "external") {
+    const url = given ?? existing!.endpoints.l1;
+    return { kind, url, beacon: l1Beacon ?? (given === undefined ? existing!.endpoints.l1Beacon : undefined) };
+  }
+  for (const [flag, value] of [
+    ["--l1-beacon", l1Beacon],
+    ["--l1-funder-key-file", l1FunderKeyFile],
+    ["--mnemonic-file", mnemonicFile],
+  ] as const)
+    if (value !== undefined)
+      throw new UserError(`${flag} ${value}: only for an L1 given by its URL (--l1=http://…); the devnet's own needs none`);
+  const url = urlOf(ports.l1);
+  return { kind, url, beacon: kind === "rengine" ? url : undefined };
+}
+
+const kindOfL1 = (given: string): L1Kind => LOCAL_L1_KINDS.find((kind) => kind === given) ?? "external";
+
+/** @throws {UserError} */
+function readMnemonic(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    const words = readFileSync(path, "utf8").trim().split(/\s+/).join(" ");
+    if (!isMnemonic(words)) throw new Error("it holds no valid mnemonic of English words");
+    return words;
+  } catch (error) {
+    throw new UserError(`--mnemonic-file ${path}: ${(error as Error).message}`);
+  }
 }
 
 /** Blobs unless they cannot be. @throws {UserError} they are asked for, and cannot be */
-function usesBlobs({ blobs }: DevnetOptions, l1: L1Kind, parameters: ChainParameters): boolean {
+function usesBlobs({ blobs }: DevnetOptions, l1: L1InEffect, parameters: ChainParameters): boolean {
+  const remedy = l1.kind === "external" ? "give one with --l1-beacon" : "use --l1=rengine";
   const obstacle =
-    l1 !== "rengine"
-      ? `${l1} has no beacon endpoint to read them from; use --l1=rengine`
+    l1.beacon === undefined
+      ? `${l1.kind === "external" ? l1.url : l1.kind} has no beacon endpoint to read them from; ${remedy}`
       : parameters.altDa !== undefined
         ? "the chain keeps its batches on a DA server (--altda), and commitments to them are calldata"
         : !derivationFactsAt(l2ForkTimes(parameters, 1), 1).readsBlobs
@@ -410,7 +496,7 @@ function l1Program(
   const nowSec = (): number => Math.floor(systemClock.nowMs() / 1000);
   // Without devnet.json the deployment was not completed.
   const isNew = (): boolean => !existsSync(paths.info);
-  if (l1 === "anvil") {
+  if (l1.kind === "anvil") {
     const anvil = { port, parameters, statePath: paths.l1State, stateIntervalSec: l1StateIntervalSec };
     return { name: "L1 anvil", command: anvilBinary(), args: () => anvilArgs(anvil, isNew(), nowSec()) };
   }
@@ -455,7 +541,12 @@ function checkParameters({ l1BlockTimeSec, l2BlockTimeSec }: ChainParameters): v
 
 const urlOf = (port: number): string => `http://127.0.0.1:${port}`;
 
-function endpointsOf(ports: Ports, nodes: number, { altDa }: ChainParameters): DevnetInfo["endpoints"] {
+function endpointsOf(
+  { kind, url, beacon }: L1InEffect,
+  ports: Ports,
+  nodes: number,
+  { altDa }: ChainParameters,
+): DevnetInfo["endpoints"] {
   const node = (role: NodeRole): NodeEndpoints => ({
     http: urlOf(ports[`${role}Http`]),
     ws: `ws://127.0.0.1:${ports[`${role}Ws`]}`,
@@ -463,8 +554,9 @@ function endpointsOf(ports: Ports, nodes: number, { altDa }: ChainParameters): D
     node: urlOf(ports[`${role}Node`]),
   });
   return {
-    l1: urlOf(ports.l1),
-    l1Ws: `ws://127.0.0.1:${ports.l1}`,
+    l1: url,
+    ...(kind !== "external" && { l1Ws: `ws://127.0.0.1:${ports.l1}` }),
+    ...(beacon !== undefined && { l1Beacon: beacon }),
     sequencer: node("sequencer"),
     verifier: node("verifier"),
     ...(nodes > 2 && { follower: node("follower") }),

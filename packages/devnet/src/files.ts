@@ -11,9 +11,10 @@ import type { PredeployName } from "./predeploys.ts";
 export const NODE_ROLES = ["sequencer", "verifier", "follower"] as const;
 export type NodeRole = (typeof NODE_ROLES)[number];
 
-/** What runs as L1: rengine as a development chain with blobs and a beacon endpoint, or anvil. */
-export const L1_KINDS = ["rengine", "anvil"] as const;
-export type L1Kind = (typeof L1_KINDS)[number];
+/** What the devnet can run as L1: rengine as a development chain with blobs and a beacon endpoint, or anvil. */
+export const LOCAL_L1_KINDS = ["rengine", "anvil"] as const;
+/** external: somebody else runs it. */
+export type L1Kind = (typeof LOCAL_L1_KINDS)[number] | "external";
 
 /** Endpoints of one execution client and its rollup node. */
 export interface NodeEndpoints {
@@ -33,7 +34,10 @@ export interface DevnetInfo {
   readonly l2ChainId: number;
   readonly endpoints: {
     readonly l1: string;
-    readonly l1Ws: string;
+    /** absent where nothing is known of it */
+    readonly l1Ws?: string | undefined;
+    /** beacon API; absent: there is none */
+    readonly l1Beacon?: string | undefined;
     readonly sequencer: NodeEndpoints;
     readonly verifier: NodeEndpoints;
     /** absent with two nodes, as P2P is */
@@ -88,11 +92,11 @@ export type DevnetPaths = ReturnType<typeof devnetPaths>;
 
 /** The chain of this data directory, if one was completed there. */
 export function readDevnetInfo(paths: DevnetPaths): DevnetInfo | undefined {
-  const hasL1 = existsSync(paths.l1State) || existsSync(paths.l1Chain);
-  if (!existsSync(paths.info) || !hasL1) return undefined;
+  if (!existsSync(paths.info)) return undefined;
   try {
     const info = JSON.parse(readFileSync(paths.info, "utf8")) as DevnetInfo;
-    if (info.version === 1) return info;
+    const hasL1 = info.l1 === "external" || existsSync(paths.l1State) || existsSync(paths.l1Chain);
+    if (info.version === 1) return hasL1 ? info : undefined;
   } catch {
     // the error below reports it
   }

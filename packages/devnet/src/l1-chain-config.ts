@@ -1,10 +1,24 @@
 import type { ChainParameters } from "./parameters.ts";
 
+export interface BlobParameters {
+  readonly target: number;
+  readonly max: number;
+  readonly baseFeeUpdateFraction: number;
+}
+
+/** What an L1 that somebody else runs says of its blobs. */
+export interface BlobSchedule {
+  readonly current: BlobParameters;
+  readonly next?: { readonly activationTimeSec: number; readonly params: BlobParameters };
+}
+
+const PRAGUE: BlobParameters = { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 };
+
 /**
  * The L1 (Prague from the start), for `--rollup.l1-chain-config`: its blob schedule determines the L1 blob base
  * fee.
  */
-export function l1ChainConfig(parameters: ChainParameters): object {
+export function l1ChainConfig(parameters: ChainParameters, { current, next }: BlobSchedule = { current: PRAGUE }): object {
   return {
     chainId: parameters.l1ChainId,
     homesteadBlock: 0,
@@ -22,9 +36,11 @@ export function l1ChainConfig(parameters: ChainParameters): object {
     shanghaiTime: 0,
     cancunTime: 0,
     pragueTime: 0,
+    ...(next && { osakaTime: next.activationTimeSec }),
     blobSchedule: {
       cancun: { target: 3, max: 6, baseFeeUpdateFraction: 3_338_477 },
-      prague: { target: 6, max: 9, baseFeeUpdateFraction: 5_007_716 },
+      prague: current,
+      ...(next && { osaka: next.params }),
     },
   };
 }

@@ -54,10 +54,10 @@ const RESOURCE_CONFIG = {
 const CHALLENGE_BOND = parseEther("0.1");
 const RESOLVER_REFUND_PERCENT = 50n;
 
-/** Plans the deployment of the L1 side of the bridge: all addresses follow from the deployer's nonces. */
-export function planL1Deployment(bundle: ContractBundle, roles: DevRoles, parameters: ChainParameters): DeployPlan {
+/** Plans the deployment of the L1 side of the bridge: all addresses follow from the deployer's nonces. @param firstNonce of the first step */
+export function planL1Deployment(bundle: ContractBundle, roles: DevRoles, parameters: ChainParameters, firstNonce = 0): DeployPlan {
   const deployer = roles.owner.address;
-  const plan = new DeployPlanBuilder(bundle, deployer);
+  const plan = new DeployPlanBuilder(bundle, deployer, firstNonce);
   const { proxyAdmin } = plan;
   const withGames = parameters.proofs === "games";
   const addressManager = plan.create("AddressManager");

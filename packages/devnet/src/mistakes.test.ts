@@ -293,6 +293,21 @@ const MISTAKES: readonly Mistake[] = [
     () => [...BATCHER, `--private-key=${KEY}`, "--metrics.enabled", "--metrics.addr=127.0.0.1", `--metrics.port=${taken}`],
     /--metrics\.port: port \d+ is in use/,
   ),
+  devnet(
+    "an L1 that does not answer",
+    () => [`--datadir=${path("devnet-l1")}`, "--base-port=0", "--l1=http://127.0.0.1:1"],
+    /--l1 http:\/\/127\.0\.0\.1:1 does not answer \(.*\): give the JSON-RPC endpoint of a running L1$/,
+  ),
+  devnet(
+    "an L1 without a scheme",
+    () => ["--l1=127.0.0.1:8545"],
+    /^--l1: "127\.0\.0\.1:8545" is not valid, expected rengine, anvil or a URL/,
+  ),
+  devnet(
+    "a beacon node for the devnet's own L1",
+    () => [`--datadir=${path("devnet-l1")}`, "--base-port=0", "--l1-beacon=http://127.0.0.1:1"],
+    /--l1-beacon http:\/\/127\.0\.0\.1:1: only for an L1 given by its URL \(--l1=http:\/\/…\)/,
+  ),
   devnet("too many nodes", () => ["--nodes=9"], /^--nodes: "9" is not valid, expected a whole number from 2 to \d+$/),
   devnet(
     "a port that there is not",

@@ -1,6 +1,7 @@
 import {
   bool,
   duration,
+  httpUrl,
   integerBetween,
   type OptionsOf,
   oneOf,
@@ -13,7 +14,7 @@ import {
 } from "@rnode/options";
 import { pprofOptions } from "@rnode/program";
 import { DEFAULT_L1, DEFAULT_OPTIONS } from "./devnet.ts";
-import { L1_KINDS } from "./files.ts";
+import { LOCAL_L1_KINDS } from "./files.ts";
 import { type AltDaParameters, altDaParameters, DA_COMMITMENTS, DEFAULT_PARAMETERS } from "./parameters.ts";
 import { PORT_USES } from "./ports.ts";
 
@@ -29,6 +30,14 @@ const altDa: Parser<AltDaParameters> = {
     return commitments && altDaParameters(commitments);
   },
   format: ({ commitments }) => commitments,
+};
+
+const kindOfL1 = oneOf(...LOCAL_L1_KINDS);
+const l1: Parser<string> = {
+  placeholder: `${kindOfL1.placeholder}|url`,
+  expects: `${LOCAL_L1_KINDS.join(", ")} or a URL starting with http:// or https://`,
+  parse: (value) => kindOfL1.parse(value) ?? httpUrl.parse(value),
+  format: String,
 };
 
 const onOrOff: Parser<boolean> = {
@@ -70,8 +79,22 @@ const parameters = optionGroup("", {
 
 const devnet = optionGroup("", {
   l1: {
-    parse: oneOf(...L1_KINDS),
-    help: `What runs as L1; fixed at genesis (new chain: ${DEFAULT_L1}). rengine: a development chain of our own, with a beacon endpoint. anvil: Foundry's.`,
+    parse: l1,
+    help: `What runs as L1; fixed at genesis (new chain: ${DEFAULT_L1}). rengine: a development chain of our own, with a beacon endpoint. anvil: Foundry's. A URL: an L1 that runs already, where the accounts of the devnet have ether.`,
+  },
+  l1Beacon: {
+    parse: httpUrl,
+    flag: "l1-beacon",
+    help: "Beacon node of an L1 given by its URL; without one, batches are calldata.",
+  },
+  l1FunderKeyFile: {
+    parse: path,
+    flag: "l1-funder-key-file",
+    help: "File with the private key of an account that pays for what the devnet's accounts lack on an L1 given by its URL.",
+  },
+  mnemonicFile: {
+    parse: path,
+    help: "File with the mnemonic of the devnet's accounts; fixed at genesis (new chain: the test mnemonic, which everybody knows).",
   },
   basePort: {
     parse: BASE_PORT,

@@ -14,8 +14,8 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
     "",
     "Endpoints",
     rows([
-      [`L1 (chain ${info.l1ChainId})`, `${endpoints.l1}  ${endpoints.l1Ws}`],
-      ...(info.l1 === "rengine" ? [["L1 beacon API", `${endpoints.l1}/eth/v1/`] as const] : []),
+      [`L1 (chain ${info.l1ChainId})`, [endpoints.l1, endpoints.l1Ws ?? ""].join("  ").trimEnd()],
+      ...(endpoints.l1Beacon ? [["L1 beacon API", `${endpoints.l1Beacon}/eth/v1/`] as const] : []),
       [`L2 sequencer (chain ${info.l2ChainId})`, `${endpoints.sequencer.http}  ${endpoints.sequencer.ws}`],
       ["L2 verifier", `${endpoints.verifier.http}  ${endpoints.verifier.ws}`],
       ...(endpoints.follower ? [["L2 follower", `${endpoints.follower.http}  ${endpoints.follower.ws}`] as const] : []),
@@ -29,7 +29,9 @@ export function summaryOf({ info, isNew, dashboard, programs }: Devnet, datadir:
     ]),
     "",
     ...(info.p2p === undefined ? [] : ["P2P, each node connected to the one above it", rows(Object.entries(info.p2p)), ""]),
-    "Accounts, funded on both chains (keys are public: never use them elsewhere)",
+    info.l1 === "external"
+      ? "Accounts, funded on the L2"
+      : "Accounts, funded on both chains (keys are public: never use them elsewhere)",
     rows(info.accounts.map(({ address, privateKey }, index) => [`${address}  ${privateKey}`, names.get(index) ?? ""])),
     "",
     "Contracts on L1",

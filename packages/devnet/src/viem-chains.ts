@@ -4,12 +4,16 @@ import type { DevnetInfo } from "./files.ts";
 
 const ETHER = { name: "Ether", symbol: "ETH", decimals: 18 } as const;
 
-export function l1ViemChain({ l1ChainId, endpoints }: DevnetInfo): Chain {
+/** An L1 of which nothing else is known. */
+export const bareL1Chain = (id: number, url: string): Chain =>
+  defineChain({ id, name: "L1", nativeCurrency: ETHER, rpcUrls: { default: { http: [url] } } });
+
+export function l1ViemChain({ l1ChainId, endpoints: { l1, l1Ws } }: DevnetInfo): Chain {
   return defineChain({
     id: l1ChainId,
     name: "devnet L1",
     nativeCurrency: ETHER,
-    rpcUrls: { default: { http: [endpoints.l1], webSocket: [endpoints.l1Ws] } },
+    rpcUrls: { default: { http: [l1], ...(l1Ws !== undefined && { webSocket: [l1Ws] }) } },
     contracts: { multicall3: MULTICALL3 },
   });
 }
